@@ -1,0 +1,132 @@
+//! One line of folded text.
+
+use crate::weight::Weight;
+
+/// How many weights the lines of a file carry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Columns {
+    /// A profile.
+    #[default]
+    One,
+    /// A differential profile: before and after.
+    Two,
+}
+
+/// The weight of a line in one column, or the two of a differential line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Weights {
+    /// The weight; in two columns the second, *after*.
+    pub value: Weight,
+    /// In two columns the first, *before*; zero in one column.
+    pub before: Weight,
+}
+
+impl Weights {
+    /// The weight of a line in one column.
+    pub const fn one(value: Weight) -> Self {
+        Weights { value, before: Weight::ZERO }
+    }
+
+    /// Adds column by column.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    #[inline]
+    pub fn plus(self, other: Weights) -> crate::Result<Weights> {
+        let before = if other.before.is_zero() { self.before } else { self.before.plus(other.before)? };
+        Ok(Weights { value: self.value.plus(other.value)?, before })
+    }
+
+    /// Whether both columns are zero.
+    pub const fn is_zero(self) -> bool {
+        self.value.is_zero() && self.before.is_zero()
+    }
+}
+
+/// A line taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// The frames, root first, joined by `;`.
+    pub stack: &'a [u8],
+    /// The weight or weights.
+    pub weights: Weights,
+}
+
+/// Whether the line (without its newline) is a comment.
+#[inline]
+pub fn is_comment(line: &[u8]) -> bool {
+    line.first() == Some(&b'#') && matches!(line.get(1), None | Some(b' '))
+}
+
+/// Splits the weight off the end: `main;parse 42` is `main;parse` and 42. The line comes without
+/// its newline. `None` if the last field is no weight or nothing stands before it.
+///
+/// ```
+/// use fg_tools::{Weight, folded::split_weight};
+///
+/// assert_eq!(split_weight(b"a;b c 4.5"), Some((&b"a;b c"[..], Weight::parse(b"4.5").unwrap())));
+/// assert_eq!(split_weight(b"a;b"), None);
+/// ```
+#[inline]
+pub fn split_weight(line: &[u8]) -> Option<(&[u8], Weight)> {
+    // Weights are short: looking back byte by byte beats a vector search.
+    let space = line.iter().rposition(|&b| b == b' ')?;
+    let weight = Weight::parse(&line[space + 1..])?;
+    (space > 0).then(|| (&line[..space], weight))
+}
+
+/// Takes a line apart; it comes without its newline, a `\r` or blanks at its end do not matter.
+#[inline]
+pub fn parse_line(line: &[u8], columns: Columns) -> Option<Line<'_>> {
+    let (stack, value) = match split_weight(line) {
+        Some(parts) => parts,
+        None => split_weight(line.trim_ascii_end())?,
+    };
+    match columns {
+        Columns::One => Some(Line { stack, weights: Weights::one(value) }),
+        Columns::Two => {
+            let (stack, before) = split_weight(stack)?;
+            Some(Line { stack, weights: Weights { value, before } })
+        }
+    }
+}
+
+/// Puts a name into `out` as a frame: `;` becomes `:` and line ends become spaces.
+pub fn sanitize_frame(name: &[u8], out: &mut Vec<u8>) {
+    out.extend(name.iter().map(|&byte| match byte {
+        b';' => b':',
+        b'\n' | b'\r' => b' ',
+        other => other,
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn takes_lines_apart() {
+        let one = parse_line(b"a;b c 12", Columns::One).unwrap();
+        assert_eq!((one.stack, one.weights.value), (&b"a;b c"[..], Weight::new(12)));
+        let two = parse_line(b"a;b 1 2.5\r", Columns::Two).unwrap();
+        assert_eq!(two.stack, b"a;b");
+        assert_eq!(
+            (two.weights.before.to_string(), two.weights.value.to_string()),
+            ("1".into(), "2.5".into())
+        );
+    }
+
+    #[test]
+    fn refuses_what_is_no_line() {
+        for line in [&b""[..], b"a", b" 5", b"a;b NaN", b"a 1e6", b"a ", b"5"] {
+            assert_eq!(parse_line(line, Columns::One), None, "{line:?}");
+        }
+        assert_eq!(parse_line(b"a 5", Columns::Two), None);
+    }
+
+    #[test]
+    fn comments_start_with_a_hash_and_a_space() {
+        assert!(is_comment(b"# unit: ns") && is_comment(b"#"));
+        assert!(!is_comment(b"#lead;main 3") && !is_comment(b"a"));
+    }
+}

@@ -1,0 +1,367 @@
+//! Folded text as a call tree, while it streams by.
+//!
+//! In frame order a frame is open until a line diverges from it: what is kept is the path to the
+//! current line. Input that turns out not to be in order is read once more into a
+//! [`StackTable`], which sorts it.
+
+use super::line::{Columns, Weights, parse_line};
+use super::order::{cmp_at, common_prefix};
+use super::reader::NotUnderstood;
+use super::spool::Rereadable;
+use super::table::StackTable;
+use crate::error::Result;
+use crate::input::Source;
+
+/// A frame of the call tree, complete.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// Its name.
+    pub name: &'a [u8],
+    /// How many frames are rootward of it.
+    pub depth: usize,
+    /// What the stacks before it in order weigh: where it is drawn from.
+    pub start: Weights,
+    /// The weight of the stacks that end in it: its self weight.
+    pub own: Weights,
+    /// The weight of all stacks through it: its total weight.
+    pub total: Weights,
+}
+
+/// Who is told of the frames.
+pub trait Visitor {
+    /// A frame is complete; those leafward of it came before. `so_far` is the weight of all
+    /// stacks up to and with this frame's.
+    ///
+    /// # Errors
+    /// The visitor's own; they end the walk.
+    fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()>;
+
+    /// The input was not in order after all: forget everything, it comes again.
+    fn restart(&mut self);
+}
+
+/// The order in which stacks are walked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Frame order; input in another order is sorted first.
+    #[default]
+    Frame,
+    /// As they stand in the input; neighbours share their common frames.
+    Input,
+    /// As [`Order::Input`], but equal neighbours are two calls of their last frame, as events in
+    /// the order of time are.
+    Time,
+}
+
+/// What a walk came across.
+#[derive(Clone, Debug, Default)]
+pub struct WalkSummary {
+    /// One or two weights on each line.
+    pub columns: Columns,
+    /// The weight of all stacks.
+    pub total: Weights,
+    /// Lines left out because they are no folded stacks.
+    pub not_understood: NotUnderstood,
+    /// Lines left out because their weight is below zero: nothing can be drawn for them.
+    pub negative: u64,
+}
+
+/// A change to each stack before it is walked: writes the new stack into the empty vector, or
+/// returns `false` to leave the stack out.
+pub type Rewrite = dyn Fn(&[u8], &mut Vec<u8>) -> bool;
+
+/// Walks the call tree of one or several folded files.
+///
+/// # Errors
+/// Those of reading, [`crate::ErrorKind::Overflow`], and the visitor's.
+pub fn walk(
+    sources: &[Source],
+    order: Order,
+    rewrite: Option<&Rewrite>,
+    visitor: &mut dyn Visitor,
+) -> Result<WalkSummary> {
+    let mut input = Rereadable::open(sources)?;
+    let mut columns = input.lines().columns();
+    let streams = match order {
+        Order::Frame => sources.len() == 1 && rewrite.is_none(),
+        Order::Input | Order::Time => true,
+    };
+    // At most twice: what seemed to have two columns may turn out to have one.
+    let mut streaming = streams;
+    while streaming {
+        let mut pass = Pass::new(order, columns);
+        match pass.stream(&mut input, rewrite, visitor)? {
+            Outcome::Complete => return pass.finish(visitor),
+            Outcome::Unsorted => {}
+            Outcome::OneColumn => columns = Columns::One,
+        }
+        visitor.restart();
+        input.rewind()?;
+        streaming = order != Order::Frame;
+    }
+    input.read_once_more();
+    sorted(input, columns, rewrite, visitor)
+}
+
+/// Loads everything into a table and walks that.
+fn sorted(
+    mut input: Rereadable<'_>,
+    mut columns: Columns,
+    rewrite: Option<&Rewrite>,
+    visitor: &mut dyn Visitor,
+) -> Result<WalkSummary> {
+    let mut table = StackTable::default();
+    let mut summary = WalkSummary::default();
+    // Only when all lines are read is it sure that the second number from the end is a weight
+    // and not part of a name; until then a rewrite has to wait.
+    let (rewrite, late_rewrite) = if columns == Columns::Two { (None, rewrite) } else { (rewrite, None) };
+    let mut rewritten = Vec::new();
+    while let Some(line) = input.next_line()? {
+        if columns == Columns::Two
+            && parse_line(line, Columns::Two).is_none()
+            && parse_line(line, Columns::One).is_some()
+        {
+            columns = Columns::One;
+            table = into_one_column(&table)?;
+        }
+        let Some(parsed) = parse_line(line, columns) else {
+            let line = line.to_vec();
+            summary.not_understood.note(&line, || input.position());
+            continue;
+        };
+        let (mut stack, weights) = (parsed.stack, parsed.weights);
+        if weights.value.is_negative() || weights.before.is_negative() {
+            summary.negative += 1;
+            continue;
+        }
+        if let Some(rewrite) = rewrite {
+            rewritten.clear();
+            if !rewrite(stack, &mut rewritten) {
+                continue;
+            }
+            stack = &rewritten;
+        }
+        table.add_stack(stack, weights).map_err(|e| e.or_at(|| input.position()))?;
+    }
+    if let Some(rewrite) = late_rewrite {
+        let mut new = StackTable::default();
+        table.for_each(|stack, weights| {
+            rewritten.clear();
+            if rewrite(stack, &mut rewritten) { new.add_stack(&rewritten, weights) } else { Ok(()) }
+        })?;
+        table = new;
+    }
+    let mut pass = Pass::new(Order::Frame, columns);
+    pass.summary = WalkSummary { columns, ..summary };
+    table.for_each(|stack, weights| pass.push(stack, weights, visitor).map(|_| ()))?;
+    pass.finish(visitor)
+}
+
+/// The table that one-column reading would have made: the first weight belongs to the name.
+fn into_one_column(table: &StackTable) -> Result<StackTable> {
+    let mut one = StackTable::default();
+    table.for_each(|stack, weights| {
+        let name = [stack, b" ", weights.before.to_string().as_bytes()].concat();
+        one.add_stack(&name, Weights::one(weights.value))
+    })?;
+    Ok(one)
+}
+
+enum Outcome {
+    Complete,
+    /// A line stands before its predecessor in frame order.
+    Unsorted,
+    /// A line has one weight where all before it seemed to have two.
+    OneColumn,
+}
+
+/// A frame on the path to the current line.
+#[derive(Clone, Copy)]
+struct Open {
+    /// Where its name ends in the path.
+    end: usize,
+    start: Weights,
+    own: Weights,
+    /// The total of its complete callees.
+    callees: Weights,
+}
+
+/// One pass over stacks that are in order.
+struct Pass {
+    order: Order,
+    path: Vec<u8>,
+    open: Vec<Open>,
+    summary: WalkSummary,
+}
+
+impl Pass {
+    fn new(order: Order, columns: Columns) -> Self {
+        let summary = WalkSummary { columns, ..WalkSummary::default() };
+        Pass { order, path: Vec::new(), open: Vec::new(), summary }
+    }
+
+    fn stream(
+        &mut self,
+        input: &mut Rereadable<'_>,
+        rewrite: Option<&Rewrite>,
+        visitor: &mut dyn Visitor,
+    ) -> Result<Outcome> {
+        let columns = self.summary.columns;
+        let mut rewritten = Vec::new();
+        while let Some(line) = input.next_line()? {
+            let Some(parsed) = parse_line(line, columns) else {
+                if columns == Columns::Two && parse_line(line, Columns::One).is_some() {
+                    return Ok(Outcome::OneColumn);
+                }
+                let line = line.to_vec();
+                self.summary.not_understood.note(&line, || input.position());
+                continue;
+            };
+            let mut stack = parsed.stack;
+            if let Some(rewrite) = rewrite {
+                rewritten.clear();
+                if !rewrite(stack, &mut rewritten) {
+                    continue;
+                }
+                stack = &rewritten;
+            }
+            match self.push(stack, parsed.weights, visitor) {
+                Ok(true) => {}
+                Ok(false) => return Ok(Outcome::Unsorted),
+                Err(e) => return Err(e.or_at(|| input.position())),
+            }
+        }
+        Ok(Outcome::Complete)
+    }
+
+    /// Takes the next stack; `false`, and nothing done, if it is out of order.
+    #[inline]
+    fn push(&mut self, stack: &[u8], weights: Weights, visitor: &mut dyn Visitor) -> Result<bool> {
+        let same = common_prefix(&self.path, stack);
+        if self.order == Order::Frame && cmp_at(&self.path, stack, same).is_gt() {
+            return Ok(false);
+        }
+        if weights.value.is_negative() || weights.before.is_negative() {
+            self.summary.negative += 1;
+            return Ok(true);
+        }
+        let again = self.order == Order::Time && same == stack.len() && same == self.path.len();
+        while let Some(top) = self.open.last() {
+            // A frame goes on if the stack has all of its name and a boundary behind it.
+            let goes_on = top.end < same || (top.end == same && matches!(stack.get(same), None | Some(b';')));
+            if goes_on && !(again && top.end == stack.len()) {
+                break;
+            }
+            self.exit(visitor)?;
+        }
+        let shared = self.open.last().map_or(0, |top| top.end);
+        self.path.truncate(shared);
+        self.path.extend_from_slice(&stack[shared..]);
+        if shared < stack.len() || self.open.is_empty() {
+            let from = if self.open.is_empty() { 0 } else { shared + 1 };
+            let start = self.summary.total;
+            let new = |end| Open { end, start, own: Weights::default(), callees: Weights::default() };
+            self.open.extend(memchr::memchr_iter(b';', &stack[from..]).map(|n| new(from + n)));
+            self.open.push(new(stack.len()));
+        }
+        let leaf = self.open.last_mut().expect("a stack has at least one frame");
+        leaf.own = leaf.own.plus(weights)?;
+        self.summary.total = self.summary.total.plus(weights)?;
+        Ok(true)
+    }
+
+    fn exit(&mut self, visitor: &mut dyn Visitor) -> Result<()> {
+        let Some(Open { end, start, own, callees }) = self.open.pop() else { return Ok(()) };
+        let total = own.plus(callees)?;
+        let from = match self.open.last_mut() {
+            Some(caller) => {
+                caller.callees = caller.callees.plus(total)?;
+                caller.end + 1
+            }
+            None => 0,
+        };
+        let frame = Frame { name: &self.path[from..end], depth: self.open.len(), start, own, total };
+        visitor.exit(frame, self.summary.total)
+    }
+
+    fn finish(mut self, visitor: &mut dyn Visitor) -> Result<WalkSummary> {
+        while !self.open.is_empty() {
+            self.exit(visitor)?;
+        }
+        Ok(self.summary)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// Every frame as `depth name start own total`, in the order of the visits.
+    #[derive(Default)]
+    struct Log(Vec<String>);
+
+    impl Visitor for Log {
+        fn exit(&mut self, f: Frame<'_>, _: Weights) -> Result<()> {
+            let name = String::from_utf8_lossy(f.name);
+            self.0.push(format!("{} {name} {} {} {}", f.depth, f.start.value, f.own.value, f.total.value));
+            Ok(())
+        }
+
+        fn restart(&mut self) {
+            self.0.clear();
+        }
+    }
+
+    fn log(text: &str, order: Order) -> (Vec<String>, WalkSummary) {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        let mut log = Log::default();
+        let summary = walk(&[Source::new(file.path())], order, None, &mut log).unwrap();
+        (log.0, summary)
+    }
+
+    #[test]
+    fn visits_callees_before_callers() {
+        let (log, summary) = log("a 1\na;b 2\na;b;c 3\na;bb 4\nd 5\n", Order::Frame);
+        assert_eq!(log, ["2 c 3 3 3", "1 b 1 2 5", "1 bb 6 4 4", "0 a 0 1 10", "0 d 10 5 5"]);
+        assert_eq!(summary.total.value, crate::Weight::new(15));
+    }
+
+    #[test]
+    fn any_order_gives_the_same_tree() {
+        let sorted = log("a 1\na;b 2\na;b;c 3\na b;c 4\n", Order::Frame).0;
+        assert_eq!(log("a b;c 4\na;b;c 1\na 1\na;b 2\na;b;c 2\n", Order::Frame).0, sorted);
+    }
+
+    #[test]
+    fn in_the_order_of_time_equal_neighbours_are_two_calls() {
+        let text = "m;a 1\nm;a 1\nm;a;b 1\nm;a 2\n";
+        assert_eq!(log(text, Order::Time).0, ["1 a 0 1 1", "2 b 2 1 1", "1 a 1 3 4", "0 m 0 0 5"]);
+        assert_eq!(log(text, Order::Input).0, ["2 b 2 1 1", "1 a 0 4 5", "0 m 0 0 5"]);
+    }
+
+    #[test]
+    fn a_late_line_with_one_weight_makes_all_lines_one_column() {
+        let mut text = String::new();
+        for n in 0..30_000 {
+            text.push_str(&format!("main;thread {n:05} 1\n"));
+        }
+        let (two, summary) = log(&text, Order::Frame);
+        assert_eq!((two.len(), summary.columns), (2, Columns::Two));
+        for order in [Order::Frame, Order::Input] {
+            let (one, summary) = log(&format!("{text}main;zebra 1\n"), order);
+            assert_eq!((one.len(), summary.columns), (30_002, Columns::One));
+            assert_eq!(summary.total.value, crate::Weight::new(30_001));
+        }
+    }
+
+    #[test]
+    fn counts_what_it_leaves_out() {
+        let (_, summary) = log("a 1\nwhat is this\nb -2\n\n# a comment\nc 2\n", Order::Frame);
+        assert_eq!(summary.not_understood.count, 1);
+        assert!(summary.not_understood.refuse().unwrap_err().to_string().contains(":2: "));
+        assert_eq!(summary.negative, 1);
+        assert_eq!(summary.total.value, crate::Weight::new(3));
+    }
+}

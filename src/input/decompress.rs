@@ -1,0 +1,127 @@
+//! gzip and zstd, told by their magic and undone while reading.
+
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+
+use super::{HEAD, read_full};
+use crate::error::{Error, ErrorKind, Result};
+
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
+/// A file compressed more often than this was made to keep us busy.
+const MAX_LAYERS: usize = 4;
+
+/// The first bytes of the decompressed input, and the whole of what follows them.
+pub(super) fn open(mut reader: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn Read + Send>)> {
+    let mut head = Vec::new();
+    for _ in 0..=MAX_LAYERS {
+        head = vec![0; HEAD];
+        let filled = read_full(&mut *reader, &mut head).map_err(error)?;
+        head.truncate(filled);
+        let whole = |head: Vec<u8>, rest| BufReader::with_capacity(HEAD, Cursor::new(head).chain(rest));
+        reader = if head.starts_with(GZIP) {
+            let inner = flate2::bufread::MultiGzDecoder::new(whole(head, reader));
+            Box::new(Codec { name: "gzip", inner })
+        } else if head.starts_with(ZSTD) {
+            let input = whole(head, reader);
+            Box::new(Codec {
+                name: "zstd",
+                inner: ZstdFrames { decoder: FrameDecoder::new(), within: false, input },
+            })
+        } else {
+            return Ok((head, reader));
+        };
+        head = Vec::new();
+    }
+    let found = format!("{head:02x?}");
+    Err(Error::malformed(format!("at most {MAX_LAYERS} layers of compression"), found.as_bytes()))
+}
+
+/// A read error as one of ours: a codec's complaint, or the system's.
+pub(super) fn error(source: io::Error) -> Error {
+    match source.get_ref().and_then(|inner| inner.downcast_ref::<CodecError>()) {
+        Some(CodecError { codec, source }) => {
+            let source = io::Error::new(source.kind(), source.to_string());
+            ErrorKind::Compression { codec, source }.into()
+        }
+        None => Error::io("read", source),
+    }
+}
+
+/// Marks the errors of a decoder, so that they are told from those of the disk below it.
+struct Codec<R> {
+    name: &'static str,
+    inner: R,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{source}")]
+struct CodecError {
+    codec: &'static str,
+    source: io::Error,
+}
+
+impl<R: Read> Read for Codec<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.inner.read(buffer).map_err(|source| match source.kind() {
+            io::ErrorKind::Interrupted => source,
+            _ if source.raw_os_error().is_some() => source,
+            kind => io::Error::new(kind, CodecError { codec: self.name, source }),
+        })
+    }
+}
+
+type Whole = BufReader<io::Chain<Cursor<Vec<u8>>, Box<dyn Read + Send>>>;
+
+/// Zstd frames one after the other, skippable ones among them.
+struct ZstdFrames {
+    decoder: FrameDecoder,
+    within: bool,
+    input: Whole,
+}
+
+impl ZstdFrames {
+    /// Starts the next frame; `false` at the input's end.
+    fn start(&mut self) -> io::Result<bool> {
+        while !self.input.fill_buf()?.is_empty() {
+            match self.decoder.init(&mut self.input) {
+                Ok(()) => return Ok(true),
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    io::copy(&mut (&mut self.input).take(length.into()), &mut io::sink())?;
+                }
+                Err(e) => return Err(io::Error::new(io::ErrorKind::InvalidData, e.to_string())),
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Read for ZstdFrames {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while !buffer.is_empty() {
+            if self.within {
+                let n = self.decoder.read(buffer)?;
+                if n > 0 {
+                    return Ok(n);
+                }
+                if !self.decoder.is_finished() {
+                    let one = BlockDecodingStrategy::UptoBlocks(1);
+                    let decoded = self.decoder.decode_blocks(&mut self.input, one);
+                    decoded.map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.to_string()))?;
+                    continue;
+                }
+            }
+            self.within = self.start()?;
+            if !self.within {
+                break;
+            }
+        }
+        Ok(0)
+    }
+}

@@ -1,0 +1,226 @@
+//! Where bytes come from: a path or standard input, plain, gzip or zstd, cut into blocks.
+//!
+//! Everything above this module reads decompressed bytes and never asks what was on disk. An
+//! [`Input`] shows its first bytes ([`Input::head`]) so that a format can be recognised before
+//! it is read, on pipes too; [`Blocks`] cuts what follows into pieces that end between records.
+
+mod blocks;
+mod decompress;
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::{Error, Position, Result};
+pub use blocks::{Block, Blocks, last_newline};
+
+/// How many bytes [`Input::head`] shows of a larger input.
+pub const HEAD: usize = 64 * 1024;
+
+/// A place to read from, not yet opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Standard input.
+    Stdin,
+    /// A file, a named pipe, a device.
+    Path(PathBuf),
+}
+
+impl Source {
+    /// `-` is standard input, everything else a path.
+    pub fn new(argument: impl AsRef<Path>) -> Self {
+        match argument.as_ref() {
+            path if path == Path::new("-") => Source::Stdin,
+            path => Source::Path(path.to_owned()),
+        }
+    }
+
+    /// Command line arguments as sources; none at all is standard input.
+    pub fn list(arguments: &[PathBuf]) -> Vec<Source> {
+        match arguments {
+            [] => vec![Source::Stdin],
+            paths => paths.iter().map(Source::new).collect(),
+        }
+    }
+
+    /// The name to use in messages.
+    pub fn name(&self) -> Arc<str> {
+        match self {
+            Source::Stdin => "standard input".into(),
+            Source::Path(path) => path.to_string_lossy().into(),
+        }
+    }
+
+    /// Opens it and looks at its first bytes, undoing compression as often as there is some.
+    ///
+    /// # Errors
+    /// What the system says, with the file's name.
+    pub fn open(&self) -> Result<Input> {
+        let name = self.name();
+        let at = || Position::file(name.clone());
+        let reader: Box<dyn Read + Send> = match self {
+            Source::Stdin => stdin().map_err(|e| Error::io("read", e).or_at(at))?,
+            Source::Path(path) => {
+                let file = File::open(path).map_err(|e| Error::io("open", e).or_at(at))?;
+                let kind = file.metadata().map_err(|e| Error::io("open", e).or_at(at))?;
+                if kind.is_dir() {
+                    let error = io::Error::other("it is a directory");
+                    return Err(Error::io("read", error).or_at(at));
+                }
+                Box::new(file)
+            }
+        };
+        Input::new(name, reader)
+    }
+
+    /// Whether [`Source::open`] can open the same bytes once more: true for files, standard input
+    /// from a file among them, not for pipes.
+    pub fn is_rereadable(&self) -> bool {
+        match self {
+            Source::Stdin => stdin_is_file(),
+            Source::Path(path) => std::fs::metadata(path).is_ok_and(|kind| kind.is_file()),
+        }
+    }
+}
+
+/// An open, decompressed input.
+pub struct Input {
+    name: Arc<str>,
+    head: Vec<u8>,
+    rest: Box<dyn Read + Send>,
+}
+
+impl Input {
+    /// Any reader, under a name for messages.
+    ///
+    /// # Errors
+    /// What the reader says while the first bytes are looked at.
+    pub fn new(name: impl Into<Arc<str>>, reader: Box<dyn Read + Send>) -> Result<Input> {
+        let name = name.into();
+        let (head, rest) = decompress::open(reader).map_err(|e| e.or_at(|| Position::file(name.clone())))?;
+        Ok(Input { name, head, rest })
+    }
+
+    /// The name to use in messages.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// The first [`HEAD`] bytes, or all there are when there are fewer.
+    pub fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// The rest as blocks of about `size` bytes.
+    pub fn into_blocks(self, size: usize) -> Blocks {
+        Blocks::new(self, size)
+    }
+
+    /// All of it; for formats that are not read in a stream.
+    ///
+    /// # Errors
+    /// What the system says, with the file's name.
+    pub fn read_all(self) -> Result<Vec<u8>> {
+        let Input { name, head: mut bytes, mut rest } = self;
+        rest.read_to_end(&mut bytes).map_err(|e| decompress::error(e).or_at(|| Position::file(name)))?;
+        Ok(bytes)
+    }
+}
+
+/// Standard input; if it is a file, from where it began, so that it can be opened again.
+#[cfg(unix)]
+fn stdin() -> io::Result<Box<dyn Read + Send>> {
+    use std::io::{Seek, SeekFrom};
+    use std::sync::OnceLock;
+
+    // A shell may have handed us a file it had read from already.
+    static BEGIN: OnceLock<u64> = OnceLock::new();
+    let mut file = stdin_file()?;
+    if file.metadata()?.is_file() {
+        let here = file.stream_position()?;
+        file.seek(SeekFrom::Start(*BEGIN.get_or_init(|| here)))?;
+    }
+    Ok(Box::new(file))
+}
+
+#[cfg(unix)]
+fn stdin_file() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
+}
+
+#[cfg(unix)]
+fn stdin_is_file() -> bool {
+    stdin_file().and_then(|file| file.metadata()).is_ok_and(|kind| kind.is_file())
+}
+
+#[cfg(not(unix))]
+fn stdin() -> io::Result<Box<dyn Read + Send>> {
+    Ok(Box::new(io::stdin()))
+}
+
+#[cfg(not(unix))]
+fn stdin_is_file() -> bool {
+    false
+}
+
+/// Reads until `buffer` is full or the input ends, and returns how many bytes there are.
+fn read_full(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match reader.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn zstd(bytes: &[u8]) -> Vec<u8> {
+        ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
+    }
+
+    fn read(bytes: Vec<u8>) -> Result<Vec<u8>> {
+        Input::new("test", Box::new(io::Cursor::new(bytes)))?.read_all()
+    }
+
+    #[test]
+    fn undoes_compression_however_often_it_was_done() {
+        let text = b"main;parse 1\n".repeat(20_000);
+        assert_eq!(read(text.clone()).unwrap(), text);
+        assert_eq!(read(gzip(&text)).unwrap(), text);
+        assert_eq!(read(zstd(&text)).unwrap(), text);
+        assert_eq!(read(zstd(&gzip(&text))).unwrap(), text);
+        assert_eq!(read(Vec::new()).unwrap(), b"");
+    }
+
+    #[test]
+    fn reads_members_written_one_after_the_other() {
+        assert_eq!(read([gzip(b"a 1\n"), gzip(b"b 2\n")].concat()).unwrap(), b"a 1\nb 2\n");
+        assert_eq!(read([zstd(b"a 1\n"), zstd(b"b 2\n")].concat()).unwrap(), b"a 1\nb 2\n");
+    }
+
+    #[test]
+    fn a_damaged_file_is_named_as_one() {
+        let text: Vec<u8> =
+            (0..200_000u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        for (codec, whole) in [("gzip", gzip(&text)), ("zstd", zstd(&text))] {
+            let error = read(whole[..whole.len() / 2].to_vec()).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("test: damaged {codec} data")), "{error}");
+        }
+    }
+}

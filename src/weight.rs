@@ -1,0 +1,281 @@
+//! Exact weights: decimals that never round and never wrap.
+//!
+//! A weight is an integer mantissa and a number of decimals, as in `0.25` = 25 · 10⁻². Sums of
+//! samples, nanoseconds and bytes stay below 2¹²⁷, some 1.7·10³⁸; what does not is an error.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use crate::error::{ErrorKind, Result};
+
+/// An exact decimal, positive or negative.
+///
+/// ```
+/// use fg_tools::Weight;
+///
+/// let sum = Weight::parse(b"0.1").unwrap().plus(Weight::parse(b"0.2").unwrap())?;
+/// assert_eq!(sum.to_string(), "0.3");
+/// # Ok::<(), fg_tools::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Weight {
+    mantissa: i128,
+    decimals: u8,
+}
+
+/// No more digits than this are accepted, so that every mantissa fits an `i128`.
+const MAX_DIGITS: usize = 38;
+
+impl Weight {
+    /// Nothing.
+    pub const ZERO: Weight = Weight { mantissa: 0, decimals: 0 };
+    /// One sample.
+    pub const ONE: Weight = Weight { mantissa: 1, decimals: 0 };
+
+    /// A whole number.
+    pub const fn new(value: i128) -> Self {
+        Weight { mantissa: value, decimals: 0 }
+    }
+
+    /// Reads `["-"] digits ["." digits]`, nothing before or after; `None` for anything else, and
+    /// for more than 38 digits.
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        // Nearly every weight in the world is a short whole number.
+        if let 1..=18 = text.len() {
+            let mut value = 0u64;
+            let mut other = 0u8;
+            for &byte in text {
+                let digit = byte.wrapping_sub(b'0');
+                other |= u8::from(digit > 9);
+                value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+            }
+            if other == 0 {
+                return Some(Weight::new(value.into()));
+            }
+        }
+        Weight::parse_any(text)
+    }
+
+    #[cold]
+    fn parse_any(text: &[u8]) -> Option<Self> {
+        let (negative, digits) = match text.strip_prefix(b"-") {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let (whole, fraction) = match memchr::memchr(b'.', digits) {
+            Some(dot) => (&digits[..dot], &digits[dot + 1..]),
+            None => (digits, &b"0"[..]),
+        };
+        let fraction_end = fraction.iter().rposition(|&b| b != b'0').map_or(0, |last| last + 1);
+        if whole.is_empty() || fraction.is_empty() || !fraction.iter().all(u8::is_ascii_digit) {
+            return None;
+        }
+        let whole = &whole[whole.iter().position(|&b| b != b'0').unwrap_or(whole.len())..];
+        let fraction = &fraction[..fraction_end];
+        if whole.len() + fraction.len() > MAX_DIGITS {
+            return None;
+        }
+        let mut mantissa = 0i128;
+        for &byte in whole.iter().chain(fraction) {
+            if !byte.is_ascii_digit() {
+                return None;
+            }
+            mantissa = mantissa * 10 + i128::from(byte - b'0');
+        }
+        let mantissa = if negative { -mantissa } else { mantissa };
+        Some(Weight { mantissa, decimals: fraction.len() as u8 })
+    }
+
+    /// The exact sum.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`] when it cannot be held.
+    #[inline]
+    pub fn plus(self, other: Weight) -> Result<Weight> {
+        if self.decimals == other.decimals
+            && let Some(mantissa) = self.mantissa.checked_add(other.mantissa)
+        {
+            return Ok(Weight { mantissa, decimals: self.decimals });
+        }
+        let decimals = self.decimals.max(other.decimals);
+        let sum = match (self.mantissa_at(decimals), other.mantissa_at(decimals)) {
+            (Some(a), Some(b)) => a.checked_add(b),
+            _ => None,
+        };
+        match sum {
+            Some(mantissa) => Ok(Weight { mantissa, decimals }),
+            None => Err(ErrorKind::Overflow.into()),
+        }
+    }
+
+    /// The exact difference.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`] when it cannot be held.
+    pub fn minus(self, other: Weight) -> Result<Weight> {
+        self.plus(other.negated())
+    }
+
+    /// The exact product.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`] when it cannot be held.
+    pub fn times(self, other: Weight) -> Result<Weight> {
+        let (a, b) = (self.normal(), other.normal());
+        let product = a.mantissa.checked_mul(b.mantissa);
+        match product.map(|mantissa| Weight { mantissa, decimals: a.decimals + b.decimals }.normal()) {
+            Some(weight) if usize::from(weight.decimals) <= MAX_DIGITS => Ok(weight),
+            _ => Err(ErrorKind::Overflow.into()),
+        }
+    }
+
+    /// The same weight with the other sign.
+    pub const fn negated(self) -> Weight {
+        // Every value that is made here has at most 38 digits or came through a checked sum;
+        // i128::MIN alone has no positive twin and saturates.
+        Weight { mantissa: self.mantissa.saturating_neg(), decimals: self.decimals }
+    }
+
+    /// Whether it is nothing.
+    pub const fn is_zero(self) -> bool {
+        self.mantissa == 0
+    }
+
+    /// Whether it is below zero.
+    pub const fn is_negative(self) -> bool {
+        self.mantissa < 0
+    }
+
+    /// The nearest floating point number, for pixels and percentages only.
+    pub fn to_f64(self) -> f64 {
+        let mantissa = self.mantissa as f64;
+        if self.decimals == 0 { mantissa } else { mantissa / 10f64.powi(self.decimals.into()) }
+    }
+
+    fn mantissa_at(self, decimals: u8) -> Option<i128> {
+        let shift = u32::from(decimals - self.decimals);
+        if self.mantissa == 0 {
+            return Some(0);
+        }
+        self.mantissa.checked_mul(10i128.checked_pow(shift)?)
+    }
+
+    /// Without trailing zeros behind the point.
+    fn normal(self) -> Weight {
+        let Weight { mut mantissa, mut decimals } = self;
+        while decimals > 0 && mantissa % 10 == 0 {
+            mantissa /= 10;
+            decimals -= 1;
+        }
+        Weight { mantissa, decimals }
+    }
+}
+
+impl From<u64> for Weight {
+    fn from(value: u64) -> Self {
+        Weight::new(value.into())
+    }
+}
+
+impl PartialEq for Weight {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Weight {}
+
+impl PartialOrd for Weight {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Weight {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let decimals = self.decimals.max(other.decimals);
+        match (self.mantissa_at(decimals), other.mantissa_at(decimals)) {
+            (Some(a), Some(b)) => a.cmp(&b),
+            // Only one of the two can be too large to be scaled, and it is the farther from zero.
+            (None, _) => self.mantissa.signum().cmp(&0),
+            (_, None) => 0.cmp(&other.mantissa.signum()),
+        }
+    }
+}
+
+impl fmt::Display for Weight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Weight { mantissa, decimals } = self.normal();
+        if decimals == 0 {
+            return write!(f, "{mantissa}");
+        }
+        let scale = 10u128.pow(decimals.into());
+        let digits = mantissa.unsigned_abs();
+        let sign = if mantissa < 0 { "-" } else { "" };
+        let width = usize::from(decimals);
+        write!(f, "{sign}{}.{:0width$}", digits / scale, digits % scale)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weight(text: &str) -> Weight {
+        Weight::parse(text.as_bytes()).unwrap_or_else(|| panic!("{text} is a weight"))
+    }
+
+    #[test]
+    fn reads_and_writes_exact_decimals() {
+        for (text, shown) in [
+            ("0", "0"),
+            ("42", "42"),
+            ("007", "7"),
+            ("-3", "-3"),
+            ("1.50", "1.5"),
+            ("-0.05", "-0.05"),
+            ("2.000", "2"),
+            ("18446744073709551616", "18446744073709551616"),
+            ("99999999999999999999999999999999999999", "99999999999999999999999999999999999999"),
+        ] {
+            assert_eq!(weight(text).to_string(), shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_no_weight() {
+        for text in [
+            "", "-", ".", "1.", ".5", "+1", "1e3", "NaN", "inf", "1,000", "0x10", "1 ", "--1", "1.2.3",
+            "1.-2",
+        ] {
+            assert!(Weight::parse(text.as_bytes()).is_none(), "{text}");
+        }
+        assert!(Weight::parse(&[b'9'; 39]).is_none());
+    }
+
+    #[test]
+    fn sums_are_exact_or_refused() {
+        assert_eq!(weight("0.1").plus(weight("0.2")).unwrap(), weight("0.3"));
+        assert_eq!(
+            weight("18446744073709551615").plus(weight("1")).unwrap().to_string(),
+            "18446744073709551616"
+        );
+        let largest = Weight::new(i128::MAX);
+        assert!(matches!(largest.plus(Weight::ONE).unwrap_err().kind(), ErrorKind::Overflow));
+        assert!(weight("99999999999999999999999999999999999999").plus(weight("0.5")).is_err());
+    }
+
+    #[test]
+    fn compares_by_value() {
+        assert_eq!(weight("1.0"), weight("1"));
+        assert!(weight("-0.5") < weight("0"));
+        assert!(weight("99999999999999999999999999999999999999") > weight("0.01"));
+        assert!(weight("-99999999999999999999999999999999999999") < weight("0.01"));
+    }
+
+    #[test]
+    fn products_are_exact() {
+        assert_eq!(weight("0.5").times(weight("3")).unwrap().to_string(), "1.5");
+        assert!(Weight::new(i128::MAX).times(weight("2")).is_err());
+    }
+}
