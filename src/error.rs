@@ -165,6 +165,12 @@ impl Error {
         self
     }
 
+    /// The same error at another place.
+    pub fn at(mut self, position: Position) -> Self {
+        self.inner.1 = position;
+        self
+    }
+
     /// A failed system call.
     pub fn io(doing: &'static str, source: io::Error) -> Self {
         ErrorKind::Io { doing, source }.into()

@@ -1,1 +1,183 @@
-//! c
+//! From what a profiler wrote to folded stacks.
+//!
+//! A format is one file (or folder) with a [`Collapser`] in it, one line in the [`registry`], and
+//! fixtures. A collapser pushes frames and weights into a [`Sink`] and knows nothing of who
+//! listens. Formats whose text can be cut between samples run on several threads through the one
+//! [`driver`]; the output does not depend on how many.
+
+pub mod driver;
+pub mod perf_script;
+pub mod registry;
+pub mod tidy;
+
+mod austin;
+mod folded;
+mod py_spy;
+
+use std::collections::BTreeMap;
+
+use crate::error::{Error, ErrorKind, Position, Result};
+use crate::folded::{FrameId, NotUnderstood, StackTable, Weights};
+use crate::input::{Input, Source};
+use crate::weight::Weight;
+
+/// How sure a collapser is that an input is of its format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// It is not.
+    No,
+    /// It could be; formats that are sure go first.
+    Maybe,
+    /// It is.
+    Yes,
+}
+
+/// A reader of one format.
+pub trait Collapser: Sync {
+    /// The format's name, as `--format` takes it: `perf-script`.
+    fn name(&self) -> &'static str;
+
+    /// What writes it, in one line for `--list-formats`.
+    fn about(&self) -> &'static str;
+
+    /// Whether an input that begins with `head` is of this format. `head` is all there is, or
+    /// [`crate::input::HEAD`] bytes of it.
+    fn detect(&self, head: &[u8]) -> Verdict;
+
+    /// Reads it all, pushes its samples into `sink`, and notes in `report` what it came across.
+    ///
+    /// # Errors
+    /// What makes going on senseless, placed in the input.
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        sink: &mut StackTable,
+        report: &mut Report,
+    ) -> Result<()>;
+}
+
+/// Who listens to a collapser.
+pub trait Sink {
+    /// The number of a frame's name, which must be free of `;` and newlines.
+    fn frame(&mut self, name: &[u8]) -> FrameId;
+
+    /// A sample: its frames, root first, and what it weighs.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`].
+    fn sample(&mut self, stack: &[FrameId], weights: Weights) -> Result<()>;
+}
+
+impl Sink for StackTable {
+    fn frame(&mut self, name: &[u8]) -> FrameId {
+        StackTable::frame(self, name)
+    }
+
+    fn sample(&mut self, stack: &[FrameId], weights: Weights) -> Result<()> {
+        self.add(stack, weights)
+    }
+}
+
+/// Which events of a recording to keep.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Events {
+    /// The one that comes first: different events have different units.
+    #[default]
+    First,
+    /// These, named with or without their modifiers: `cycles`, `cycles:u`.
+    Named(Vec<Vec<u8>>),
+    /// All, each under a root frame of its name.
+    All,
+}
+
+/// How to collapse.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Append the process to the first frame: `comm-PID`.
+    pub pid: bool,
+    /// Append process and thread to the first frame: `comm-PID/TID`.
+    pub tid: bool,
+    /// Mark kernel frames `_[k]`.
+    pub kernel: bool,
+    /// Mark frames of just-in-time compiled code `_[j]`.
+    pub jit: bool,
+    /// Mark inlined frames `_[i]`.
+    pub inline: bool,
+    /// Show the address of frames without a name: `[libc.so.6 <7f01>]`.
+    pub addrs: bool,
+    /// Append the source line to a frame, where the input has it: `main (orders.c:12)`.
+    pub srcline: bool,
+    /// Drop the frames rootward of these.
+    pub skip_after: Vec<Vec<u8>>,
+    /// Which events to keep.
+    pub events: Events,
+    /// Count samples, whatever they weigh.
+    pub count: bool,
+    /// How many threads to use; 0 is as many as there are processors.
+    pub threads: usize,
+}
+
+/// How often an event came, and what its samples weigh.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventTotal {
+    /// How many samples.
+    pub samples: u64,
+    /// The sum of their weights.
+    pub weight: Weight,
+    /// Whether they are part of the result.
+    pub kept: bool,
+}
+
+/// What a collapser came across.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Lines that were left out.
+    pub not_understood: NotUnderstood,
+    /// Each event's totals, by its name; empty for formats that know no events.
+    pub events: BTreeMap<Vec<u8>, EventTotal>,
+    /// The event that [`Events::First`] has settled on.
+    pub first_event: Option<Vec<u8>>,
+    /// What else the user should know, each once.
+    pub notes: Vec<String>,
+}
+
+/// Collapses one input after the other into one table. The format is told by content, or named.
+///
+/// # Errors
+/// [`ErrorKind::Unrecognised`], and those of the format, placed in the input.
+pub fn collapse(
+    sources: &[Source],
+    format: Option<&'static dyn Collapser>,
+    options: &Options,
+    table: &mut StackTable,
+) -> Result<Report> {
+    let mut report = Report::default();
+    for source in sources {
+        let input = source.open()?;
+        let name = input.name().clone();
+        let format = match format {
+            Some(format) => format,
+            None => registry::detect(&input)?,
+        };
+        format
+            .collapse(input, options, table, &mut report)
+            .map_err(|e| e.or_at(|| Position::file(name.clone())))?;
+    }
+    if table.is_empty() && report.not_understood.count > 0 {
+        // Nothing at all was understood: this is not a profile with a few bad lines.
+        report.not_understood.refuse()?;
+    }
+    if table.is_empty() {
+        let what = match report.events.keys().next() {
+            Some(first) => format!(
+                "no samples of that event; there is {}: choose with --event-filter",
+                crate::error::excerpt(first)
+            ),
+            None => "no samples in it".to_owned(),
+        };
+        let position = sources.first().map(|source| Position::file(source.name())).unwrap_or_default();
+        return Err(Error::new(ErrorKind::Empty { what }, position));
+    }
+    Ok(report)
+}

@@ -21,6 +21,6 @@ mod walk;
 
 pub use line::{Columns, Line, Weights, is_comment, parse_line, sanitize_frame, split_weight};
 pub use order::{cmp_stacks, common_prefix};
-pub use reader::{Lines, NotUnderstood};
+pub use reader::{Lines, NotUnderstood, guess_columns};
 pub use table::{FrameId, StackTable};
 pub use walk::{Frame, Order, Rewrite, Visitor, WalkSummary, walk};

@@ -1,0 +1,309 @@
+//! An event line: who was running, when, how much it counts, and of what.
+//!
+//! ```text
+//! calc (1)  6329/6344 [001]   799.251439:    2004008 cpu-clock:u:
+//! ```
+//! `perf script -F` chooses the columns, and the command name before them is free text of up to
+//! fifteen bytes that is not escaped: `perf 77 [001]` is one. So the columns of a recording are
+//! worked out from its first lines ([`Layout::guess`]), and each line is read with those: of all
+//! numbers that could be the thread, the last one that leaves a short enough name before it.
+
+use super::frame::is_hex;
+
+/// The kernel's limit for a command name, without its final zero.
+pub(super) const COMM_MAX: usize = 15;
+
+/// An event line taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EventLine<'a> {
+    /// The command, without the blanks that pad it.
+    pub comm: &'a [u8],
+    /// The process, if the line has it.
+    pub pid: Option<&'a [u8]>,
+    /// The thread.
+    pub tid: &'a [u8],
+    /// The weight, if the line has it.
+    pub period: Option<&'a [u8]>,
+    /// The event with its modifiers; empty if the line does not have it.
+    pub event: &'a [u8],
+    /// What follows the event: nothing, a tracepoint's payload, or a frame.
+    pub rest: &'a [u8],
+}
+
+/// Which columns the event lines of a recording have between thread and frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    cpu: bool,
+    time: bool,
+    period: bool,
+    event: bool,
+}
+
+impl Layout {
+    /// What `perf script` prints by default.
+    pub const DEFAULT: Layout = Layout { cpu: false, time: true, period: true, event: true };
+
+    /// Whether no other text looks like this.
+    pub fn is_telling(&self) -> bool {
+        self.event && (self.time || self.cpu)
+    }
+
+    /// All layouts, those with more columns first.
+    fn all() -> impl Iterator<Item = Layout> {
+        (0..16u8).rev().map(|bits| Layout {
+            time: bits & 8 != 0,
+            event: bits & 4 != 0,
+            cpu: bits & 2 != 0,
+            period: bits & 1 != 0,
+        })
+    }
+
+    /// The layout that most lines of a recording's beginning follow, with as many columns as
+    /// possible; `None` if none of them is an event line.
+    pub fn guess(head: &[u8]) -> Option<Layout> {
+        /// More lines only cost time: a file has one layout.
+        const LINES: usize = 200;
+        let mut lines: Vec<&[u8]> = candidate_lines(head).take(LINES).collect();
+        if lines.len() > 1 && !head.ends_with(b"\n") {
+            lines.pop();
+        }
+        let follows = |layout: Layout| lines.iter().filter(|line| layout.parse(line).is_some()).count();
+        let scored = Layout::all().map(|layout| (follows(layout), layout));
+        // The first of equals, the one with more columns, is to win: max_by_key takes the last.
+        let (count, best) = scored.collect::<Vec<_>>().into_iter().rev().max_by_key(|(count, _)| *count)?;
+        (count > 0).then_some(best)
+    }
+
+    /// Takes a line apart; `None` if it has not these columns.
+    pub fn parse<'a>(&self, line: &'a [u8]) -> Option<EventLine<'a>> {
+        let lead = line.iter().take_while(|&&b| b == b' ').count();
+        let mut best = None;
+        let mut start = 0;
+        while start < line.len() {
+            if line[start] == b' ' {
+                start += 1;
+                continue;
+            }
+            let end = memchr::memchr(b' ', &line[start..]).map_or(line.len(), |n| start + n);
+            let comm = line[lead.min(start)..start].trim_ascii();
+            if comm.len() > COMM_MAX && best.is_some() {
+                break;
+            }
+            // Without a blank before the number it is part of the name.
+            if (start == 0 || line[start - 1] == b' ') && end < line.len() {
+                if let Some((pid, tid)) = split_ids(&line[start..end])
+                    && let Some(found) = self.parse_columns(&line[end..], comm, pid, tid)
+                {
+                    best = Some(found);
+                }
+            }
+            start = end;
+        }
+        best
+    }
+
+    fn parse_columns<'a>(
+        &self,
+        mut rest: &'a [u8],
+        comm: &'a [u8],
+        pid: Option<&'a [u8]>,
+        tid: &'a [u8],
+    ) -> Option<EventLine<'a>> {
+        if self.cpu {
+            let (token, behind) = split_token(rest);
+            let cpu = token.strip_prefix(b"[")?.strip_suffix(b"]")?;
+            if cpu.len() < 3 || !cpu.iter().all(u8::is_ascii_digit) {
+                return None;
+            }
+            rest = behind;
+        }
+        if self.time {
+            let (token, behind) = split_token(rest);
+            let time = token.strip_suffix(b":")?;
+            let dot = memchr::memchr(b'.', time)?;
+            let (seconds, fraction) = (&time[..dot], &time[dot + 1..]);
+            if seconds.is_empty() || fraction.len() < 6 || !is_number(seconds) || !is_number(fraction) {
+                return None;
+            }
+            rest = behind;
+        }
+        let mut period = None;
+        if self.period {
+            let (token, behind) = split_token(rest);
+            if is_number(token) {
+                period = Some(token);
+                rest = behind;
+            } else if !self.time && !self.cpu {
+                // Tracepoints have no period, but then another column must show what this is.
+                return None;
+            }
+        }
+        let mut event = &rest[..0];
+        if self.event {
+            rest = rest.trim_ascii_start();
+            let end = event_end(rest)?;
+            event = &rest[..end];
+            rest = &rest[end + 1..];
+        } else {
+            let (token, _) = split_token(rest);
+            if !token.is_empty() && !is_hex(token) {
+                return None;
+            }
+        }
+        Some(EventLine { comm, pid, tid, period, event, rest })
+    }
+}
+
+/// Reads a line with the recording's layout, or with any other that fits.
+pub(super) fn parse_event<'a>(line: &'a [u8], layout: Layout) -> Option<EventLine<'a>> {
+    layout.parse(line).or_else(|| Layout::all().find_map(|other| other.parse(line)))
+}
+
+/// Whether perf itself says something here about tasks and mappings (`--show-mmap-events`): no
+/// sample.
+pub(super) fn is_side_band(line: &[u8]) -> bool {
+    // Behind thread and time; a command that is called so is followed by them.
+    memchr::memmem::find(line, b" PERF_RECORD_").is_some_and(|at| at >= "a 1".len())
+}
+
+/// The end of an event's name: a colon before a blank or the line's end. `cycles:u:` has another
+/// colon before, `raw 0x1c2:` a blank.
+fn event_end(text: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(b':', text).find(|&at| matches!(text.get(at + 1), None | Some(b' '))).filter(|&at| {
+        let name = &text[..at];
+        at > 0 && (!name.contains(&b' ') || name.starts_with(b"raw 0x"))
+    })
+}
+
+/// The lines of a recording that can be event lines: not blank, no frames, no header.
+fn candidate_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut in_header = false;
+    head.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).filter(move |line| {
+        if line.starts_with(b"# ========") {
+            in_header = !in_header;
+            return false;
+        }
+        !in_header && !line.is_empty() && !line.starts_with(b"\t") && !is_side_band(line)
+    })
+}
+
+/// `PID/TID` or `TID`; perf writes -1 where it does not know.
+fn split_ids(token: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
+    let is_id = |text: &[u8]| is_number(text.strip_prefix(b"-").unwrap_or(text));
+    match memchr::memchr(b'/', token) {
+        Some(slash) => {
+            let (pid, tid) = (&token[..slash], &token[slash + 1..]);
+            (is_id(pid) && is_id(tid)).then_some((Some(pid), tid))
+        }
+        None => is_id(token).then_some((None, token)),
+    }
+}
+
+fn is_number(token: &[u8]) -> bool {
+    !token.is_empty() && token.iter().all(u8::is_ascii_digit)
+}
+
+fn split_token(text: &[u8]) -> (&[u8], &[u8]) {
+    let start = text.iter().take_while(|&&b| b == b' ').count();
+    let end = memchr::memchr(b' ', &text[start..]).map_or(text.len(), |n| start + n);
+    (&text[start..end], &text[end..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(line: &str, layout: Layout) -> String {
+        let Some(e) = layout.parse(line.as_bytes()) else { return "no".into() };
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        let pid = e.pid.map_or(String::new(), |pid| text(pid) + "/");
+        let period = e.period.map_or("-".into(), text);
+        format!(
+            "{}|{pid}{}|{period}|{}|{}",
+            text(e.comm),
+            text(e.tid),
+            text(e.event),
+            text(e.rest.trim_ascii())
+        )
+    }
+
+    fn layout(cpu: bool, time: bool, period: bool, event: bool) -> Layout {
+        Layout { cpu, time, period, event }
+    }
+
+    #[test]
+    fn hostile_commands_stay_whole() {
+        let cpu = layout(true, true, true, true);
+        for (line, expected) in [
+            ("calc (1)  6344 [001]   799.251439:    2004008 cpu-clock: ", "calc (1)|6344|2004008|cpu-clock|"),
+            (
+                "123 456  7490 [001]   825.175439:          1      page-faults: ",
+                "123 456|7490|1|page-faults|",
+            ),
+            (
+                "x 42/43 y  7490/7491 [001]   825.175439: 1 page-faults: ",
+                "x 42/43 y|7490/7491|1|page-faults|",
+            ),
+            ("perf 77 [001]  7490 [000]   825.175439: 1 cycles:ppp: ", "perf 77 [001]|7490|1|cycles:ppp|"),
+            (
+                "1 2/3 [001] 4.5  2814 [001]  3511.113299:    1669449 cpu-clock: ",
+                "1 2/3 [001] 4.5|2814|1669449|cpu-clock|",
+            ),
+            ("cpu-clock: 9:  7490 [001]   825.175439: 1 cycles: ", "cpu-clock: 9:|7490|1|cycles|"),
+            ("  2816 [001]  3511.179193:    1669449 cpu-clock: ", "|2816|1669449|cpu-clock|"),
+            ("swapper     0 [000]   825.175439: 1 cycles: ", "swapper|0|1|cycles|"),
+            (":-1    -1 [000]   825.175439: 1 cycles: ", ":-1|-1|1|cycles|"),
+            ("#lead  2810 [001]  3511.105281:    1669449 cpu-clock: ", "#lead|2810|1669449|cpu-clock|"),
+        ] {
+            assert_eq!(shown(line, cpu), expected);
+        }
+    }
+
+    #[test]
+    fn payloads_and_frames_follow_the_event() {
+        let plain = Layout::DEFAULT;
+        assert_eq!(
+            shown(
+                "names  7825 836.063050: sched:sched_switch: prev_comm=sw: two 3 4.000001: prev_pid=1",
+                plain
+            ),
+            "names|7825|-|sched:sched_switch|prev_comm=sw: two 3 4.000001: prev_pid=1"
+        );
+        assert_eq!(
+            shown(
+                "       plain one  7592   827.881644:    2004008 cpu-clock:      5627 spin+0x1d (/c/names)",
+                plain
+            ),
+            "plain one|7592|2004008|cpu-clock|5627 spin+0x1d (/c/names)"
+        );
+        assert_eq!(shown("1 2 4.500000: x  2814 3511.113299: 1 e: ", plain), "1 2 4.500000: x|2814|1|e|");
+        assert_eq!(shown("a  1 8.881644: 7 cpu_core/cycles/u: ", plain), "a|1|7|cpu_core/cycles/u|");
+        assert_eq!(shown("a  1 8.881644: 7 raw 0x1c2: ", plain), "a|1|7|raw 0x1c2|");
+    }
+
+    #[test]
+    fn the_layout_is_guessed_from_the_first_lines() {
+        for (head, expected) in [
+            ("a  1 8.881644: 7 e: \n\t1 f (/x)\n\nb  1 8.881645: 7 e: \n", layout(false, true, true, true)),
+            ("sh  6344 [001]    2004008 cpu-clock: \n\t1 f\n\n", layout(true, false, true, true)),
+            (
+                "123 456  7484      page-faults: \n\nnames  7484 page-faults: \n",
+                layout(false, false, false, true),
+            ),
+            ("calc (1)  6344 \n\t1 f\n\nb 3 4  6344 \n", layout(false, false, false, false)),
+            (
+                "# ========\n# cmdline : x 1 2.345678: 5 e: \n# ========\n#\na  1 [000] 8.881644: 7 e: \n",
+                layout(true, true, true, true),
+            ),
+        ] {
+            let guessed = Layout::guess(head.as_bytes()).unwrap();
+            let parse = |l: Layout| {
+                candidate_lines(head.as_bytes())
+                    .map(|line| shown(std::str::from_utf8(line).unwrap(), l))
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(parse(guessed), parse(expected), "{head}: {guessed:?}");
+        }
+        assert_eq!(Layout::guess(b"\t1 f\n\n\t2 g\n"), None);
+    }
+}

@@ -1,0 +1,444 @@
+//! The text that `perf script` prints (seen: perf 6.1).
+//!
+//! ```text
+//! calc (1)  6344 [001]   799.251439:    2004008 cpu-clock:
+//! 	            4946 (anonymous namespace)::scramble+0x16 (/home/user/app/cpp/orders)
+//! 	            7e3f shop::Deep::visit+0x2f (/home/user/app/cpp/orders)
+//!
+//! ```
+//! A sample is an event line, its frames leaf first, and a blank line. Which columns the event
+//! line has is up to `-F`; without call graphs the one frame stands on the event line and there
+//! are no blank lines; with `-F ip,sym` there is no event line. The source is perf's
+//! `builtin-script.c`; there is no other specification.
+
+mod event;
+mod frame;
+mod lines;
+mod symbols;
+
+use self::event::{EventLine, Layout, is_side_band, parse_event};
+use self::frame::{Frame, one_line_frame};
+use self::symbols::Symbols;
+use super::driver::{self, Parser, Place};
+use super::{Collapser, EventTotal, Events, Options, Report, Sink, Verdict};
+use crate::error::{Position, Result};
+use crate::folded::{FrameId, StackTable, Weights, sanitize_frame};
+use crate::input::Input;
+use crate::weight::Weight;
+
+/// Collapses what `perf script` prints.
+pub struct PerfScript;
+
+impl Collapser for PerfScript {
+    fn name(&self) -> &'static str {
+        "perf-script"
+    }
+
+    fn about(&self) -> &'static str {
+        "perf script: Linux perf's samples as text"
+    }
+
+    fn detect(&self, head: &[u8]) -> Verdict {
+        if head.starts_with(b"# ========\n# captured on") {
+            return Verdict::Yes;
+        }
+        let layout = Layout::guess(head);
+        let mut before = &b""[..];
+        for line in head.split(|&b| b == b'\n').take(400) {
+            let frame = line.strip_prefix(b"\t").and_then(Frame::parse);
+            if frame.is_some_and(|frame| !frame.address.is_empty()) {
+                // A frame below an event line, or below nothing.
+                let event = layout.is_some_and(|layout| parse_event(before, layout).is_some());
+                return if event || before.is_empty() { Verdict::Yes } else { Verdict::No };
+            }
+            before = line;
+        }
+        // One-line samples: other texts have numbers too, but not a thread, a time and an event.
+        if layout.is_some_and(|layout| layout.is_telling()) { Verdict::Yes } else { Verdict::No }
+    }
+
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        table: &mut StackTable,
+        report: &mut Report,
+    ) -> Result<()> {
+        let layout = Layout::guess(input.head());
+        let first = report
+            .first_event
+            .take()
+            .or_else(|| first_event(input.head(), layout.unwrap_or(Layout::DEFAULT)));
+        // The head may hold nothing but perf's notes on mappings: then only reading on in order
+        // tells which event comes first.
+        let threads = if first.is_none() && options.events == Events::First { 1 } else { options.threads };
+        let new = || PerfParser::new(options, layout, first.clone());
+        driver::run(input, threads, &sample_end, new, table, report)
+    }
+}
+
+/// Where the last whole sample of some bytes ends.
+fn sample_end(bytes: &[u8]) -> Option<usize> {
+    if let Some(blank) = memchr::memmem::rfind(bytes, b"\n\n") {
+        return Some(blank + 2);
+    }
+    // One-line samples, or one sample that goes on: a frame belongs to the lines before it.
+    let mut end = memchr::memrchr(b'\n', bytes)?;
+    loop {
+        let start = memchr::memrchr(b'\n', &bytes[..end]).map(|at| at + 1)?;
+        let line = &bytes[start..end];
+        if !line.starts_with(b"\t") && parse_event(line, Layout::DEFAULT).is_some() {
+            return Some(start);
+        }
+        end = start.checked_sub(1)?;
+    }
+}
+
+/// The event of a recording's first sample.
+fn first_event(head: &[u8], layout: Layout) -> Option<Vec<u8>> {
+    let mut in_header = false;
+    for line in head.split(|&b| b == b'\n') {
+        in_header ^= line.starts_with(b"# ========");
+        if in_header || line.starts_with(b"\t") || is_side_band(line) {
+            continue;
+        }
+        if let Some(found) = parse_event(line, layout) {
+            return Some(found.event.to_vec());
+        }
+    }
+    None
+}
+
+/// An event met by one thread.
+struct Event {
+    name: Vec<u8>,
+    total: EventTotal,
+    /// Its root frame, with [`Events::All`].
+    root: Option<FrameId>,
+}
+
+/// What becomes of the lines that follow.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Behind a blank line: an event line is next, or the frames of a recording that has none.
+    Between,
+    /// In a sample that is kept.
+    Within,
+    /// In a sample of which nothing more is wanted: another event's, or past `--skip-after`.
+    Skipping,
+}
+
+/// The sample being read.
+#[derive(Default)]
+struct Sample {
+    /// Whether there is one that is to be counted.
+    pending: bool,
+    event: Option<FrameId>,
+    comm: Option<FrameId>,
+    weight: Weight,
+    /// Leaf first.
+    stack: Vec<FrameId>,
+    /// What stands behind the event on its line, if no frames follow it: the one frame.
+    on_event_line: Vec<u8>,
+}
+
+struct PerfParser<'o> {
+    options: &'o Options,
+    layout: Layout,
+    /// Whether stacks may stand there without an event line.
+    without_events: bool,
+    first: Option<Vec<u8>>,
+    symbols: Symbols<'o>,
+    events: Vec<Event>,
+    state: State,
+    sample: Sample,
+    /// The thread of the sample before and its frame: neighbours are often of one thread.
+    thread: Vec<u8>,
+    thread_frame: Option<FrameId>,
+    /// A frame line that waits for its source line.
+    held: Vec<u8>,
+    /// Lines that may be the beginning of a command name with a newline in it.
+    broken_comm: Vec<u8>,
+    scratch: Vec<u8>,
+}
+
+impl<'o> PerfParser<'o> {
+    fn new(options: &'o Options, layout: Option<Layout>, first: Option<Vec<u8>>) -> Self {
+        PerfParser {
+            options,
+            layout: layout.unwrap_or(Layout::DEFAULT),
+            without_events: layout.is_none(),
+            first,
+            symbols: Symbols::new(options),
+            events: Vec::new(),
+            state: State::Between,
+            sample: Sample::default(),
+            thread: Vec::new(),
+            thread_frame: None,
+            held: Vec::new(),
+            broken_comm: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// A line that starts with a tab; `false` if it is no frame of a sample.
+    #[inline]
+    fn on_frame(&mut self, line: &[u8], space: usize, sink: &mut dyn Sink) -> bool {
+        match self.state {
+            State::Skipping => return true,
+            State::Between if !self.without_events => return false,
+            State::Between => {
+                self.sample.pending = true;
+                self.sample.weight = Weight::ONE;
+                self.state = State::Within;
+            }
+            State::Within => {}
+        }
+        if self.options.srcline {
+            self.release_held(b"", sink);
+            self.held.extend_from_slice(line);
+            return true;
+        }
+        match self.symbols.push(line, space, &mut self.sample.stack, sink) {
+            Some(true) => true,
+            Some(false) => {
+                self.skip_the_rest();
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The frame past which nothing is wanted: neither callers nor the command.
+    fn skip_the_rest(&mut self) {
+        self.state = State::Skipping;
+        self.sample.comm = None;
+    }
+
+    /// With `--srcline`, the frame line read before, now that its source line is known.
+    fn release_held(&mut self, srcline: &[u8], sink: &mut dyn Sink) {
+        if self.held.is_empty() {
+            return;
+        }
+        let held = std::mem::take(&mut self.held);
+        if self.symbols.push_with_srcline(&held, srcline, &mut self.sample.stack, sink) == Some(false) {
+            self.skip_the_rest();
+        }
+        self.held = held;
+        self.held.clear();
+    }
+
+    /// Ends the sample being read and adds it.
+    fn flush(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        self.release_held(b"", sink);
+        self.state = State::Between;
+        if !std::mem::take(&mut self.sample.pending) {
+            return Ok(());
+        }
+        let on_event_line = std::mem::take(&mut self.sample.on_event_line);
+        if self.sample.stack.is_empty()
+            && let Some(text) = one_line_frame(&on_event_line)
+        {
+            let line = [b"\t", text].concat();
+            self.symbols.push_with_srcline(&line, b"", &mut self.sample.stack, sink);
+        }
+        self.sample.on_event_line = on_event_line;
+        self.sample.on_event_line.clear();
+        let Sample { event, comm, weight, ref mut stack, .. } = self.sample;
+        stack.extend(comm.into_iter().chain(event));
+        stack.reverse();
+        let result = if stack.is_empty() { Ok(()) } else { sink.sample(stack, Weights::one(weight)) };
+        stack.clear();
+        result
+    }
+
+    fn on_event(&mut self, line: EventLine<'_>, sink: &mut dyn Sink) -> Result<()> {
+        let period = line.period.and_then(Weight::parse);
+        let weight = if self.options.count { Weight::ONE } else { period.unwrap_or(Weight::ONE) };
+        let event = self.event(line.event, sink);
+        event.total.samples += 1;
+        event.total.weight = event.total.weight.plus(weight)?;
+        let (root, kept) = (event.root, event.total.kept);
+        self.sample.event = root;
+        if !kept {
+            self.state = State::Skipping;
+            return Ok(());
+        }
+        self.state = State::Within;
+        self.sample.pending = true;
+        self.sample.weight = weight;
+        self.sample.comm = Some(self.thread(&line, sink));
+        if !line.rest.trim_ascii().is_empty() {
+            self.sample.on_event_line.extend_from_slice(line.rest);
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, name: &[u8], sink: &mut dyn Sink) -> &mut Event {
+        let known = self.events.iter().position(|event| event.name == name);
+        let index = known.unwrap_or_else(|| {
+            let kept = match &self.options.events {
+                Events::First => is_same_event(self.first.get_or_insert_with(|| name.to_vec()), name),
+                Events::Named(wanted) => wanted.iter().any(|wanted| is_named(name, wanted)),
+                Events::All => true,
+            };
+            let root = (self.options.events == Events::All && !name.is_empty()).then(|| {
+                self.scratch.clear();
+                sanitize_frame(name, &mut self.scratch);
+                sink.frame(&self.scratch)
+            });
+            let total = EventTotal { kept, ..EventTotal::default() };
+            self.events.push(Event { name: name.to_vec(), total, root });
+            self.events.len() - 1
+        });
+        &mut self.events[index]
+    }
+
+    /// The frame of the command, with process and thread if they are wanted.
+    fn thread(&mut self, line: &EventLine<'_>, sink: &mut dyn Sink) -> FrameId {
+        let name = &mut self.scratch;
+        name.clear();
+        if !self.broken_comm.is_empty() {
+            sanitize_frame(&self.broken_comm, name);
+            name.push(b' ');
+            self.broken_comm.clear();
+        }
+        sanitize_frame(line.comm, name);
+        name.iter_mut().filter(|b| **b == b' ').for_each(|b| *b = b'_');
+        if name.is_empty() {
+            name.extend_from_slice(b"[unnamed]");
+        }
+        if self.options.pid || self.options.tid {
+            name.push(b'-');
+            name.extend_from_slice(line.pid.unwrap_or(b"?"));
+        }
+        if self.options.tid {
+            name.push(b'/');
+            name.extend_from_slice(line.tid);
+        }
+        match self.thread_frame {
+            Some(frame) if self.thread == *name => frame,
+            _ => {
+                let frame = sink.frame(name);
+                self.thread.clone_from(name);
+                *self.thread_frame.insert(frame)
+            }
+        }
+    }
+
+    /// A line that is neither blank nor a frame.
+    fn on_other(&mut self, line: &[u8], number: u64, place: &mut Place, sink: &mut dyn Sink) -> Result<()> {
+        if let Some(event) = parse_event(line, self.layout) {
+            if event.event.starts_with(b"PERF_RECORD_") {
+                return Ok(());
+            }
+            self.flush(sink)?;
+            // A newline in a name of at most fifteen bytes, or some other line before this one?
+            if !self.broken_comm.is_empty() && self.broken_comm.len() + event.comm.len() >= event::COMM_MAX {
+                place.not_understood(number - 1, &self.broken_comm);
+                self.broken_comm.clear();
+            }
+            return self.on_event(event, sink);
+        }
+        if is_side_band(line) {
+            return Ok(());
+        }
+        if self.state != State::Between && line.starts_with(b"  ") {
+            if self.state == State::Within {
+                self.release_held(line.trim_ascii(), sink);
+            }
+        } else if line.starts_with(b"#") {
+            // The header of a recording that was appended, or a remark.
+        } else if self.state == State::Between && self.broken_comm.len() + line.len() < event::COMM_MAX {
+            if !self.broken_comm.is_empty() {
+                self.broken_comm.push(b' ');
+            }
+            self.broken_comm.extend_from_slice(line);
+        } else {
+            place.not_understood(number, line);
+        }
+        Ok(())
+    }
+}
+
+impl Parser for PerfParser<'_> {
+    fn block(&mut self, bytes: &[u8], place: &mut Place, sink: &mut dyn Sink) -> Result<u64> {
+        let mut number = 0;
+        let mut in_header = false;
+        let result = lines::for_each_line(bytes, |start, mut end, space| {
+            number += 1;
+            if end > start && bytes[end - 1] == b'\r' {
+                end -= 1;
+            }
+            let line = &bytes[start..end];
+            match line.first() {
+                Some(b'\t') => {
+                    if self.on_frame(line, space.saturating_sub(start), sink) {
+                        return Ok(());
+                    }
+                    // A command name may start with a tab.
+                    if parse_event(line, self.layout).is_none() {
+                        if self.state == State::Between {
+                            self.state = State::Skipping;
+                        }
+                        place.not_understood(number, line);
+                        return Ok(());
+                    }
+                    self.on_other(line, number, place, sink)
+                }
+                None => self.flush(sink),
+                Some(b'#') if in_header || line.starts_with(b"# ========") => {
+                    in_header ^= line.starts_with(b"# ========");
+                    Ok(())
+                }
+                Some(_) => {
+                    in_header = false;
+                    self.on_other(line, number, place, sink)
+                }
+            }
+        });
+        result
+            .and_then(|()| self.flush(sink))
+            .map_err(|e| e.or_at(|| Position { line: Some(number), ..Position::default() }))?;
+        if !self.broken_comm.is_empty() {
+            place.not_understood(number, &self.broken_comm);
+            self.broken_comm.clear();
+        }
+        Ok(number)
+    }
+
+    fn finish(self, report: &mut Report) -> Result<()> {
+        if report.first_event.is_none() {
+            report.first_event = self.first;
+        }
+        for Event { name, total, .. } in self.events {
+            let sum = report.events.entry(name).or_default();
+            sum.samples += total.samples;
+            sum.weight = sum.weight.plus(total.weight)?;
+            sum.kept |= total.kept;
+        }
+        Ok(())
+    }
+}
+
+/// Whether two events are one to the user: the same, or the same on the two kinds of cores of a
+/// hybrid processor, `cpu_core/cycles/u` and `cpu_atom/cycles/u`.
+fn is_same_event(first: &[u8], name: &[u8]) -> bool {
+    fn on_any_core(name: &[u8]) -> Option<&[u8]> {
+        name.strip_prefix(b"cpu_core/").or_else(|| name.strip_prefix(b"cpu_atom/"))
+    }
+    first == name || on_any_core(first).is_some_and(|event| on_any_core(name) == Some(event))
+}
+
+/// Whether the user's name for an event is this one, with or without its modifiers.
+fn is_named(name: &[u8], wanted: &[u8]) -> bool {
+    const MODIFIERS: &[u8] = b"ukhGHpPSDIWebR";
+    let base = match memchr::memrchr(b':', name) {
+        Some(at) if name[at + 1..].iter().all(|b| MODIFIERS.contains(b)) => &name[..at],
+        _ => name,
+    };
+    name == wanted || base == wanted
+}
+
+#[cfg(test)]
+mod tests;

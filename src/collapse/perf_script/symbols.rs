@@ -1,0 +1,352 @@
+//! Frame lines to frames, each different one read once.
+//!
+//! The key is the text of the symbol without offset and address, so a recording of millions of
+//! lines has some ten thousand keys and the table stays in the processor's cache. The module is
+//! part of the key only when it decides what the frame is called.
+
+use std::hash::{BuildHasher, Hasher};
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
+use super::super::tidy::tidy_symbol;
+use super::super::{Options, Sink};
+use super::frame::{Frame, without_offset};
+use crate::folded::{FrameId, sanitize_frame};
+
+/// What a frame line stands for: one frame, or an entry of [`Symbols::special`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Known(u32);
+
+const SPECIAL: u32 = 1 << 31;
+
+/// A line that is not exactly one frame to be kept on the stack.
+struct Special {
+    /// Leaf first, as the lines are.
+    frames: Vec<FrameId>,
+    /// Nothing rootward of it is wanted.
+    last: bool,
+}
+
+/// The frames of one thread's blocks.
+pub(super) struct Symbols<'o> {
+    options: &'o Options,
+    /// Whether address or module of every line may decide what its frame is called.
+    every_part_matters: bool,
+    hasher: RandomState,
+    slots: HashTable<(u64, u32)>,
+    keys: Vec<u8>,
+    /// Where each key ends in `keys`, and what it stands for.
+    known: Vec<(usize, Known)>,
+    special: Vec<Special>,
+    scratch: Vec<u8>,
+}
+
+impl<'o> Symbols<'o> {
+    pub(super) fn new(options: &'o Options) -> Self {
+        Symbols {
+            options,
+            every_part_matters: options.kernel || options.jit || options.inline || options.addrs,
+            hasher: RandomState::default(),
+            slots: HashTable::new(),
+            keys: Vec::new(),
+            known: Vec::new(),
+            special: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Puts the frames of a line (after its tab) on a stack that is leaf first; `false` if what is
+    /// rootward of it is not wanted. `space` is the line's last blank.
+    #[inline]
+    pub(super) fn push(
+        &mut self,
+        line: &[u8],
+        space: usize,
+        stack: &mut Vec<FrameId>,
+        sink: &mut dyn Sink,
+    ) -> Option<bool> {
+        /// The tab and an address padded to sixteen digits.
+        const ADDRESS_END: usize = 17;
+        // The shape of nearly all lines: `\t%16x symbol+0x… (module)`, no blank in the module.
+        let usual = !self.every_part_matters
+            && space > ADDRESS_END
+            && line[ADDRESS_END] == b' '
+            && line[ADDRESS_END - 1] != b' '
+            && line[space + 1] == b'('
+            && line.last() == Some(&b')');
+        if !usual {
+            return self.push_with_srcline(line, b"", stack, sink);
+        }
+        let text = &line[ADDRESS_END + 1..];
+        let symbol = &line[ADDRESS_END + 1..space];
+        let known = if symbol == b"[unknown]" {
+            // The module is the name, so all of the text is the key.
+            self.look_up(text, sink, |()| (Frame::parse(text).unwrap_or_default(), b""))
+        } else if text[0] == b'[' || line.ends_with(b"(deleted)") {
+            return self.push_with_srcline(line, b"", stack, sink);
+        } else {
+            let symbol = without_offset(symbol);
+            self.look_up(symbol, sink, |()| (Frame { symbol, ..Frame::default() }, b""))
+        };
+        self.push_known(known, stack)
+    }
+
+    /// [`Symbols::push`] for lines of any shape, with the source line that perf printed below.
+    pub(super) fn push_with_srcline(
+        &mut self,
+        line: &[u8],
+        srcline: &[u8],
+        stack: &mut Vec<FrameId>,
+        sink: &mut dyn Sink,
+    ) -> Option<bool> {
+        let frame =
+            Frame::parse(&line[1..]).filter(|frame| !frame.address.is_empty() || !frame.module.is_empty())?;
+        let mut key = std::mem::take(&mut self.scratch);
+        key.clear();
+        key.extend_from_slice(frame.symbol);
+        // No symbol holds a newline, so these keys are no others'.
+        key.push(b'\n');
+        key.extend_from_slice(frame.module);
+        if frame.symbol.is_empty() || (self.options.addrs && is_unknown(frame.symbol)) {
+            key.push(b'\n');
+            key.extend_from_slice(frame.address);
+        }
+        if !srcline.is_empty() {
+            key.extend_from_slice(b"\n\n");
+            key.extend_from_slice(srcline);
+        }
+        let known = self.look_up(&key, sink, |()| (frame, srcline));
+        self.scratch = key;
+        self.push_known(known, stack)
+    }
+
+    #[inline]
+    fn push_known(&self, known: Known, stack: &mut Vec<FrameId>) -> Option<bool> {
+        if known.0 & SPECIAL == 0 {
+            stack.push(FrameId(known.0));
+            return Some(true);
+        }
+        let special = &self.special[(known.0 & !SPECIAL) as usize];
+        stack.extend_from_slice(&special.frames);
+        Some(!special.last)
+    }
+
+    #[inline]
+    fn look_up<'l>(
+        &mut self,
+        key: &[u8],
+        sink: &mut dyn Sink,
+        parts: impl FnOnce(()) -> (Frame<'l>, &'l [u8]),
+    ) -> Known {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(key);
+        let hash = hasher.finish();
+        let (keys, known) = (&self.keys, &self.known);
+        let same = |&(other, id): &(u64, u32)| {
+            let start = if id == 0 { 0 } else { known[id as usize - 1].0 };
+            other == hash && &keys[start..known[id as usize].0] == key
+        };
+        if let Some(&(_, id)) = self.slots.find(hash, same) {
+            return self.known[id as usize].1;
+        }
+        let (frame, srcline) = parts(());
+        let new = self.read(frame, srcline, sink);
+        self.keys.extend_from_slice(key);
+        let id = self.known.len() as u32;
+        self.known.push((self.keys.len(), new));
+        self.slots.insert_unique(hash, (hash, id), |&(hash, _)| hash);
+        new
+    }
+
+    /// The frames of a line that is met for the first time.
+    #[cold]
+    fn read(&mut self, frame: Frame<'_>, srcline: &[u8], sink: &mut dyn Sink) -> Known {
+        let options = self.options;
+        let mut name = Vec::new();
+        let mut frames = Vec::new();
+        if frame.symbol.is_empty() || is_unknown(frame.symbol) {
+            name_unknown(&frame, options.addrs, &mut name);
+            append_srcline(srcline, &mut name);
+            annotate(&frame, false, options, &mut name);
+            frames.push(sink.frame(&name));
+        } else {
+            // Java's inlined callees follow their caller: `caller->callee`, so the last is the leaf.
+            let parts = java_inlines(frame.symbol);
+            for (n, part) in parts.iter().enumerate().rev() {
+                name.clear();
+                tidy_symbol(part, &mut name);
+                append_srcline(srcline, &mut name);
+                annotate(&frame, n > 0, options, &mut name);
+                frames.push(sink.frame(&name));
+            }
+        }
+        let last = options.skip_after.iter().any(|skip| *skip == frame.symbol || *skip == name);
+        match frames[..] {
+            [FrameId(id)] if !last && id & SPECIAL == 0 => Known(id),
+            _ => {
+                self.special.push(Special { frames, last });
+                Known((self.special.len() - 1) as u32 | SPECIAL)
+            }
+        }
+    }
+}
+
+fn is_unknown(symbol: &[u8]) -> bool {
+    symbol == b"[unknown]"
+}
+
+/// `[libc.so.6]` is all that is known of a frame without a symbol; `[unknown]` not even that.
+fn name_unknown(frame: &Frame<'_>, addrs: bool, name: &mut Vec<u8>) {
+    let file = frame.module.rsplit(|&b| b == b'/').next().unwrap_or(frame.module);
+    match file {
+        b"" | b"[unknown]" if frame.symbol.is_empty() && !frame.address.is_empty() && !addrs => {
+            // `perf script -F ip`: the address is the frame.
+            name.extend_from_slice(frame.address);
+            return;
+        }
+        b"" | b"[unknown]" => name.extend_from_slice(b"[unknown"),
+        file => {
+            name.push(b'[');
+            sanitize_frame(file, name);
+        }
+    }
+    if addrs && !frame.address.is_empty() {
+        name.extend_from_slice(b" <");
+        name.extend_from_slice(frame.address);
+        name.push(b'>');
+    }
+    name.push(b']');
+}
+
+fn append_srcline(srcline: &[u8], name: &mut Vec<u8>) {
+    if !srcline.is_empty() {
+        name.extend_from_slice(b" (");
+        sanitize_frame(srcline, name);
+        name.push(b')');
+    }
+}
+
+/// The mark at a frame's end, if it was asked for.
+fn annotate(frame: &Frame<'_>, java_inlined: bool, options: &Options, name: &mut Vec<u8>) {
+    if java_inlined || (options.inline && frame.is_inlined()) {
+        name.extend_from_slice(b"_[i]");
+    } else if options.kernel && is_kernel(frame.module) {
+        name.extend_from_slice(b"_[k]");
+    } else if options.jit && is_jit(frame.module) {
+        name.extend_from_slice(b"_[j]");
+    }
+}
+
+/// Kernel and modules: `[kernel.kallsyms]`, `[nf_conntrack]`, `…/vmlinux-6.1`, `….ko.xz`.
+fn is_kernel(module: &[u8]) -> bool {
+    const USER: [&[u8]; 7] =
+        [b"[unknown]", b"[vdso]", b"[vsyscall]", b"[heap]", b"[stack]", b"[anon", b"[uprobes]"];
+    let file = module.rsplit(|&b| b == b'/').next().unwrap_or(module);
+    if module.starts_with(b"[") {
+        return !USER.iter().any(|user| module.starts_with(user));
+    }
+    let compressed = [b".gz".as_slice(), b".xz", b".zst"];
+    let plain = compressed.iter().find_map(|end| file.strip_suffix(*end)).unwrap_or(file);
+    plain.ends_with(b".ko") || plain == b"vmlinux" || plain.starts_with(b"vmlinux-")
+}
+
+/// `/tmp/perf-PID.map`, and what perf's jitdump support writes.
+fn is_jit(module: &[u8]) -> bool {
+    let file = module.rsplit(|&b| b == b'/').next().unwrap_or(module);
+    (file.starts_with(b"perf-") && file.ends_with(b".map"))
+        || (file.starts_with(b"jitted-") && file.ends_with(b".so"))
+}
+
+/// Splits `La;::caller->Lb;::callee` of a Java agent's map. `->` in a Rust or C++ name is the
+/// return type of a function, between blanks, or an operator.
+fn java_inlines(symbol: &[u8]) -> Vec<&[u8]> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    for at in memchr::memmem::find_iter(symbol, b"->") {
+        let (before, after) = (&symbol[start..at], &symbol[at + 2..]);
+        let java = |part: &[u8]| part.iter().any(|b| matches!(b, b':' | b'.' | b'/'));
+        if before.ends_with(b" ") || before.ends_with(b"operator") || after.starts_with(b" ") {
+            return vec![symbol];
+        }
+        if !java(before) || !java(after) {
+            return vec![symbol];
+        }
+        parts.push(before);
+        start = at + 2;
+    }
+    parts.push(&symbol[start..]);
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folded::StackTable;
+
+    fn frames(line: &str, options: &Options) -> String {
+        let mut table = StackTable::default();
+        let mut symbols = Symbols::new(options);
+        let mut stack = Vec::new();
+        let line = format!("\t{line}");
+        let space = line.rfind(' ').unwrap();
+        for _ in 0..2 {
+            stack.clear();
+            symbols.push(line.as_bytes(), space, &mut stack, &mut table).unwrap();
+        }
+        let names: Vec<_> = stack.iter().rev().map(|id| String::from_utf8_lossy(table.name(*id))).collect();
+        names.join(";")
+    }
+
+    #[test]
+    fn names_and_marks() {
+        let plain = Options::default();
+        let all = Options { kernel: true, jit: true, inline: true, addrs: true, ..Options::default() };
+        for (line, name, marked) in [
+            ("ffffffff815eea83 do_fault+0xd3 ([kernel.kallsyms])", "do_fault", "do_fault_[k]"),
+            (
+                "ffffffff815eea83 ipt_do_table+0x1 (/lib/modules/6.1/ip_tables.ko.xz)",
+                "ipt_do_table",
+                "ipt_do_table_[k]",
+            ),
+            ("ffffffff815eea83 f (/usr/lib/debug/boot/vmlinux-6.1.0-cloud)", "f", "f_[k]"),
+            ("    7ffd00000a83 clock_gettime+0x3 ([vdso])", "clock_gettime", "clock_gettime"),
+            ("           1 f+0x2 (/home/my-vmlinux-tool)", "f", "f"),
+            ("    7fc95945f8b1 Interpreter+0x1 (/tmp/perf-22414.map)", "Interpreter", "Interpreter_[j]"),
+            ("           25201 core::ptr::write+0x101 (inlined)", "core::ptr::write", "core::ptr::write_[i]"),
+            ("    7f950f35b8a8 [unknown] ([unknown])", "[unknown]", "[unknown <7f950f35b8a8>]"),
+            (
+                "    7f950f35b8a8 [unknown] (/usr/lib/libstdc++.so.6.0.30)",
+                "[libstdc++.so.6.0.30]",
+                "[libstdc++.so.6.0.30 <7f950f35b8a8>]",
+            ),
+            (
+                "    7f950f35b8a8 La/B;::run->La/C;::go (/tmp/perf-1.map)",
+                "a/B:::run;a/C:::go_[i]",
+                "a/B:::run_[j];a/C:::go_[i]",
+            ),
+            (
+                "    7f950f35b8a8 <fn() -> T as F>::call+0x3 (/a)",
+                "<fn() -> T as F>::call",
+                "<fn() -> T as F>::call",
+            ),
+            ("    7f950f35b8a8 Ptr<T>::operator->+0x3 (/a)", "Ptr<T>::operator->", "Ptr<T>::operator->"),
+            ("7 f+0x3 (/tmp/a b/libx.so (deleted))", "f", "f"),
+        ] {
+            assert_eq!(frames(line, &plain), name, "{line}");
+            assert_eq!(frames(line, &all), marked, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_same_symbol_of_two_modules_is_two_frames_where_it_matters() {
+        let options = Options { kernel: true, ..Options::default() };
+        let mut table = StackTable::default();
+        let mut symbols = Symbols::new(&options);
+        let mut stack = Vec::new();
+        for line in ["\t               1 f+0x1 ([kernel.kallsyms])", "\t               1 f+0x1 (/bin/f)"] {
+            symbols.push(line.as_bytes(), line.rfind(' ').unwrap(), &mut stack, &mut table).unwrap();
+        }
+        assert_eq!((table.name(stack[0]), table.name(stack[1])), (&b"f_[k]"[..], &b"f"[..]));
+    }
+}

@@ -1,0 +1,179 @@
+//! What `py-spy record -f raw` writes (seen: py-spy 0.4): folded text whose names may hold a `;`.
+//!
+//! ```text
+//! process 13470:"python3 orders.py 2 2";thread (13480): calc;fib (orders.py:23) 14
+//! run_template (a b;c 12.html:2);render (orders.py:40) 3
+//! ```
+//! A file name that holds `;` cuts its frame in two. All frames are `name (file)`, so a piece
+//! without its closing parenthesis goes on in the next one, and so does a command line without its
+//! closing quote. The name of a thread can hold a `;` as well; nothing shows where it ends.
+
+use super::folded::head_lines;
+use super::{Collapser, Options, Report, Sink, Verdict, driver};
+use crate::error::Result;
+use crate::folded::{Columns, FrameId, Line, StackTable, Weights, parse_line};
+use crate::input::Input;
+use crate::weight::Weight;
+
+/// Collapses py-spy's raw format.
+pub struct PySpy;
+
+impl Collapser for PySpy {
+    fn name(&self) -> &'static str {
+        "py-spy"
+    }
+
+    fn about(&self) -> &'static str {
+        "py-spy record -f raw: Python stacks"
+    }
+
+    fn detect(&self, head: &[u8]) -> Verdict {
+        let (mut python, mut other) = (0, 0);
+        for line in head_lines(head) {
+            match parse_line(line, Columns::One) {
+                Some(parsed) if parsed.stack.split(|&b| b == b';').any(is_python) => python += 1,
+                _ => other += 1,
+            }
+        }
+        if python > other { Verdict::Yes } else { Verdict::No }
+    }
+
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        table: &mut StackTable,
+        report: &mut Report,
+    ) -> Result<()> {
+        let count = options.count;
+        let parser = || {
+            let mut frames = Frames::default();
+            move |line: &[u8], sink: &mut dyn Sink| {
+                let Some(parsed) = parse_line(line, Columns::One).or_else(|| without_stack(line)) else {
+                    return Ok(false);
+                };
+                let weights = if count { Weights::one(Weight::ONE) } else { parsed.weights };
+                let stack = frames.split(parsed.stack, sink);
+                sink.sample(stack, weights)?;
+                Ok(true)
+            }
+        };
+        driver::run_lines(input, options.threads, parser, table, report)
+    }
+}
+
+/// ` 3`: a thread that was seen without any frame, which counts all the same.
+fn without_stack(line: &[u8]) -> Option<Line<'_>> {
+    let value = line.strip_prefix(b" ").and_then(Weight::parse)?;
+    Some(Line { stack: b"[no stack]", weights: Weights::one(value) })
+}
+
+/// Splits stacks into frames, mending those that a `;` in a name has cut.
+#[derive(Default)]
+struct Frames {
+    ids: Vec<FrameId>,
+    frame: Vec<u8>,
+}
+
+impl Frames {
+    fn split(&mut self, stack: &[u8], sink: &mut dyn Sink) -> &[FrameId] {
+        self.ids.clear();
+        self.frame.clear();
+        let mut rest = stack;
+        loop {
+            let (piece, behind) = match memchr::memchr(b';', rest) {
+                Some(at) => (&rest[..at], Some(&rest[at + 1..])),
+                None => (rest, None),
+            };
+            self.frame.extend_from_slice(piece);
+            match behind {
+                // Only a piece that is mended by what follows is joined with it.
+                Some(behind) if is_cut(&self.frame) && mends(&self.frame, behind) => self.frame.push(b':'),
+                _ => {
+                    self.ids.push(sink.frame(&self.frame));
+                    self.frame.clear();
+                }
+            }
+            match behind {
+                Some(behind) => rest = behind,
+                None => return &self.ids,
+            }
+        }
+    }
+}
+
+/// Whether a piece ends within a file name or a command line.
+fn is_cut(piece: &[u8]) -> bool {
+    if is_process(piece) {
+        return !(piece.ends_with(b"\"") && piece.iter().filter(|&&b| b == b'"').count() > 1);
+    }
+    !is_thread(piece) && !piece.ends_with(b")")
+}
+
+/// Whether one of the pieces that follow ends what was cut before a frame of its own begins.
+fn mends(piece: &[u8], behind: &[u8]) -> bool {
+    let next = behind.split(|&b| b == b';').next().unwrap_or(behind);
+    match is_process(piece) {
+        true => behind.contains(&b'"'),
+        // What is cut is open: `run (a b` goes on in `c 12.html:2)`, which opens nothing itself.
+        false => memchr::memmem::find(piece, b" (").is_some() && !next.contains(&b'('),
+    }
+}
+
+fn is_process(piece: &[u8]) -> bool {
+    let Some(rest) = piece.strip_prefix(b"process ") else { return false };
+    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+    digits > 0 && rest[digits..].starts_with(b":\"")
+}
+
+fn is_thread(piece: &[u8]) -> bool {
+    piece.starts_with(b"thread (")
+}
+
+/// `name (file.py:12)`, `name (file.py)`, `<module> (<frozen importlib._bootstrap>:1)`.
+fn is_python(frame: &[u8]) -> bool {
+    let Some(inner) = frame.strip_suffix(b")") else { return false };
+    let Some(open) = memchr::memmem::rfind(inner, b" (") else { return false };
+    let file = &inner[open + 2..];
+    let digits = file.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    let file = file[..file.len() - digits].strip_suffix(b":").unwrap_or(file);
+    open > 0 && (file.ends_with(b".py") || (file.starts_with(b"<") && file.ends_with(b">")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(stack: &str) -> Vec<String> {
+        let mut table = StackTable::default();
+        let mut frames = Frames::default();
+        let ids = frames.split(stack.as_bytes(), &mut table).to_vec();
+        ids.iter().map(|id| String::from_utf8_lossy(table.name(*id)).into_owned()).collect()
+    }
+
+    #[test]
+    fn mends_frames_that_a_semicolon_has_cut() {
+        for (stack, frames) in [
+            ("main (a.py:1);fib (a.py:2)", vec!["main (a.py:1)", "fib (a.py:2)"]),
+            ("run (a b;c 12.html:2);f (a.py:1)", vec!["run (a b:c 12.html:2)", "f (a.py:1)"]),
+            ("<module> (<generated; code>:1)", vec!["<module> (<generated: code>:1)"]),
+            ("process 7:\"sh -c a;b\";f (a.py:1)", vec!["process 7:\"sh -c a:b\"", "f (a.py:1)"]),
+            ("thread (9): fib;thread 2;f (a.py:1)", vec!["thread (9): fib", "thread 2", "f (a.py:1)"]),
+            (
+                "process 7:\"py\";process 8:\"py\";f (a.py:1)",
+                vec!["process 7:\"py\"", "process 8:\"py\"", "f (a.py:1)"],
+            ),
+            ("f (a;b;c.py:1)", vec!["f (a:b:c.py:1)"]),
+            ("0x7f12 (libc.so.6);f (a.py:1)", vec!["0x7f12 (libc.so.6)", "f (a.py:1)"]),
+        ] {
+            assert_eq!(split(stack), frames, "{stack}");
+        }
+    }
+
+    #[test]
+    fn is_told_from_other_folded_text() {
+        assert_eq!(PySpy.detect(b"main (a.py:1);fib (a.py:2) 3\nf (a.py:9) 1\n"), Verdict::Yes);
+        assert_eq!(PySpy.detect(b"main (orders.py) 3\n"), Verdict::Yes);
+        assert_eq!(PySpy.detect(b"calc;shop::visit(int);std::f(int) const 3\n"), Verdict::No);
+    }
+}

@@ -1,0 +1,169 @@
+//! Symbols as profilers print them, made into frames that compare and merge.
+//!
+//! One place for all native formats: mangled names are read, the hash of a Rust name and the
+//! argument list of a C++ one are cut, `;` becomes `:`. So the same function has one name,
+//! whoever symbolised it.
+
+use crate::folded::sanitize_frame;
+use crate::symbol::demangle;
+
+/// Appends the tidy name of a symbol to `out`.
+///
+/// ```
+/// use fg_tools::collapse::tidy::tidy_symbol;
+///
+/// let mut frame = Vec::new();
+/// tidy_symbol(b"shop::Order::add(shop::Item const&)", &mut frame);
+/// assert_eq!(frame, b"shop::Order::add");
+/// ```
+pub fn tidy_symbol(symbol: &[u8], out: &mut Vec<u8>) {
+    if let Some(name) = demangle(symbol) {
+        out.extend_from_slice(&name);
+    } else if let Some(path) = without_rust_hash(symbol) {
+        match decode_rust_escapes(symbol) {
+            Some(name) => out.extend_from_slice(&name),
+            None => sanitize_frame(path, out),
+        }
+    } else {
+        sanitize_frame(without_java_class_marker(without_arguments(symbol)), out);
+    }
+}
+
+/// `core::fmt::write::h0123456789abcdef` without what follows the last `::`; `None` if that is no
+/// hash.
+fn without_rust_hash(symbol: &[u8]) -> Option<&[u8]> {
+    const HASH: usize = "::h0123456789abcdef".len();
+    let (path, hash) = symbol.split_at_checked(symbol.len().checked_sub(HASH)?)?;
+    let digits = hash.strip_prefix(b"::h")?;
+    (!path.is_empty() && digits.iter().all(u8::is_ascii_hexdigit)).then_some(path)
+}
+
+/// A legacy Rust name that was demangled as if it were C++: `_$LT$T$u20$as..` has its escapes
+/// still. Mangled again, it can be demangled as what it is.
+fn decode_rust_escapes(symbol: &[u8]) -> Option<Vec<u8>> {
+    if !symbol.contains(&b'$') && !symbol.windows(2).any(|pair| pair == b"..") {
+        return None;
+    }
+    let text = std::str::from_utf8(symbol).ok()?;
+    let parts = text.split("::").map(|part| format!("{}{part}", part.len()));
+    demangle(format!("_ZN{}E", parts.collect::<String>()).as_bytes())
+}
+
+/// `Lorg/Class;.call` is `org/Class;.call`: the `L` and the `;` stand around a class in a
+/// signature of the Java virtual machine.
+fn without_java_class_marker(symbol: &[u8]) -> &[u8] {
+    let class = symbol.strip_prefix(b"L").and_then(|rest| rest.split(|&b| b == b';').next());
+    match class {
+        Some(class) if class.len() + 1 < symbol.len() && class.contains(&b'/') => &symbol[1..],
+        _ => symbol,
+    }
+}
+
+/// Cuts the argument list, and what follows it, off a function's name.
+///
+/// Parentheses belong to the name within brackets of any kind, after `operator`, after the dot of
+/// a Go receiver, `.(*Tree).`, in `(anonymous namespace)`, and at the very beginning.
+fn without_arguments(name: &[u8]) -> &[u8] {
+    if !name.contains(&b'(') {
+        return name;
+    }
+    let mut depth = 0usize;
+    let mut at = 0;
+    while let Some(&byte) = name.get(at) {
+        match byte {
+            b'(' if depth == 0 => {
+                let before = &name[..at];
+                let of_the_name = before.is_empty()
+                    || before.ends_with(b".")
+                    || before.ends_with(b"operator")
+                    || name[at..].starts_with(b"(anonymous");
+                if !of_the_name {
+                    return before.trim_ascii_end();
+                }
+                depth += 1;
+            }
+            b'<' | b'[' | b'{' | b'(' => depth += 1,
+            b'>' if at > 0 && matches!(name[at - 1], b'-' | b'=') => {}
+            b'>' | b']' | b'}' | b')' => depth = depth.saturating_sub(1),
+            b'o' if name[at..].starts_with(b"operator") => {
+                // The brackets of `operator<<` and `operator[]` open nothing.
+                at += b"operator".len();
+                while matches!(name.get(at), Some(b'<' | b'>' | b'=' | b'-' | b'[' | b']')) {
+                    at += 1;
+                }
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tidies_every_language() {
+        for (symbol, frame) in [
+            ("main", "main"),
+            ("shop::Order::add(shop::Item const&) const", "shop::Order::add"),
+            (
+                "std::function<void (int, int)>::operator()(int, int) const",
+                "std::function<void (int, int)>::operator()",
+            ),
+            ("{lambda(int, int)#2}::operator()(int)", "{lambda(int, int)#2}::operator()"),
+            ("(anonymous namespace)::Key::operator<(int)", "(anonymous namespace)::Key::operator<"),
+            (
+                "std::operator<< <std::char_traits<char> >(std::ostream&)",
+                "std::operator<< <std::char_traits<char> >",
+            ),
+            ("Map::operator[](int)", "Map::operator[]"),
+            ("Ptr::operator->()", "Ptr::operator->"),
+            ("cooperator(int)", "cooperator"),
+            ("net/http.(*Client).Do", "net/http.(*Client).Do"),
+            ("main.(*Größe[...]).Push", "main.(*Größe[...]).Push"),
+            (
+                "<&dyn core::ops::function::Fn<(), Output = i32> as F>::call_once",
+                "<&dyn core::ops::function::Fn<(), Output = i32> as F>::call_once",
+            ),
+            (
+                "<fn(u8) -> (u8, u8) as core::ops::FnOnce<(u8,)>>::call",
+                "<fn(u8) -> (u8, u8) as core::ops::FnOnce<(u8,)>>::call",
+            ),
+            ("std::sys::fs::File::open::hb90e1c1c787080f0", "std::sys::fs::File::open"),
+            (
+                "_$LT$std..fs..ReadDir$u20$as$u20$core..iter..Iterator$GT$::next::hc14f1750ca79129b",
+                "<std::fs::ReadDir as core::iter::Iterator>::next",
+            ),
+            ("rg::search::_$u7b$$u7b$closure$u7d$$u7d$::h6e849b55a66fcd85", "rg::search::{{closure}}"),
+            ("_RNvCs1234_7mycrate3foo", "mycrate::foo"),
+            ("_ZN4shop4Deep5visitEi", "shop::Deep::visit"),
+            ("void Orders.lambda$main$2(long, java.lang.Object)", "void Orders.lambda$main$2"),
+            (
+                "Lorg/mozilla/javascript/ContextFactory;.call(Lorg/mozilla/javascript/ContextAction;)Ljava/lang/Object;",
+                "org/mozilla/javascript/ContextFactory:.call",
+            ),
+            ("Linux/not/a/class", "Linux/not/a/class"),
+            ("JS:~prepare node:internal/process:52:36", "JS:~prepare node:internal/process:52:36"),
+            ("(garbage collector)", "(garbage collector)"),
+            ("a;b\nc", "a:b c"),
+            ("f(", "f"),
+            ("", ""),
+        ] {
+            let mut out = Vec::new();
+            tidy_symbol(symbol.as_bytes(), &mut out);
+            assert_eq!(String::from_utf8_lossy(&out), frame, "{symbol}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_stay_as_they_are() {
+        let mut out = Vec::new();
+        tidy_symbol(b"f\xff\xfe(int)", &mut out);
+        assert_eq!(out, b"f\xff\xfe");
+        // Sliced by bytes: a character may stand where a hash would begin.
+        tidy_symbol("größe_und_viel_länge_nochmehr".as_bytes(), &mut out);
+    }
+}
