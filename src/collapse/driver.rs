@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Report, Sink};
 use crate::error::{Error, Position, Result, excerpt};
-use crate::folded::{NotUnderstood, StackTable, is_comment};
+use crate::folded::{Batch, FrameId, NotUnderstood, StackTable, Weights, is_comment};
 use crate::input::{Block, Blocks, Input, last_newline};
 
 /// A block's size. Half a megabyte fits the second-level cache beside the tables: on the 257 MB
@@ -176,6 +176,28 @@ impl<F: FnMut(&[u8], &mut dyn Sink) -> Result<bool> + Send> Parser for LineParse
     }
 }
 
+/// Stacks go into the table in batches.
+struct Batched<'t> {
+    table: &'t mut StackTable,
+    batch: Batch,
+}
+
+impl Sink for Batched<'_> {
+    fn frame(&mut self, name: &[u8]) -> FrameId {
+        self.table.frame(name)
+    }
+
+    fn sample(&mut self, stack: &[FrameId], weights: Weights) -> Result<()> {
+        if self.batch.push(stack, weights) { self.finish() } else { Ok(()) }
+    }
+}
+
+impl Batched<'_> {
+    fn finish(&mut self) -> Result<()> {
+        self.table.add_batch(&mut self.batch)
+    }
+}
+
 impl Shared<'_> {
     /// Parses blocks until there are no more. Errors of reading are returned, those of parsing
     /// noted with their block.
@@ -194,7 +216,9 @@ impl Shared<'_> {
             }
             have = false;
             let mut place = Place::default();
-            let (lines, error) = match parser.block(block.bytes(), &mut place, table) {
+            let mut sink = Batched { table, batch: Batch::default() };
+            let result = parser.block(block.bytes(), &mut place, &mut sink);
+            let (lines, error) = match result.and_then(|lines| sink.finish().map(|()| lines)) {
                 Ok(lines) => (lines, None),
                 Err(e) => {
                     self.stop.store(true, Ordering::Relaxed);

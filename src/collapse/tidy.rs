@@ -75,7 +75,7 @@ fn without_arguments(name: &[u8]) -> &[u8] {
                 let before = &name[..at];
                 let of_the_name = before.is_empty()
                     || before.ends_with(b".")
-                    || before.ends_with(b"operator")
+                    || (before.ends_with(b"operator") && starts_word(before, at - b"operator".len()))
                     || name[at..].starts_with(b"(anonymous");
                 if !of_the_name {
                     return before.trim_ascii_end();
@@ -85,7 +85,7 @@ fn without_arguments(name: &[u8]) -> &[u8] {
             b'<' | b'[' | b'{' | b'(' => depth += 1,
             b'>' if at > 0 && matches!(name[at - 1], b'-' | b'=') => {}
             b'>' | b']' | b'}' | b')' => depth = depth.saturating_sub(1),
-            b'o' if name[at..].starts_with(b"operator") => {
+            b'o' if name[at..].starts_with(b"operator") && starts_word(name, at) => {
                 // The brackets of `operator<<` and `operator[]` open nothing.
                 at += b"operator".len();
                 while matches!(name.get(at), Some(b'<' | b'>' | b'=' | b'-' | b'[' | b']')) {
@@ -98,6 +98,11 @@ fn without_arguments(name: &[u8]) -> &[u8] {
         at += 1;
     }
     name
+}
+
+/// Whether no identifier goes on at `at`: a `cooperator` is no operator.
+fn starts_word(name: &[u8], at: usize) -> bool {
+    at == 0 || !(name[at - 1].is_ascii_alphanumeric() || name[at - 1] == b'_')
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@
 mod line;
 mod order;
 mod reader;
+mod slots;
 mod spool;
 mod table;
 mod walk;
@@ -22,5 +23,5 @@ mod walk;
 pub use line::{Columns, Line, Weights, is_comment, parse_line, sanitize_frame, split_weight};
 pub use order::{cmp_stacks, common_prefix};
 pub use reader::{Lines, NotUnderstood, guess_columns};
-pub use table::{FrameId, StackTable};
+pub use table::{Batch, FrameId, StackTable};
 pub use walk::{Frame, Order, Rewrite, Visitor, WalkSummary, walk};

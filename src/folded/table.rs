@@ -9,9 +9,10 @@ use std::io::{self, Write};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
-use std::hash::BuildHasher;
+use std::hash::BuildHasher as _;
 
 use super::line::{Columns, Weights, parse_line};
+use super::slots::{Slots, StackHasher};
 use crate::error::{Error, Result};
 use crate::weight::Weight;
 
@@ -25,20 +26,14 @@ pub struct FrameId(pub u32);
 pub struct StackTable {
     hasher: RandomState,
     names: Runs<u8>,
-    name_slots: HashTable<Slot>,
+    name_slots: HashTable<(u64, u32)>,
     stacks: Runs<FrameId>,
-    stack_slots: HashTable<Slot>,
+    stack_slots: Slots,
+    stack_hasher: StackHasher,
     values: Vec<Weight>,
     /// Empty until a differential line is added; as long as `values` from then on.
     befores: Vec<Weight>,
     scratch: Vec<FrameId>,
-}
-
-/// The hash stands beside the number, so that most misses and all growth stay in the slots.
-#[derive(Clone, Copy)]
-struct Slot {
-    hash: u64,
-    id: u32,
 }
 
 /// Runs of values one after the other in one allocation.
@@ -77,12 +72,12 @@ impl StackTable {
     pub fn frame(&mut self, name: &[u8]) -> FrameId {
         let hash = self.hasher.hash_one(name);
         let names = &mut self.names;
-        let same = |slot: &Slot| slot.hash == hash && names.get(slot.id as usize) == name;
-        match self.name_slots.entry(hash, same, |slot| slot.hash) {
-            Entry::Occupied(entry) => FrameId(entry.get().id),
+        let same = |&(other, id): &(u64, u32)| other == hash && names.get(id as usize) == name;
+        match self.name_slots.entry(hash, same, |&(hash, _)| hash) {
+            Entry::Occupied(entry) => FrameId(entry.get().1),
             Entry::Vacant(entry) => {
                 let id = names.push(name);
-                entry.insert(Slot { hash, id });
+                entry.insert((hash, id));
                 FrameId(id)
             }
         }
@@ -118,20 +113,47 @@ impl StackTable {
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
     pub fn add(&mut self, stack: &[FrameId], weights: Weights) -> Result<()> {
-        // The ids are hashed as the bytes of one slice rather than value by value.
-        let hash = self.hash_stack(stack);
-        let stacks = &mut self.stacks;
-        let same = |slot: &Slot| slot.hash == hash && stacks.get(slot.id as usize) == stack;
-        let index = match self.stack_slots.entry(hash, same, |slot| slot.hash) {
-            Entry::Occupied(entry) => entry.get().id as usize,
-            Entry::Vacant(entry) => {
-                let id = stacks.push(stack);
-                entry.insert(Slot { hash, id });
+        let hash = self.stack_hasher.hash(stack);
+        self.add_hashed(stack, hash, weights)
+    }
+
+    /// Adds the stacks of a batch, and empties it.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn add_batch(&mut self, batch: &mut Batch) -> Result<()> {
+        // Most of the time of a look-up is spent waiting for memory. The loads of these loops do
+        // not depend on one another, so the processor waits for all of them at once.
+        let mut hashes = [(0, 0); Batch::FULL];
+        let mut start = 0;
+        for (hash, &(end, _)) in hashes.iter_mut().zip(&batch.stacks) {
+            *hash = self.stack_hasher.hash(&batch.ids[start..end]);
+            start = end;
+        }
+        let hashes = &hashes[..batch.stacks.len()];
+        let ids = hashes.iter().map(|&hash| self.stack_slots.first(hash));
+        let touched = ids.filter_map(|id| self.values.get(id as usize)).filter(|value| value.is_zero());
+        std::hint::black_box(touched.count());
+        start = 0;
+        for (&hash, &(end, weights)) in hashes.iter().zip(&batch.stacks) {
+            self.add_hashed(&batch.ids[start..end], hash, weights)?;
+            start = end;
+        }
+        batch.ids.clear();
+        batch.stacks.clear();
+        Ok(())
+    }
+
+    #[inline]
+    fn add_hashed(&mut self, stack: &[FrameId], hash: (u64, u32), weights: Weights) -> Result<()> {
+        let index = match self.stack_slots.get_or_insert(hash, self.values.len()) {
+            Some(index) => index,
+            None => {
                 self.values.push(Weight::ZERO);
                 if !self.befores.is_empty() {
                     self.befores.push(Weight::ZERO);
                 }
-                id as usize
+                self.stacks.push(stack) as usize
             }
         };
         self.values[index] = self.values[index].plus(weights.value)?;
@@ -145,19 +167,6 @@ impl StackTable {
     /// Writes two columns from now on, whatever their weights.
     pub fn make_differential(&mut self) {
         self.befores.resize(self.values.len(), Weight::ZERO);
-    }
-
-    fn hash_stack(&self, stack: &[FrameId]) -> u64 {
-        use std::hash::Hasher;
-        let mut hasher = self.hasher.build_hasher();
-        let mut pairs = stack.chunks_exact(2);
-        for pair in &mut pairs {
-            hasher.write_u64(u64::from(pair[0].0) << 32 | u64::from(pair[1].0));
-        }
-        if let [last] = pairs.remainder() {
-            hasher.write_u64(u64::MAX << 32 | u64::from(last.0));
-        }
-        hasher.finish()
     }
 
     /// Adds a stack written as folded text, `a;b;c`.
@@ -292,6 +301,26 @@ impl StackTable {
         })?;
         out.flush()?;
         Ok(())
+    }
+}
+
+/// Stacks on their way into a table: many look-ups at once wait for memory once.
+#[derive(Default)]
+pub struct Batch {
+    ids: Vec<FrameId>,
+    /// Where each stack ends in `ids`, and what it weighs.
+    stacks: Vec<(usize, Weights)>,
+}
+
+impl Batch {
+    /// Of 8, 16, 24, 32 and 64, 32 is where the recording of `scripts/bench` gains no more.
+    const FULL: usize = 32;
+
+    /// Adds a stack; `true` if the batch has to go to [`StackTable::add_batch`] before the next.
+    pub fn push(&mut self, stack: &[FrameId], weights: Weights) -> bool {
+        self.ids.extend_from_slice(stack);
+        self.stacks.push((self.ids.len(), weights));
+        self.stacks.len() == Batch::FULL
     }
 }
 

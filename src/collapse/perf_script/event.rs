@@ -16,6 +16,8 @@ pub(super) const COMM_MAX: usize = 15;
 /// An event line taken apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EventLine<'a> {
+    /// Command, process and thread, as the line begins.
+    pub thread: &'a [u8],
     /// The command, without the blanks that pad it.
     pub comm: &'a [u8],
     /// The process, if the line has it.
@@ -90,25 +92,30 @@ impl Layout {
                 break;
             }
             // Without a blank before the number it is part of the name.
-            if (start == 0 || line[start - 1] == b' ') && end < line.len() {
-                if let Some((pid, tid)) = split_ids(&line[start..end])
-                    && let Some(found) = self.parse_columns(&line[end..], comm, pid, tid)
-                {
-                    best = Some(found);
-                }
+            if (start == 0 || line[start - 1] == b' ')
+                && end < line.len()
+                && let Some((pid, tid)) = split_ids(&line[start..end])
+                && let Some(columns) = self.parse_columns(&line[end..])
+            {
+                best = Some(columns.of(&line[..end], comm, pid, tid));
             }
             start = end;
         }
         best
     }
 
-    fn parse_columns<'a>(
-        &self,
-        mut rest: &'a [u8],
-        comm: &'a [u8],
-        pid: Option<&'a [u8]>,
-        tid: &'a [u8],
-    ) -> Option<EventLine<'a>> {
+    /// [`Layout::parse`] for a line that begins as the one before it did, up to the thread; `None`
+    /// if it has to be read with more care.
+    pub fn parse_again<'a>(&self, line: &'a [u8], thread: &[u8]) -> Option<EventLine<'a>> {
+        let rest = line.strip_prefix(thread).filter(|rest| self.time && rest.first() == Some(&b' '))?;
+        let columns = self.parse_columns(rest)?;
+        // Another thread and time could only stand behind the event.
+        let all = columns.rest.trim_ascii_start().is_empty();
+        all.then(|| columns.of(&line[..thread.len()], b"", None, b""))
+    }
+
+    /// What follows the thread.
+    fn parse_columns<'a>(&self, mut rest: &'a [u8]) -> Option<Columns<'a>> {
         if self.cpu {
             let (token, behind) = split_token(rest);
             let cpu = token.strip_prefix(b"[")?.strip_suffix(b"]")?;
@@ -150,7 +157,20 @@ impl Layout {
                 return None;
             }
         }
-        Some(EventLine { comm, pid, tid, period, event, rest })
+        Some(Columns { period, event, rest })
+    }
+}
+
+struct Columns<'a> {
+    period: Option<&'a [u8]>,
+    event: &'a [u8],
+    rest: &'a [u8],
+}
+
+impl<'a> Columns<'a> {
+    fn of(self, thread: &'a [u8], comm: &'a [u8], pid: Option<&'a [u8]>, tid: &'a [u8]) -> EventLine<'a> {
+        let Columns { period, event, rest } = self;
+        EventLine { thread, comm, pid, tid, period, event, rest }
     }
 }
 
@@ -205,7 +225,8 @@ fn is_number(token: &[u8]) -> bool {
 
 fn split_token(text: &[u8]) -> (&[u8], &[u8]) {
     let start = text.iter().take_while(|&&b| b == b' ').count();
-    let end = memchr::memchr(b' ', &text[start..]).map_or(text.len(), |n| start + n);
+    // Tokens are short: looking byte by byte beats a vector search.
+    let end = text[start..].iter().position(|&b| b == b' ').map_or(text.len(), |n| start + n);
     (&text[start..end], &text[end..])
 }
 

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! calc (1)  6344 [001]   799.251439:    2004008 cpu-clock:
-//! 	            4946 (anonymous namespace)::scramble+0x16 (/home/user/app/cpp/orders)
-//! 	            7e3f shop::Deep::visit+0x2f (/home/user/app/cpp/orders)
+//!                  4946 (anonymous namespace)::scramble+0x16 (/home/user/app/cpp/orders)
+//!                  7e3f shop::Deep::visit+0x2f (/home/user/app/cpp/orders)
 //!
 //! ```
 //! A sample is an event line, its frames leaf first, and a blank line. Which columns the event
@@ -152,7 +152,8 @@ struct PerfParser<'o> {
     events: Vec<Event>,
     state: State,
     sample: Sample,
-    /// The thread of the sample before and its frame: neighbours are often of one thread.
+    /// The thread of the sample before, as its line begins, and its frame: neighbours are often of
+    /// one thread.
     thread: Vec<u8>,
     thread_frame: Option<FrameId>,
     /// A frame line that waits for its source line.
@@ -267,7 +268,17 @@ impl<'o> PerfParser<'o> {
         self.state = State::Within;
         self.sample.pending = true;
         self.sample.weight = weight;
-        self.sample.comm = Some(self.thread(&line, sink));
+        self.sample.comm = Some(match self.thread_frame {
+            Some(frame) if self.broken_comm.is_empty() && self.thread == line.thread => frame,
+            _ => {
+                let mended = !self.broken_comm.is_empty();
+                let frame = self.thread(&line, sink);
+                self.thread.clear();
+                self.thread.extend_from_slice(line.thread);
+                self.thread_frame = (!mended).then_some(frame);
+                frame
+            }
+        });
         if !line.rest.trim_ascii().is_empty() {
             self.sample.on_event_line.extend_from_slice(line.rest);
         }
@@ -316,19 +327,13 @@ impl<'o> PerfParser<'o> {
             name.push(b'/');
             name.extend_from_slice(line.tid);
         }
-        match self.thread_frame {
-            Some(frame) if self.thread == *name => frame,
-            _ => {
-                let frame = sink.frame(name);
-                self.thread.clone_from(name);
-                *self.thread_frame.insert(frame)
-            }
-        }
+        sink.frame(name)
     }
 
     /// A line that is neither blank nor a frame.
     fn on_other(&mut self, line: &[u8], number: u64, place: &mut Place, sink: &mut dyn Sink) -> Result<()> {
-        if let Some(event) = parse_event(line, self.layout) {
+        let again = self.thread_frame.and_then(|_| self.layout.parse_again(line, &self.thread));
+        if let Some(event) = again.or_else(|| parse_event(line, self.layout)) {
             if event.event.starts_with(b"PERF_RECORD_") {
                 return Ok(());
             }

@@ -38,6 +38,8 @@ pub(super) struct Symbols<'o> {
     keys: Vec<u8>,
     /// Where each key ends in `keys`, and what it stands for.
     known: Vec<(usize, Known)>,
+    /// The key looked up last: recursion and libraries without symbols repeat it.
+    last: usize,
     special: Vec<Special>,
     scratch: Vec<u8>,
 }
@@ -51,6 +53,7 @@ impl<'o> Symbols<'o> {
             slots: HashTable::new(),
             keys: Vec::new(),
             known: Vec::new(),
+            last: usize::MAX,
             special: Vec::new(),
             scratch: Vec::new(),
         }
@@ -139,6 +142,13 @@ impl<'o> Symbols<'o> {
         sink: &mut dyn Sink,
         parts: impl FnOnce(()) -> (Frame<'l>, &'l [u8]),
     ) -> Known {
+        if let Some(&(end, known)) = self.known.get(self.last) {
+            let start = end.wrapping_sub(key.len());
+            let begin = if self.last == 0 { 0 } else { self.known[self.last - 1].0 };
+            if start == begin && &self.keys[start..end] == key {
+                return known;
+            }
+        }
         let mut hasher = self.hasher.build_hasher();
         hasher.write(key);
         let hash = hasher.finish();
@@ -148,6 +158,7 @@ impl<'o> Symbols<'o> {
             other == hash && &keys[start..known[id as usize].0] == key
         };
         if let Some(&(_, id)) = self.slots.find(hash, same) {
+            self.last = id as usize;
             return self.known[id as usize].1;
         }
         let (frame, srcline) = parts(());
