@@ -23,5 +23,6 @@ mod walk;
 pub use line::{Columns, Line, Weights, is_comment, parse_line, sanitize_frame, split_weight};
 pub use order::{cmp_stacks, common_prefix};
 pub use reader::{Lines, NotUnderstood, guess_columns};
+pub(crate) use slots::{KeyedHasher, Slots};
 pub use table::{Batch, FrameId, StackTable};
 pub use walk::{Frame, Order, Rewrite, Visitor, WalkSummary, walk};

@@ -1,31 +1,62 @@
-//! The hash table under [`StackTable`](super::StackTable)'s stacks.
+//! The hash table under stacks and symbols: a number for each different key, and no key.
 //!
-//! A slot holds 96 bits of a stack's hash and its number, nothing else. The hash is keyed with
-//! random numbers at start-up, so nobody can make two stacks collide on purpose, and by chance it
-//! takes some 10¹⁴ different stacks: equal hashes are equal stacks, and a look-up touches one
-//! cache line.
+//! A slot holds 96 bits of a key's hash and its number, nothing else. The hash is keyed with
+//! random numbers at start-up, so nobody can make two keys collide on purpose, and by chance it
+//! takes some 10¹⁴ different keys: equal hashes are equal keys, and a look-up touches one cache
+//! line.
 
 use std::hash::{BuildHasher, RandomState};
 
 use super::table::FrameId;
 
-/// Two independent hashes of a stack, in one pass.
-pub(super) struct StackHasher {
+/// Two independent hashes of a key, in one pass.
+pub(crate) struct KeyedHasher {
     seeds: [u64; 4],
 }
 
-impl Default for StackHasher {
+impl Default for KeyedHasher {
     fn default() -> Self {
         // The library's SipHash keys are the random numbers.
         let random = RandomState::new();
         let seeds = [0, 1, 2, 3].map(|n: u64| random.hash_one(n) | 1);
-        StackHasher { seeds }
+        KeyedHasher { seeds }
     }
 }
 
-impl StackHasher {
+impl KeyedHasher {
+    /// The hash of some bytes.
     #[inline]
-    pub(super) fn hash(&self, stack: &[FrameId]) -> (u64, u32) {
+    pub(crate) fn hash_bytes(&self, bytes: &[u8]) -> Hash {
+        const STEP: usize = 16;
+        let [mut a, mut b, by_a, by_b] = self.seeds;
+        let mut mix = |first: u64, second: u64| {
+            a = fold(first ^ by_a, second ^ a);
+            b = fold(first ^ by_b, second ^ b);
+        };
+        let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        let half =
+            |at: usize| u64::from(u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")));
+        let len = bytes.len();
+        let mut at = 0;
+        while at + STEP < len {
+            mix(word(at), word(at + 8));
+            at += STEP;
+        }
+        // The last bytes, some of them once more; the length tells how many are new.
+        match len {
+            STEP.. => mix(word(len - 16), word(len - 8)),
+            8.. => mix(word(0), word(len - 8)),
+            4.. => mix(half(0), half(len - 4)),
+            1.. => mix(u64::from(bytes[0]) << 8 | u64::from(bytes[len / 2]), bytes[len - 1].into()),
+            0 => {}
+        }
+        mix(len as u64, 0);
+        Hash { slot: a, check: b as u32 }
+    }
+
+    /// The hash of a stack.
+    #[inline]
+    pub(super) fn hash_stack(&self, stack: &[FrameId]) -> Hash {
         let [mut a, mut b, by_a, by_b] = self.seeds;
         let mut mix = |word: u64| {
             a = fold(a ^ word, by_a);
@@ -39,8 +70,15 @@ impl StackHasher {
         let odd = pairs.remainder().first().map_or(u64::MAX, |last| u64::from(last.0));
         mix(odd);
         mix(stack.len() as u64);
-        (a, b as u32)
+        Hash { slot: a, check: b as u32 }
     }
+}
+
+/// A key's hash: where it is looked for, and what it is told by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hash {
+    slot: u64,
+    check: u32,
 }
 
 /// The two halves of a product, put together: every bit of the result depends on every bit.
@@ -54,31 +92,30 @@ fn fold(a: u64, b: u64) -> u64 {
 struct Slot {
     hash: u64,
     check: u32,
-    /// The number of the stack and one; 0 is an empty slot.
+    /// The number of the key and one; 0 is an empty slot.
     id: u32,
 }
 
 /// Open addressing, linear probing, at most half full.
 #[derive(Default)]
-pub(super) struct Slots {
+pub(crate) struct Slots {
     slots: Vec<Slot>,
     used: usize,
 }
 
 impl Slots {
-    /// The number of the stack in the first slot of this hash, right or not: to be brought into
-    /// the cache.
+    /// The number in the first slot of this hash, right or not: to be brought into the cache.
     #[inline]
-    pub(super) fn first(&self, (hash, _): (u64, u32)) -> u32 {
+    pub(super) fn first(&self, Hash { slot: hash, .. }: Hash) -> u32 {
         match self.slots.len().checked_sub(1) {
             Some(mask) => self.slots[hash as usize & mask].id.wrapping_sub(1),
             None => 0,
         }
     }
 
-    /// The number of the stack with this hash; or it becomes `next`, and the answer is `None`.
+    /// The number of the key with this hash; or it becomes `next`, and the answer is `None`.
     #[inline]
-    pub(super) fn get_or_insert(&mut self, (hash, check): (u64, u32), next: usize) -> Option<usize> {
+    pub(crate) fn get_or_insert(&mut self, Hash { slot: hash, check }: Hash, next: usize) -> Option<usize> {
         if self.used * 2 >= self.slots.len() {
             self.grow();
         }
@@ -87,7 +124,7 @@ impl Slots {
         loop {
             let slot = &mut self.slots[at];
             if slot.id == 0 {
-                let id = u32::try_from(next + 1).expect("four thousand million stacks do not fit in memory");
+                let id = u32::try_from(next + 1).expect("four thousand million keys do not fit in memory");
                 *slot = Slot { hash, check, id };
                 self.used += 1;
                 return None;
@@ -118,18 +155,39 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_text_has_its_hash() {
+        let hasher = KeyedHasher::default();
+        let mut seen = std::collections::HashSet::new();
+        let text: Vec<u8> = (0..100).collect();
+        for start in 0..60 {
+            for len in 0..40 {
+                let mut key = text[start..start + len].to_vec();
+                let fresh = seen.insert(hasher.hash_bytes(&key).slot);
+                assert_eq!(fresh, len > 0 || start == 0);
+                // Every byte matters.
+                for at in 0..len {
+                    key[at] ^= 0x80;
+                    assert!(seen.insert(hasher.hash_bytes(&key).slot), "{start} {len} {at}");
+                    key[at] ^= 0x80;
+                }
+            }
+        }
+        assert_ne!(hasher.hash_bytes(b"\0"), hasher.hash_bytes(b"\0\0"));
+    }
+
+    #[test]
     fn every_stack_has_its_number() {
-        let hasher = StackHasher::default();
+        let hasher = KeyedHasher::default();
         let mut slots = Slots::default();
         let stack = |n: u32| (0..n % 7 + 1).map(|depth| FrameId(n / 7 * depth)).collect::<Vec<_>>();
         let mut stacks: Vec<Vec<FrameId>> = (0..20_000).map(stack).collect();
         stacks.sort();
         stacks.dedup();
         for (n, stack) in stacks.iter().enumerate() {
-            assert_eq!(slots.get_or_insert(hasher.hash(stack), n), None, "{stack:?}");
+            assert_eq!(slots.get_or_insert(hasher.hash_stack(stack), n), None, "{stack:?}");
         }
         for (n, stack) in stacks.iter().enumerate() {
-            assert_eq!(slots.get_or_insert(hasher.hash(stack), 0), Some(n));
+            assert_eq!(slots.get_or_insert(hasher.hash_stack(stack), 0), Some(n));
         }
     }
 }

@@ -12,7 +12,7 @@ use hashbrown::hash_table::Entry;
 use std::hash::BuildHasher as _;
 
 use super::line::{Columns, Weights, parse_line};
-use super::slots::{Slots, StackHasher};
+use super::slots::{Hash, KeyedHasher, Slots};
 use crate::error::{Error, Result};
 use crate::weight::Weight;
 
@@ -29,7 +29,7 @@ pub struct StackTable {
     name_slots: HashTable<(u64, u32)>,
     stacks: Runs<FrameId>,
     stack_slots: Slots,
-    stack_hasher: StackHasher,
+    stack_hasher: KeyedHasher,
     values: Vec<Weight>,
     /// Empty until a differential line is added; as long as `values` from then on.
     befores: Vec<Weight>,
@@ -113,7 +113,7 @@ impl StackTable {
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
     pub fn add(&mut self, stack: &[FrameId], weights: Weights) -> Result<()> {
-        let hash = self.stack_hasher.hash(stack);
+        let hash = self.stack_hasher.hash_stack(stack);
         self.add_hashed(stack, hash, weights)
     }
 
@@ -124,10 +124,10 @@ impl StackTable {
     pub fn add_batch(&mut self, batch: &mut Batch) -> Result<()> {
         // Most of the time of a look-up is spent waiting for memory. The loads of these loops do
         // not depend on one another, so the processor waits for all of them at once.
-        let mut hashes = [(0, 0); Batch::FULL];
+        let mut hashes = [Hash::default(); Batch::FULL];
         let mut start = 0;
         for (hash, &(end, _)) in hashes.iter_mut().zip(&batch.stacks) {
-            *hash = self.stack_hasher.hash(&batch.ids[start..end]);
+            *hash = self.stack_hasher.hash_stack(&batch.ids[start..end]);
             start = end;
         }
         let hashes = &hashes[..batch.stacks.len()];
@@ -145,7 +145,7 @@ impl StackTable {
     }
 
     #[inline]
-    fn add_hashed(&mut self, stack: &[FrameId], hash: (u64, u32), weights: Weights) -> Result<()> {
+    fn add_hashed(&mut self, stack: &[FrameId], hash: Hash, weights: Weights) -> Result<()> {
         let index = match self.stack_slots.get_or_insert(hash, self.values.len()) {
             Some(index) => index,
             None => {

@@ -4,15 +4,10 @@
 //! lines has some ten thousand keys and the table stays in the processor's cache. The module is
 //! part of the key only when it decides what the frame is called.
 
-use std::hash::{BuildHasher, Hasher};
-
-use foldhash::fast::RandomState;
-use hashbrown::HashTable;
-
 use super::super::tidy::tidy_symbol;
 use super::super::{Options, Sink};
 use super::frame::{Frame, without_offset};
-use crate::folded::{FrameId, sanitize_frame};
+use crate::folded::{FrameId, KeyedHasher, Slots, sanitize_frame};
 
 /// What a frame line stands for: one frame, or an entry of [`Symbols::special`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,13 +28,10 @@ pub(super) struct Symbols<'o> {
     options: &'o Options,
     /// Whether address or module of every line may decide what its frame is called.
     every_part_matters: bool,
-    hasher: RandomState,
-    slots: HashTable<(u64, u32)>,
-    keys: Vec<u8>,
-    /// Where each key ends in `keys`, and what it stands for.
-    known: Vec<(usize, Known)>,
-    /// The key looked up last: recursion and libraries without symbols repeat it.
-    last: usize,
+    hasher: KeyedHasher,
+    slots: Slots,
+    /// What each key stands for, by its number in `slots`.
+    known: Vec<Known>,
     special: Vec<Special>,
     scratch: Vec<u8>,
 }
@@ -49,11 +41,9 @@ impl<'o> Symbols<'o> {
         Symbols {
             options,
             every_part_matters: options.kernel || options.jit || options.inline || options.addrs,
-            hasher: RandomState::default(),
-            slots: HashTable::new(),
-            keys: Vec::new(),
+            hasher: KeyedHasher::default(),
+            slots: Slots::default(),
             known: Vec::new(),
-            last: usize::MAX,
             special: Vec::new(),
             scratch: Vec::new(),
         }
@@ -142,31 +132,12 @@ impl<'o> Symbols<'o> {
         sink: &mut dyn Sink,
         parts: impl FnOnce(()) -> (Frame<'l>, &'l [u8]),
     ) -> Known {
-        if let Some(&(end, known)) = self.known.get(self.last) {
-            let start = end.wrapping_sub(key.len());
-            let begin = if self.last == 0 { 0 } else { self.known[self.last - 1].0 };
-            if start == begin && &self.keys[start..end] == key {
-                return known;
-            }
-        }
-        let mut hasher = self.hasher.build_hasher();
-        hasher.write(key);
-        let hash = hasher.finish();
-        let (keys, known) = (&self.keys, &self.known);
-        let same = |&(other, id): &(u64, u32)| {
-            let start = if id == 0 { 0 } else { known[id as usize - 1].0 };
-            other == hash && &keys[start..known[id as usize].0] == key
-        };
-        if let Some(&(_, id)) = self.slots.find(hash, same) {
-            self.last = id as usize;
-            return self.known[id as usize].1;
+        if let Some(id) = self.slots.get_or_insert(self.hasher.hash_bytes(key), self.known.len()) {
+            return self.known[id];
         }
         let (frame, srcline) = parts(());
         let new = self.read(frame, srcline, sink);
-        self.keys.extend_from_slice(key);
-        let id = self.known.len() as u32;
-        self.known.push((self.keys.len(), new));
-        self.slots.insert_unique(hash, (hash, id), |&(hash, _)| hash);
+        self.known.push(new);
         new
     }
 
