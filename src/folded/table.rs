@@ -236,25 +236,37 @@ impl StackTable {
         for (position, &id) in by_name.iter().enumerate() {
             rank[id as usize] = position as u32 + 1;
         }
-        let bits = usize::BITS - by_name.len().leading_zeros();
-        let per_key = (u128::BITS / bits.max(1)) as usize;
-        let key = |id: u32| {
-            let ranks = self.stacks.get(id as usize).iter().take(per_key).map(|frame| rank[frame.0 as usize]);
-            let mut key = 0u128;
-            let mut count = 0;
-            for rank in ranks {
-                key = key << bits | u128::from(rank);
-                count += 1;
+        let bits = u32::BITS - (by_name.len() as u32).leading_zeros();
+        let mut ids: Vec<u32> = (0..self.len() as u32).collect();
+        self.sort_from(&mut ids, 0, &rank, bits.max(1));
+        ids
+    }
+
+    /// Sorts stacks that agree in their first `depth` frames: by as many of the next ranks as fit
+    /// into one integer beside the stack's place, then each group of equals by what follows.
+    fn sort_from(&self, ids: &mut [u32], depth: usize, rank: &[u32], bits: u32) {
+        let place_bits = usize::BITS - ids.len().leading_zeros();
+        let count = ((u128::BITS - place_bits) / bits) as usize;
+        let ranks = |id: u32| {
+            let rest = self.stacks.get(id as usize).get(depth..).unwrap_or_default();
+            let ranks = rest.iter().map(|frame| rank[frame.0 as usize]).chain(std::iter::repeat(0));
+            ranks.take(count).fold(0u128, |key, rank| key << bits | u128::from(rank))
+        };
+        let mut keys: Vec<u128> =
+            ids.iter().enumerate().map(|(place, &id)| ranks(id) << place_bits | place as u128).collect();
+        keys.sort_unstable();
+        let before = ids.to_vec();
+        for (id, key) in ids.iter_mut().zip(&keys) {
+            *id = before[(key & ((1 << place_bits) - 1)) as usize];
+        }
+        let mut start = 0;
+        for group in keys.chunk_by(|a, b| a >> place_bits == b >> place_bits) {
+            // All that end here would be equal, and equal stacks are one.
+            if group.len() > 1 {
+                self.sort_from(&mut ids[start..start + group.len()], depth + count, rank, bits);
             }
-            key << (bits * (per_key - count) as u32 % u128::BITS)
-        };
-        let mut keyed: Vec<(u128, u32)> = (0..self.len() as u32).map(|id| (key(id), id)).collect();
-        let tail = |id: u32| {
-            let stack = self.stacks.get(id as usize);
-            stack[per_key.min(stack.len())..].iter().map(|frame| rank[frame.0 as usize])
-        };
-        keyed.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| tail(a.1).cmp(tail(b.1))));
-        keyed.into_iter().map(|(_, id)| id).collect()
+            start += group.len();
+        }
     }
 
     /// Calls `each` with every stack and its weights, in frame order.

@@ -125,14 +125,7 @@ impl Layout {
             rest = behind;
         }
         if self.time {
-            let (token, behind) = split_token(rest);
-            let time = token.strip_suffix(b":")?;
-            let dot = memchr::memchr(b'.', time)?;
-            let (seconds, fraction) = (&time[..dot], &time[dot + 1..]);
-            if seconds.is_empty() || fraction.len() < 6 || !is_number(seconds) || !is_number(fraction) {
-                return None;
-            }
-            rest = behind;
+            rest = without_time(rest)?;
         }
         let mut period = None;
         if self.period {
@@ -148,7 +141,12 @@ impl Layout {
         let mut event = &rest[..0];
         if self.event {
             rest = rest.trim_ascii_start();
-            let end = event_end(rest)?;
+            // The first colon before a blank, as a rule at the end of the first word.
+            let (token, _) = split_token(rest);
+            let end = match token.strip_suffix(b":") {
+                Some(name) if !name.is_empty() => name.len(),
+                _ => event_end(rest)?,
+            };
             event = &rest[..end];
             rest = &rest[end + 1..];
         } else {
@@ -217,6 +215,17 @@ fn split_ids(token: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
         }
         None => is_id(token).then_some((None, token)),
     }
+}
+
+/// What stands behind `799.251439:`.
+fn without_time(text: &[u8]) -> Option<&[u8]> {
+    let digits = |text: &[u8]| text.iter().take_while(|b| b.is_ascii_digit()).count();
+    let text = text.trim_ascii_start();
+    let seconds = digits(text);
+    let fraction = text[seconds..].strip_prefix(b".").filter(|_| seconds > 0)?;
+    let count = digits(fraction);
+    let rest = fraction[count..].strip_prefix(b":").filter(|_| count >= 6)?;
+    matches!(rest.first(), None | Some(b' ')).then_some(rest)
 }
 
 fn is_number(token: &[u8]) -> bool {

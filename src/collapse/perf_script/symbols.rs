@@ -15,6 +15,9 @@ pub(super) struct Known(u32);
 
 const SPECIAL: u32 = 1 << 31;
 
+/// What perf calls a frame without a symbol.
+const UNKNOWN: &[u8] = b"[unknown]";
+
 /// A line that is not exactly one frame to be kept on the stack.
 struct Special {
     /// Leaf first, as the lines are.
@@ -59,24 +62,24 @@ impl<'o> Symbols<'o> {
         stack: &mut Vec<FrameId>,
         sink: &mut dyn Sink,
     ) -> Option<bool> {
-        /// The tab and an address padded to sixteen digits.
-        const ADDRESS_END: usize = 17;
+        /// The tab, an address padded to sixteen digits and a blank stand before the symbol.
+        const SYMBOL: usize = 18;
         // The shape of nearly all lines: `\t%16x symbol+0x… (module)`, no blank in the module.
         let usual = !self.every_part_matters
-            && space > ADDRESS_END
-            && line[ADDRESS_END] == b' '
-            && line[ADDRESS_END - 1] != b' '
+            && space > SYMBOL
+            && line[SYMBOL - 1] == b' '
+            && line[SYMBOL - 2] != b' '
+            && line[SYMBOL] != b' '
             && line[space + 1] == b'('
-            && line.last() == Some(&b')');
+            && line[line.len() - 1] == b')';
         if !usual {
             return self.push_with_srcline(line, b"", stack, sink);
         }
-        let text = &line[ADDRESS_END + 1..];
-        let symbol = &line[ADDRESS_END + 1..space];
-        let known = if symbol == b"[unknown]" {
-            // The module is the name, so all of the text is the key.
-            self.look_up(text, sink, |()| (Frame::parse(text).unwrap_or_default(), b""))
-        } else if text[0] == b'[' || line.ends_with(b"(deleted)") {
+        let symbol = &line[SYMBOL..space];
+        let known = if symbol == UNKNOWN {
+            // The module is the name, and the key: with the blank, as no symbol begins.
+            self.look_up(&line[space..], sink, |()| (Frame::parse(&line[SYMBOL..]).unwrap_or_default(), b""))
+        } else if line.ends_with(b"(deleted))") {
             return self.push_with_srcline(line, b"", stack, sink);
         } else {
             let symbol = without_offset(symbol);
@@ -175,7 +178,7 @@ impl<'o> Symbols<'o> {
 }
 
 fn is_unknown(symbol: &[u8]) -> bool {
-    symbol == b"[unknown]"
+    symbol == UNKNOWN
 }
 
 /// `[libc.so.6]` is all that is known of a frame without a symbol; `[unknown]` not even that.
@@ -313,6 +316,8 @@ mod tests {
                 "<fn() -> T as F>::call",
             ),
             ("    7f950f35b8a8 Ptr<T>::operator->+0x3 (/a)", "Ptr<T>::operator->", "Ptr<T>::operator->"),
+            ("    7f1e2215d058  (/lib/libc-2.15.so)", "[libc-2.15.so]", "[libc-2.15.so <7f1e2215d058>]"),
+            ("    7f1e2215d058 [unknown] (/tmp/x (deleted))", "[x]", "[x <7f1e2215d058>]"),
             ("7 f+0x3 (/tmp/a b/libx.so (deleted))", "f", "f"),
         ] {
             assert_eq!(frames(line, &plain), name, "{line}");
