@@ -40,6 +40,7 @@ pub mod filter;
 pub mod folded;
 pub mod input;
 pub mod render;
+pub mod symbol;
 pub mod weight;
 
 pub use error::{Error, ErrorKind, Position, Result};

@@ -1,0 +1,177 @@
+//! Mangled symbols as people write them: Rust (legacy and v0) and Itanium C++.
+//!
+//! Profilers mostly demangle themselves; what they leave mangled (v0 names in an older `perf`,
+//! stripped tools, JIT maps) is done here, for the collapsers and for `fg-filter --demangle`
+//! alike. Names come out as `perf` prints them, without parameters and return types, so that the
+//! same function has one name whoever demangled it.
+
+use std::fmt::{self, Write};
+
+use crate::folded::sanitize_frame;
+
+/// Longer symbols stay as they are. The longest in a build of LLVM has 16 kB.
+const LONGEST_SYMBOL: usize = 64 * 1024;
+
+/// A few hundred bytes of back references can stand for gigabytes of text; such names stay
+/// mangled.
+const LONGEST_NAME: usize = 256 * 1024;
+
+/// The readable name of a mangled one, ready to be a frame (`;` is `:`); `None` if it is not
+/// mangled, or not understood.
+///
+/// The hash at the end of a Rust name is cut, and so are the suffixes of compilers
+/// (`.cold`, `.llvm.123`); what linkers append (`@plt`) stays.
+///
+/// ```
+/// use fg_tools::symbol::demangle;
+///
+/// assert_eq!(demangle(b"_ZN4core3fmt5write17h0123456789abcdefE").unwrap(), b"core::fmt::write");
+/// assert_eq!(demangle(b"_ZNSt6vectorIiSaIiEE9push_backERKi").unwrap(),
+///            b"std::vector<int, std::allocator<int> >::push_back");
+/// assert_eq!(demangle(b"malloc"), None);
+/// ```
+pub fn demangle(symbol: &[u8]) -> Option<Vec<u8>> {
+    // Nearly every name leaves here.
+    let plain = symbol.strip_prefix(b"_")?;
+    let plain = plain.strip_prefix(b"_").unwrap_or(plain);
+    if !matches!(plain.first(), Some(b'Z' | b'R')) || symbol.len() > LONGEST_SYMBOL {
+        return None;
+    }
+    let at = memchr::memchr(b'@', symbol).unwrap_or(symbol.len());
+    let (mangled, version) = symbol.split_at(at);
+    let mangled = std::str::from_utf8(mangled).ok().filter(|text| text.is_ascii())?;
+    // On some systems every symbol has one more underscore.
+    let mangled = if mangled.starts_with("__") { &mangled[1..] } else { mangled };
+    let name = if mangled.starts_with("_R") {
+        rust(mangled)?.0
+    } else {
+        match rust(mangled) {
+            Some((name, true)) => name,
+            // Without a hash `_ZN3foo3barE` may be either, and C++ says more about it.
+            other => cplusplus(mangled).or(other.map(|(name, _)| name))?,
+        }
+    };
+    let mut frame = Vec::with_capacity(name.len() + version.len());
+    sanitize_frame(name.as_bytes(), &mut frame);
+    sanitize_frame(version, &mut frame);
+    Some(frame)
+}
+
+/// The name without its hash, and whether it had one.
+fn rust(mangled: &str) -> Option<(String, bool)> {
+    let parsed = rustc_demangle::try_demangle(mangled).ok()?;
+    let mut name = Limited::default();
+    write!(name, "{parsed:#}").ok()?;
+    let mut whole = Limited::default();
+    write!(whole, "{parsed}").ok()?;
+    let hashed = name.0 != whole.0;
+    Some((name.0, hashed))
+}
+
+fn cplusplus(mangled: &str) -> Option<String> {
+    let parsed = cpp_demangle::Symbol::new(mangled).ok()?;
+    let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
+    let mut name = Limited::default();
+    parsed.structured_demangle(&mut name, &options).ok()?;
+    Some(name.0).filter(|name| !name.is_empty())
+}
+
+/// A string that refuses to grow without end.
+#[derive(Default)]
+struct Limited(String);
+
+impl Write for Limited {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.0.len() + text.len() > LONGEST_NAME {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn reads_every_mangling() {
+        for (mangled, name) in [
+            ("_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write"),
+            ("__ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write"),
+            (
+                "_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar17h930b740aa94f1d3aE",
+                "<Test + 'static as foo::Bar<Test>>::bar",
+            ),
+            ("_ZN3foo17h05af221e174051e9E.llvm.12345", "foo"),
+            ("_ZN3fooA$u3b$b17h05af221e174051e9E", "_ZN3fooA$u3b$b17h05af221e174051e9E"),
+            ("_RNvCs1234_7mycrate3foo", "mycrate::foo"),
+            ("_RNvMs_NtCs1234_7mycrate4lexrNtB4_5Lexer4next", "<mycrate::lexr::Lexer>::next"),
+            ("_RINvNtC3std3mem8align_ofjE", "std::mem::align_of::<usize>"),
+            ("_ZN4llvm12SelectionDAG7getNodeEjRKNS_5SDLocENS_3EVTE", "llvm::SelectionDAG::getNode"),
+            ("_Znwm", "operator new"),
+            ("_Znwm@plt", "operator new@plt"),
+            ("_ZNSt8ios_base4InitD1Ev@@GLIBCXX_3.4", "std::ios_base::Init::~Init@@GLIBCXX_3.4"),
+            ("_Z3addii.cold", "add"),
+            ("_ZN12_GLOBAL__N_13runEv", "(anonymous namespace)::run"),
+            ("_ZN3fooIiE3barEv", "foo<int>::bar"),
+        ] {
+            let shown = demangle(mangled.as_bytes()).unwrap_or_else(|| mangled.into());
+            assert_eq!(String::from_utf8_lossy(&shown), name, "{mangled}");
+        }
+    }
+
+    #[test]
+    fn leaves_other_names_alone() {
+        for name in [
+            "",
+            "_",
+            "_Z",
+            "_R",
+            "main",
+            "_start",
+            "_ZERO",
+            "_Report",
+            "__libc_start_main",
+            "Rf_eval",
+            "ZN3fooE",
+        ] {
+            assert_eq!(demangle(name.as_bytes()), None, "{name}");
+        }
+        assert_eq!(demangle(b"_ZN3f\xffoE"), None);
+        assert_eq!(demangle(&[b"_ZN3foo".as_slice(), &b"x".repeat(LONGEST_SYMBOL)].concat()), None);
+    }
+
+    #[test]
+    fn a_demangled_name_is_one_frame() {
+        assert_eq!(demangle(b"_ZN5a$u3b$b17h05af221e174051e9E"), None, "the length is wrong");
+        assert_eq!(demangle(b"_ZN7a$u3b$b17h05af221e174051e9E").unwrap(), b"a:b");
+        assert_eq!(demangle(b"_RNvXCs1_1aAhj18_NtB2_1T1f").unwrap(), b"<[u8: 24] as a::T>::f");
+    }
+
+    #[test]
+    fn back_references_do_not_explode() {
+        // Each tuple holds the one before twice: 2^60 names.
+        let mut cpp = String::from("_Z1fSt4pairIiiE");
+        for n in 0..60 {
+            let at = char::from_digit(n % 36, 36).unwrap().to_ascii_uppercase();
+            cpp.push_str(&format!("St4pairIS{at}_S{at}_E"));
+        }
+        let _ = demangle(cpp.as_bytes());
+        let deep = format!("_Z1f{}i", "P".repeat(60_000));
+        let _ = demangle(deep.as_bytes());
+        let rust = format!("_RNvC{}1a1b", "NvC".repeat(20_000));
+        let _ = demangle(rust.as_bytes());
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(tail in "[A-Za-z0-9_$.]{0,60}", v0 in any::<bool>()) {
+            let symbol = format!("{}{tail}", if v0 { "_R" } else { "_Z" });
+            if let Some(name) = demangle(symbol.as_bytes()) {
+                prop_assert!(!name.iter().any(|b| matches!(b, b';' | b'\n')));
+            }
+        }
+    }
+}
