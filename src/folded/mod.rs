@@ -21,6 +21,7 @@ mod walk;
 
 pub use line::{Columns, Line, Weights, is_comment, parse_line, sanitize_frame, split_weight};
 pub use order::{cmp_stacks, common_prefix};
+pub(crate) use reader::guess_columns;
 pub use reader::{Lines, NotUnderstood};
 pub use table::{FrameId, StackTable};
 pub use walk::{Frame, Order, Rewrite, Visitor, WalkSummary, walk};

@@ -145,7 +145,7 @@ impl Lines {
 }
 
 /// Two columns if every line at hand that is understood has two.
-fn guess_columns(head: &[u8]) -> Columns {
+pub(crate) fn guess_columns(head: &[u8]) -> Columns {
     let whole = if head.len() < crate::input::HEAD { head.len() } else { last_newline(head).unwrap_or(0) };
     let mut lines = head[..whole]
         .split(|&b| b == b'\n')
