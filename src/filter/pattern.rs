@@ -199,3 +199,44 @@ fn without_newline(class: &Class) -> Class {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidates(expression: &str, lines: &[u8]) -> Vec<usize> {
+        let pattern = Pattern::new(&[expression], PatternOptions::default()).unwrap();
+        let mut lines_hit = Vec::new();
+        let mut from = 0;
+        while let Some(hit) = pattern.candidate(lines, from) {
+            let before = &lines[..hit];
+            lines_hit.push(before.iter().filter(|&&b| b == b'\n').count());
+            from = hit + lines[hit..].iter().position(|&b| b == b'\n').unwrap_or(lines.len()) + 1;
+        }
+        lines_hit
+    }
+
+    #[test]
+    fn candidates_stay_within_a_line() {
+        let lines = b"b 1\nc 1\nbxc 1\nbc";
+        for (expression, hits) in [
+            ("b[^a]c", &[2][..]),
+            ("b(?s:.+)c", &[2]),
+            ("b(?-u:[^a])c", &[2]),
+            (r"b\s*c", &[3]),
+            (r"1\nc", &[]),
+            ("^b$", &[0, 2, 3]),
+            ("z*", &[0, 1, 2, 3]),
+        ] {
+            assert_eq!(candidates(expression, lines), hits, "{expression}");
+        }
+    }
+
+    #[test]
+    fn only_expressions_without_look_around_are_exact_on_blocks() {
+        for (expression, exact) in [("a.b", true), ("^a", false), (r"a\b", false), ("(a|b$)", false)] {
+            let pattern = Pattern::new(&[expression], PatternOptions::default()).unwrap();
+            assert_eq!(pattern.loose_is_exact, exact, "{expression}");
+        }
+    }
+}
