@@ -101,8 +101,8 @@ pub struct StackArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Text")]
 pub struct TextArgs {
-    /// The title [default: Flame Graph; Icicle Graph with --inverted; Flame Chart
-    /// with --flamechart]
+    /// The title (default: Flame Graph; Icicle Graph with --inverted; Flame Chart
+    /// with --flamechart)
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
     /// A second line under the title
@@ -111,10 +111,10 @@ pub struct TextArgs {
     /// Notes to keep in the file, not drawn
     #[arg(long, value_name = "TEXT")]
     pub notes: Option<String>,
-    /// What weights count [default: samples]
+    /// What weights count (default: samples)
     #[arg(long, value_name = "TEXT")]
     pub countname: Option<String>,
-    /// What stands before a name in the line at the bottom [default: Function:]
+    /// What stands before a name in the line at the bottom (default: Function:)
     #[arg(long, value_name = "TEXT")]
     pub nametype: Option<String>,
     /// Cut the end of names that do not fit: the default, and undoes --truncate-text-left
@@ -136,23 +136,23 @@ pub struct SizeArgs {
     /// Root at the top
     #[arg(short, long)]
     pub inverted: bool,
-    /// Width in pixels [default: the window's; 1200 without a script]
+    /// Width in pixels (default: the window's; 1200 without a script)
     #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(100..=100_000))]
     pub width: Option<u32>,
-    /// Height of a frame [default: 16]
+    /// Height of a frame (default: 16)
     #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub height: Option<u32>,
     /// Leave out narrower frames: pixels of the static picture, or a share such as
-    /// 0.5% [default: 0.1]
+    /// 0.5% (default: 0.1)
     #[arg(long, value_name = "PIXELS|N%", value_parser = min_width)]
     pub minwidth: Option<MinWidth>,
-    /// Font, as CSS names it [default: Verdana, sans-serif]
+    /// Font, as CSS names it (default: Verdana, sans-serif)
     #[arg(long, value_name = "FONT")]
     pub fonttype: Option<String>,
-    /// Height of letters in pixels [default: 12]
+    /// Height of letters in pixels (default: 12)
     #[arg(long, value_name = "PIXELS", value_parser = font_size)]
     pub fontsize: Option<f64>,
-    /// Mean width of a letter as a share of its height [default: 0.59]
+    /// Mean width of a letter as a share of its height (default: 0.59)
     #[arg(long, value_name = "NUM", value_parser = font_width)]
     pub fontwidth: Option<f64>,
 }
@@ -161,10 +161,10 @@ pub struct SizeArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Colours")]
 pub struct ColourArgs {
-    /// The palette [default: hot]
+    /// The palette (default: hot)
     #[arg(short, long, alias = "color", value_name = "PALETTE", value_parser = palettes())]
     pub colors: Option<Palette>,
-    /// Background: yellow, blue, green, grey or #rrggbb [default: what suits the palette]
+    /// Background: yellow, blue, green, grey or #rrggbb (default: what suits the palette)
     #[arg(long, alias = "bgcolor", value_name = "COLOUR", value_parser = background)]
     pub bgcolors: Option<Background>,
     /// Colour by name: what is always done, accepted for compatibility
@@ -188,13 +188,13 @@ pub struct ColourArgs {
     /// In differential graphs, blue for what grew and red for what shrank
     #[arg(long)]
     pub negate: bool,
-    /// Colour of found frames [default: #e600e6]
+    /// Colour of found frames (default: #e600e6)
     #[arg(long, value_name = "#RRGGBB", value_parser = colour)]
     pub search_color: Option<Rgb>,
-    /// Colour of the texts around the frames [default: black; light in dark mode]
+    /// Colour of the texts around the frames (default: black; light in dark mode)
     #[arg(long, value_name = "#RRGGBB", value_parser = colour)]
     pub uicolor: Option<Rgb>,
-    /// Colour of an outline around each frame, or none [default: none]
+    /// Colour of an outline around each frame, or none (default: none)
     #[arg(long, value_name = "#RRGGBB", value_parser = stroke)]
     pub stroke_color: Option<Stroke>,
 }
@@ -206,7 +206,7 @@ pub struct FileArgs {
     /// The output's format
     #[arg(long, value_name = "NAME", value_parser = formats(), default_value = FORMATS[0].name)]
     pub format: String,
-    /// Encoding to declare; what it may lack is written as references [default: UTF-8]
+    /// Encoding to declare; what it may lack is written as references (default: UTF-8)
     #[arg(long, value_name = "NAME", value_parser = Encoding::new)]
     pub encoding: Option<Encoding>,
     /// Every element on its own line, indented
