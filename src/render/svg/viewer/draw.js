@@ -2,7 +2,8 @@
 
 function readSize() {
   const pad = Number(box.getAttribute("x")) || 0;
-  const height = Number(root.getAttribute("height")) || 0;
+  // The height is the drawing's own, also while help makes it taller.
+  const height = size ? size.height : Number(root.getAttribute("height")) || 0;
   const width = fluid ? root.getBoundingClientRect().width || 1200 : Number(config.width);
   size = { width, height, pad, inner: Math.max(1, width - 2 * pad) };
   if (fluid) box.setAttribute("width", size.inner);
