@@ -66,6 +66,11 @@ test("Tab stops once in the frames, whatever was selected, links or not", async 
   assert.deepEqual(await stops(), ["all"]);
   await walk(page, ["k", "k", "k", "k", "l"]);
   assert.deepEqual(await stops(), ["tree"]);
+  await page.keyboard.press("Escape"); // nothing is selected, Tab still finds the frames
+  assert.deepEqual(await stops(), ["tree"]);
+  await page.reload();
+  await click(page, "run");
+  assert.deepEqual(await stops(), ["run"]);
 });
 
 test("a frame that has the focus is read out whole", async () => {

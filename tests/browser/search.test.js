@@ -101,6 +101,26 @@ test("typing searches at once; the picture's keys rest meanwhile", async () => {
   assert.deepEqual(await hits(page), []);
 });
 
+test("Escape closes the box also when the focus has left it", async () => {
+  const page = await show(draw(small));
+  await page.keyboard.press("/");
+  await page.keyboard.type("lex");
+  await page.waitForTimeout(200);
+  await click(page, "parse");
+  await page.keyboard.press("Escape");
+  assert.equal(await isOpen(page), false);
+  assert.deepEqual(await hits(page), []);
+});
+
+test("the box opens in sight when a tall picture is scrolled", async () => {
+  const page = await show(draw("a;".repeat(120) + "leaf 1\n"));
+  await page.evaluate(() => scrollTo(0, 1000));
+  await page.keyboard.press("/");
+  const { y } = await page.locator(box).boundingBox();
+  assert.ok(y > 0 && y < 100, `at ${y}`);
+  assert.equal(await page.evaluate(() => scrollY), 1000);
+});
+
 test("Reset Search clears, and the box remembers what was searched", async () => {
   const page = await show(draw(small));
   await searchFor(page, "lex");

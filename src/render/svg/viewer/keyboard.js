@@ -41,7 +41,7 @@ function act(event, run) {
 }
 
 function escape() {
-  if (help.close() || legend.close()) return;
+  if (help.close() || legend.close() || searchBox.close()) return;
   if (view.term) clearSearch();
   else select(null, false);
 }

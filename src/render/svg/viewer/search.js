@@ -52,7 +52,7 @@ function showMatched() {
   const share = 100 * matchedShare();
   ui.matched.textContent = !view.term ? ""
     : view.error ? "Bad pattern"
-    : "Matched: " + (share === 100 ? "100" : share.toFixed(1)) + "%";
+    : "Matched: " + (share > 100 - 1e-9 ? "100" : share.toFixed(1)) + "%";
   show(ui.matched, view.term !== "");
   ui.search.textContent = view.term ? "Reset Search" : "Search";
   ui.ignorecase.classList.toggle("on", view.ignoreCase);
@@ -140,5 +140,12 @@ const searchBox = (function () {
     ignoreCase.setAttribute("aria-pressed", String(view.ignoreCase));
   }
 
-  return { open, refresh };
+  // As if Escape had been pressed in it, for when the focus is elsewhere.
+  function close() {
+    if (!floating.isOpen()) return false;
+    floating.parts().cancel();
+    return true;
+  }
+
+  return { open, refresh, close };
 })();

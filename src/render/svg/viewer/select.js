@@ -1,23 +1,23 @@
 /* The selected frame: walking from frame to frame, telling about it, copying it. */
 
-// Makes a frame the one that has the keyboard: the only one Tab stops at.
+// Makes a frame the one that keys and buttons are about; null for none.
 function select(f, focus) {
   const old = view.current;
-  if (old && old !== f) {
-    old.g.classList.remove("selected");
-    old.stop.setAttribute("tabindex", "-1");
-  }
+  if (old && old !== f) old.g.classList.remove("selected");
   view.current = f;
   if (f) {
     if (f.parent) f.parent.lastChild = f;
     f.g.classList.add("selected");
-    makeStop(f);
+    moveStop(f);
     if (focus) f.stop.focus();
   }
   showDetails(f);
 }
 
-function makeStop(f) {
+// Tab stops at one frame only, the one selected last; arrows lead on from there.
+function moveStop(f) {
+  if (view.tabStop) view.tabStop.stop.setAttribute("tabindex", "-1");
+  view.tabStop = f;
   f.stop.setAttribute("tabindex", "0");
   f.stop.setAttribute("aria-label", f.caption);
   if (f.link) return;

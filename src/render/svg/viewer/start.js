@@ -39,7 +39,7 @@ function start() {
   }
   measure.prepare();
   findTexts();
-  makeStop(top);
+  moveStop(top);
   resize();
   if (ownsPage) {
     restoreState();

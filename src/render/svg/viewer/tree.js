@@ -56,8 +56,8 @@ function childrenOf(f) {
 
 function lineage(f) {
   const list = [];
-  for (; f; f = f.parent) list.unshift(f);
-  return list;
+  for (; f; f = f.parent) list.push(f);
+  return list.reverse();
 }
 
 // The names from the root to the frame as folded text has them: without "all".

@@ -43,7 +43,8 @@ let size; // { width, height, pad, inner, baseline, detailsRoom } in user units
 
 const view = {
   zoomed: null,
-  current: null, // the selected frame: it has the keyboard
+  current: null, // the selected frame
+  tabStop: null, // the frame that Tab leads to
   shown: null, // the frame the details line tells about
   trail: [], // zooms to go back to
   term: "",
