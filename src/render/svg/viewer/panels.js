@@ -19,7 +19,7 @@ function panel(id, label, rows, atRight) {
     make(SVG, "rect", { class: "sheet", width, height, rx: 6 }, group);
     rows.forEach((row, i) => {
       const base = 8 + line * (i + 0.72);
-      if (row.color) make(SVG, "rect", { x: 14, y: base - 11, width: 14, height: 14, fill: row.color }, group);
+      if (row.color) make(SVG, "rect", { class: "swatch", x: 14, y: base - 11, width: 14, height: 14, fill: row.color }, group);
       else make(SVG, "text", { class: "mark", x: 14, y: base }, group, row.mark);
       make(SVG, "text", { x: 14 + markWidth, y: base }, group, row.text);
     });

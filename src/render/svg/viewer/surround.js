@@ -57,7 +57,8 @@ function layoutTexts() {
   ui.reset.setAttribute("y", topRow);
   ui.reset.setAttribute("text-anchor", "start");
   const right = fromRight([ui.help, ui.ignorecase, ui.search, ui.legend], topRow);
-  const title = measure.fit(ui.titleText, (2 * right - size.width) / ui.titleScale, false);
+  const cut = measure.fit(ui.titleText, (2 * right - size.width) / ui.titleScale, false);
+  const title = cut === ui.titleText || cut.length > 7 ? cut : ""; // a stump says nothing
   if (ui.title.textContent !== title) ui.title.textContent = title;
 
   // A narrow picture needs the room for the details; the keys still copy.
