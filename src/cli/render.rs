@@ -37,7 +37,7 @@ Examples:
   fg-render --title 'after the fix' --colors rust -o out.svg out.folded
   fg-render --reverse --base malloc out.folded > who-allocates.svg
 
-Exit status: 0, or 2 for trouble; no stacks are trouble, and a picture that says so."
+Exit status: 0, or 2 for trouble. Without stacks 2, and a picture that says so."
 )]
 pub struct Render {
     /// What to read.
@@ -46,6 +46,9 @@ pub struct Render {
     /// Where to write.
     #[command(flatten)]
     pub output: OutputArgs,
+    /// About the program itself.
+    #[command(flatten)]
+    pub generate: GenerateArgs,
     /// What to draw of it.
     #[command(flatten)]
     pub stacks: StackArgs,
@@ -64,9 +67,6 @@ pub struct Render {
     /// What is said on standard error.
     #[command(flatten)]
     pub talk: TalkArgs,
-    /// About the program itself.
-    #[command(flatten)]
-    pub generate: GenerateArgs,
 }
 
 /// What to draw of the input.
@@ -175,7 +175,8 @@ pub struct ColourArgs {
     pub deterministic: bool,
     /// Other colours in each run, or those of SEED: a number above 0
     #[arg(
-        long, value_name = "SEED", num_args = 0..=1, require_equals = true, default_missing_value = "0",
+        long, value_name = "SEED", num_args = 0..=1, require_equals = true, default_missing_value = "any",
+        value_parser = seed,
         conflicts_with_all = ["hash", "deterministic"]
     )]
     pub random: Option<u32>,
@@ -237,6 +238,12 @@ fn weight(text: &str) -> Result<Weight, String> {
 
 fn factor(text: &str) -> Result<Weight, String> {
     weight(text).ok().filter(|factor| !factor.is_zero()).ok_or_else(|| "expected a number above 0".to_owned())
+}
+
+/// 0 is any seed.
+fn seed(text: &str) -> Result<u32, String> {
+    let seed = if text == "any" { Some(0) } else { text.parse().ok().filter(|seed| *seed > 0) };
+    seed.ok_or_else(|| format!("expected a number from 1 to {}", u32::MAX))
 }
 
 fn number(text: &str, from: f64, to: f64) -> Result<f64, String> {

@@ -117,6 +117,7 @@ fn random_colours_differ_unless_a_seed_is_given() {
     assert_ne!(fills(&["--random=7"]), fills(&["--random=8"]));
     assert_eq!(fills(&["--random=7"]), fills(&["--random=7"]));
     assert_eq!(run(&["--random", "--deterministic"], SMALL).status, 2);
+    assert_eq!(run(&["--random=0"], SMALL).status, 2);
 }
 
 #[test]
