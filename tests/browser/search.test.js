@@ -167,3 +167,10 @@ test("n and N go round the matches in the zoomed part", async () => {
   await page.keyboard.press("n");
   assert.deepEqual(await selected(page), ["tree"]);
 });
+
+test("where no box can be embedded, the browser asks", async () => {
+  const page = await show(draw(small), { init: "delete window.SVGForeignObjectElement; window.prompt = () => 'lex';" });
+  await page.keyboard.press("Control+f");
+  assert.equal(await says(page, "matched"), "Matched: 30.0%");
+  assert.deepEqual(await hits(page), ["lex"]);
+});

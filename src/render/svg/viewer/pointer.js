@@ -12,7 +12,6 @@ function listenToPointer() {
   let touch = false;
   let hold = 0; // the timer of a long press
   let held = false; // a long press has zoomed: the click that follows is its end
-  let press = null; // where the finger went down
   let lastTap = { frame: null, time: 0 };
   let mouse = ""; // where the mouse was: frames also move below a mouse at rest
 
@@ -32,18 +31,14 @@ function listenToPointer() {
     held = false;
     release();
     if (!touch || !f || f.link || !event.isPrimary) return;
-    press = { x: event.clientX, y: event.clientY };
     hold = setTimeout(() => {
       held = true;
       select(f, false);
       zoomTo(f);
     }, HOLD_MS);
   });
-  box.addEventListener("pointermove", (event) => {
-    if (press && Math.hypot(event.clientX - press.x, event.clientY - press.y) > 10) release();
-  });
   box.addEventListener("pointerup", release);
-  box.addEventListener("pointercancel", release);
+  box.addEventListener("pointercancel", release); // the finger moved: the browser scrolls
   box.addEventListener("contextmenu", (event) => {
     const f = frameOf(event);
     if (touch && f && !f.link) event.preventDefault();
