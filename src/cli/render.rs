@@ -31,6 +31,7 @@ const PALETTE_MAP: &str = "palette.map";
 #[command(
     name = "fg-render",
     version,
+    term_width = 79,
     after_help = "\
 Examples:
   perf script | fg-collapse | fg-render > out.svg
