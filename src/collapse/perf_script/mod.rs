@@ -156,7 +156,7 @@ struct PerfParser<'o> {
     /// one thread.
     thread: Vec<u8>,
     thread_frame: Option<FrameId>,
-    /// A frame line that waits for its source line.
+    /// A frame line that waits for its source line, where that matters.
     held: Vec<u8>,
     /// Lines that may be the beginning of a command name with a newline in it.
     broken_comm: Vec<u8>,
@@ -195,7 +195,8 @@ impl<'o> PerfParser<'o> {
             }
             State::Within => {}
         }
-        if self.options.srcline {
+        if self.options.srcline || self.options.inline {
+            // The line below may say more of this frame.
             self.release_held(b"", sink);
             self.held.extend_from_slice(line);
             return true;
@@ -216,7 +217,8 @@ impl<'o> PerfParser<'o> {
         self.sample.comm = None;
     }
 
-    /// With `--srcline`, the frame line read before, now that its source line is known.
+    /// The frame line read before, now that its source line is known: perf marks inlined frames
+    /// there.
     fn release_held(&mut self, srcline: &[u8], sink: &mut dyn Sink) {
         if self.held.is_empty() {
             return;
@@ -444,6 +446,3 @@ fn is_named(name: &[u8], wanted: &[u8]) -> bool {
     };
     name == wanted || base == wanted
 }
-
-#[cfg(test)]
-mod tests;
