@@ -209,11 +209,8 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        std::error::Error::source(self.kind())
-    }
-}
+/// The message holds what the system said: a source beside it would be printed twice.
+impl std::error::Error for Error {}
 
 /// Hostile bytes as a short quoted text that is safe on a terminal.
 ///

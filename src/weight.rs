@@ -97,6 +97,12 @@ impl Weight {
         {
             return Ok(Weight { mantissa, decimals: self.decimals });
         }
+        self.plus_scaled(other)
+    }
+
+    /// Apart, so that the common case is short enough to be inlined.
+    #[cold]
+    fn plus_scaled(self, other: Weight) -> Result<Weight> {
         let decimals = self.decimals.max(other.decimals);
         let sum = match (self.mantissa_at(decimals), other.mantissa_at(decimals)) {
             (Some(a), Some(b)) => a.checked_add(b),
@@ -112,6 +118,7 @@ impl Weight {
     ///
     /// # Errors
     /// [`ErrorKind::Overflow`] when it cannot be held.
+    #[inline]
     pub fn minus(self, other: Weight) -> Result<Weight> {
         self.plus(other.negated())
     }

@@ -37,6 +37,16 @@ impl Weights {
         Ok(Weights { value: self.value.plus(other.value)?, before })
     }
 
+    /// Subtracts column by column.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    #[inline]
+    pub fn minus(self, other: Weights) -> crate::Result<Weights> {
+        let before = if other.before.is_zero() { self.before } else { self.before.minus(other.before)? };
+        Ok(Weights { value: self.value.minus(other.value)?, before })
+    }
+
     /// Whether both columns are zero.
     pub const fn is_zero(self) -> bool {
         self.value.is_zero() && self.before.is_zero()

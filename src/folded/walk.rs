@@ -180,10 +180,9 @@ enum Outcome {
 struct Open {
     /// Where its name ends in the path.
     end: usize,
+    /// What all stacks before it weigh: its total is what they weigh in the end, less this.
     start: Weights,
     own: Weights,
-    /// The total of its complete callees.
-    callees: Weights,
 }
 
 /// One pass over stacks that are in order.
@@ -260,7 +259,7 @@ impl Pass {
         if shared < stack.len() || self.open.is_empty() {
             let from = if self.open.is_empty() { 0 } else { shared + 1 };
             let start = self.summary.total;
-            let new = |end| Open { end, start, own: Weights::default(), callees: Weights::default() };
+            let new = |end| Open { end, start, own: Weights::default() };
             self.open.extend(memchr::memchr_iter(b';', &stack[from..]).map(|n| new(from + n)));
             self.open.push(new(stack.len()));
         }
@@ -271,15 +270,9 @@ impl Pass {
     }
 
     fn exit(&mut self, visitor: &mut dyn Visitor) -> Result<()> {
-        let Some(Open { end, start, own, callees }) = self.open.pop() else { return Ok(()) };
-        let total = own.plus(callees)?;
-        let from = match self.open.last_mut() {
-            Some(caller) => {
-                caller.callees = caller.callees.plus(total)?;
-                caller.end + 1
-            }
-            None => 0,
-        };
+        let Some(Open { end, start, own }) = self.open.pop() else { return Ok(()) };
+        let total = self.summary.total.minus(start)?;
+        let from = self.open.last().map_or(0, |caller| caller.end + 1);
         let frame = Frame { name: &self.path[from..end], depth: self.open.len(), start, own, total };
         visitor.exit(frame, self.summary.total)
     }

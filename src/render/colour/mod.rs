@@ -1,0 +1,188 @@
+//! Colours: a name has the same one in every file and every output format.
+//!
+//! A palette leaves three numbers open, which come from a hash of the whole name, annotation
+//! included. The hash is 32-bit FNV-1a, each number a murmur3 finish of it, so that a viewer can
+//! repeat both in a script; see [`Shades::of`].
+
+mod background;
+mod palette;
+mod palette_map;
+
+use std::fmt;
+
+pub use background::Background;
+pub use palette::{PALETTES, Palette};
+pub use palette_map::PaletteMap;
+
+use crate::weight::Weight;
+
+/// A colour: red, green, blue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rgb(pub u8, pub u8, pub u8);
+
+impl Rgb {
+    /// Reads `#rrggbb`.
+    pub fn parse_hex(text: &str) -> Option<Rgb> {
+        let digits =
+            text.strip_prefix('#').filter(|d| d.len() == 6 && d.bytes().all(|b| b.is_ascii_hexdigit()))?;
+        let part = |at| u8::from_str_radix(&digits[at..at + 2], 16).ok();
+        Some(Rgb(part(0)?, part(2)?, part(4)?))
+    }
+}
+
+impl fmt::Display for Rgb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{:02x}{:02x}{:02x}", self.0, self.1, self.2)
+    }
+}
+
+/// Three numbers in `[0, 1)` that a palette makes a colour of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shades {
+    /// The first.
+    pub v1: f64,
+    /// The second.
+    pub v2: f64,
+    /// The third.
+    pub v3: f64,
+}
+
+impl Shades {
+    /// Of a name; with a seed other than 0, others.
+    ///
+    /// `h` is FNV-1a of the name's bytes, begun at `0x811c9dc5 ^ seed`; number `n` is the upper
+    /// 24 bits of murmur3's finish of `h + n · 0x9e3779b9`, over 2²⁴. All in 32 bits.
+    pub fn of(name: &[u8], seed: u32) -> Shades {
+        let start = 0x811c_9dc5 ^ seed;
+        let hash = name.iter().fold(start, |h, &byte| (h ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+        let number = |n: u32| {
+            let mut h = hash.wrapping_add(n.wrapping_mul(0x9e37_79b9));
+            h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
+            h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);
+            f64::from((h ^ (h >> 16)) >> 8) / f64::from(1 << 24)
+        };
+        Shades { v1: number(1), v2: number(2), v3: number(3) }
+    }
+}
+
+/// How frames are coloured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Colours {
+    /// The palette.
+    pub palette: Palette,
+    /// Shuffles the colours of a palette; 0 leaves them as they are.
+    pub seed: u32,
+    /// Colour by width instead: the wider, the deeper.
+    pub by_width: bool,
+    /// In differential graphs, what grows is blue and what shrinks red.
+    pub negate: bool,
+    /// Colours that were given to names before and come first.
+    pub kept: PaletteMap,
+}
+
+impl Colours {
+    /// The colour of a frame that has this share, 0 to 1, of the whole.
+    pub fn frame(&self, name: &[u8], share: f64) -> Rgb {
+        match name {
+            b"--" => return Rgb(160, 160, 160),
+            b"-" => return Rgb(200, 200, 200),
+            _ => {}
+        }
+        if let Some(kept) = self.kept.get(name) {
+            return kept;
+        }
+        if self.by_width {
+            return by_width(share);
+        }
+        self.palette.colour(name, Shades::of(name, self.seed))
+    }
+
+    /// The colour of a frame in a differential graph: red if it grew, blue if it shrank, white
+    /// if it did not change, the fuller the nearer it is to the largest change.
+    pub fn change(&self, change: Weight, largest: Weight) -> Rgb {
+        let size = change.to_f64().abs() / largest.to_f64();
+        if change.is_zero() || !size.is_finite() {
+            return Rgb(255, 255, 255);
+        }
+        // The smallest change is already told from none.
+        let rest = level(240.0 - 170.0 * size.min(1.0));
+        if change.is_negative() == self.negate { Rgb(255, rest, rest) } else { Rgb(rest, rest, 255) }
+    }
+}
+
+/// Pale for narrow frames to a strong orange red for the whole; the root of the share, so that
+/// the differences show where most frames are.
+fn by_width(share: f64) -> Rgb {
+    let depth = share.clamp(0.0, 1.0).sqrt();
+    Rgb(level(255.0 - 25.0 * depth), level(240.0 - 170.0 * depth), level(215.0 - 175.0 * depth))
+}
+
+/// A colour's part from a computed one.
+fn level(value: f64) -> u8 {
+    // `as` saturates.
+    value as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_are_what_a_script_computes() {
+        // Computed by the same three lines in JavaScript, with Math.imul.
+        let Shades { v1, v2, v3 } = Shades::of(b"main", 0);
+        let bits = |v: f64| (v * f64::from(1 << 24)) as u32;
+        assert_eq!([v1, v2, v3].map(bits), [5_129_915, 8_285_077, 15_890_349]);
+        assert_ne!(Shades::of(b"main", 1), Shades::of(b"main", 0));
+    }
+
+    #[test]
+    fn shades_are_spread_evenly() {
+        let mut sums = [0.0; 3];
+        for n in 0..3000 {
+            let Shades { v1, v2, v3 } = Shades::of(format!("function_{n}").as_bytes(), 0);
+            for (sum, v) in sums.iter_mut().zip([v1, v2, v3]) {
+                assert!((0.0..1.0).contains(&v));
+                *sum += v / 3000.0;
+            }
+        }
+        assert!(sums.iter().all(|mean| (0.47..0.53).contains(mean)), "{sums:?}");
+    }
+
+    #[test]
+    fn separators_are_grey_in_every_palette() {
+        for (_, _, palette) in PALETTES {
+            let colours = Colours { palette: *palette, ..Colours::default() };
+            assert_eq!(colours.frame(b"--", 0.5), Rgb(160, 160, 160));
+            assert_eq!(colours.frame(b"-", 0.5), Rgb(200, 200, 200));
+        }
+    }
+
+    #[test]
+    fn changes_fade_to_white() {
+        let colours = Colours::default();
+        let change = |n: i128| colours.change(Weight::new(n), Weight::new(100));
+        assert_eq!(change(0), Rgb(255, 255, 255));
+        assert_eq!(change(100), Rgb(255, 70, 70));
+        assert_eq!(change(-100), Rgb(70, 70, 255));
+        assert!(change(50).1 > change(100).1 && change(1).1 > change(50).1 && change(1).1 < 255);
+        let negated = Colours { negate: true, ..Colours::default() };
+        assert_eq!(negated.change(Weight::new(100), Weight::new(100)), Rgb(70, 70, 255));
+        assert_eq!(colours.change(Weight::ZERO, Weight::ZERO), Rgb(255, 255, 255));
+    }
+
+    #[test]
+    fn the_wider_the_deeper() {
+        let colours = Colours { by_width: true, ..Colours::default() };
+        assert_eq!(colours.frame(b"a", 0.3), colours.frame(b"b", 0.3));
+        assert!(colours.frame(b"a", 0.9).1 < colours.frame(b"a", 0.1).1);
+    }
+
+    #[test]
+    fn colours_are_read_as_they_are_written() {
+        assert_eq!(Rgb::parse_hex("#0aFf10").unwrap().to_string(), "#0aff10");
+        for text in ["", "#", "0aff10", "#0aff1", "#0aff1g", "#+1+2+3", "#äöü"] {
+            assert_eq!(Rgb::parse_hex(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! The palettes: which colours a name may have.
+//!
+//! Their names and ranges are those people know from other flame graphs.
+
+use super::{Rgb, Shades, level};
+use crate::render::label::annotation;
+
+/// Which colours names have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Palette {
+    /// Every name from one range.
+    Plain(Hue),
+    /// From a range that depends on the name.
+    Named(Rules),
+    /// Yellows and reds.
+    #[default]
+    Hot,
+    /// Greens, for memory.
+    Mem,
+    /// Blues, for input and output.
+    Io,
+    /// For wakers.
+    Wakeup,
+    /// White: for differential graphs, where the change has the colour.
+    Diff,
+}
+
+/// One range of colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Hue {
+    Red,
+    Green,
+    Blue,
+    Yellow,
+    Purple,
+    Aqua,
+    Orange,
+}
+
+/// What is known about the names of a language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Rules {
+    Chain,
+    Java,
+    Js,
+    Perl,
+    Python,
+    Rust,
+}
+
+/// Every palette: what `--colors` calls it, what it is for, and itself.
+pub const PALETTES: &[(&str, &str, Palette)] = &[
+    ("hot", "yellows and reds", Palette::Hot),
+    ("mem", "greens, for memory", Palette::Mem),
+    ("io", "blues, for input and output", Palette::Io),
+    ("red", "reds", Palette::Plain(Hue::Red)),
+    ("green", "greens", Palette::Plain(Hue::Green)),
+    ("blue", "blues", Palette::Plain(Hue::Blue)),
+    ("yellow", "yellows", Palette::Plain(Hue::Yellow)),
+    ("purple", "purples", Palette::Plain(Hue::Purple)),
+    ("aqua", "blue greens", Palette::Plain(Hue::Aqua)),
+    ("orange", "oranges", Palette::Plain(Hue::Orange)),
+    ("wakeup", "blue greens, for wakers", Palette::Wakeup),
+    ("chain", "wakers in blue green on blue", Palette::Named(Rules::Chain)),
+    ("java", "by kind: jitted, inlined, kernel, C++", Palette::Named(Rules::Java)),
+    ("js", "by kind: jitted, script, module, kernel", Palette::Named(Rules::Js)),
+    ("perl", "by kind: Perl, C++, kernel", Palette::Named(Rules::Perl)),
+    ("python", "by kind: packages, standard library", Palette::Named(Rules::Python)),
+    ("rust", "by kind: standard library, other crates", Palette::Named(Rules::Rust)),
+    ("diff", "white; differential input has the colour of its change", Palette::Diff),
+];
+
+impl Palette {
+    /// The palette of a name of [`PALETTES`].
+    pub fn by_name(name: &str) -> Option<Palette> {
+        PALETTES.iter().find(|(known, _, _)| *known == name).map(|(_, _, palette)| *palette)
+    }
+
+    /// The colour of a frame's name.
+    pub fn colour(self, name: &[u8], shades: Shades) -> Rgb {
+        let Shades { v1, v2, v3 } = shades;
+        match self {
+            Palette::Plain(hue) => hue.colour(v1),
+            Palette::Named(rules) => rules.hue(name).colour(v1),
+            Palette::Hot => Rgb(level(205.0 + 50.0 * v3), level(230.0 * v1), level(55.0 * v2)),
+            Palette::Mem => Rgb(0, level(190.0 + 50.0 * v2), level(210.0 * v1)),
+            Palette::Io => {
+                let low = level(80.0 + 60.0 * v1);
+                Rgb(low, low, level(190.0 + 55.0 * v2))
+            }
+            Palette::Wakeup => Hue::Aqua.colour(v1),
+            Palette::Diff => Rgb(255, 255, 255),
+        }
+    }
+
+    /// What its colours mean, if they mean anything.
+    pub fn legend(self) -> &'static [(&'static str, Hue)] {
+        match self {
+            Palette::Named(rules) => rules.legend(),
+            _ => &[],
+        }
+    }
+}
+
+impl Hue {
+    /// A shade of it.
+    pub fn colour(self, v: f64) -> Rgb {
+        let part = |from: f64, range: f64| level(from + range * v);
+        match self {
+            Hue::Red => Rgb(part(200.0, 55.0), part(50.0, 80.0), part(50.0, 80.0)),
+            Hue::Green => Rgb(part(50.0, 60.0), part(200.0, 55.0), part(50.0, 60.0)),
+            Hue::Blue => Rgb(part(80.0, 60.0), part(80.0, 60.0), part(205.0, 50.0)),
+            Hue::Yellow => Rgb(part(175.0, 55.0), part(175.0, 55.0), part(50.0, 20.0)),
+            Hue::Purple => Rgb(part(190.0, 65.0), part(80.0, 60.0), part(190.0, 65.0)),
+            Hue::Aqua => Rgb(part(50.0, 60.0), part(165.0, 55.0), part(165.0, 55.0)),
+            Hue::Orange => Rgb(part(190.0, 65.0), part(90.0, 65.0), 0),
+        }
+    }
+}
+
+impl Rules {
+    fn hue(self, name: &[u8]) -> Hue {
+        let has = |part: &str| memchr::memmem::find(name, part.as_bytes()).is_some();
+        let mark = annotation(name);
+        match self {
+            Rules::Chain if mark == Some(b'w') => Hue::Aqua,
+            Rules::Chain => Hue::Blue,
+            Rules::Java => match mark {
+                Some(b'j') => Hue::Green,
+                Some(b'i') => Hue::Aqua,
+                Some(b'k') => Hue::Orange,
+                _ if has("::") => Hue::Yellow,
+                _ if looks_like_java(name) => Hue::Green,
+                _ => Hue::Red,
+            },
+            Rules::Js => match mark {
+                Some(b'j') if has("/") => Hue::Green,
+                Some(b'j') => Hue::Aqua,
+                Some(b'k') => Hue::Orange,
+                _ if has("::") => Hue::Yellow,
+                _ if has("node_modules/") => Hue::Purple,
+                _ if has(".js") || has(".mjs") || has(".cjs") => Hue::Green,
+                _ if has(":") => Hue::Aqua,
+                _ => Hue::Red,
+            },
+            Rules::Perl if has("Perl") || has(".pl") => Hue::Green,
+            Rules::Perl if has("::") => Hue::Yellow,
+            Rules::Perl if mark == Some(b'k') => Hue::Orange,
+            Rules::Perl => Hue::Red,
+            Rules::Python if has("site-packages") || has("dist-packages") => Hue::Aqua,
+            Rules::Python if is_python_own(name) => Hue::Yellow,
+            Rules::Python => Hue::Red,
+            Rules::Rust if is_rust_own(name) => Hue::Orange,
+            Rules::Rust if has("::") => Hue::Aqua,
+            Rules::Rust => Hue::Yellow,
+        }
+    }
+
+    fn legend(self) -> &'static [(&'static str, Hue)] {
+        match self {
+            Rules::Chain => &[("woken", Hue::Blue), ("waker", Hue::Aqua)],
+            Rules::Java => &[
+                ("Java", Hue::Green),
+                ("inlined", Hue::Aqua),
+                ("C++", Hue::Yellow),
+                ("kernel", Hue::Orange),
+                ("native", Hue::Red),
+            ],
+            Rules::Js => &[
+                ("script", Hue::Green),
+                ("node_modules", Hue::Purple),
+                ("built in", Hue::Aqua),
+                ("C++", Hue::Yellow),
+                ("kernel", Hue::Orange),
+                ("native", Hue::Red),
+            ],
+            Rules::Perl => {
+                &[("Perl", Hue::Green), ("C++", Hue::Yellow), ("kernel", Hue::Orange), ("native", Hue::Red)]
+            }
+            Rules::Python => &[("own", Hue::Red), ("packages", Hue::Aqua), ("standard library", Hue::Yellow)],
+            Rules::Rust => {
+                &[("standard library", Hue::Orange), ("crates", Hue::Aqua), ("other", Hue::Yellow)]
+            }
+        }
+    }
+}
+
+/// `java/util/HashMap`, `Lcom/example/A;::run`, `org.example.Main.main`.
+fn looks_like_java(name: &[u8]) -> bool {
+    let name = name.strip_prefix(b"L").unwrap_or(name);
+    let first = name.split(|b| matches!(b, b'/' | b'.')).next().unwrap_or_default();
+    let tops: [&[u8]; 12] = [
+        b"java", b"javax", b"jdk", b"jakarta", b"sun", b"com", b"org", b"net", b"io", b"edu", b"scala",
+        b"kotlin",
+    ];
+    first.len() < name.len() && tops.contains(&first)
+}
+
+/// The standard library's own files, and what has no file.
+fn is_python_own(name: &[u8]) -> bool {
+    let has = |part: &str| memchr::memmem::find(name, part.as_bytes()).is_some();
+    has("<built-in") || has("<method") || has("<frozen") || has("lib/python3") || has("lib64/python3")
+}
+
+/// `core::fmt::write`, `<alloc::vec::Vec<T> as …>::drop`, `<&mut std::io::Stdout as …>`.
+fn is_rust_own(name: &[u8]) -> bool {
+    let mut name = name;
+    while let [b'<' | b'&' | b'*', rest @ ..] = name {
+        name = rest;
+        for word in [&b"mut "[..], b"dyn ", b"const "] {
+            name = name.strip_prefix(word).unwrap_or(name);
+        }
+    }
+    [&b"core::"[..], b"std::", b"alloc::"].iter().any(|own| name.starts_with(own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn palettes_have_the_ranges_people_know() {
+        let low = Shades { v1: 0.0, v2: 0.0, v3: 0.0 };
+        let high = Shades { v1: 1.0, v2: 1.0, v3: 1.0 };
+        for (name, from, to) in [
+            ("hot", Rgb(205, 0, 0), Rgb(255, 230, 55)),
+            ("mem", Rgb(0, 190, 0), Rgb(0, 240, 210)),
+            ("io", Rgb(80, 80, 190), Rgb(140, 140, 245)),
+            ("red", Rgb(200, 50, 50), Rgb(255, 130, 130)),
+            ("green", Rgb(50, 200, 50), Rgb(110, 255, 110)),
+            ("blue", Rgb(80, 80, 205), Rgb(140, 140, 255)),
+            ("yellow", Rgb(175, 175, 50), Rgb(230, 230, 70)),
+            ("purple", Rgb(190, 80, 190), Rgb(255, 140, 255)),
+            ("aqua", Rgb(50, 165, 165), Rgb(110, 220, 220)),
+            ("wakeup", Rgb(50, 165, 165), Rgb(110, 220, 220)),
+            ("orange", Rgb(190, 90, 0), Rgb(255, 155, 0)),
+            ("diff", Rgb(255, 255, 255), Rgb(255, 255, 255)),
+        ] {
+            let palette = Palette::by_name(name).unwrap();
+            assert_eq!((palette.colour(b"f", low), palette.colour(b"f", high)), (from, to), "{name}");
+        }
+        assert_eq!(Palette::by_name("nosuch"), None);
+    }
+
+    #[test]
+    fn names_are_sorted_by_kind() {
+        for (rules, name, hue) in [
+            (Rules::Chain, "schedule", Hue::Blue),
+            (Rules::Chain, "try_to_wake_up_[w]", Hue::Aqua),
+            (Rules::Java, "java/util/HashMap.get_[j]", Hue::Green),
+            (Rules::Java, "Lcom/example/Main;.run_[i]", Hue::Aqua),
+            (Rules::Java, "do_syscall_64_[k]", Hue::Orange),
+            (Rules::Java, "JavaCalls::call_helper", Hue::Yellow),
+            (Rules::Java, "Lorg/example/Main", Hue::Green),
+            (Rules::Java, "org.example.Main.main", Hue::Green),
+            (Rules::Java, "compute", Hue::Red),
+            (Rules::Java, "sunset", Hue::Red),
+            (Rules::Js, "LazyCompile:~run /app/x_[j]", Hue::Green),
+            (Rules::Js, "Builtin:Call_[j]", Hue::Aqua),
+            (Rules::Js, "node::Start", Hue::Yellow),
+            (Rules::Js, "run /app/index.js", Hue::Green),
+            (Rules::Js, "run /app/node_modules/x/index.js", Hue::Purple),
+            (Rules::Js, "Stub:Call", Hue::Aqua),
+            (Rules::Js, "vfs_read_[k]", Hue::Orange),
+            (Rules::Js, "write", Hue::Red),
+            (Rules::Perl, "Perl_pp_entersub", Hue::Green),
+            (Rules::Perl, "run.pl:3", Hue::Green),
+            (Rules::Perl, "a::b", Hue::Yellow),
+            (Rules::Perl, "vfs_read_[k]", Hue::Orange),
+            (Rules::Perl, "write", Hue::Red),
+            (Rules::Python, "get (/usr/lib/python3/site-packages/requests/api.py)", Hue::Aqua),
+            (Rules::Python, "run (/usr/lib/python3.11/threading.py)", Hue::Yellow),
+            (Rules::Python, "<built-in method sum>", Hue::Yellow),
+            (Rules::Python, "_find_and_load (<frozen importlib._bootstrap>)", Hue::Yellow),
+            (Rules::Python, "fib (orders.py)", Hue::Red),
+            (Rules::Rust, "core::fmt::write", Hue::Orange),
+            (Rules::Rust, "<&mut std::io::Stdout as core::fmt::Write>::write_str", Hue::Orange),
+            (Rules::Rust, "<serde::de::X as core::fmt::Debug>::fmt", Hue::Aqua),
+            (Rules::Rust, "hardcore::run", Hue::Aqua),
+            (Rules::Rust, "write", Hue::Yellow),
+        ] {
+            assert_eq!(rules.hue(name.as_bytes()), hue, "{rules:?} {name}");
+        }
+    }
+
+    #[test]
+    fn legends_explain_every_hue_that_is_used() {
+        for (name, _, palette) in PALETTES {
+            if let Palette::Named(_) = palette {
+                assert!(palette.legend().len() >= 2, "{name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The words on a frame and in its tooltip.
+
+use std::borrow::Cow;
+
+use super::Cut;
+use crate::weight::Weight;
+
+/// A longer name is cut in a tooltip: nobody reads on, and a picture of a hundred names of a
+/// megabyte would be a hundred megabytes.
+pub const LONGEST_NAME: usize = 10_000;
+
+/// A name as it is shown: without the annotation at its end, in valid UTF-8, and with `…` for
+/// what goes beyond [`LONGEST_NAME`] bytes.
+pub fn shown_name(name: &[u8]) -> Cow<'_, str> {
+    let name = without_annotation(name);
+    if name.len() <= LONGEST_NAME {
+        return String::from_utf8_lossy(name);
+    }
+    let mut cut = String::from_utf8_lossy(&name[..LONGEST_NAME]).into_owned();
+    // The cut may have gone through a character.
+    while cut.ends_with(char::REPLACEMENT_CHARACTER) {
+        cut.pop();
+    }
+    cut.push('…');
+    Cow::Owned(cut)
+}
+
+/// The letter of the annotation at a name's end: `k` kernel, `i` inlined, `j` jitted, `w` waker.
+pub fn annotation(name: &[u8]) -> Option<u8> {
+    match name {
+        [.., b'_', b'[', letter @ (b'k' | b'i' | b'j' | b'w'), b']'] => Some(*letter),
+        _ => None,
+    }
+}
+
+fn without_annotation(name: &[u8]) -> &[u8] {
+    match annotation(name) {
+        // A name that is nothing but an annotation is shown as it is.
+        Some(_) if name.len() > 4 => &name[..name.len() - 4],
+        _ => name,
+    }
+}
+
+/// A weight with thousands separated: `1,234,567.25`.
+pub fn grouped(weight: Weight) -> String {
+    let plain = weight.to_string();
+    let (sign, digits) = plain.strip_prefix('-').map_or(("", plain.as_str()), |digits| ("-", digits));
+    let (whole, fraction) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
+    let mut text = String::with_capacity(plain.len() + plain.len() / 3);
+    text.push_str(sign);
+    for (n, digit) in whole.chars().enumerate() {
+        if n > 0 && (whole.len() - n) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text.push_str(fraction);
+    text
+}
+
+/// A part in percent of a whole.
+pub fn percent(part: Weight, whole: Weight) -> f64 {
+    let whole = whole.to_f64();
+    if whole == 0.0 { 0.0 } else { 100.0 * part.to_f64() / whole }
+}
+
+/// As much of a text as fits into so many columns, with `..` for what was cut; empty when not
+/// even one letter and the two dots fit. Never cuts between a letter and what combines with it.
+pub fn fit(text: &str, columns: usize, cut: Cut) -> Cow<'_, str> {
+    if columns < 3 {
+        return Cow::Borrowed("");
+    }
+    // A long name need not be measured to its end.
+    let mut width = 0;
+    if text.chars().all(|c| {
+        width += char_columns(c);
+        width <= columns
+    }) {
+        return Cow::Borrowed(text);
+    }
+    let room = columns - 2;
+    match cut {
+        Cut::End => {
+            let mut end = 0;
+            let mut used = 0;
+            for (at, c) in text.char_indices() {
+                used += char_columns(c);
+                if used > room {
+                    break;
+                }
+                end = at + c.len_utf8();
+            }
+            Cow::Owned(format!("{}..", &text[..end]))
+        }
+        Cut::Start => {
+            let mut start = text.len();
+            let mut used = 0;
+            for (at, c) in text.char_indices().rev() {
+                let columns = char_columns(c);
+                used += columns;
+                if used > room {
+                    break;
+                }
+                // What combines goes with the letter before it or not at all.
+                if columns > 0 {
+                    start = at;
+                }
+            }
+            Cow::Owned(format!("..{}", &text[start..]))
+        }
+    }
+}
+
+/// How many columns a character takes, nearly: marks that combine none, East Asian wide
+/// characters and pictures two.
+fn char_columns(c: char) -> usize {
+    match u32::from(c) {
+        0x0300..=0x036f | 0x200b..=0x200f | 0x20d0..=0x20ff | 0xfe00..=0xfe0f | 0x1f3fb..=0x1f3ff => 0,
+        0x1100..=0x115f
+        | 0x2e80..=0xa4cf
+        | 0xac00..=0xd7a3
+        | 0xf900..=0xfaff
+        | 0xfe30..=0xfe6f
+        | 0xff00..=0xff60
+        | 0x1f300..=0x1faff
+        | 0x20000..=0x3fffd => 2,
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_separated() {
+        for (plain, shown) in [
+            ("0", "0"),
+            ("999", "999"),
+            ("1000", "1,000"),
+            ("-123456", "-123,456"),
+            ("1234567.1250", "1,234,567.125"),
+            ("18446744073709551617", "18,446,744,073,709,551,617"),
+        ] {
+            assert_eq!(grouped(Weight::parse(plain.as_bytes()).unwrap()), shown);
+        }
+    }
+
+    #[test]
+    fn names_fit_into_columns() {
+        for (text, columns, end, start) in [
+            ("main", 4, "main", "main"),
+            ("main", 3, "m..", "..n"),
+            ("main", 2, "", ""),
+            ("read_the_file", 8, "read_t..", "..e_file"),
+            ("漢字漢字", 8, "漢字漢字", "漢字漢字"),
+            ("漢字漢字", 7, "漢字..", "..漢字"),
+            ("e\u{301}e\u{301}e\u{301}e\u{301}", 3, "e\u{301}..", "..e\u{301}"),
+        ] {
+            assert_eq!(fit(text, columns, Cut::End), end, "{text} {columns}");
+            assert_eq!(fit(text, columns, Cut::Start), start, "{text} {columns}");
+        }
+    }
+
+    #[test]
+    fn long_names_are_cut_between_characters() {
+        let name = "ä".repeat(LONGEST_NAME);
+        let shown = shown_name(&name.as_bytes()[1..]);
+        assert!(shown.ends_with("ä…") && shown.len() <= LONGEST_NAME + 6, "{}", shown.len());
+        assert_eq!(shown_name(&vec![b'x'; LONGEST_NAME]).len(), LONGEST_NAME);
+    }
+
+    #[test]
+    fn annotations_are_not_shown() {
+        assert_eq!(shown_name(b"vfs_read_[k]"), "vfs_read");
+        assert_eq!(shown_name(b"_[k]"), "_[k]");
+        assert_eq!(shown_name(b"a_[x]"), "a_[x]");
+        assert_eq!(shown_name(b"\xff"), "\u{fffd}");
+    }
+}

@@ -1,0 +1,395 @@
+//! Which frames are drawn, and where: numbers only.
+//!
+//! A closed frame that is narrower than the least width times the weight *so far* will be
+//! narrower still in the end, since the total only grows: it is dropped at once. What was kept
+//! early, when little had been seen, is looked at again whenever the kept frames have doubled.
+//! So memory holds what will be drawn and a little more, however long the input is.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::folded::{Columns, Frame, FrameId, StackTable, Visitor, WalkSummary, Weights};
+use crate::weight::Weight;
+
+/// A second look is not worth its time below this many kept frames or bytes of names.
+const LOOK_AGAIN_FRAMES: usize = 16 * 1024;
+const LOOK_AGAIN_BYTES: usize = 1024 * 1024;
+/// The limit in use lags behind by at most this many frames; that keeps the sum of all weights,
+/// a wide number, out of the work done for each frame.
+const LIMIT_EVERY: u32 = 64;
+
+/// Keeps the frames that are wide enough to be drawn.
+pub struct Layout {
+    least_share: f64,
+    least_total: Option<Weight>,
+    /// Closed frames lighter than this are not kept.
+    limit: f64,
+    until_limit: u32,
+    boxes: Vec<Kept>,
+    /// Of differential input, what [`Kept::change`] points at.
+    changes: Vec<Change>,
+    names: StackTable,
+    name_bytes: usize,
+    look_again: (usize, usize),
+    left_out: u64,
+    /// What weighs nothing after, by depth: the weight before of callees waiting for the frame
+    /// they vanished from.
+    gone: Vec<Weight>,
+}
+
+/// A kept frame. Callees are kept before their callers.
+#[derive(Clone, Copy)]
+struct Kept {
+    start: Weight,
+    total: Weight,
+    name: FrameId,
+    depth: u32,
+    /// One more than an index into the changes; 0 if both are zero.
+    change: u32,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Change {
+    before: Weight,
+    gone: Weight,
+}
+
+/// A frame to draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameBox<'a> {
+    /// Its name.
+    pub name: &'a [u8],
+    /// How many frames are rootward of it.
+    pub depth: u32,
+    /// What is left of it.
+    pub start: Weight,
+    /// How wide it is: the weight of all stacks through it, *after* in differential input.
+    pub total: Weight,
+    /// In differential input, the same *before*.
+    pub before: Weight,
+    /// In differential input, what those of its callees weighed before that are not there after,
+    /// and so cannot be drawn.
+    pub gone: Weight,
+}
+
+/// What is drawn.
+pub struct Graph {
+    boxes: Vec<Kept>,
+    changes: Vec<Change>,
+    names: StackTable,
+    /// The weight of all stacks, or the larger total that was asked for.
+    pub total: Weight,
+    /// In differential input, the weight of all stacks before.
+    pub before: Weight,
+    /// In differential input, the weight before of stacks whose root frame vanished.
+    pub gone: Weight,
+    /// One or two weights.
+    pub columns: Columns,
+    /// How many rows of frames there are.
+    pub rows: u32,
+    /// How many frames were too narrow to be kept.
+    pub left_out: u64,
+    factor: Weight,
+}
+
+impl Layout {
+    /// Keeps frames of at least `least_share` of the whole, which is the weight of all stacks
+    /// or `least_total` if that is larger.
+    pub fn new(least_share: f64, least_total: Option<Weight>) -> Self {
+        let mut layout = Layout {
+            least_share,
+            least_total,
+            limit: 0.0,
+            until_limit: 0,
+            boxes: Vec::new(),
+            changes: Vec::new(),
+            names: StackTable::default(),
+            name_bytes: 0,
+            look_again: (LOOK_AGAIN_FRAMES, LOOK_AGAIN_BYTES),
+            left_out: 0,
+            gone: Vec::new(),
+        };
+        layout.set_limit(Weight::ZERO);
+        layout
+    }
+
+    fn set_limit(&mut self, so_far: Weight) {
+        let whole = self.least_total.map_or(so_far, |least| least.max(so_far));
+        self.limit = self.least_share * whole.to_f64();
+        self.until_limit = LIMIT_EVERY;
+    }
+
+    fn is_wide_enough(&self, total: Weight) -> bool {
+        !total.is_zero() && total.to_f64() >= self.limit
+    }
+
+    #[inline(never)]
+    fn keep(&mut self, frame: Frame<'_>, so_far: Weight, gone: Weight) {
+        if self.boxes.len() >= self.look_again.0 || self.name_bytes >= self.look_again.1 {
+            self.set_limit(so_far);
+            self.look_again();
+        }
+        let mut change = 0;
+        if !frame.total.before.is_zero() || !gone.is_zero() {
+            self.changes.push(Change { before: frame.total.before, gone });
+            change = index(self.changes.len());
+        }
+        let name = self.intern(frame.name);
+        let depth = index(frame.depth);
+        self.boxes.push(Kept { start: frame.start.value, total: frame.total.value, name, depth, change });
+    }
+
+    fn intern(&mut self, name: &[u8]) -> FrameId {
+        let known = self.names.frame_count();
+        let id = self.names.frame(name);
+        if self.names.frame_count() > known {
+            self.name_bytes += name.len();
+        }
+        id
+    }
+
+    /// Drops the frames that turned out too narrow, and what belongs to them.
+    fn look_again(&mut self) {
+        let boxes = std::mem::take(&mut self.boxes);
+        let names = std::mem::take(&mut self.names);
+        let changes = std::mem::take(&mut self.changes);
+        self.name_bytes = 0;
+        for mut kept in boxes {
+            if !self.is_wide_enough(kept.total) {
+                self.left_out += 1;
+                continue;
+            }
+            kept.name = self.intern(names.name(kept.name));
+            if kept.change > 0 {
+                self.changes.push(changes[kept.change as usize - 1]);
+                kept.change = index(self.changes.len());
+            }
+            self.boxes.push(kept);
+        }
+        self.look_again =
+            (LOOK_AGAIN_FRAMES.max(2 * self.boxes.len()), LOOK_AGAIN_BYTES.max(2 * self.name_bytes));
+    }
+
+    /// What vanished below a frame that is closed now; a frame that vanished itself is handed up.
+    fn take_gone(&mut self, frame: &Frame<'_>) -> Result<Weight> {
+        let below = self.gone.get_mut(frame.depth + 1).map_or(Weight::ZERO, std::mem::take);
+        if !frame.total.value.is_zero() {
+            return Ok(below);
+        }
+        if self.gone.len() <= frame.depth {
+            self.gone.resize(frame.depth + 1, Weight::ZERO);
+        }
+        self.gone[frame.depth] = self.gone[frame.depth].plus(frame.total.before)?;
+        Ok(Weight::ZERO)
+    }
+
+    /// All is known: the graph.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Setting`] if the total that was asked for is smaller than the real one.
+    pub fn finish(mut self, summary: &WalkSummary) -> Result<Graph> {
+        let real = summary.total.value;
+        if let Some(least) = self.least_total
+            && least < real
+        {
+            let what = format!("the total {least} is smaller than the weight of all stacks, {real}");
+            return Err(ErrorKind::Setting { what }.into());
+        }
+        self.set_limit(real);
+        self.look_again();
+        // A caller starts where its first callee does, and has less depth: tree order.
+        self.boxes.sort_unstable_by(|a, b| a.start.cmp(&b.start).then(a.depth.cmp(&b.depth)));
+        Ok(Graph {
+            rows: self.boxes.iter().map(|kept| kept.depth + 1).max().unwrap_or(0),
+            total: self.least_total.unwrap_or(real),
+            before: summary.total.before,
+            gone: self.gone.first().copied().unwrap_or_default(),
+            columns: summary.columns,
+            left_out: self.left_out,
+            factor: Weight::ONE,
+            boxes: self.boxes,
+            changes: self.changes,
+            names: self.names,
+        })
+    }
+}
+
+fn index(n: usize) -> u32 {
+    u32::try_from(n).expect("four thousand million frames do not fit in memory")
+}
+
+impl Visitor for Layout {
+    #[inline]
+    fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
+        let mut gone = Weight::ZERO;
+        if !frame.total.before.is_zero() || !self.gone.is_empty() {
+            gone = self.take_gone(&frame)?;
+        }
+        self.until_limit -= 1;
+        if self.until_limit == 0 {
+            self.set_limit(so_far.value);
+        }
+        if self.is_wide_enough(frame.total.value) {
+            self.keep(frame, so_far.value, gone);
+        } else {
+            self.left_out += 1;
+        }
+        Ok(())
+    }
+
+    fn restart(&mut self) {
+        *self = Layout::new(self.least_share, self.least_total);
+    }
+}
+
+impl Graph {
+    /// The frames in tree order: a caller before its callees, from left to right.
+    pub fn frames(&self) -> impl ExactSizeIterator<Item = FrameBox<'_>> {
+        self.boxes.iter().map(|kept| {
+            let change = match kept.change {
+                0 => Change::default(),
+                n => self.changes[n as usize - 1],
+            };
+            FrameBox {
+                name: self.names.name(kept.name),
+                depth: kept.depth,
+                start: kept.start,
+                total: kept.total,
+                before: change.before,
+                gone: change.gone,
+            }
+        })
+    }
+
+    /// The names that occur, each once.
+    pub fn names(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.names.frame_count()).map(|n| self.names.name(FrameId(index(n))))
+    }
+
+    /// Whether there is nothing to draw.
+    pub fn is_empty(&self) -> bool {
+        self.boxes.is_empty()
+    }
+
+    /// What a weight is to be shown as: see [`Graph::scale`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`].
+    pub fn shown(&self, weight: Weight) -> Result<Weight> {
+        if self.factor == Weight::ONE { Ok(weight) } else { weight.times(self.factor) }
+    }
+
+    /// The number that [`Graph::shown`] multiplies by.
+    pub fn factor(&self) -> Weight {
+        self.factor
+    }
+
+    /// Shows every weight multiplied by a number above zero.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`] if the largest weight then leaves the range.
+    pub fn scale(&mut self, factor: Weight) -> Result<(), Error> {
+        self.total.times(factor)?;
+        self.before.times(factor)?;
+        self.factor = factor;
+        Ok(())
+    }
+
+    /// The largest change of a drawn frame or the whole, up or down.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`].
+    pub fn largest_change(&self) -> Result<Weight> {
+        let size = |change: Weight| if change.is_negative() { change.negated() } else { change };
+        let mut largest = size(self.total.minus(self.before)?);
+        for frame in self.frames() {
+            largest = largest.max(size(frame.total.minus(frame.before)?));
+        }
+        Ok(largest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folded::{Order, walk};
+    use crate::input::Source;
+
+    fn graph(text: &str, least_share: f64) -> Graph {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let mut layout = Layout::new(least_share, None);
+        let summary = walk(&[Source::new(file.path())], Order::Frame, None, &mut layout).unwrap();
+        layout.finish(&summary).unwrap()
+    }
+
+    fn shown(graph: &Graph) -> Vec<String> {
+        graph
+            .frames()
+            .map(|f| format!("{} {} {} {}", f.depth, String::from_utf8_lossy(f.name), f.start, f.total))
+            .collect()
+    }
+
+    #[test]
+    fn frames_come_in_tree_order() {
+        let graph = graph("a 1\na;b 2\na;b;c 3\na;d 4\ne 5\n", 0.0);
+        assert_eq!(shown(&graph), ["0 a 0 10", "1 b 1 5", "2 c 3 3", "1 d 6 4", "0 e 10 5"]);
+        assert_eq!((graph.rows, graph.left_out), (3, 0));
+    }
+
+    #[test]
+    fn what_is_too_narrow_in_the_end_is_left_out_wherever_it_stood() {
+        // The first frame is everything when it is met, and a thousandth in the end.
+        let graph = graph("a;early 1\na;late 998\na;later 1\n", 0.01);
+        assert_eq!(shown(&graph), ["0 a 0 1000", "1 late 1 998"]);
+        assert_eq!(graph.left_out, 2);
+    }
+
+    #[test]
+    fn keeps_little_more_than_what_is_drawn() {
+        let text: String = (0..200_000).map(|n| format!("main;call{n:07};leaf{n:07} 1\n")).collect();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        struct Watch(Layout, usize);
+        impl Visitor for Watch {
+            fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
+                self.0.exit(frame, so_far)?;
+                self.1 = self.1.max(self.0.boxes.len());
+                Ok(())
+            }
+            fn restart(&mut self) {
+                self.0.restart();
+            }
+        }
+        let mut watch = Watch(Layout::new(1e-4, None), 0);
+        let summary = walk(&[Source::new(file.path())], Order::Frame, None, &mut watch).unwrap();
+        assert!(watch.1 <= 2 * LOOK_AGAIN_FRAMES, "{} frames were kept", watch.1);
+        assert_eq!(watch.0.finish(&summary).unwrap().boxes.len(), 1);
+    }
+
+    #[test]
+    fn what_vanished_is_told_to_the_frame_it_vanished_from() {
+        let graph = graph("a;b 10 20\na;b;d 0 10\na;e 10 0\na;e;f 5 0\nz 7 0\n", 0.0);
+        let gone: Vec<_> =
+            graph.frames().map(|f| (f.name[0], f.before.to_string(), f.gone.to_string())).collect();
+        assert_eq!(
+            gone,
+            [
+                (b'a', "25".into(), "15".into()),
+                (b'b', "10".into(), "0".into()),
+                (b'd', "0".into(), "0".into())
+            ]
+        );
+        assert_eq!(graph.gone, Weight::new(7));
+        assert_eq!(graph.largest_change().unwrap(), Weight::new(20));
+    }
+
+    #[test]
+    fn a_total_must_not_be_too_small() {
+        let mut layout = Layout::new(0.0, Some(Weight::new(5)));
+        let frame = |total| Frame { name: b"a", depth: 0, start: Weights::default(), own: total, total };
+        let total = Weights::one(Weight::new(6));
+        layout.exit(frame(total), total).unwrap();
+        let summary = WalkSummary { total, ..WalkSummary::default() };
+        let error = layout.finish(&summary).err().unwrap().to_string();
+        assert_eq!(error, "the total 5 is smaller than the weight of all stacks, 6");
+    }
+}

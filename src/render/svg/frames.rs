@@ -1,0 +1,180 @@
+//! The frames: a group each, with a tooltip, a box and, where it fits, a name.
+
+use std::fmt::{self, Write as _};
+
+use super::Page;
+use super::xml::Xml;
+use crate::error::Result;
+use crate::folded::Columns;
+use crate::render::Options;
+use crate::render::attributes::Attributes;
+use crate::render::colour::Rgb;
+use crate::render::label::{fit, grouped, percent, shown_name};
+use crate::render::layout::{FrameBox, Graph};
+use crate::weight::Weight;
+
+/// What the frame of the whole is called.
+const WHOLE: &str = "all";
+/// How far a name stands from the left end of its frame, in pixels.
+const TEXT_INDENT: f64 = 3.0;
+
+pub(super) fn write(xml: &mut Xml<'_>, graph: &Graph, options: &Options, page: &Page) -> Result<()> {
+    let frames_width = options.canvas.frames_width();
+    xml.start("svg")?
+        .attr("id", "frames")
+        .attr("x", crate::render::Canvas::MARGIN)
+        .attr("width", frames_width)
+        .attr("role", "group")
+        .attr("aria-label", format_args!("frames, {} in all", graph.frames().len() + 1))
+        .attr("data-total", graph.shown(graph.total)?);
+    let painter = Painter { graph, options, page, frames_width, largest: graph.largest_change()? };
+    let whole = FrameBox {
+        name: WHOLE.as_bytes(),
+        depth: 0,
+        start: Weight::ZERO,
+        total: graph.total,
+        before: graph.before,
+        gone: graph.gone,
+    };
+    painter.frame(xml, whole)?;
+    for frame in graph.frames() {
+        painter.frame(xml, FrameBox { depth: frame.depth + 1, ..frame })?;
+    }
+    xml.end();
+    Ok(())
+}
+
+struct Painter<'a> {
+    graph: &'a Graph,
+    options: &'a Options,
+    page: &'a Page,
+    frames_width: f64,
+    /// The largest change in a differential graph.
+    largest: Weight,
+}
+
+impl Painter<'_> {
+    fn frame(&self, xml: &mut Xml<'_>, frame: FrameBox<'_>) -> Result<()> {
+        let name = shown_name(frame.name);
+        let given = self.options.attributes.get(frame.name);
+        let link = given.and_then(|given| given.href.as_deref());
+        if let Some(link) = link {
+            let target = given.and_then(|given| given.target.as_deref()).unwrap_or("_top");
+            xml.start("a")?.attr("href", link).attr("xlink:href", link).attr("target", target);
+        }
+        xml.start("g")?;
+        self.group_attributes(xml, given, &name);
+        let usual = self.tooltip(&frame, &name)?;
+        let title = given.and_then(|given| given.title.as_deref());
+        xml.start("title")?.text(title.unwrap_or(&usual)).end();
+        self.shape(xml, &frame)?;
+        self.label(xml, &frame, &name)?;
+        xml.end();
+        if link.is_some() {
+            xml.end();
+        }
+        Ok(())
+    }
+
+    fn group_attributes(&self, xml: &mut Xml<'_>, given: Option<&Attributes>, name: &str) {
+        let Some(given) = given else {
+            xml.attr("class", "frame");
+            return;
+        };
+        match &given.class {
+            Some(class) => xml.attr("class", format_args!("frame {class}")),
+            None => xml.attr("class", "frame"),
+        };
+        for (key, value) in &given.others {
+            xml.attr(key, value);
+        }
+        // The script finds a frame's name in its tooltip, unless that is not the usual one.
+        if given.title.is_some() {
+            xml.attr("data-n", name);
+        }
+    }
+
+    fn shape(&self, xml: &mut Xml<'_>, frame: &FrameBox<'_>) -> Result<()> {
+        let whole = self.graph.total;
+        let height = self.options.canvas.frame_height;
+        xml.start("rect")?
+            .attr("x", Percent(percent(frame.start, whole)))
+            .attr("y", self.top(frame.depth))
+            .attr("width", Percent(percent(frame.total, whole)))
+            .attr("height", height.saturating_sub(1).max(1))
+            .attr("fill", self.colour(frame)?);
+        if let Some(stroke) = self.options.stroke_colour {
+            xml.attr("stroke", stroke);
+        }
+        xml.attr("data-x", self.graph.shown(frame.start)?).attr("data-w", self.graph.shown(frame.total)?);
+        if self.graph.columns == Columns::Two {
+            xml.attr("data-b", self.graph.shown(frame.before)?);
+        }
+        xml.end();
+        Ok(())
+    }
+
+    fn label(&self, xml: &mut Xml<'_>, frame: &FrameBox<'_>, name: &str) -> Result<()> {
+        let canvas = &self.options.canvas;
+        let share = percent(frame.total, self.graph.total) / 100.0;
+        let room = share * self.frames_width - 2.0 * TEXT_INDENT;
+        // A negative number of columns is none: `as` saturates.
+        let columns = (room / (canvas.font_size * canvas.font_width)) as usize;
+        let text = fit(name, columns, self.options.cut);
+        if text.is_empty() {
+            return Ok(());
+        }
+        let indent = 100.0 * TEXT_INDENT / self.frames_width;
+        let middle = f64::from(canvas.frame_height.saturating_sub(1)) / 2.0;
+        // Letters without descenders look centred a third of their height below the middle.
+        let y = self.top(frame.depth) + middle + 0.35 * canvas.font_size;
+        xml.start("text")?
+            .attr("x", Percent(percent(frame.start, self.graph.total) + indent))
+            .attr("y", format_args!("{y:.1}"))
+            .text(&text)
+            .end();
+        Ok(())
+    }
+
+    /// The upper edge of a row, in pixels.
+    fn top(&self, depth: u32) -> f64 {
+        let row = if self.options.inverted { depth } else { self.page.rows - 1 - depth };
+        self.page.top + f64::from(row) * f64::from(self.options.canvas.frame_height)
+    }
+
+    fn colour(&self, frame: &FrameBox<'_>) -> Result<Rgb> {
+        let colours = &self.options.colours;
+        Ok(match self.graph.columns {
+            Columns::Two => colours.change(frame.total.minus(frame.before)?, self.largest),
+            Columns::One => colours.frame(frame.name, percent(frame.total, self.graph.total) / 100.0),
+        })
+    }
+
+    /// `name (1,234 samples, 12.34%)`, and what changed in a differential graph.
+    fn tooltip(&self, frame: &FrameBox<'_>, name: &str) -> Result<String> {
+        let whole = self.graph.total;
+        let unit = &self.options.count_name;
+        let weight = |weight| self.graph.shown(weight).map(grouped);
+        let mut text =
+            format!("{name} ({} {unit}, {:.2}%", weight(frame.total)?, percent(frame.total, whole));
+        if self.graph.columns == Columns::Two {
+            let change = percent(frame.total.minus(frame.before)?, whole);
+            // Writing to a string cannot fail.
+            let _ = write!(text, "; {change:+.2}%; {} → {}", weight(frame.before)?, weight(frame.total)?);
+            if !frame.gone.is_zero() {
+                let _ = write!(text, "; {} in callees that are gone", weight(frame.gone)?);
+            }
+        }
+        text.push(')');
+        Ok(text)
+    }
+}
+
+/// A position with as many digits as pixels need: on a screen of 8000, a thousandth of one.
+struct Percent(f64);
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.5}%", self.0)
+    }
+}

@@ -1,0 +1,89 @@
+/* The texts around the frames: controls above, details and matches below. */
+
+function control(id, text, label, run) {
+  const element = root.querySelector("#" + id) || make(SVG, "text", { id }, root, text);
+  element.classList.add("control");
+  element.setAttribute("role", "button");
+  element.setAttribute("tabindex", "0");
+  element.setAttribute("aria-label", label);
+  element.addEventListener("click", run);
+  element.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.stopPropagation();
+    act(event, run);
+  });
+  return element;
+}
+
+function findTexts() {
+  const text = (id) => root.querySelector("#" + id) || make(SVG, "text", { id }, root);
+  ui = {
+    title: text("title"), details: text("details"), matched: text("matched"),
+    reset: control("reset", "Reset Zoom", "Reset zoom", () => zoomTo(top)),
+    search: control("search", "Search", "Search", () => (view.term ? clearSearch() : searchBox.open())),
+    ignorecase: control("ignorecase", "ic", "Ignore case", toggleCase),
+    legend: control("legend-toggle", "Legend", "What the colours mean", legend.toggle),
+    help: control("help-toggle", "?", "Help", help.toggle),
+    copyName: control("copy-name", "Copy name", "Copy the frame's name", copyName),
+    copyStack: control("copy-stack", "Copy stack", "Copy the frame's stack", copyStack),
+  };
+  ui.titleText = ui.title.textContent;
+  ui.titleScale = parseFloat(getComputedStyle(ui.title).fontSize) / config.fontSize || 1;
+  show(ui.search, true);
+  show(ui.ignorecase, true);
+  show(ui.legend, legend.useful);
+  ui.details.setAttribute("aria-live", "polite");
+  ui.matched.setAttribute("aria-live", "polite");
+}
+
+// Lines texts up from the right edge, leftwards; says where they end.
+function fromRight(elements, y) {
+  let right = size.width - size.pad;
+  for (const element of elements) {
+    if (element.classList.contains("hide")) continue;
+    element.setAttribute("x", right.toFixed(1));
+    element.setAttribute("y", y);
+    element.setAttribute("text-anchor", "end");
+    element.removeAttribute("dx");
+    right -= measure.lengthOf(element.textContent) + config.fontSize;
+  }
+  return right;
+}
+
+function layoutTexts() {
+  const topRow = ui.title.getAttribute("y") || 2 * config.fontSize;
+  const bottomRow = ui.details.getAttribute("y") || size.height - config.fontSize;
+  ui.reset.setAttribute("x", size.pad);
+  ui.reset.setAttribute("y", topRow);
+  ui.reset.setAttribute("text-anchor", "start");
+  const right = fromRight([ui.help, ui.ignorecase, ui.search, ui.legend], topRow);
+  const cut = measure.fit(ui.titleText, (2 * right - size.width) / ui.titleScale, false);
+  const title = cut === ui.titleText || cut.length > 7 ? cut : ""; // a stump says nothing
+  if (ui.title.textContent !== title) ui.title.textContent = title;
+
+  // A narrow picture needs the room for the details; the keys still copy.
+  const wide = size.width > 60 * config.fontSize;
+  show(ui.copyName, wide && view.current !== null);
+  show(ui.copyStack, view.current !== null);
+  const end = fromRight([ui.matched, ui.copyStack, ui.copyName], bottomRow);
+  ui.details.setAttribute("x", size.pad);
+  ui.details.setAttribute("y", bottomRow);
+  size.detailsRoom = end - size.pad;
+  const details = detailsText(size.detailsRoom);
+  if (ui.details.textContent !== details) ui.details.textContent = details;
+}
+
+// Where room is short, the word before the name goes first, then the name's
+// end, and the numbers last.
+function detailsText(room) {
+  const f = view.shown;
+  if (!f) return "";
+  const caption = printable(f.caption);
+  const place = ui.details.dataset.prefix;
+  const full = place + config.nametype + " " + caption;
+  if (measure.lengthOf(full) <= room) return full;
+  const cut = caption.lastIndexOf(" (");
+  const numbers = cut >= 0 ? caption.slice(cut) : "";
+  const name = measure.fit(place + caption.slice(0, cut >= 0 ? cut : undefined), room - measure.lengthOf(numbers), false);
+  return name ? name + numbers : measure.fit(place + caption, room, false);
+}

@@ -1,0 +1,202 @@
+// Draws pictures with the real fg-render and opens them in a real browser, with
+// a watch over everything a page must not do: complain, ask, or call anybody.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { after, before } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const project = resolve(here, "../..");
+// Where the binaries are, and the browser.
+const binaries = resolve(process.env.FG_BIN ?? join(project, "target/debug"));
+const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+let browser;
+let folder;
+let serial = 0;
+const open = new Set(); // the pages of the running test, with their complaints
+
+before(async () => {
+  assert.ok(existsSync(join(binaries, "fg-render")), `no fg-render in ${binaries}: cargo build, or set FG_BIN`);
+  folder = mkdtempSync(join(tmpdir(), "fg-browser-"));
+  browser = await chromium.launch({
+    executablePath: browserPath,
+    args: [
+      "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+      "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    ],
+  });
+});
+
+after(async () => {
+  await browser?.close();
+  if (folder) rmSync(folder, { recursive: true, force: true });
+});
+
+/** A small profile every number of which is easy to check by head; 1000 in all. */
+export const small = [
+  "main;parse;lex 200",
+  "main;parse;lex;read 100",
+  "main;parse;tree 100",
+  "main;run;eval;eval;call 150",
+  "main;run;eval;gc 50",
+  "main;run;Read 100",
+  "main;idle 200",
+  "start 100",
+].join("\n") + "\n";
+
+/** A deep and wide profile, the same in every run: names of all lengths. */
+export function large(stacks = 3000) {
+  let state = 1;
+  const random = (n) => (state = (state * 48271) % 2147483647) % n;
+  const lines = new Map();
+  for (let i = 0; i < stacks; i++) {
+    const frames = [];
+    for (let depth = 3 + random(20); depth > 0; depth--) {
+      const id = Math.min(random(7), random(7));
+      frames.push("abcdefg"[id].repeat(1 + id) + "::WWWW_iiii::operator()<T>".slice(0, 3 + random(4) * 8) + "_[k]".repeat(id % 2));
+    }
+    const stack = frames.join(";");
+    lines.set(stack, (lines.get(stack) ?? 0) + 1 + random(50));
+  }
+  return [...lines].map(([stack, weight]) => `${stack} ${weight}\n`).join("");
+}
+
+/** Folded text to a file with a picture; the path of the file. */
+export function draw(folded, ...options) {
+  const svg = execFileSync(join(binaries, "fg-render"), options, {
+    input: folded, maxBuffer: 1 << 28, stdio: ["pipe", "pipe", "ignore"],
+  });
+  return save("svg", svg);
+}
+
+export function save(extension, content) {
+  const path = join(folder, `picture${serial++}.${extension}`);
+  writeFileSync(path, content);
+  return path;
+}
+
+/** Opens a file. `options`: of the browser context, and `hash`, `query`, `init`. */
+export async function show(path, { hash = "", query = "", init, ...options } = {}) {
+  const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options });
+  const page = await context.newPage();
+  const watch = { complaints: [], context };
+  page.on("pageerror", (error) => watch.complaints.push(`threw: ${error.stack ?? error}`));
+  page.on("console", (message) => watch.complaints.push(`console: ${message.text()}`));
+  page.on("dialog", (dialog) => {
+    watch.complaints.push(`dialog: ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  page.on("request", (request) => {
+    if (!request.url().startsWith(pathToFileURL(folder).href)) watch.complaints.push(`asked for ${request.url()}`);
+  });
+  open.add(watch);
+  if (init) await page.addInitScript(init);
+  await page.goto(pathToFileURL(path).href + query + hash);
+  return page;
+}
+
+/** To be called after each test: closes its pages; they must have kept quiet. */
+export async function allQuiet() {
+  const complaints = [...open].flatMap((watch) => watch.complaints);
+  for (const watch of open) await watch.context.close();
+  open.clear();
+  assert.deepEqual(complaints, []);
+}
+
+/** The drawn frames: name, place in px within #frames, classes, label, colour. */
+export function frames(page) {
+  return page.evaluate(() => {
+    const box = document.querySelector("#frames");
+    const origin = box.getScreenCTM().e;
+    return [...box.querySelectorAll(".frame")].map((g) => {
+      const rect = g.querySelector("rect");
+      const title = g.querySelector("title").textContent;
+      const place = rect.getBoundingClientRect();
+      const text = g.querySelector("text");
+      return {
+        name: title.slice(0, title.lastIndexOf(" (")),
+        title,
+        left: place.left - origin,
+        width: place.width,
+        y: Number(rect.getAttribute("y")),
+        visible: getComputedStyle(rect).visibility === "visible",
+        classes: [...g.classList],
+        label: text && getComputedStyle(text).visibility === "visible" ? text.textContent : "",
+        fill: getComputedStyle(rect).fill,
+      };
+    });
+  });
+}
+
+export async function frame(page, name) {
+  const found = (await frames(page)).filter((f) => f.name === name);
+  assert.ok(found.length, `no frame ${JSON.stringify(name)}`);
+  return found[0];
+}
+
+export const visible = async (page) => (await frames(page)).filter((f) => f.visible).map((f) => f.name).sort();
+
+/** Where a frame can be clicked; scrolls it into sight. */
+export async function spot(page, name) {
+  return page.evaluate((wanted) => {
+    for (const g of document.querySelectorAll("#frames .frame")) {
+      const title = g.querySelector("title")?.textContent ?? "";
+      if (title.slice(0, title.lastIndexOf(" (")) !== wanted) continue;
+      g.scrollIntoView({ block: "nearest" });
+      const r = g.querySelector("rect").getBoundingClientRect();
+      const left = Math.max(0, r.left);
+      return { x: (left + Math.min(innerWidth, r.right)) / 2, y: r.top + r.height / 2 };
+    }
+    throw new Error(`no frame ${wanted}`);
+  }, name);
+}
+
+export async function click(page, name, options) {
+  const { x, y } = await spot(page, name);
+  if (options?.modifiers) for (const key of options.modifiers) await page.keyboard.down(key);
+  await page.mouse.click(x, y);
+  if (options?.modifiers) for (const key of options.modifiers) await page.keyboard.up(key);
+}
+
+/** What a text says, or null when it is not shown. */
+export function says(page, id) {
+  return page.evaluate((one) => {
+    const element = document.getElementById(one);
+    return element && element.getClientRects().length ? element.textContent : null;
+  }, id);
+}
+
+export async function searchFor(page, term) {
+  await page.keyboard.press("/");
+  await page.keyboard.type(term);
+  await page.keyboard.press("Enter");
+}
+
+export function near(actual, expected, tolerance = 0.5) {
+  assert.ok(Math.abs(actual - expected) <= tolerance, `${actual} is not about ${expected}`);
+}
+
+/**
+ * The share of weight whose stack matches, from the folded text alone; with
+ * `below`, of the stacks that begin with that path.
+ */
+export function matchedShare(folded, pattern, below = "") {
+  let total = 0;
+  let matched = 0;
+  for (const line of folded.trimEnd().split("\n")) {
+    const cut = line.lastIndexOf(" ");
+    const stack = line.slice(0, cut);
+    const weight = Number(line.slice(cut + 1));
+    if (below && stack !== below && !stack.startsWith(below + ";")) continue;
+    total += weight;
+    if (stack.split(";").some((name) => pattern.test(name))) matched += weight;
+  }
+  const share = (100 * matched) / total;
+  return share === 100 ? "Matched: 100%" : `Matched: ${share.toFixed(1)}%`;
+}

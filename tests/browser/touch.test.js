@@ -1,0 +1,71 @@
+// Fingers: a tap tells, a double tap or a long press zooms.
+
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+import { allQuiet, draw, frame, near, save, says, show, small, spot, visible } from "./picture.js";
+
+afterEach(allQuiet);
+
+const phone = { hasTouch: true, isMobile: true, viewport: { width: 400, height: 700 } };
+
+async function press(page, name, milliseconds, move = 0) {
+  const { x, y } = await spot(page, name);
+  const client = await page.context().newCDPSession(page);
+  await client.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [{ x, y }] });
+  if (move) await client.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: [{ x: x + move, y }] });
+  await page.waitForTimeout(milliseconds);
+  await client.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
+  await page.waitForTimeout(50);
+}
+
+const whole = async (page) => (await visible(page)).includes("start");
+
+test("a tap selects and tells, a double tap zooms", async () => {
+  const page = await show(draw(small), phone);
+  const at = await spot(page, "parse");
+  await page.touchscreen.tap(at.x, at.y);
+  assert.ok((await frame(page, "parse")).classes.includes("selected"));
+  assert.match(await says(page, "details"), /parse \(400 samples, 40\.00%\)/);
+  assert.ok(await whole(page));
+  await page.waitForTimeout(600);
+  await page.touchscreen.tap(at.x, at.y); // too late to be the second
+  assert.ok(await whole(page));
+  await page.touchscreen.tap(at.x, at.y);
+  assert.equal(await whole(page), false);
+  near((await frame(page, "parse")).width, (await frame(page, "all")).width);
+});
+
+test("two quick taps on two frames are two taps", async () => {
+  const page = await show(draw(small), phone);
+  for (const name of ["parse", "run"]) {
+    const at = await spot(page, name);
+    await page.touchscreen.tap(at.x, at.y);
+  }
+  assert.ok(await whole(page));
+  assert.ok((await frame(page, "run")).classes.includes("selected"));
+});
+
+test("a long press zooms, a short or a moving one does not", async () => {
+  const page = await show(draw(small), phone);
+  await press(page, "parse", 700, 40);
+  assert.ok(await whole(page));
+  await press(page, "parse", 100);
+  assert.ok(await whole(page));
+  await page.waitForTimeout(400);
+  await press(page, "parse", 700);
+  assert.equal(await whole(page), false);
+  near((await frame(page, "parse")).width, (await frame(page, "all")).width);
+});
+
+test("a tap on a link follows it", async () => {
+  const target = save("html", "<title>elsewhere</title>");
+  const page = await show(draw(small, "--nameattr", save("txt", `parse\thref=${target}\n`)), phone);
+  const at = await spot(page, "parse");
+  await page.touchscreen.tap(at.x, at.y);
+  await page.waitForURL("**/*.html");
+});
+
+test("pinching is left to the browser", async () => {
+  const page = await show(draw(small), phone);
+  assert.equal(await page.$eval(".frame", (g) => getComputedStyle(g).touchAction), "manipulation");
+});
