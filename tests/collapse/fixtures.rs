@@ -122,7 +122,7 @@ fn compression_line_ends_and_threads_do_not_matter() {
             assert!(text == case.expected, "{}: CRLF changes the result", case.name);
         }
         // Large enough for several blocks, so that the threads have something to share.
-        let times = 3_000_000 / plain.len() + 1;
+        let times = 1_300_000 / plain.len() + 1;
         let repeated = plain.repeat(times);
         let with = |threads| {
             fold_bytes(&repeated, None, &Options { threads, ..case.options.clone() })

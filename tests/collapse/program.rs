@@ -97,7 +97,7 @@ fn trouble_is_one_line_and_status_2() {
 fn what_is_left_out_is_said_once_unless_quiet() {
     let input = b"a;b 1\nwhat?\nwho?\nb 2\nc 3\n";
     let out = run(&[], input);
-    assert_eq!(text(&out.stdout), "a;b 1\nb 2\n");
+    assert_eq!(text(&out.stdout), "a;b 1\nb 2\nc 3\n");
     assert_eq!(
         text(&out.stderr),
         "fg-collapse: standard input:2: 2 line(s) not understood and left out, the first is \"what?\"\n"

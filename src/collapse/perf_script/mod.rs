@@ -45,6 +45,7 @@ impl Collapser for PerfScript {
         let layout = Layout::guess(head);
         let mut before = &b""[..];
         for line in head.split(|&b| b == b'\n').take(400) {
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
             let frame = line.strip_prefix(b"\t").and_then(Frame::parse);
             if frame.is_some_and(|frame| !frame.address.is_empty()) {
                 // A frame below an event line, or below nothing.
@@ -383,8 +384,9 @@ impl Parser for PerfParser<'_> {
                     if self.on_frame(line, space.saturating_sub(start), sink) {
                         return Ok(());
                     }
-                    // A command name may start with a tab.
-                    if parse_event(line, self.layout).is_none() {
+                    // A command name may start with a tab, but then no address follows it.
+                    let frame = Frame::parse(&line[1..]).is_some_and(|frame| !frame.address.is_empty());
+                    if frame || parse_event(line, self.layout).is_none() {
                         if self.state == State::Between {
                             self.state = State::Skipping;
                         }

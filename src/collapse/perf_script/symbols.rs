@@ -70,8 +70,8 @@ impl<'o> Symbols<'o> {
             && line[SYMBOL - 1] == b' '
             && line[SYMBOL - 2] != b' '
             && line[SYMBOL] != b' '
-            && line[space + 1] == b'('
-            && line[line.len() - 1] == b')';
+            && line[space..].starts_with(b" (")
+            && line.ends_with(b")");
         if !usual {
             return self.push_with_srcline(line, b"", stack, sink);
         }
