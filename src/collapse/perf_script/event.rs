@@ -172,9 +172,11 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Reads a line with the recording's layout, or with any other that fits.
+/// Reads a line with the recording's layout, or with any other that fits and is telling.
 pub(super) fn parse_event<'a>(line: &'a [u8], layout: Layout) -> Option<EventLine<'a>> {
-    layout.parse(line).or_else(|| Layout::all().find_map(|other| other.parse(line)))
+    layout
+        .parse(line)
+        .or_else(|| Layout::all().filter(Layout::is_telling).find_map(|other| other.parse(line)))
 }
 
 /// Whether perf itself says something here about tasks and mappings (`--show-mmap-events`): no

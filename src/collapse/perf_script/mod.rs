@@ -45,6 +45,7 @@ impl Collapser for PerfScript {
         let layout = Layout::guess(head);
         let mut before = &b""[..];
         for line in head.split(|&b| b == b'\n').take(400) {
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
             let frame = line.strip_prefix(b"\t").and_then(Frame::parse);
             if frame.is_some_and(|frame| !frame.address.is_empty()) {
                 // A frame below an event line, or below nothing.
@@ -156,7 +157,7 @@ struct PerfParser<'o> {
     /// one thread.
     thread: Vec<u8>,
     thread_frame: Option<FrameId>,
-    /// A frame line that waits for its source line.
+    /// A frame line that waits for its source line, where that matters.
     held: Vec<u8>,
     /// Lines that may be the beginning of a command name with a newline in it.
     broken_comm: Vec<u8>,
@@ -195,7 +196,8 @@ impl<'o> PerfParser<'o> {
             }
             State::Within => {}
         }
-        if self.options.srcline {
+        if self.options.srcline || self.options.inline {
+            // The line below may say more of this frame.
             self.release_held(b"", sink);
             self.held.extend_from_slice(line);
             return true;
@@ -216,7 +218,8 @@ impl<'o> PerfParser<'o> {
         self.sample.comm = None;
     }
 
-    /// With `--srcline`, the frame line read before, now that its source line is known.
+    /// The frame line read before, now that its source line is known: perf marks inlined frames
+    /// there.
     fn release_held(&mut self, srcline: &[u8], sink: &mut dyn Sink) {
         if self.held.is_empty() {
             return;
@@ -381,8 +384,9 @@ impl Parser for PerfParser<'_> {
                     if self.on_frame(line, space.saturating_sub(start), sink) {
                         return Ok(());
                     }
-                    // A command name may start with a tab.
-                    if parse_event(line, self.layout).is_none() {
+                    // A command name may start with a tab, but then no address follows it.
+                    let frame = Frame::parse(&line[1..]).is_some_and(|frame| !frame.address.is_empty());
+                    if frame || parse_event(line, self.layout).is_none() {
                         if self.state == State::Between {
                             self.state = State::Skipping;
                         }
@@ -444,6 +448,3 @@ fn is_named(name: &[u8], wanted: &[u8]) -> bool {
     };
     name == wanted || base == wanted
 }
-
-#[cfg(test)]
-mod tests;

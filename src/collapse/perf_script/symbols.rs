@@ -70,8 +70,8 @@ impl<'o> Symbols<'o> {
             && line[SYMBOL - 1] == b' '
             && line[SYMBOL - 2] != b' '
             && line[SYMBOL] != b' '
-            && line[space + 1] == b'('
-            && line[line.len() - 1] == b')';
+            && line[space..].starts_with(b" (")
+            && line.ends_with(b")");
         if !usual {
             return self.push_with_srcline(line, b"", stack, sink);
         }
@@ -92,12 +92,20 @@ impl<'o> Symbols<'o> {
     pub(super) fn push_with_srcline(
         &mut self,
         line: &[u8],
-        srcline: &[u8],
+        mut srcline: &[u8],
         stack: &mut Vec<FrameId>,
         sink: &mut dyn Sink,
     ) -> Option<bool> {
-        let frame =
-            Frame::parse(&line[1..]).filter(|frame| !frame.address.is_empty() || !frame.module.is_empty())?;
+        let mut frame = Frame::parse(&line[1..])?;
+        if let Some(place) = srcline.strip_suffix(b" (inlined)") {
+            frame.module = b"inlined";
+            srcline = place;
+        } else if frame.address.is_empty() && frame.module.is_empty() {
+            return None;
+        }
+        if !self.options.srcline {
+            srcline = b"";
+        }
         let mut key = std::mem::take(&mut self.scratch);
         key.clear();
         key.extend_from_slice(frame.symbol);

@@ -1,0 +1,206 @@
+//! One walker for all of `tests/fixtures/<format>/<case>/`: every case gets every standing check.
+//!
+//! `case.toml` holds the command that made the recording, the tool's version, the total that the
+//! producer itself reports, and the arguments and input if they are not the plain ones.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+use fg_tools::cli::collapse::Collapse;
+use fg_tools::collapse::Options;
+
+use super::{fold, fold_bytes};
+
+struct Case {
+    name: String,
+    format: String,
+    input: PathBuf,
+    expected: String,
+    total: String,
+    options: Options,
+}
+
+/// Every case of the fixtures.
+fn cases() -> Vec<Case> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let mut cases = Vec::new();
+    for format in folders(&root) {
+        for folder in folders(&format) {
+            let text = fs::read_to_string(folder.join("case.toml")).expect("every case has a case.toml");
+            let value = |key: &str| {
+                let line =
+                    text.lines().find_map(|line| line.strip_prefix(key)?.trim_start().strip_prefix('='));
+                line.map(|value| value.trim().to_owned())
+            };
+            let plain = |value: String| value.trim_matches('"').to_owned();
+            let args = value("args").unwrap_or_default();
+            let args = args.trim_matches(['[', ']']).split(',').map(|arg| plain(arg.trim().to_owned()));
+            let args = ["fg-collapse".to_owned()].into_iter().chain(args.filter(|arg| !arg.is_empty()));
+            let input = match value("input").map(plain) {
+                Some(path) => folder.join(path),
+                None => ["input.txt", "input.txt.gz"]
+                    .map(|name| folder.join(name))
+                    .into_iter()
+                    .find(|path| path.exists())
+                    .expect("an input"),
+            };
+            assert!(
+                value("command").is_some() && value("tool").is_some(),
+                "{folder:?} says where it is from"
+            );
+            cases.push(Case {
+                name: folder.strip_prefix(&root).expect("below the root").display().to_string(),
+                format: format.file_name().expect("a folder").to_string_lossy().into_owned(),
+                input,
+                expected: String::from_utf8_lossy(
+                    &fs::read(folder.join("expected.folded")).expect("an expected.folded"),
+                )
+                .into_owned(),
+                total: value("total").map(plain).expect("a total"),
+                options: Options::from(Collapse::parse_from(args).options),
+            });
+        }
+    }
+    assert!(cases.len() > 60, "the fixtures are there");
+    cases
+}
+
+fn folders(path: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(path).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let mut folders: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
+    folders.sort();
+    folders
+}
+
+/// The decompressed input.
+fn bytes(case: &Case) -> Vec<u8> {
+    fg_tools::input::Source::new(&case.input).open().expect("a fixture opens").read_all().expect("and reads")
+}
+
+#[test]
+fn every_case_gives_what_is_expected_and_the_producer_s_total() {
+    for case in cases() {
+        let (text, total, report) =
+            fold(&case.input, None, &case.options).unwrap_or_else(|e| panic!("{}: {e}", case.name));
+        assert_eq!(total, case.total, "{}", case.name);
+        assert_eq!(report.not_understood.count, 0, "{}: {:?}", case.name, report.not_understood);
+        assert!(text == case.expected, "{}: differs from expected.folded", case.name);
+    }
+}
+
+#[test]
+fn every_case_is_detected_as_its_format() {
+    for case in cases() {
+        let input = fg_tools::input::Source::new(&case.input).open().expect("a fixture opens");
+        let format =
+            fg_tools::collapse::registry::detect(&input).unwrap_or_else(|e| panic!("{}: {e}", case.name));
+        assert_eq!(format.name(), case.format, "{}", case.name);
+    }
+}
+
+#[test]
+fn compression_line_ends_and_threads_do_not_matter() {
+    for case in cases() {
+        let plain = bytes(&case);
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(&plain).expect("gzip in memory");
+        let zstd = ruzstd::encoding::compress_to_vec(&plain[..], ruzstd::encoding::CompressionLevel::Fastest);
+        let crlf = String::from_utf8_lossy(&plain).replace('\n', "\r\n");
+        let no_end = plain.strip_suffix(b"\n").unwrap_or(&plain).to_vec();
+        for (what, variant) in
+            [("gzip", gzip.finish().expect("gzip in memory")), ("zstd", zstd), ("no final newline", no_end)]
+        {
+            let (text, ..) = fold_bytes(&variant, None, &case.options)
+                .unwrap_or_else(|e| panic!("{}, {what}: {e}", case.name));
+            assert!(text == case.expected, "{}: {what} changes the result", case.name);
+        }
+        if std::str::from_utf8(&plain).is_ok() {
+            let (text, ..) = fold_bytes(crlf.as_bytes(), None, &case.options)
+                .unwrap_or_else(|e| panic!("{}, CRLF: {e}", case.name));
+            assert!(text == case.expected, "{}: CRLF changes the result", case.name);
+        }
+        // Large enough for several blocks, so that the threads have something to share.
+        let times = 1_300_000 / plain.len() + 1;
+        let repeated = plain.repeat(times);
+        let with = |threads| {
+            fold_bytes(&repeated, None, &Options { threads, ..case.options.clone() })
+                .expect("the same once more")
+        };
+        let (one, total, _) = with(1);
+        assert!(one == with(3).0, "{}: the number of threads changes the result", case.name);
+        let product = total.parse::<u128>().expect("a whole number");
+        assert_eq!(
+            product,
+            case.total.parse::<u128>().expect("a whole number") * times as u128,
+            "{}",
+            case.name
+        );
+    }
+}
+
+#[test]
+fn collapsing_what_was_collapsed_changes_nothing() {
+    for case in cases() {
+        let expected = fs::read(case.input.with_file_name("expected.folded")).expect("an expected.folded");
+        let (text, ..) = fold_bytes(&expected, Some("folded"), &Options::default()).expect("our own output");
+        assert!(text.as_bytes() == String::from_utf8_lossy(&expected).as_bytes(), "{}", case.name);
+    }
+}
+
+#[test]
+fn cut_anywhere_it_gives_no_more_than_the_whole() {
+    for case in cases() {
+        let plain = bytes(&case);
+        let whole: u128 = case.total.parse().expect("a whole number");
+        let step = (plain.len() / 60).max(1);
+        for end in (0..plain.len()).step_by(step) {
+            // What is left may be nothing, or too little to tell the format: never more.
+            if let Ok((_, total, _)) = fold_bytes(&plain[..end], Some(&case.format), &case.options) {
+                let total: i128 = total.parse().expect("a whole number");
+                // A line that is cut in its weight counts what is left of it.
+                assert!(total <= whole as i128, "{} cut at {end}: {total} of {whole}", case.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn damaged_bytes_are_no_panic() {
+    let mut state = 1u64;
+    let mut random = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize
+    };
+    for case in cases() {
+        let plain = bytes(&case);
+        for _ in 0..12 {
+            let mut damaged = plain.clone();
+            for _ in 0..40 {
+                let at = random() % damaged.len();
+                damaged[at] = [b'\n', b';', b' ', b'\t', 0, 0xff, b'(', b'9'][random() % 8];
+            }
+            let _ = fold_bytes(&damaged, Some(&case.format), &case.options);
+        }
+    }
+}
+
+#[test]
+fn inputs_without_samples_are_errors() {
+    let mut gz = Vec::new();
+    flate2::read::GzEncoder::new(&b""[..], flate2::Compression::fast())
+        .read_to_end(&mut gz)
+        .expect("gzip in memory");
+    for (bytes, message) in [
+        (&b""[..], "empty input"),
+        (&gz, "empty input"),
+        (b"\n\n\n", "not a format known here"),
+        (b"hello, this is no profile\n", "looked for perf-script, austin, py-spy, folded"),
+        (b"\x00\x01\x02\x03\xff\xfe 12\n\x00 3\n", "not a format known here"),
+        (b"# ========\n# captured on    : Fri Nov 20 23:47:55 2026\n# ========\n#\n", "no samples in it"),
+    ] {
+        let error = fold_bytes(bytes, None, &Options::default()).expect_err("an error");
+        assert!(error.contains(message), "{error}");
+    }
+}

@@ -1,0 +1,39 @@
+//! Collapsing, through the library and through the program.
+
+mod corpus;
+mod fixtures;
+mod oracle;
+mod perf_script;
+mod program;
+
+use fg_tools::collapse::{Options, Report, collapse, registry};
+use fg_tools::folded::StackTable;
+use fg_tools::input::Source;
+use std::path::Path;
+
+/// The folded text of a file, its total weight and the report; the message if it is an error.
+pub fn fold(
+    path: &Path,
+    format: Option<&str>,
+    options: &Options,
+) -> Result<(String, String, Report), String> {
+    let format = format.map(|name| registry::by_name(name).expect("the test names a format"));
+    let mut table = StackTable::default();
+    let report = collapse(&[Source::new(path)], format, options, &mut table).map_err(|e| e.to_string())?;
+    let mut out = Vec::new();
+    table.write(&mut out).map_err(|e| e.to_string())?;
+    let total = table.total().map_err(|e| e.to_string())?.value.to_string();
+    Ok((String::from_utf8_lossy(&out).into_owned(), total, report))
+}
+
+/// [`fold`] for bytes.
+pub fn fold_bytes(
+    bytes: &[u8],
+    format: Option<&str>,
+    options: &Options,
+) -> Result<(String, String, Report), String> {
+    use std::io::Write;
+    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+    file.write_all(bytes).expect("a temporary file can be written");
+    fold(file.path(), format, options)
+}

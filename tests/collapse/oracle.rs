@@ -1,0 +1,160 @@
+//! Our perf collapser against inferno's, on every perf fixture.
+//!
+//! They have to agree but for the differences listed here, one by one, each with its reason.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use fg_tools::collapse::Options;
+use fg_tools::collapse::tidy::tidy_symbol;
+use inferno::collapse::Collapse;
+use inferno::collapse::perf::Folder;
+
+use super::fold;
+
+/// Recordings that inferno 0.12.8 loses wholly or in part: why, and what it makes of them.
+const LOST: &[(&str, &str, Lost)] = &[
+    ("fields-comm-tid-sym", "frames without a module are no frames to it", Lost::All),
+    ("fields-ip-sym-only", "without event lines it asserts", Lost::All),
+    ("fields-sym-noip", "samples without frames are dropped", Lost::All),
+    ("fields-plus-srcline-inline", "an inlined frame has no module then, and is dropped", Lost::Frames(41)),
+    ("hide-callgraph", "a command padded on the left is no event line but in part", Lost::Total(296_593_184)),
+    ("names-event-noperiod", "an event line without a time has no event", Lost::All),
+    ("names-hard", "a command that starts with # is a comment to it", Lost::All),
+    ("names-hard-pid", "a command that starts with # is a comment to it", Lost::All),
+    ("names-task-events", "PERF_RECORD lines are samples without frames to it", Lost::All),
+    ("rust-v0-dwarf", "it cuts a name within a character", Lost::All),
+    ("sched", "the payload of a tracepoint is a frame to it", Lost::Total(2)),
+];
+
+enum Lost {
+    /// This is what is left.
+    Total(u128),
+    /// All samples are there, in fewer different stacks.
+    Frames(usize),
+    /// Nothing is left, or it panics.
+    All,
+}
+
+/// Recordings whose weights inferno does not read, so that samples are compared: why.
+const COUNTED: &[(&str, &str)] = &[
+    ("fields-minus-time", "without a time it finds no period"),
+    ("named-event", "a period padded by several blanks is lost"),
+    ("names-fields-pid-tid", "a period padded by several blanks is lost"),
+    ("names-header", "a period padded by several blanks is lost"),
+    ("names-multi-event", "a period padded by several blanks is lost"),
+];
+
+/// What inferno prints for a frame of ours, and why the two differ; `None` where it has no frame.
+fn as_inferno(frame: &str, is_command: bool) -> Option<String> {
+    if is_command {
+        // It takes the first word of digits for the thread.
+        return Some(match frame {
+            "123_456" => "123".into(),
+            "perf_77_[001]" => "perf".into(),
+            "x_42/43_y" => "x".into(),
+            "plain_2" => "plain".into(),
+            // It leaves `;` in a command, which cuts the frame in pieces.
+            "calc_(1):_x" => "calc_(1);_x".into(),
+            "a:b:c" => "a;b;c".into(),
+            "é:(x)_1" => "é;(x)_1".into(),
+            other => other.into(),
+        });
+    }
+    // It takes a symbol that starts with a parenthesis for the name of a process.
+    if frame.starts_with('(') {
+        return None;
+    }
+    // The parentheses of a call operator are an argument list to it.
+    Some(frame.strip_suffix("operator()").map_or(frame.to_owned(), |rest| format!("{rest}operator")))
+}
+
+/// What we print for a frame of inferno's.
+fn as_ours(frame: &str) -> String {
+    // It leaves a blank before a cut argument list, and mangled names as they are.
+    let frame = frame.trim_end();
+    let mut tidy = Vec::new();
+    if frame.starts_with("_R") || frame.starts_with("_Z") {
+        tidy_symbol(frame.as_bytes(), &mut tidy);
+        return as_inferno(&String::from_utf8_lossy(&tidy), false).unwrap_or_default();
+    }
+    frame.to_owned()
+}
+
+/// Lines as a map, each stack rewritten by `rewrite`.
+fn map(folded: &str, rewrite: impl Fn(&str) -> String) -> BTreeMap<String, u128> {
+    let mut map = BTreeMap::new();
+    for line in folded.lines() {
+        let (stack, weight) = line.rsplit_once(' ').expect("a folded line");
+        *map.entry(rewrite(stack)).or_default() += weight.parse::<u128>().expect("a whole number");
+    }
+    map
+}
+
+fn inferno(path: &Path) -> Option<String> {
+    let input =
+        fg_tools::input::Source::new(path).open().expect("a fixture opens").read_all().expect("and reads");
+    let mut options = inferno::collapse::perf::Options::default();
+    options.nthreads = 1;
+    let run = || {
+        let mut out = Vec::new();
+        Folder::from(options).collapse(&input[..], &mut out).expect("inferno reads it");
+        String::from_utf8_lossy(&out).into_owned()
+    };
+    catch_unwind(AssertUnwindSafe(run)).ok()
+}
+
+#[test]
+fn agrees_with_inferno_but_for_what_is_listed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/perf-script");
+    let mut compared = 0;
+    for entry in std::fs::read_dir(root).expect("fixtures") {
+        let folder = entry.expect("an entry").path();
+        let name = folder.file_name().expect("a folder").to_string_lossy().into_owned();
+        let Some(path) = ["input.txt", "input.txt.gz"]
+            .map(|file| folder.join(file))
+            .into_iter()
+            .find(|path| path.exists())
+        else {
+            continue; // The same input with other options.
+        };
+        let theirs = inferno(&path);
+        if let Some((_, why, lost)) = LOST.iter().find(|(case, ..)| *case == name) {
+            let theirs = theirs.map(|text| map(&text, str::to_owned));
+            let total = theirs.as_ref().map(|stacks| stacks.values().sum::<u128>());
+            match lost {
+                Lost::Frames(stacks) => {
+                    assert_eq!(theirs.map(|map| map.len()), Some(*stacks), "{name}: {why}")
+                }
+                Lost::All => assert_eq!(total.unwrap_or(0), 0, "{name}: no longer lost: {why}"),
+                Lost::Total(expected) => assert_eq!(total, Some(*expected), "{name}: no longer lost: {why}"),
+            }
+            continue;
+        }
+        let theirs = theirs.unwrap_or_else(|| panic!("{name}: inferno panics, and it is not listed"));
+        let count = COUNTED.iter().any(|(case, _)| *case == name);
+        let (ours, ..) = fold(&path, None, &Options { count, ..Options::default() })
+            .unwrap_or_else(|e| panic!("{name}: {e}"));
+        let ours = map(&ours, |stack| {
+            let frames = stack.split(';').enumerate().filter_map(|(n, frame)| as_inferno(frame, n == 0));
+            frames.collect::<Vec<_>>().join(";")
+        });
+        let theirs = map(&theirs, |stack| {
+            stack.split(';').map(as_ours).filter(|frame| !frame.is_empty()).collect::<Vec<_>>().join(";")
+        });
+        let only = |a: &BTreeMap<String, u128>, b: &BTreeMap<String, u128>| {
+            a.iter()
+                .find(|(stack, weight)| b.get(*stack) != Some(weight))
+                .map(|(stack, weight)| format!("{stack} {weight}"))
+        };
+        // Samples without a known frame at all are dropped by it.
+        assert_eq!(
+            (only(&ours, &theirs), only(&theirs, &ours)),
+            (None, None),
+            "{name}: only ours, only inferno's"
+        );
+        compared += 1;
+    }
+    assert!(compared >= 20, "{compared} recordings compared");
+}

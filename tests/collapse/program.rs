@@ -1,0 +1,163 @@
+//! The program itself: arguments, exit status, what goes where.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const PERF: &str = "a  1 5.000001: 3 c: \n\t            1000 f (/a)\n\n";
+
+fn run(args: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fg-collapse"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    // A program that fails early may not read all of it.
+    let _ = child.stdin.take().expect("a pipe").write_all(input);
+    child.wait_with_output().expect("the program ends")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn reads_a_pipe_writes_folded_text_and_says_nothing() {
+    let out = run(&[], PERF.as_bytes());
+    assert_eq!(
+        (out.status.code(), text(&out.stdout), text(&out.stderr)),
+        (Some(0), "a;f 3\n".into(), String::new())
+    );
+}
+
+#[test]
+fn several_files_are_one_profile_whatever_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(at("a.perf"), PERF).unwrap();
+    fs::write(at("b.folded"), "a;f 4\nz 1\n").unwrap();
+    let out = run(&[&at("a.perf"), &at("b.folded"), "-"], b"a;f 10\n");
+    assert_eq!(text(&out.stdout), "a;f 17\nz 1\n");
+}
+
+#[test]
+fn trouble_is_one_line_and_status_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing.perf").display().to_string();
+    let out = folder.path().join("out.folded").display().to_string();
+    let gz = folder.path().join("cut.gz");
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let lines: String =
+        (0..50_000u32).map(|n| format!("f{};g{} 1\n", n.wrapping_mul(2_654_435_761), n)).collect();
+    encoder.write_all(lines.as_bytes()).unwrap();
+    let whole = encoder.finish().unwrap();
+    fs::write(&gz, &whole[..whole.len() / 2]).unwrap();
+    let gz = gz.display().to_string();
+    let folder = folder.path().display().to_string();
+    for (args, input, message) in [
+        (&[missing.as_str()][..], "", "missing.perf: cannot open: no such file or directory"),
+        (&[&folder], "", "cannot read: it is a directory"),
+        (&[&gz], "", "cut.gz: damaged gzip data"),
+        (
+            &["-o", &out],
+            "hello there\n",
+            "standard input: not a format known here (looked for perf-script, austin, py-spy, folded); name it with --format",
+        ),
+        (
+            &["--format", "nonsense"],
+            "",
+            "there is no format \"nonsense\"; the formats are perf-script, austin",
+        ),
+        (
+            &["--strict"],
+            "a;b 1\nno weight\nc 1\n",
+            "standard input:2: 1 line(s) not understood, the first is \"no weight\"",
+        ),
+        (&["-o", "/nonexistent/x"], "a 1\n", "/nonexistent/x: cannot open: no such file or directory"),
+        (
+            &["--format", "folded"],
+            "a 1\nb 99999999999999999999999999999999999999\nb 99999999999999999999999999999999999999\n",
+            "the weights add up to more than can be held exactly",
+        ),
+    ] {
+        let result = run(args, input.as_bytes());
+        let stderr = text(&result.stderr);
+        assert_eq!(result.status.code(), Some(2), "{args:?}: {stderr}");
+        assert!(stderr.starts_with("fg-collapse: ") && stderr.contains(message), "{stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+        assert!(result.stdout.is_empty(), "no half output");
+    }
+    assert!(!Path::new(&out).exists(), "no file is made for a failure");
+}
+
+#[test]
+fn what_is_left_out_is_said_once_unless_quiet() {
+    let input = b"a;b 1\nwhat?\nwho?\nb 2\nc 3\n";
+    let out = run(&[], input);
+    assert_eq!(text(&out.stdout), "a;b 1\nb 2\nc 3\n");
+    assert_eq!(
+        text(&out.stderr),
+        "fg-collapse: standard input:2: 2 line(s) not understood and left out, the first is \"what?\"\n"
+    );
+    assert_eq!(text(&run(&["-q"], input).stderr), "");
+    let two = "a  1 5.000001: 3 c: \n\nb  1 5.000001: 4 d: \n\n";
+    assert_eq!(
+        text(&run(&[], two.as_bytes()).stderr),
+        "fg-collapse: left out the event \"d\" (1 samples, weight 4); --event-filter or --all-events keeps it\n"
+    );
+    assert!(text(&run(&["-v"], two.as_bytes()).stderr).contains("1 stacks of 1 frames, total weight 3"));
+}
+
+#[test]
+fn an_output_file_is_complete_or_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out.folded");
+    fs::write(&out, "old\n").unwrap();
+    let path = out.display().to_string();
+    assert_eq!(run(&["-o", &path], b"no profile\n").status.code(), Some(2));
+    assert_eq!(fs::read_to_string(&out).unwrap(), "old\n");
+    assert_eq!(run(&["-o", &path], b"a 1\n").status.code(), Some(0));
+    assert_eq!(fs::read_to_string(&out).unwrap(), "a 1\n");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing temporary is left");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_trouble_and_a_closed_pipe_is_not() {
+    let lines: String = (0..20_000).map(|n| format!("f{n} 1\n")).collect();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("in.folded");
+    fs::write(&input, lines).unwrap();
+    let program = env!("CARGO_BIN_EXE_fg-collapse");
+    let out = Command::new(program).arg(&input).stdout(full).output().unwrap();
+    assert_eq!(out.status.code(), Some(2));
+    assert_eq!(text(&out.stderr), "fg-collapse: cannot write: no space left on device\n");
+    let mut child =
+        Command::new(program).arg(&input).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let out = child.wait_with_output().unwrap();
+    assert_eq!((out.status.code(), text(&out.stderr)), (Some(0), String::new()));
+}
+
+#[test]
+fn formats_are_listed_from_the_registry() {
+    let listed = text(&run(&["--list-formats"], b"").stdout);
+    let names: Vec<&str> = listed.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
+    let registered: Vec<&str> =
+        fg_tools::collapse::registry::FORMATS.iter().map(|format| format.name()).collect();
+    assert_eq!(names, registered);
+}
+
+#[test]
+fn it_describes_itself() {
+    let short = text(&run(&["-h"], b"").stdout);
+    assert!(short.lines().all(|line| line.chars().count() <= 100), "{short}");
+    for kind in ["man", "bash", "zsh", "fish", "elvish", "powershell"] {
+        let out = run(&["--generate", kind], b"");
+        assert!(out.status.success() && text(&out.stdout).contains("filter"), "{kind}");
+    }
+}
