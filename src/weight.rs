@@ -155,7 +155,11 @@ impl Weight {
 
     /// The nearest floating point number, for pixels and percentages only.
     pub fn to_f64(self) -> f64 {
-        let mantissa = self.mantissa as f64;
+        // The wide conversion is a function of some forty instructions.
+        let mantissa = match i64::try_from(self.mantissa) {
+            Ok(short) => short as f64,
+            Err(_) => self.mantissa as f64,
+        };
         if self.decimals == 0 { mantissa } else { mantissa / 10f64.powi(self.decimals.into()) }
     }
 

@@ -16,6 +16,7 @@ mod line;
 mod order;
 mod reader;
 mod slots;
+mod sort;
 mod spool;
 mod table;
 mod walk;

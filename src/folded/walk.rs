@@ -8,7 +8,7 @@ use super::line::{Columns, Weights, parse_line};
 use super::order::{cmp_at, common_prefix};
 use super::reader::NotUnderstood;
 use super::spool::Rereadable;
-use super::table::StackTable;
+use super::table::{Batch, StackTable};
 use crate::error::Result;
 use crate::input::Source;
 
@@ -116,12 +116,14 @@ fn sorted(
     // and not part of a name; until then a rewrite has to wait.
     let (rewrite, late_rewrite) = if columns == Columns::Two { (None, rewrite) } else { (rewrite, None) };
     let mut rewritten = Vec::new();
+    let (mut batch, mut ids) = (Batch::default(), Vec::new());
     while let Some(line) = input.next_line()? {
         if columns == Columns::Two
             && parse_line(line, Columns::Two).is_none()
             && parse_line(line, Columns::One).is_some()
         {
             columns = Columns::One;
+            table.add_batch(&mut batch)?;
             table = into_one_column(&table)?;
         }
         let Some(parsed) = parse_line(line, columns) else {
@@ -141,8 +143,13 @@ fn sorted(
             }
             stack = &rewritten;
         }
-        table.add_stack(stack, weights).map_err(|e| e.or_at(|| input.position()))?;
+        ids.clear();
+        table.split(stack, &mut ids);
+        if batch.push(&ids, weights) {
+            table.add_batch(&mut batch).map_err(|e| e.or_at(|| input.position()))?;
+        }
     }
+    table.add_batch(&mut batch)?;
     if let Some(rewrite) = late_rewrite {
         let mut new = StackTable::default();
         table.for_each(|stack, weights| {
