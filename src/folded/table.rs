@@ -3,7 +3,7 @@
 //! Frames and stacks are numbered as they are met. Each name is stored once, each stack is a run
 //! of frame numbers. Sorting happens once, at the end.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use super::line::{Columns, Weights, parse_line};
 use super::slots::{Hash, KeyedHasher, Slots};
@@ -260,16 +260,25 @@ impl StackTable {
     /// # Errors
     /// What `out` says.
     pub fn write(&self, out: &mut dyn Write) -> Result<()> {
-        let mut out = io::BufWriter::with_capacity(64 * 1024, out);
+        const FULL: usize = 64 * 1024;
         let differential = self.columns() == Columns::Two;
+        let mut text = Vec::with_capacity(2 * FULL);
         self.for_each(|stack, weights| {
-            out.write_all(stack)?;
+            text.extend_from_slice(stack);
             if differential {
-                write!(out, " {}", weights.before)?;
+                text.push(b' ');
+                weights.before.write_to(&mut text);
             }
-            writeln!(out, " {}", weights.value)?;
+            text.push(b' ');
+            weights.value.write_to(&mut text);
+            text.push(b'\n');
+            if text.len() >= FULL {
+                out.write_all(&text)?;
+                text.clear();
+            }
             Ok(())
         })?;
+        out.write_all(&text)?;
         out.flush()?;
         Ok(())
     }
