@@ -11,6 +11,7 @@ use super::spool::Rereadable;
 use super::table::{Batch, StackTable};
 use crate::error::Result;
 use crate::input::Source;
+use crate::weight::Weight;
 
 /// A frame of the call tree, complete.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +36,13 @@ pub trait Visitor {
     /// # Errors
     /// The visitor's own; they end the walk.
     fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()>;
+
+    /// Frames whose total is below this, now that the weight of all stacks is known, may be left
+    /// out: the visitor would do nothing with them.
+    fn least(&self, all: Weights) -> Weight {
+        let _ = all;
+        Weight::ZERO
+    }
 
     /// The input was not in order after all: forget everything, it comes again.
     fn restart(&mut self);
@@ -160,7 +168,9 @@ fn sorted(
     }
     let mut pass = Pass::new(Order::Frame, columns);
     pass.summary = WalkSummary { columns, ..summary };
-    table.for_each(|stack, weights| pass.push(stack, weights, visitor).map(|_| ()))?;
+    // A light frame of a differential profile may have been a heavy one before.
+    let least = if columns == Columns::Two { Weight::ZERO } else { visitor.least(table.total()?) };
+    table.for_each_heavy(least, |stack, weights| pass.push(stack, weights, visitor).map(|_| ()))?;
     pass.finish(visitor)
 }
 
