@@ -170,7 +170,7 @@ fn sorted(
     pass.summary = WalkSummary { columns, ..summary };
     // A light frame of a differential profile may have been a heavy one before.
     let least = if columns == Columns::Two { Weight::ZERO } else { visitor.least(table.total()?) };
-    table.for_each_heavy(least, |stack, weights| pass.push(stack, weights, visitor).map(|_| ()))?;
+    table.for_each_heavy(least, |stack, weights| pass.push(stack, 0, weights, visitor).map(|_| ()))?;
     pass.finish(visitor)
 }
 
@@ -224,7 +224,7 @@ impl Pass {
     ) -> Result<Outcome> {
         let columns = self.summary.columns;
         let mut rewritten = Vec::new();
-        while let Some(line) = input.next_line()? {
+        while let Some((line, mut same)) = input.next_line_like(&self.path)? {
             let Some(parsed) = parse_line(line, columns) else {
                 if columns == Columns::Two && parse_line(line, Columns::One).is_some() {
                     return Ok(Outcome::OneColumn);
@@ -240,8 +240,9 @@ impl Pass {
                     continue;
                 }
                 stack = &rewritten;
+                same = 0;
             }
-            match self.push(stack, parsed.weights, visitor) {
+            match self.push(stack, same, parsed.weights, visitor) {
                 Ok(true) => {}
                 Ok(false) => return Ok(Outcome::Unsorted),
                 Err(e) => return Err(e.or_at(|| input.position())),
@@ -250,10 +251,19 @@ impl Pass {
         Ok(Outcome::Complete)
     }
 
-    /// Takes the next stack; `false`, and nothing done, if it is out of order.
+    /// Takes the next stack, whose first `same` bytes are known to be those of the path; `false`,
+    /// and nothing done, if it is out of order.
     #[inline]
-    fn push(&mut self, stack: &[u8], weights: Weights, visitor: &mut dyn Visitor) -> Result<bool> {
-        let same = common_prefix(&self.path, stack);
+    fn push(
+        &mut self,
+        stack: &[u8],
+        same: usize,
+        weights: Weights,
+        visitor: &mut dyn Visitor,
+    ) -> Result<bool> {
+        // A weight may look like the end of a name before it.
+        let known = same.min(stack.len());
+        let same = known + common_prefix(&self.path[known..], &stack[known..]);
         if self.order == Order::Frame && cmp_at(&self.path, stack, same).is_gt() {
             return Ok(false);
         }
