@@ -6,6 +6,7 @@
 
 pub mod collapse;
 pub mod filter;
+pub mod operations;
 pub mod output;
 pub mod render;
 
