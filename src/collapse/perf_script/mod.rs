@@ -18,7 +18,7 @@ mod symbols;
 
 use self::event::{EventLine, Layout, is_side_band, parse_event};
 use self::frame::{Frame, one_line_frame};
-use self::symbols::Symbols;
+use self::symbols::{Known, Symbols};
 use super::driver::{self, Parser, Place};
 use super::{Collapser, EventTotal, Events, Options, Report, Sink, Verdict};
 use crate::error::{Position, Result};
@@ -187,7 +187,13 @@ impl<'o> PerfParser<'o> {
 
     /// A line that starts with a tab; `false` if it is no frame of a sample.
     #[inline]
-    fn on_frame(&mut self, line: &[u8], space: usize, sink: &mut dyn Sink) -> bool {
+    fn on_frame<'b>(
+        &mut self,
+        line: &'b [u8],
+        space: usize,
+        before: &mut Option<(&'b [u8], Known)>,
+        sink: &mut dyn Sink,
+    ) -> bool {
         match self.state {
             State::Skipping => return true,
             State::Between if !self.without_events => return false,
@@ -204,7 +210,7 @@ impl<'o> PerfParser<'o> {
             self.held.extend_from_slice(line);
             return true;
         }
-        match self.symbols.push(line, space, &mut self.sample.stack, sink) {
+        match self.symbols.push(line, space, before, &mut self.sample.stack, sink) {
             Some(true) => true,
             Some(false) => {
                 self.skip_the_rest();
@@ -383,6 +389,7 @@ impl Parser for PerfParser<'_> {
     fn block(&mut self, bytes: &[u8], place: &mut Place, sink: &mut dyn Sink) -> Result<u64> {
         let mut number = 0;
         let mut in_header = false;
+        let mut before = None;
         let result = lines::for_each_line(bytes, |start, mut end, space| {
             number += 1;
             if end > start && bytes[end - 1] == b'\r' {
@@ -391,7 +398,7 @@ impl Parser for PerfParser<'_> {
             let line = &bytes[start..end];
             match line.first() {
                 Some(b'\t') => {
-                    if self.on_frame(line, space.saturating_sub(start), sink) {
+                    if self.on_frame(line, space.saturating_sub(start), &mut before, sink) {
                         return Ok(());
                     }
                     // A command name may start with a tab, but then no address follows it.
