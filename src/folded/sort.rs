@@ -8,6 +8,7 @@
 use super::line::Weights;
 use super::table::FrameId;
 use crate::error::Result;
+use crate::weight::Weight;
 
 /// Stacks one after the other in one allocation.
 #[derive(Clone, Copy)]
@@ -67,10 +68,14 @@ struct Near {
 
 /// Calls `each` with every stack of a view in frame order. The stacks are different and agree in
 /// their first `depth` frames.
+///
+/// Stacks that agree so far and together weigh less than `least` come as one, without the frames
+/// that only they have.
 pub(super) fn in_order(
     view: View<'_>,
     mut depth: usize,
     ranks: &Ranks,
+    least: Weight,
     each: &mut dyn FnMut(&[FrameId], Weights) -> Result<()>,
 ) -> Result<()> {
     /// At least so many stacks are copied at once: their loads do not wait for one another.
@@ -114,9 +119,14 @@ pub(super) fn in_order(
             let weights = |index: usize| near.weights[start + index];
             let ends = &near.ends[start..=start + group.len()];
             let group = View { frames: &near.frames, ends, weights: &weights };
-            match group.len() {
-                1 => each(group.stack(0), weights(0))?,
-                _ => in_order(group, depth, ranks, each)?,
+            let total = (0..group.len()).try_fold(Weights::default(), |sum, n| sum.plus(weights(n)))?;
+            if total.value < least {
+                let stack = group.stack(0);
+                each(&stack[..stack.len().min(depth)], total)?;
+            } else if group.len() == 1 {
+                each(group.stack(0), total)?;
+            } else {
+                in_order(group, depth, ranks, least, each)?;
             }
             start += group.len();
         }

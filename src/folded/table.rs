@@ -3,7 +3,7 @@
 //! Frames and stacks are numbered as they are met. Each name is stored once, each stack is a run
 //! of frame numbers. Sorting happens once, at the end.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use super::line::{Columns, Weights, parse_line};
 use super::slots::{Hash, KeyedHasher, Slots};
@@ -224,12 +224,25 @@ impl StackTable {
     ///
     /// # Errors
     /// Those of `each`.
-    pub fn for_each(&self, mut each: impl FnMut(&[u8], Weights) -> Result<()>) -> Result<()> {
+    pub fn for_each(&self, each: impl FnMut(&[u8], Weights) -> Result<()>) -> Result<()> {
+        self.for_each_heavy(Weight::ZERO, each)
+    }
+
+    /// [`StackTable::for_each`], but frames that weigh less than `least` in total may be missing
+    /// from the leaf end of stacks: what hangs below them is not worth sorting.
+    ///
+    /// # Errors
+    /// Those of `each`.
+    pub fn for_each_heavy(
+        &self,
+        least: Weight,
+        mut each: impl FnMut(&[u8], Weights) -> Result<()>,
+    ) -> Result<()> {
         // Neighbours share most of their frames: keep the text up to where they part.
         let mut text: Vec<u8> = Vec::new();
         let mut ends: Vec<usize> = Vec::new();
         let mut previous: Vec<FrameId> = Vec::new();
-        self.in_order(&mut |stack, weights| {
+        self.in_order(least, &mut |stack, weights| {
             let same = previous.iter().zip(stack).take_while(|(a, b)| a == b).count();
             ends.truncate(same);
             text.truncate(ends.last().copied().unwrap_or(0));
@@ -246,13 +259,13 @@ impl StackTable {
         })
     }
 
-    /// [`StackTable::for_each`] by the numbers of the frames.
-    fn in_order(&self, each: &mut dyn FnMut(&[FrameId], Weights) -> Result<()>) -> Result<()> {
+    /// [`StackTable::for_each_heavy`] by the numbers of the frames.
+    fn in_order(&self, least: Weight, each: &mut dyn FnMut(&[FrameId], Weights) -> Result<()>) -> Result<()> {
         let mut by_name: Vec<u32> = (0..self.names.len() as u32).collect();
         by_name.sort_unstable_by(|&a, &b| self.name(FrameId(a)).cmp(self.name(FrameId(b))));
         let weights = |index| self.weights(index);
         let view = View { frames: &self.stacks.values, ends: &self.stacks.ends, weights: &weights };
-        sort::in_order(view, 0, &Ranks::new(&by_name), each)
+        sort::in_order(view, 0, &Ranks::new(&by_name), least, each)
     }
 
     /// Writes folded text in frame order.
@@ -260,16 +273,25 @@ impl StackTable {
     /// # Errors
     /// What `out` says.
     pub fn write(&self, out: &mut dyn Write) -> Result<()> {
-        let mut out = io::BufWriter::with_capacity(64 * 1024, out);
+        const FULL: usize = 64 * 1024;
         let differential = self.columns() == Columns::Two;
+        let mut text = Vec::with_capacity(2 * FULL);
         self.for_each(|stack, weights| {
-            out.write_all(stack)?;
+            text.extend_from_slice(stack);
             if differential {
-                write!(out, " {}", weights.before)?;
+                text.push(b' ');
+                weights.before.write_to(&mut text);
             }
-            writeln!(out, " {}", weights.value)?;
+            text.push(b' ');
+            weights.value.write_to(&mut text);
+            text.push(b'\n');
+            if text.len() >= FULL {
+                out.write_all(&text)?;
+                text.clear();
+            }
             Ok(())
         })?;
+        out.write_all(&text)?;
         out.flush()?;
         Ok(())
     }

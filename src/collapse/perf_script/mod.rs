@@ -18,7 +18,7 @@ mod symbols;
 
 use self::event::{EventLine, Layout, is_side_band, parse_event};
 use self::frame::{Frame, one_line_frame};
-use self::symbols::Symbols;
+use self::symbols::{Known, Symbols};
 use super::driver::{self, Parser, Place};
 use super::{Collapser, EventTotal, Events, Options, Report, Sink, Verdict};
 use crate::error::{Position, Result};
@@ -110,6 +110,10 @@ fn first_event(head: &[u8], layout: Layout) -> Option<Vec<u8>> {
     None
 }
 
+/// How many threads are remembered: on the recording of `scripts/bench`, made on two processors,
+/// one hits in 83 of 100 lines and two in 99.
+const RECENT: usize = 2;
+
 /// An event met by one thread.
 struct Event {
     name: Vec<u8>,
@@ -153,10 +157,9 @@ struct PerfParser<'o> {
     events: Vec<Event>,
     state: State,
     sample: Sample,
-    /// The thread of the sample before, as its line begins, and its frame: neighbours are often of
-    /// one thread.
-    thread: Vec<u8>,
-    thread_frame: Option<FrameId>,
+    /// The threads of the samples before, as their lines begin, and their frames, the latest first:
+    /// each processor mostly goes on with the thread it has.
+    recent: [(Vec<u8>, FrameId); RECENT],
     /// A frame line that waits for its source line, where that matters.
     held: Vec<u8>,
     /// Lines that may be the beginning of a command name with a newline in it.
@@ -175,8 +178,7 @@ impl<'o> PerfParser<'o> {
             events: Vec::new(),
             state: State::Between,
             sample: Sample::default(),
-            thread: Vec::new(),
-            thread_frame: None,
+            recent: std::array::from_fn(|_| (Vec::new(), FrameId(0))),
             held: Vec::new(),
             broken_comm: Vec::new(),
             scratch: Vec::new(),
@@ -185,7 +187,13 @@ impl<'o> PerfParser<'o> {
 
     /// A line that starts with a tab; `false` if it is no frame of a sample.
     #[inline]
-    fn on_frame(&mut self, line: &[u8], space: usize, sink: &mut dyn Sink) -> bool {
+    fn on_frame<'b>(
+        &mut self,
+        line: &'b [u8],
+        space: usize,
+        before: &mut Option<(&'b [u8], Known)>,
+        sink: &mut dyn Sink,
+    ) -> bool {
         match self.state {
             State::Skipping => return true,
             State::Between if !self.without_events => return false,
@@ -202,7 +210,7 @@ impl<'o> PerfParser<'o> {
             self.held.extend_from_slice(line);
             return true;
         }
-        match self.symbols.push(line, space, &mut self.sample.stack, sink) {
+        match self.symbols.push(line, space, before, &mut self.sample.stack, sink) {
             Some(true) => true,
             Some(false) => {
                 self.skip_the_rest();
@@ -271,17 +279,7 @@ impl<'o> PerfParser<'o> {
         self.state = State::Within;
         self.sample.pending = true;
         self.sample.weight = weight;
-        self.sample.comm = Some(match self.thread_frame {
-            Some(frame) if self.broken_comm.is_empty() && self.thread == line.thread => frame,
-            _ => {
-                let mended = !self.broken_comm.is_empty();
-                let frame = self.thread(&line, sink);
-                self.thread.clear();
-                self.thread.extend_from_slice(line.thread);
-                self.thread_frame = (!mended).then_some(frame);
-                frame
-            }
-        });
+        self.sample.comm = Some(self.recent_thread(&line, sink));
         if !line.rest.trim_ascii().is_empty() {
             self.sample.on_event_line.extend_from_slice(line.rest);
         }
@@ -306,6 +304,24 @@ impl<'o> PerfParser<'o> {
             self.events.len() - 1
         });
         &mut self.events[index]
+    }
+
+    /// [`PerfParser::thread`], which is not asked again for a thread that was just there.
+    fn recent_thread(&mut self, line: &EventLine<'_>, sink: &mut dyn Sink) -> FrameId {
+        if !self.broken_comm.is_empty() {
+            return self.thread(line, sink);
+        }
+        if let Some(found) = self.recent.iter().position(|(thread, _)| thread == line.thread) {
+            self.recent[..=found].rotate_right(1);
+            return self.recent[0].1;
+        }
+        let frame = self.thread(line, sink);
+        self.recent.rotate_right(1);
+        let (thread, of) = &mut self.recent[0];
+        thread.clear();
+        thread.extend_from_slice(line.thread);
+        *of = frame;
+        frame
     }
 
     /// The frame of the command, with process and thread if they are wanted.
@@ -335,7 +351,7 @@ impl<'o> PerfParser<'o> {
 
     /// A line that is neither blank nor a frame.
     fn on_other(&mut self, line: &[u8], number: u64, place: &mut Place, sink: &mut dyn Sink) -> Result<()> {
-        let again = self.thread_frame.and_then(|_| self.layout.parse_again(line, &self.thread));
+        let again = self.recent.iter().find_map(|(thread, _)| self.layout.parse_again(line, thread));
         if let Some(event) = again.or_else(|| parse_event(line, self.layout)) {
             if event.event.starts_with(b"PERF_RECORD_") {
                 return Ok(());
@@ -373,6 +389,7 @@ impl Parser for PerfParser<'_> {
     fn block(&mut self, bytes: &[u8], place: &mut Place, sink: &mut dyn Sink) -> Result<u64> {
         let mut number = 0;
         let mut in_header = false;
+        let mut before = None;
         let result = lines::for_each_line(bytes, |start, mut end, space| {
             number += 1;
             if end > start && bytes[end - 1] == b'\r' {
@@ -381,7 +398,7 @@ impl Parser for PerfParser<'_> {
             let line = &bytes[start..end];
             match line.first() {
                 Some(b'\t') => {
-                    if self.on_frame(line, space.saturating_sub(start), sink) {
+                    if self.on_frame(line, space.saturating_sub(start), &mut before, sink) {
                         return Ok(());
                     }
                     // A command name may start with a tab, but then no address follows it.
