@@ -255,13 +255,12 @@ fn pass(
     Ok(Some(weights))
 }
 
-/// Keeps a changed stack from looking like something else: a comment, or no stack at all.
+/// Keeps a changed stack from looking like a comment.
 fn writable(stack: &mut [FrameId], names: &mut StackTable) {
     let alone = stack.len() == 1;
     let Some(root) = stack.first_mut() else { return };
     let name = names.name(*root);
     let name = match name {
-        b"" if alone => b"[empty]".to_vec(),
         b"#" if alone => b"#_".to_vec(),
         _ if name.len() > 1 && is_comment(name) => [b"#_", &name[2..]].concat(),
         _ => return,
