@@ -256,6 +256,8 @@ fn units_are_those_the_files_state() {
     assert_eq!(filter(&["--to-unit", "ns:us"], header), "# unit: us\na 1.5\n");
     assert!(trouble(&["--to-unit", "ms:us"], header).contains("the profile says its weights are in ns"));
     assert!(trouble(&["--to-unit", "B"], header).contains("ns is a time, B is a size"));
+    assert_eq!(filter(&["--to-unit", "ns:us", "--to-unit", "us:ms"], "a 1500\n"), "a 0.0015\n");
+    assert!(trouble(&["--to-unit", "ns:us", "--to-unit", "ms"], "a 1500\n").contains("no line `# unit"));
     assert!(trouble(&["--to-unit", "s"], "# unit: cycles\na 1\n").contains("\"cycles\" is not a unit"));
 
     let folder = tempfile::tempdir().unwrap();
@@ -503,6 +505,11 @@ proptest! {
             }).collect(),
             false => input,
         };
+        // Half of the profiles say their unit.
+        let input = if input.len().is_multiple_of(2) { format!("# unit: ns\n{input}") } else { input };
+        if [&first, &second].iter().all(|operation| operation[0] == "--to-unit") && input.starts_with('#') {
+            return Ok(()); // The second is told another unit than the first made.
+        }
         let both = filter(&[first.clone(), second.clone()].concat(), &input);
         let piped = filter(&second, filter(&first, &input));
         prop_assert_eq!(both, piped);

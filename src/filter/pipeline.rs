@@ -176,10 +176,7 @@ impl Pipeline {
                     stack.clear();
                     new.split(text, &mut stack);
                     match pass(part, &mut stack, weights, &mut new, true)? {
-                        Some(weights) => {
-                            writable(&mut stack, &mut new);
-                            new.add(&stack, weights)
-                        }
+                        Some(weights) => new.add(&stack, weights),
                         None => dropped.note(weights),
                     }
                 })?;
@@ -243,6 +240,7 @@ fn pass(
                 if stack.is_empty() {
                     return Ok(None);
                 }
+                writable(stack, names);
             }
             Stage::Reweigh(_) => {
                 let before = weights.before.times(*factor)?;
@@ -255,11 +253,16 @@ fn pass(
     Ok(Some(weights))
 }
 
-/// Keeps a changed stack from looking like a comment.
+/// Keeps a changed stack from looking like a comment. After each operation, so that several in
+/// one run are what they are in several.
+#[inline]
 fn writable(stack: &mut [FrameId], names: &mut StackTable) {
     let alone = stack.len() == 1;
     let Some(root) = stack.first_mut() else { return };
     let name = names.name(*root);
+    if name.first() != Some(&b'#') {
+        return;
+    }
     let name = match name {
         b"#" if alone => b"#_".to_vec(),
         _ if name.len() > 1 && is_comment(name) => [b"#_", &name[2..]].concat(),
@@ -336,7 +339,6 @@ impl Visitor for Run<'_> {
                 return Ok(Flow::Drop);
             }
         }
-        writable(&mut self.work, table);
         let left = if self.weigh { left } else { line.weights() };
         if self.batch.push(&self.work, left) {
             table.add_batch(&mut self.batch)?;
