@@ -16,7 +16,7 @@ mod frame;
 mod lines;
 mod symbols;
 
-use self::event::{EventLine, Layout, is_side_band, parse_event};
+use self::event::{EventLine, Layout, is_side_band, parse_event, parse_without_thread};
 use self::frame::{Frame, one_line_frame};
 use self::symbols::{Known, Symbols};
 use super::driver::{self, Parser, Place};
@@ -50,7 +50,11 @@ impl Collapser for PerfScript {
             if frame.is_some_and(|frame| !frame.address.is_empty()) {
                 // A frame below an event line, or below nothing.
                 let event = layout.is_some_and(|layout| parse_event(before, layout).is_some());
-                return if event || before.is_empty() { Verdict::Yes } else { Verdict::No };
+                return match parse_without_thread(before) {
+                    _ if event || before.is_empty() => Verdict::Yes,
+                    Some(_) => Verdict::Maybe,
+                    None => Verdict::No,
+                };
             }
             before = line;
         }
@@ -150,7 +154,7 @@ struct Sample {
 struct PerfParser<'o> {
     options: &'o Options,
     layout: Layout,
-    /// Whether stacks may stand there without an event line.
+    /// Whether stacks may stand there without an event line, or with one that names no thread.
     without_events: bool,
     first: Option<Vec<u8>>,
     symbols: Symbols<'o>,
@@ -279,7 +283,7 @@ impl<'o> PerfParser<'o> {
         self.state = State::Within;
         self.sample.pending = true;
         self.sample.weight = weight;
-        self.sample.comm = Some(self.recent_thread(&line, sink));
+        self.sample.comm = (!line.thread.is_empty()).then(|| self.recent_thread(&line, sink));
         if !line.rest.trim_ascii().is_empty() {
             self.sample.on_event_line.extend_from_slice(line.rest);
         }
@@ -352,7 +356,8 @@ impl<'o> PerfParser<'o> {
     /// A line that is neither blank nor a frame.
     fn on_other(&mut self, line: &[u8], number: u64, place: &mut Place, sink: &mut dyn Sink) -> Result<()> {
         let again = self.recent.iter().find_map(|(thread, _)| self.layout.parse_again(line, thread));
-        if let Some(event) = again.or_else(|| parse_event(line, self.layout)) {
+        let without_thread = || parse_without_thread(line).filter(|_| self.without_events);
+        if let Some(event) = again.or_else(|| parse_event(line, self.layout)).or_else(without_thread) {
             if event.event.starts_with(b"PERF_RECORD_") {
                 return Ok(());
             }
