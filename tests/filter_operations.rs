@@ -312,6 +312,21 @@ fn hostile_stacks_are_stacks_like_others() {
 }
 
 #[test]
+fn names_without_end_are_forgotten_and_learnt_again() {
+    // More than the 64 MB of names that are remembered, each line's own, with names that come
+    // again among them: their numbers are others then.
+    let long = "n".repeat(1 << 20);
+    let line = |n: usize| match n % 3 {
+        0 => format!("a;{n}{long} 1\n"),
+        1 => format!("{n}{long};wanted 1\n"),
+        _ => format!("other;{n}{long};b 1\n"),
+    };
+    let input: String = (0..75).map(line).collect();
+    let expected: String = (0..75).filter(|n| n % 3 == 1).map(line).collect();
+    assert!(filter(&["--focus", "^wanted$", "--ignore", "^other$"], &input) == expected);
+}
+
+#[test]
 fn help_shows_every_operation_in_its_group() {
     let help = text(&run(&["--help"], "").stdout);
     let short = text(&run(&["-h"], "").stdout);
