@@ -35,11 +35,13 @@
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod collapse;
+pub mod diff;
 pub mod error;
 pub mod filter;
 pub mod folded;
 pub mod input;
 pub mod render;
+pub mod significance;
 pub mod symbol;
 pub mod weight;
 

@@ -24,5 +24,6 @@ pub use line::{Columns, Line, Weights, is_comment, parse_line, sanitize_frame, s
 pub use order::{cmp_stacks, common_prefix};
 pub use reader::{Lines, NotUnderstood, guess_columns};
 pub(crate) use slots::{KeyedHasher, Slots};
+pub(crate) use spool::Rereadable;
 pub use table::{Batch, FrameId, StackTable};
 pub use walk::{Frame, Order, Rewrite, Visitor, WalkSummary, walk};

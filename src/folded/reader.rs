@@ -59,6 +59,7 @@ pub struct Lines {
     name: Arc<str>,
     line: u64,
     columns: Columns,
+    comments: Vec<u8>,
 }
 
 impl Lines {
@@ -75,6 +76,7 @@ impl Lines {
             name: "".into(),
             line: 0,
             columns: Columns::One,
+            comments: Vec::new(),
         };
         if let Some(first) = lines.sources.next() {
             lines.start(&first)?;
@@ -88,6 +90,9 @@ impl Lines {
         self.line = 0;
         if self.blocks.is_none() {
             self.columns = guess_columns(input.head());
+            let lines = input.head().split_inclusive(|&b| b == b'\n');
+            self.comments =
+                lines.take_while(|line| is_comment(line.trim_ascii_end())).flatten().copied().collect();
         }
         self.blocks = Some(input.into_blocks(BLOCK));
         Ok(())
@@ -97,6 +102,11 @@ impl Lines {
     /// for sure: a frame may end in a number.
     pub fn columns(&self) -> Columns {
         self.columns
+    }
+
+    /// The comments at the start of the first source: `# unit: ns`.
+    pub fn comments(&self) -> &[u8] {
+        &self.comments
     }
 
     /// Where the line that was returned last stands.

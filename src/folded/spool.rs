@@ -9,7 +9,7 @@ use crate::error::{Position, Result};
 use crate::input::Source;
 
 /// [`Lines`] that can be [rewound](Rereadable::rewind).
-pub(super) struct Rereadable<'s> {
+pub(crate) struct Rereadable<'s> {
     sources: &'s [Source],
     lines: Lines,
     /// The lines read so far, when they cannot be had again.
@@ -19,23 +19,23 @@ pub(super) struct Rereadable<'s> {
 }
 
 impl<'s> Rereadable<'s> {
-    pub(super) fn open(sources: &'s [Source]) -> Result<Self> {
+    pub(crate) fn open(sources: &'s [Source]) -> Result<Self> {
         let lines = Lines::open(sources)?;
         let spool = (!sources.iter().all(Source::is_rereadable)).then(Spool::default);
         Ok(Rereadable { sources, lines, spool, cursor: Cursor::default() })
     }
 
-    pub(super) fn lines(&self) -> &Lines {
+    pub(crate) fn lines(&self) -> &Lines {
         &self.lines
     }
 
     /// Where the line returned last stands; a spooled one is placed at the end of what was read.
-    pub(super) fn position(&self) -> Position {
+    pub(crate) fn position(&self) -> Position {
         self.lines.position()
     }
 
     /// Starts again at the first line.
-    pub(super) fn rewind(&mut self) -> Result<()> {
+    pub(crate) fn rewind(&mut self) -> Result<()> {
         self.cursor = Cursor::default();
         if self.spool.is_none() {
             self.lines = Lines::open(self.sources)?;
@@ -44,13 +44,13 @@ impl<'s> Rereadable<'s> {
     }
 
     /// Promises not to rewind any more, which frees what was kept for it once it is read.
-    pub(super) fn read_once_more(&mut self) {
+    pub(crate) fn read_once_more(&mut self) {
         if let Some(spool) = &mut self.spool {
             spool.recording = false;
         }
     }
 
-    pub(super) fn next_line(&mut self) -> Result<Option<&[u8]>> {
+    pub(crate) fn next_line(&mut self) -> Result<Option<&[u8]>> {
         let Some(spool) = &mut self.spool else { return self.lines.next_line() };
         if self.cursor.at < spool.coded.len() {
             spool.step(&mut self.cursor);
