@@ -37,10 +37,6 @@ pub struct Collapse {
     #[arg(long)]
     pub list_formats: bool,
 
-    /// What to keep and how to name it.
-    #[command(flatten)]
-    pub options: OptionArgs,
-
     /// Where to write.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -60,6 +56,10 @@ pub struct Collapse {
     /// Generate.
     #[command(flatten)]
     pub generate: GenerateArgs,
+
+    /// What to keep and how to name it; last, as its heading holds for all that follows.
+    #[command(flatten)]
+    pub options: OptionArgs,
 }
 
 /// [`Options`] as options.

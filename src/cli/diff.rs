@@ -253,7 +253,9 @@ impl Tool for Diff {
         let gates = self.gates()?;
         let reference = self.scale.normalize_by.as_ref();
         let reference = reference.map(|r| Pattern::new(&[r], PatternOptions::default())).transpose()?;
-        let mut pair = Pair::open(&before, &after, reference.as_ref())?;
+        let form = self.form.form();
+        let is_report = form.is_some() || !gates.is_empty();
+        let mut pair = Pair::open(&before, &after, reference.as_ref(), is_report)?;
         self.judge_lines(&pair)?;
         let references = self.references(&pair, reference.is_some())?;
         let mut names = Names::new(self.names.strip_hex);
@@ -262,8 +264,7 @@ impl Tool for Diff {
             renamed = match_names(&mut pair, &mut names)?;
             names.rename(&renamed);
         }
-        let form = self.form.form();
-        if form.is_none() && gates.is_empty() {
+        if !is_report {
             self.write_joined(pair, names, references)?;
             return Ok(Exit::Yes);
         }

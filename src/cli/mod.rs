@@ -42,12 +42,17 @@ pub trait Tool: Parser {
     fn run(self) -> anyhow::Result<Exit>;
 }
 
+/// Help reads well in any terminal, and in a page.
+const HELP_WIDTH: usize = 79;
+
 /// The whole `main` of a program.
 pub fn main<T: Tool>() -> ExitCode {
     if let Some(status) = generate::<T>() {
         return status;
     }
-    match T::parse().run() {
+    let matches = T::command().term_width(HELP_WIDTH).get_matches();
+    let tool = T::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
+    match tool.run() {
         Ok(Exit::Yes) => ExitCode::SUCCESS,
         Ok(Exit::No) => ExitCode::from(1),
         Err(e) if e.downcast_ref::<Error>().is_some_and(Error::is_broken_pipe) => ExitCode::SUCCESS,

@@ -31,7 +31,6 @@ const PALETTE_MAP: &str = "palette.map";
 #[command(
     name = "fg-render",
     version,
-    term_width = 79,
     after_help = "\
 Examples:
   perf script | fg-collapse | fg-render > out.svg

@@ -26,18 +26,24 @@ pub struct Pair<'s> {
 }
 
 impl<'s> Pair<'s> {
-    /// Opens all files and reads them once; `reference` is for [`Survey::reference`].
+    /// Opens all files and reads them once; `reference` and `weigh` are as in
+    /// [`Stacks::survey`].
     ///
     /// # Errors
     /// Those of reading, and [`crate::ErrorKind::Overflow`].
-    pub fn open(before: &'s [Source], after: &'s [Source], reference: Option<&Pattern>) -> Result<Pair<'s>> {
+    pub fn open(
+        before: &'s [Source],
+        after: &'s [Source],
+        reference: Option<&Pattern>,
+        weigh: bool,
+    ) -> Result<Pair<'s>> {
         let mut pair = Pair { files: Vec::new(), surveys: Vec::new() };
         let sides = [(Side::Before, before), (Side::After, after)];
         for (side, source) in
             sides.into_iter().flat_map(|(side, sources)| sources.iter().map(move |s| (side, s)))
         {
             let mut stacks = Stacks::open(source)?;
-            pair.surveys.push((side, stacks.survey(reference)?));
+            pair.surveys.push((side, stacks.survey(reference, weigh)?));
             pair.files.push((side, stacks));
         }
         Ok(pair)
@@ -119,8 +125,7 @@ impl<'s> Pair<'s> {
                     Side::Before => &mut weights.before,
                     Side::After => &mut weights.value,
                 };
-                *sum = sum.plus(file.weight())?;
-                file.advance()?;
+                *sum = sum.plus(file.take()?)?;
             }
             each(&stack, weights)?;
         }
@@ -171,7 +176,7 @@ mod tests {
             lines.push(format!("{} {} {}", String::from_utf8_lossy(stack), weights.before, weights.value));
             Ok(())
         };
-        Pair::open(&before, &after, None).unwrap().join(None, &mut each).unwrap();
+        Pair::open(&before, &after, None, true).unwrap().join(None, &mut each).unwrap();
         lines
     }
 

@@ -15,7 +15,7 @@
 //! std::fs::write(&after, "main;parse 44\nmain;write 3\n").unwrap();
 //! let (before, after) = ([Source::new(before)], [Source::new(after)]);
 //! let mut lines = Vec::new();
-//! Pair::open(&before, &after, None)?.join(None, &mut |stack, weights| {
+//! Pair::open(&before, &after, None, false)?.join(None, &mut |stack, weights| {
 //!     lines.push(format!("{} {} {}", String::from_utf8_lossy(stack), weights.before, weights.value));
 //!     Ok(())
 //! })?;

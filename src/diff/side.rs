@@ -6,7 +6,7 @@
 
 use crate::error::Result;
 use crate::filter::Pattern;
-use crate::folded::{Columns, NotUnderstood, Rereadable, cmp_stacks, parse_line};
+use crate::folded::{Columns, NotUnderstood, Rereadable, cmp_at, parse_line};
 use crate::input::Source;
 use crate::weight::Weight;
 
@@ -45,14 +45,12 @@ pub struct Survey {
 /// The lines of one file, and the next stack.
 pub struct Stacks<'s> {
     lines: Rereadable<'s>,
-    /// The stack that is next, its weight, and whether there is one.
+    /// The stack of the line that is next, its weight, and whether there is one.
     stack: Vec<u8>,
     weight: Weight,
     has: bool,
-    /// The one behind it, already read to see whether it is the same stack.
-    ahead: Vec<u8>,
-    ahead_weight: Weight,
-    has_ahead: bool,
+    /// Whether the line before has the same stack.
+    repeats: bool,
 }
 
 impl<'s> Stacks<'s> {
@@ -66,43 +64,40 @@ impl<'s> Stacks<'s> {
             stack: Vec::new(),
             weight: Weight::ZERO,
             has: false,
-            ahead: Vec::new(),
-            ahead_weight: Weight::ZERO,
-            has_ahead: false,
+            repeats: false,
         })
     }
 
     /// Reads all of it once, and begins again. `reference` chooses frames: see
-    /// [`Survey::reference`].
+    /// [`Survey::reference`]; without `weigh`, step and least weight are not looked for.
     ///
     /// # Errors
     /// Those of reading, and [`crate::ErrorKind::Overflow`].
-    pub fn survey(&mut self, reference: Option<&Pattern>) -> Result<Survey> {
+    pub fn survey(&mut self, reference: Option<&Pattern>, weigh: bool) -> Result<Survey> {
         let mut survey = Survey { in_order: true, ..Survey::default() };
-        let mut last = Vec::new();
+        let mut last: Vec<u8> = Vec::new();
         let mut last_weight = Weight::ZERO;
-        while let Some(line) = self.lines.next_line()? {
+        while let Some((line, same)) = self.lines.next_line_like(&last)? {
             let Some(parsed) = parse_line(line, Columns::One) else {
                 let line = line.to_vec();
                 survey.not_understood.note(&line, || self.lines.position());
                 continue;
             };
-            let weight = parsed.weights.value;
-            if survey.in_order {
-                survey.in_order = cmp_stacks(&last, parsed.stack).is_le();
-                last.clear();
-                last.extend_from_slice(parsed.stack);
-            }
+            let (stack, weight) = (parsed.stack, parsed.weights.value);
+            let same = same.min(stack.len());
+            survey.in_order &= cmp_at(&last, stack, same).is_le();
+            last.truncate(same);
+            last.extend_from_slice(&stack[same..]);
             survey.lines += 1;
-            // Most weights are the ones before again.
-            if weight != last_weight {
-                survey.note_step(weight);
-                last_weight = weight;
-            }
-            if reference
-                .is_some_and(|pattern| parsed.stack.split(|&b| b == b';').any(|frame| pattern.matches(frame)))
+            if let Some(pattern) = reference
+                && stack.split(|&b| b == b';').any(|frame| pattern.matches(frame))
             {
                 survey.reference = survey.reference.plus(weight)?;
+            }
+            // Most weights are the ones before again.
+            if weigh && weight != last_weight {
+                survey.note_step(weight);
+                last_weight = weight;
             }
             survey.total = survey.total.plus(weight).map_err(|e| e.or_at(|| self.lines.position()))?;
         }
@@ -116,6 +111,7 @@ impl<'s> Stacks<'s> {
     /// # Errors
     /// Those of reading.
     pub fn rewind(&mut self) -> Result<()> {
+        self.has = false;
         self.lines.rewind()
     }
 
@@ -129,66 +125,50 @@ impl<'s> Stacks<'s> {
     /// # Errors
     /// Those of reading.
     pub fn next_line(&mut self) -> Result<Option<(&[u8], Weight)>> {
-        // Twice, as the borrow of a line that is not returned would still reach to the end.
-        loop {
-            let Some(line) = self.lines.next_line()? else { return Ok(None) };
-            if let Some(parsed) = parse_line(line, Columns::One) {
-                self.stack.clear();
-                self.stack.extend_from_slice(parsed.stack);
-                return Ok(Some((&self.stack, parsed.weights.value)));
-            }
-        }
+        self.advance()?;
+        Ok(self.has.then_some((&self.stack, self.weight)))
     }
 
-    /// Begins to give stacks in order, equal neighbours as one.
+    /// Begins to give lines to be joined.
     pub(super) fn start(&mut self) -> Result<()> {
         self.read_once_more();
-        self.read_ahead()?;
         self.advance()
     }
 
-    /// The stack that is next.
+    /// The stack of the line that is next.
     #[inline]
     pub(super) fn peek(&self) -> Option<&[u8]> {
         self.has.then_some(&self.stack[..])
     }
 
-    /// Its weight.
+    /// Takes what all lines of the next stack weigh, and goes to the stack behind it.
     #[inline]
-    pub(super) fn weight(&self) -> Weight {
-        self.weight
-    }
-
-    /// Goes to the next stack.
-    #[inline]
-    pub(super) fn advance(&mut self) -> Result<()> {
-        std::mem::swap(&mut self.stack, &mut self.ahead);
-        self.weight = self.ahead_weight;
-        self.has = self.has_ahead;
-        if !self.has {
-            return Ok(());
-        }
+    pub(super) fn take(&mut self) -> Result<Weight> {
+        let mut sum = self.weight;
         loop {
-            self.read_ahead()?;
-            if !self.has_ahead || self.ahead != self.stack {
-                return Ok(());
+            self.advance()?;
+            if !self.repeats {
+                return Ok(sum);
             }
-            self.weight = self.weight.plus(self.ahead_weight)?;
+            sum = sum.plus(self.weight)?;
         }
     }
 
     #[inline]
-    fn read_ahead(&mut self) -> Result<()> {
-        while let Some(line) = self.lines.next_line()? {
+    fn advance(&mut self) -> Result<()> {
+        while let Some((line, same)) = self.lines.next_line_like(&self.stack)? {
             if let Some(parsed) = parse_line(line, Columns::One) {
-                self.ahead.clear();
-                self.ahead.extend_from_slice(parsed.stack);
-                self.ahead_weight = parsed.weights.value;
-                self.has_ahead = true;
+                let same = same.min(parsed.stack.len());
+                self.repeats = self.has && same == parsed.stack.len() && same == self.stack.len();
+                self.stack.truncate(same);
+                self.stack.extend_from_slice(&parsed.stack[same..]);
+                self.weight = parsed.weights.value;
+                self.has = true;
                 return Ok(());
             }
         }
-        self.has_ahead = false;
+        self.has = false;
+        self.repeats = false;
         Ok(())
     }
 }
@@ -238,7 +218,7 @@ mod tests {
     fn a_survey_tells_order_step_and_header() {
         let (_file, source) = source("# unit: ns\n# period: 1000 ns\na 4000\na;b 6000\nwhat\na b 2000\n");
         let mut stacks = Stacks::open(&source).unwrap();
-        let survey = stacks.survey(None).unwrap();
+        let survey = stacks.survey(None, true).unwrap();
         assert!(survey.in_order);
         assert_eq!((survey.total, survey.lines, survey.not_understood.count), (Weight::new(12_000), 3, 1));
         assert_eq!((survey.step, survey.least), (Weight::new(2000), Some(Weight::new(2000))));
@@ -249,12 +229,12 @@ mod tests {
     fn equal_neighbours_are_one_stack() {
         let (_file, source) = source("a 1\na 2\n\na 3\nb 4\n");
         let mut stacks = Stacks::open(&source).unwrap();
-        assert!(stacks.survey(None).unwrap().in_order);
+        assert!(stacks.survey(None, true).unwrap().in_order);
         stacks.start().unwrap();
-        assert_eq!((stacks.peek(), stacks.weight()), (Some(&b"a"[..]), Weight::new(6)));
-        stacks.advance().unwrap();
-        assert_eq!((stacks.peek(), stacks.weight()), (Some(&b"b"[..]), Weight::new(4)));
-        stacks.advance().unwrap();
+        assert_eq!(stacks.peek(), Some(&b"a"[..]));
+        assert_eq!(stacks.take().unwrap(), Weight::new(6));
+        assert_eq!(stacks.peek(), Some(&b"b"[..]));
+        assert_eq!(stacks.take().unwrap(), Weight::new(4));
         assert_eq!(stacks.peek(), None);
     }
 
@@ -262,7 +242,11 @@ mod tests {
     fn disorder_is_seen_wherever_it_is() {
         for (text, in_order) in [("a 1\na;b 1\na b 1\n", true), ("a b 1\na;b 1\n", false), ("", true)] {
             let (_file, source) = source(text);
-            assert_eq!(Stacks::open(&source).unwrap().survey(None).unwrap().in_order, in_order, "{text:?}");
+            assert_eq!(
+                Stacks::open(&source).unwrap().survey(None, true).unwrap().in_order,
+                in_order,
+                "{text:?}"
+            );
         }
     }
 }

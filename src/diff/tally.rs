@@ -24,7 +24,7 @@ pub struct Tally {
     group: Group,
     runs: usize,
     run: usize,
-    keys: HashMap<Box<[u8]>, u32, foldhash::quality::RandomState>,
+    keys: HashMap<Box<[u8]>, u32>,
     names: Vec<Box<[u8]>>,
     /// `runs` cells for each name.
     cells: Vec<Cell>,

@@ -16,11 +16,13 @@ mod line;
 mod order;
 mod reader;
 mod slots;
+mod sort;
 mod spool;
 mod table;
 mod walk;
 
 pub use line::{Columns, Line, Weights, is_comment, parse_line, sanitize_frame, split_weight};
+pub(crate) use order::cmp_at;
 pub use order::{cmp_stacks, common_prefix};
 pub use reader::{Lines, NotUnderstood, guess_columns};
 pub(crate) use slots::{KeyedHasher, Slots};

@@ -19,7 +19,7 @@ pub fn cmp_stacks(a: &[u8], b: &[u8]) -> Ordering {
 
 /// [`cmp_stacks`] for stacks whose first `same` bytes are known to agree, and no more.
 #[inline]
-pub(super) fn cmp_at(a: &[u8], b: &[u8], same: usize) -> Ordering {
+pub(crate) fn cmp_at(a: &[u8], b: &[u8], same: usize) -> Ordering {
     match (a.get(same), b.get(same)) {
         (None, None) => Ordering::Equal,
         (None, Some(_)) => Ordering::Less,

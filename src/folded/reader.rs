@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::line::{Columns, is_comment, parse_line};
+use super::order::common_prefix;
 use crate::error::{Error, ErrorKind, Position, Result, excerpt};
 use crate::input::{Block, Blocks, Source, last_newline};
 
@@ -119,6 +120,15 @@ impl Lines {
     /// # Errors
     /// Those of [`Source::open`] and [`Blocks::next`].
     pub fn next_line(&mut self) -> Result<Option<&[u8]>> {
+        Ok(self.next_line_like(b"")?.map(|(line, _)| line))
+    }
+
+    /// [`Lines::next_line`], and how many bytes it has in common with `before` from the start.
+    ///
+    /// Lines in order share most of their text with the line before, which holds no newline: that
+    /// much need not be searched for one.
+    #[inline]
+    pub(crate) fn next_line_like(&mut self, before: &[u8]) -> Result<Option<(&[u8], usize)>> {
         loop {
             let bytes = self.block.bytes();
             if self.at >= bytes.len() {
@@ -128,13 +138,15 @@ impl Lines {
                 continue;
             }
             let start = self.at;
-            let end = memchr::memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |n| start + n);
+            let same = common_prefix(before, &bytes[start..]);
+            let rest = &bytes[start + same..];
+            let end = memchr::memchr(b'\n', rest).map_or(bytes.len(), |n| start + same + n);
             self.at = end + 1;
             self.line += 1;
             if end == start || is_comment(&bytes[start..end]) || bytes[start..end].trim_ascii().is_empty() {
                 continue;
             }
-            return Ok(Some(&self.block.bytes()[start..end]));
+            return Ok(Some((&self.block.bytes()[start..end], same)));
         }
     }
 

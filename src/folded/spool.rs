@@ -51,7 +51,20 @@ impl<'s> Rereadable<'s> {
     }
 
     pub(crate) fn next_line(&mut self) -> Result<Option<&[u8]>> {
-        let Some(spool) = &mut self.spool else { return self.lines.next_line() };
+        Ok(self.next_line_like(b"")?.map(|(line, _)| line))
+    }
+
+    /// The next line, and how many bytes it is known to have in common with `before`.
+    #[inline]
+    pub(crate) fn next_line_like(&mut self, before: &[u8]) -> Result<Option<(&[u8], usize)>> {
+        match self.spool {
+            None => self.lines.next_line_like(before),
+            Some(_) => Ok(self.next_spooled()?.map(|line| (line, 0))),
+        }
+    }
+
+    fn next_spooled(&mut self) -> Result<Option<&[u8]>> {
+        let Some(spool) = &mut self.spool else { return Ok(None) };
         if self.cursor.at < spool.coded.len() {
             spool.step(&mut self.cursor);
             return Ok(Some(&self.cursor.line));

@@ -1,18 +1,13 @@
 //! The table that adds up: unique frames, unique stacks, one weight each, written in frame order.
 //!
 //! Frames and stacks are numbered as they are met. Each name is stored once, each stack is a run
-//! of frame numbers. Sorting happens once, at the end, on ranks packed into one integer: most
-//! comparisons never look at a stack.
+//! of frame numbers. Sorting happens once, at the end.
 
-use std::io::{self, Write};
-
-use foldhash::fast::RandomState;
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
-use std::hash::BuildHasher as _;
+use std::io::Write;
 
 use super::line::{Columns, Weights, parse_line};
 use super::slots::{Hash, KeyedHasher, Slots};
+use super::sort::{self, Ranks, View};
 use crate::error::{Error, Result};
 use crate::weight::Weight;
 
@@ -24,12 +19,11 @@ pub struct FrameId(pub u32);
 /// Unique stacks and the sums of their weights.
 #[derive(Default)]
 pub struct StackTable {
-    hasher: RandomState,
+    hasher: KeyedHasher,
     names: Runs<u8>,
-    name_slots: HashTable<(u64, u32)>,
+    name_slots: Slots,
     stacks: Runs<FrameId>,
     stack_slots: Slots,
-    stack_hasher: KeyedHasher,
     values: Vec<Weight>,
     /// Empty until a differential line is added; as long as `values` from then on.
     befores: Vec<Weight>,
@@ -39,30 +33,30 @@ pub struct StackTable {
 /// Runs of values one after the other in one allocation.
 struct Runs<T> {
     values: Vec<T>,
+    /// Where each run ends, and before the first of them a 0.
     ends: Vec<usize>,
 }
 
 impl<T> Default for Runs<T> {
     fn default() -> Self {
-        Runs { values: Vec::new(), ends: Vec::new() }
+        Runs { values: Vec::new(), ends: vec![0] }
     }
 }
 
 impl<T: Copy> Runs<T> {
     fn len(&self) -> usize {
-        self.ends.len()
+        self.ends.len() - 1
     }
 
     fn push(&mut self, run: &[T]) -> u32 {
-        let id = u32::try_from(self.ends.len()).expect("four thousand million entries do not fit in memory");
+        let id = u32::try_from(self.len()).expect("four thousand million entries do not fit in memory");
         self.values.extend_from_slice(run);
         self.ends.push(self.values.len());
         id
     }
 
     fn get(&self, index: usize) -> &[T] {
-        let start = if index == 0 { 0 } else { self.ends[index - 1] };
-        &self.values[start..self.ends[index]]
+        &self.values[self.ends[index]..self.ends[index + 1]]
     }
 }
 
@@ -70,16 +64,10 @@ impl StackTable {
     /// The number of a frame's name. The name must hold no `;` and no newline: see
     /// [`sanitize_frame`](super::sanitize_frame).
     pub fn frame(&mut self, name: &[u8]) -> FrameId {
-        let hash = self.hasher.hash_one(name);
-        let names = &mut self.names;
-        let same = |&(other, id): &(u64, u32)| other == hash && names.get(id as usize) == name;
-        match self.name_slots.entry(hash, same, |&(hash, _)| hash) {
-            Entry::Occupied(entry) => FrameId(entry.get().1),
-            Entry::Vacant(entry) => {
-                let id = names.push(name);
-                entry.insert((hash, id));
-                FrameId(id)
-            }
+        let hash = self.hasher.hash_bytes(name);
+        match self.name_slots.get_or_insert(hash, self.names.len()) {
+            Some(id) => FrameId(id as u32),
+            None => FrameId(self.names.push(name)),
         }
     }
 
@@ -113,7 +101,7 @@ impl StackTable {
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
     pub fn add(&mut self, stack: &[FrameId], weights: Weights) -> Result<()> {
-        let hash = self.stack_hasher.hash_stack(stack);
+        let hash = self.hasher.hash_stack(stack);
         self.add_hashed(stack, hash, weights)
     }
 
@@ -127,7 +115,7 @@ impl StackTable {
         let mut hashes = [Hash::default(); Batch::FULL];
         let mut start = 0;
         for (hash, &(end, _)) in hashes.iter_mut().zip(&batch.stacks) {
-            *hash = self.stack_hasher.hash_stack(&batch.ids[start..end]);
+            *hash = self.hasher.hash_stack(&batch.ids[start..end]);
             start = end;
         }
         let hashes = &hashes[..batch.stacks.len()];
@@ -176,14 +164,19 @@ impl StackTable {
     pub fn add_stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
         let mut ids = std::mem::take(&mut self.scratch);
         ids.clear();
+        self.split(stack, &mut ids);
+        let result = self.add(&ids, weights);
+        self.scratch = ids;
+        result
+    }
+
+    /// The numbers of the frames of a stack written as folded text.
+    pub fn split(&mut self, stack: &[u8], ids: &mut Vec<FrameId>) {
         let mut start = 0;
         for end in memchr::memchr_iter(b';', stack).chain([stack.len()]) {
             ids.push(self.frame(&stack[start..end]));
             start = end + 1;
         }
-        let result = self.add(&ids, weights);
-        self.scratch = ids;
-        result
     }
 
     /// Adds a line of folded text in one column.
@@ -227,59 +220,29 @@ impl StackTable {
         (0..self.len()).try_fold(Weights::default(), |sum, index| sum.plus(self.weights(index)))
     }
 
-    /// The numbers of the stacks in frame order.
-    fn sorted(&self) -> Vec<u32> {
-        let mut by_name: Vec<u32> = (0..self.names.len() as u32).collect();
-        by_name.sort_unstable_by(|&a, &b| self.names.get(a as usize).cmp(self.names.get(b as usize)));
-        // Rank 0 is the end of a stack: a prefix comes first.
-        let mut rank = vec![0u32; by_name.len()];
-        for (position, &id) in by_name.iter().enumerate() {
-            rank[id as usize] = position as u32 + 1;
-        }
-        let bits = u32::BITS - (by_name.len() as u32).leading_zeros();
-        let mut ids: Vec<u32> = (0..self.len() as u32).collect();
-        self.sort_from(&mut ids, 0, &rank, bits.max(1));
-        ids
-    }
-
-    /// Sorts stacks that agree in their first `depth` frames: by as many of the next ranks as fit
-    /// into one integer beside the stack's place, then each group of equals by what follows.
-    fn sort_from(&self, ids: &mut [u32], depth: usize, rank: &[u32], bits: u32) {
-        let place_bits = usize::BITS - ids.len().leading_zeros();
-        let count = ((u128::BITS - place_bits) / bits) as usize;
-        let ranks = |id: u32| {
-            let rest = self.stacks.get(id as usize).get(depth..).unwrap_or_default();
-            let ranks = rest.iter().map(|frame| rank[frame.0 as usize]).chain(std::iter::repeat(0));
-            ranks.take(count).fold(0u128, |key, rank| key << bits | u128::from(rank))
-        };
-        let mut keys: Vec<u128> =
-            ids.iter().enumerate().map(|(place, &id)| ranks(id) << place_bits | place as u128).collect();
-        keys.sort_unstable();
-        let before = ids.to_vec();
-        for (id, key) in ids.iter_mut().zip(&keys) {
-            *id = before[(key & ((1 << place_bits) - 1)) as usize];
-        }
-        let mut start = 0;
-        for group in keys.chunk_by(|a, b| a >> place_bits == b >> place_bits) {
-            // All that end here would be equal, and equal stacks are one.
-            if group.len() > 1 {
-                self.sort_from(&mut ids[start..start + group.len()], depth + count, rank, bits);
-            }
-            start += group.len();
-        }
-    }
-
     /// Calls `each` with every stack and its weights, in frame order.
     ///
     /// # Errors
     /// Those of `each`.
-    pub fn for_each(&self, mut each: impl FnMut(&[u8], Weights) -> Result<()>) -> Result<()> {
+    pub fn for_each(&self, each: impl FnMut(&[u8], Weights) -> Result<()>) -> Result<()> {
+        self.for_each_heavy(Weight::ZERO, each)
+    }
+
+    /// [`StackTable::for_each`], but frames that weigh less than `least` in total may be missing
+    /// from the leaf end of stacks: what hangs below them is not worth sorting.
+    ///
+    /// # Errors
+    /// Those of `each`.
+    pub fn for_each_heavy(
+        &self,
+        least: Weight,
+        mut each: impl FnMut(&[u8], Weights) -> Result<()>,
+    ) -> Result<()> {
         // Neighbours share most of their frames: keep the text up to where they part.
         let mut text: Vec<u8> = Vec::new();
         let mut ends: Vec<usize> = Vec::new();
-        let mut previous: &[FrameId] = &[];
-        for id in self.sorted() {
-            let stack = self.stacks.get(id as usize);
+        let mut previous: Vec<FrameId> = Vec::new();
+        self.in_order(least, &mut |stack, weights| {
             let same = previous.iter().zip(stack).take_while(|(a, b)| a == b).count();
             ends.truncate(same);
             text.truncate(ends.last().copied().unwrap_or(0));
@@ -290,10 +253,19 @@ impl StackTable {
                 text.extend_from_slice(self.name(frame));
                 ends.push(text.len());
             }
-            each(&text, self.weights(id as usize))?;
-            previous = stack;
-        }
-        Ok(())
+            previous.truncate(same);
+            previous.extend_from_slice(&stack[same..]);
+            each(&text, weights)
+        })
+    }
+
+    /// [`StackTable::for_each_heavy`] by the numbers of the frames.
+    fn in_order(&self, least: Weight, each: &mut dyn FnMut(&[FrameId], Weights) -> Result<()>) -> Result<()> {
+        let mut by_name: Vec<u32> = (0..self.names.len() as u32).collect();
+        by_name.sort_unstable_by(|&a, &b| self.name(FrameId(a)).cmp(self.name(FrameId(b))));
+        let weights = |index| self.weights(index);
+        let view = View { frames: &self.stacks.values, ends: &self.stacks.ends, weights: &weights };
+        sort::in_order(view, 0, &Ranks::new(&by_name), least, each)
     }
 
     /// Writes folded text in frame order.
@@ -301,16 +273,25 @@ impl StackTable {
     /// # Errors
     /// What `out` says.
     pub fn write(&self, out: &mut dyn Write) -> Result<()> {
-        let mut out = io::BufWriter::with_capacity(64 * 1024, out);
+        const FULL: usize = 64 * 1024;
         let differential = self.columns() == Columns::Two;
+        let mut text = Vec::with_capacity(2 * FULL);
         self.for_each(|stack, weights| {
-            out.write_all(stack)?;
+            text.extend_from_slice(stack);
             if differential {
-                write!(out, " {}", weights.before)?;
+                text.push(b' ');
+                weights.before.write_to(&mut text);
             }
-            writeln!(out, " {}", weights.value)?;
+            text.push(b' ');
+            weights.value.write_to(&mut text);
+            text.push(b'\n');
+            if text.len() >= FULL {
+                out.write_all(&text)?;
+                text.clear();
+            }
             Ok(())
         })?;
+        out.write_all(&text)?;
         out.flush()?;
         Ok(())
     }

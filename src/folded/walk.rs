@@ -8,9 +8,10 @@ use super::line::{Columns, Weights, parse_line};
 use super::order::{cmp_at, common_prefix};
 use super::reader::NotUnderstood;
 use super::spool::Rereadable;
-use super::table::StackTable;
+use super::table::{Batch, StackTable};
 use crate::error::Result;
 use crate::input::Source;
+use crate::weight::Weight;
 
 /// A frame of the call tree, complete.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +36,13 @@ pub trait Visitor {
     /// # Errors
     /// The visitor's own; they end the walk.
     fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()>;
+
+    /// Frames whose total is below this, now that the weight of all stacks is known, may be left
+    /// out: the visitor would do nothing with them.
+    fn least(&self, all: Weights) -> Weight {
+        let _ = all;
+        Weight::ZERO
+    }
 
     /// The input was not in order after all: forget everything, it comes again.
     fn restart(&mut self);
@@ -116,12 +124,14 @@ fn sorted(
     // and not part of a name; until then a rewrite has to wait.
     let (rewrite, late_rewrite) = if columns == Columns::Two { (None, rewrite) } else { (rewrite, None) };
     let mut rewritten = Vec::new();
+    let (mut batch, mut ids) = (Batch::default(), Vec::new());
     while let Some(line) = input.next_line()? {
         if columns == Columns::Two
             && parse_line(line, Columns::Two).is_none()
             && parse_line(line, Columns::One).is_some()
         {
             columns = Columns::One;
+            table.add_batch(&mut batch)?;
             table = into_one_column(&table)?;
         }
         let Some(parsed) = parse_line(line, columns) else {
@@ -141,8 +151,13 @@ fn sorted(
             }
             stack = &rewritten;
         }
-        table.add_stack(stack, weights).map_err(|e| e.or_at(|| input.position()))?;
+        ids.clear();
+        table.split(stack, &mut ids);
+        if batch.push(&ids, weights) {
+            table.add_batch(&mut batch).map_err(|e| e.or_at(|| input.position()))?;
+        }
     }
+    table.add_batch(&mut batch)?;
     if let Some(rewrite) = late_rewrite {
         let mut new = StackTable::default();
         table.for_each(|stack, weights| {
@@ -153,7 +168,9 @@ fn sorted(
     }
     let mut pass = Pass::new(Order::Frame, columns);
     pass.summary = WalkSummary { columns, ..summary };
-    table.for_each(|stack, weights| pass.push(stack, weights, visitor).map(|_| ()))?;
+    // A light frame of a differential profile may have been a heavy one before.
+    let least = if columns == Columns::Two { Weight::ZERO } else { visitor.least(table.total()?) };
+    table.for_each_heavy(least, |stack, weights| pass.push(stack, 0, weights, visitor).map(|_| ()))?;
     pass.finish(visitor)
 }
 
@@ -207,7 +224,7 @@ impl Pass {
     ) -> Result<Outcome> {
         let columns = self.summary.columns;
         let mut rewritten = Vec::new();
-        while let Some(line) = input.next_line()? {
+        while let Some((line, mut same)) = input.next_line_like(&self.path)? {
             let Some(parsed) = parse_line(line, columns) else {
                 if columns == Columns::Two && parse_line(line, Columns::One).is_some() {
                     return Ok(Outcome::OneColumn);
@@ -223,8 +240,9 @@ impl Pass {
                     continue;
                 }
                 stack = &rewritten;
+                same = 0;
             }
-            match self.push(stack, parsed.weights, visitor) {
+            match self.push(stack, same, parsed.weights, visitor) {
                 Ok(true) => {}
                 Ok(false) => return Ok(Outcome::Unsorted),
                 Err(e) => return Err(e.or_at(|| input.position())),
@@ -233,10 +251,19 @@ impl Pass {
         Ok(Outcome::Complete)
     }
 
-    /// Takes the next stack; `false`, and nothing done, if it is out of order.
+    /// Takes the next stack, whose first `same` bytes are known to be those of the path; `false`,
+    /// and nothing done, if it is out of order.
     #[inline]
-    fn push(&mut self, stack: &[u8], weights: Weights, visitor: &mut dyn Visitor) -> Result<bool> {
-        let same = common_prefix(&self.path, stack);
+    fn push(
+        &mut self,
+        stack: &[u8],
+        same: usize,
+        weights: Weights,
+        visitor: &mut dyn Visitor,
+    ) -> Result<bool> {
+        // A weight may look like the end of a name before it.
+        let known = same.min(stack.len());
+        let same = known + common_prefix(&self.path[known..], &stack[known..]);
         if self.order == Order::Frame && cmp_at(&self.path, stack, same).is_gt() {
             return Ok(false);
         }

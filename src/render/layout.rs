@@ -235,6 +235,12 @@ impl Visitor for Layout {
         Ok(())
     }
 
+    fn least(&self, all: Weights) -> Weight {
+        let whole = self.least_total.map_or(all.value, |least| least.max(all.value));
+        // Rounded down, so that nothing is lost that is_wide_enough would keep.
+        Weight::new((self.least_share * whole.to_f64()).floor() as i128)
+    }
+
     fn restart(&mut self) {
         *self = Layout::new(self.least_share, self.least_total);
     }

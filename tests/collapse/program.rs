@@ -155,7 +155,7 @@ fn formats_are_listed_from_the_registry() {
 #[test]
 fn it_describes_itself() {
     let short = text(&run(&["-h"], b"").stdout);
-    assert!(short.lines().all(|line| line.chars().count() <= 100), "{short}");
+    assert!(short.lines().all(|line| line.chars().count() <= 79), "{short}");
     for kind in ["man", "bash", "zsh", "fish", "elvish", "powershell"] {
         let out = run(&["--generate", kind], b"");
         assert!(out.status.success() && text(&out.stdout).contains("filter"), "{kind}");

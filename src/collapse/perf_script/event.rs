@@ -108,6 +108,9 @@ impl Layout {
     /// if it has to be read with more care.
     pub fn parse_again<'a>(&self, line: &'a [u8], thread: &[u8]) -> Option<EventLine<'a>> {
         let rest = line.strip_prefix(thread).filter(|rest| self.time && rest.first() == Some(&b' '))?;
+        if thread.is_empty() {
+            return None;
+        }
         let columns = self.parse_columns(rest)?;
         // Another thread and time could only stand behind the event.
         let all = columns.rest.trim_ascii_start().is_empty();

@@ -1,0 +1,135 @@
+//! Puts the stacks of a [`StackTable`](super::StackTable) in frame order.
+//!
+//! Frames are ranked by name once; as many ranks as fit are packed into one integer, and most
+//! comparisons never look at a stack. Stacks that agree so far are copied next to one another
+//! before they are sorted by what follows: a table of millions lies all over the memory, and
+//! waiting for that is most of the time sorting takes.
+
+use super::line::Weights;
+use super::table::FrameId;
+use crate::error::Result;
+use crate::weight::Weight;
+
+/// Stacks one after the other in one allocation.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    /// The frames of all stacks.
+    pub frames: &'a [FrameId],
+    /// Where each stack ends, and before the first of them where that begins.
+    pub ends: &'a [usize],
+    /// The weights of the stack of a number.
+    pub weights: &'a dyn Fn(usize) -> Weights,
+}
+
+impl<'a> View<'a> {
+    fn len(&self) -> usize {
+        self.ends.len() - 1
+    }
+
+    fn stack(&self, index: usize) -> &'a [FrameId] {
+        &self.frames[self.ends[index]..self.ends[index + 1]]
+    }
+}
+
+/// A frame's place among all names in the order of their bytes, from 1; 0 is the end of a stack,
+/// so that a prefix comes first.
+pub(super) struct Ranks {
+    ranks: Vec<u32>,
+    bits: u32,
+}
+
+impl Ranks {
+    /// From the numbers of the frames in the order of their names.
+    pub(super) fn new(by_name: &[u32]) -> Self {
+        let mut ranks = vec![0; by_name.len()];
+        for (place, &id) in by_name.iter().enumerate() {
+            ranks[id as usize] = place as u32 + 1;
+        }
+        let bits = u32::BITS - (by_name.len() as u32).leading_zeros();
+        Ranks { ranks, bits: bits.max(1) }
+    }
+
+    /// The next `count` ranks of a stack in one integer.
+    fn pack(&self, rest: &[FrameId], count: usize) -> u128 {
+        let rest = &rest[..rest.len().min(count)];
+        let ranks = rest.iter().map(|frame| self.ranks[frame.0 as usize]);
+        let key = ranks.fold(0u128, |key, rank| key << self.bits | u128::from(rank));
+        if rest.is_empty() { 0 } else { key << (self.bits * (count - rest.len()) as u32) }
+    }
+}
+
+/// Copied stacks.
+#[derive(Default)]
+struct Near {
+    frames: Vec<FrameId>,
+    ends: Vec<usize>,
+    weights: Vec<Weights>,
+}
+
+/// Calls `each` with every stack of a view in frame order. The stacks are different and agree in
+/// their first `depth` frames.
+///
+/// Stacks that agree so far and together weigh less than `least` come as one, without the frames
+/// that only they have.
+pub(super) fn in_order(
+    view: View<'_>,
+    mut depth: usize,
+    ranks: &Ranks,
+    least: Weight,
+    each: &mut dyn FnMut(&[FrameId], Weights) -> Result<()>,
+) -> Result<()> {
+    /// At least so many stacks are copied at once: their loads do not wait for one another.
+    const AT_ONCE: usize = 256;
+    let place_bits = usize::BITS - view.len().leading_zeros();
+    let count = ((u128::BITS - place_bits) / ranks.bits) as usize;
+    let group_of = |key: u128| key >> place_bits;
+    let mut keys: Vec<u128>;
+    loop {
+        let rest = |index: usize| view.stack(index).get(depth..).unwrap_or_default();
+        let key = |index: usize| ranks.pack(rest(index), count) << place_bits | index as u128;
+        keys = (0..view.len()).map(key).collect();
+        depth += count;
+        // While all agree there is nothing to sort.
+        match keys.first() {
+            Some(&first) if keys.len() > 1 && keys.iter().all(|&key| group_of(key) == group_of(first)) => {}
+            _ => break,
+        }
+    }
+    keys.sort_unstable();
+    let mut near = Near::default();
+    let mut keys = &keys[..];
+    while !keys.is_empty() {
+        let mut some = keys.len().min(AT_ONCE);
+        let last = group_of(keys[some - 1]);
+        some += keys[some..].iter().take_while(|&&key| group_of(key) == last).count();
+        let (now, later) = keys.split_at(some);
+        keys = later;
+        near.frames.clear();
+        near.ends.clear();
+        near.weights.clear();
+        near.ends.push(0);
+        for key in now {
+            let index = (key & ((1 << place_bits) - 1)) as usize;
+            near.frames.extend_from_slice(view.stack(index));
+            near.ends.push(near.frames.len());
+            near.weights.push((view.weights)(index));
+        }
+        let mut start = 0;
+        for group in now.chunk_by(|&a, &b| group_of(a) == group_of(b)) {
+            let weights = |index: usize| near.weights[start + index];
+            let ends = &near.ends[start..=start + group.len()];
+            let group = View { frames: &near.frames, ends, weights: &weights };
+            let total = (0..group.len()).try_fold(Weights::default(), |sum, n| sum.plus(weights(n)))?;
+            if total.value < least {
+                let stack = group.stack(0);
+                each(&stack[..stack.len().min(depth)], total)?;
+            } else if group.len() == 1 {
+                each(group.stack(0), total)?;
+            } else {
+                in_order(group, depth, ranks, least, each)?;
+            }
+            start += group.len();
+        }
+    }
+    Ok(())
+}
