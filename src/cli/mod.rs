@@ -7,6 +7,7 @@
 pub mod collapse;
 pub mod diff;
 pub mod filter;
+pub mod operations;
 pub mod output;
 pub mod render;
 

@@ -123,6 +123,11 @@ impl Pattern {
     }
 }
 
+/// A regular expression for one frame.
+pub(super) fn frame_regex(expression: &str, options: PatternOptions) -> Result<Regex> {
+    compile(&parse(expression, options)?)
+}
+
 /// Reads one regular expression and says on one line what is wrong with it.
 fn parse(expression: &str, options: PatternOptions) -> Result<Hir> {
     use regex_syntax::Error;

@@ -1,0 +1,77 @@
+//! The operations of `fg-filter` as options, made from their registry.
+//!
+//! clap's derive knows options that are fields. These are a list, and what counts is the order in
+//! which they stand on the command line.
+
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+
+use crate::error::Result;
+use crate::filter::{OPERATIONS, Operation, Pipeline, Settings};
+
+/// The operations that were given, in their order.
+#[derive(Clone, Debug, Default)]
+pub struct OperationArgs {
+    given: Vec<(&'static Operation, String)>,
+}
+
+impl OperationArgs {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.given.is_empty()
+    }
+
+    /// Makes them.
+    ///
+    /// # Errors
+    /// Those of [`Pipeline::new`].
+    pub fn pipeline(&self, settings: Settings) -> Result<Pipeline> {
+        let given: Vec<_> =
+            self.given.iter().map(|(operation, value)| (*operation, value.as_str())).collect();
+        Pipeline::new(&given, settings)
+    }
+}
+
+fn arg(operation: &'static Operation) -> Arg {
+    let arg = Arg::new(operation.name)
+        .long(operation.name)
+        .help(operation.about)
+        .help_heading(operation.group.heading());
+    let arg = match operation.details {
+        "" => arg,
+        details => arg.long_help(format!("{}\n\n{details}", operation.about)),
+    };
+    match operation.value {
+        Some(value) => arg.value_name(value).action(ArgAction::Append),
+        // Not SetTrue, which may stand once only.
+        None => arg.num_args(0).default_missing_value("").action(ArgAction::Append),
+    }
+}
+
+impl Args for OperationArgs {
+    fn augment_args(command: Command) -> Command {
+        OPERATIONS.iter().fold(command, |command, operation| command.arg(arg(operation)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for OperationArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
+        let mut given = Vec::new();
+        for operation in OPERATIONS.iter().copied() {
+            let places = matches.indices_of(operation.name).into_iter().flatten();
+            let values = matches.get_many::<String>(operation.name).into_iter().flatten();
+            given.extend(places.zip(values).map(|(at, value)| (at, operation, value.clone())));
+        }
+        given.sort_by_key(|(at, ..)| *at);
+        let given = given.into_iter().map(|(_, operation, value)| (operation, value)).collect();
+        Ok(OperationArgs { given })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,126 @@
+//! What is known of a frame is found out once for its name, however many stacks it stands in.
+//!
+//! Frames are numbers in a [`StackTable`]; what an operation learns of one is kept beside its
+//! number. A stream without end may bring names without end, so the numbers can be taken back:
+//! then everything kept here is forgotten.
+
+use regex::bytes::Regex;
+
+use super::pattern::{PatternOptions, frame_regex};
+use crate::error::Result;
+use crate::folded::{FrameId, StackTable};
+
+/// A value for each frame, found out when it is first asked for.
+#[derive(Debug)]
+pub(super) struct PerFrame<T> {
+    values: Vec<Option<T>>,
+}
+
+impl<T> Default for PerFrame<T> {
+    fn default() -> Self {
+        PerFrame { values: Vec::new() }
+    }
+}
+
+impl<T: Copy> PerFrame<T> {
+    /// The frame's value.
+    #[inline]
+    pub(super) fn get(&mut self, frame: FrameId, find: impl FnOnce() -> T) -> T {
+        let index = frame.0 as usize;
+        match self.values.get(index) {
+            Some(Some(value)) => *value,
+            _ => {
+                if self.values.len() <= index {
+                    self.values.resize(index + 1, None);
+                }
+                *self.values[index].insert(find())
+            }
+        }
+    }
+
+    /// The numbers stand for other names from now on.
+    pub(super) fn forget(&mut self) {
+        self.values.clear();
+    }
+}
+
+/// A regular expression for frames.
+pub(super) struct FramePattern {
+    regex: Regex,
+    verdicts: PerFrame<bool>,
+    matched: bool,
+}
+
+impl FramePattern {
+    pub(super) fn new(expression: &str, ignore_case: bool) -> Result<Self> {
+        let options = PatternOptions { ignore_case, ..PatternOptions::default() };
+        Ok(FramePattern {
+            regex: frame_regex(expression, options)?,
+            verdicts: PerFrame::default(),
+            matched: false,
+        })
+    }
+
+    /// Whether the frame's name is matched.
+    #[inline]
+    pub(super) fn matches(&mut self, frame: FrameId, names: &StackTable) -> bool {
+        let verdict = self.verdicts.get(frame, || self.regex.is_match(names.name(frame)));
+        self.matched |= verdict;
+        verdict
+    }
+
+    /// Whether a part of the frame's name that is a function of the whole is matched.
+    pub(super) fn matches_part<'n>(&mut self, frame: FrameId, part: impl FnOnce() -> &'n [u8]) -> bool {
+        let verdict = self.verdicts.get(frame, || self.regex.is_match(part()));
+        self.matched |= verdict;
+        verdict
+    }
+
+    /// Whether any frame was.
+    pub(super) fn has_matched(&self) -> bool {
+        self.matched
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.verdicts.forget();
+    }
+}
+
+/// Names that become other names.
+#[derive(Default)]
+pub(super) struct NewNames {
+    names: PerFrame<FrameId>,
+    changed: bool,
+}
+
+impl NewNames {
+    /// Gives every frame of a stack the name that `rename` writes into the empty vector, or its
+    /// old one if it returns `false`.
+    pub(super) fn apply(
+        &mut self,
+        stack: &mut [FrameId],
+        names: &mut StackTable,
+        mut rename: impl FnMut(&[u8], &mut Vec<u8>) -> bool,
+    ) {
+        for frame in stack {
+            let old = *frame;
+            *frame = self.names.get(old, || {
+                let mut new = Vec::new();
+                if !rename(names.name(old), &mut new) || new == names.name(old) {
+                    return old;
+                }
+                // A frame has to be called something.
+                names.frame(if new.is_empty() { b"[empty]" } else { &new })
+            });
+            self.changed |= *frame != old;
+        }
+    }
+
+    pub(super) fn has_changed(&self) -> bool {
+        self.changed
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.names.forget();
+    }
+}

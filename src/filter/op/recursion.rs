@@ -1,0 +1,67 @@
+//! `--recursion`: merge calls of a function by itself, or whole cycles of calls.
+
+use crate::filter::operation::{Example, Group, Operation, Rewrite, Stage, setting};
+use crate::folded::{FrameId, StackTable};
+
+/// The longest cycle that is looked for, in frames. Without a limit a hostile stack of a hundred
+/// thousand frames would keep us busy for minutes.
+const LONGEST_CYCLE: usize = 64;
+
+pub(in crate::filter) const RECURSION: Operation = Operation {
+    name: "recursion",
+    value: Some("KIND"),
+    group: Group::Frames,
+    about: "Merge repeated calls: direct, or whole cycles",
+    details: "direct: `a;b;b;b;c` becomes `a;b;c`. cycles: so do `a;b;a;b;c` and all cycles of up \
+              to 64 frames that follow each other.",
+    examples: &[
+        Example {
+            arguments: &["--recursion", "direct"],
+            input: "a;b;a;b;c 2\na;b;b;b;c 1\na;b;c 4\n",
+            output: "a;b;a;b;c 2\na;b;c 5\n",
+        },
+        Example {
+            arguments: &["--recursion", "cycles"],
+            input: "a;b;a;b;c 2\na;b;b;b;c 1\na;b;c 4\nm;x;y;z;x;y;z;x;y 1\n",
+            output: "a;b;c 7\nm;x;y;z;x;y 1\n",
+        },
+    ],
+    build: |value, _| {
+        let longest = match value {
+            "direct" => 1,
+            "cycles" => LONGEST_CYCLE,
+            other => return Err(setting(format!("{other:?} is neither direct nor cycles"))),
+        };
+        Ok(Stage::Rewrite(Box::new(Recursion { longest })))
+    },
+};
+
+struct Recursion {
+    longest: usize,
+}
+
+impl Rewrite for Recursion {
+    fn rewrite(&mut self, stack: &mut Vec<FrameId>, _: &mut StackTable) {
+        // What is kept so far never repeats itself, so only cycles that the next frame completes
+        // have to be looked for, and one at most is found.
+        let mut kept = 0;
+        for next in 0..stack.len() {
+            stack[kept] = stack[next];
+            kept += 1;
+            for cycle in 1..=self.longest.min(kept / 2) {
+                let (before, last) = stack[..kept].split_at(kept - cycle);
+                if before.ends_with(last) {
+                    kept -= cycle;
+                    break;
+                }
+            }
+        }
+        stack.truncate(kept);
+    }
+
+    fn forget(&mut self) {}
+
+    fn remark(&self) -> Option<String> {
+        None
+    }
+}

@@ -1,0 +1,68 @@
+//! `--show-from`: let stacks begin at a matching frame, as pprof does.
+
+use crate::filter::frames::FramePattern;
+use crate::filter::operation::{Example, Group, Operation, Rewrite, Stage, unless_matched};
+use crate::folded::{FrameId, StackTable};
+
+const PPROF: &str = "fun3;fun2;fun1;fun0 1\nfun6;fun1;fun5;fun4 2\nfun7;fun10;fun4;fun9 4\nfun8;fun7 3\n";
+
+pub(in crate::filter) const SHOW_FROM: Operation = Operation {
+    name: "show-from",
+    value: Some("R"),
+    group: Group::Frames,
+    about: "Begin stacks at the first frame that matches R",
+    details: "The root-most match counts; what called it is cut off; stacks without a match are dropped.",
+    examples: &[
+        Example {
+            arguments: &["--show-from", "fun1"],
+            input: PPROF,
+            output: "fun1;fun0 1\nfun1;fun5;fun4 2\nfun10;fun4;fun9 4\n",
+        },
+        Example { arguments: &["--show-from", "B"], input: "A;B;C;B 1\nA 2\n", output: "B;C;B 1\n" },
+    ],
+    build: |value, settings| {
+        let pattern = FramePattern::new(value, settings.ignore_case)?;
+        Ok(Stage::Rewrite(Box::new(ShowFrom { pattern, leaf_most: false })))
+    },
+};
+
+pub(in crate::filter) const SHOW_FROM_LEAF: Operation = Operation {
+    name: "show-from-leaf",
+    value: Some("R"),
+    group: Group::Frames,
+    about: "Begin stacks at the last frame that matches R",
+    details: "As --show-from, but of recursive calls the last one counts.",
+    examples: &[Example {
+        arguments: &["--show-from-leaf", "B"],
+        input: "A 2\nA;B;C;B 1\nA;B;C;B;D 0.5\n",
+        output: "B 1\nB;D 0.5\n",
+    }],
+    build: |value, settings| {
+        let pattern = FramePattern::new(value, settings.ignore_case)?;
+        Ok(Stage::Rewrite(Box::new(ShowFrom { pattern, leaf_most: true })))
+    },
+};
+
+struct ShowFrom {
+    pattern: FramePattern,
+    leaf_most: bool,
+}
+
+impl Rewrite for ShowFrom {
+    fn rewrite(&mut self, stack: &mut Vec<FrameId>, names: &mut StackTable) {
+        let mut matches = |&frame: &FrameId| self.pattern.matches(frame, names);
+        let place = match self.leaf_most {
+            true => stack.iter().rposition(&mut matches),
+            false => stack.iter().position(&mut matches),
+        };
+        stack.drain(..place.unwrap_or(stack.len()));
+    }
+
+    fn forget(&mut self) {
+        self.pattern.forget();
+    }
+
+    fn remark(&self) -> Option<String> {
+        unless_matched(self.pattern.has_matched())
+    }
+}

@@ -1,0 +1,582 @@
+//! The operations of `fg-filter` through the real binary: each example of the registry, the laws
+//! they obey, and the recipes of `--help`.
+
+#![cfg(feature = "cli")]
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use fg_tools::Weight;
+use fg_tools::filter::{Group, OPERATIONS};
+use fg_tools::folded::cmp_stacks;
+use proptest::prelude::*;
+
+fn run(arguments: &[&str], input: impl AsRef<[u8]>) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fg-filter"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let bytes = input.as_ref().to_vec();
+    // A program that ends early closes its end of the pipe.
+    let writer = std::thread::spawn(move || drop(stdin.write_all(&bytes)));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    output
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn filter(arguments: &[&str], input: impl AsRef<[u8]>) -> String {
+    let output = run(arguments, input);
+    assert_ne!(output.status.code(), Some(2), "{arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+fn said(arguments: &[&str], input: impl AsRef<[u8]>) -> String {
+    text(&run(arguments, input).stderr)
+}
+
+fn trouble(arguments: &[&str], input: impl AsRef<[u8]>) -> String {
+    let output = run(arguments, input);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+    assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+    said
+}
+
+#[test]
+fn every_operation_does_what_its_examples_say() {
+    for operation in OPERATIONS {
+        let option = format!("--{}", operation.name);
+        assert!(!operation.examples.is_empty(), "{option} has no example");
+        for example in operation.examples {
+            let arguments = example.arguments;
+            let its_own = |argument: &&str| argument.split('=').next() == Some(option.as_str());
+            assert!(arguments.iter().any(its_own), "{option}: {arguments:?}");
+            let output = run(arguments, example.input);
+            assert_eq!(text(&output.stdout), example.output, "{arguments:?} of\n{}", example.input);
+            assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        }
+    }
+}
+
+#[test]
+fn examples_hold_for_two_columns() {
+    for operation in OPERATIONS.iter().filter(|operation| operation.group != Group::Weights) {
+        for example in operation.examples {
+            let two = |text: &str| -> String {
+                let line = |line: &str| match line.trim_end().rsplit_once(' ') {
+                    Some((stack, weight)) if !line.starts_with('#') => format!("{stack} 0 {weight}\n"),
+                    _ => format!("{line}\n"),
+                };
+                text.lines().map(line).collect()
+            };
+            if is_differential(example.input) {
+                continue;
+            }
+            let arguments = example.arguments;
+            assert_eq!(filter(arguments, two(example.input)), two(example.output), "{arguments:?}");
+        }
+    }
+}
+
+/// Whether every stack has two numbers behind it.
+fn is_differential(text: &str) -> bool {
+    text.lines().filter(|line| !line.starts_with('#')).all(|line| {
+        line.trim_end().rsplitn(3, ' ').take(2).all(|field| Weight::parse(field.as_bytes()).is_some())
+    })
+}
+
+#[test]
+fn operations_are_applied_in_their_order() {
+    let input = "a;b;c 1\nx;b 2\n";
+    assert_eq!(filter(&["--hide", "a", "--root", "b"], input), "b;c 1\n");
+    assert_eq!(run(&["--root", "b", "--hide", "a"], input).status.code(), Some(1));
+    assert_eq!(filter(&["--reverse", "--depth", "1", "--rename", "s/c/z/"], input), "b 2\nz 1\n");
+    assert_eq!(filter(&["--depth", "1", "--rename", "s/c/z/", "--reverse"], input), "a 1\nx 2\n");
+    let input = "a 1\nb 2\nc 3\n";
+    assert_eq!(filter(&["--top", "2", "--ignore", "c", "--min-percent", "100"], input), "b 2\n");
+    assert_eq!(filter(&["--top", "2", "--rename", "s/[bc]/x/", "--top", "1"], input), "x 5\n");
+}
+
+#[test]
+fn with_operations_all_arguments_are_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("out.folded");
+    std::fs::write(&path, "a;b 1\na;c 2\nb;c 4\n").unwrap();
+    let path = path.to_str().unwrap();
+    assert_eq!(filter(&["--focus", "b", path], ""), "a;b 1\nb;c 4\n");
+    assert_eq!(filter(&[path, "--focus", "b"], ""), "a;b 1\nb;c 4\n");
+    assert_eq!(filter(&["--focus", "b", path, "-"], "b 8\n"), "a;b 1\nb;c 4\nb 8\n");
+    // A pattern goes first, wherever it stands.
+    assert_eq!(filter(&["--hide", "c", "-e", "^a;c", path], ""), "a 2\n");
+    assert_eq!(filter(&["--hide", "c", "-v", "-e", "^a", path], ""), "b 4\n");
+    assert_eq!(filter(&["--hide", "c", "-x", "-F", "-e", "b", path], ""), "a;b 1\nb 4\n");
+    let hint = trouble(&["malloc", "--hide", "c", path], "");
+    assert!(hint.contains("malloc: there is no such file; a pattern beside operations needs -e"), "{hint}");
+    assert!(trouble(&["-v", "--hide", "c", path], "").contains("give it by -e"));
+    // One of case holds for all.
+    assert_eq!(filter(&["-i", "--focus", "^B$", "-e", "^A", path], ""), "a;b 1\n");
+}
+
+#[test]
+fn selecting_copies_lines_as_they_stand() {
+    let input = "# a comment\nz;a 007\r\na;a 1.50\n\nz;a 1\nq 1";
+    let selected = "# a comment\nz;a 007\r\na;a 1.50\nz;a 1\n";
+    for arguments in [&["--focus", "a"][..], &["--ignore", "q"], &["--leaf", "a", "--thread", "a|z"]] {
+        assert_eq!(filter(arguments, input), selected, "{arguments:?}");
+    }
+    // What changes stacks adds them up, in order.
+    assert_eq!(filter(&["--hide", "q"], input), "# a comment\na;a 1.5\nz;a 8\n");
+}
+
+#[test]
+fn an_expression_that_matched_nothing_is_said_so() {
+    for operation in [
+        "focus",
+        "ignore",
+        "root",
+        "leaf",
+        "thread",
+        "process",
+        "hide",
+        "show",
+        "show-from",
+        "show-from-leaf",
+        "prune-from",
+        "collapse",
+    ] {
+        let option = format!("--{operation}");
+        let nothing = said(&[&option, "nope"], "a;b 1\n");
+        assert_eq!(nothing, format!("fg-filter: {option} nope: matched no frame\n"));
+        assert_eq!(said(&[&option, "a"], "a 1\n"), "");
+    }
+    for (arguments, remark) in [
+        (&["--path", "b;a"][..], "--path b;a: matched no stack"),
+        (&["--rename", "s/x/y/"], "--rename s/x/y/: changed no name"),
+        (&["--strip", "hash"], "--strip hash: changed no name"),
+        (&["--demangle"], "--demangle: found no mangled name"),
+        (&["--merge-threads"], "--merge-threads: found no frame that names a process or a thread"),
+        (&["--kind", "kernel"], "--kind kernel: no stack ends in a frame with _[k]"),
+        (&["--idle"], "--idle: no stack is idle by list 1"),
+    ] {
+        let nothing = said(arguments, "a;b 1\n");
+        assert!(nothing.starts_with(&format!("fg-filter: {remark}")), "{nothing}");
+        assert_eq!(nothing.lines().count(), 1);
+    }
+}
+
+#[test]
+fn idle_says_what_it_dropped() {
+    let input =
+        "m;do_idle 5\nm;epoll_wait 2\nm;epoll_wait;do_epoll_wait 1\nm;poll 1\nm;pause 0.5\nm;work 1\n";
+    assert_eq!(
+        said(&["--idle"], input),
+        "fg-filter: --idle: dropped 5 stack(s) that wait by list 1: do_idle (1, weight 5), \
+         epoll_wait (1, weight 2), do_epoll_wait (1, weight 1) and 2 more\n"
+    );
+}
+
+#[test]
+fn stats_say_what_each_operation_did() {
+    let output = run(
+        &["--stats", "-e", "^m", "--hide", "b", "--focus", "c", "--scale", "2"],
+        "m;a;b 1\nm;b;c 2\nm;c 4\nm;x 8\nq 16\n",
+    );
+    assert_eq!(text(&output.stdout), "m;c 12\n");
+    assert_eq!(
+        text(&output.stderr),
+        "\
+operation  stacks  weight  kept  weight  dropped  weight
+--hide b        4      15     4      15        0       0
+--focus c       4      15     2       6        2       9
+--scale 2       2       6     2      12        0       -
+all             5      31     1      12        3      25
+"
+    );
+    let two = said(&["--stats", "--top", "1"], "a 1 2\nb 3 4\n");
+    assert!(two.lines().nth(1).unwrap().ends_with("2     4/6     1     3/4        1     1/2"), "{two}");
+    let plain = said(&["--stats", "a"], "a 1\nb 2\n");
+    assert!(plain.lines().last().unwrap().starts_with("all"), "{plain}");
+}
+
+#[test]
+fn counting_and_asking_work_with_operations() {
+    let input = "a;b 1\na;c 2\nb;c 4\n";
+    assert_eq!(filter(&["-c", "--focus", "b"], input), "kept stacks 2 weight 5\ndropped stacks 1 weight 2\n");
+    assert_eq!(
+        filter(&["-c", "--skip-roots", "1"], input),
+        "kept stacks 2 weight 7\ndropped stacks 0 weight 0\n"
+    );
+    assert_eq!(filter(&["-c", "--top", "1"], input), "kept stacks 1 weight 4\ndropped stacks 2 weight 3\n");
+    let quiet = run(&["-q", "--hide", "b"], input);
+    assert_eq!((quiet.status.code(), quiet.stdout.len(), quiet.stderr.len()), (Some(0), 0, 0));
+    assert_eq!(run(&["-q", "--hide", "."], input).status.code(), Some(1));
+    assert_eq!(run(&["--hide", "."], input).status.code(), Some(1));
+}
+
+#[test]
+fn mistakes_are_named() {
+    for (arguments, what) in [
+        (&["--hide", "a("][..], "--hide: regular expression \"a(\": unclosed group"),
+        (&["--path", "..."], "--path: it names no frame"),
+        (&["--path", "a;("], "--path: regular expression \"(\""),
+        (&["--rename", "s/a/b"], "--rename: \"s/a/b\" is not of the form s/R/TEXT/"),
+        (&["--rename", "s/a/b/x"], "there are g and i"),
+        (&["--recursion", "sideways"], "--recursion: \"sideways\" is neither direct nor cycles"),
+        (&["--strip", "hash,nope"], "--strip: \"nope\" is none of hash, hex, offset, line, args, templates"),
+        (&["--depth", "0"], "--depth: \"0\" is no whole number above 0"),
+        (&["--top", "ten"], "--top: \"ten\""),
+        (&["--kind", "no-such"], "--kind: \"no-such\" is none of kernel, user, inlined and jit"),
+        (&["--min-weight", "1e3"], "--min-weight: \"1e3\" is no weight"),
+        (&["--min-percent", "x"], "--min-percent: \"x\" is no percentage"),
+        (&["--scale", "0"], "--scale: \"0\" is no factor"),
+        (&["--to-unit", "ms"], "no line `# unit: …` says what the weights are in"),
+        (&["--to-unit", "parsecs"], "--to-unit: \"parsecs\" is not a unit it can convert"),
+        (&["--to-unit", "ns:kB"], "--to-unit: ns is a time, kB is a size"),
+        (&["--show", "(a{1000}){1000}{1000}"], "--show: the regular expression takes more than"),
+    ] {
+        let message = trouble(arguments, "a 1\n");
+        assert!(message.contains(what), "{arguments:?}: {message}");
+    }
+}
+
+#[test]
+fn units_are_those_the_files_state() {
+    let header = "# unit: ns\na 1500\n";
+    assert_eq!(filter(&["--hide", "b"], header), header);
+    assert_eq!(filter(&["--to-unit", "ns:us"], header), "# unit: us\na 1.5\n");
+    assert!(trouble(&["--to-unit", "ms:us"], header).contains("the profile says its weights are in ns"));
+    assert!(trouble(&["--to-unit", "B"], header).contains("ns is a time, B is a size"));
+    assert!(trouble(&["--to-unit", "s"], "# unit: cycles\na 1\n").contains("\"cycles\" is not a unit"));
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str, content: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (ns, us) = (path("ns", header), path("us", "# unit: us\na 2\n"));
+    assert_eq!(filter(&["--to-unit", "us", &ns, &us], ""), "# unit: us\na 3.5\n");
+    let mixed = trouble(&["--hide", "x", &ns, &us], "");
+    assert!(mixed.contains("weights in us cannot be added to weights in ns"), "{mixed}");
+    let mixed = trouble(&["--top", "1", "--to-unit", "ms", &ns, &us], "");
+    assert!(mixed.contains("weights in us cannot be added to weights in ns"), "{mixed}");
+}
+
+#[test]
+fn changed_stacks_cannot_become_something_else() {
+    // A root that reads like a comment, and a stack whose only frame has no name.
+    assert_eq!(filter(&["--skip-roots", "1"], "a;# b;c 1\nb;# b 2\n"), "#_b 2\n#_b;c 1\n");
+    assert_eq!(filter(&["--skip-roots", "1"], "a;# 1\nb;#;c 2\n"), "#;c 2\n#_ 1\n");
+    assert_eq!(filter(&["--leaf-depth", "1"], "a; 1\nb; 2\n"), "[empty] 3\n");
+    assert_eq!(filter(&["--depth", "1"], ";a 1\n"), "[empty] 1\n");
+    assert_eq!(filter(&["--rename", "s/$/;\u{1}/"], "a 1\n"), "a:\u{1} 1\n");
+}
+
+#[test]
+fn hostile_stacks_are_stacks_like_others() {
+    let deep = format!("{}leaf 5\n", "f;g;".repeat(50_000));
+    assert_eq!(filter(&["--recursion", "cycles"], &deep), "f;g;leaf 5\n");
+    assert_eq!(filter(&["--hide", "^f$"], &deep), format!("{}leaf 5\n", "g;".repeat(50_000)));
+    // No two neighbouring runs of this are the same, so there is no cycle to be found.
+    let mut free = String::new();
+    for n in 0..60_000u32 {
+        free.push_str(["a;", "b;", "c;"][((n.count_ones() % 2) + (n + 1).count_ones() % 2) as usize]);
+    }
+    filter(&["--recursion", "cycles"], format!("{free}x 1\n"));
+    let brackets = format!("{};{} 1\n", "f".to_owned() + &"<".repeat(60_000), "()".repeat(30_000));
+    filter(&["--strip", "templates,args,hex,hash"], &brackets);
+    let long = format!("main;{} 5\n", "n".repeat(1 << 20));
+    assert_eq!(filter(&["--strip", "args", "--demangle", "--hide", "x"], &long), long);
+    let invalid = b"a\xff;b\xfe 1\nc 2\n";
+    assert_eq!(run(&["--hide", "b"], invalid).stdout, b"a\xff 1\nc 2\n".map(|b| b));
+    assert!(
+        trouble(&["--hide", "b"], "a;b 99999999999999999999999999999999999999\n".repeat(2))
+            .contains("add up to more")
+    );
+    assert!(trouble(&["--scale", "99999999999999999999"], "a 99999999999999999999\n").contains(":1: "));
+}
+
+#[test]
+fn help_shows_every_operation_in_its_group() {
+    let help = text(&run(&["--help"], "").stdout);
+    let short = text(&run(&["-h"], "").stdout);
+    let man = text(&run(&["--generate", "man"], "").stdout);
+    let fish = text(&run(&["--generate", "fish"], "").stdout);
+    for group in [Group::Select, Group::Frames, Group::Names, Group::Weights] {
+        assert!(help.contains(&format!("\n{}:\n", group.heading())), "{group:?}");
+    }
+    for operation in OPERATIONS {
+        let option = format!("--{}", operation.name);
+        assert!(help.contains(&option) && short.contains(&option), "{option}");
+        assert!(man.contains(&option.replace('-', "\\-")), "{option}");
+        assert!(fish.contains(&format!("-l {}", operation.name)), "{option}");
+    }
+}
+
+/// Folded text whose names are safe from being taken for weights.
+fn profile() -> impl Strategy<Value = String> {
+    let frame = prop::sample::select(vec![
+        "a",
+        "b",
+        "c",
+        "ab",
+        "main",
+        "P1",
+        "T0:7",
+        "thread (3): x",
+        "process 4:\"x\"",
+        "w-1/2",
+        "w-1",
+        "epoll_wait",
+        "schedule",
+        "[unknown]",
+        "f_[k]",
+        "g_[i]",
+        "h_[j]",
+        "f(int)",
+        "V<T>::g",
+        "x::h0123456789abcdef",
+        "y+0x12",
+        "0x1f z",
+        "p (q.py:3)",
+        "_ZN1a1bEv",
+        "[other]",
+        "n n",
+        "",
+        "# x",
+        "#",
+    ]);
+    let line = (proptest::collection::vec(frame, 1..7), prop_oneof!["[0-9]{1,3}", "[0-9]{1,2}\\.[0-9]{1,2}"]);
+    proptest::collection::vec(line, 0..12).prop_map(|lines| {
+        let lines: BTreeMap<Vec<String>, String> = lines
+            .into_iter()
+            .map(|(frames, weight)| (frames.into_iter().map(str::to_owned).collect(), weight))
+            // What is a comment, or nothing at all, is no stack.
+            .filter(|(frames, _): &(Vec<String>, _)| {
+                frames[0] != "# x" && frames != &["#"] && frames != &[""]
+            })
+            .collect();
+        lines.into_iter().map(|(frames, weight)| format!("{} {weight}\n", frames.join(";"))).collect()
+    })
+}
+
+/// Operations with values, as arguments.
+fn operation() -> impl Strategy<Value = Vec<&'static str>> {
+    prop::sample::select(vec![
+        vec!["--focus", "a"],
+        vec!["--ignore", "b|P"],
+        vec!["--root", "a|T"],
+        vec!["--leaf", "^[a-m]"],
+        vec!["--path", "a;...;b"],
+        vec!["--thread", "[17]|a"],
+        vec!["--process", "[14]|a"],
+        vec!["--kind", "no-kernel"],
+        vec!["--idle"],
+        vec!["--hide", "b|main"],
+        vec!["--show", "[a-f]"],
+        vec!["--show-from", "b|f"],
+        vec!["--show-from-leaf", "b|f"],
+        vec!["--prune-from", "a"],
+        vec!["--collapse", "b|g"],
+        vec!["--recursion", "direct"],
+        vec!["--recursion", "cycles"],
+        vec!["--squash-unknown"],
+        vec!["--depth", "2"],
+        vec!["--leaf-depth", "2"],
+        vec!["--skip-roots", "1"],
+        vec!["--merge-threads"],
+        vec!["--reverse"],
+        vec!["--rename", "s/[ab]/x/g"],
+        vec!["--rename", "s/.*//"],
+        vec!["--strip", "hash,hex,offset,line,args,templates,annotations"],
+        vec!["--demangle"],
+        vec!["--min-weight", "20"],
+        vec!["--min-percent", "10"],
+        vec!["--top", "3"],
+        vec!["--scale", "0.5"],
+        vec!["--to-unit", "ns:us"],
+    ])
+}
+
+fn total(folded: &str) -> Weight {
+    folded.lines().fold(Weight::ZERO, |sum, line| {
+        let (_, weight) = line.rsplit_once(' ').unwrap();
+        sum.plus(Weight::parse(weight.as_bytes()).unwrap()).unwrap()
+    })
+}
+
+#[test]
+fn the_laws_are_tried_on_every_operation() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+    let mut runner = TestRunner::deterministic();
+    let tried: Vec<&str> =
+        (0..2000).map(|_| operation().new_tree(&mut runner).unwrap().current()[0]).collect();
+    for operation in OPERATIONS {
+        assert!(tried.contains(&format!("--{}", operation.name).as_str()), "{}", operation.name);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn what_comes_out_is_folded_text_in_frame_order(input in profile(), operation in operation()) {
+        let output = filter(&operation, &input);
+        let stacks: Vec<&str> = output.lines().map(|line| line.rsplit_once(' ').unwrap().0).collect();
+        prop_assert!(stacks.windows(2).all(|pair| cmp_stacks(pair[0].as_bytes(), pair[1].as_bytes()).is_lt()), "{}", output);
+        prop_assert_eq!(filter(&["-e", "", "--strict"], &output), output);
+    }
+
+    #[test]
+    fn some_operations_change_nothing_the_second_time(
+        input in profile(),
+        operation in operation().prop_filter("idempotent", |operation| {
+            !["--skip-roots", "--reverse", "--scale", "--to-unit", "--min-percent", "--merge-threads"].contains(&operation[0])
+        }),
+    ) {
+        let once = filter(&operation, &input);
+        prop_assert_eq!(filter(&operation, &once), once);
+    }
+
+    #[test]
+    fn some_operations_conserve_the_total(
+        input in profile(),
+        operation in operation().prop_filter("conserving", |operation| {
+            ["--rename", "--collapse", "--strip", "--depth", "--leaf-depth", "--reverse", "--merge-threads", "--recursion",
+                "--squash-unknown", "--prune-from", "--demangle"].contains(&operation[0])
+        }),
+    ) {
+        prop_assert_eq!(total(&filter(&operation, &input)), total(&input));
+    }
+
+    /// A stack of which all frames are hidden is dropped; everything else stays.
+    #[test]
+    fn hiding_conserves_what_is_not_hidden_whole(input in profile()) {
+        let hidden = |line: &str| {
+            let (stack, _) = line.rsplit_once(' ').unwrap();
+            stack.split(';').all(|frame| frame.contains('b') || frame.contains("main"))
+        };
+        let rest: String = input.lines().filter(|line| !hidden(line)).map(|line| format!("{line}\n")).collect();
+        prop_assert_eq!(total(&filter(&["--hide", "b|main"], &input)), total(&rest));
+    }
+
+    #[test]
+    fn the_rest_makes_the_total_stand(input in profile(), count in 1..5usize, percent in 0..60u32) {
+        let (count, percent) = (count.to_string(), percent.to_string());
+        for operation in [["--top", &count], ["--min-percent", &percent], ["--min-weight", &percent]] {
+            let arguments = [operation[0], operation[1], "--rest"];
+            let once = filter(&arguments, &input);
+            prop_assert_eq!(total(&once), total(&input));
+            prop_assert_eq!(filter(&arguments, &once), once);
+        }
+    }
+
+    #[test]
+    fn focus_and_ignore_part_the_input(input in profile(), expression in prop::sample::select(vec!["a", "b", "P", "7", "^f", "x$"])) {
+        let focused = filter(&["--focus", expression], &input);
+        let ignored = filter(&["--ignore", expression], &input);
+        let mut both: Vec<&str> = focused.lines().chain(ignored.lines()).collect();
+        both.sort_by(|a, b| {
+            cmp_stacks(a.rsplit_once(' ').unwrap().0.as_bytes(), b.rsplit_once(' ').unwrap().0.as_bytes())
+        });
+        prop_assert_eq!(both, input.lines().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn two_operations_are_two_runs(input in profile(), first in operation(), second in operation(), differential: bool) {
+        let input: String = match differential {
+            true => input.lines().map(|line| {
+                let (stack, weight) = line.rsplit_once(' ').unwrap();
+                format!("{stack} {} {weight}\n", weight.len())
+            }).collect(),
+            false => input,
+        };
+        let both = filter(&[first.clone(), second.clone()].concat(), &input);
+        let piped = filter(&second, filter(&first, &input));
+        prop_assert_eq!(both, piped);
+    }
+}
+
+/// The folders of real recordings, if they are here.
+fn corpus() -> Option<PathBuf> {
+    let shared = match std::env::var_os("FG_SHARED") {
+        Some(shared) => PathBuf::from(shared),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).parent()?.join("shared"),
+    };
+    let corpus = shared.join("corpus");
+    corpus.is_dir().then_some(corpus)
+}
+
+#[test]
+fn the_recipes_of_the_help_run() {
+    let help = text(&run(&["--help"], "").stdout);
+    let (_, recipes) = help.split_once("Recipes:\n").unwrap();
+    let commands: Vec<&str> =
+        recipes.lines().map(str::trim).filter(|l| l.starts_with("fg-filter ")).collect();
+    assert_eq!(commands.len(), 6, "{recipes}");
+    let mut profile = String::from(
+        "app;main;app_run;malloc;brk_[k] 2\napp;main;SSL_read;bio 4\napp;worker-3;app_run 8\n\
+         app;worker_12;app_run;malloc 16\nP1;T0:2;app_run 32\napp;do_idle 64\n\
+         app;x::f::h0123456789abcdef+0x12 128\n",
+    );
+    let mut expected = vec![
+        "app 192\napp;app_run 24\napp;main 4\napp;main;app_run 2\napp_run 32\n",
+        "app;do_idle 64\napp;main;SSL_read;bio 4\napp;main;app_run;malloc;brk_[k] 2\napp;worker;app_run 8\n\
+         app;worker;app_run;malloc 16\napp;x::f::h0123456789abcdef+0x12 128\napp_run 32\n",
+        "app;main;app_run;malloc;brk_[k] 2\napp;main;SSL_read;bio 4\napp;worker-3;app_run 8\n\
+         app;worker_12;app_run;malloc 16\nP1;T0:2;app_run 32\napp;x::f::h0123456789abcdef+0x12 128\n",
+        "P1;T0:2;app_run 32\napp;do_idle 64\napp;main;SSL_read 4\napp;main;app_run;malloc;brk_[k] 2\n\
+         app;worker-3;app_run 8\napp;worker_12;app_run;malloc 16\napp;x::f::h0123456789abcdef+0x12 128\n",
+        "P1;T0:2;app_run 32\napp;do_idle 64\napp;main;SSL_read;bio 4\napp;main;app_run;malloc;brk_[k] 2\n\
+         app;worker-3;app_run 8\napp;worker_12;app_run;malloc 16\napp;x::f 128\n",
+        "malloc;app_run;main;app 2\nmalloc;app_run;worker_12;app 16\n",
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let tools = Path::new(env!("CARGO_BIN_EXE_fg-filter")).parent().unwrap();
+    let path = std::env::join_paths([tools, Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
+    let run_all = |profile: &str, check: &mut dyn FnMut(&str, &Output)| {
+        std::fs::write(folder.path().join("out.folded"), profile).unwrap();
+        for command in &commands {
+            let output = Command::new("sh")
+                .args(["-c", command])
+                .current_dir(folder.path())
+                .env("PATH", &path)
+                .output()
+                .unwrap();
+            check(command, &output);
+        }
+    };
+    expected.reverse();
+    run_all(&profile, &mut |command, output| {
+        assert_eq!(text(&output.stdout), expected.pop().unwrap(), "{command}: {}", text(&output.stderr));
+    });
+
+    let Some(corpus) = corpus() else {
+        eprintln!("skipped: no corpus of real recordings here (FG_SHARED)");
+        return;
+    };
+    for file in
+        ["bcc/profile-folded.txt", "bcc/profile-folded-annot.txt", "py-spy/raw.txt", "py-spy/threads.raw.txt"]
+    {
+        profile = text(&std::fs::read(corpus.join(file)).unwrap());
+        let all = total(&filter(&["-e", ""], &profile));
+        run_all(&profile, &mut |command, output| {
+            let said = text(&output.stderr);
+            assert_ne!(output.status.code(), Some(2), "{file}: {command}: {said}");
+            let left = total(&text(&output.stdout));
+            let conserves = ["--merge-threads", "--collapse", "--strip"].iter().any(|o| command.contains(o));
+            assert!(if conserves { left == all } else { left <= all }, "{file}: {command}");
+        });
+    }
+}
