@@ -141,9 +141,13 @@ pub struct ScaleArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Names")]
 pub struct NameArgs {
-    /// Take all addresses as one: 0x7f12 becomes 0x...
+    /// Take all addresses as one: 0x7f12 becomes 0x..., as --strip hex does
     #[arg(short, long)]
     pub strip_hex: bool,
+    /// Take from names what differs between builds, as fg-filter does: hash, hex,
+    /// offset, line, args, templates, annotations
+    #[arg(long, value_name = "PART,...")]
+    pub strip: Option<String>,
     /// Find functions with a new name: their callers and callees agree
     #[arg(long)]
     pub fuzzy: bool,
@@ -235,6 +239,15 @@ impl FormArgs {
     }
 }
 
+impl NameArgs {
+    /// The parts to take from names.
+    fn strip(&self) -> Option<String> {
+        let hex = self.strip_hex.then(|| "hex".to_owned());
+        let parts: Vec<String> = self.strip.clone().into_iter().chain(hex).collect();
+        (!parts.is_empty()).then(|| parts.join(","))
+    }
+}
+
 impl ScaleArgs {
     fn normalize(&self) -> Normalize {
         match self.normalize_to {
@@ -258,7 +271,7 @@ impl Tool for Diff {
         let mut pair = Pair::open(&before, &after, reference.as_ref(), is_report)?;
         self.judge_lines(&pair)?;
         let references = self.references(&pair, reference.is_some())?;
-        let mut names = Names::new(self.names.strip_hex);
+        let mut names = Names::new(self.names.strip().as_deref())?;
         let mut renamed = Vec::new();
         if self.names.fuzzy {
             renamed = match_names(&mut pair, &mut names)?;

@@ -1,22 +1,37 @@
-//! Names that differ between builds and mean the same: addresses, and functions with a new name.
+//! Names that differ between builds and mean the same: addresses, hashes, and functions with a
+//! new name.
 
 use std::collections::HashMap;
 
 use super::side::Side;
+use crate::error::Result;
+use crate::filter::{Operation, Rewrite, Settings, Stage};
+use crate::folded::{FrameId, StackTable};
 
 /// What is done to the names of both sides before they are compared.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Names {
-    hex: bool,
+    strip: Option<Box<dyn Rewrite>>,
     /// Of before, by frame: the name after.
     renamed: HashMap<Vec<u8>, Vec<u8>>,
-    scratch: Vec<u8>,
+    table: StackTable,
+    stack: Vec<FrameId>,
 }
 
 impl Names {
-    /// With `hex`, `0x7f12` becomes `0x...`.
-    pub fn new(hex: bool) -> Names {
-        Names { hex, ..Names::default() }
+    /// Takes from names what `fg-filter --strip` takes for these parts: `hash,hex`.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Setting`] for parts there are not.
+    pub fn new(strip: Option<&str>) -> Result<Names> {
+        let mut names = Names::default();
+        if let Some(parts) = strip {
+            let operation = Operation::find("strip").expect("fg-filter has --strip");
+            if let Stage::Rewrite(rewrite) = operation.build(parts, Settings::default())? {
+                names.strip = Some(rewrite);
+            }
+        }
+        Ok(names)
     }
 
     /// Gives frames of before the name they have after.
@@ -26,47 +41,27 @@ impl Names {
 
     /// Whether any name may change.
     pub fn is_needed(&self) -> bool {
-        self.hex || !self.renamed.is_empty()
+        self.strip.is_some() || !self.renamed.is_empty()
     }
 
     /// Writes the stack with its new names behind what `out` holds.
     pub fn apply(&mut self, side: Side, stack: &[u8], out: &mut Vec<u8>) {
-        if side == Side::After || self.renamed.is_empty() {
-            self.tidy(stack, out);
-            return;
+        self.stack.clear();
+        for frame in stack.split(|&b| b == b';') {
+            self.stack.push(self.table.frame(frame));
         }
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.clear();
-        self.tidy(stack, &mut scratch);
-        for (n, frame) in scratch.split(|&b| b == b';').enumerate() {
+        if let Some(strip) = &mut self.strip {
+            strip.rewrite(&mut self.stack, &mut self.table);
+        }
+        for (n, &frame) in self.stack.iter().enumerate() {
             if n > 0 {
                 out.push(b';');
             }
-            out.extend_from_slice(self.renamed.get(frame).map_or(frame, |new| new));
-        }
-        self.scratch = scratch;
-    }
-
-    fn tidy(&self, stack: &[u8], out: &mut Vec<u8>) {
-        match self.hex {
-            true => without_hex(stack, out),
-            false => out.extend_from_slice(stack),
+            let name = self.table.name(frame);
+            let new = if side == Side::Before { self.renamed.get(name) } else { None };
+            out.extend_from_slice(new.map_or(name, |new| new));
         }
     }
-}
-
-/// Every `0x` with digits behind it becomes `0x...`.
-fn without_hex(text: &[u8], out: &mut Vec<u8>) {
-    let mut rest = text;
-    while let Some(at) = memchr::memmem::find(rest, b"0x") {
-        let digits = rest[at + 2..].iter().take_while(|b| b.is_ascii_hexdigit()).count();
-        out.extend_from_slice(&rest[..at + 2]);
-        if digits > 0 {
-            out.extend_from_slice(b"...");
-        }
-        rest = &rest[at + 2 + digits..];
-    }
-    out.extend_from_slice(rest);
 }
 
 #[cfg(test)]
@@ -75,18 +70,20 @@ mod tests {
 
     #[test]
     fn addresses_are_one() {
-        for (name, tidy) in
-            [("a;0x7f12AB;b+0x1", "a;0x...;b+0x..."), ("0x;0xg;x0x1", "0x;0xg;x0x..."), ("main", "main")]
+        let mut names = Names::new(Some("hex")).unwrap();
+        for (name, tidy) in [("a;0x7f12AB;b+0x1", "a;0x...;b+0x..."), ("0x;0xg", "0x;0xg"), ("main", "main")]
         {
             let mut out = Vec::new();
-            Names::new(true).apply(Side::After, name.as_bytes(), &mut out);
+            names.apply(Side::After, name.as_bytes(), &mut out);
             assert_eq!(String::from_utf8(out).unwrap(), tidy);
         }
+        assert!(Names::new(Some("nosuch")).is_err());
+        assert!(!Names::new(None).unwrap().is_needed());
     }
 
     #[test]
     fn only_before_is_renamed() {
-        let mut names = Names::new(true);
+        let mut names = Names::new(Some("hex")).unwrap();
         names.rename(&[(b"old 0x...".to_vec(), b"new".to_vec())]);
         for (side, expected) in [(Side::Before, "a;new;b"), (Side::After, "a;old 0x...;b")] {
             let mut out = Vec::new();

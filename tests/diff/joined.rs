@@ -87,6 +87,20 @@ fn addresses_are_taken_as_one() {
 }
 
 #[test]
+fn names_lose_what_differs_between_builds() {
+    let before = "m;a::f::h0123456789abcdef 1\nm;b+0x1f 2\nm;c (x.py:12) 4\n";
+    let after = "m;a::f::hfedcba9876543210 1\nm;b+0x2f 2\nm;c (x.py:13) 4\n";
+    let joined = "m;a::f 1 1\nm;b 2 2\nm;c (x.py) 4 4\n";
+    assert_eq!(diff(&["--strip", "hash,offset,line"], before, after), joined);
+    assert_eq!(diff(&["-s", "--strip", "hash,line"], before, after), joined.replace("b 2", "b+0x... 2"));
+    assert!(diff(&["--table", "--strip", "hash"], before, after).contains("  a::f\n"));
+    let files = Files::new();
+    let wrong = run(&["--strip", "all", &files.put("a", before), &files.put("b", after)], "");
+    assert_eq!(wrong.status, 2);
+    assert!(wrong.stderr.contains("--strip: \"all\" is none of"), "{}", wrong.stderr);
+}
+
+#[test]
 fn renamed_functions_are_matched_on_request() {
     let before = "main;old;read 50\nmain;old;write 50\nmain;other 20\n";
     let after = "main;new;read 52\nmain;new;write 44\nmain;other 19\n";
