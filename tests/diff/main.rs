@@ -1,7 +1,10 @@
 //! `fg-diff` as a user meets it: the real program, its streams and its exit status.
 
+mod gates;
 mod joined;
 mod laws;
+mod recorded;
+mod reports;
 
 use std::io::Write;
 use std::path::Path;
