@@ -266,6 +266,9 @@ impl Tool for Diff {
         let gates = self.gates()?;
         let reference = self.scale.normalize_by.as_ref();
         let reference = reference.map(|r| Pattern::new(&[r], PatternOptions::default())).transpose()?;
+        if self.write_at_once(&before, &after)? {
+            return Ok(Exit::Yes);
+        }
         let form = self.form.form();
         let is_report = form.is_some() || !gates.is_empty();
         let mut pair = Pair::open(&before, &after, reference.as_ref(), is_report)?;
@@ -380,6 +383,43 @@ impl Diff {
                 None => defaults.sort,
             },
         }
+    }
+
+    /// Joins files in one go where nothing has to be known of them first, and what is written
+    /// can be taken back; says whether that is done.
+    fn write_at_once(&self, before: &[Source], after: &[Source]) -> anyhow::Result<bool> {
+        let is_report =
+            self.form.form().is_some() || !self.gate.gate.is_empty() || !self.gate.gate_file.is_empty();
+        let is_plain =
+            self.scale.normalize() == Normalize::No && self.names.strip().is_none() && !self.names.fuzzy;
+        if is_report || !is_plain || !before.iter().chain(after).all(Source::is_rereadable) {
+            return Ok(false);
+        }
+        let output = self.output.open()?;
+        if !output.can_start_over() {
+            return Ok(false);
+        }
+        let begin = output.begin();
+        let mut out = io::BufWriter::with_capacity(64 * 1024, output);
+        let joined = Pair::join_at_once(before, after, &mut |stack, weights| {
+            out.write_all(stack)?;
+            writeln!(out, " {} {}", weights.before, weights.value)?;
+            Ok(())
+        });
+        let done = joined.map_err(anyhow::Error::from).and_then(|seen| {
+            let Some(seen) = seen else { return Ok(false) };
+            let pair = Pair::of_surveys(seen);
+            self.judge_lines(&pair)?;
+            self.references(&pair, false)?;
+            Ok(true)
+        });
+        if let Ok(true) = done {
+            finish(out)?;
+        } else {
+            out.flush().map_err(Error::from)?;
+            out.get_mut().start_over(begin)?;
+        }
+        done
     }
 
     fn write_joined(

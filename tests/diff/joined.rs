@@ -185,3 +185,44 @@ fn help_is_help_and_short_help_fits() {
     assert_eq!(run(&[], "").status, 2);
     assert_eq!(run(&["only-one"], "").status, 2);
 }
+
+/// Runs with standard output in a file, as a shell's `>` and `>>` have it; what the file holds.
+fn into_file(arguments: &[&str], before: &str, append: bool) -> (i32, String, String) {
+    let files = Files::new();
+    let path = files.put("out", before);
+    let mut options = std::fs::OpenOptions::new();
+    let options = if append { options.append(true) } else { options.write(true).truncate(true) };
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_fg-diff"))
+        .args(arguments)
+        .stdout(options.open(&path).unwrap())
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    (output.status.code().unwrap(), std::fs::read_to_string(&path).unwrap(), said)
+}
+
+#[test]
+fn a_file_as_standard_output_holds_all_or_nothing() {
+    let many: String = (0..40_000).map(|n| format!("main;f{n:05} 1\n")).collect();
+    let files = Files::new();
+    let after = files.put("after", AFTER);
+    let sorted = files.put("sorted", &many);
+    let late = files.put("late", format!("{many}early 5\n"));
+    let no_stacks = files.put("none", "what is this\n");
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut encoder, many.as_bytes()).unwrap();
+    let zipped = encoder.finish().unwrap();
+    let damaged = files.put("damaged", &zipped[..zipped.len() - 20]);
+    for (before, status) in [(&sorted, 0), (&late, 0), (&damaged, 2), (&no_stacks, 2)] {
+        let piped = run(&["--absolute", before, &after], "");
+        for append in [false, true] {
+            let (code, text, said) = into_file(&["--absolute", before, &after], "header\n", append);
+            let expected = format!("{}{}", if append { "header\n" } else { "" }, piped.stdout);
+            assert_eq!((code, said), (status, piped.stderr.clone()), "{before}");
+            assert!(text == expected, "{before}: {} bytes, not {}", text.len(), expected.len());
+        }
+    }
+    let out = files.put("out", "as it was\n");
+    assert_eq!(run(&["-o", &out, "--absolute", &late, &after], "").status, 0);
+    assert!(std::fs::read_to_string(&out).unwrap() == run(&["--absolute", &late, &after], "").stdout);
+}
