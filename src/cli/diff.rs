@@ -16,6 +16,7 @@ use crate::diff::{
 };
 use crate::error::Error;
 use crate::filter::{Pattern, PatternOptions};
+use crate::folded::Weights;
 use crate::input::Source;
 use crate::weight::Weight;
 
@@ -401,10 +402,9 @@ impl Diff {
         }
         let begin = output.begin();
         let mut out = io::BufWriter::with_capacity(64 * 1024, output);
+        let mut line = Vec::new();
         let joined = Pair::join_at_once(before, after, &mut |stack, weights| {
-            out.write_all(stack)?;
-            writeln!(out, " {} {}", weights.before, weights.value)?;
-            Ok(())
+            write_line(&mut out, &mut line, stack, weights)
         });
         let done = joined.map_err(anyhow::Error::from).and_then(|seen| {
             let Some(seen) = seen else { return Ok(false) };
@@ -435,13 +435,12 @@ impl Diff {
         let mut scales = (Scale::new(ratios.0, decimals), Scale::new(ratios.1, decimals));
         let output = self.output.open()?;
         let mut out = io::BufWriter::with_capacity(64 * 1024, output);
+        let mut line = Vec::new();
         let is_needed = names.is_needed();
         let mut apply = |side: Side, stack: &[u8], out: &mut Vec<u8>| names.apply(side, stack, out);
         pair.join(is_needed.then_some(&mut apply as _), &mut |stack, weights| {
             let (before, after) = (scales.0.next(weights.before)?, scales.1.next(weights.value)?);
-            out.write_all(stack)?;
-            writeln!(out, " {before} {after}")?;
-            Ok(())
+            write_line(&mut out, &mut line, stack, Weights { before, value: after })
         })?;
         finish(out)
     }
@@ -475,6 +474,19 @@ impl Diff {
         finish(out)?;
         Ok(if verdicts.is_empty() { Exit::Yes } else { Exit::No })
     }
+}
+
+/// Writes `stack before after`; `line` is scratch.
+#[inline]
+fn write_line(out: &mut impl Write, line: &mut Vec<u8>, stack: &[u8], weights: Weights) -> crate::Result<()> {
+    line.clear();
+    line.extend_from_slice(stack);
+    for weight in [weights.before, weights.value] {
+        line.push(b' ');
+        weight.push_to(line);
+    }
+    line.push(b'\n');
+    Ok(out.write_all(line)?)
 }
 
 fn finish(out: io::BufWriter<Output>) -> anyhow::Result<()> {

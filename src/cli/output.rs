@@ -70,6 +70,8 @@ impl Output {
     pub fn start_over(&mut self, begin: u64) -> Result<()> {
         let file = match &mut self.target {
             Target::Temporary(file) => file.as_file_mut(),
+            // Nothing stays there.
+            Target::Direct(file) if is_null(file) => return Ok(()),
             Target::Direct(file) => file,
         };
         let result = file.set_len(begin).and_then(|()| file.seek(SeekFrom::Start(begin)));
@@ -99,9 +101,25 @@ impl Output {
     }
 }
 
+#[cfg(unix)]
+fn is_null(file: &File) -> bool {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    let null = std::fs::metadata("/dev/null").ok().filter(|null| null.file_type().is_char_device());
+    let same = |null: std::fs::Metadata| file.metadata().is_ok_and(|kind| kind.rdev() == null.rdev());
+    null.is_some_and(same)
+}
+
+#[cfg(not(unix))]
+fn is_null(_: &File) -> bool {
+    false
+}
+
 /// Where a file will be written, if that is its end: a shell's `>`, but not `>>`, which says 0
 /// until the first write.
 fn begin_of(file: &File) -> Option<u64> {
+    if is_null(file) {
+        return Some(0);
+    }
     let kind = file.metadata().ok().filter(|kind| kind.is_file())?;
     let mut handle: &File = file;
     handle.stream_position().ok().filter(|at| *at == kind.len())
