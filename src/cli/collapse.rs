@@ -180,7 +180,8 @@ impl Collapse {
         for note in &report.notes {
             say(Self::NAME, note);
         }
-        for (name, total) in &report.events {
+        // A recording that does not name its events has one without a name.
+        for (name, total) in report.events.iter().filter(|(name, _)| !name.is_empty()) {
             let name = String::from_utf8_lossy(name);
             let counts = format!("{} samples, weight {}", total.samples, total.weight);
             if !total.kept && self.options.event_filter.is_empty() {

@@ -108,7 +108,7 @@ pub struct Filter {
     /// What to do with stacks.
     #[command(flatten)]
     pub operations: OperationArgs,
-    /// Keep what these three drop as one stack, [other]
+    /// Keep what these three drop as one stack, `[other]`
     ///
     /// What --min-weight, --min-percent and --top drop; so the total stays what it was.
     #[arg(long, help_heading = Group::Weights.heading())]

@@ -49,11 +49,12 @@ impl Collapser for PySpy {
         let parser = || {
             let mut frames = Frames::default();
             move |line: &[u8], sink: &mut dyn Sink| {
-                let Some(parsed) = parse_line(line, Columns::One).or_else(|| without_stack(line)) else {
+                let Some(Line { stack, weights }) = parse_line(line, Columns::One) else {
                     return Ok(false);
                 };
-                let weights = if count { Weights::one(Weight::ONE) } else { parsed.weights };
-                let stack = frames.split(parsed.stack, sink);
+                let stack = if stack.is_empty() { NO_STACK } else { stack };
+                let weights = if count { Weights::one(Weight::ONE) } else { weights };
+                let stack = frames.split(stack, sink);
                 sink.sample(stack, weights)?;
                 Ok(true)
             }
@@ -62,11 +63,8 @@ impl Collapser for PySpy {
     }
 }
 
-/// ` 3`: a thread that was seen without any frame, which counts all the same.
-fn without_stack(line: &[u8]) -> Option<Line<'_>> {
-    let value = line.strip_prefix(b" ").and_then(Weight::parse)?;
-    Some(Line { stack: b"[no stack]", weights: Weights::one(value) })
-}
+/// A thread that was seen without any frame, which counts all the same; py-spy writes ` 3`.
+const NO_STACK: &[u8] = b"[no stack]";
 
 /// Splits stacks into frames, mending those that a `;` in a name has cut.
 #[derive(Default)]

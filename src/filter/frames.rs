@@ -24,18 +24,22 @@ impl<T> Default for PerFrame<T> {
 
 impl<T: Copy> PerFrame<T> {
     /// The frame's value.
-    #[inline]
+    #[inline(always)]
     pub(super) fn get(&mut self, frame: FrameId, find: impl FnOnce() -> T) -> T {
-        let index = frame.0 as usize;
-        match self.values.get(index) {
+        match self.values.get(frame.0 as usize) {
             Some(Some(value)) => *value,
-            _ => {
-                if self.values.len() <= index {
-                    self.values.resize(index + 1, None);
-                }
-                *self.values[index].insert(find())
-            }
+            _ => self.find(frame, find),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find(&mut self, frame: FrameId, find: impl FnOnce() -> T) -> T {
+        let index = frame.0 as usize;
+        if self.values.len() <= index {
+            self.values.resize(index + 1, None);
+        }
+        *self.values[index].insert(find())
     }
 
     /// The numbers stand for other names from now on.

@@ -10,6 +10,7 @@
 
 mod annotation;
 mod frames;
+mod merged;
 mod op;
 mod operation;
 mod pattern;

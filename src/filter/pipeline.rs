@@ -1,12 +1,13 @@
 //! Operations one after the other, on a profile that streams by.
 //!
 //! While operations only select, lines are copied as they stand and nothing is kept but the names
-//! of frames. As soon as one changes stacks or weights, what comes out is added up in a table
-//! and written in frame order at the end. Operations on the whole profile wait for that table
-//! and begin another.
+//! of frames. As soon as one changes stacks or weights, what comes out is added up and written in
+//! frame order at the end. Operations on the whole profile wait for a table of all that came to
+//! them, and begin another.
 
 use std::io::Write;
 
+use super::merged::{self, InOrder};
 use super::operation::{Operation, Settings, Stage};
 use super::pattern::Pattern;
 use super::scan::{Flow, StackLine, Visitor, scan};
@@ -110,7 +111,8 @@ impl Pipeline {
         let streams = self.steps.iter().all(|step| matches!(step.stage, Stage::Select(_)));
         let needs_weights =
             |step: &Step| matches!(&step.stage, Stage::Select(select) if select.needs_weights());
-        let weigh = selection.weigh || !streams || self.steps.iter().any(needs_weights);
+        let reweighs = self.steps.iter().any(|step| matches!(step.stage, Stage::Reweigh(_)));
+        let weigh = selection.weigh || reweighs || self.steps.iter().any(needs_weights);
         let whole = self.steps.iter().position(|step| matches!(step.stage, Stage::Whole(_)));
         let first = whole.unwrap_or(self.steps.len());
         let mut run = Run {
@@ -119,8 +121,11 @@ impl Pipeline {
             selection,
             streams,
             weigh,
+            reweighs,
             names: Names::default(),
+            in_order: InOrder::default(),
             batch: Batch::default(),
+            text: Vec::new(),
             work: Vec::new(),
             units: Units::default(),
             came: Tally::default(),
@@ -128,12 +133,12 @@ impl Pipeline {
             dropped: Tally::default(),
         };
         let scanned = scan(sources, pattern, out, &mut run)?;
-        let Run { names: Names { mut table, .. }, mut batch, came, mut kept, mut dropped, .. } = run;
+        let Run { names: Names { mut table, .. }, in_order, mut batch, came, mut kept, mut dropped, .. } =
+            run;
         if !streams {
             table.add_batch(&mut batch)?;
             table = self.rest(first, table, scanned.columns, &mut dropped)?;
-            kept = Tally { stacks: table.len() as u64, weights: table.total()? };
-            table.write(out)?;
+            kept = merged::write(&in_order, &table, scanned.columns, selection.weigh, out)?;
         }
         let selected =
             Selected { kept, dropped, columns: scanned.columns, not_understood: scanned.not_understood };
@@ -171,10 +176,7 @@ impl Pipeline {
                     stack.clear();
                     new.split(text, &mut stack);
                     match pass(part, &mut stack, weights, &mut new, true)? {
-                        Some(weights) => {
-                            writable(&mut stack, &mut new);
-                            new.add(&stack, weights)
-                        }
+                        Some(weights) => new.add(&stack, weights),
                         None => dropped.note(weights),
                     }
                 })?;
@@ -219,8 +221,14 @@ fn pass(
     weigh: bool,
 ) -> Result<Option<Weights>> {
     for Step { stage, came, left, factor, .. } in steps {
-        let seen = |weights| if weigh { weights } else { Weights::default() };
-        came.note(seen(weights))?;
+        let note = |tally: &mut Tally, weights| {
+            tally.stacks += 1;
+            if weigh {
+                tally.weights = tally.weights.plus(weights)?;
+            }
+            Ok::<_, crate::Error>(())
+        };
+        note(came, weights)?;
         match stage {
             Stage::Select(select) => {
                 if !select.keeps(stack, weights, names) {
@@ -232,6 +240,7 @@ fn pass(
                 if stack.is_empty() {
                     return Ok(None);
                 }
+                writable(stack, names);
             }
             Stage::Reweigh(_) => {
                 let before = weights.before.times(*factor)?;
@@ -239,18 +248,22 @@ fn pass(
             }
             Stage::Whole(_) => unreachable!("parts are cut where one begins"),
         }
-        left.note(seen(weights))?;
+        note(left, weights)?;
     }
     Ok(Some(weights))
 }
 
-/// Keeps a changed stack from looking like something else: a comment, or no stack at all.
+/// Keeps a changed stack from looking like a comment. After each operation, so that several in
+/// one run are what they are in several.
+#[inline]
 fn writable(stack: &mut [FrameId], names: &mut StackTable) {
     let alone = stack.len() == 1;
     let Some(root) = stack.first_mut() else { return };
     let name = names.name(*root);
+    if name.first() != Some(&b'#') {
+        return;
+    }
     let name = match name {
-        b"" if alone => b"[empty]".to_vec(),
         b"#" if alone => b"#_".to_vec(),
         _ if name.len() > 1 && is_comment(name) => [b"#_", &name[2..]].concat(),
         _ => return,
@@ -266,9 +279,17 @@ struct Run<'p> {
     selection: Selection,
     /// Whether lines are copied rather than added up.
     streams: bool,
+    /// Whether the steps have to be shown weights.
     weigh: bool,
+    /// Whether they change some.
+    reweighs: bool,
     names: Names,
+    /// What left the steps as it came, and in order.
+    in_order: InOrder,
+    /// What did not, on its way into the table.
     batch: Batch,
+    /// Room for weights as text.
+    text: Vec<u8>,
     work: Vec<FrameId>,
     units: Units,
     came: Tally,
@@ -304,7 +325,21 @@ impl Visitor for Run<'_> {
             self.kept.note(weights)?;
             return Ok(if self.selection.first_only { Flow::Stop } else { Flow::Keep });
         }
-        writable(&mut self.work, table);
+        if self.first == self.steps.len() && self.work == self.names.ids {
+            let text = match line.plain_weights() {
+                Some(text) if !self.reweighs => text,
+                _ => {
+                    let left = if self.weigh { left } else { line.weights() };
+                    self.text.clear();
+                    merged::write_weights(left, line.columns(), &mut self.text);
+                    &self.text
+                }
+            };
+            if self.in_order.push(line.stack, text) {
+                return Ok(Flow::Drop);
+            }
+        }
+        let left = if self.weigh { left } else { line.weights() };
         if self.batch.push(&self.work, left) {
             table.add_batch(&mut self.batch)?;
         }

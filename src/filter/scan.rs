@@ -27,8 +27,32 @@ pub(super) struct StackLine<'a> {
 }
 
 impl StackLine<'_> {
+    /// The weight or weights as text, if that is how they would be written.
+    #[inline]
+    pub(super) fn plain_weights(&self) -> Option<&[u8]> {
+        let text = &self.behind[1..];
+        let plain = text.iter().all(u8::is_ascii_digit) && (text.len() == 1 || text[0] != b'0');
+        plain.then_some(text)
+    }
+
+    /// One or two.
+    pub(super) fn columns(&self) -> Columns {
+        self.columns
+    }
+
     /// The weight or weights.
+    #[inline]
     pub(super) fn weights(&self) -> Weights {
+        if self.columns == Columns::One
+            && let Some(value) = Weight::parse(&self.behind[1..])
+        {
+            return Weights::one(value);
+        }
+        self.other_weights()
+    }
+
+    #[cold]
+    fn other_weights(&self) -> Weights {
         let mut numbers = self.behind.split(|&b| b == b' ').skip(1);
         let mut next = || {
             let number = numbers.next().and_then(|number| Weight::parse(number.trim_ascii_end()));

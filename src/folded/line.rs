@@ -69,7 +69,10 @@ pub fn is_comment(line: &[u8]) -> bool {
 }
 
 /// Splits the weight off the end: `main;parse 42` is `main;parse` and 42. The line comes without
-/// its newline. `None` if the last field is no weight or nothing stands before it.
+/// its newline. `None` if the last field is no weight.
+///
+/// What stands before the blank may be nothing: ` 3` is one frame without a name, as py-spy writes
+/// it for a thread that was seen without a stack.
 ///
 /// ```
 /// use fg_tools::{Weight, folded::split_weight};
@@ -82,7 +85,7 @@ pub fn split_weight(line: &[u8]) -> Option<(&[u8], Weight)> {
     // Weights are short: looking back byte by byte beats a vector search.
     let space = line.iter().rposition(|&b| b == b' ')?;
     let weight = Weight::parse(&line[space + 1..])?;
-    (space > 0).then(|| (&line[..space], weight))
+    Some((&line[..space], weight))
 }
 
 /// Takes a line apart; it comes without its newline, a `\r` or blanks at its end do not matter.
@@ -128,10 +131,11 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_line() {
-        for line in [&b""[..], b"a", b" 5", b"a;b NaN", b"a 1e6", b"a ", b"5"] {
+        for line in [&b""[..], b"a", b"a;b NaN", b"a 1e6", b"a ", b"5"] {
             assert_eq!(parse_line(line, Columns::One), None, "{line:?}");
         }
         assert_eq!(parse_line(b"a 5", Columns::Two), None);
+        assert_eq!(parse_line(b" 5", Columns::One).unwrap().stack, b"");
     }
 
     #[test]

@@ -98,6 +98,21 @@ fn frames_of_events_that_are_left_out_are_no_loss() {
 }
 
 #[test]
+fn lines_without_a_thread_are_read_too() {
+    let frames = "\t            1000 f+0x1 (/a)\n\n";
+    for (line, folded) in [
+        ("w ", "w;f 2\n"),
+        (" 5.000001: page-faults: ", "f 2\n"),
+        ("17231 [000] 5.000001: 7 c: ", "[unnamed];f 14\n"),
+    ] {
+        let text = format!("{line}\n{frames}").repeat(2);
+        assert_eq!(fold_bytes(text.as_bytes(), None, &Options::default()).expect("it collapses").0, folded);
+    }
+    let bpftrace = format!("@[\n{frames}");
+    assert!(fold_bytes(bpftrace.as_bytes(), None, &Options::default()).is_err(), "another tool's");
+}
+
+#[test]
 fn very_deep_stacks_and_very_long_names_are_nothing_special() {
     let deep: String = (0..100_000).map(|n| format!("\t{n:>16x} f{}+0x1 (/a)\n", n % 1000)).collect();
     let long = "x".repeat(1 << 20);

@@ -128,6 +128,11 @@ impl Layout {
             rest = behind;
         }
         if self.time {
+            // `-F +misc`: user, kernel, hypervisor, guest; exact; mapped data.
+            let (misc, behind) = split_token(rest);
+            if matches!(misc.len(), 1..=5) && misc.iter().all(|b| b"UKHGgEMSDPF".contains(b)) {
+                rest = behind;
+            }
             rest = without_time(rest)?;
         }
         let mut period = None;
@@ -180,6 +185,21 @@ pub(super) fn parse_event<'a>(line: &'a [u8], layout: Layout) -> Option<EventLin
     layout
         .parse(line)
         .or_else(|| Layout::all().filter(Layout::is_telling).find_map(|other| other.parse(line)))
+}
+
+/// Reads the line above a stack in a recording whose lines name no thread: other columns
+/// (`-F time,event,ip,sym`), or the command alone (`-F comm,ip,sym`).
+pub(super) fn parse_without_thread(line: &[u8]) -> Option<EventLine<'_>> {
+    let columns = |layout: Layout| layout.parse_columns(line).map(|columns| columns.of(b"", b"", None, b""));
+    if let Some(found) = Layout::all().filter(Layout::is_telling).find_map(columns) {
+        return Some(found);
+    }
+    let comm = line.trim_ascii();
+    let rest = &line[line.len()..];
+    // bpftrace has such stacks below its `@[`, and a header ends with a `#`.
+    let other = matches!(comm.first(), None | Some(b'@' | b'#'));
+    let short = !other && comm.len() <= COMM_MAX;
+    short.then_some(EventLine { thread: comm, comm, pid: None, tid: b"?", period: None, event: rest, rest })
 }
 
 /// Whether perf itself says something here about tasks and mappings (`--show-mmap-events`): no
@@ -287,6 +307,7 @@ mod tests {
             ("cpu-clock: 9:  7490 [001]   825.175439: 1 cycles: ", "cpu-clock: 9:|7490|1|cycles|"),
             ("  2816 [001]  3511.179193:    1669449 cpu-clock: ", "|2816|1669449|cpu-clock|"),
             ("swapper     0 [000]   825.175439: 1 cycles: ", "swapper|0|1|cycles|"),
+            ("w 17231 [000] K      7056.195851:          1 page-faults: ", "w|17231|1|page-faults|"),
             (":-1    -1 [000]   825.175439: 1 cycles: ", ":-1|-1|1|cycles|"),
             ("#lead  2810 [001]  3511.105281:    1669449 cpu-clock: ", "#lead|2810|1669449|cpu-clock|"),
         ] {

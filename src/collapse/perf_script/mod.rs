@@ -16,9 +16,9 @@ mod frame;
 mod lines;
 mod symbols;
 
-use self::event::{EventLine, Layout, is_side_band, parse_event};
+use self::event::{EventLine, Layout, is_side_band, parse_event, parse_without_thread};
 use self::frame::{Frame, one_line_frame};
-use self::symbols::Symbols;
+use self::symbols::{Known, Symbols};
 use super::driver::{self, Parser, Place};
 use super::{Collapser, EventTotal, Events, Options, Report, Sink, Verdict};
 use crate::error::{Position, Result};
@@ -50,7 +50,11 @@ impl Collapser for PerfScript {
             if frame.is_some_and(|frame| !frame.address.is_empty()) {
                 // A frame below an event line, or below nothing.
                 let event = layout.is_some_and(|layout| parse_event(before, layout).is_some());
-                return if event || before.is_empty() { Verdict::Yes } else { Verdict::No };
+                return match parse_without_thread(before) {
+                    _ if event || before.is_empty() => Verdict::Yes,
+                    Some(_) => Verdict::Maybe,
+                    None => Verdict::No,
+                };
             }
             before = line;
         }
@@ -150,7 +154,7 @@ struct Sample {
 struct PerfParser<'o> {
     options: &'o Options,
     layout: Layout,
-    /// Whether stacks may stand there without an event line.
+    /// Whether stacks may stand there without an event line, or with one that names no thread.
     without_events: bool,
     first: Option<Vec<u8>>,
     symbols: Symbols<'o>,
@@ -187,7 +191,13 @@ impl<'o> PerfParser<'o> {
 
     /// A line that starts with a tab; `false` if it is no frame of a sample.
     #[inline]
-    fn on_frame(&mut self, line: &[u8], space: usize, sink: &mut dyn Sink) -> bool {
+    fn on_frame<'b>(
+        &mut self,
+        line: &'b [u8],
+        space: usize,
+        before: &mut Option<(&'b [u8], Known)>,
+        sink: &mut dyn Sink,
+    ) -> bool {
         match self.state {
             State::Skipping => return true,
             State::Between if !self.without_events => return false,
@@ -204,7 +214,7 @@ impl<'o> PerfParser<'o> {
             self.held.extend_from_slice(line);
             return true;
         }
-        match self.symbols.push(line, space, &mut self.sample.stack, sink) {
+        match self.symbols.push(line, space, before, &mut self.sample.stack, sink) {
             Some(true) => true,
             Some(false) => {
                 self.skip_the_rest();
@@ -273,7 +283,7 @@ impl<'o> PerfParser<'o> {
         self.state = State::Within;
         self.sample.pending = true;
         self.sample.weight = weight;
-        self.sample.comm = Some(self.recent_thread(&line, sink));
+        self.sample.comm = (!line.thread.is_empty()).then(|| self.recent_thread(&line, sink));
         if !line.rest.trim_ascii().is_empty() {
             self.sample.on_event_line.extend_from_slice(line.rest);
         }
@@ -346,7 +356,8 @@ impl<'o> PerfParser<'o> {
     /// A line that is neither blank nor a frame.
     fn on_other(&mut self, line: &[u8], number: u64, place: &mut Place, sink: &mut dyn Sink) -> Result<()> {
         let again = self.recent.iter().find_map(|(thread, _)| self.layout.parse_again(line, thread));
-        if let Some(event) = again.or_else(|| parse_event(line, self.layout)) {
+        let without_thread = || parse_without_thread(line).filter(|_| self.without_events);
+        if let Some(event) = again.or_else(|| parse_event(line, self.layout)).or_else(without_thread) {
             if event.event.starts_with(b"PERF_RECORD_") {
                 return Ok(());
             }
@@ -383,6 +394,7 @@ impl Parser for PerfParser<'_> {
     fn block(&mut self, bytes: &[u8], place: &mut Place, sink: &mut dyn Sink) -> Result<u64> {
         let mut number = 0;
         let mut in_header = false;
+        let mut before = None;
         let result = lines::for_each_line(bytes, |start, mut end, space| {
             number += 1;
             if end > start && bytes[end - 1] == b'\r' {
@@ -391,7 +403,7 @@ impl Parser for PerfParser<'_> {
             let line = &bytes[start..end];
             match line.first() {
                 Some(b'\t') => {
-                    if self.on_frame(line, space.saturating_sub(start), sink) {
+                    if self.on_frame(line, space.saturating_sub(start), &mut before, sink) {
                         return Ok(());
                     }
                     // A command name may start with a tab, but then no address follows it.

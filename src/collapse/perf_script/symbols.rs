@@ -53,12 +53,15 @@ impl<'o> Symbols<'o> {
     }
 
     /// Puts the frames of a line (after its tab) on a stack that is leaf first; `false` if what is
-    /// rootward of it is not wanted. `space` is the line's last blank.
+    /// rootward of it is not wanted. `space` is the line's last blank, `before` the key of the line
+    /// before: recursion and libraries without symbols repeat it, on the recording of
+    /// `scripts/bench` in every other line.
     #[inline]
-    pub(super) fn push(
+    pub(super) fn push<'b>(
         &mut self,
-        line: &[u8],
+        line: &'b [u8],
         space: usize,
+        before: &mut Option<(&'b [u8], Known)>,
         stack: &mut Vec<FrameId>,
         sink: &mut dyn Sink,
     ) -> Option<bool> {
@@ -76,14 +79,25 @@ impl<'o> Symbols<'o> {
             return self.push_with_srcline(line, b"", stack, sink);
         }
         let symbol = &line[SYMBOL..space];
-        let known = if symbol == UNKNOWN {
+        let key = if symbol == UNKNOWN {
             // The module is the name, and the key: with the blank, as no symbol begins.
-            self.look_up(&line[space..], sink, |()| (Frame::parse(&line[SYMBOL..]).unwrap_or_default(), b""))
+            &line[space..]
         } else if line.ends_with(b"(deleted))") {
             return self.push_with_srcline(line, b"", stack, sink);
         } else {
-            let symbol = without_offset(symbol);
-            self.look_up(symbol, sink, |()| (Frame { symbol, ..Frame::default() }, b""))
+            without_offset(symbol)
+        };
+        let known = match *before {
+            Some((same, known)) if same == key => known,
+            _ => {
+                let known = self.look_up(key, sink, |()| {
+                    let named = Frame { symbol: key, ..Frame::default() };
+                    let unknown = || Frame::parse(&line[SYMBOL..]).unwrap_or_default();
+                    (if symbol == UNKNOWN { unknown() } else { named }, b"")
+                });
+                *before = Some((key, known));
+                known
+            }
         };
         self.push_known(known, stack)
     }
@@ -285,7 +299,7 @@ mod tests {
         let space = line.rfind(' ').unwrap();
         for _ in 0..2 {
             stack.clear();
-            symbols.push(line.as_bytes(), space, &mut stack, &mut table).unwrap();
+            symbols.push(line.as_bytes(), space, &mut None, &mut stack, &mut table).unwrap();
         }
         let names: Vec<_> = stack.iter().rev().map(|id| String::from_utf8_lossy(table.name(*id))).collect();
         names.join(";")
@@ -340,7 +354,9 @@ mod tests {
         let mut symbols = Symbols::new(&options);
         let mut stack = Vec::new();
         for line in ["\t               1 f+0x1 ([kernel.kallsyms])", "\t               1 f+0x1 (/bin/f)"] {
-            symbols.push(line.as_bytes(), line.rfind(' ').unwrap(), &mut stack, &mut table).unwrap();
+            symbols
+                .push(line.as_bytes(), line.rfind(' ').unwrap(), &mut None, &mut stack, &mut table)
+                .unwrap();
         }
         assert_eq!((table.name(stack[0]), table.name(stack[1])), (&b"f_[k]"[..], &b"f"[..]));
     }

@@ -83,8 +83,9 @@ fn build(value: &str, _: crate::filter::Settings) -> crate::Result<Stage> {
     Ok(Stage::Rewrite(Box::new(StripNames { strips, annotations, names: NewNames::default() })))
 }
 
-/// Longer names stay as they are: taking a thousand things from them one by one takes time.
-const LONGEST_NAME: usize = 64 * 1024;
+/// Longer names stay as they are: taking thousands of things from them one by one takes time. The
+/// longest in a build of LLVM has 16 kB.
+const LONGEST_NAME: usize = 32 * 1024;
 
 struct StripNames {
     strips: Vec<Strip>,
@@ -211,12 +212,18 @@ fn line(name: &mut Vec<u8>) {
 
 /// Cuts argument lists at the end: balanced brackets right behind a name.
 fn arguments(name: &mut Vec<u8>) {
-    let mut text: &[u8] = name;
+    while let Some(end) = before_arguments(name) {
+        name.truncate(end);
+    }
+}
+
+fn before_arguments(name: &[u8]) -> Option<usize> {
+    let mut text = name;
     for word in [&b" const"[..], b" volatile", b" noexcept", b" &", b" &&", b"&"] {
         text = text.strip_suffix(word).unwrap_or(text);
     }
     if text.last() != Some(&b')') {
-        return;
+        return None;
     }
     let mut depth = 0usize;
     for at in (0..text.len()).rev() {
@@ -236,12 +243,10 @@ fn arguments(name: &mut Vec<u8>) {
                 Some(&last) => last.is_ascii_alphanumeric() || last >= 0x80,
                 None => false,
             };
-            if named && !function.ends_with(b"operator") {
-                name.truncate(at);
-            }
-            return;
+            return (named && !function.ends_with(b"operator")).then_some(at);
         }
     }
+    None
 }
 
 /// Cuts `<…>` behind a name, and the `::` before it.

@@ -110,7 +110,9 @@ impl Reweigh for ToUnit {
             (Some(from), _) => from,
             (None, Some(said)) => find(said).map_err(name)?,
         };
-        Ok((factor(from, self.to).map_err(name)?, Some(to.to_owned())))
+        // A profile that did not say its unit does not say the new one either, and a run after
+        // this one would not know it.
+        Ok((factor(from, self.to).map_err(name)?, unit.map(|_| to.to_owned())))
     }
 }
 

@@ -1,0 +1,207 @@
+//! What comes out of operations that change stacks: added up, in frame order.
+//!
+//! Most operations leave most stacks alone, and those come in order already if the input did.
+//! Only what was changed, or came out of order, goes into a table to be added up and sorted; the
+//! rest is kept as text, of each stack what differs from the one before. In the end the two are
+//! merged. On the million stacks of `scripts/bench`, hiding a frame that stands in a tenth of
+//! them takes half the time and less than half the memory of a table for all.
+
+use std::cmp::Ordering;
+use std::io::{BufWriter, Write};
+
+use super::select::Tally;
+use crate::error::Result;
+use crate::folded::{Columns, StackTable, Weights, cmp_at, common_prefix};
+use crate::weight::Weight;
+
+/// Stacks in strict frame order, front coded.
+#[derive(Default)]
+pub(super) struct InOrder {
+    /// Of each: how many bytes it shares with the one before, how many follow, those, how long its
+    /// weights are, and they, as text.
+    coded: Vec<u8>,
+    last: Vec<u8>,
+}
+
+impl InOrder {
+    /// Takes a stack, with its weights as they are to be written, if it comes after all others.
+    #[inline]
+    pub(super) fn push(&mut self, stack: &[u8], weights: &[u8]) -> bool {
+        let same = common_prefix(&self.last, stack);
+        if !self.coded.is_empty() && cmp_at(&self.last, stack, same).is_ge() {
+            return false;
+        }
+        let rest = &stack[same..];
+        number(&mut self.coded, same);
+        number(&mut self.coded, rest.len());
+        self.coded.extend_from_slice(rest);
+        number(&mut self.coded, weights.len());
+        self.coded.extend_from_slice(weights);
+        self.last.truncate(same);
+        self.last.extend_from_slice(rest);
+        true
+    }
+}
+
+#[inline]
+fn number(out: &mut Vec<u8>, mut number: usize) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// Reads them back.
+struct Cursor<'a> {
+    coded: &'a [u8],
+    /// The stack, a space, its weights and a newline; empty at the end.
+    line: Vec<u8>,
+    stack: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn new(coded: &'a [u8]) -> Self {
+        let mut cursor = Cursor { coded, line: Vec::new(), stack: 0 };
+        cursor.step();
+        cursor
+    }
+
+    fn number(&mut self) -> usize {
+        let (mut value, mut shift) = (0usize, 0);
+        loop {
+            let byte = self.coded[0];
+            self.coded = &self.coded[1..];
+            value |= usize::from(byte & 0x7f) << shift;
+            shift += 7;
+            if byte < 0x80 {
+                return value;
+            }
+        }
+    }
+
+    fn step(&mut self) {
+        if self.coded.is_empty() {
+            self.line.clear();
+            return;
+        }
+        let same = self.number();
+        self.line.truncate(same);
+        self.text();
+        self.stack = self.line.len();
+        self.line.push(b' ');
+        self.text();
+        self.line.push(b'\n');
+    }
+
+    fn text(&mut self) {
+        let len = self.number();
+        let (text, rest) = self.coded.split_at(len);
+        self.line.extend_from_slice(text);
+        self.coded = rest;
+    }
+
+    fn stack(&self) -> &[u8] {
+        &self.line[..self.stack]
+    }
+
+    fn weights(&self) -> Weights {
+        let mut numbers = self.line[self.stack..].trim_ascii().rsplit(|&b| b == b' ');
+        let mut next = || numbers.next().and_then(Weight::parse);
+        let value = next().expect("weights are kept as they are written");
+        Weights { value, before: next().unwrap_or_default() }
+    }
+}
+
+/// The weights as they are written, put into `out`.
+pub(super) fn write_weights(weights: Weights, columns: Columns, out: &mut Vec<u8>) {
+    let result = match columns {
+        Columns::One => write!(out, "{}", weights.value),
+        Columns::Two => write!(out, "{} {}", weights.before, weights.value),
+    };
+    result.expect("a vector can be written to");
+}
+
+/// Writes both in frame order, and says what that was; weights only if `weigh`.
+pub(super) fn write(
+    in_order: &InOrder,
+    table: &StackTable,
+    columns: Columns,
+    weigh: bool,
+    out: &mut dyn Write,
+) -> Result<Tally> {
+    let mut out = BufWriter::with_capacity(64 * 1024, out);
+    let mut cursor = Cursor::new(&in_order.coded);
+    let mut tally = Tally::default();
+    let copy = |cursor: &mut Cursor<'_>, out: &mut BufWriter<&mut dyn Write>, tally: &mut Tally| {
+        out.write_all(&cursor.line)?;
+        tally.note(if weigh { cursor.weights() } else { Weights::default() })?;
+        cursor.step();
+        Ok::<_, crate::Error>(())
+    };
+    let mut line = Vec::new();
+    table.for_each(|stack, mut weights| {
+        while !cursor.line.is_empty() {
+            match compare(cursor.stack(), stack) {
+                Ordering::Less => copy(&mut cursor, &mut out, &mut tally)?,
+                Ordering::Equal => {
+                    weights = weights.plus(cursor.weights())?;
+                    cursor.step();
+                    break;
+                }
+                Ordering::Greater => break,
+            }
+        }
+        line.clear();
+        line.extend_from_slice(stack);
+        line.push(b' ');
+        write_weights(weights, columns, &mut line);
+        line.push(b'\n');
+        out.write_all(&line)?;
+        tally.note(if weigh { weights } else { Weights::default() })
+    })?;
+    while !cursor.line.is_empty() {
+        copy(&mut cursor, &mut out, &mut tally)?;
+    }
+    out.flush()?;
+    Ok(tally)
+}
+
+#[inline]
+fn compare(a: &[u8], b: &[u8]) -> Ordering {
+    cmp_at(a, b, common_prefix(a, b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_comes_in_order_is_kept() {
+        let long = "f;".repeat(40_000);
+        let mut in_order = InOrder::default();
+        let taken = ["a", "a;b", "a;b", "a", "a b", &long, "e", "z"]
+            .map(|stack| in_order.push(stack.as_bytes(), b"7"));
+        assert_eq!(taken, [true, true, false, false, true, true, false, true]);
+        let mut out = Vec::new();
+        write(&in_order, &StackTable::default(), Columns::One, false, &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), format!("a 7\na;b 7\na b 7\n{long} 7\nz 7\n"));
+    }
+
+    #[test]
+    fn both_are_merged() {
+        let mut in_order = InOrder::default();
+        for stack in ["a", "a;b", "b;c"] {
+            assert!(in_order.push(stack.as_bytes(), b"1 2"));
+        }
+        let mut table = StackTable::default();
+        for stack in ["", "a;a", "b;c", "z", "a"] {
+            let weights = Weights { value: Weight::new(10), before: Weight::new(5) };
+            table.add_stack(stack.as_bytes(), weights).unwrap();
+        }
+        let mut out = Vec::new();
+        let tally = write(&in_order, &table, Columns::Two, true, &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), " 5 10\na 6 12\na;a 5 10\na;b 1 2\nb;c 6 12\nz 5 10\n");
+        assert_eq!((tally.stacks, tally.weights.value), (6, Weight::new(56)));
+    }
+}
