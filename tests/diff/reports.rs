@@ -158,3 +158,24 @@ fn the_same_bytes_every_time() {
         }
     }
 }
+
+#[test]
+fn what_shrinks_in_share_only_because_others_grew_is_no_change() {
+    let files = Files::new();
+    let put = |name: &str, f: u32, g: u32| files.put(name, format!("m;c 1\nm;f {f}\nm;g {g}\n"));
+    // f doubles; g does the same work, on a machine that is now a little faster, now slower.
+    let before = [put("b1", 3000, 7000), put("b2", 3090, 7210), put("b3", 2910, 6790)];
+    let after = [put("a1", 5820, 6790), put("a2", 6000, 7000), put("a3", 6000, 7000)];
+    let mut arguments = vec!["--tsv", "-q", "--before"];
+    arguments.extend(before.iter().map(String::as_str));
+    arguments.push("--after");
+    arguments.extend(after.iter().map(String::as_str));
+    let report = run(&arguments, "").stdout;
+    let marks: Vec<_> =
+        report.lines().skip(1).map(|line| line.split('\t').take(2).collect::<Vec<_>>()).collect();
+    assert_eq!(marks[0], ["f", "up"], "{report}");
+    assert!(marks.contains(&vec!["g", "~"]), "{report}");
+    // Normalised, the shares are what is asked for.
+    arguments.push("-n");
+    assert!(run(&arguments, "").stdout.contains("\ng\tdown\t"));
+}
