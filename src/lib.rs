@@ -12,11 +12,12 @@
 //!        ▼
 //! folded::walk (in frame order): enter(frame) … exit(frame, self, total)
 //!        ├─► filter: select
+//!        ├─► diff: merge-join of two
 //!        └─► render: layout → svg
 //! ```
 //!
-//! The programs `fg-collapse`, `fg-filter` and `fg-render` are thin shells around this library;
-//! what they share as programs (options, exit status, output files) is in `cli`, behind the
+//! The programs `fg-collapse`, `fg-filter`, `fg-diff` and `fg-render` are thin shells around this
+//! library; what they share as programs (options, exit status, output files) is in `cli`, behind the
 //! feature of that name.
 //!
 //! ```
@@ -35,11 +36,13 @@
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod collapse;
+pub mod diff;
 pub mod error;
 pub mod filter;
 pub mod folded;
 pub mod input;
 pub mod render;
+pub mod significance;
 pub mod symbol;
 pub mod weight;
 

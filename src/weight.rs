@@ -136,6 +136,53 @@ impl Weight {
         }
     }
 
+    /// This weight times `numerator / denominator`, rounded to so many decimals, halves away from
+    /// zero.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`] when it cannot be held, or the denominator is zero.
+    pub fn times_ratio(self, numerator: Weight, denominator: Weight, decimals: u8) -> Result<Weight> {
+        let overflow = || crate::Error::from(ErrorKind::Overflow);
+        let (own, n, d) = (self.normal(), numerator.normal(), denominator.normal());
+        let common = gcd(n.mantissa.unsigned_abs(), d.mantissa.unsigned_abs()).max(1);
+        let mut above = n.mantissa.unsigned_abs() / common;
+        let mut below = d.mantissa.unsigned_abs() / common;
+        let shift =
+            i32::from(d.decimals) + i32::from(decimals) - i32::from(own.decimals) - i32::from(n.decimals);
+        let power = 10u128.checked_pow(shift.unsigned_abs()).ok_or_else(overflow)?;
+        let side = if shift >= 0 { &mut above } else { &mut below };
+        *side = side.checked_mul(power).ok_or_else(overflow)?;
+        let size = multiply_divide(own.mantissa.unsigned_abs(), above, below).ok_or_else(overflow)?;
+        let size = i128::try_from(size).map_err(|_| overflow())?;
+        let negative = own.is_negative() ^ n.is_negative() ^ d.is_negative();
+        Ok(Weight { mantissa: if negative { -size } else { size }, decimals }.normal())
+    }
+
+    /// The largest weight that both are whole multiples of; the sign does not matter.
+    ///
+    /// ```
+    /// use fg_tools::Weight;
+    ///
+    /// let step = Weight::parse(b"0.25").unwrap().common_step(Weight::parse(b"0.1").unwrap());
+    /// assert_eq!(step.to_string(), "0.05");
+    /// ```
+    pub fn common_step(self, other: Weight) -> Weight {
+        let decimals = self.decimals.max(other.decimals);
+        match (self.mantissa_at(decimals), other.mantissa_at(decimals)) {
+            (Some(a), Some(b)) => {
+                let step = gcd(a.unsigned_abs(), b.unsigned_abs());
+                Weight { mantissa: i128::try_from(step).unwrap_or(i128::MAX), decimals }.normal()
+            }
+            // Too far apart to have a step worth knowing.
+            _ => Weight { mantissa: 1, decimals },
+        }
+    }
+
+    /// How many digits it has behind the point.
+    pub fn decimals(self) -> u8 {
+        self.normal().decimals
+    }
+
     /// The same weight with the other sign.
     pub const fn negated(self) -> Weight {
         // Every value that is made here has at most 38 digits or came through a checked sum;
@@ -184,6 +231,26 @@ impl Weight {
         if self.decimals == 0 { mantissa } else { mantissa / 10f64.powi(self.decimals.into()) }
     }
 
+    /// Writes it behind what `out` holds: as `Display` does, without its detours.
+    pub(crate) fn push_to(self, out: &mut Vec<u8>) {
+        match u64::try_from(self.mantissa) {
+            Ok(mut rest) if self.decimals == 0 => {
+                let mut digits = [0; 20];
+                let mut at = digits.len();
+                loop {
+                    at -= 1;
+                    digits[at] = b'0' + (rest % 10) as u8;
+                    rest /= 10;
+                    if rest == 0 {
+                        break;
+                    }
+                }
+                out.extend_from_slice(&digits[at..]);
+            }
+            _ => out.extend_from_slice(self.to_string().as_bytes()),
+        }
+    }
+
     fn mantissa_at(self, decimals: u8) -> Option<i128> {
         let shift = u32::from(decimals - self.decimals);
         if self.mantissa == 0 {
@@ -217,6 +284,51 @@ impl PartialEq for Weight {
 
 impl Eq for Weight {}
 
+fn gcd(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// `a · b / divisor`, rounded to the nearest; `None` if that does not fit.
+fn multiply_divide(a: u128, b: u128, divisor: u128) -> Option<u128> {
+    if divisor == 0 {
+        return None;
+    }
+    let (quotient, rest) = match a.checked_mul(b) {
+        Some(product) => (product / divisor, product % divisor),
+        None => divide_wide(a, b, divisor)?,
+    };
+    if rest >= divisor - rest { quotient.checked_add(1) } else { Some(quotient) }
+}
+
+/// The same for products of more than 128 bits: as on paper, bit by bit.
+#[cold]
+fn divide_wide(a: u128, b: u128, divisor: u128) -> Option<(u128, u128)> {
+    let (mut quotient, mut rest) = (0u128, 0u128);
+    let add = |rest: u128, more: u128| -> (u128, bool) {
+        // Both are below the divisor, so that their sum holds it once at most.
+        match rest.checked_sub(divisor - more) {
+            Some(less) if more > 0 => (less, true),
+            _ => (rest.wrapping_add(more), false),
+        }
+    };
+    let (whole, part) = (a / divisor, a % divisor);
+    for bit in (0..u128::BITS).rev() {
+        quotient = quotient.checked_mul(2)?;
+        let (doubled, carry) = add(rest, rest);
+        rest = doubled;
+        quotient = quotient.checked_add(carry.into())?;
+        if b >> bit & 1 == 1 {
+            let (sum, carry) = add(rest, part);
+            rest = sum;
+            quotient = quotient.checked_add(whole)?.checked_add(carry.into())?;
+        }
+    }
+    Some((quotient, rest))
+}
+
 impl PartialOrd for Weight {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
@@ -237,6 +349,10 @@ impl Ord for Weight {
 
 impl fmt::Display for Weight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let (Ok(small), 0) = (u64::try_from(self.mantissa), self.decimals) {
+            // Dividing 128 bits by ten, digit by digit, takes several times as long.
+            return fmt::Display::fmt(&small, f);
+        }
         let Weight { mantissa, decimals } = self.normal();
         if decimals == 0 {
             return write!(f, "{mantissa}");
@@ -272,6 +388,9 @@ mod tests {
             ("99999999999999999999999999999999999999", "99999999999999999999999999999999999999"),
         ] {
             assert_eq!(weight(text).to_string(), shown, "{text}");
+            let mut pushed = b"x".to_vec();
+            weight(text).push_to(&mut pushed);
+            assert_eq!(pushed, format!("x{shown}").into_bytes());
             let mut bytes = Vec::new();
             weight(text).write_to(&mut bytes);
             assert_eq!(bytes, shown.as_bytes(), "{text}");
@@ -307,6 +426,42 @@ mod tests {
         assert!(weight("-0.5") < weight("0"));
         assert!(weight("99999999999999999999999999999999999999") > weight("0.01"));
         assert!(weight("-99999999999999999999999999999999999999") < weight("0.01"));
+    }
+
+    #[test]
+    fn ratios_are_rounded_once() {
+        for (of, by, over, decimals, is) in [
+            ("1", "1", "3", 3, "0.333"),
+            ("2", "1", "3", 3, "0.667"),
+            ("-2", "1", "3", 0, "-1"),
+            ("1", "1", "2", 0, "1"),
+            ("0.3", "0.5", "0.25", 0, "1"),
+            ("0.3", "0.5", "0.25", 1, "0.6"),
+            ("99999999999999999999999999999999999999", "7", "7", 0, "99999999999999999999999999999999999999"),
+            ("99999999999999999999999999999999999999", "3", "5", 0, "59999999999999999999999999999999999999"),
+            (
+                "30000000000000000000000001",
+                "30000000000000000000000001",
+                "90000000000000000000000000",
+                0,
+                "10000000000000000000000001",
+            ),
+        ] {
+            assert_eq!(
+                weight(of).times_ratio(weight(by), weight(over), decimals).unwrap(),
+                weight(is),
+                "{of}"
+            );
+        }
+        assert!(weight("1").times_ratio(weight("1"), Weight::ZERO, 0).is_err());
+        assert!(Weight::new(i128::MAX).times_ratio(weight("3"), weight("2"), 0).is_err());
+    }
+
+    #[test]
+    fn steps_are_the_largest_common_measure() {
+        for (a, b, step) in [("12", "18", "6"), ("0", "5", "5"), ("-4", "6", "2"), ("0.5", "2", "0.5")] {
+            assert_eq!(weight(a).common_step(weight(b)), weight(step));
+        }
     }
 
     #[test]

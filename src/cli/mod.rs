@@ -5,6 +5,7 @@
 //! error, nothing when all is well.
 
 pub mod collapse;
+pub mod diff;
 pub mod filter;
 pub mod operations;
 pub mod output;

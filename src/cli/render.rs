@@ -12,7 +12,8 @@ use super::{Exit, GenerateArgs, InputArgs, Tool, say, say_not_understood};
 use crate::error::{Error, ErrorKind, Position};
 use crate::folded::{Columns, Order, Rewrite, WalkSummary, walk};
 use crate::render::attributes::NameAttributes;
-use crate::render::colour::{Background, Colours, PALETTES, Palette, PaletteMap, Rgb};
+use crate::render::colour::{Background, Colours, PALETTES, Palette, PaletteMap, Rgb, SCHEMES, Scheme};
+use crate::render::compare::{Comparison, WIDTHS, Widths};
 use crate::render::layout::{Graph, Layout};
 use crate::render::rewrite::StackRewrite;
 use crate::render::{Canvas, Cut, Encoding, FORMATS, Format, MinWidth, Options};
@@ -25,8 +26,8 @@ const PALETTE_MAP: &str = "palette.map";
 ///
 /// Reads folded text (`main;parse;lex 42`), writes an SVG to open in a browser: click to zoom,
 /// Ctrl-F to search. Input in frame order, as fg-collapse writes it, is streamed; other input is
-/// sorted first. Two weights on each line draw a differential graph: as wide as after, red where
-/// a frame and all it calls grew, blue where they shrank.
+/// sorted first. Two weights on each line draw a differential graph: as wide as after, orange
+/// where a frame and all it calls grew, blue where they shrank, grey where that may be noise.
 #[derive(Parser, Debug)]
 #[command(
     name = "fg-render",
@@ -61,6 +62,9 @@ pub struct Render {
     /// Its colours.
     #[command(flatten)]
     pub colour: ColourArgs,
+    /// What changed.
+    #[command(flatten)]
+    pub change: ChangeArgs,
     /// The file it is.
     #[command(flatten)]
     pub file: FileArgs,
@@ -157,6 +161,35 @@ pub struct SizeArgs {
     pub fontwidth: Option<f64>,
 }
 
+/// What is shown of differential input.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Differential graphs")]
+pub struct ChangeArgs {
+    /// Draw the weights after, before, or of each stack the larger one: then what is
+    /// gone is drawn too (default: after)
+    #[arg(long, value_name = "SIDE", value_parser = widths())]
+    pub widths: Option<Widths>,
+    /// Colour by the change of a frame's self weight, not of all it calls
+    #[arg(long)]
+    pub self_change: bool,
+    /// The colours of what grew and what shrank (default: orange-blue)
+    #[arg(long, value_name = "SCHEME", value_parser = schemes())]
+    pub diff_colors: Option<Scheme>,
+    /// Swap them: as if after were before
+    #[arg(long)]
+    pub negate: bool,
+    /// How often noise may be taken for a change; the rest is grey, 1 greys nothing
+    /// (default: 0.01)
+    #[arg(long, value_name = "P", value_parser = alpha)]
+    pub alpha: Option<f64>,
+    /// The least change that is not grey, in percentage points (default: 0)
+    #[arg(long, value_name = "PP", value_parser = points)]
+    pub min_effect: Option<f64>,
+    /// What a sample weighs (default: what all weights are multiples of)
+    #[arg(long, value_name = "NUM", value_parser = factor)]
+    pub period: Option<Weight>,
+}
+
 /// The picture's colours.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Colours")]
@@ -186,9 +219,6 @@ pub struct ColourArgs {
     /// Colour by width: the wider, the deeper
     #[arg(long)]
     pub colordiffusion: bool,
-    /// In differential graphs, blue for what grew and red for what shrank
-    #[arg(long)]
-    pub negate: bool,
     /// Colour of found frames (default: #e600e6)
     #[arg(long, value_name = "#RRGGBB", value_parser = colour)]
     pub search_color: Option<Rgb>,
@@ -284,6 +314,27 @@ fn palettes() -> impl TypedValueParser<Value = Palette> {
     PossibleValuesParser::new(names).map(|name| Palette::by_name(&name).expect("only names of the list"))
 }
 
+fn widths() -> impl TypedValueParser<Value = Widths> {
+    let by_name = |name: String| WIDTHS.iter().find(|(known, _)| *known == name).map(|(_, widths)| *widths);
+    let names = WIDTHS.iter().map(|(name, _)| *name);
+    PossibleValuesParser::new(names).map(move |name| by_name(name).expect("only names of the list"))
+}
+
+fn schemes() -> impl TypedValueParser<Value = Scheme> {
+    let by_name =
+        |name: String| SCHEMES.iter().find(|(known, _, _)| *known == name).map(|(_, _, scheme)| *scheme);
+    let names = SCHEMES.iter().map(|(name, about, _)| PossibleValue::new(*name).help(*about));
+    PossibleValuesParser::new(names).map(move |name| by_name(name).expect("only names of the list"))
+}
+
+fn alpha(text: &str) -> Result<f64, String> {
+    number(text, 0.0, 1.0)
+}
+
+fn points(text: &str) -> Result<f64, String> {
+    number(text, 0.0, 100.0)
+}
+
 fn formats() -> PossibleValuesParser {
     PossibleValuesParser::new(FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about)))
 }
@@ -293,7 +344,8 @@ impl Tool for Render {
 
     fn run(self) -> anyhow::Result<Exit> {
         let mut options = self.options()?;
-        let mut layout = Layout::new(options.canvas.least_share(), self.stacks.total);
+        let layout = Layout::new(options.canvas.least_share(), self.stacks.total);
+        let mut layout = layout.comparing(self.comparison());
         let summary = self.walk(&mut layout)?;
         if self.stacks.strict {
             summary.not_understood.refuse()?;
@@ -331,7 +383,7 @@ impl Render {
     fn options(&self) -> anyhow::Result<Options> {
         let defaults = Options::default();
         let canvas = defaults.canvas;
-        let Render { text, size, colour, file, .. } = self;
+        let Render { text, size, colour, change, file, .. } = self;
         Ok(Options {
             title: text.title.clone(),
             subtitle: text.subtitle.clone(),
@@ -353,7 +405,8 @@ impl Render {
                 palette: colour.colors.unwrap_or_default(),
                 seed: colour.random.map_or(0, |seed| if seed == 0 { any_seed() } else { seed }),
                 by_width: colour.colordiffusion,
-                negate: colour.negate,
+                scheme: change.diff_colors.unwrap_or_default(),
+                negate: change.negate,
                 kept: PaletteMap::default(),
             },
             background: colour.bgcolors,
@@ -364,6 +417,20 @@ impl Render {
             encoding: file.encoding.clone().unwrap_or_default(),
             pretty: file.pretty_xml,
         })
+    }
+
+    fn comparison(&self) -> Comparison {
+        let defaults = Comparison::default();
+        let ChangeArgs { widths, self_change, alpha, min_effect, period, .. } = &self.change;
+        // No probability is above 1: nothing is grey then.
+        let alpha = alpha.map(|alpha| if alpha < 1.0 { alpha } else { f64::INFINITY });
+        Comparison {
+            widths: widths.unwrap_or_default(),
+            own: *self_change,
+            alpha: alpha.unwrap_or(defaults.alpha),
+            min_effect: min_effect.unwrap_or(defaults.min_effect),
+            period: *period,
+        }
     }
 
     fn attributes(&self) -> anyhow::Result<NameAttributes> {
@@ -488,6 +555,7 @@ mod tests {
     fn without_options_all_is_as_the_library_has_it() {
         let render = Render::try_parse_from(["fg-render"]).unwrap();
         assert_eq!(render.options().unwrap(), Options::default());
+        assert_eq!(render.comparison(), Comparison::default());
     }
 
     #[test]

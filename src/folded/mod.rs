@@ -26,5 +26,6 @@ pub(crate) use order::cmp_at;
 pub use order::{cmp_stacks, common_prefix};
 pub use reader::{Lines, NotUnderstood, guess_columns};
 pub(crate) use slots::{KeyedHasher, Slots};
+pub(crate) use spool::Rereadable;
 pub use table::{Batch, FrameId, StackTable};
 pub use walk::{Frame, Order, Rewrite, Visitor, WalkSummary, walk};

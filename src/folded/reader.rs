@@ -60,6 +60,7 @@ pub struct Lines {
     name: Arc<str>,
     line: u64,
     columns: Columns,
+    comments: Vec<u8>,
 }
 
 impl Lines {
@@ -76,6 +77,7 @@ impl Lines {
             name: "".into(),
             line: 0,
             columns: Columns::One,
+            comments: Vec::new(),
         };
         if let Some(first) = lines.sources.next() {
             lines.start(&first)?;
@@ -89,6 +91,9 @@ impl Lines {
         self.line = 0;
         if self.blocks.is_none() {
             self.columns = guess_columns(input.head());
+            let lines = input.head().split_inclusive(|&b| b == b'\n');
+            self.comments =
+                lines.take_while(|line| is_comment(line.trim_ascii_end())).flatten().copied().collect();
         }
         self.blocks = Some(input.into_blocks(BLOCK));
         Ok(())
@@ -98,6 +103,11 @@ impl Lines {
     /// for sure: a frame may end in a number.
     pub fn columns(&self) -> Columns {
         self.columns
+    }
+
+    /// The comments at the start of the first source: `# unit: ns`.
+    pub fn comments(&self) -> &[u8] {
+        &self.comments
     }
 
     /// Where the line that was returned last stands.
@@ -118,7 +128,7 @@ impl Lines {
     /// Lines in order share most of their text with the line before, which holds no newline: that
     /// much need not be searched for one.
     #[inline]
-    pub(super) fn next_line_like(&mut self, before: &[u8]) -> Result<Option<(&[u8], usize)>> {
+    pub(crate) fn next_line_like(&mut self, before: &[u8]) -> Result<Option<(&[u8], usize)>> {
         loop {
             let bytes = self.block.bytes();
             if self.at >= bytes.len() {

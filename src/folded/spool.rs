@@ -9,7 +9,7 @@ use crate::error::{Position, Result};
 use crate::input::Source;
 
 /// [`Lines`] that can be [rewound](Rereadable::rewind).
-pub(super) struct Rereadable<'s> {
+pub(crate) struct Rereadable<'s> {
     sources: &'s [Source],
     lines: Lines,
     /// The lines read so far, when they cannot be had again.
@@ -19,23 +19,23 @@ pub(super) struct Rereadable<'s> {
 }
 
 impl<'s> Rereadable<'s> {
-    pub(super) fn open(sources: &'s [Source]) -> Result<Self> {
+    pub(crate) fn open(sources: &'s [Source]) -> Result<Self> {
         let lines = Lines::open(sources)?;
         let spool = (!sources.iter().all(Source::is_rereadable)).then(Spool::default);
         Ok(Rereadable { sources, lines, spool, cursor: Cursor::default() })
     }
 
-    pub(super) fn lines(&self) -> &Lines {
+    pub(crate) fn lines(&self) -> &Lines {
         &self.lines
     }
 
     /// Where the line returned last stands; a spooled one is placed at the end of what was read.
-    pub(super) fn position(&self) -> Position {
+    pub(crate) fn position(&self) -> Position {
         self.lines.position()
     }
 
     /// Starts again at the first line.
-    pub(super) fn rewind(&mut self) -> Result<()> {
+    pub(crate) fn rewind(&mut self) -> Result<()> {
         self.cursor = Cursor::default();
         if self.spool.is_none() {
             self.lines = Lines::open(self.sources)?;
@@ -44,19 +44,19 @@ impl<'s> Rereadable<'s> {
     }
 
     /// Promises not to rewind any more, which frees what was kept for it once it is read.
-    pub(super) fn read_once_more(&mut self) {
+    pub(crate) fn read_once_more(&mut self) {
         if let Some(spool) = &mut self.spool {
             spool.recording = false;
         }
     }
 
-    pub(super) fn next_line(&mut self) -> Result<Option<&[u8]>> {
+    pub(crate) fn next_line(&mut self) -> Result<Option<&[u8]>> {
         Ok(self.next_line_like(b"")?.map(|(line, _)| line))
     }
 
     /// The next line, and how many bytes it is known to have in common with `before`.
     #[inline]
-    pub(super) fn next_line_like(&mut self, before: &[u8]) -> Result<Option<(&[u8], usize)>> {
+    pub(crate) fn next_line_like(&mut self, before: &[u8]) -> Result<Option<(&[u8], usize)>> {
         match self.spool {
             None => self.lines.next_line_like(before),
             Some(_) => Ok(self.next_spooled()?.map(|line| (line, 0))),

@@ -5,6 +5,7 @@
 //! early, when little had been seen, is looked at again whenever the kept frames have doubled.
 //! So memory holds what will be drawn and a little more, however long the input is.
 
+use super::compare::{Comparison, Steps, Widths, judge};
 use crate::error::{Error, ErrorKind, Result};
 use crate::folded::{Columns, Frame, FrameId, StackTable, Visitor, WalkSummary, Weights};
 use crate::weight::Weight;
@@ -33,6 +34,11 @@ pub struct Layout {
     /// What weighs nothing after, by depth: the weight before of callees waiting for the frame
     /// they vanished from.
     gone: Vec<Weight>,
+    comparison: Comparison,
+    /// What is known of the samples before and after.
+    steps: (Steps, Steps),
+    /// Of [`Widths::Union`], by depth: the width of the callees so far of the open frame above.
+    widths: Vec<Weight>,
 }
 
 /// A kept frame. Callees are kept before their callers.
@@ -49,7 +55,9 @@ struct Kept {
 #[derive(Clone, Copy, Default)]
 struct Change {
     before: Weight,
+    after: Weight,
     gone: Weight,
+    own: Weights,
 }
 
 /// A frame to draw.
@@ -61,10 +69,17 @@ pub struct FrameBox<'a> {
     pub depth: u32,
     /// What is left of it.
     pub start: Weight,
-    /// How wide it is: the weight of all stacks through it, *after* in differential input.
+    /// How wide it is: the weight of all stacks through it; in differential input, what
+    /// [`Widths`] says.
     pub total: Weight,
-    /// In differential input, the same *before*.
+    /// In differential input, the weight of all stacks through it *before*.
     pub before: Weight,
+    /// In differential input, the same *after*.
+    pub after: Weight,
+    /// The weights of the stacks that end in it, when [`Comparison::own`] asks for them.
+    pub own: Weights,
+    /// In differential input, whether the change of its share is more than noise.
+    pub is_sure: bool,
     /// In differential input, what those of its callees weighed before that are not there after,
     /// and so cannot be drawn.
     pub gone: Weight,
@@ -75,10 +90,16 @@ pub struct Graph {
     boxes: Vec<Kept>,
     changes: Vec<Change>,
     names: StackTable,
-    /// The weight of all stacks, or the larger total that was asked for.
+    /// Of differential input, whether the change of each frame is more than noise.
+    sure: Vec<bool>,
+    /// The width of all stacks, or the larger total that was asked for.
     pub total: Weight,
     /// In differential input, the weight of all stacks before.
     pub before: Weight,
+    /// In differential input, the weight of all stacks after.
+    pub after: Weight,
+    /// What is shown of differential input.
+    pub comparison: Comparison,
     /// In differential input, the weight before of stacks whose root frame vanished.
     pub gone: Weight,
     /// One or two weights.
@@ -106,9 +127,65 @@ impl Layout {
             look_again: (LOOK_AGAIN_FRAMES, LOOK_AGAIN_BYTES),
             left_out: 0,
             gone: Vec::new(),
+            comparison: Comparison::default(),
+            steps: Default::default(),
+            widths: Vec::new(),
         };
         layout.set_limit(Weight::ZERO);
         layout
+    }
+
+    /// Shows this of differential input.
+    pub fn comparing(mut self, comparison: Comparison) -> Self {
+        self.comparison = comparison;
+        self
+    }
+
+    /// What a column of weights, or the larger of two, contributes to the width.
+    fn width(&self, weights: Weights) -> Weight {
+        match self.comparison.widths {
+            Widths::After => weights.value,
+            Widths::Before => weights.before,
+            Widths::Union => weights.value.max(weights.before),
+        }
+    }
+
+    /// Where a frame starts and how wide it is. The width of a union is known of single stacks
+    /// only and is added up here; its start is counted from that of the frame above, for now.
+    fn place(&mut self, frame: &Frame<'_>) -> Result<(Weight, Weight)> {
+        match self.comparison.widths {
+            Widths::After => Ok((frame.start.value, frame.total.value)),
+            Widths::Before => Ok((frame.start.before, frame.total.before)),
+            Widths::Union => {
+                if self.widths.len() < frame.depth + 2 {
+                    self.widths.resize(frame.depth + 2, Weight::ZERO);
+                }
+                let callees = std::mem::take(&mut self.widths[frame.depth + 1]);
+                let width = self.width(frame.own).plus(callees)?;
+                let start = self.widths[frame.depth];
+                self.widths[frame.depth] = start.plus(width)?;
+                Ok((start, width))
+            }
+        }
+    }
+
+    /// Turns the starts of a union into ones counted from the left. Frames above come after
+    /// those below them in the order of the visits, and are met first on the way back.
+    fn place_union(&mut self) -> Result<()> {
+        let mut first_callee: Vec<Weight> = Vec::new();
+        for kept in self.boxes.iter_mut().rev() {
+            let depth = kept.depth as usize;
+            if let Some(above) = depth.checked_sub(1) {
+                kept.start = kept.start.plus(first_callee[above])?;
+            }
+            let own = match kept.change {
+                0 => Weights::default(),
+                n => self.changes[n as usize - 1].own,
+            };
+            first_callee.truncate(depth);
+            first_callee.push(kept.start.plus(own.value.max(own.before))?);
+        }
+        Ok(())
     }
 
     fn set_limit(&mut self, so_far: Weight) {
@@ -122,19 +199,21 @@ impl Layout {
     }
 
     #[inline(never)]
-    fn keep(&mut self, frame: Frame<'_>, so_far: Weight, gone: Weight) {
+    fn keep(&mut self, frame: Frame<'_>, (start, width): (Weight, Weight), so_far: Weight, gone: Weight) {
         if self.boxes.len() >= self.look_again.0 || self.name_bytes >= self.look_again.1 {
             self.set_limit(so_far);
             self.look_again();
         }
         let mut change = 0;
-        if !frame.total.before.is_zero() || !gone.is_zero() {
-            self.changes.push(Change { before: frame.total.before, gone });
+        let needs_own = self.comparison.own || self.comparison.widths == Widths::Union;
+        if !frame.total.before.is_zero() || !gone.is_zero() || needs_own {
+            let Weights { value: after, before } = frame.total;
+            self.changes.push(Change { before, after, gone, own: frame.own });
             change = index(self.changes.len());
         }
         let name = self.intern(frame.name);
         let depth = index(frame.depth);
-        self.boxes.push(Kept { start: frame.start.value, total: frame.total.value, name, depth, change });
+        self.boxes.push(Kept { start, total: width, name, depth, change });
     }
 
     fn intern(&mut self, name: &[u8]) -> FrameId {
@@ -186,7 +265,10 @@ impl Layout {
     /// # Errors
     /// [`ErrorKind::Setting`] if the total that was asked for is smaller than the real one.
     pub fn finish(mut self, summary: &WalkSummary) -> Result<Graph> {
-        let real = summary.total.value;
+        let real = match self.comparison.widths {
+            Widths::Union => self.widths.first().copied().unwrap_or_default(),
+            _ => self.width(summary.total),
+        };
         if let Some(least) = self.least_total
             && least < real
         {
@@ -195,12 +277,29 @@ impl Layout {
         }
         self.set_limit(real);
         self.look_again();
+        if self.comparison.widths == Widths::Union {
+            self.place_union()?;
+        }
         // A caller starts where its first callee does, and has less depth: tree order.
         self.boxes.sort_unstable_by(|a, b| a.start.cmp(&b.start).then(a.depth.cmp(&b.depth)));
+        let sure = match summary.columns {
+            Columns::One => Vec::new(),
+            Columns::Two => {
+                let weights = self.boxes.iter().map(|kept| match kept.change {
+                    0 => (Weight::ZERO, kept.total),
+                    n => (self.changes[n as usize - 1].before, self.changes[n as usize - 1].after),
+                });
+                let Weights { value, before } = summary.total;
+                judge(&self.comparison, weights, (before, value), self.steps)
+            }
+        };
         Ok(Graph {
             rows: self.boxes.iter().map(|kept| kept.depth + 1).max().unwrap_or(0),
             total: self.least_total.unwrap_or(real),
             before: summary.total.before,
+            after: summary.total.value,
+            comparison: self.comparison,
+            sure,
             gone: self.gone.first().copied().unwrap_or_default(),
             columns: summary.columns,
             left_out: self.left_out,
@@ -221,37 +320,38 @@ impl Visitor for Layout {
     fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
         let mut gone = Weight::ZERO;
         if !frame.total.before.is_zero() || !self.gone.is_empty() {
-            gone = self.take_gone(&frame)?;
+            if self.comparison.widths == Widths::After {
+                gone = self.take_gone(&frame)?;
+            }
+            self.steps.0.note(frame.own.before);
+            self.steps.1.note(frame.own.value);
         }
+        let place = self.place(&frame)?;
+        let whole = self.width(so_far);
         self.until_limit -= 1;
         if self.until_limit == 0 {
-            self.set_limit(so_far.value);
+            self.set_limit(whole);
         }
-        if self.is_wide_enough(frame.total.value) {
-            self.keep(frame, so_far.value, gone);
+        if self.is_wide_enough(place.1) {
+            self.keep(frame, place, whole, gone);
         } else {
             self.left_out += 1;
         }
         Ok(())
     }
 
-    fn least(&self, all: Weights) -> Weight {
-        let whole = self.least_total.map_or(all.value, |least| least.max(all.value));
-        // Rounded down, so that nothing is lost that is_wide_enough would keep.
-        Weight::new((self.least_share * whole.to_f64()).floor() as i128)
-    }
-
     fn restart(&mut self) {
-        *self = Layout::new(self.least_share, self.least_total);
+        let comparison = std::mem::take(&mut self.comparison);
+        *self = Layout::new(self.least_share, self.least_total).comparing(comparison);
     }
 }
 
 impl Graph {
     /// The frames in tree order: a caller before its callees, from left to right.
     pub fn frames(&self) -> impl ExactSizeIterator<Item = FrameBox<'_>> {
-        self.boxes.iter().map(|kept| {
+        self.boxes.iter().enumerate().map(|(n, kept)| {
             let change = match kept.change {
-                0 => Change::default(),
+                0 => Change { after: kept.total, ..Change::default() },
                 n => self.changes[n as usize - 1],
             };
             FrameBox {
@@ -260,6 +360,9 @@ impl Graph {
                 start: kept.start,
                 total: kept.total,
                 before: change.before,
+                after: change.after,
+                own: change.own,
+                is_sure: self.sure.get(n).copied().unwrap_or(true),
                 gone: change.gone,
             }
         })
@@ -294,20 +397,32 @@ impl Graph {
     /// [`ErrorKind::Overflow`] if the largest weight then leaves the range.
     pub fn scale(&mut self, factor: Weight) -> Result<(), Error> {
         self.total.times(factor)?;
+        self.after.times(factor)?;
         self.before.times(factor)?;
         self.factor = factor;
         Ok(())
     }
 
-    /// The largest change of a drawn frame or the whole, up or down.
+    /// The change that a frame is coloured by.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`].
+    pub fn change(&self, frame: &FrameBox<'_>) -> Result<Weight> {
+        if self.comparison.own {
+            return frame.own.value.minus(frame.own.before);
+        }
+        frame.after.minus(frame.before)
+    }
+
+    /// The largest such change of a drawn frame or the whole, up or down.
     ///
     /// # Errors
     /// [`ErrorKind::Overflow`].
     pub fn largest_change(&self) -> Result<Weight> {
         let size = |change: Weight| if change.is_negative() { change.negated() } else { change };
-        let mut largest = size(self.total.minus(self.before)?);
+        let mut largest = size(self.after.minus(self.before)?);
         for frame in self.frames() {
-            largest = largest.max(size(frame.total.minus(frame.before)?));
+            largest = largest.max(size(self.change(&frame)?));
         }
         Ok(largest)
     }

@@ -23,6 +23,7 @@
 
 pub mod attributes;
 pub mod colour;
+pub mod compare;
 pub mod label;
 pub mod layout;
 pub mod options;

@@ -207,7 +207,7 @@ test("the legend tells what colours mean, where they mean something", async () =
   }
   const differential = await show(draw("a;b 1 2\na;c 2 1\n"));
   await differential.click("#legend-toggle");
-  assert.deepEqual(await differential.locator("#legend text").allTextContents(), ["grew", "same", "shrank"]);
+  assert.deepEqual(await differential.locator("#legend text").allTextContents(), ["grew", "same", "shrank", "not significant"]);
 
   const plain = await show(draw(small));
   assert.equal(await says(plain, "legend-toggle"), null);

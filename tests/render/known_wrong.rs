@@ -62,36 +62,6 @@ fn fractions_are_exact() {
     assert_eq!(draw(&[], many).frame("all").title, "all (370 samples, 100.00%)");
 }
 
-const DIFFERENTIAL: &str = "a;b 10 20\na;b;d 0 10\na;e 10 0\n";
-
-#[test]
-fn a_differential_graph_counts_what_is_called_too() {
-    let picture = draw(&[], DIFFERENTIAL);
-    assert_eq!(
-        picture.titles(),
-        [
-            "all (30 samples, 100.00%; +33.33%; 20 → 30)",
-            "a (30 samples, 100.00%; +33.33%; 20 → 30; 10 in callees that are gone)",
-            "b (30 samples, 100.00%; +66.67%; 10 → 30)",
-            "d (10 samples, 33.33%; +33.33%; 0 → 10)"
-        ]
-    );
-    // The largest change has the full colour, half of it is paler; nothing is blue.
-    assert_eq!(picture.frame("b").fill, "#ff4646");
-    assert_eq!(picture.frame("a").fill, "#ff9b9b");
-    let negated = draw(&["--negate"], DIFFERENTIAL);
-    assert_eq!(negated.frame("b").fill, "#4646ff");
-}
-
-#[test]
-fn what_shrinks_is_blue_and_what_stays_is_white() {
-    let picture = draw(&[], "a;b 10 4\na;c 5 5\n");
-    assert_eq!(picture.frame("b").fill, "#4646ff");
-    assert_eq!(picture.frame("c").fill, "#ffffff");
-    assert_eq!(picture.frame("b").title, "b (4 samples, 44.44%; -66.67%; 10 → 4)");
-    assert_eq!(picture.setting("differential"), "true");
-}
-
 #[test]
 fn a_bad_option_is_one_message_and_status_2() {
     let run = run(&["--colors", "nosuch"], "a 1\n");

@@ -74,7 +74,9 @@ pub struct Colours {
     pub seed: u32,
     /// Colour by width instead: the wider, the deeper.
     pub by_width: bool,
-    /// In differential graphs, what grows is blue and what shrinks red.
+    /// The colours of differential graphs.
+    pub scheme: Scheme,
+    /// In differential graphs, what grows has the colour of what shrinks and the other way round.
     pub negate: bool,
     /// Colours that were given to names before and come first.
     pub kept: PaletteMap,
@@ -97,16 +99,48 @@ impl Colours {
         self.palette.colour(name, Shades::of(name, self.seed))
     }
 
-    /// The colour of a frame in a differential graph: red if it grew, blue if it shrank, white
-    /// if it did not change, the fuller the nearer it is to the largest change.
+    /// The colour of a frame in a differential graph: that of growing or shrinking, white if it
+    /// did not change, the fuller the nearer it is to the largest change.
     pub fn change(&self, change: Weight, largest: Weight) -> Rgb {
         let size = change.to_f64().abs() / largest.to_f64();
         if change.is_zero() || !size.is_finite() {
             return Rgb(255, 255, 255);
         }
+        let (grew, shrank) = self.scheme.ends();
+        let Rgb(r, g, b) = if change.is_negative() == self.negate { grew } else { shrank };
         // The smallest change is already told from none.
-        let rest = level(240.0 - 170.0 * size.min(1.0));
-        if change.is_negative() == self.negate { Rgb(255, rest, rest) } else { Rgb(rest, rest, 255) }
+        let depth = 0.08 + 0.92 * size.min(1.0);
+        let part = |end: u8| level((255.0 - (255.0 - f64::from(end)) * depth).round());
+        Rgb(part(r), part(g), part(b))
+    }
+}
+
+/// The colour of changes that may be noise.
+pub const UNSURE: Rgb = Rgb(208, 208, 208);
+
+/// The colours of differential graphs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scheme {
+    /// Orange for what grew, blue for what shrank: told apart by nearly all eyes.
+    #[default]
+    OrangeBlue,
+    /// Red and blue, as flamegraph.pl has them.
+    RedBlue,
+}
+
+/// Every scheme: what `--diff-colors` calls it, what it is for, and itself.
+pub const SCHEMES: &[(&str, &str, Scheme)] = &[
+    ("orange-blue", "told apart by colour-blind eyes too", Scheme::OrangeBlue),
+    ("red-blue", "the classic", Scheme::RedBlue),
+];
+
+impl Scheme {
+    /// The fullest colours of growing and of shrinking.
+    fn ends(self) -> (Rgb, Rgb) {
+        match self {
+            Scheme::OrangeBlue => (Rgb(230, 110, 0), Rgb(50, 120, 220)),
+            Scheme::RedBlue => (Rgb(255, 70, 70), Rgb(70, 70, 255)),
+        }
     }
 }
 
@@ -160,15 +194,18 @@ mod tests {
 
     #[test]
     fn changes_fade_to_white() {
-        let colours = Colours::default();
-        let change = |n: i128| colours.change(Weight::new(n), Weight::new(100));
-        assert_eq!(change(0), Rgb(255, 255, 255));
-        assert_eq!(change(100), Rgb(255, 70, 70));
-        assert_eq!(change(-100), Rgb(70, 70, 255));
-        assert!(change(50).1 > change(100).1 && change(1).1 > change(50).1 && change(1).1 < 255);
-        let negated = Colours { negate: true, ..Colours::default() };
-        assert_eq!(negated.change(Weight::new(100), Weight::new(100)), Rgb(70, 70, 255));
-        assert_eq!(colours.change(Weight::ZERO, Weight::ZERO), Rgb(255, 255, 255));
+        for (scheme, grew, shrank) in [
+            (Scheme::OrangeBlue, Rgb(230, 110, 0), Rgb(50, 120, 220)),
+            (Scheme::RedBlue, Rgb(255, 70, 70), Rgb(70, 70, 255)),
+        ] {
+            let colours = Colours { scheme, ..Colours::default() };
+            let change = |n: i128| colours.change(Weight::new(n), Weight::new(100));
+            assert_eq!((change(0), change(100), change(-100)), (Rgb(255, 255, 255), grew, shrank));
+            assert!(change(50).1 > change(100).1 && change(1).1 > change(50).1 && change(1).1 < 255);
+            let negated = Colours { negate: true, ..colours.clone() };
+            assert_eq!(negated.change(Weight::new(100), Weight::new(100)), shrank);
+            assert_eq!(colours.change(Weight::ZERO, Weight::ZERO), Rgb(255, 255, 255));
+        }
     }
 
     #[test]

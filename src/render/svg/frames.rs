@@ -5,10 +5,10 @@ use std::fmt::{self, Write as _};
 use super::Page;
 use super::xml::Xml;
 use crate::error::Result;
-use crate::folded::Columns;
+use crate::folded::{Columns, Weights};
 use crate::render::Options;
 use crate::render::attributes::Attributes;
-use crate::render::colour::Rgb;
+use crate::render::colour::{Rgb, UNSURE};
 use crate::render::label::{fit, grouped, percent, shown_name};
 use crate::render::layout::{FrameBox, Graph};
 use crate::weight::Weight;
@@ -34,6 +34,10 @@ pub(super) fn write(xml: &mut Xml<'_>, graph: &Graph, options: &Options, page: &
         start: Weight::ZERO,
         total: graph.total,
         before: graph.before,
+        after: if graph.columns == Columns::Two { graph.after } else { graph.total },
+        own: Weights::default(),
+        // The whole is not a share of anything.
+        is_sure: true,
         gone: graph.gone,
     };
     painter.frame(xml, whole)?;
@@ -63,7 +67,7 @@ impl Painter<'_> {
             xml.start("a")?.attr("href", link).attr("xlink:href", link).attr("target", target);
         }
         xml.start("g")?;
-        self.group_attributes(xml, given, &name);
+        self.group_attributes(xml, given, &name, self.presence(&frame));
         let usual = self.tooltip(&frame, &name)?;
         let title = given.and_then(|given| given.title.as_deref());
         xml.start("title")?.text(title.unwrap_or(&usual)).end();
@@ -76,14 +80,23 @@ impl Painter<'_> {
         Ok(())
     }
 
-    fn group_attributes(&self, xml: &mut Xml<'_>, given: Option<&Attributes>, name: &str) {
+    /// ` new` or ` gone` for a frame that is on one side only, to be styled.
+    fn presence(&self, frame: &FrameBox<'_>) -> &'static str {
+        match (self.graph.columns, frame.before.is_zero(), frame.after.is_zero()) {
+            (Columns::Two, true, false) => " new",
+            (Columns::Two, false, true) => " gone",
+            _ => "",
+        }
+    }
+
+    fn group_attributes(&self, xml: &mut Xml<'_>, given: Option<&Attributes>, name: &str, presence: &str) {
         let Some(given) = given else {
-            xml.attr("class", "frame");
+            xml.attr("class", format_args!("frame{presence}"));
             return;
         };
         match &given.class {
-            Some(class) => xml.attr("class", format_args!("frame {class}")),
-            None => xml.attr("class", "frame"),
+            Some(class) => xml.attr("class", format_args!("frame{presence} {class}")),
+            None => xml.attr("class", format_args!("frame{presence}")),
         };
         for (key, value) in &given.others {
             xml.attr(key, value);
@@ -145,25 +158,38 @@ impl Painter<'_> {
     fn colour(&self, frame: &FrameBox<'_>) -> Result<Rgb> {
         let colours = &self.options.colours;
         Ok(match self.graph.columns {
-            Columns::Two => colours.change(frame.total.minus(frame.before)?, self.largest),
+            Columns::Two if frame.is_sure => colours.change(self.graph.change(frame)?, self.largest),
+            Columns::Two => UNSURE,
             Columns::One => colours.frame(frame.name, percent(frame.total, self.graph.total) / 100.0),
         })
     }
 
-    /// `name (1,234 samples, 12.34%)`, and what changed in a differential graph.
+    /// `name (1,234 samples, 12.34%)`; in a differential graph
+    /// `name (40 → 44 samples, +10.0%, +1.20 pp)`.
     fn tooltip(&self, frame: &FrameBox<'_>, name: &str) -> Result<String> {
-        let whole = self.graph.total;
         let unit = &self.options.count_name;
         let weight = |weight| self.graph.shown(weight).map(grouped);
-        let mut text =
-            format!("{name} ({} {unit}, {:.2}%", weight(frame.total)?, percent(frame.total, whole));
-        if self.graph.columns == Columns::Two {
-            let change = percent(frame.total.minus(frame.before)?, whole);
-            // Writing to a string cannot fail.
-            let _ = write!(text, "; {change:+.2}%; {} → {}", weight(frame.before)?, weight(frame.total)?);
-            if !frame.gone.is_zero() {
-                let _ = write!(text, "; {} in callees that are gone", weight(frame.gone)?);
-            }
+        if self.graph.columns == Columns::One {
+            let share = percent(frame.total, self.graph.total);
+            return Ok(format!("{name} ({} {unit}, {share:.2}%)", weight(frame.total)?));
+        }
+        let mut text = format!("{name} ({} → {} {unit}", weight(frame.before)?, weight(frame.after)?);
+        // Writing to a string cannot fail.
+        let _ = match (frame.before.is_zero(), frame.after.is_zero()) {
+            (true, false) => write!(text, ", new"),
+            (false, true) => write!(text, ", gone"),
+            _ => write!(text, ", {:+.1}%", percent(frame.after.minus(frame.before)?, frame.before)),
+        };
+        let points = percent(frame.after, self.graph.after) - percent(frame.before, self.graph.before);
+        let _ = write!(text, ", {points:+.2} pp");
+        if self.graph.comparison.own {
+            let _ = write!(text, "; self {} → {}", weight(frame.own.before)?, weight(frame.own.value)?);
+        }
+        if !frame.is_sure {
+            text.push_str("; not significant");
+        }
+        if !frame.gone.is_zero() {
+            let _ = write!(text, "; {} in callees that are gone", weight(frame.gone)?);
         }
         text.push(')');
         Ok(text)

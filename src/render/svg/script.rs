@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::error::Result;
 use crate::folded::Columns;
-use crate::render::colour::Palette;
+use crate::render::colour::{Palette, UNSURE};
 use crate::render::layout::Graph;
 use crate::render::{Canvas, Cut, Options};
 use crate::weight::Weight;
@@ -67,6 +67,7 @@ fn legend(options: &Options, differential: bool) -> String {
             ("grew", colours.change(one, one)),
             ("same", colours.change(Weight::ZERO, one)),
             ("shrank", colours.change(one.negated(), one)),
+            ("not significant", UNSURE),
         ]
     } else if colours.by_width || colours.palette == Palette::Diff {
         Vec::new()

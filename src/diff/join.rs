@@ -1,0 +1,239 @@
+//! Two sides become one profile of two columns, in frame order.
+//!
+//! Files in frame order are merged while they stream by: what is kept is the next stack of each.
+//! When one of them is not in order, or names are changed on the way, all go through a
+//! [`StackTable`], which sorts: slower, never wrong.
+
+use std::cmp::Ordering;
+
+use super::side::{Side, Stacks, Survey};
+use crate::error::Result;
+use crate::filter::Pattern;
+use crate::folded::{StackTable, Weights, cmp_stacks};
+use crate::input::Source;
+use crate::weight::Weight;
+
+/// A change to each stack: writes the new one into the empty vector.
+pub type Rename<'r> = dyn FnMut(Side, &[u8], &mut Vec<u8>) + 'r;
+
+/// What is told of each line: the number of its file, the side, the stack, its weight.
+pub type EachLine<'e> = dyn FnMut(usize, Side, &[u8], Weight) -> Result<()> + 'e;
+
+/// The files of both sides, opened and surveyed.
+pub struct Pair<'s> {
+    files: Vec<(Side, Stacks<'s>)>,
+    surveys: Vec<(Side, Survey)>,
+}
+
+impl<'s> Pair<'s> {
+    /// Opens all files and reads them once; `reference` and `weigh` are as in
+    /// [`Stacks::survey`].
+    ///
+    /// # Errors
+    /// Those of reading, and [`crate::ErrorKind::Overflow`].
+    pub fn open(
+        before: &'s [Source],
+        after: &'s [Source],
+        reference: Option<&Pattern>,
+        weigh: bool,
+    ) -> Result<Pair<'s>> {
+        let mut pair = Pair { files: Vec::new(), surveys: Vec::new() };
+        let sides = [(Side::Before, before), (Side::After, after)];
+        for (side, source) in
+            sides.into_iter().flat_map(|(side, sources)| sources.iter().map(move |s| (side, s)))
+        {
+            let mut stacks = Stacks::open(source)?;
+            pair.surveys.push((side, stacks.survey(reference, weigh)?));
+            pair.files.push((side, stacks));
+        }
+        Ok(pair)
+    }
+
+    /// Nothing but what was seen by [`Pair::join_at_once`].
+    pub fn of_surveys(surveys: Vec<(Side, Survey)>) -> Pair<'s> {
+        Pair { files: Vec::new(), surveys }
+    }
+
+    /// What is known of the files of a side, in the order they were given.
+    pub fn surveys(&self, side: Side) -> impl Iterator<Item = &Survey> {
+        self.surveys.iter().filter(move |(of, _)| *of == side).map(|(_, survey)| survey)
+    }
+
+    /// What a side weighs.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn total(&self, side: Side) -> Result<Weight> {
+        self.surveys(side).try_fold(Weight::ZERO, |sum, survey| sum.plus(survey.total))
+    }
+
+    /// Hands every line to `each`, file by file, with the file's side and number, and begins
+    /// again: for those who add up themselves.
+    ///
+    /// # Errors
+    /// Those of reading and of `each`.
+    pub fn read(&mut self, each: &mut EachLine<'_>) -> Result<()> {
+        for (index, (side, file)) in self.files.iter_mut().enumerate() {
+            while let Some((stack, weight)) = file.next_line()? {
+                each(index, *side, stack, weight)?;
+            }
+            file.rewind()?;
+        }
+        Ok(())
+    }
+
+    /// Hands every stack of either side to `each`, in frame order, with its weight before and
+    /// after.
+    ///
+    /// # Errors
+    /// Those of reading and of `each`.
+    pub fn join(
+        self,
+        rename: Option<&mut Rename<'_>>,
+        each: &mut dyn FnMut(&[u8], Weights) -> Result<()>,
+    ) -> Result<()> {
+        let in_order = self.surveys.iter().all(|(_, survey)| survey.in_order);
+        if !in_order || rename.is_some() {
+            return self.into_table(rename)?.for_each(each);
+        }
+        let mut files = self.files;
+        for (_, file) in &mut files {
+            file.start()?;
+        }
+        merge(&mut files, each).map(|_| ())
+    }
+
+    /// Joins files that are in order in one go, without reading them first.
+    ///
+    /// Says what was seen of each file; `None` when one was not in order after all: what `each`
+    /// got until then is to be forgotten.
+    ///
+    /// # Errors
+    /// Those of reading and of `each`.
+    pub fn join_at_once(
+        before: &'s [Source],
+        after: &'s [Source],
+        each: &mut dyn FnMut(&[u8], Weights) -> Result<()>,
+    ) -> Result<Option<Vec<(Side, Survey)>>> {
+        let mut files = Vec::new();
+        for (side, sources) in [(Side::Before, before), (Side::After, after)] {
+            for source in sources {
+                let mut stacks = Stacks::open(source)?;
+                stacks.start_unseen()?;
+                files.push((side, stacks));
+            }
+        }
+        if !merge(&mut files, each)? {
+            return Ok(None);
+        }
+        Ok(Some(files.iter().filter_map(|(side, file)| Some((*side, file.seen()?.clone()))).collect()))
+    }
+
+    /// All stacks in a table of two columns.
+    ///
+    /// # Errors
+    /// Those of reading, and [`crate::ErrorKind::Overflow`].
+    pub fn into_table(self, mut rename: Option<&mut Rename<'_>>) -> Result<StackTable> {
+        let mut table = StackTable::default();
+        let mut renamed = Vec::new();
+        for (side, mut file) in self.files {
+            file.read_once_more();
+            while let Some((stack, weight)) = file.next_line()? {
+                let weights = match side {
+                    Side::Before => Weights { before: weight, value: Weight::ZERO },
+                    Side::After => Weights::one(weight),
+                };
+                match &mut rename {
+                    Some(rename) => {
+                        renamed.clear();
+                        rename(side, stack, &mut renamed);
+                        table.add_stack(&renamed, weights)?;
+                    }
+                    None => table.add_stack(stack, weights)?,
+                }
+            }
+        }
+        Ok(table)
+    }
+}
+
+/// Merges files; `false` when one of them is not in order.
+fn merge(
+    files: &mut [(Side, Stacks<'_>)],
+    each: &mut dyn FnMut(&[u8], Weights) -> Result<()>,
+) -> Result<bool> {
+    let mut stack = Vec::new();
+    let mut takes = Vec::with_capacity(files.len());
+    loop {
+        takes.clear();
+        for (index, (_, file)) in files.iter().enumerate() {
+            let Some(next) = file.peek() else { continue };
+            let order = match takes.first() {
+                Some(&first) => {
+                    let (_, least): &(Side, Stacks<'_>) = &files[first];
+                    cmp_stacks(next, least.peek().unwrap_or_default())
+                }
+                None => Ordering::Less,
+            };
+            if order.is_lt() {
+                takes.clear();
+            }
+            if order.is_le() {
+                takes.push(index);
+            }
+        }
+        let Some(&first) = takes.first() else { return Ok(true) };
+        stack.clear();
+        stack.extend_from_slice(files[first].1.peek().unwrap_or_default());
+        let mut weights = Weights::default();
+        for &index in &takes {
+            let (side, file) = &mut files[index];
+            let sum = match side {
+                Side::Before => &mut weights.before,
+                Side::After => &mut weights.value,
+            };
+            *sum = sum.plus(file.take()?)?;
+            if file.seen().is_some_and(|seen| !seen.in_order) {
+                return Ok(false);
+            }
+        }
+        each(&stack, weights)?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joined(before: &[&str], after: &[&str]) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let sources = |name: &str, texts: &[&str]| -> Vec<Source> {
+            let path = |n: usize| folder.path().join(format!("{name}{n}"));
+            texts.iter().enumerate().for_each(|(n, text)| std::fs::write(path(n), text).unwrap());
+            (0..texts.len()).map(|n| Source::new(path(n))).collect()
+        };
+        let (before, after) = (sources("before", before), sources("after", after));
+        let mut lines = Vec::new();
+        let mut each = |stack: &[u8], weights: Weights| {
+            lines.push(format!("{} {} {}", String::from_utf8_lossy(stack), weights.before, weights.value));
+            Ok(())
+        };
+        Pair::open(&before, &after, None, true).unwrap().join(None, &mut each).unwrap();
+        lines
+    }
+
+    #[test]
+    fn merges_in_frame_order() {
+        let lines = joined(&["a 1\na;b 2\na b 4\n"], &["a;b 8\na;b;c 16\na;b;c 1\nz 32\n"]);
+        assert_eq!(lines, ["a 1 0", "a;b 2 8", "a;b;c 0 17", "a b 4 0", "z 0 32"]);
+    }
+
+    #[test]
+    fn any_order_and_any_number_of_files_give_the_same() {
+        let sorted = joined(&["a 1\na;b 2\nc 4\n"], &["b 8\nc 16\n"]);
+        assert_eq!(joined(&["c 4\na 1\na;b 2\n"], &["b 8\nc 16\n"]), sorted);
+        assert_eq!(joined(&["a 1\nc 3\n", "a;b 2\nc 1\n"], &["c 16\n", "b 8\n"]), sorted);
+        assert_eq!(joined(&["a 1\nc 3\n", "c 1\na;b 2\n"], &["c 16\n", "b 8\n"]), sorted);
+        assert!(joined(&[""], &[""]).is_empty());
+    }
+}

@@ -1,0 +1,94 @@
+//! Names that differ between builds and mean the same: addresses, hashes, and functions with a
+//! new name.
+
+use std::collections::HashMap;
+
+use super::side::Side;
+use crate::error::Result;
+use crate::filter::{Operation, Rewrite, Settings, Stage};
+use crate::folded::{FrameId, StackTable};
+
+/// What is done to the names of both sides before they are compared.
+#[derive(Default)]
+pub struct Names {
+    strip: Option<Box<dyn Rewrite>>,
+    /// Of before, by frame: the name after.
+    renamed: HashMap<Vec<u8>, Vec<u8>>,
+    table: StackTable,
+    stack: Vec<FrameId>,
+}
+
+impl Names {
+    /// Takes from names what `fg-filter --strip` takes for these parts: `hash,hex`.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Setting`] for parts there are not.
+    pub fn new(strip: Option<&str>) -> Result<Names> {
+        let mut names = Names::default();
+        if let Some(parts) = strip {
+            let operation = Operation::find("strip").expect("fg-filter has --strip");
+            if let Stage::Rewrite(rewrite) = operation.build(parts, Settings::default())? {
+                names.strip = Some(rewrite);
+            }
+        }
+        Ok(names)
+    }
+
+    /// Gives frames of before the name they have after.
+    pub fn rename(&mut self, pairs: &[(Vec<u8>, Vec<u8>)]) {
+        self.renamed.extend(pairs.iter().cloned());
+    }
+
+    /// Whether any name may change.
+    pub fn is_needed(&self) -> bool {
+        self.strip.is_some() || !self.renamed.is_empty()
+    }
+
+    /// Writes the stack with its new names behind what `out` holds.
+    pub fn apply(&mut self, side: Side, stack: &[u8], out: &mut Vec<u8>) {
+        self.stack.clear();
+        for frame in stack.split(|&b| b == b';') {
+            self.stack.push(self.table.frame(frame));
+        }
+        if let Some(strip) = &mut self.strip {
+            strip.rewrite(&mut self.stack, &mut self.table);
+        }
+        for (n, &frame) in self.stack.iter().enumerate() {
+            if n > 0 {
+                out.push(b';');
+            }
+            let name = self.table.name(frame);
+            let new = if side == Side::Before { self.renamed.get(name) } else { None };
+            out.extend_from_slice(new.map_or(name, |new| new));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_one() {
+        let mut names = Names::new(Some("hex")).unwrap();
+        for (name, tidy) in [("a;0x7f12AB;b+0x1", "a;0x...;b+0x..."), ("0x;0xg", "0x;0xg"), ("main", "main")]
+        {
+            let mut out = Vec::new();
+            names.apply(Side::After, name.as_bytes(), &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), tidy);
+        }
+        assert!(Names::new(Some("nosuch")).is_err());
+        assert!(!Names::new(None).unwrap().is_needed());
+    }
+
+    #[test]
+    fn only_before_is_renamed() {
+        let mut names = Names::new(Some("hex")).unwrap();
+        names.rename(&[(b"old 0x...".to_vec(), b"new".to_vec())]);
+        for (side, expected) in [(Side::Before, "a;new;b"), (Side::After, "a;old 0x...;b")] {
+            let mut out = Vec::new();
+            names.apply(side, b"a;old 0x12;b", &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), expected);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Making the two sides weigh the same, exactly.
+//!
+//! A weight times a ratio is seldom a decimal. So it is the sums that are rounded and not the
+//! weights: each stack gets what the rounded sum of all stacks so far grows by. The whole is then
+//! exact, and as the stacks of a frame follow one another in frame order, so is every frame's
+//! total but for less than one unit of the last digit.
+
+use crate::error::Result;
+use crate::weight::Weight;
+
+/// How to make the two sides comparable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Normalize {
+    /// Leave weights as they are.
+    #[default]
+    No,
+    /// Let before weigh what after does.
+    BeforeToAfter,
+    /// Let after weigh what before does.
+    AfterToBefore,
+    /// Let both weigh this much.
+    Both(Weight),
+}
+
+/// A factor, as a fraction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ratio {
+    /// Above the line.
+    pub of: Weight,
+    /// Below it.
+    pub over: Weight,
+}
+
+impl Ratio {
+    /// A factor of one.
+    pub const ONE: Ratio = Ratio { of: Weight::ONE, over: Weight::ONE };
+
+    /// Whether it changes nothing.
+    pub fn is_one(self) -> bool {
+        self.of == self.over
+    }
+
+    /// A weight times the factor, rounded.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn apply(self, weight: Weight, decimals: u8) -> Result<Weight> {
+        if self.is_one() { Ok(weight) } else { weight.times_ratio(self.of, self.over, decimals) }
+    }
+}
+
+impl Normalize {
+    /// The factors for before and after, where these are the weights to be made equal. A side
+    /// that weighs nothing stays as it is.
+    pub fn ratios(self, before: Weight, after: Weight) -> (Ratio, Ratio) {
+        let ratio = |of: Weight, over: Weight| {
+            let usable = of > Weight::ZERO && over > Weight::ZERO;
+            if usable { Ratio { of, over } } else { Ratio::ONE }
+        };
+        match self {
+            Normalize::No => (Ratio::ONE, Ratio::ONE),
+            Normalize::BeforeToAfter => (ratio(after, before), Ratio::ONE),
+            Normalize::AfterToBefore => (Ratio::ONE, ratio(before, after)),
+            Normalize::Both(weight) => (ratio(weight, before), ratio(weight, after)),
+        }
+    }
+}
+
+/// How many decimals scaled weights of a profile of this total get: enough for a thousand
+/// millionth of it, and at most three unless the total has more itself.
+pub fn decimals_for(total: Weight) -> u8 {
+    let digits = total.to_f64().abs().max(1.0).log10() as i32;
+    let wanted = (9 - digits).clamp(0, 3) as u8;
+    wanted.max(total.decimals())
+}
+
+/// Scales the weights of one side, stack by stack.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
+    ratio: Ratio,
+    decimals: u8,
+    sum: Weight,
+    given: Weight,
+}
+
+impl Scale {
+    /// By a ratio, to so many decimals.
+    pub fn new(ratio: Ratio, decimals: u8) -> Scale {
+        Scale { ratio, decimals, sum: Weight::ZERO, given: Weight::ZERO }
+    }
+
+    /// The next weight, scaled.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    #[inline]
+    pub fn next(&mut self, weight: Weight) -> Result<Weight> {
+        if self.ratio.is_one() || weight.is_zero() {
+            return Ok(weight);
+        }
+        self.sum = self.sum.plus(weight)?;
+        let due = self.ratio.apply(self.sum, self.decimals)?;
+        let scaled = due.minus(self.given)?;
+        self.given = due;
+        Ok(scaled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weight(text: &str) -> Weight {
+        Weight::parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn sums_are_exact_and_parts_nearly() {
+        let (before, after) = Normalize::BeforeToAfter.ratios(Weight::new(7), Weight::new(10));
+        assert!(after.is_one());
+        let mut scale = Scale::new(before, 3);
+        let parts: Vec<_> = (0..7).map(|_| scale.next(Weight::ONE).unwrap()).collect();
+        assert_eq!(parts[0], weight("1.429"));
+        let sum = parts.iter().try_fold(Weight::ZERO, |sum, &part| sum.plus(part)).unwrap();
+        assert_eq!(sum, Weight::new(10));
+        assert!(parts.iter().all(|part| weight("1.427") < *part && *part < weight("1.43")));
+    }
+
+    #[test]
+    fn both_sides_to_a_number() {
+        let (before, after) = Normalize::Both(Weight::new(100)).ratios(weight("0.5"), Weight::new(3));
+        assert_eq!(before.apply(weight("0.5"), 3).unwrap(), Weight::new(100));
+        assert_eq!(after.apply(Weight::ONE, 3).unwrap(), weight("33.333"));
+        let (before, _) = Normalize::Both(Weight::new(100)).ratios(Weight::ZERO, Weight::new(3));
+        assert!(before.is_one());
+    }
+
+    #[test]
+    fn large_totals_need_no_decimals() {
+        assert_eq!(
+            [5, 1_000_000, 100_000_000, 10_000_000_000].map(|n| decimals_for(Weight::new(n))),
+            [3, 3, 1, 0]
+        );
+        assert_eq!(decimals_for(weight("0.00001")), 5);
+    }
+}

@@ -1,0 +1,234 @@
+//! Self and total weight of every function (or module, thread, stack), run by run.
+//!
+//! A run is one recording, one file. A frame's total counts a stack once, however often the
+//! stack holds it: a recursive function does not weigh more than the program.
+
+use std::collections::HashMap;
+
+use super::group::{Group, module_of, thread_of};
+use crate::error::Result;
+use crate::folded::common_prefix;
+use crate::weight::Weight;
+
+/// What a row weighs in one run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cell {
+    /// Of the stacks that end in it.
+    pub own: Weight,
+    /// Of the stacks through it.
+    pub total: Weight,
+}
+
+/// Self and total weights by name and run.
+pub struct Tally {
+    group: Group,
+    runs: usize,
+    run: usize,
+    keys: HashMap<Box<[u8]>, u32>,
+    names: Vec<Box<[u8]>>,
+    /// `runs` cells for each name.
+    cells: Vec<Cell>,
+    /// How often each name is open on the path.
+    open_count: Vec<u32>,
+    path: Vec<u8>,
+    open: Vec<Open>,
+    sums: Vec<Weight>,
+}
+
+/// A frame on the path.
+#[derive(Clone, Copy)]
+struct Open {
+    end: usize,
+    key: u32,
+    /// What the run weighed when it was opened.
+    start: Weight,
+}
+
+impl Tally {
+    /// Of this many runs.
+    pub fn new(group: Group, runs: usize) -> Tally {
+        Tally {
+            group,
+            runs,
+            run: 0,
+            keys: HashMap::default(),
+            names: Vec::new(),
+            cells: Vec::new(),
+            open_count: Vec::new(),
+            path: Vec::new(),
+            open: Vec::new(),
+            sums: vec![Weight::ZERO; runs],
+        }
+    }
+
+    /// Ends one run and begins with another.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn begin(&mut self, run: usize) -> Result<()> {
+        self.close(0)?;
+        self.path.clear();
+        self.run = run;
+        Ok(())
+    }
+
+    /// Ends the last run.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn finish(&mut self) -> Result<()> {
+        self.begin(0)
+    }
+
+    /// Adds a stack to the run. Any order gives the same sums; frame order is fastest.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn add(&mut self, stack: &[u8], weight: Weight) -> Result<()> {
+        let sum = self.sums[self.run].plus(weight)?;
+        match self.group {
+            Group::Function | Group::Module => {
+                self.open_path(stack)?;
+                if let Some(leaf) = self.open.last() {
+                    let at = leaf.key as usize * self.runs + self.run;
+                    self.cells[at].own = self.cells[at].own.plus(weight)?;
+                }
+            }
+            Group::Stack | Group::Thread => {
+                let name = if self.group == Group::Stack { stack } else { thread_of(stack) };
+                let at = self.key(name) as usize * self.runs + self.run;
+                let cell = &mut self.cells[at];
+                cell.own = cell.own.plus(weight)?;
+                cell.total = cell.total.plus(weight)?;
+            }
+        }
+        self.sums[self.run] = sum;
+        Ok(())
+    }
+
+    /// Closes what the stack has not in common with the one before, and opens the rest.
+    fn open_path(&mut self, stack: &[u8]) -> Result<()> {
+        let same = common_prefix(&self.path, stack);
+        let goes_on = |open: &Open| {
+            open.end < same || (open.end == same && matches!(stack.get(same), None | Some(b';')))
+        };
+        let kept = self.open.iter().rposition(goes_on).map_or(0, |last| last + 1);
+        self.close(kept)?;
+        let mut start = self.open.last().map_or(0, |open| open.end + 1);
+        self.path.clear();
+        self.path.extend_from_slice(stack);
+        if kept > 0 && start > stack.len() {
+            return Ok(());
+        }
+        loop {
+            let end = memchr::memchr(b';', &stack[start..]).map_or(stack.len(), |n| start + n);
+            let name = &stack[start..end];
+            let key = match self.group {
+                Group::Module => self.key(&module_of(name)),
+                _ => self.key(name),
+            };
+            self.open_count[key as usize] += 1;
+            self.open.push(Open { end, key, start: self.sums[self.run] });
+            if end == stack.len() {
+                return Ok(());
+            }
+            start = end + 1;
+        }
+    }
+
+    /// Closes all frames but the first `kept`.
+    fn close(&mut self, kept: usize) -> Result<()> {
+        while self.open.len() > kept {
+            let Some(Open { key, start, .. }) = self.open.pop() else { break };
+            let count = &mut self.open_count[key as usize];
+            *count -= 1;
+            if *count == 0 {
+                let cell = &mut self.cells[key as usize * self.runs + self.run];
+                cell.total = cell.total.plus(self.sums[self.run].minus(start)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn key(&mut self, name: &[u8]) -> u32 {
+        if let Some(&key) = self.keys.get(name) {
+            return key;
+        }
+        let key = u32::try_from(self.names.len()).expect("four thousand million names do not fit in memory");
+        self.keys.insert(name.into(), key);
+        self.names.push(name.into());
+        self.cells.resize(self.cells.len() + self.runs, Cell::default());
+        self.open_count.push(0);
+        key
+    }
+
+    /// What each run weighs.
+    pub fn sums(&self) -> &[Weight] {
+        &self.sums
+    }
+
+    /// Every name and its cells, one for each run, in the order of the names' bytes.
+    pub fn rows(&self) -> Vec<(&[u8], &[Cell])> {
+        let cells = self.cells.chunks(self.runs.max(1));
+        let mut rows: Vec<_> = self.names.iter().map(|name| &name[..]).zip(cells).collect();
+        rows.sort_unstable_by(|a, b| a.0.cmp(b.0));
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(group: Group, stacks: &[(&str, i128)]) -> Vec<String> {
+        let mut tally = Tally::new(group, 1);
+        tally.begin(0).unwrap();
+        for (stack, weight) in stacks {
+            tally.add(stack.as_bytes(), Weight::new(*weight)).unwrap();
+        }
+        tally.finish().unwrap();
+        let shown = |(name, cells): (&[u8], &[Cell])| {
+            format!("{} {} {}", String::from_utf8_lossy(name), cells[0].own, cells[0].total)
+        };
+        tally.rows().into_iter().map(shown).collect()
+    }
+
+    #[test]
+    fn recursion_is_counted_once() {
+        let stacks = [("a;b", 1), ("a;b;a", 2), ("a;b;a;b", 4), ("a;c;c;c", 8)];
+        assert_eq!(rows(Group::Function, &stacks), ["a 2 15", "b 5 7", "c 8 8"]);
+    }
+
+    #[test]
+    fn any_order_gives_the_same() {
+        let sorted = [("a", 1), ("a;b;c", 2), ("a;b;d", 4), ("a b", 8), ("b;a", 16)];
+        let expected = ["a 17 23", "a b 8 8", "b 0 22", "c 2 2", "d 4 4"];
+        assert_eq!(rows(Group::Function, &sorted), expected);
+        let mut other = sorted;
+        other.reverse();
+        assert_eq!(rows(Group::Function, &other), expected);
+        other.swap(0, 3);
+        assert_eq!(rows(Group::Function, &other), expected);
+    }
+
+    #[test]
+    fn other_groups() {
+        let stacks = [("t;m::f;m::g", 1), ("t;m::f;n::h", 2), ("u;n::h", 4)];
+        assert_eq!(rows(Group::Module, &stacks), ["[no module] 0 7", "m 1 3", "n 6 6"]);
+        assert_eq!(rows(Group::Thread, &stacks), ["t 3 3", "u 4 4"]);
+        assert_eq!(rows(Group::Stack, &stacks), ["t;m::f;m::g 1 1", "t;m::f;n::h 2 2", "u;n::h 4 4"]);
+    }
+
+    #[test]
+    fn runs_are_kept_apart() {
+        let mut tally = Tally::new(Group::Function, 2);
+        tally.begin(0).unwrap();
+        tally.add(b"a;b", Weight::ONE).unwrap();
+        tally.begin(1).unwrap();
+        tally.add(b"a", Weight::new(5)).unwrap();
+        tally.finish().unwrap();
+        assert_eq!(tally.sums(), [Weight::ONE, Weight::new(5)]);
+        let (name, cells) = tally.rows()[0];
+        assert_eq!((name, cells[0].total, cells[1].total), (&b"a"[..], Weight::ONE, Weight::new(5)));
+    }
+}

@@ -1,0 +1,203 @@
+//! Whether a change is one: tests of shares, and their correction for being many.
+//!
+//! A profile is a sample. Two profiles of the same program differ, and a tool that paints or
+//! reports each difference cries wolf. What is assumed where is in `docs/significance.md`, with
+//! simulations of how often a test is wrong.
+
+use statrs::distribution::{ContinuousCDF, DiscreteCDF, Hypergeometric, Normal, StudentsT};
+
+/// How many samples fell on something, of how many.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Count {
+    /// The samples that did.
+    pub hits: f64,
+    /// All of them.
+    pub of: f64,
+}
+
+impl Count {
+    /// Their share.
+    pub fn share(self) -> f64 {
+        if self.of > 0.0 { self.hits / self.of } else { 0.0 }
+    }
+}
+
+/// A difference and how sure it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Test {
+    /// The probability of a difference at least this large by chance alone.
+    pub p: f64,
+    /// The interval that holds the true difference with the confidence asked for.
+    pub interval: (f64, f64),
+}
+
+/// What is sure when nothing is known.
+const UNKNOWN: Test = Test { p: 1.0, interval: (f64::NEG_INFINITY, f64::INFINITY) };
+
+/// Below this many expected hits the normal approximation is off in the far tails, which is where
+/// a correction for many tests looks; the exact test takes over.
+const EXACT_BELOW: f64 = 100.0;
+
+/// Tests whether two shares differ, given that samples are independent.
+///
+/// Few hits are tested exactly (Fisher, the smaller tail doubled), many by the normal
+/// approximation with the pooled share. The interval is Agresti and Caffo's.
+///
+/// ```
+/// use fg_tools::significance::{Count, compare_shares};
+///
+/// let of = 1000.0;
+/// assert!(compare_shares(Count { hits: 0.0, of }, Count { hits: 1.0, of }, 0.05).p > 0.9);
+/// assert!(compare_shares(Count { hits: 100.0, of }, Count { hits: 200.0, of }, 0.05).p < 1e-6);
+/// ```
+pub fn compare_shares(before: Count, after: Count, alpha: f64) -> Test {
+    if before.of < 1.0 || after.of < 1.0 {
+        return UNKNOWN;
+    }
+    let pooled = ((before.hits + after.hits) / (before.of + after.of)).clamp(0.0, 1.0);
+    let few = pooled.min(1.0 - pooled) * before.of.min(after.of);
+    let p = if few < EXACT_BELOW { exact(before, after) } else { by_normal(before, after, pooled) };
+    let plus = |count: Count| Count { hits: count.hits + 1.0, of: count.of + 2.0 };
+    let (a, b) = (plus(before), plus(after));
+    let variance = |count: Count| (count.share() * (1.0 - count.share()) / count.of).max(0.0);
+    let half = normal().inverse_cdf(1.0 - alpha / 2.0) * (variance(a) + variance(b)).sqrt();
+    let middle = b.share() - a.share();
+    Test { p, interval: (middle - half, middle + half) }
+}
+
+fn normal() -> Normal {
+    Normal::standard()
+}
+
+fn by_normal(before: Count, after: Count, pooled: f64) -> f64 {
+    let deviation = (pooled * (1.0 - pooled) * (1.0 / before.of + 1.0 / after.of)).sqrt();
+    let z = (after.share() - before.share()).abs() / deviation;
+    if z.is_finite() { (2.0 * normal().sf(z)).min(1.0) } else { 1.0 }
+}
+
+/// Fisher's test: given the hits of both sides together, how many of them are before.
+fn exact(before: Count, after: Count) -> f64 {
+    // The shorter side bounds the number of terms to add up.
+    let (before, after) = if before.of > after.of { (after, before) } else { (before, after) };
+    let whole = |value: f64| value.round().max(0.0) as u64;
+    let (x, n, m) = (whole(before.hits), whole(before.of), whole(after.of));
+    let (x, hits) = (x.min(n), x.min(n) + whole(after.hits).min(m));
+    // What is rare is counted, hits or misses, which keeps the sums short.
+    let (x, hits) = if 2 * hits > n + m { (n - x, n + m - hits) } else { (x, hits) };
+    let Ok(law) = Hypergeometric::new(n + m, hits, n) else { return 1.0 };
+    let below = law.cdf(x);
+    let above = if x == 0 { 1.0 } else { law.sf(x - 1) };
+    (2.0 * below.min(above)).clamp(0.0, 1.0)
+}
+
+/// Tests whether the means of repeated measurements differ, by Welch's t.
+///
+/// `least_variance` is the variance that each single measurement has at least, before and after:
+/// a few runs may agree by chance much better than sampling allows.
+///
+/// ```
+/// use fg_tools::significance::compare_runs;
+///
+/// let same = compare_runs(&[10.0, 11.0, 9.0], &[10.5, 9.5, 11.0], (0.0, 0.0), 0.05);
+/// let other = compare_runs(&[10.0, 11.0, 9.0], &[20.5, 19.5, 21.0], (0.0, 0.0), 0.05);
+/// assert!(same.p > 0.5 && other.p < 0.001 && other.interval.0 > 5.0);
+/// ```
+pub fn compare_runs(before: &[f64], after: &[f64], least_variance: (f64, f64), alpha: f64) -> Test {
+    let (n, m) = (before.len() as f64, after.len() as f64);
+    if n < 2.0 || m < 2.0 {
+        return UNKNOWN;
+    }
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let variance = |values: &[f64]| {
+        let middle = mean(values);
+        values.iter().map(|v| (v - middle).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)
+    };
+    let a = variance(before).max(least_variance.0) / n;
+    let b = variance(after).max(least_variance.1) / m;
+    let difference = mean(after) - mean(before);
+    let deviation = (a + b).sqrt();
+    if difference == 0.0 {
+        return Test { p: 1.0, interval: (-deviation, deviation) };
+    }
+    if deviation == 0.0 {
+        return Test { p: 0.0, interval: (difference, difference) };
+    }
+    let freedom = (a + b).powi(2) / (a * a / (n - 1.0) + b * b / (m - 1.0));
+    let Ok(law) = StudentsT::new(0.0, 1.0, freedom) else { return UNKNOWN };
+    let half = law.inverse_cdf(1.0 - alpha / 2.0) * deviation;
+    Test {
+        p: (2.0 * law.sf((difference / deviation).abs())).min(1.0),
+        interval: (difference - half, difference + half),
+    }
+}
+
+/// Adjusts p-values for their number, by Benjamini and Hochberg: of all that are then below
+/// alpha, at most that share is expected to be there by chance.
+///
+/// ```
+/// let mut p = [0.01, 0.5, 0.02, 0.03];
+/// fg_tools::significance::adjust(&mut p);
+/// assert_eq!(p, [0.04, 0.5, 0.04, 0.04]);
+/// ```
+pub fn adjust(values: &mut [f64]) {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+    let count = values.len() as f64;
+    let mut least = 1.0f64;
+    for (rank, &index) in order.iter().enumerate().rev() {
+        least = least.min(values[index] * count / (rank as f64 + 1.0));
+        values[index] = least;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn p(x: f64, n: f64, y: f64, m: f64) -> f64 {
+        compare_shares(Count { hits: x, of: n }, Count { hits: y, of: m }, 0.05).p
+    }
+
+    #[test]
+    fn few_hits_are_tested_exactly() {
+        // By hand: all three of 3 in one half of 2000 is nearly 1/8 on either side.
+        assert!((p(0.0, 1000.0, 3.0, 1000.0) - 0.2496).abs() < 0.001);
+        // Fisher's tea: 3 of 4 and 1 of 4.
+        assert!((p(3.0, 4.0, 1.0, 4.0) - 2.0 * 17.0 / 70.0).abs() < 1e-9);
+        // Unequal sides: five hits in the shorter one are 1/11 to the fifth, and doubled.
+        let expected = 2.0 * (1.0f64 / 11.0).powi(5);
+        assert!((p(0.0, 100_000.0, 5.0, 10_000.0) / expected - 1.0).abs() < 0.01);
+        assert_eq!(p(0.0, 10.0, 0.0, 10.0), 1.0);
+        assert_eq!(p(10.0, 10.0, 10.0, 10.0), 1.0);
+    }
+
+    #[test]
+    fn both_tests_agree_where_they_meet() {
+        for (x, y) in [(150.0, 190.0), (100.0, 160.0), (9_900.0, 9_800.0)] {
+            let (a, b) = (Count { hits: x, of: 10_000.0 }, Count { hits: y, of: 10_000.0 });
+            let near = by_normal(a, b, (x + y) / 20_000.0);
+            let sure = exact(a, b);
+            assert!(near < sure && sure < near * 1.5, "{near} {sure}");
+        }
+    }
+
+    #[test]
+    fn swapping_the_sides_changes_nothing_but_the_sign() {
+        for (x, n, y, m) in [(3.0, 50.0, 9.0, 70.0), (500.0, 5000.0, 700.0, 6000.0), (0.0, 9.0, 1.0, 9.0)] {
+            assert!((p(x, n, y, m) - p(y, m, x, n)).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn nothing_is_sure_of_no_samples() {
+        assert_eq!(p(0.0, 0.0, 5.0, 5.0), 1.0);
+        assert_eq!(compare_runs(&[1.0], &[2.0, 2.0], (0.0, 0.0), 0.05).p, 1.0);
+    }
+
+    #[test]
+    fn runs_that_agree_by_chance_are_not_trusted() {
+        let (before, after) = ([0.1000, 0.1001, 0.1000], [0.1020, 0.1021, 0.1020]);
+        assert!(compare_runs(&before, &after, (0.0, 0.0), 0.05).p < 0.001);
+        assert!(compare_runs(&before, &after, (1e-4, 1e-4), 0.05).p > 0.5);
+    }
+}

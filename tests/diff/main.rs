@@ -1,0 +1,69 @@
+//! `fg-diff` as a user meets it: the real program, its streams and its exit status.
+
+mod gates;
+mod joined;
+mod laws;
+mod recorded;
+mod reports;
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What a run left behind.
+struct Run {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+/// Runs `fg-diff`.
+fn run(arguments: &[&str], stdin: &str) -> Run {
+    run_program(env!("CARGO_BIN_EXE_fg-diff"), arguments, stdin)
+}
+
+fn run_program(program: &str, arguments: &[&str], stdin: &str) -> Run {
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let bytes = stdin.as_bytes().to_vec();
+    let writer = std::thread::spawn(move || drop(pipe.write_all(&bytes)));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Run { status: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// Files of a folder that is gone when the test is over.
+struct Files(tempfile::TempDir);
+
+impl Files {
+    fn new() -> Files {
+        Files(tempfile::tempdir().unwrap())
+    }
+
+    /// Writes a file and returns its path.
+    fn put(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+/// What two profiles differ in, given that nothing is said.
+fn diff(options: &[&str], before: &str, after: &str) -> String {
+    let files = Files::new();
+    let (before, after) = (files.put("before", before), files.put("after", after));
+    let run = run(&[options, &[before.as_str(), after.as_str()]].concat(), "");
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{options:?}");
+    run.stdout
+}

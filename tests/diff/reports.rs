@@ -1,0 +1,181 @@
+//! Tables, Markdown, JSON, TSV.
+
+use serde_json::Value;
+
+use super::{Files, diff, run};
+
+const BEFORE: &str = "main 11\nmain;parse 4000\nmain;parse;lex 2000\nmain;old|`x` 700\nmain;write 3990\n";
+const AFTER: &str = "main 12\nmain;parse 4005\nmain;parse;lex 3001\nmain;once 1\nmain;write 3987\n";
+
+#[test]
+fn a_table_has_the_numbers() {
+    let table = diff(&["--table"], BEFORE, AFTER);
+    let mut lines = table.lines();
+    assert_eq!(
+        lines.next().unwrap(),
+        "2 grew, 1 shrank; most: lex (self +8.58 pp); profile 10701 to 11006 (+2.9%)"
+    );
+    assert!(
+        lines
+            .next()
+            .unwrap()
+            .contains("assuming independent samples (10701 before, 11006 after, of 1 and 1 each)")
+    );
+    let cells = |name: &str| {
+        let line = table.lines().find(|line| line.ends_with(&format!("  {name}"))).unwrap();
+        line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(cells("lex")[..6], ["up", "2000", "3001", "+1001", "+50.0%", "+8.58"]);
+    assert_eq!(cells("parse")[..6], ["up", "4000", "4005", "+5", "+0.1%", "-0.99"]);
+    assert_eq!(cells("old|`x`")[..6], ["gone", "700", "0", "-700", "-100.0%", "-6.54"]);
+    assert_eq!(cells("once")[..6], ["~", "0", "1", "+1", "-", "+0.01"]);
+    assert_eq!(cells("main")[..6], ["~", "11", "12", "+1", "+9.1%", "+0.01"]);
+    let order: Vec<_> = table.lines().skip(4).filter_map(|line| line.rsplit("  ").next()).collect();
+    assert_eq!(order, ["lex", "old|`x`", "parse", "write", "main", "once"]);
+    assert!(!table.contains('\x1b'));
+}
+
+#[test]
+fn sort_limit_and_groups() {
+    let names = |options: &[&str]| -> Vec<String> {
+        let tsv = diff(&[&["--tsv"], options].concat(), BEFORE, AFTER);
+        tsv.lines().skip(1).map(|line| line.split('\t').next().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&["--sort", "total"])[..3], ["parse", "lex", "old|`x`"]);
+    assert_eq!(names(&["--sort", "name"]), ["lex", "main", "old|`x`", "once", "parse", "write"]);
+    assert_eq!(names(&["--limit", "2"]), ["lex", "old|`x`"]);
+    assert_eq!(names(&["--limit", "0"]).len(), 6);
+    assert!(diff(&["--table", "--limit", "2"], BEFORE, AFTER).contains("\n4 more rows; "));
+    assert_eq!(names(&["--by", "stack"])[0], "main;parse;lex");
+    assert_eq!(names(&["--by", "thread"]), ["main"]);
+    assert_eq!(names(&["--by", "function"]), names(&[]));
+    let modules =
+        diff(&["--tsv", "--by", "module"], "t;a::f;a::g 5\nt;b::f 2\n", "t;a::f;a::g 5\nt;b::f 3\n");
+    assert!(modules.contains("\na\t") && modules.contains("\nb\t"), "{modules}");
+    assert_eq!(run(&["--limit", "2", "a", "b"], "").status, 2, "there is no report to limit");
+    assert_eq!(run(&["--table", "--json", "a", "b"], "").status, 2);
+}
+
+#[test]
+fn markdown_reads_well_in_a_pull_request() {
+    let report = diff(&["--markdown"], BEFORE, AFTER);
+    let lines: Vec<&str> = report.lines().collect();
+    assert_eq!(lines[0], "**2 grew, 1 shrank; most: `lex` (self +8.58 pp); profile 10701 to 11006 (+2.9%)**");
+    assert_eq!(lines[2], "### Grew");
+    assert!(lines[6].starts_with("| `lex` | 2000 → 3001 | +1001 (+50.0%) | +8.58 ["), "{}", lines[6]);
+    assert!(report.contains("\n### Shrank\n"));
+    assert!(
+        report.contains("\n| ``old\\|`x` `` *gone* | 700 → 0 | ")
+            || report.contains("\n| `` old\\|`x` `` *gone* | 700 → 0 | "),
+        "{report}"
+    );
+    assert!(report.contains("<details><summary>Not significant: 3, the largest first</summary>"), "{report}");
+    assert!(
+        report.contains("\nLeft out: 0 smaller changes, 0 rows without any. Difference of two proportions"),
+        "{report}"
+    );
+    // Every row has as many cells as the head, whatever names hold.
+    for line in lines.iter().filter(|line| line.starts_with('|')) {
+        assert_eq!(line.replace("\\|", "").matches('|').count(), 9, "{line}");
+    }
+    let many: String = (0..40).map(|n| format!("m;f{n:02} {}\n", 1000 + 7 * n)).collect();
+    let more: String =
+        (0..40).map(|n| format!("m;f{n:02} {}\n", if n % 2 == 0 { 2000 + 7 * n } else { 307 })).collect();
+    let report = diff(&["--markdown"], &many, &more);
+    assert_eq!(report.matches("\n| `f").count(), 20, "{report}");
+    assert!(report.contains("Left out: 20 smaller changes"), "{report}");
+    assert_eq!(diff(&["--markdown", "--limit", "3"], &many, &more).matches("\n| `f").count(), 6);
+}
+
+#[test]
+fn json_is_json_and_complete() {
+    let report: Value = serde_json::from_str(&diff(&["--json"], BEFORE, AFTER)).unwrap();
+    assert_eq!(report["tests"], 10);
+    assert_eq!(report["before"]["samples"], 10701.0);
+    assert_eq!(report["rows"].as_array().unwrap().len(), 6);
+    let lex = &report["rows"][0];
+    assert_eq!((lex["name"].as_str(), lex["presence"].as_str()), (Some("lex"), Some("both")));
+    assert_eq!(
+        (lex["self"]["before"].as_str(), lex["self"]["change"].as_str()),
+        (Some("2000"), Some("1001"))
+    );
+    assert_eq!(
+        (&lex["significant"], &report["rows"][5]["significant"]),
+        (&Value::Bool(true), &Value::Bool(false))
+    );
+    assert!(lex["self"]["p"].as_f64().unwrap() < 1e-6);
+    let [low, high] = [0, 1].map(|n| lex["self"]["interval_pp"][n].as_f64().unwrap());
+    assert!(low < 8.58 && 8.58 < high && high - low < 4.0);
+    assert_eq!(report["rows"][5]["self"]["percent"], Value::Null);
+    let hostile = diff(&["--json"], "a\"\\\u{1}\t;b 1\n", "a\"\\\u{1}\t;b 1\n");
+    let hostile: Value = serde_json::from_str(&hostile).unwrap();
+    assert!(hostile["rows"].as_array().unwrap().iter().any(|row| row["name"] == "a\"\\\u{1}\t"));
+}
+
+#[test]
+fn units_and_periods_come_from_the_header() {
+    let header = "# unit: ns\n# period: 100\n";
+    let (before, after) = (format!("{header}{BEFORE}"), format!("{header}{AFTER}"));
+    let table = diff(&["--table"], &before, &after);
+    assert!(table.contains("(107 before, 110 after, of 100 and 100 each)"), "{table}");
+    assert!(table.contains("\nweights in ns\n"));
+    assert!(diff(&["--table", "--period", "1"], &before, &after).contains("of 1 and 1 each"));
+    let periods = diff(&["--table"], "a 2002002\nb 3003003\n", "a 2002002\nb 3003003\n");
+    assert!(periods.contains("(5 before, 5 after, of 1001001 and 1001001 each)"), "{periods}");
+    // Cycles have no step: a sample weighs at least what the lightest stack does.
+    let cycles = diff(&["--table"], "a 2002003\nb 3003004\n", "a 2002003\nb 3003004\n");
+    assert!(cycles.contains("give --period") && cycles.contains("(2 before, 2 after"), "{cycles}");
+}
+
+#[test]
+fn runs_are_averaged_and_their_spread_is_the_measure() {
+    let files = Files::new();
+    let put = |name: &str, a: u32, b: u32| files.put(name, format!("m;a {a}\nm;b {b}\nm;c 1\n"));
+    // Shares that jump about from run to run: what one pair calls sure is noise here.
+    let before = [put("b1", 5001, 5000), put("b2", 6501, 3500), put("b3", 4003, 6000)];
+    let after = [put("a1", 6001, 4000), put("a2", 4001, 6000), put("a3", 7003, 3000)];
+    let one = run(&["--table", &before[0], &after[0]], "");
+    assert!(one.stdout.starts_with("1 grew, 1 shrank"), "{}", one.stdout);
+    let mut arguments = vec!["--table", "--before"];
+    arguments.extend(before.iter().map(String::as_str));
+    arguments.push("--after");
+    arguments.extend(after.iter().map(String::as_str));
+    let several = run(&arguments, "").stdout;
+    assert!(
+        several.starts_with("no significant change")
+            && several.contains("Welch's t on the shares of 3 and 3 runs")
+    );
+    let mean = several.lines().find(|line| line.ends_with("  a")).unwrap();
+    assert!(mean.contains(" 5168.333 ") && mean.contains(" 5668.333 "), "{mean}");
+}
+
+#[test]
+fn the_same_bytes_every_time() {
+    for form in ["--table", "--markdown", "--json", "--tsv"] {
+        let first = diff(&[form, "--fuzzy"], BEFORE, AFTER);
+        for _ in 0..3 {
+            assert_eq!(diff(&[form, "--fuzzy"], BEFORE, AFTER), first, "{form}");
+        }
+    }
+}
+
+#[test]
+fn what_shrinks_in_share_only_because_others_grew_is_no_change() {
+    let files = Files::new();
+    let put = |name: &str, f: u32, g: u32| files.put(name, format!("m;c 1\nm;f {f}\nm;g {g}\n"));
+    // f doubles; g does the same work, on a machine that is now a little faster, now slower.
+    let before = [put("b1", 3000, 7000), put("b2", 3090, 7210), put("b3", 2910, 6790)];
+    let after = [put("a1", 5820, 6790), put("a2", 6000, 7000), put("a3", 6000, 7000)];
+    let mut arguments = vec!["--tsv", "-q", "--before"];
+    arguments.extend(before.iter().map(String::as_str));
+    arguments.push("--after");
+    arguments.extend(after.iter().map(String::as_str));
+    let report = run(&arguments, "").stdout;
+    let marks: Vec<_> =
+        report.lines().skip(1).map(|line| line.split('\t').take(2).collect::<Vec<_>>()).collect();
+    assert_eq!(marks[0], ["f", "up"], "{report}");
+    assert!(marks.contains(&vec!["g", "~"]), "{report}");
+    // Normalised, the shares are what is asked for.
+    arguments.push("-n");
+    assert!(run(&arguments, "").stdout.contains("\ng\tdown\t"));
+}
