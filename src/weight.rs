@@ -231,26 +231,6 @@ impl Weight {
         if self.decimals == 0 { mantissa } else { mantissa / 10f64.powi(self.decimals.into()) }
     }
 
-    /// Writes it behind what `out` holds: as `Display` does, without its detours.
-    pub(crate) fn push_to(self, out: &mut Vec<u8>) {
-        match u64::try_from(self.mantissa) {
-            Ok(mut rest) if self.decimals == 0 => {
-                let mut digits = [0; 20];
-                let mut at = digits.len();
-                loop {
-                    at -= 1;
-                    digits[at] = b'0' + (rest % 10) as u8;
-                    rest /= 10;
-                    if rest == 0 {
-                        break;
-                    }
-                }
-                out.extend_from_slice(&digits[at..]);
-            }
-            _ => out.extend_from_slice(self.to_string().as_bytes()),
-        }
-    }
-
     fn mantissa_at(self, decimals: u8) -> Option<i128> {
         let shift = u32::from(decimals - self.decimals);
         if self.mantissa == 0 {
@@ -388,9 +368,6 @@ mod tests {
             ("99999999999999999999999999999999999999", "99999999999999999999999999999999999999"),
         ] {
             assert_eq!(weight(text).to_string(), shown, "{text}");
-            let mut pushed = b"x".to_vec();
-            weight(text).push_to(&mut pushed);
-            assert_eq!(pushed, format!("x{shown}").into_bytes());
             let mut bytes = Vec::new();
             weight(text).write_to(&mut bytes);
             assert_eq!(bytes, shown.as_bytes(), "{text}");

@@ -483,7 +483,7 @@ fn write_line(out: &mut impl Write, line: &mut Vec<u8>, stack: &[u8], weights: W
     line.extend_from_slice(stack);
     for weight in [weights.before, weights.value] {
         line.push(b' ');
-        weight.push_to(line);
+        weight.write_to(line);
     }
     line.push(b'\n');
     Ok(out.write_all(line)?)
