@@ -316,7 +316,11 @@ impl PartialOrd for Weight {
 }
 
 impl Ord for Weight {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
+        if self.decimals == other.decimals {
+            return self.mantissa.cmp(&other.mantissa);
+        }
         let decimals = self.decimals.max(other.decimals);
         match (self.mantissa_at(decimals), other.mantissa_at(decimals)) {
             (Some(a), Some(b)) => a.cmp(&b),

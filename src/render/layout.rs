@@ -23,6 +23,8 @@ pub struct Layout {
     least_total: Option<Weight>,
     /// Closed frames lighter than this are not kept.
     limit: f64,
+    /// The limit without its fraction.
+    surely_below: Weight,
     until_limit: u32,
     boxes: Vec<Kept>,
     /// Of differential input, what [`Kept::change`] points at.
@@ -119,6 +121,7 @@ impl Layout {
             least_share,
             least_total,
             limit: 0.0,
+            surely_below: Weight::ZERO,
             until_limit: 0,
             boxes: Vec::new(),
             changes: Vec::new(),
@@ -191,11 +194,13 @@ impl Layout {
     fn set_limit(&mut self, so_far: Weight) {
         let whole = self.least_total.map_or(so_far, |least| least.max(so_far));
         self.limit = self.least_share * whole.to_f64();
+        self.surely_below = Weight::new(self.limit.floor() as i128);
         self.until_limit = LIMIT_EVERY;
     }
 
     fn is_wide_enough(&self, total: Weight) -> bool {
-        !total.is_zero() && total.to_f64() >= self.limit
+        // Nearly all frames are far too narrow: whole numbers tell that sooner than floats.
+        total >= self.surely_below && !total.is_zero() && total.to_f64() >= self.limit
     }
 
     #[inline(never)]
