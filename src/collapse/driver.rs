@@ -14,8 +14,8 @@ use crate::error::{Error, Position, Result, excerpt};
 use crate::folded::{Batch, FrameId, NotUnderstood, StackTable, Weights, is_comment};
 use crate::input::{Block, Blocks, Input, last_newline};
 
-/// A block's size. Half a megabyte fits the second-level cache beside the tables: on the 257 MB
-/// recording of `scripts/bench` 256 kB to 1 MB are equally fast, 4 MB cost a tenth more.
+/// A block's size: with its tables it fits the second-level cache. On the recording of
+/// `scripts/bench` 256 kB takes the same time, within one part in a hundred.
 const BLOCK: usize = 512 * 1024;
 
 /// What a thread does with the records it gets.

@@ -306,7 +306,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Of 8, 16, 24, 32 and 64, 32 is where the recording of `scripts/bench` gains no more.
+    /// A prototype gained most of what there is to gain with some two dozen.
     const FULL: usize = 32;
 
     /// Adds a stack; `true` if the batch has to go to [`StackTable::add_batch`] before the next.
