@@ -10,8 +10,8 @@
 //!                                                                   │
 //!        ┌──────────────────────────────────────────────────────────┘
 //!        ▼
-//! folded::walk (in frame order): enter(frame) … exit(frame, self, total)
-//!        ├─► filter: select
+//! folded::walk (in frame order): exit(frame, start, self, total)
+//!        ├─► filter: select, rewrite
 //!        ├─► diff: merge-join of two
 //!        └─► render: layout → svg
 //! ```

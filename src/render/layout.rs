@@ -108,7 +108,8 @@ pub struct Graph {
     pub columns: Columns,
     /// How many rows of frames there are.
     pub rows: u32,
-    /// How many frames were too narrow to be kept.
+    /// How many frames were too narrow to be kept, of those that were looked at: unsorted input is
+    /// not sorted that far down.
     pub left_out: u64,
     factor: Weight,
 }

@@ -113,6 +113,20 @@ fn lines_without_a_thread_are_read_too() {
 }
 
 #[test]
+fn a_stack_without_a_line_is_not_the_one_before_s() {
+    let text = "w \n\t            1000 f+0x1 (/a)\n\n\t            1000 g+0x1 (/a)\n\n";
+    assert_eq!(fold(text, &Options::default()), "g 1\nw;f 1\n");
+}
+
+#[test]
+fn skip_after_holds_for_one_line_samples() {
+    let text =
+        "       a  1 5.000001: 3 c:      1000 f+0x1 (/a)\n       a  1 5.000001: 4 c:      1000 g+0x1 (/a)\n";
+    let options = Options { skip_after: vec![b"f".to_vec()], ..Options::default() };
+    assert_eq!(fold(text, &options), "a;g 4\nf 3\n");
+}
+
+#[test]
 fn very_deep_stacks_and_very_long_names_are_nothing_special() {
     let deep: String = (0..100_000).map(|n| format!("\t{n:>16x} f{}+0x1 (/a)\n", n % 1000)).collect();
     let long = "x".repeat(1 << 20);

@@ -204,6 +204,8 @@ impl<'o> PerfParser<'o> {
             State::Between => {
                 self.sample.pending = true;
                 self.sample.weight = Weight::ONE;
+                // Nobody says whose stack it is, least of all the sample before.
+                (self.sample.event, self.sample.comm) = (None, None);
                 self.state = State::Within;
             }
             State::Within => {}
@@ -256,7 +258,10 @@ impl<'o> PerfParser<'o> {
             && let Some(text) = one_line_frame(&on_event_line)
         {
             let line = [b"\t", text].concat();
-            self.symbols.push_with_srcline(&line, b"", &mut self.sample.stack, sink);
+            let wanted = self.symbols.push_with_srcline(&line, b"", &mut self.sample.stack, sink);
+            if wanted == Some(false) {
+                self.sample.comm = None;
+            }
         }
         self.sample.on_event_line = on_event_line;
         self.sample.on_event_line.clear();

@@ -13,8 +13,7 @@ pub(in crate::filter) const KIND: Operation = Operation {
     group: Group::Select,
     about: "Keep stacks by their leaf: kernel, no-kernel, user, …",
     details: "KIND is kernel, user, inlined or jit, or one of them after `no-`. The leaf's annotation decides: `_[k]` kernel, `_[i]` inlined, `_[j]` jit, user for \
-              all but the kernel; `no-` turns it round. `fg-collapse --all` writes annotations of \
-              kernel and jit.",
+              all but the kernel; `no-` turns it round. `fg-collapse --all` writes them.",
     examples: &[
         Example { arguments: &["--kind", "kernel"], input: PROFILE, output: "a;b;sys_[k] 2\n" },
         Example { arguments: &["--kind", "user"], input: PROFILE, output: "a;b 1\na;c_[i] 4\na;d_[j] 8\n" },
