@@ -5,6 +5,7 @@ mod hostile;
 mod input;
 mod known_wrong;
 mod look;
+mod outputs;
 mod program;
 mod stacks;
 
