@@ -2,7 +2,7 @@
 //! takes, the documentation and the tests all read it.
 
 use super::sink::Open;
-use super::svg;
+use super::{collapsed, json, svg, top, tsv};
 use crate::error::{ErrorKind, Result};
 
 /// An output format.
@@ -23,12 +23,14 @@ pub struct Format {
 }
 
 /// Every output format; the first is the default.
-pub const FORMATS: &[Format] = &[svg::FORMAT];
+pub const FORMATS: &[Format] = &[svg::FORMAT, top::FORMAT, collapsed::FORMAT, json::FORMAT, tsv::FORMAT];
 
 /// Options that several formats take, by their long names without the dashes.
 pub mod takes {
     /// Of everything that is laid out as a flame graph.
     pub const LAYOUT: &[&str] = &["total", "minwidth", "widths"];
+    /// The rows of a table.
+    pub const TABLE: &[&str] = &["by", "sort", "limit"];
     /// What a graph says.
     pub const TEXT: &[&str] = &["title", "subtitle", "notes", "nametype", "nameattr"];
     /// What weights count.

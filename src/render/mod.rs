@@ -23,9 +23,13 @@
 //! ```
 
 pub mod attributes;
+mod collapsed;
 pub mod colour;
+pub mod columns;
 pub mod compare;
 pub mod format;
+pub mod functions;
+mod json;
 pub mod label;
 pub mod layout;
 pub mod options;
@@ -34,6 +38,8 @@ pub mod rewrite;
 pub mod settings;
 pub mod sink;
 pub mod svg;
+mod top;
+mod tsv;
 
 pub use format::{FORMATS, Format};
 pub use options::{Canvas, Cut, Encoding, MinWidth, Options};

@@ -1,6 +1,7 @@
 //! `fg-render` as a user meets it: the real program, its picture read by a strict XML parser.
 
 mod differential;
+mod golden;
 mod hostile;
 mod input;
 mod known_wrong;

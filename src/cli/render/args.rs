@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::values::{
-    Stroke, alpha, background, colour, factor, font_size, font_width, formats, min_width, palettes, points,
-    schemes, seed, stroke, weight, widths,
+    Stroke, alpha, background, colour, factor, font_size, font_width, formats, groups, min_width, palettes,
+    points, schemes, seed, sorts, stroke, weight, widths,
 };
 use crate::render::colour::{Background, Palette, Rgb, Scheme};
 use crate::render::compare::Widths;
+use crate::render::settings::Sort;
 use crate::render::{Encoding, MinWidth};
+use crate::tally::Group;
 use crate::weight::Weight;
 
 /// What to draw of the input.
@@ -180,6 +182,22 @@ pub struct OutputArgs {
     /// The format of the one output, whatever its ending (default: svg)
     #[arg(long, value_name = "NAME", value_parser = formats())]
     pub format: Option<String>,
+}
+
+/// The rows of tables.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Tables")]
+pub struct TableArgs {
+    /// A row for each function, module, thread or whole stack (default: function)
+    #[arg(long, value_name = "WHAT", value_parser = groups())]
+    pub by: Option<Group>,
+    /// By self or total weight, name, or the change of differential input (default:
+    /// self, or change if there is one)
+    #[arg(long, value_name = "COLUMN", value_parser = sorts())]
+    pub sort: Option<Sort>,
+    /// The most rows; 0 is all (default: 30 in top, 10 in markdown, all in the others)
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
 }
 
 /// The output file.

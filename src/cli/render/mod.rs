@@ -18,7 +18,9 @@ use crate::folded::{Columns, Order, Rewrite, WalkSummary};
 use crate::render::rewrite::StackRewrite;
 use crate::render::sink::{Finished, Sink, feed};
 use crate::render::{Format, Settings};
-pub use args::{ChangeArgs, ColourArgs, FileArgs, OutputArgs, SizeArgs, StackArgs, TalkArgs, TextArgs};
+pub use args::{
+    ChangeArgs, ColourArgs, FileArgs, OutputArgs, SizeArgs, StackArgs, TableArgs, TalkArgs, TextArgs,
+};
 pub use given::Given;
 use outputs::Pending;
 
@@ -71,6 +73,9 @@ pub struct Render {
     /// What changed.
     #[command(flatten)]
     pub change: ChangeArgs,
+    /// The rows of tables.
+    #[command(flatten)]
+    pub table: TableArgs,
     /// The file it is.
     #[command(flatten)]
     pub file: FileArgs,
