@@ -11,7 +11,9 @@ pub mod registry;
 pub mod tidy;
 
 mod austin;
+mod events;
 mod folded;
+mod naming;
 mod py_spy;
 
 use std::collections::BTreeMap;

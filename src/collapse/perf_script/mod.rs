@@ -20,6 +20,7 @@ use self::event::{EventLine, Layout, is_side_band, parse_event, parse_without_th
 use self::frame::{Frame, one_line_frame};
 use self::symbols::{Known, Symbols};
 use super::driver::{self, Parser, Place};
+use super::naming::name_thread;
 use super::{Collapser, EventTotal, Events, Options, Report, Sink, Verdict};
 use crate::error::{Position, Result};
 use crate::folded::{FrameId, StackTable, Weights, sanitize_frame};
@@ -298,11 +299,7 @@ impl<'o> PerfParser<'o> {
     fn event(&mut self, name: &[u8], sink: &mut dyn Sink) -> &mut Event {
         let known = self.events.iter().position(|event| event.name == name);
         let index = known.unwrap_or_else(|| {
-            let kept = match &self.options.events {
-                Events::First => is_same_event(self.first.get_or_insert_with(|| name.to_vec()), name),
-                Events::Named(wanted) => wanted.iter().any(|wanted| is_named(name, wanted)),
-                Events::All => true,
-            };
+            let kept = self.options.events.keeps(name, &mut self.first);
             let root = (self.options.events == Events::All && !name.is_empty()).then(|| {
                 self.scratch.clear();
                 sanitize_frame(name, &mut self.scratch);
@@ -337,23 +334,13 @@ impl<'o> PerfParser<'o> {
     fn thread(&mut self, line: &EventLine<'_>, sink: &mut dyn Sink) -> FrameId {
         let name = &mut self.scratch;
         name.clear();
-        if !self.broken_comm.is_empty() {
-            sanitize_frame(&self.broken_comm, name);
-            name.push(b' ');
+        let pid = line.pid.unwrap_or(b"?");
+        if self.broken_comm.is_empty() {
+            name_thread(line.comm, pid, line.tid, self.options, name);
+        } else {
+            let comm = [&self.broken_comm, b" ".as_slice(), line.comm].concat();
             self.broken_comm.clear();
-        }
-        sanitize_frame(line.comm, name);
-        name.iter_mut().filter(|b| **b == b' ').for_each(|b| *b = b'_');
-        if name.is_empty() {
-            name.extend_from_slice(b"[unnamed]");
-        }
-        if self.options.pid || self.options.tid {
-            name.push(b'-');
-            name.extend_from_slice(line.pid.unwrap_or(b"?"));
-        }
-        if self.options.tid {
-            name.push(b'/');
-            name.extend_from_slice(line.tid);
+            name_thread(&comm, pid, line.tid, self.options, name);
         }
         sink.frame(name)
     }
@@ -455,23 +442,4 @@ impl Parser for PerfParser<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether two events are one to the user: the same, or the same on the two kinds of cores of a
-/// hybrid processor, `cpu_core/cycles/u` and `cpu_atom/cycles/u`.
-fn is_same_event(first: &[u8], name: &[u8]) -> bool {
-    fn on_any_core(name: &[u8]) -> Option<&[u8]> {
-        name.strip_prefix(b"cpu_core/").or_else(|| name.strip_prefix(b"cpu_atom/"))
-    }
-    first == name || on_any_core(first).is_some_and(|event| on_any_core(name) == Some(event))
-}
-
-/// Whether the user's name for an event is this one, with or without its modifiers.
-fn is_named(name: &[u8], wanted: &[u8]) -> bool {
-    const MODIFIERS: &[u8] = b"ukhGHpPSDIWebR";
-    let base = match memchr::memrchr(b':', name) {
-        Some(at) if name[at + 1..].iter().all(|b| MODIFIERS.contains(b)) => &name[..at],
-        _ => name,
-    };
-    name == wanted || base == wanted
 }
