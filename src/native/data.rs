@@ -7,8 +7,9 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::ops::Deref;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::list::List;
@@ -52,13 +53,26 @@ struct Piece {
 /// Sections of a hostile file may lie over one another; all reads together stop here.
 const OVERLAP: u64 = 4;
 
+/// Opens a regular file. Anything else could wait for ever: opening a named pipe does.
+pub(super) fn open_file(path: &Path) -> io::Result<File> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is not a file"));
+    }
+    File::open(path)
+}
+
+/// A text of the kernel's, whose size is not known before it is read.
+pub(super) fn read_text(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    open_file(path)?.take(largest).read_to_end(&mut text)?;
+    Ok(text)
+}
+
 impl Data {
-    pub(super) fn open(file: File) -> io::Result<Data> {
-        let kind = file.metadata()?;
-        if !kind.is_file() {
-            return Err(io::Error::other("it is not a file"));
-        }
-        Ok(Data { file: Some(file), length: kind.len(), pieces: List::default() })
+    pub(super) fn open(path: &Path) -> io::Result<Data> {
+        let file = open_file(path)?;
+        let length = file.metadata()?.len();
+        Ok(Data { file: Some(file), length, pieces: List::default() })
     }
 
     pub(super) fn memory(bytes: impl Into<Bytes>) -> Data {
@@ -113,7 +127,7 @@ fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
 
 #[cfg(not(unix))]
 fn read_exact_at(mut file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
-    use std::io::{Read, Seek, SeekFrom};
+    use std::io::{Seek, SeekFrom};
     use std::sync::Mutex;
 
     // The handle has one position.

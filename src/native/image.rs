@@ -1,6 +1,5 @@
 //! One ELF file: its headers, and its sections as they were before they were compressed.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::data::{Bytes, Data};
@@ -22,7 +21,7 @@ pub(super) struct Image {
 impl Image {
     /// Opens a file; what is wrong, else, in words that follow its path.
     pub(super) fn open(path: &Path) -> Result<Image, String> {
-        let data = File::open(path).and_then(Data::open).map_err(|e| e.to_string())?;
+        let data = Data::open(path).map_err(|e| e.to_string())?;
         Image::parse(path, data)
     }
 

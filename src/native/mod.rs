@@ -23,6 +23,8 @@
 mod data;
 mod elf;
 mod image;
+pub mod jit;
+pub mod kernel;
 mod list;
 mod object;
 mod search;

@@ -54,6 +54,11 @@ pub enum Missing {
         /// The file that was found.
         path: PathBuf,
     },
+    /// The kernel shows its addresses to nobody, or to others (`kernel.kptr_restrict`).
+    Hidden {
+        /// The file that was found.
+        path: PathBuf,
+    },
     /// It could not be read, or is damaged.
     Unreadable {
         /// The file that was found.
@@ -72,6 +77,11 @@ impl fmt::Display for Missing {
             Missing::OtherBuild { path } => {
                 write!(f, "has changed since it was recorded ({} has another build id)", path.display())
             }
+            Missing::Hidden { path } => write!(
+                f,
+                "has its addresses hidden ({}); `sudo sysctl kernel.kptr_restrict=0` shows them",
+                path.display()
+            ),
             Missing::Unreadable { path, why } => write!(f, "cannot be used ({}: {why})", path.display()),
         }
     }
@@ -105,8 +115,14 @@ impl Search {
         None
     }
 
+    /// What the caches hold of a build id: `elf`, `debug`, `kallsyms`, `vdso`.
+    pub(super) fn cached(&self, build_id: &[u8], what: &str) -> impl Iterator<Item = PathBuf> {
+        let inside = by_build_id(build_id).map(|path| Path::new(".build-id").join(path).join(what));
+        self.caches.iter().filter_map(move |cache| Some(cache.join(inside.as_ref()?)))
+    }
+
     /// A path of the recorded system.
-    fn in_symfs(&self, path: &Path) -> PathBuf {
+    pub(super) fn in_symfs(&self, path: &Path) -> PathBuf {
         match &self.symfs {
             None => path.to_owned(),
             Some(root) => {
@@ -117,19 +133,26 @@ impl Search {
     }
 }
 
+/// `ab/cdef…`: where directories of build ids have one.
+fn by_build_id(build_id: &[u8]) -> Option<PathBuf> {
+    let hex: String = build_id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let (first, rest) = hex.split_at_checked(2)?;
+    (!rest.is_empty()).then(|| Path::new(first).join(rest))
+}
+
 /// Whether two build ids are the same; the kernel pads short ones with zeros.
-fn same_id(a: &[u8], b: &[u8]) -> bool {
+pub(super) fn same_id(a: &[u8], b: &[u8]) -> bool {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     !short.is_empty() && long.starts_with(short) && long[short.len()..].iter().all(|b| *b == 0)
 }
 
 #[cfg(unix)]
-fn path_of(bytes: &[u8]) -> PathBuf {
+pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
     OsStr::from_bytes(bytes).into()
 }
 
 #[cfg(not(unix))]
-fn path_of(bytes: &[u8]) -> PathBuf {
+pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
     String::from_utf8_lossy(bytes).into_owned().into()
 }

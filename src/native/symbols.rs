@@ -173,3 +173,15 @@ fn address_in(elf: &Elf, section: &Section, value: u64) -> Option<u64> {
     }
     Some(value)
 }
+
+/// Whether an image has a table of all its symbols.
+pub(super) fn has_table(image: &Image) -> bool {
+    image.elf.sections.iter().any(|s| s.kind == SHT_SYMTAB && s.size > 0)
+}
+
+/// Where the symbol of this name is.
+pub(super) fn address_of(image: &Image, name: &[u8]) -> Option<u64> {
+    let mut all = Vec::new();
+    read(image, &mut all);
+    all.iter().find(|symbol| *symbol.name == *name).map(|symbol| symbol.start)
+}

@@ -35,6 +35,23 @@ pub(super) fn section(packed: &[u8], section: &Section, format: Format) -> Optio
     }
 }
 
+/// A whole file that is compressed, as kernel modules are; `None` if it is not.
+pub(super) fn file(packed: &[u8]) -> Option<Vec<u8>> {
+    let limit = (packed.len() as u64).saturating_mul(RATIO).max(ALWAYS);
+    let mut bytes = Vec::new();
+    match packed {
+        [0x1f, 0x8b, ..] => {
+            flate2::read::MultiGzDecoder::new(packed).take(limit).read_to_end(&mut bytes).ok()?
+        }
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+            let decoder = ruzstd::decoding::StreamingDecoder::new(packed).ok()?;
+            decoder.take(limit).read_to_end(&mut bytes).ok()?
+        }
+        _ => return None,
+    };
+    Some(bytes)
+}
+
 fn zlib(packed: &[u8], size: u64) -> Option<Vec<u8>> {
     read(flate2::read::ZlibDecoder::new(packed), packed, size)
 }
