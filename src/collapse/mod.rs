@@ -7,6 +7,7 @@
 
 pub mod about;
 pub mod driver;
+pub mod edges;
 pub mod forest;
 pub mod json;
 pub mod names;
