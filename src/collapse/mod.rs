@@ -19,6 +19,7 @@ pub mod values;
 
 mod austin;
 mod folded;
+mod pprof;
 mod py_spy;
 
 use std::collections::BTreeMap;
@@ -154,6 +155,15 @@ impl Report {
         let note = note.into();
         if !self.notes.contains(&note) {
             self.notes.push(note);
+        }
+    }
+
+    /// What a sample stands for, if the inputs before did not say otherwise.
+    pub fn period(&mut self, period: Weight) {
+        if self.period.is_none_or(|known| known == period) {
+            self.period = Some(period);
+        } else {
+            self.period = None;
         }
     }
 
