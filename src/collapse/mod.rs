@@ -7,8 +7,11 @@
 
 pub mod about;
 pub mod driver;
+pub mod edges;
 pub mod forest;
 pub mod json;
+pub mod lines;
+pub mod maps;
 pub mod names;
 pub mod perf_script;
 pub mod registry;
@@ -17,10 +20,24 @@ pub mod tidy;
 pub mod values;
 
 mod austin;
+mod cachegrind;
+mod callgrind;
+mod dhat;
 mod events;
 mod folded;
+mod gperftools;
+mod heap_text;
+mod heaptrack;
+mod inferno;
+mod java_exceptions;
+mod jfr;
+mod jstack;
+mod massif;
 mod naming;
+mod pprof;
 mod py_spy;
+mod valgrind_frame;
+mod xdebug;
 
 use std::collections::BTreeMap;
 
@@ -155,6 +172,15 @@ impl Report {
         let note = note.into();
         if !self.notes.contains(&note) {
             self.notes.push(note);
+        }
+    }
+
+    /// What a sample stands for, if the inputs before did not say otherwise.
+    pub fn period(&mut self, period: Weight) {
+        if self.period.is_none_or(|known| known == period) {
+            self.period = Some(period);
+        } else {
+            self.period = None;
         }
     }
 

@@ -1,13 +1,43 @@
 //! The one list of input formats. `--format`, `--list-formats`, detection, the documentation and
 //! the fixture tests all read it.
 
-use super::{Collapser, Verdict, austin, folded, perf_script, py_spy};
+use super::{
+    Collapser, Verdict, austin, cachegrind, callgrind, dhat, folded, gperftools, heap_text, heaptrack,
+    inferno, java_exceptions, jfr, jstack, massif, perf_script, pprof, py_spy, xdebug,
+};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
 
 /// All formats, the most particular first: among equally sure ones the first wins.
-pub static FORMATS: &[&dyn Collapser] =
-    &[&perf_script::PerfScript, &austin::Austin, &py_spy::PySpy, &folded::Folded];
+pub static FORMATS: &[&dyn Collapser] = &[
+    &perf_script::PerfScript,
+    &austin::Austin,
+    &py_spy::PySpy,
+    &pprof::Pprof,
+    &pprof::raw::PprofRaw,
+    &pprof::go_text::GoText,
+    &pprof::goroutines::Goroutines,
+    &callgrind::Callgrind,
+    &cachegrind::Cachegrind,
+    &massif::Massif,
+    &dhat::Dhat,
+    &heaptrack::Heaptrack,
+    &heap_text::Jemalloc,
+    &heap_text::Tcmalloc,
+    &gperftools::Gperftools,
+    &jstack::Jstack,
+    &jfr::JfrText,
+    &jfr::JfrJson,
+    &xdebug::Xdebug,
+    &inferno::DTRACE,
+    &inferno::SAMPLE,
+    &inferno::XCTRACE,
+    &inferno::VTUNE,
+    &inferno::VSPROF,
+    &inferno::GHC_PROF,
+    &java_exceptions::JavaExceptions,
+    &folded::Folded,
+];
 
 /// The format of this name.
 ///
