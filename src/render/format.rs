@@ -2,7 +2,7 @@
 //! takes, the documentation and the tests all read it.
 
 use super::sink::Open;
-use super::{collapsed, json, svg, top, tsv};
+use super::{collapsed, json, markdown, peek, svg, top, tree, tsv};
 use crate::error::{ErrorKind, Result};
 
 /// An output format.
@@ -23,7 +23,17 @@ pub struct Format {
 }
 
 /// Every output format; the first is the default.
-pub const FORMATS: &[Format] = &[svg::FORMAT, top::FORMAT, collapsed::FORMAT, json::FORMAT, tsv::FORMAT];
+pub const FORMATS: &[Format] = &[
+    svg::FORMAT,
+    top::FORMAT,
+    tree::TREE,
+    tree::BOTTOM_UP,
+    peek::FORMAT,
+    markdown::FORMAT,
+    json::FORMAT,
+    tsv::FORMAT,
+    collapsed::FORMAT,
+];
 
 /// Options that several formats take, by their long names without the dashes.
 pub mod takes {
@@ -31,6 +41,10 @@ pub mod takes {
     pub const LAYOUT: &[&str] = &["total", "minwidth", "widths"];
     /// The rows of a table.
     pub const TABLE: &[&str] = &["by", "sort", "limit"];
+    /// How much of a tree is shown.
+    pub const TREE: &[&str] = &["min-percent", "depth"];
+    /// The functions to look around.
+    pub const PEEK: &[&str] = &["peek"];
     /// What a graph says.
     pub const TEXT: &[&str] = &["title", "subtitle", "notes", "nametype", "nameattr"];
     /// What weights count.

@@ -23,6 +23,7 @@
 //! ```
 
 pub mod attributes;
+pub mod calls;
 mod collapsed;
 pub mod colour;
 pub mod columns;
@@ -32,13 +33,16 @@ pub mod functions;
 mod json;
 pub mod label;
 pub mod layout;
+mod markdown;
 pub mod options;
+mod peek;
 pub mod picture;
 pub mod rewrite;
 pub mod settings;
 pub mod sink;
 pub mod svg;
 mod top;
+mod tree;
 mod tsv;
 
 pub use format::{FORMATS, Format};

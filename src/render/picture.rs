@@ -52,7 +52,7 @@ impl Sink for Picture<'_> {
         graph.scale(settings.factor)?;
         draw(&graph, &options, target)?;
         let drawn = Drawn { frames: graph.frames().len(), left_out: graph.left_out, total: graph.total };
-        Ok(Finished { drawn: Some(drawn), colours })
+        Ok(Finished { drawn: Some(drawn), colours, ..Finished::default() })
     }
 }
 

@@ -24,6 +24,8 @@ pub struct Settings {
     pub table: Table,
     /// How much of a tree is shown.
     pub tree: Tree,
+    /// The functions to look around, as a regular expression.
+    pub peek: Option<String>,
     /// New names get colours that are handed back, to be kept for the next picture.
     pub keep_colours: bool,
 }
@@ -38,6 +40,7 @@ impl Default for Settings {
             unit: None,
             table: Table::default(),
             tree: Tree::default(),
+            peek: None,
             keep_colours: false,
         }
     }

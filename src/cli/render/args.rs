@@ -184,9 +184,9 @@ pub struct OutputArgs {
     pub format: Option<String>,
 }
 
-/// The rows of tables.
+/// The rows of tables, and the frames of trees.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Tables")]
+#[command(next_help_heading = "Tables and trees")]
 pub struct TableArgs {
     /// A row for each function, module, thread or whole stack (default: function)
     #[arg(long, value_name = "WHAT", value_parser = groups())]
@@ -198,6 +198,17 @@ pub struct TableArgs {
     /// The most rows; 0 is all (default: 30 in top, 10 in markdown, all in the others)
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
+    /// Leave frames out of a tree that weigh less than N percent of the whole (default:
+    /// 0.5, in markdown 5)
+    #[arg(long, value_name = "N", value_parser = points)]
+    pub min_percent: Option<f64>,
+    /// Show N frames of a stack, from the root; in bottomup from the leaf
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub depth: Option<u32>,
+    /// Callers and callees of functions that match the regular expression RE; alone as
+    /// --format peek
+    #[arg(long, value_name = "RE")]
+    pub peek: Option<String>,
 }
 
 /// The output file.

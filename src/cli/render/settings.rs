@@ -26,7 +26,11 @@ impl Render {
                 sort: self.table.sort,
                 limit: self.table.limit.map(|limit| if limit == 0 { usize::MAX } else { limit }),
             },
-            tree: Tree::default(),
+            tree: Tree {
+                min_percent: self.table.min_percent,
+                depth: self.table.depth.map(|depth| depth as usize),
+            },
+            peek: self.table.peek.clone(),
             keep_colours: self.colour.cp,
         })
     }
