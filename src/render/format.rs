@@ -2,7 +2,7 @@
 //! takes, the documentation and the tests all read it.
 
 use super::sink::Open;
-use super::{collapsed, json, markdown, peek, svg, top, tree, tsv};
+use super::{collapsed, json, markdown, peek, svg, text, top, tree, tsv};
 use crate::error::{ErrorKind, Result};
 
 /// An output format.
@@ -25,6 +25,7 @@ pub struct Format {
 /// Every output format; the first is the default.
 pub const FORMATS: &[Format] = &[
     svg::FORMAT,
+    text::FORMAT,
     top::FORMAT,
     tree::TREE,
     tree::BOTTOM_UP,
@@ -41,8 +42,12 @@ pub mod takes {
     pub const LAYOUT: &[&str] = &["total", "minwidth", "widths"];
     /// The rows of a table.
     pub const TABLE: &[&str] = &["by", "sort", "limit"];
-    /// How much of a tree is shown.
-    pub const TREE: &[&str] = &["min-percent", "depth"];
+    /// The least share of a tree's frames.
+    pub const TREE: &[&str] = &["min-percent"];
+    /// How many frames from the root.
+    pub const DEPTH: &[&str] = &["depth"];
+    /// Where text is drawn.
+    pub const TERMINAL: &[&str] = &["columns", "ansi", "upright"];
     /// The functions to look around.
     pub const PEEK: &[&str] = &["peek"];
     /// What a graph says.

@@ -18,7 +18,7 @@ pub const FORMAT: Format = Format {
     name: "markdown",
     endings: &["md", "markdown"],
     about: "the heaviest functions and a short tree, for a pull request",
-    takes: &[takes::TABLE, takes::TREE, takes::UNIT],
+    takes: &[takes::TABLE, takes::TREE, takes::DEPTH, takes::UNIT],
     streams: false,
     open: |settings, target| {
         let functions = Functions::new(settings.table.by);

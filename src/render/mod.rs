@@ -41,6 +41,7 @@ pub mod rewrite;
 pub mod settings;
 pub mod sink;
 pub mod svg;
+mod text;
 mod top;
 mod tree;
 mod tsv;

@@ -29,7 +29,7 @@ pub const TREE: Format = Format {
     name: "tree",
     endings: &["tree", "tree.txt"],
     about: "the call tree, indented, with percentages",
-    takes: &[takes::TREE, takes::UNIT],
+    takes: &[takes::TREE, takes::DEPTH, takes::UNIT],
     streams: false,
     open: |settings, target| {
         let pruned = Pruned::new(settings, MIN_PERCENT);
@@ -42,7 +42,7 @@ pub const BOTTOM_UP: Format = Format {
     name: "bottomup",
     endings: &["bottomup", "bottomup.txt"],
     about: "functions by self weight, and below each its callers",
-    takes: &[takes::TREE, takes::UNIT],
+    takes: &[takes::TREE, takes::DEPTH, takes::UNIT],
     streams: false,
     open: |settings, target| Ok(Box::new(BottomUp { reversed: Reversed::default(), settings, target })),
 };

@@ -15,6 +15,12 @@ const CHANGED: &str = "main 11 12\nmain;parse 4000 4005\nmain;parse;lex 2000 300
 
 /// The file's name, the options, the input.
 const CASES: &[(&str, &[&str], &[u8])] = &[
+    ("text", &["--format", "text"], SMALL.as_bytes()),
+    ("text-hard", &["--format", "text", "--columns", "50", "--upright"], HARD),
+    ("text-changed", &["--format", "text", "--columns", "120"], CHANGED.as_bytes()),
+    ("text-depth", &["--format", "text", "--depth", "2", "--minwidth", "5%"], HARD),
+    ("text-colours", &["--format", "text", "--ansi", "always", "--columns", "30"], SMALL.as_bytes()),
+    ("text-empty", &["--format", "text"], b""),
     ("top", &["--format", "top"], SMALL.as_bytes()),
     ("top-hard", &["--format", "top"], HARD),
     ("top-changed", &["--format", "top"], CHANGED.as_bytes()),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::values::{
     Stroke, alpha, background, colour, factor, font_size, font_width, formats, groups, min_width, palettes,
@@ -202,13 +202,38 @@ pub struct TableArgs {
     /// 0.5, in markdown 5)
     #[arg(long, value_name = "N", value_parser = points)]
     pub min_percent: Option<f64>,
-    /// Show N frames of a stack, from the root; in bottomup from the leaf
+    /// Show N frames of a stack, from the root; in bottomup from the leaf; of text N rows
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub depth: Option<u32>,
     /// Callers and callees of functions that match the regular expression RE; alone as
     /// --format peek
     #[arg(long, value_name = "RE")]
     pub peek: Option<String>,
+}
+
+/// The terminal.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Terminal")]
+pub struct TerminalArgs {
+    /// Draw text N columns wide (default: the terminal's, else 80)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(10..))]
+    pub columns: Option<u16>,
+    /// Colours in text: on a terminal unless NO_COLOR is set, always, or never
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub ansi: When,
+    /// Root at the bottom
+    #[arg(long)]
+    pub upright: bool,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum When {
+    #[default]
+    Auto,
+    Always,
+    Never,
 }
 
 /// The output file.

@@ -4,6 +4,7 @@ mod args;
 mod given;
 mod outputs;
 mod settings;
+mod terminal;
 mod values;
 
 use std::io;
@@ -19,7 +20,8 @@ use crate::render::rewrite::StackRewrite;
 use crate::render::sink::{Finished, Sink, feed};
 use crate::render::{FORMATS, Format, Settings};
 pub use args::{
-    ChangeArgs, ColourArgs, FileArgs, OutputArgs, SizeArgs, StackArgs, TableArgs, TalkArgs, TextArgs,
+    ChangeArgs, ColourArgs, FileArgs, OutputArgs, SizeArgs, StackArgs, TableArgs, TalkArgs, TerminalArgs,
+    TextArgs,
 };
 pub use given::Given;
 use outputs::Pending;
@@ -77,6 +79,9 @@ pub struct Render {
     /// The rows of tables, and the frames of trees.
     #[command(flatten)]
     pub table: TableArgs,
+    /// The terminal.
+    #[command(flatten)]
+    pub terminal: TerminalArgs,
     /// The file it is.
     #[command(flatten)]
     pub file: FileArgs,

@@ -30,6 +30,7 @@ impl Render {
                 min_percent: self.table.min_percent,
                 depth: self.table.depth.map(|depth| depth as usize),
             },
+            terminal: self.terminal.find(&self.output),
             peek: self.table.peek.clone(),
             keep_colours: self.colour.cp,
         })
