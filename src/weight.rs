@@ -183,6 +183,12 @@ impl Weight {
         self.normal().decimals
     }
 
+    /// Its value, if that is a whole number.
+    pub fn whole(self) -> Option<i128> {
+        let Weight { mantissa, decimals } = self.normal();
+        (decimals == 0).then_some(mantissa)
+    }
+
     /// The same weight with the other sign.
     pub const fn negated(self) -> Weight {
         // Every value that is made here has at most 38 digits or came through a checked sum;

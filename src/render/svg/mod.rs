@@ -31,6 +31,7 @@ pub const FORMAT: Format = Format {
     about: "a picture to zoom and search in a browser",
     takes: &[
         takes::LAYOUT,
+        takes::TITLE,
         takes::TEXT,
         takes::UNIT,
         takes::CUT,
