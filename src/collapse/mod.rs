@@ -17,7 +17,9 @@ pub mod tidy;
 pub mod values;
 
 mod austin;
+mod events;
 mod folded;
+mod naming;
 mod py_spy;
 
 use std::collections::BTreeMap;
