@@ -183,10 +183,19 @@ impl Weight {
         self.normal().decimals
     }
 
-    /// Its value, if that is a whole number.
-    pub fn whole(self) -> Option<i128> {
-        let Weight { mantissa, decimals } = self.normal();
-        (decimals == 0).then_some(mantissa)
+    /// How many of the last of so many decimals it is: 0.25 is 250 of 3.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`] when it cannot be held; no more decimals than it has must be kept.
+    pub(crate) fn units(self, decimals: u8) -> Result<i128> {
+        let own = self.normal();
+        let units = if own.decimals > decimals { None } else { own.mantissa_at(decimals) };
+        units.ok_or_else(|| ErrorKind::Overflow.into())
+    }
+
+    /// So many of the last of so many decimals.
+    pub(crate) fn from_parts(units: i128, decimals: u8) -> Weight {
+        Weight { mantissa: units, decimals }.normal()
     }
 
     /// The same weight with the other sign.

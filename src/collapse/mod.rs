@@ -7,6 +7,7 @@
 
 pub mod about;
 pub mod driver;
+pub mod edges;
 pub mod forest;
 pub mod json;
 pub mod names;
@@ -18,8 +19,10 @@ pub mod values;
 
 mod austin;
 mod events;
+mod fg_json;
 mod folded;
 mod naming;
+mod pprof;
 mod py_spy;
 
 use std::collections::BTreeMap;
@@ -155,6 +158,15 @@ impl Report {
         let note = note.into();
         if !self.notes.contains(&note) {
             self.notes.push(note);
+        }
+    }
+
+    /// What a sample stands for, if the inputs before did not say otherwise.
+    pub fn period(&mut self, period: Weight) {
+        if self.period.is_none_or(|known| known == period) {
+            self.period = Some(period);
+        } else {
+            self.period = None;
         }
     }
 

@@ -1,13 +1,22 @@
 //! The one list of input formats. `--format`, `--list-formats`, detection, the documentation and
 //! the fixture tests all read it.
 
-use super::{Collapser, Verdict, austin, folded, perf_script, py_spy};
+use super::{Collapser, Verdict, austin, fg_json, folded, perf_script, pprof, py_spy};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
 
 /// All formats, the most particular first: among equally sure ones the first wins.
-pub static FORMATS: &[&dyn Collapser] =
-    &[&perf_script::PerfScript, &austin::Austin, &py_spy::PySpy, &folded::Folded];
+pub static FORMATS: &[&dyn Collapser] = &[
+    &perf_script::PerfScript,
+    &austin::Austin,
+    &py_spy::PySpy,
+    &pprof::Pprof,
+    &pprof::raw::PprofRaw,
+    &pprof::go_text::GoText,
+    &pprof::goroutines::Goroutines,
+    &fg_json::FgJson,
+    &folded::Folded,
+];
 
 /// The format of this name.
 ///

@@ -30,6 +30,8 @@ pub const FORMAT: Format = Format {
     open: |settings, target| Ok(Box::new(Pprof::new(settings, target))),
 };
 
+/// Tells `fg-collapse` that names are frames, to be left as they are.
+const COMMENT: &str = "folded stacks, written by fg-render";
 /// Compressed bytes are handed on when there are so many.
 const FULL: usize = 64 * 1024;
 
@@ -40,6 +42,7 @@ mod field {
     pub(super) const LOCATION: u64 = 4;
     pub(super) const FUNCTION: u64 = 5;
     pub(super) const STRING: u64 = 6;
+    pub(super) const COMMENT: u64 = 13;
     pub(super) const DEFAULT_SAMPLE_TYPE: u64 = 14;
 }
 
@@ -95,7 +98,7 @@ impl<'a> Pprof<'a> {
     /// A value as the format holds it.
     fn value(&self, weight: Weight) -> Result<u64> {
         let shown = self.settings.shown(weight)?;
-        match shown.whole().and_then(|whole| i64::try_from(whole).ok()) {
+        match shown.units(0).ok().and_then(|whole| i64::try_from(whole).ok()) {
             Some(whole) => Ok(whole as u64),
             None => {
                 let what = format!("pprof holds whole numbers of 64 bits, and {shown} is none; see --factor");
@@ -131,6 +134,7 @@ impl Visitor for Pprof<'_> {
         self.columns = columns;
         // The first text has to be empty.
         self.text("");
+        self.text(COMMENT);
         let unit = self.settings.unit.as_deref().or(unit).unwrap_or("samples").to_owned();
         let (kind, unit) = value_type(&unit);
         let kinds = if columns == Columns::Two { vec!["before", "after"] } else { vec![kind] };
@@ -201,12 +205,12 @@ impl Sink for Pprof<'_> {
             self.message.extend_from_slice(name);
             self.write(field::STRING)?;
         }
+        let mut last = Vec::new();
+        number(field::COMMENT, self.text(COMMENT), &mut last);
         if self.columns == Columns::Two {
-            let after = self.text("after");
-            let mut default = Vec::new();
-            number(field::DEFAULT_SAMPLE_TYPE, after, &mut default);
-            self.gzip.write_all(&default)?;
+            number(field::DEFAULT_SAMPLE_TYPE, self.text("after"), &mut last);
         }
+        self.gzip.write_all(&last)?;
         let Pprof { target, gzip, .. } = *self;
         target.write_all(&gzip.finish()?)?;
         Ok(Finished::default())

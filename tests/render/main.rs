@@ -8,6 +8,7 @@ mod known_wrong;
 mod look;
 mod outputs;
 mod program;
+mod round_trip;
 mod stacks;
 mod terminal;
 
