@@ -2,8 +2,8 @@
 //! the fixture tests all read it.
 
 use super::{
-    Collapser, Verdict, austin, cachegrind, callgrind, dhat, folded, gperftools, heap_text, heaptrack,
-    inferno, java_exceptions, jfr, jstack, massif, perf_script, pprof, py_spy, xdebug,
+    Collapser, Verdict, austin, cachegrind, callgrind, dhat, fg_json, folded, gperftools, heap_text,
+    heaptrack, inferno, java_exceptions, jfr, jstack, massif, perf_script, pprof, py_spy, xdebug,
 };
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
@@ -36,6 +36,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &inferno::VSPROF,
     &inferno::GHC_PROF,
     &java_exceptions::JavaExceptions,
+    &fg_json::FgJson,
     &folded::Folded,
 ];
 

@@ -33,6 +33,9 @@ const ABOUT: About = About {
     unit: "the sample type's",
 };
 
+/// The comment of a profile whose names are frames of folded stacks, as `fg-render` leaves it.
+const FRAMES_COMMENT: &[u8] = b"folded stacks, written by fg-render";
+
 /// Collapses profile.proto.
 pub struct Pprof;
 
@@ -100,6 +103,9 @@ struct Profile {
     period_type: (u64, u64),
     period: i64,
     default_type: u64,
+    comments: Vec<u64>,
+    /// Its names are frames already: our own writer says so.
+    holds_frames: bool,
     samples: Samples,
     /// The labels of samples, where threads are to be frames.
     threads: HashMap<Vec<RawLabel>, usize>,
@@ -131,9 +137,13 @@ fn read(input: Input, options: &Options) -> Result<Profile> {
                     return Err(Error::malformed(expected, b"damaged bytes").at(place));
                 }
             }
-            None => return Ok(profile),
+            None => break,
         }
     }
+    for &comment in &profile.comments {
+        profile.holds_frames |= profile.text(comment)? == FRAMES_COMMENT;
+    }
+    Ok(profile)
 }
 
 impl Profile {
@@ -157,9 +167,10 @@ impl Profile {
             }
             (11, Content::Bytes(bytes)) => self.period_type = value_type(bytes)?,
             (12, Content::Number(period)) => self.period = period as i64,
+            (13, content) => numbers(content, |text| self.comments.push(text))?,
             (14, Content::Number(name)) => self.default_type = name,
             (1..=6, _) => return None,
-            // Times, comments, and what later versions may add.
+            // Times, and what later versions may add.
             _ => {}
         }
         Some(())
@@ -287,7 +298,10 @@ impl Profile {
             }
             let file = if options.srcline { self.text(function.file)? } else { b"" };
             frames.push(names.build(sink, |out| {
-                super::tidy::tidy_symbol(name, out);
+                match self.holds_frames {
+                    true => sanitize_frame(name, out),
+                    false => super::tidy::tidy_symbol(name, out),
+                }
                 if !file.is_empty() {
                     out.extend_from_slice(b" (");
                     sanitize_frame(file, out);
