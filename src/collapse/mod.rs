@@ -11,6 +11,7 @@ pub mod registry;
 pub mod tidy;
 
 mod austin;
+mod fg_html;
 mod folded;
 mod py_spy;
 

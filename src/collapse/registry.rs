@@ -1,13 +1,13 @@
 //! The one list of input formats. `--format`, `--list-formats`, detection, the documentation and
 //! the fixture tests all read it.
 
-use super::{Collapser, Verdict, austin, folded, perf_script, py_spy};
+use super::{Collapser, Verdict, austin, fg_html, folded, perf_script, py_spy};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
 
 /// All formats, the most particular first: among equally sure ones the first wins.
 pub static FORMATS: &[&dyn Collapser] =
-    &[&perf_script::PerfScript, &austin::Austin, &py_spy::PySpy, &folded::Folded];
+    &[&fg_html::FgHtml, &perf_script::PerfScript, &austin::Austin, &py_spy::PySpy, &folded::Folded];
 
 /// The format of this name.
 ///

@@ -99,6 +99,8 @@ pub struct WalkSummary {
     pub total: Weights,
     /// What a line `# unit: ns` before the stacks says that weights count.
     pub unit: Option<String>,
+    /// The comments before the stacks, lines that begin with `# `.
+    pub comments: Vec<u8>,
     /// Lines left out because they are no folded stacks.
     pub not_understood: NotUnderstood,
     /// Lines left out because their weight is below zero: nothing can be drawn for them.
@@ -121,7 +123,8 @@ pub fn walk(
 ) -> Result<WalkSummary> {
     let mut input = Rereadable::open(sources)?;
     let mut columns = input.lines().columns();
-    let unit = unit(input.lines().comments());
+    let comments = input.lines().comments().to_vec();
+    let unit = unit(&comments);
     let streams = match order {
         Order::Frame => sources.len() == 1 && rewrite.is_none(),
         Order::Input | Order::Time => true,
@@ -131,7 +134,7 @@ pub fn walk(
     while streaming {
         let mut pass = Pass::new(order, columns, visitor.follows_stacks());
         match pass.stream(&mut input, rewrite, visitor)? {
-            Outcome::Complete => return Ok(WalkSummary { unit, ..pass.finish(visitor)? }),
+            Outcome::Complete => return Ok(WalkSummary { unit, comments, ..pass.finish(visitor)? }),
             Outcome::Unsorted => {}
             Outcome::OneColumn => columns = Columns::One,
         }
@@ -140,7 +143,7 @@ pub fn walk(
         streaming = order != Order::Frame;
     }
     input.read_once_more();
-    Ok(WalkSummary { unit, ..sorted(input, columns, rewrite, visitor)? })
+    Ok(WalkSummary { unit, comments, ..sorted(input, columns, rewrite, visitor)? })
 }
 
 fn unit(comments: &[u8]) -> Option<String> {

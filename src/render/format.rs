@@ -2,7 +2,7 @@
 //! takes, the documentation and the tests all read it.
 
 use super::sink::Open;
-use super::svg;
+use super::{html, svg};
 use crate::error::{ErrorKind, Result};
 
 /// An output format.
@@ -23,7 +23,7 @@ pub struct Format {
 }
 
 /// Every output format; the first is the default.
-pub const FORMATS: &[Format] = &[svg::FORMAT];
+pub const FORMATS: &[Format] = &[svg::FORMAT, html::FORMAT];
 
 /// Options that several formats take, by their long names without the dashes.
 pub mod takes {

@@ -26,6 +26,7 @@ pub mod attributes;
 pub mod colour;
 pub mod compare;
 pub mod format;
+pub mod html;
 pub mod label;
 pub mod layout;
 pub mod options;

@@ -2,6 +2,7 @@
 
 mod differential;
 mod hostile;
+mod html;
 mod input;
 mod known_wrong;
 mod look;
