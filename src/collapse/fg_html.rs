@@ -10,11 +10,19 @@
 
 use std::io::Read;
 
-use super::{Collapser, Options, Report, Sink, Verdict};
+use super::{About, Collapser, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::{Error, ErrorKind, Result};
 use crate::folded::{Columns, FrameId, StackTable, Weights};
 use crate::input::Input;
 use crate::weight::Weight;
+
+const ABOUT: About = About {
+    name: "fg-html",
+    producer: "fg-render --format html",
+    tested: "this version",
+    values: "-",
+    unit: "what the page says",
+};
 
 /// Collapses pages written by `fg-render`.
 pub struct FgHtml;
@@ -24,12 +32,8 @@ const GENERATOR: &[u8] = b"<meta name=\"generator\" content=\"fg-render html 1\"
 const DEEPEST: usize = 1 << 20;
 
 impl Collapser for FgHtml {
-    fn name(&self) -> &'static str {
-        "fg-html"
-    }
-
-    fn about(&self) -> &'static str {
-        "the pages of fg-render --format html"
+    fn about(&self) -> &'static About {
+        &ABOUT
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -41,7 +45,7 @@ impl Collapser for FgHtml {
         input: Input,
         options: &Options,
         table: &mut StackTable,
-        _: &mut Report,
+        report: &mut Report,
     ) -> Result<()> {
         let page = input.read_all()?;
         let tree = Tree::read(&page)?;
@@ -53,7 +57,8 @@ impl Collapser for FgHtml {
         if columns == Columns::Two {
             table.make_differential();
         }
-        tree.tell(&page, options.count, table)
+        let total = tree.tell(&page, options.count, table)?;
+        report.add_value(Value { name: Vec::new(), unit: tree.unit.map(Into::into) }, total)
     }
 }
 
@@ -65,6 +70,8 @@ struct Tree {
     befores: Option<Vec<u128>>,
     /// From which frame on weights have how many decimals.
     scales: Vec<(u64, u8)>,
+    /// What weights count, if that is more than samples.
+    unit: Option<String>,
 }
 
 impl Tree {
@@ -88,12 +95,14 @@ impl Tree {
         if weights.len() != frames || befores.as_ref().is_some_and(|befores| befores.len() != frames) {
             return Err(damaged());
         }
-        Ok(Tree { rises, names, weights, befores, scales })
+        let unit = about["unit"].as_str().filter(|unit| *unit != "samples").map(str::to_owned);
+        Ok(Tree { rises, names, weights, befores, scales, unit })
     }
 
     /// Pushes every stack, the last one first.
-    fn tell(&self, page: &[u8], count: bool, sink: &mut StackTable) -> Result<()> {
+    fn tell(&self, page: &[u8], count: bool, sink: &mut StackTable) -> Result<ValueTotal> {
         let ids = name_ids(page, sink)?;
+        let mut total = ValueTotal { kept: true, ..ValueTotal::default() };
         // Where each frame is, from the first to the last; then back.
         let mut depth = self.last_depth()?;
         let mut stack: Vec<FrameId> = Vec::new();
@@ -117,11 +126,12 @@ impl Tree {
                         before: Weight::from_steps(before, decimals)?,
                     }
                 };
+                total.add(weights.value)?;
                 sink.sample(&stack, weights)?;
             }
             depth = (depth + 1).checked_sub(self.rises[frame] as usize).ok_or_else(damaged)?;
         }
-        Ok(())
+        Ok(total)
     }
 
     fn last_depth(&self) -> Result<usize> {

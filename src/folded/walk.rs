@@ -38,6 +38,16 @@ pub trait Visitor {
         false
     }
 
+    /// The input begins, with so many weights on each line and in this unit, as far as is known;
+    /// again after each [`Visitor::restart`].
+    ///
+    /// # Errors
+    /// The visitor's own; they end the walk.
+    fn begin(&mut self, columns: Columns, unit: Option<&str>) -> Result<()> {
+        let _ = (columns, unit);
+        Ok(())
+    }
+
     /// A frame begins, `depth` frames leafward of the root; those rootward of it are open.
     ///
     /// # Errors
@@ -132,6 +142,7 @@ pub fn walk(
     // At most twice: what seemed to have two columns may turn out to have one.
     let mut streaming = streams;
     while streaming {
+        visitor.begin(columns, unit.as_deref())?;
         let mut pass = Pass::new(order, columns, visitor.follows_stacks());
         match pass.stream(&mut input, rewrite, visitor)? {
             Outcome::Complete => return Ok(WalkSummary { unit, comments, ..pass.finish(visitor)? }),
@@ -143,7 +154,8 @@ pub fn walk(
         streaming = order != Order::Frame;
     }
     input.read_once_more();
-    Ok(WalkSummary { unit, comments, ..sorted(input, columns, rewrite, visitor)? })
+    let summary = sorted(input, columns, unit.as_deref(), rewrite, visitor)?;
+    Ok(WalkSummary { unit, comments, ..summary })
 }
 
 fn unit(comments: &[u8]) -> Option<String> {
@@ -156,6 +168,7 @@ fn unit(comments: &[u8]) -> Option<String> {
 fn sorted(
     mut input: Rereadable<'_>,
     mut columns: Columns,
+    unit: Option<&str>,
     rewrite: Option<&Rewrite>,
     visitor: &mut dyn Visitor,
 ) -> Result<WalkSummary> {
@@ -207,8 +220,17 @@ fn sorted(
         })?;
         table = new;
     }
+    visitor.begin(columns, unit)?;
+    let walked = walk_table(&table, columns, visitor)?;
+    Ok(WalkSummary { columns, total: walked.total, ..summary })
+}
+
+/// Walks the call tree of a table, in frame order.
+///
+/// # Errors
+/// [`crate::ErrorKind::Overflow`], and the visitor's.
+pub fn walk_table(table: &StackTable, columns: Columns, visitor: &mut dyn Visitor) -> Result<WalkSummary> {
     let mut pass = Pass::new(Order::Frame, columns, visitor.follows_stacks());
-    pass.summary = WalkSummary { columns, ..summary };
     // A light frame of a differential profile may have been a heavy one before.
     let least = if columns == Columns::Two { Weight::ZERO } else { visitor.least(table.total()?) };
     table.for_each_heavy(least, |stack, weights| pass.push(stack, 0, weights, visitor).map(|_| ()))?;

@@ -6,6 +6,7 @@
 
 mod blocks;
 mod decompress;
+mod reader;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,6 +15,8 @@ use std::sync::Arc;
 
 use crate::error::{Error, Position, Result};
 pub use blocks::{Block, Blocks, last_newline};
+pub(crate) use decompress::error as read_error;
+pub use reader::Reader;
 
 /// How many bytes [`Input::head`] shows of a larger input.
 pub const HEAD: usize = 64 * 1024;
@@ -115,6 +118,11 @@ impl Input {
     /// The rest as blocks of about `size` bytes.
     pub fn into_blocks(self, size: usize) -> Blocks {
         Blocks::new(self, size)
+    }
+
+    /// All of it as one stream that knows its position; for formats that are no lines.
+    pub fn into_reader(self) -> Reader {
+        Reader::new(self)
     }
 
     /// All of it; for formats that are not read in a stream.

@@ -2,7 +2,7 @@
 //! takes, the documentation and the tests all read it.
 
 use super::sink::Open;
-use super::{html, svg};
+use super::{collapsed, html, json, markdown, peek, svg, text, top, tree, tsv};
 use crate::error::{ErrorKind, Result};
 
 /// An output format.
@@ -23,12 +23,34 @@ pub struct Format {
 }
 
 /// Every output format; the first is the default.
-pub const FORMATS: &[Format] = &[svg::FORMAT, html::FORMAT];
+pub const FORMATS: &[Format] = &[
+    svg::FORMAT,
+    html::FORMAT,
+    text::FORMAT,
+    top::FORMAT,
+    tree::TREE,
+    tree::BOTTOM_UP,
+    peek::FORMAT,
+    markdown::FORMAT,
+    json::FORMAT,
+    tsv::FORMAT,
+    collapsed::FORMAT,
+];
 
 /// Options that several formats take, by their long names without the dashes.
 pub mod takes {
     /// Of everything that is laid out as a flame graph.
     pub const LAYOUT: &[&str] = &["total", "minwidth", "widths"];
+    /// The rows of a table.
+    pub const TABLE: &[&str] = &["by", "sort", "limit"];
+    /// The least share of a tree's frames.
+    pub const TREE: &[&str] = &["min-percent"];
+    /// How many frames from the root.
+    pub const DEPTH: &[&str] = &["depth"];
+    /// Where text is drawn.
+    pub const TERMINAL: &[&str] = &["columns", "ansi", "upright"];
+    /// The functions to look around.
+    pub const PEEK: &[&str] = &["peek"];
     /// What a graph says.
     pub const TEXT: &[&str] = &["title", "subtitle", "notes", "nametype", "nameattr"];
     /// What weights count.

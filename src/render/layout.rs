@@ -145,6 +145,11 @@ impl Layout {
         self
     }
 
+    /// Shows this of differential input, from now on.
+    pub fn compare(&mut self, comparison: Comparison) {
+        self.comparison = comparison;
+    }
+
     /// What a column of weights, or the larger of two, contributes to the width.
     fn width(&self, weights: Weights) -> Weight {
         match self.comparison.widths {
@@ -346,6 +351,11 @@ impl Visitor for Layout {
         Ok(())
     }
 
+    fn least(&self, all: Weights) -> Weight {
+        let whole = self.least_total.map_or(self.width(all), |least| least.max(self.width(all)));
+        Weight::new((self.least_share * whole.to_f64()).floor() as i128)
+    }
+
     fn restart(&mut self) -> Result<()> {
         let comparison = std::mem::take(&mut self.comparison);
         *self = Layout::new(self.least_share, self.least_total).comparing(comparison);
@@ -355,7 +365,7 @@ impl Visitor for Layout {
 
 impl Graph {
     /// The frames in tree order: a caller before its callees, from left to right.
-    pub fn frames(&self) -> impl ExactSizeIterator<Item = FrameBox<'_>> {
+    pub fn frames(&self) -> impl ExactSizeIterator<Item = FrameBox<'_>> + Clone {
         self.boxes.iter().enumerate().map(|(n, kept)| {
             let change = match kept.change {
                 0 => Change { after: kept.total, ..Change::default() },

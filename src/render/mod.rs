@@ -23,18 +23,29 @@
 //! ```
 
 pub mod attributes;
+pub mod calls;
+mod collapsed;
 pub mod colour;
+pub mod columns;
 pub mod compare;
 pub mod format;
+pub mod functions;
 pub mod html;
+mod json;
 pub mod label;
 pub mod layout;
+mod markdown;
 pub mod options;
+mod peek;
 pub mod picture;
 pub mod rewrite;
 pub mod settings;
 pub mod sink;
 pub mod svg;
+mod text;
+mod top;
+mod tree;
+mod tsv;
 
 pub use format::{FORMATS, Format};
 pub use options::{Canvas, Cut, Encoding, MinWidth, Options};

@@ -9,7 +9,7 @@ use std::io::Write;
 use super::Settings;
 use super::colour::PaletteMap;
 use crate::error::Result;
-use crate::folded::{Frame, Order, Rewrite, Visitor, WalkSummary, Weights, walk};
+use crate::folded::{Columns, Frame, Order, Rewrite, Visitor, WalkSummary, Weights, walk};
 use crate::input::Source;
 use crate::weight::Weight;
 
@@ -44,6 +44,8 @@ pub trait Sink: Visitor {
 pub struct Finished {
     /// Of a drawing, what was drawn.
     pub drawn: Option<Drawn>,
+    /// There were stacks, but nothing that was asked for.
+    pub nothing_selected: bool,
     /// With [`Settings::keep_colours`], the colours that names have now.
     pub colours: Option<PaletteMap>,
 }
@@ -84,6 +86,10 @@ struct FanOut<'f, 's>(&'f mut [Box<dyn Sink + 's>]);
 impl Visitor for FanOut<'_, '_> {
     fn follows_stacks(&self) -> bool {
         self.0.iter().any(|sink| sink.follows_stacks())
+    }
+
+    fn begin(&mut self, columns: Columns, unit: Option<&str>) -> Result<()> {
+        self.0.iter_mut().try_for_each(|sink| sink.begin(columns, unit))
     }
 
     fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {

@@ -1,6 +1,7 @@
 //! `fg-render` as a user meets it: the real program, its picture read by a strict XML parser.
 
 mod differential;
+mod golden;
 mod hostile;
 mod html;
 mod input;
@@ -9,6 +10,7 @@ mod look;
 mod outputs;
 mod program;
 mod stacks;
+mod terminal;
 
 use std::io::Write;
 use std::path::Path;
@@ -31,6 +33,8 @@ fn run_in(folder: &Path, arguments: &[&str], stdin: impl AsRef<[u8]>) -> Run {
     let mut child = Command::new(env!("CARGO_BIN_EXE_fg-render"))
         .args(arguments)
         .current_dir(folder)
+        .env_remove("COLORTERM")
+        .env_remove("NO_COLOR")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

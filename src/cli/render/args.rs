@@ -2,15 +2,17 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::values::{
-    Stroke, alpha, background, colour, factor, font_size, font_width, formats, min_width, palettes, points,
-    schemes, seed, stroke, weight, widths,
+    Stroke, alpha, background, colour, factor, font_size, font_width, formats, groups, min_width, palettes,
+    points, schemes, seed, sorts, stroke, weight, widths,
 };
 use crate::render::colour::{Background, Palette, Rgb, Scheme};
 use crate::render::compare::Widths;
+use crate::render::settings::Sort;
 use crate::render::{Encoding, MinWidth};
+use crate::tally::Group;
 use crate::weight::Weight;
 
 /// What to draw of the input.
@@ -180,6 +182,58 @@ pub struct OutputArgs {
     /// The format of the one output, whatever its ending (default: svg)
     #[arg(long, value_name = "NAME", value_parser = formats())]
     pub format: Option<String>,
+}
+
+/// The rows of tables, and the frames of trees.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Tables and trees")]
+pub struct TableArgs {
+    /// A row for each function, module, thread or whole stack (default: function)
+    #[arg(long, value_name = "WHAT", value_parser = groups())]
+    pub by: Option<Group>,
+    /// By self or total weight, name, or the change of differential input (default:
+    /// self, or change if there is one)
+    #[arg(long, value_name = "COLUMN", value_parser = sorts())]
+    pub sort: Option<Sort>,
+    /// The most rows; 0 is all (default: 30 in top, 10 in markdown, all in the others)
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Leave frames out of a tree that weigh less than N percent of the whole (default:
+    /// 0.5, in markdown 5)
+    #[arg(long, value_name = "N", value_parser = points)]
+    pub min_percent: Option<f64>,
+    /// Show N frames of a stack, from the root; in bottomup from the leaf; of text N rows
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub depth: Option<u32>,
+    /// Callers and callees of functions that match the regular expression RE; alone as
+    /// --format peek
+    #[arg(long, value_name = "RE")]
+    pub peek: Option<String>,
+}
+
+/// The terminal.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Terminal")]
+pub struct TerminalArgs {
+    /// Draw text N columns wide (default: the terminal's, else 80)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(10..))]
+    pub columns: Option<u16>,
+    /// Colours in text: on a terminal unless NO_COLOR is set, always, or never
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub ansi: When,
+    /// Root at the bottom
+    #[arg(long)]
+    pub upright: bool,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum When {
+    #[default]
+    Auto,
+    Always,
+    Never,
 }
 
 /// The output file.

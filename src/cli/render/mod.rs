@@ -4,6 +4,7 @@ mod args;
 mod given;
 mod outputs;
 mod settings;
+mod terminal;
 mod values;
 
 use std::io;
@@ -17,8 +18,11 @@ use crate::error::{Error, ErrorKind, Position};
 use crate::folded::{Columns, Order, Rewrite, WalkSummary};
 use crate::render::rewrite::StackRewrite;
 use crate::render::sink::{Finished, Sink, feed};
-use crate::render::{Format, Settings};
-pub use args::{ChangeArgs, ColourArgs, FileArgs, OutputArgs, SizeArgs, StackArgs, TalkArgs, TextArgs};
+use crate::render::{FORMATS, Format, Settings};
+pub use args::{
+    ChangeArgs, ColourArgs, FileArgs, OutputArgs, SizeArgs, StackArgs, TableArgs, TalkArgs, TerminalArgs,
+    TextArgs,
+};
 pub use given::Given;
 use outputs::Pending;
 
@@ -41,7 +45,8 @@ Examples:
   fg-render --title 'after the fix' --colors rust -o out.svg out.folded
   fg-render --reverse --base malloc out.folded > who-allocates.svg
 
-Exit status: 0, or 2 for trouble. Without stacks 2, and a picture that says so."
+Exit status: 0, 1 when --peek matches nothing, 2 for trouble. Without stacks 2, and an
+output that is as valid as any."
 )]
 pub struct Render {
     /// Which options were given: before all others.
@@ -71,6 +76,12 @@ pub struct Render {
     /// What changed.
     #[command(flatten)]
     pub change: ChangeArgs,
+    /// The rows of tables, and the frames of trees.
+    #[command(flatten)]
+    pub table: TableArgs,
+    /// The terminal.
+    #[command(flatten)]
+    pub terminal: TerminalArgs,
     /// The file it is.
     #[command(flatten)]
     pub file: FileArgs,
@@ -83,7 +94,8 @@ impl Tool for Render {
     const NAME: &'static str = "fg-render";
 
     fn run(self) -> anyhow::Result<Exit> {
-        let chosen = self.output.choose()?;
+        let unnamed = if self.table.peek.is_some() { "peek" } else { FORMATS[0].name };
+        let chosen = self.output.choose(unnamed)?;
         let formats: Vec<&Format> = chosen.iter().map(|(_, format)| *format).collect();
         self.given.check(&formats)?;
         let settings = self.settings()?;
@@ -111,7 +123,8 @@ impl Tool for Render {
         }
         self.keep_colours(&settings, &summary, &all_finished)?;
         self.say_drawn(&all_finished);
-        Ok(Exit::Yes)
+        let nothing_selected = all_finished.iter().any(|finished| finished.nothing_selected);
+        Ok(if nothing_selected { Exit::No } else { Exit::Yes })
     }
 }
 

@@ -8,6 +8,7 @@ use crate::error::{Error, Position};
 use crate::render::attributes::NameAttributes;
 use crate::render::colour::{Colours, PaletteMap};
 use crate::render::compare::Comparison;
+use crate::render::settings::{Table, Tree};
 use crate::render::{Canvas, Cut, Options, Settings};
 use crate::weight::Weight;
 
@@ -20,6 +21,17 @@ impl Render {
             total: self.stacks.total,
             factor: self.stacks.factor.unwrap_or(Weight::ONE),
             unit: self.text.countname.clone(),
+            table: Table {
+                by: self.table.by.unwrap_or_default(),
+                sort: self.table.sort,
+                limit: self.table.limit.map(|limit| if limit == 0 { usize::MAX } else { limit }),
+            },
+            tree: Tree {
+                min_percent: self.table.min_percent,
+                depth: self.table.depth.map(|depth| depth as usize),
+            },
+            terminal: self.terminal.find(&self.output),
+            peek: self.table.peek.clone(),
             keep_colours: self.colour.cp,
         })
     }

@@ -4,7 +4,9 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::render::colour::{Background, PALETTES, Palette, Rgb, SCHEMES, Scheme};
 use crate::render::compare::{WIDTHS, Widths};
+use crate::render::settings::{SORTS, Sort};
 use crate::render::{FORMATS, MinWidth};
+use crate::tally::{GROUPS, Group};
 use crate::weight::Weight;
 
 /// An outline, or none.
@@ -87,4 +89,16 @@ pub(super) fn points(text: &str) -> Result<f64, String> {
 
 pub(super) fn formats() -> PossibleValuesParser {
     PossibleValuesParser::new(FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about)))
+}
+
+pub(super) fn groups() -> impl TypedValueParser<Value = Group> {
+    let by_name = |name: String| GROUPS.iter().find(|(known, _)| *known == name).map(|(_, group)| *group);
+    PossibleValuesParser::new(GROUPS.iter().map(|(name, _)| *name))
+        .map(move |name| by_name(name).expect("only names of the list"))
+}
+
+pub(super) fn sorts() -> impl TypedValueParser<Value = Sort> {
+    let by_name = |name: String| SORTS.iter().find(|(known, _)| *known == name).map(|(_, sort)| *sort);
+    PossibleValuesParser::new(SORTS.iter().map(|(name, _)| *name))
+        .map(move |name| by_name(name).expect("only names of the list"))
 }

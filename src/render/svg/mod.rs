@@ -50,7 +50,7 @@ fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dy
     Ok(Box::new(Picture::new(settings, least_share, target, draw)))
 }
 
-fn draw(graph: &Graph, options: &Options, mut target: &mut dyn Target) -> Result<()> {
+fn draw(graph: &Graph, options: &Options, _: &Settings, mut target: &mut dyn Target) -> Result<()> {
     if graph.is_empty() { write_empty(options, &mut target) } else { write(graph, options, &mut target) }
 }
 

@@ -52,9 +52,9 @@ export class List {
     const { app } = this;
     const { about, state, numbers, tree } = app.model;
     const rows = this.rows();
-    /** @type {[string, string, string][]} */
     const weights = `${numbers.full(tree.total[0]).length + 13}ch`;
     const changes = `${numbers.full(tree.total[0]).length + 15}ch`;
+    /** @type {[string, string, string][]} */
     const columns = [["name", "Function", ""], ["self", "Self", weights], ["total", "Total", weights], ["stacks", "Stacks", "11ch"]];
     if (about.differential) columns.push(["selfChange", "Self change", changes], ["change", "Total change", changes]);
     const sorted = state.sort.replace(/^-/, "");
