@@ -246,6 +246,33 @@ impl Weight {
         if self.decimals == 0 { mantissa } else { mantissa / 10f64.powi(self.decimals.into()) }
     }
 
+    /// How many steps of the size `10^-decimals` it is, for a column of whole numbers.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`] when that cannot be held, or it is below zero.
+    #[inline]
+    pub fn in_steps(self, decimals: u8) -> Result<u128> {
+        let steps = match () {
+            () if self.decimals == decimals => Some(self.mantissa),
+            () if self.decimals < decimals => self.mantissa_at(decimals),
+            () => {
+                Some(self.normal()).filter(|w| w.decimals <= decimals).and_then(|w| w.mantissa_at(decimals))
+            }
+        };
+        steps.and_then(|steps| u128::try_from(steps).ok()).ok_or_else(|| ErrorKind::Overflow.into())
+    }
+
+    /// So many steps of the size `10^-decimals`: the opposite of [`Weight::in_steps`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`] when it cannot be held.
+    pub fn from_steps(steps: u128, decimals: u8) -> Result<Weight> {
+        match i128::try_from(steps) {
+            Ok(mantissa) if usize::from(decimals) <= MAX_DIGITS => Ok(Weight { mantissa, decimals }.normal()),
+            _ => Err(ErrorKind::Overflow.into()),
+        }
+    }
+
     fn mantissa_at(self, decimals: u8) -> Option<i128> {
         let shift = u32::from(decimals - self.decimals);
         if self.mantissa == 0 {
@@ -458,6 +485,18 @@ mod tests {
         for (a, b, step) in [("12", "18", "6"), ("0", "5", "5"), ("-4", "6", "2"), ("0.5", "2", "0.5")] {
             assert_eq!(weight(a).common_step(weight(b)), weight(step));
         }
+    }
+
+    #[test]
+    fn steps_are_whole_numbers() {
+        for (text, decimals, steps) in
+            [("0", 5, 0), ("42", 0, 42), ("42", 2, 4200), ("1.50", 1, 15), ("0.25", 2, 25)]
+        {
+            assert_eq!(weight(text).in_steps(decimals).unwrap(), steps);
+            assert_eq!(Weight::from_steps(steps, decimals).unwrap(), weight(text));
+        }
+        assert!(weight("0.25").in_steps(1).is_err() && weight("-1").in_steps(0).is_err());
+        assert!(Weight::new(i128::MAX).in_steps(1).is_err() && Weight::from_steps(u128::MAX, 0).is_err());
     }
 
     #[test]

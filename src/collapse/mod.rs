@@ -24,6 +24,7 @@ mod cachegrind;
 mod callgrind;
 mod dhat;
 mod events;
+mod fg_html;
 mod fg_json;
 mod folded;
 mod gperftools;

@@ -39,6 +39,8 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &fg_json::FgJson,
     &folded::Folded,
 ];
+pub static FORMATS: &[&dyn Collapser] =
+    &[&fg_html::FgHtml, &perf_script::PerfScript, &austin::Austin, &py_spy::PySpy, &folded::Folded];
 
 /// The format of this name.
 ///

@@ -2,7 +2,9 @@
 //! takes, the documentation and the tests all read it.
 
 use super::sink::Open;
-use super::{collapsed, dot, firefox, json, markdown, peek, pprof, speedscope, svg, text, top, tree, tsv};
+use super::{
+    collapsed, dot, firefox, html, json, markdown, peek, pprof, speedscope, svg, text, top, tree, tsv,
+};
 use crate::error::{ErrorKind, Result};
 
 /// An output format.
@@ -25,6 +27,7 @@ pub struct Format {
 /// Every output format; the first is the default.
 pub const FORMATS: &[Format] = &[
     svg::FORMAT,
+    html::FORMAT,
     text::FORMAT,
     top::FORMAT,
     tree::TREE,

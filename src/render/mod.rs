@@ -32,6 +32,7 @@ mod dot;
 mod firefox;
 pub mod format;
 pub mod functions;
+pub mod html;
 mod json;
 mod json_text;
 pub mod label;

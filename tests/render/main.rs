@@ -3,6 +3,7 @@
 mod differential;
 mod golden;
 mod hostile;
+mod html;
 mod input;
 mod known_wrong;
 mod look;
