@@ -6,6 +6,7 @@
 
 mod blocks;
 mod decompress;
+mod map;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -17,6 +18,10 @@ pub use blocks::{Block, Blocks, last_newline};
 
 /// How many bytes [`Input::head`] shows of a larger input.
 pub const HEAD: usize = 64 * 1024;
+
+/// Files from this size on are mapped. There is nothing to gain in smaller ones, and those that
+/// the system makes up while they are read have no size.
+const MAPPED_FROM: u64 = 1 << 20;
 
 /// A place to read from, not yet opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,8 +64,8 @@ impl Source {
     pub fn open(&self) -> Result<Input> {
         let name = self.name();
         let at = || Position::file(name.clone());
-        let reader: Box<dyn Read + Send> = match self {
-            Source::Stdin => stdin().map_err(|e| Error::io("read", e).or_at(at))?,
+        match self {
+            Source::Stdin => Input::new(name.clone(), stdin().map_err(|e| Error::io("read", e).or_at(at))?),
             Source::Path(path) => {
                 let file = File::open(path).map_err(|e| Error::io("open", e).or_at(at))?;
                 let kind = file.metadata().map_err(|e| Error::io("open", e).or_at(at))?;
@@ -68,10 +73,12 @@ impl Source {
                     let error = io::Error::other("it is a directory");
                     return Err(Error::io("read", error).or_at(at));
                 }
-                Box::new(file)
+                let twin = file.try_clone().ok().filter(|_| kind.is_file() && kind.len() >= MAPPED_FROM);
+                let mut input = Input::new(name.clone(), Box::new(file))?;
+                input.file = twin.filter(|_| input.is_plain);
+                Ok(input)
             }
-        };
-        Input::new(name, reader)
+        }
     }
 
     /// Whether [`Source::open`] can open the same bytes once more: true for files, standard input
@@ -89,6 +96,10 @@ pub struct Input {
     name: Arc<str>,
     head: Vec<u8>,
     rest: Box<dyn Read + Send>,
+    /// Whether it was not compressed.
+    is_plain: bool,
+    /// The file itself, if it holds these very bytes and is worth mapping.
+    file: Option<File>,
 }
 
 impl Input {
@@ -98,8 +109,9 @@ impl Input {
     /// What the reader says while the first bytes are looked at.
     pub fn new(name: impl Into<Arc<str>>, reader: Box<dyn Read + Send>) -> Result<Input> {
         let name = name.into();
-        let (head, rest) = decompress::open(reader).map_err(|e| e.or_at(|| Position::file(name.clone())))?;
-        Ok(Input { name, head, rest })
+        let opened = decompress::open(reader).map_err(|e| e.or_at(|| Position::file(name.clone())))?;
+        let (head, rest, is_plain) = opened;
+        Ok(Input { name, head, rest, is_plain, file: None })
     }
 
     /// The name to use in messages.
@@ -122,7 +134,7 @@ impl Input {
     /// # Errors
     /// What the system says, with the file's name.
     pub fn read_all(self) -> Result<Vec<u8>> {
-        let Input { name, head: mut bytes, mut rest } = self;
+        let Input { name, head: mut bytes, mut rest, .. } = self;
         rest.read_to_end(&mut bytes).map_err(|e| decompress::error(e).or_at(|| Position::file(name)))?;
         Ok(bytes)
     }
