@@ -163,8 +163,10 @@ struct Has {
 /// Tells `each` of every stack in order, until it says `false`; `false` too if a file is not
 /// plain or not in order.
 ///
-/// Every byte is compared about once. What both next stacks have in common with the stack told
-/// last says which of them comes first, unless it is as much: then they are compared from there.
+/// Every byte is looked at about once. Mostly the next stack after is the next one before, and
+/// then comes behind the one told last as that does. Otherwise, what both have in common with
+/// the stack told last says which of them comes first, unless it is as much: then they are
+/// compared from there.
 fn merge(
     before: &mut Lines,
     after: &mut Lines,
@@ -172,14 +174,16 @@ fn merge(
 ) -> Result<bool> {
     let mut is_plain = before.advance()? && after.advance()?;
     let (mut same_before, mut same_after) = (0, 0);
+    let mut are_equal = false;
     while is_plain && before.has && after.has {
-        let mut order = same_after.cmp(&same_before);
-        if order.is_eq() {
+        let mut order = if are_equal { Ordering::Equal } else { same_after.cmp(&same_before) };
+        if order.is_eq() && !are_equal {
             let (a, b) = (before.stack(), after.stack());
             let same = same_before + common_prefix(&a[same_before..], &b[same_before..]);
             order = cmp_at(a, b, same);
             (same_before, same_after) = (same, same);
         }
+        are_equal = false;
         let has = Has { before: order.is_le(), after: order.is_ge() };
         is_plain = each(has, before, after)?;
         if has.before {
@@ -187,8 +191,11 @@ fn merge(
             same_before = before.same;
         }
         if has.after {
-            is_plain &= after.advance()?;
-            same_after = after.same;
+            are_equal = before.has && after.advance_to(before.stack());
+            if !are_equal {
+                is_plain &= after.advance()?;
+                same_after = after.same;
+            }
         }
     }
     while is_plain && before.has {
@@ -291,6 +298,25 @@ impl Lines {
         Ok(in_order && !is_comment(stack))
     }
 
+    /// Goes to the next line if it has this stack, is plain and of the same block. Whether it is
+    /// in order is for the caller to know.
+    #[inline]
+    fn advance_to(&mut self, stack: &[u8]) -> bool {
+        let bytes = self.block.bytes();
+        let Some(weight) = bytes.get(self.next..).and_then(|line| line.strip_prefix(stack)) else {
+            return false;
+        };
+        let [b' ', weight @ ..] = weight else { return false };
+        let Some((digits, value)) = weight_of_line(weight) else { return false };
+        self.total += i128::from(value);
+        self.digits = digits;
+        self.start = self.next;
+        self.stack_end = self.start + stack.len();
+        self.end = self.stack_end + 1 + digits;
+        self.next = self.end + 1;
+        true
+    }
+
     /// The next line, which is so long.
     #[inline]
     fn skip(&mut self, len: usize) -> Result<&[u8]> {
@@ -336,6 +362,21 @@ fn weight_at_end(line: &[u8]) -> Option<(usize, u64)> {
         let is_usual = digits == 1 || digits > 1 && value >= scale / 10;
         let stack_end = line.len() - digits - 1;
         return (byte == b' ' && is_usual).then_some((stack_end, value));
+    }
+    None
+}
+
+/// How many digits the weight has that is all of a plain line, and the weight.
+#[inline]
+fn weight_of_line(text: &[u8]) -> Option<(usize, u64)> {
+    let mut value = 0;
+    for (digits, &byte) in text.iter().take(MOST_DIGITS + 1).enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            let is_usual = digits == 1 || digits > 1 && text[0] != b'0';
+            return (byte == b'\n' && is_usual).then_some((digits, value));
+        }
+        value = value * 10 + u64::from(digit);
     }
     None
 }
