@@ -1,7 +1,7 @@
 //! Where results go: standard output, or a file that appears complete or not at all.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -55,6 +55,37 @@ impl Output {
         Ok(Output { target, path: Some(path.to_owned()) })
     }
 
+    /// Whether what will be written can be taken back: it goes into a file, and to its end.
+    pub fn can_start_over(&self) -> bool {
+        match &self.target {
+            Target::Temporary(_) => true,
+            Target::Direct(file) => begin_of(file).is_some(),
+        }
+    }
+
+    /// Takes back what was written, all of it; `begin` is what [`Output::begin`] said before.
+    ///
+    /// # Errors
+    /// What the system says, with the file's name.
+    pub fn start_over(&mut self, begin: u64) -> Result<()> {
+        let file = match &mut self.target {
+            Target::Temporary(file) => file.as_file_mut(),
+            // Nothing stays there.
+            Target::Direct(file) if is_null(file) => return Ok(()),
+            Target::Direct(file) => file,
+        };
+        let result = file.set_len(begin).and_then(|()| file.seek(SeekFrom::Start(begin)));
+        result.map(|_| ()).map_err(|e| error(e, self.path.as_deref()))
+    }
+
+    /// Where in its file the output begins.
+    pub fn begin(&self) -> u64 {
+        match &self.target {
+            Target::Temporary(_) => 0,
+            Target::Direct(file) => begin_of(file).unwrap_or(0),
+        }
+    }
+
     /// Flushes, and puts a file in its place.
     ///
     /// # Errors
@@ -68,6 +99,30 @@ impl Output {
         };
         result.map_err(|e| error(e, path.as_deref()))
     }
+}
+
+#[cfg(unix)]
+fn is_null(file: &File) -> bool {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    let null = std::fs::metadata("/dev/null").ok().filter(|null| null.file_type().is_char_device());
+    let same = |null: std::fs::Metadata| file.metadata().is_ok_and(|kind| kind.rdev() == null.rdev());
+    null.is_some_and(same)
+}
+
+#[cfg(not(unix))]
+fn is_null(_: &File) -> bool {
+    false
+}
+
+/// Where a file will be written, if that is its end: a shell's `>`, but not `>>`, which says 0
+/// until the first write.
+fn begin_of(file: &File) -> Option<u64> {
+    if is_null(file) {
+        return Some(0);
+    }
+    let kind = file.metadata().ok().filter(|kind| kind.is_file())?;
+    let mut handle: &File = file;
+    handle.stream_position().ok().filter(|at| *at == kind.len())
 }
 
 /// Standard output without the line buffer the library puts before it.

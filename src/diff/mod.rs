@@ -27,7 +27,6 @@
 pub mod form;
 mod fuzzy;
 mod gate;
-mod group;
 mod join;
 mod names;
 mod normalize;
@@ -38,11 +37,12 @@ mod tally;
 
 pub use fuzzy::CallGraph;
 pub use gate::{Gate, Tripped, parse_file};
-pub use group::{GROUPS, Group, module_of, thread_of};
 pub use join::{EachLine, Pair, Rename};
 pub use names::Names;
 pub use normalize::{Normalize, Ratio, Scale, decimals_for};
 pub use plan::Plan;
 pub use report::{Change, Presence, Report, Row, Sampling, Settings, Sort};
 pub use side::{Side, Stacks, Survey};
-pub use tally::{Cell, Tally};
+pub use tally::Tally;
+
+pub use crate::tally::{Cell, GROUPS, Group, module_of, thread_of};

@@ -18,6 +18,10 @@ const MAX_RECORD: usize = 256 << 20;
 /// counts as memory.
 const WINDOW: usize = 2 << 20;
 
+/// Files from this size on are mapped. There is nothing to gain in smaller ones, and those that
+/// the system makes up while they are read have no size.
+const MAPPED_FROM: u64 = 1 << 20;
+
 /// Some whole records of an input.
 #[derive(Debug, Default)]
 pub struct Block {
@@ -56,7 +60,9 @@ pub struct Blocks {
 impl Blocks {
     pub(super) fn new(mut input: Input, size: usize) -> Self {
         let carry = std::mem::take(&mut input.head);
-        let file = input.file.take().map(|file| (file, 0));
+        let file = input.file.take().filter(|(file, begin)| {
+            file.metadata().is_ok_and(|kind| kind.len().saturating_sub(*begin) >= MAPPED_FROM)
+        });
         Blocks { name: input.name().clone(), input, size, carry, file, ended: false, next: 0 }
     }
 
@@ -126,7 +132,7 @@ impl Blocks {
             });
             let window = match window {
                 Ok(window) => window,
-                Err(_) if *start == 0 => {
+                Err(_) if self.next == 0 => {
                     self.ended = false;
                     self.file = None;
                     return Ok(None);
@@ -234,7 +240,7 @@ mod tests {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         std::io::Write::write_all(&mut encoder, &text).unwrap();
         let zipped = encoder.finish().unwrap();
-        assert!(zipped.len() as u64 > crate::input::MAPPED_FROM);
+        assert!(zipped.len() as u64 > MAPPED_FROM);
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), zipped).unwrap();
         assert!(crate::input::Source::new(file.path()).open().unwrap().read_all().unwrap() == text);

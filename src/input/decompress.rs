@@ -15,7 +15,7 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const MAX_LAYERS: usize = 4;
 
 /// The first bytes of the decompressed input, the whole of what follows them, and whether it was
-/// not compressed at all.
+/// compressed.
 pub(super) fn open(mut reader: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn Read + Send>, bool)> {
     let mut head = Vec::new();
     for layer in 0..=MAX_LAYERS {
@@ -33,7 +33,7 @@ pub(super) fn open(mut reader: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn
                 inner: ZstdFrames { decoder: FrameDecoder::new(), within: false, input },
             })
         } else {
-            return Ok((head, reader, layer == 0));
+            return Ok((head, reader, layer > 0));
         };
         head = Vec::new();
     }
@@ -42,7 +42,7 @@ pub(super) fn open(mut reader: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn
 }
 
 /// A read error as one of ours: a codec's complaint, or the system's.
-pub(super) fn error(source: io::Error) -> Error {
+pub(crate) fn error(source: io::Error) -> Error {
     match source.get_ref().and_then(|inner| inner.downcast_ref::<CodecError>()) {
         Some(CodecError { codec, source }) => {
             let source = io::Error::new(source.kind(), source.to_string());
