@@ -2,7 +2,7 @@
 //! the fixture tests all read it.
 
 use super::{
-    Collapser, Verdict, austin, cachegrind, callgrind, dhat, fg_json, folded, gperftools, heap_text,
+    Collapser, Verdict, austin, cachegrind, callgrind, dhat, fg_html, fg_json, folded, gperftools, heap_text,
     heaptrack, inferno, java_exceptions, jfr, jstack, massif, perf_script, pprof, py_spy, xdebug,
 };
 use crate::error::{Error, ErrorKind, Position, Result};
@@ -37,10 +37,9 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &inferno::GHC_PROF,
     &java_exceptions::JavaExceptions,
     &fg_json::FgJson,
+    &fg_html::FgHtml,
     &folded::Folded,
 ];
-pub static FORMATS: &[&dyn Collapser] =
-    &[&fg_html::FgHtml, &perf_script::PerfScript, &austin::Austin, &py_spy::PySpy, &folded::Folded];
 
 /// The format of this name.
 ///

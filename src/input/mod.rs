@@ -6,6 +6,7 @@
 
 mod blocks;
 mod decompress;
+mod map;
 mod reader;
 
 use std::fs::File;

@@ -353,6 +353,7 @@ impl Visitor for Layout {
 
     fn least(&self, all: Weights) -> Weight {
         let whole = self.least_total.map_or(self.width(all), |least| least.max(self.width(all)));
+        // Rounded down, so that nothing is lost that is_wide_enough would keep.
         Weight::new((self.least_share * whole.to_f64()).floor() as i128)
     }
 
@@ -479,6 +480,17 @@ mod tests {
         let graph = graph("a;early 1\na;late 998\na;later 1\n", 0.01);
         assert_eq!(shown(&graph), ["0 a 0 1000", "1 late 1 998"]);
         assert_eq!(graph.left_out, 2);
+    }
+
+    #[test]
+    fn what_cannot_be_wide_enough_is_not_sorted() {
+        let calls: String =
+            (0..3000).rev().map(|n| format!("main;call{n};a;b;c;d;e;f;g;h {}\n", n % 2)).collect();
+        let sorted = graph(&format!("main;big 9000\n{calls}"), 0.5);
+        assert_eq!(shown(&sorted), ["0 main 0 10500", "1 big 0 9000"]);
+        assert!(sorted.left_out < 3000 * 9, "{} frames were looked at", sorted.left_out);
+        let least = |asked: Option<Weight>| Layout::new(0.25, asked).least(Weights::one(Weight::new(10)));
+        assert_eq!((least(None), least(Some(Weight::new(80)))), (Weight::new(2), Weight::new(20)));
     }
 
     #[test]
