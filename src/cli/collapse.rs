@@ -1,5 +1,7 @@
 //! `fg-collapse`: its options, and what it says on standard error.
 
+use std::path::PathBuf;
+
 use clap::{Args, Parser};
 
 use super::output::OutputArgs;
@@ -98,6 +100,14 @@ pub struct OptionArgs {
     #[arg(long)]
     pub srcline: bool,
 
+    /// Leave inlined functions out, which debug information adds to perf.data
+    #[arg(long)]
+    pub no_inline: bool,
+
+    /// Look for the recorded programs and libraries below DIR instead of /
+    #[arg(long, value_name = "DIR")]
+    pub symfs: Option<PathBuf>,
+
     /// Keep the samples of EVENT, with or without modifiers; repeatable. Default: the event that
     /// comes first
     #[arg(long, value_name = "EVENT")]
@@ -136,6 +146,8 @@ impl From<OptionArgs> for Options {
             inline: args.inline || args.all,
             addrs: args.addrs,
             srcline: args.srcline,
+            no_inline: args.no_inline,
+            symfs: args.symfs,
             skip_after: bytes(args.skip_after),
             events,
             count: args.count,
@@ -197,6 +209,9 @@ impl Collapse {
             }
         }
         if self.verbose {
+            for detail in &report.details {
+                say(Self::NAME, detail);
+            }
             let Weights { value, .. } = table.total()?;
             let (stacks, frames) = (table.len(), table.frame_count());
             say(Self::NAME, format_args!("{stacks} stacks of {frames} frames, total weight {value}"));

@@ -14,9 +14,12 @@ mod austin;
 mod events;
 mod folded;
 mod naming;
+#[cfg(feature = "perf-data")]
+pub mod perf_data;
 mod py_spy;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{FrameId, NotUnderstood, StackTable, Weights};
@@ -110,6 +113,11 @@ pub struct Options {
     pub addrs: bool,
     /// Append the source line to a frame, where the input has it: `main (orders.c:12)`.
     pub srcline: bool,
+    /// Leave out the functions that a compiler has put into others, where debug information has
+    /// them.
+    pub no_inline: bool,
+    /// Where the files of the recorded system are, if not here.
+    pub symfs: Option<PathBuf>,
     /// Drop the frames rootward of these.
     pub skip_after: Vec<Vec<u8>>,
     /// Which events to keep.
@@ -142,6 +150,8 @@ pub struct Report {
     pub first_event: Option<Vec<u8>>,
     /// What else the user should know, each once.
     pub notes: Vec<String>,
+    /// What is worth knowing only to who asks for more.
+    pub details: Vec<String>,
 }
 
 /// Collapses one input after the other into one table. The format is told by content, or named.

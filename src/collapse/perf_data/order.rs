@@ -77,7 +77,7 @@ mod tests {
     fn record(time: u64) -> Waiting {
         let body = Slice::new(&Pool::default().share(vec![0; 16]), 0..16);
         let header = Header { kind: 9, misc: 0, size: 24 };
-        Waiting { time, record: Record { header, body }, sample: None }
+        Waiting { time, record: Record { header, body, at: 0 }, sample: None }
     }
 
     #[test]

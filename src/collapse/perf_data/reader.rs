@@ -5,7 +5,6 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::Read;
 use std::sync::Arc;
 
 use super::bytes::{ByteOrder, Bytes};
@@ -76,6 +75,8 @@ impl Source {
 pub(super) struct Record {
     pub header: Header,
     pub body: Slice,
+    /// Where it stands in the file, or the record that it was unpacked from.
+    pub at: u64,
 }
 
 /// Reads records.
@@ -119,7 +120,7 @@ impl Cut {
     }
 
     /// The next record, if it is all there.
-    fn next(&mut self, order: ByteOrder) -> Result<Option<Record>> {
+    fn next(&mut self, order: ByteOrder, at: u64) -> Result<Option<Record>> {
         let Some(header) = Header::parse(self.rest(), order) else { return Ok(None) };
         let size = usize::from(header.size);
         if size < Header::SIZE {
@@ -131,7 +132,7 @@ impl Cut {
         }
         let body = Slice::new(&self.chunk, self.at + Header::SIZE..self.at + size);
         self.at += size;
-        Ok(Some(Record { header, body }))
+        Ok(Some(Record { header, body, at }))
     }
 }
 
@@ -192,7 +193,7 @@ impl Records {
 
     fn next_plain(&mut self) -> Result<Option<Record>> {
         loop {
-            if let Some(record) = self.plain.next(self.order)? {
+            if let Some(record) = self.plain.next(self.order, self.position)? {
                 self.position += u64::from(record.header.size);
                 self.pass_payload(&record)?;
                 return Ok(Some(record));
@@ -257,7 +258,7 @@ impl Records {
 
     fn next_inflated(&mut self) -> Result<Option<Record>> {
         let Some(inflated) = &mut self.inflater else { return Ok(None) };
-        if let Some(record) = inflated.cut.next(self.order)? {
+        if let Some(record) = inflated.cut.next(self.order, self.position)? {
             return Ok(Some(record));
         }
         if inflated.rounds.front().is_some_and(|(due, _)| *due <= inflated.total) {
@@ -296,7 +297,11 @@ impl Records {
 
 impl Inflated {
     /// Lets the decoder append to what is left of the records before.
-    fn take(&mut self, pool: &Pool, unpack: impl FnOnce(&mut Inflater, &mut Vec<u8>) -> Result<()>) -> Result<()> {
+    fn take(
+        &mut self,
+        pool: &Pool,
+        unpack: impl FnOnce(&mut Inflater, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
         let mut bytes = pool.take();
         bytes.clear();
         bytes.extend_from_slice(self.cut.rest());
