@@ -92,7 +92,7 @@ mod tests {
             std::mem::take(ready).iter().map(|record| record.time).collect::<Vec<_>>()
         };
         // Two processors: each in order, and the second is late by a round.
-        assert_eq!(round(&[1, 5, 9, 2, 3], &mut ready), []);
+        assert_eq!(round(&[1, 5, 9, 2, 3], &mut ready), [] as [u64; 0]);
         assert_eq!(round(&[10, 20, 6, 8, 11], &mut ready), [1, 2, 3, 5, 6, 8, 9]);
         assert_eq!(round(&[30, 12], &mut ready), [10, 11, 12, 20]);
         queue.finish(&mut ready);
