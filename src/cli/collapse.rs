@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser};
 
 use super::output::OutputArgs;
-use super::{Exit, GenerateArgs, InputArgs, Tool, say, say_not_understood};
-use crate::collapse::{self, Events, Options, Report, registry};
+use super::{Exit, GenerateArgs, InputArgs, Tool, progress, say, say_not_understood};
+use crate::collapse::{self, Events, Listener, Options, Progress, Report, registry};
 use crate::folded::{StackTable, Weights};
 
 const EXAMPLES: &str = "\
@@ -152,6 +152,7 @@ impl From<OptionArgs> for Options {
             events,
             count: args.count,
             threads: args.threads,
+            progress: None,
         }
     }
 }
@@ -172,8 +173,13 @@ impl Tool for Collapse {
         }
         let format = self.format.as_deref().map(registry::by_name).transpose()?;
         let mut table = StackTable::default();
-        let report =
-            collapse::collapse(&self.input.sources(), format, &self.options.clone().into(), &mut table)?;
+        let mut options = Options::from(self.options.clone());
+        if !self.quiet && progress::is_wanted() {
+            options.progress = Some(Listener(tell));
+        }
+        let report = collapse::collapse(&self.input.sources(), format, &options, &mut table);
+        progress::end();
+        let report = report?;
         if self.strict {
             report.not_understood.refuse()?;
         }
@@ -183,6 +189,17 @@ impl Tool for Collapse {
         table.write(&mut output)?;
         output.finish()?;
         Ok(Exit::Yes)
+    }
+}
+
+/// Shows how far it has come.
+fn tell(progress: Progress) {
+    match progress {
+        Progress::Bytes(done, Some(of)) => {
+            progress::show(format_args!("read {} of {} MB", done / 1_000_000, of / 1_000_000));
+        }
+        Progress::Bytes(done, None) => progress::show(format_args!("read {} MB", done / 1_000_000)),
+        Progress::Symbols(done, of) => progress::show(format_args!("named {done} of {of} places in code")),
     }
 }
 

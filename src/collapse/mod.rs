@@ -126,6 +126,30 @@ pub struct Options {
     pub count: bool,
     /// How many threads to use; 0 is as many as there are processors.
     pub threads: usize,
+    /// Who is told, now and then, how far a long run has come.
+    pub progress: Option<Listener>,
+}
+
+/// Who is told how far a long run has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Listener(pub fn(Progress));
+
+impl PartialEq for Listener {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::fn_addr_eq(self.0, other.0)
+    }
+}
+
+impl Eq for Listener {}
+
+/// How far a long run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Progress {
+    /// So many bytes have been read, of so many if that is known.
+    Bytes(u64, Option<u64>),
+    /// So many places in code have been named, of so many.
+    Symbols(u64, u64),
 }
 
 /// How often an event came, and what its samples weigh.

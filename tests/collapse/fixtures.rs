@@ -196,7 +196,7 @@ fn inputs_without_samples_are_errors() {
         (&b""[..], "empty input"),
         (&gz, "empty input"),
         (b"\n\n\n", "not a format known here"),
-        (b"hello, this is no profile\n", "looked for perf-script, austin, py-spy, folded"),
+        (b"hello, this is no profile\n", "perf-script, austin, py-spy, folded)"),
         (b"\x00\x01\x02\x03\xff\xfe 12\n\x00 3\n", "not a format known here"),
         (b"# ========\n# captured on    : Fri Nov 20 23:47:55 2026\n# ========\n#\n", "no samples in it"),
     ] {

@@ -44,8 +44,8 @@ pub(super) struct Attr {
     pub read_format: u64,
     pub sample_id_all: bool,
     /// The samples' user or kernel part is left out.
-    exclude_user: bool,
-    exclude_kernel: bool,
+    pub exclude_user: bool,
+    pub exclude_kernel: bool,
     pub branch_sample_type: u64,
     pub sample_regs_user: u64,
 }

@@ -15,7 +15,7 @@ use super::order::{Queue, Waiting};
 use super::process::{CommId, Processes, Space};
 use super::reader::{Record, Records};
 use super::record::{self, Comm, Fork, Mmap, Mode, SampleHead, kind};
-use crate::collapse::{EventTotal, Options};
+use crate::collapse::{EventTotal, Listener, Options};
 use crate::error::{Error, Position, Result};
 use crate::weight::Weight;
 
@@ -106,17 +106,15 @@ impl<'o> Feed<'o> {
         self.records.was_cut
     }
 
-    /// How far reading has come in the file.
-    pub fn position(&self) -> u64 {
-        self.records.position()
-    }
-
     /// Fills the batch; `false` if there are no more samples.
     ///
     /// # Errors
     /// What is wrong with the recording, placed by its byte.
     pub fn next_batch(&mut self, batch: &mut Batch) -> Result<bool> {
         batch.work.clear();
+        if let Some(Listener(tell)) = self.options.progress {
+            tell(self.records.progress());
+        }
         while batch.work.len() < BATCH {
             let Some(next) = self.ready.pop_front() else {
                 if self.ended {
@@ -217,7 +215,7 @@ impl<'o> Feed<'o> {
             kind::MMAP | kind::MMAP2 => {
                 if let Some(mut mmap) = Mmap::parse(header, &record.body, order) {
                     if mmap.build_id.is_none() {
-                        mmap.build_id = self.about.build_ids.get(mmap.path).map(Vec::as_slice);
+                        mmap.build_id = self.about.build_id_of(mmap.path);
                     }
                     self.processes.mmap(&mmap, header.mode() == Mode::Kernel, &mut self.modules);
                 }

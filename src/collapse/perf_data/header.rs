@@ -73,7 +73,7 @@ pub(super) struct About {
     /// Which event an identity in a sample is of.
     ids: HashMap<u64, usize>,
     /// By path.
-    pub build_ids: HashMap<Vec<u8>, Vec<u8>>,
+    build_ids: HashMap<Vec<u8>, Vec<u8>>,
     /// `None` until the recording says it.
     pub arch: Option<Arch>,
     /// The kernel's.
@@ -215,6 +215,16 @@ impl About {
         {
             self.build_ids.insert(path.to_vec(), id.to_vec());
         }
+    }
+
+    /// Which build a file is of.
+    pub fn build_id_of(&self, path: &[u8]) -> Option<&[u8]> {
+        // The kernel's mapping is called `[kernel.kallsyms]_text`.
+        let path = match path.iter().position(|b| *b == b']') {
+            Some(end) if path.starts_with(b"[kernel.") => &path[..=end],
+            _ => path,
+        };
+        self.build_ids.get(path).map(Vec::as_slice)
     }
 
     fn event_names(&mut self, bytes: &[u8]) -> Option<()> {

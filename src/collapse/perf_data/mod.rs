@@ -53,6 +53,7 @@ use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::native::Search;
+use crate::native::kernel::Recorded;
 
 /// Collapses what `perf record` writes.
 pub struct PerfData;
@@ -123,8 +124,10 @@ fn collapse(input: Input, options: &Options, table: &mut StackTable, report: &mu
             raw.merge(&stacks.table)?;
         }
     }
+    let recorded = Recorded { release: feed.about.release.clone(), ..feed.modules.recorded.clone() };
     let namer = Namer {
         options,
+        recorded: &recorded,
         search: &search,
         processes: &feed.processes,
         modules: &feed.modules,

@@ -14,7 +14,7 @@ pub(super) const UNKNOWN: u32 = 0;
 pub(super) const KERNEL: u32 = 1;
 
 /// What a module is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     /// No module.
     Unknown,
@@ -68,15 +68,15 @@ impl Module {
 /// All modules.
 pub(super) struct Modules {
     all: Vec<Arc<Module>>,
-    by_name: HashMap<(Kind0, Vec<u8>, Option<Vec<u8>>), u32>,
+    by_name: HashMap<Key, u32>,
     /// What is known of the kernel.
     pub recorded: Recorded,
     /// Where processes have described the code they made, by process.
     pub jit_dumps: HashMap<i32, Vec<u8>>,
 }
 
-/// What tells modules of one name apart.
-type Kind0 = (u8, i32);
+/// What tells modules apart.
+type Key = (Kind, Vec<u8>, Option<Vec<u8>>);
 
 impl Default for Modules {
     fn default() -> Self {
@@ -131,14 +131,8 @@ impl Modules {
     }
 
     fn get(&mut self, kind: Kind, path: Vec<u8>, build_id: Option<Vec<u8>>) -> Arc<Module> {
-        let kind0 = match kind {
-            Kind::Unknown => (0, 0),
-            Kind::Kernel => (1, 0),
-            Kind::File => (2, 0),
-            Kind::Anonymous(pid) => (3, pid),
-        };
         let next = self.all.len() as u32;
-        let id = *self.by_name.entry((kind0, path.clone(), build_id.clone())).or_insert(next);
+        let id = *self.by_name.entry((kind, path.clone(), build_id.clone())).or_insert(next);
         if id == next {
             self.all.push(Module::new(id, kind, path, build_id).into());
         }

@@ -8,11 +8,11 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use super::modules::{Kind, Module, Modules};
 use super::process::Processes;
 use super::raw::Raw;
-use crate::collapse::Options;
 use crate::collapse::naming::{Native, name_thread};
+use crate::collapse::{Listener, Options, Progress};
 use crate::folded::{FrameId, StackTable, sanitize_frame};
 use crate::native::jit::{JitDump, PerfMap};
-use crate::native::kernel::{Kernel, KernelSymbolizer};
+use crate::native::kernel::{Kernel, KernelSymbolizer, Recorded};
 use crate::native::{Missing, Object, ResolvedFrame, Search, Symbolizer, SymbolizerOptions};
 
 /// The frame at the root of a stack whose rootward part is missing.
@@ -66,6 +66,8 @@ pub(super) struct Namer<'a> {
     pub search: &'a Search,
     pub processes: &'a Processes,
     pub modules: &'a Modules,
+    /// What is known of the kernel.
+    pub recorded: &'a Recorded,
     /// The names of events.
     pub events: Vec<&'a [u8]>,
     /// The kernel, opened when the first of its frames is named.
@@ -110,6 +112,9 @@ impl<'a> Namer<'a> {
             let mut worker = Worker::new(self);
             loop {
                 let start = next.fetch_add(TASK, Ordering::Relaxed);
+                if let Some(Listener(tell)) = self.options.progress {
+                    tell(Progress::Symbols(start as u64, places.len() as u64));
+                }
                 let Some(task) =
                     places.get(start..places.len().min(start + TASK)).filter(|task| !task.is_empty())
                 else {
@@ -154,7 +159,7 @@ impl<'a> Namer<'a> {
         match module.kind {
             Kind::Unknown => Source::Nothing,
             Kind::Kernel => {
-                let kernel = self.kernel.get_or_init(|| self.open_kernel());
+                let kernel = self.kernel.get_or_init(|| Kernel::open(self.search, self.recorded));
                 match kernel {
                     Ok(kernel) => Source::Kernel(kernel.symbolizer(self.symbolizer_options())),
                     Err(Missing::Hidden { .. }) => Source::Hidden,
@@ -181,10 +186,6 @@ impl<'a> Namer<'a> {
                 Source::Jit { dump, map, path: path.into_bytes() }
             }
         }
-    }
-
-    fn open_kernel(&self) -> Result<Kernel, Missing> {
-        Kernel::open(self.search, &self.modules.recorded)
     }
 
     /// Where a file of the recorded system may be.

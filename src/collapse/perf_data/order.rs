@@ -104,7 +104,7 @@ mod tests {
         let mut queue = Queue::default();
         let mut ready = Vec::new();
         let mut most = 0;
-        for time in 0..2_000_000 {
+        for time in 0..600_000 {
             if queue.push(record(time)) {
                 most = most.max(queue.waiting.len());
                 queue.overflow(&mut ready);

@@ -12,6 +12,7 @@ use super::chunk::{CHUNK, Chunk, Pool, Slice};
 use super::header::Section;
 use super::record::{Header, kind};
 use super::zstd::Inflater;
+use crate::collapse::Progress;
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::{self, Reader};
 
@@ -151,9 +152,13 @@ impl Records {
         }
     }
 
-    /// How far reading has come in the file.
-    pub fn position(&self) -> u64 {
-        self.position
+    /// How far reading has come in the file, and how far it will go if that is known.
+    pub fn progress(&self) -> Progress {
+        let end = match &self.source {
+            Source::File { end, .. } => Some(*end),
+            Source::Stream(_) => None,
+        };
+        Progress::Bytes(self.position, end)
     }
 
     /// The next record, of perf's and of the kernel's.
