@@ -22,6 +22,7 @@ mod data;
 mod dwarf;
 mod elf;
 mod image;
+mod intervals;
 pub mod jit;
 pub mod kernel;
 mod list;

@@ -58,7 +58,9 @@ impl Place {
     }
 }
 
-type Names = HashMap<Box<[u8]>, Arc<[u8]>>;
+/// By where a name stands in memory and how long it is: the files' contents and the symbols stay
+/// where they are, and a place is compared more quickly than a hundred bytes.
+type Names = HashMap<(usize, usize), Arc<[u8]>>;
 
 /// Finds the frames of an object's addresses, on as many threads as share it.
 ///
@@ -68,8 +70,8 @@ pub struct Symbolizer<'o> {
     options: SymbolizerOptions,
     symbols: OnceLock<Symbols<'o>>,
     debug: OnceLock<Option<DebugInfo<'o>>>,
-    /// Names that were made readable: a function has many addresses, and demangling is the
-    /// slowest part of them.
+    /// Names that were made readable: a function has many addresses, and demangling would be the
+    /// slowest part of each.
     names: RwLock<Names>,
 }
 
@@ -94,7 +96,7 @@ impl<'o> Symbolizer<'o> {
             debug.frames(at, self.options.srcline, &mut found);
         }
         let Some(function) = found.pop() else {
-            sink.extend(symbol.map(|symbol| self.frame(&symbol.name, None, false)));
+            sink.extend(symbol.map(|name| self.frame(name, None, false)));
             return;
         };
         let mut innermost = None;
@@ -106,7 +108,7 @@ impl<'o> Symbolizer<'o> {
             innermost = found.into_iter().next().map(|frame| frame.place);
         }
         // The symbol table's name is the one that everybody shows.
-        let name = symbol.map(|symbol| &*symbol.name).or(function.name);
+        let name = symbol.map(|name| &**name).or(function.name);
         sink.extend(name.map(|name| self.frame(name, innermost.unwrap_or(function.place), false)));
     }
 
@@ -124,7 +126,7 @@ impl<'o> Symbolizer<'o> {
                 symbols::read(debug, &mut all);
             }
             plt::read(main, &mut all);
-            Symbols::new(all, &symbols::code_sections(&main.elf))
+            symbols::choose(all, &symbols::code_sections(&main.elf))
         })
     }
 
@@ -140,12 +142,14 @@ impl<'o> Symbolizer<'o> {
         ResolvedFrame { name: self.name(name), place, inlined }
     }
 
+    /// `raw` is part of the object or of `self.symbols`, never a passing copy.
     fn name(&self, raw: &[u8]) -> Arc<[u8]> {
-        let known = self.names.read().unwrap_or_else(PoisonError::into_inner).get(raw).cloned();
+        let place = (raw.as_ptr() as usize, raw.len());
+        let known = self.names.read().unwrap_or_else(PoisonError::into_inner).get(&place).cloned();
         known.unwrap_or_else(|| {
             let readable = if self.options.demangle { demangle(raw) } else { None };
             let name = readable.map_or_else(|| Arc::from(raw), Arc::from);
-            self.names.write().unwrap_or_else(PoisonError::into_inner).insert(raw.into(), Arc::clone(&name));
+            self.names.write().unwrap_or_else(PoisonError::into_inner).insert(place, Arc::clone(&name));
             name
         })
     }

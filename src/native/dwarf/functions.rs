@@ -2,27 +2,23 @@
 
 use gimli::{AttributeValue, UnitOffset};
 
+use super::super::intervals::Intervals;
 use super::meter::Metered;
 use super::space::{Dwarf, Unit};
 
 /// Deeper nesting than compilers do; what is inlined further is not shown.
 const DEEPEST: usize = 256;
 
-/// Functions overlap only where a linker merged equal ones.
-const OVERLAPS: usize = 16;
-
 /// The code of a unit.
 #[derive(Default)]
 pub(super) struct Functions {
-    /// By start.
-    ranges: Vec<FunctionRange>,
+    ranges: Intervals<Function>,
     /// A function's are together, by depth and then by start.
     inlined: Vec<InlinedRange>,
 }
 
-struct FunctionRange {
-    start: u64,
-    end: u64,
+#[derive(Clone, Copy)]
+struct Function {
     entry: UnitOffset<usize>,
     /// Where in `inlined` its own are.
     inlined: (u32, u32),
@@ -67,20 +63,17 @@ struct Pending {
 impl Functions {
     /// Reads all entries of a unit once, up to the first that is damaged.
     pub(super) fn parse(dwarf: &Dwarf<'_>, unit: &Unit<'_>) -> Functions {
-        let functions = Functions::default();
-        let mut reader = Reading { dwarf, unit, functions, open: Vec::new(), pending: Vec::new() };
+        let (open, pending) = (Vec::new(), Vec::new());
+        let mut reading = Reading { dwarf, unit, ranges: Vec::new(), inlined: Vec::new(), open, pending };
         // What could be read is kept.
-        let _ = reader.read();
-        reader.close(isize::MIN);
-        let mut functions = reader.functions;
-        functions.ranges.sort_by_key(|range| range.start);
-        functions
+        let _ = reading.read();
+        reading.close(isize::MIN);
+        Functions { ranges: Intervals::new(reading.ranges), inlined: reading.inlined }
     }
 
     /// The function at an address, and what is inlined there, outermost first.
     pub(super) fn find(&self, address: u64, inlined: &mut Vec<usize>) -> Option<UnitOffset<usize>> {
-        let behind = self.ranges.partition_point(|range| range.start <= address);
-        let function = self.ranges[..behind].iter().rev().take(OVERLAPS).find(|range| address < range.end)?;
+        let function = self.ranges.find(address)?;
         let (mut from, to) = (function.inlined.0 as usize, function.inlined.1 as usize);
         for depth in 1.. {
             let rest = &self.inlined[from..to];
@@ -103,7 +96,8 @@ impl Functions {
 struct Reading<'r, 'o> {
     dwarf: &'r Dwarf<'o>,
     unit: &'r Unit<'o>,
-    functions: Functions,
+    ranges: Vec<(u64, u64, Function)>,
+    inlined: Vec<InlinedRange>,
     open: Vec<Open>,
     pending: Vec<Pending>,
 }
@@ -184,19 +178,11 @@ impl Reading<'_, '_> {
                 continue;
             }
             let mut function = self.pending.pop().expect("each function that is open is pending");
-            let all = &mut self.functions.inlined;
             function.inlined.sort_by_key(|range| (range.depth, range.start));
-            let from = all.len() as u32;
-            all.append(&mut function.inlined);
-            let inlined = (from, all.len() as u32);
-            let entry = function.entry;
-            let ranges = function.ranges.into_iter();
-            self.functions.ranges.extend(ranges.map(|(start, end)| FunctionRange {
-                start,
-                end,
-                entry,
-                inlined,
-            }));
+            let from = self.inlined.len() as u32;
+            self.inlined.append(&mut function.inlined);
+            let value = Function { entry: function.entry, inlined: (from, self.inlined.len() as u32) };
+            self.ranges.extend(function.ranges.into_iter().map(|(start, end)| (start, end, value)));
         }
     }
 }

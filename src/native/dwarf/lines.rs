@@ -2,21 +2,13 @@
 
 use gimli::{AttributeValue, LineProgramHeader, LineRow};
 
+use super::super::intervals::Intervals;
 use super::meter::Metered;
 use super::space::{Dwarf, Unit};
 
-/// The lines of a unit by address.
-#[derive(Default)]
+/// The lines of a unit by address: the rows of a sequence, sorted.
 pub(super) struct Lines {
-    /// By start.
-    sequences: Vec<Sequence>,
-}
-
-struct Sequence {
-    start: u64,
-    end: u64,
-    /// By address.
-    rows: Vec<Row>,
+    sequences: Intervals<Vec<Row>>,
 }
 
 struct Row {
@@ -27,43 +19,42 @@ struct Row {
 
 impl Lines {
     pub(super) fn parse(unit: &Unit<'_>) -> Lines {
-        let mut lines = Lines::default();
-        let Some(program) = unit.line_program.clone() else { return lines };
-        let mut rows = program.rows();
-        let mut sequence = Vec::new();
-        while let Ok(Some((_, row))) = rows.next_row() {
-            if row.end_sequence() {
-                lines.add(std::mem::take(&mut sequence), row.address());
-            } else {
-                note(&mut sequence, row);
+        let mut sequences = Vec::new();
+        if let Some(program) = unit.line_program.clone() {
+            let mut rows = program.rows();
+            let mut sequence = Vec::new();
+            while let Ok(Some((_, row))) = rows.next_row() {
+                if row.end_sequence() {
+                    sequences.extend(close(std::mem::take(&mut sequence), row.address()));
+                } else {
+                    note(&mut sequence, row);
+                }
             }
         }
-        lines.sequences.sort_by_key(|sequence| sequence.start);
-        lines
-    }
-
-    fn add(&mut self, mut rows: Vec<Row>, end: u64) {
-        // They should be sorted; who relies on it finds nothing.
-        rows.sort_by_key(|row| row.address);
-        if let Some(start) = rows.first().map(|row| row.address).filter(|start| *start < end) {
-            rows.shrink_to_fit();
-            self.sequences.push(Sequence { start, end, rows });
-        }
+        Lines { sequences: Intervals::new(sequences) }
     }
 
     /// File and line of an address.
     pub(super) fn find(&self, address: u64) -> Option<(u64, u32)> {
-        let behind = self.sequences.partition_point(|sequence| sequence.start <= address);
-        let sequence = self.sequences[..behind].iter().rev().take(16).find(|s| address < s.end)?;
-        let behind = sequence.rows.partition_point(|row| row.address <= address);
-        let row = &sequence.rows[behind.checked_sub(1)?];
+        let rows = self.sequences.find(address)?;
+        let behind = rows.partition_point(|row| row.address <= address);
+        let row = &rows[behind.checked_sub(1)?];
         Some((row.file, row.line))
     }
 
     /// The addresses that it has lines for.
     pub(super) fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.sequences.iter().map(|sequence| (sequence.start, sequence.end))
+        self.sequences.ranges()
     }
+}
+
+/// A sequence whose end has come.
+fn close(mut rows: Vec<Row>, end: u64) -> Option<(u64, u64, Vec<Row>)> {
+    // They should be sorted; who relies on it finds nothing.
+    rows.sort_by_key(|row| row.address);
+    rows.shrink_to_fit();
+    let start = rows.first()?.address;
+    Some((start, end, rows))
 }
 
 /// Of several rows of one address the last is meant.

@@ -17,6 +17,7 @@ use std::sync::OnceLock;
 use gimli::{DebugInfoOffset, DwarfFileType, UnitType};
 
 use super::image::Image;
+use super::intervals::Intervals;
 use super::object::Object;
 use super::symbolizer::Place;
 use functions::Functions;
@@ -34,18 +35,9 @@ pub(super) struct DebugInfo<'o> {
     space: Space<'o>,
     /// What `dwz` put into a file that several objects share.
     supplement: Option<Space<'o>>,
-    /// By start.
-    ranges: Vec<UnitRange>,
+    ranges: Intervals<usize>,
     units: Vec<OnceLock<UnitCode<'o>>>,
     split: Split<'o>,
-}
-
-struct UnitRange {
-    start: u64,
-    end: u64,
-    /// The greatest end of this range and of those before it.
-    furthest: u64,
-    unit: usize,
 }
 
 /// What has been read of a unit.
@@ -91,7 +83,7 @@ impl<'o> DebugInfo<'o> {
     fn find_frames(&self, address: u64, lines: bool, out: &mut Vec<DebugFrame<'o>>) {
         let mut inlined = Vec::new();
         let mut only_line = None;
-        for at in self.units_at(address) {
+        for (_, &at) in self.ranges.containing(address).take(OVERLAPS) {
             let Some(skeleton) = self.space.unit(at) else { continue };
             let code = self.units[at].get_or_init(|| self.read(skeleton));
             let (space, unit) = match &code.split {
@@ -123,14 +115,6 @@ impl<'o> DebugInfo<'o> {
         }
     }
 
-    /// The units that may have an address, those whose range begins last before it first.
-    fn units_at(&self, address: u64) -> impl Iterator<Item = usize> {
-        let behind = self.ranges.partition_point(|range| range.start <= address);
-        let before = self.ranges[..behind].iter().rev();
-        let reaching = before.take_while(move |range| range.furthest > address).take(4 * OVERLAPS);
-        reaching.filter(move |range| range.end > address).map(|range| range.unit).take(OVERLAPS)
-    }
-
     fn read(&self, skeleton: &Unit<'o>) -> UnitCode<'o> {
         let split = self.split.find(&self.space, skeleton);
         let functions = match &split {
@@ -157,16 +141,14 @@ fn debug_bytes(image: &Image) -> u64 {
 
 /// Which unit has which addresses: by what the unit says, by what `.debug_aranges` says of it,
 /// by its lines.
-fn unit_ranges(space: &Space<'_>) -> Vec<UnitRange> {
+fn unit_ranges(space: &Space<'_>) -> Intervals<usize> {
     let mut ranges = Vec::new();
     let listed = listed_ranges(&space.dwarf);
     for at in 0..space.len() {
         let header = space.header(at);
         let (UnitType::Compilation | UnitType::Skeleton(_)) = header.type_() else { continue };
         let mut add = |start: u64, end: u64| {
-            if start < end {
-                ranges.push(UnitRange { start, end, furthest: 0, unit: at });
-            }
+            ranges.push((start, end, at));
             start < end
         };
         let offset = header.debug_info_offset();
@@ -187,13 +169,7 @@ fn unit_ranges(space: &Space<'_>) -> Vec<UnitRange> {
             Lines::parse(&unit).ranges().for_each(|(start, end)| _ = add(start, end));
         }
     }
-    ranges.sort_by_key(|range| (range.start, range.unit));
-    let mut furthest = 0;
-    for range in &mut ranges {
-        furthest = furthest.max(range.end);
-        range.furthest = furthest;
-    }
-    ranges
+    Intervals::new(ranges)
 }
 
 /// `.debug_aranges`, by the unit they are of.

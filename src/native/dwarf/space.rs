@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use gimli::{AttributeValue, DebugInfoOffset, DwarfFileType, UnitHeader, UnitOffset};
+use gimli::{AttributeValue, DebugInfoOffset, DwarfFileType, SectionId, UnitHeader, UnitOffset};
 
 use super::super::image::Image;
 use super::meter::Metered;
@@ -33,9 +33,19 @@ struct LazyUnit<'o> {
 pub(super) fn load<'o>(image: &'o Image, kind: DwarfFileType) -> Dwarf<'o> {
     let little = image.elf.format.little;
     let loaded = gimli::Dwarf::load(|section| {
-        let name = match kind {
-            DwarfFileType::Main => Some(section.name()),
-            DwarfFileType::Dwo => section.dwo_name(),
+        let name = match (section, kind) {
+            // Where variables are, macros, indexes, types: a quarter of it all, and never looked at.
+            (
+                SectionId::DebugLoc
+                | SectionId::DebugLocLists
+                | SectionId::DebugMacinfo
+                | SectionId::DebugMacro
+                | SectionId::DebugNames
+                | SectionId::DebugTypes,
+                _,
+            ) => None,
+            (_, DwarfFileType::Main) => Some(section.name()),
+            (_, DwarfFileType::Dwo) => section.dwo_name(),
         };
         let bytes = name.and_then(|name| image.section(name.as_bytes())).unwrap_or(b"");
         Ok::<_, std::convert::Infallible>(Metered::new(bytes, little))
