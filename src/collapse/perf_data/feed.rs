@@ -16,7 +16,7 @@ use super::process::{CommId, Processes, Space};
 use super::reader::{Record, Records};
 use super::record::{self, Comm, Fork, Mmap, Mode, SampleHead, kind};
 use crate::collapse::{EventTotal, Listener, Options};
-use crate::error::{Error, Position, Result};
+use crate::error::{Error, ErrorKind, Position, Result};
 use crate::weight::Weight;
 
 /// A sample whose stack is to be found out.
@@ -185,7 +185,7 @@ impl<'o> Feed<'o> {
                     return Err(Error::malformed("an event before its samples", b"none"));
                 };
                 let head = SampleHead::parse(&record.body, order, &event.attr)
-                    .ok_or_else(|| Error::malformed("the fields of a sample", &record.body))?;
+                    .ok_or_else(|| no_sample(&record.body))?;
                 (head.time, Some((number as u32, head)))
             }
             kind::MMAP | kind::MMAP2 | kind::COMM | kind::FORK => {
@@ -269,6 +269,12 @@ impl<'o> Feed<'o> {
             at: record.at,
         }))
     }
+}
+
+/// A sample that is shorter than what its event says it holds.
+pub(super) fn no_sample(body: &[u8]) -> Error {
+    let found = format!("{} bytes that end within them", body.len());
+    ErrorKind::Malformed { expected: "the fields of a sample".into(), found }.into()
 }
 
 fn place(at: u64) -> Position {

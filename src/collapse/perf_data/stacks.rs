@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::bytes::{ByteOrder, U64s};
 use super::cfi::{Context, Rule};
-use super::feed::{Batch, Work};
+use super::feed::{Batch, Work, no_sample};
 use super::modules::{KERNEL, Module, UNKNOWN};
 use super::process::{CommId, Mapping};
 use super::raw::Raw;
@@ -13,7 +13,7 @@ use super::regs::{Cpu, Dump, Regs};
 use super::sample::Parts;
 use super::unwind::{self, Step};
 use crate::collapse::{Events, Options};
-use crate::error::{Error, Position, Result};
+use crate::error::{Position, Result};
 use crate::folded::{FrameId, StackTable, Weights};
 use crate::native::Search;
 use crate::weight::Weight;
@@ -103,8 +103,7 @@ impl<'o> Stacks<'o> {
     fn add_sample(&mut self, work: &Work, batch: &Batch) -> Result<()> {
         self.stack.clear();
         let attr = &batch.attrs[work.event as usize];
-        let parts = Parts::parse(&work.body, self.order, attr)
-            .ok_or_else(|| Error::malformed("the fields of a sample", &work.body))?;
+        let parts = Parts::parse(&work.body, self.order, attr).ok_or_else(|| no_sample(&work.body))?;
         match parts.chain {
             Some(chain) => self.push_chain(chain, parts.calls, work, batch),
             None if parts.calls.is_none() && parts.stack.is_empty() && attr.shows_place() => {
