@@ -10,6 +10,8 @@ use crate::input::Input;
 
 /// All formats, the most particular first: among equally sure ones the first wins.
 pub static FORMATS: &[&dyn Collapser] = &[
+    #[cfg(feature = "perf-data")]
+    &super::perf_data::PerfData,
     &perf_script::PerfScript,
     &austin::Austin,
     &py_spy::PySpy,

@@ -8,7 +8,7 @@
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -66,6 +66,14 @@ pub(super) fn read_text(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     open_file(path)?.take(largest).read_to_end(&mut text)?;
     Ok(text)
+}
+
+/// Bytes of this process's own memory, if they can be read: nothing is dereferenced.
+pub(super) fn read_memory(range: Range<u64>) -> Option<Vec<u8>> {
+    let size = range.end.checked_sub(range.start).filter(|size| *size <= 1 << 20)?;
+    let mut bytes = vec![0; size as usize];
+    read_exact_at(&File::open("/proc/self/mem").ok()?, &mut bytes, range.start).ok()?;
+    Some(bytes)
 }
 
 impl Data {

@@ -18,15 +18,16 @@
 //! symbolizer.resolve(0x1234, false, &mut frames);
 //! ```
 
-#![allow(dead_code, reason = "what reads debug information comes next")]
-
 mod data;
+mod dwarf;
 mod elf;
 mod image;
+mod intervals;
 pub mod jit;
 pub mod kernel;
 mod list;
 mod object;
+mod plt;
 mod search;
 mod symbolizer;
 mod symbols;

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use super::data::Bytes;
 use super::elf::{EM_386, EM_AARCH64, EM_X86_64, ET_REL, PT_LOAD};
 use super::image::Image;
+use super::list::List;
 use super::search::Search;
 
 /// The processor an object is for.
@@ -49,12 +50,22 @@ pub struct Object {
     /// The path as the recording has it.
     pub(super) recorded: Vec<u8>,
     debug: OnceLock<Option<Image>>,
-    search: Search,
+    supplement: OnceLock<Option<Image>>,
+    /// Split debug information that has been opened.
+    pub(super) others: List<Image>,
+    pub(super) search: Search,
 }
 
 impl Object {
     pub(super) fn new(main: Image, recorded: &[u8], search: &Search) -> Object {
-        Object { main, recorded: recorded.to_owned(), debug: OnceLock::new(), search: search.clone() }
+        Object {
+            main,
+            recorded: recorded.to_owned(),
+            debug: OnceLock::new(),
+            supplement: OnceLock::new(),
+            others: List::default(),
+            search: search.clone(),
+        }
     }
 
     /// The file that was opened.
@@ -111,6 +122,11 @@ impl Object {
         segment.svma.start.checked_add(offset - segment.file.start)
     }
 
+    /// Where a section is loaded, in stated addresses.
+    pub fn section_address(&self, name: &[u8]) -> Option<u64> {
+        self.main.elf.section(name).map(|section| section.address)
+    }
+
     /// A section for unwinding: `.eh_frame`, `.eh_frame_hdr`, `.debug_frame`, `.text`, `.got`.
     ///
     /// The separate debug file has `.debug_frame`, the object all that is loaded.
@@ -134,5 +150,11 @@ impl Object {
             return Some(&self.main);
         }
         self.debug.get_or_init(|| self.search.debug_file(self)).as_ref()
+    }
+
+    /// The file that the debug information refers to for what several objects have in common.
+    pub(super) fn supplement(&self) -> Option<&Image> {
+        let find = || self.search.supplement_file(self.debug_image()?);
+        self.supplement.get_or_init(find).as_ref()
     }
 }

@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use super::elf::{ET_REL, Elf, Fields, SHT_DYNSYM, SHT_SYMTAB, Section, string_at};
 use super::image::Image;
+use super::intervals::Intervals;
 use crate::symbol::demangle;
 
 const STT_NOTYPE: u8 = 0;
@@ -22,10 +23,6 @@ const SHN_UNDEF: u16 = 0;
 const SHN_XINDEX: u16 = 0xffff;
 const SHN_LORESERVE: u16 = 0xff00;
 const SHF_EXECINSTR: u64 = 4;
-
-/// How far back a symbol is looked for that goes on behind a shorter one within it: hand-written
-/// assembly nests them, one or two deep.
-const NESTING: usize = 16;
 
 /// A name for a range of addresses.
 #[derive(Clone, Debug)]
@@ -46,40 +43,24 @@ struct Rank {
     global: bool,
 }
 
-/// The symbols of an object, one for an address.
-#[derive(Default)]
-pub(super) struct Symbols<'a> {
-    sorted: Vec<Symbol<'a>>,
-}
+/// The names of an object's symbols by address, one for an address.
+pub(super) type Symbols<'a> = Intervals<Cow<'a, [u8]>>;
 
-impl<'a> Symbols<'a> {
-    /// Puts them in order. Those without a size go on to the next one, but not beyond the
-    /// section (of `limits`) that they are in.
-    pub(super) fn new(mut all: Vec<Symbol<'a>>, limits: &[Range<u64>]) -> Self {
-        all.sort_by(|a, b| a.start.cmp(&b.start).then_with(|| preferred_first(a, b)));
-        all.dedup_by_key(|symbol| symbol.start);
-        let mut next = None;
-        for symbol in all.iter_mut().rev() {
-            if symbol.end <= symbol.start {
-                let limit = limits.iter().find(|l| l.contains(&symbol.start)).map(|l| l.end);
-                let end = next.into_iter().chain(limit).min();
-                symbol.end = end.unwrap_or(symbol.start.saturating_add(1));
-            }
-            next = Some(symbol.start);
+/// Chooses among symbols. Those without a size go on to the next one, but not beyond the section
+/// (of `limits`) that they are in.
+pub(super) fn choose<'a>(mut all: Vec<Symbol<'a>>, limits: &[Range<u64>]) -> Symbols<'a> {
+    all.sort_by(|a, b| a.start.cmp(&b.start).then_with(|| preferred_first(a, b)));
+    all.dedup_by_key(|symbol| symbol.start);
+    let mut next = None;
+    for symbol in all.iter_mut().rev() {
+        if symbol.end <= symbol.start {
+            let limit = limits.iter().find(|l| l.contains(&symbol.start)).map(|l| l.end);
+            let end = next.into_iter().chain(limit).min();
+            symbol.end = end.unwrap_or(symbol.start.saturating_add(1));
         }
-        all.shrink_to_fit();
-        Symbols { sorted: all }
+        next = Some(symbol.start);
     }
-
-    /// The symbol of an address: the one that begins last before it and has not ended.
-    pub(super) fn find(&self, address: u64) -> Option<&Symbol<'a>> {
-        let behind = self.sorted.partition_point(|s| s.start <= address);
-        self.sorted[..behind].iter().rev().take(NESTING).find(|s| address < s.end)
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.sorted.is_empty()
-    }
+    Intervals::new(all.into_iter().map(|symbol| (symbol.start, symbol.end, symbol.name)).collect())
 }
 
 impl<'a> Symbol<'a> {

@@ -176,7 +176,6 @@ const RULES: &[Rule] = &[
 const DECLINED: &[(&str, &str)] = &[
     ("austin/*where.txt", "a pretty print of one moment, with colours, for eyes"),
     ("heaptrack/print-totals.txt", "totals only"),
-    ("perf/*.perf.data", "binary and without names: perf script has them"),
     ("node/prof-process.txt", "a report of percentages; --preprocess has the stacks"),
     ("node/v8-prof.log", "addresses without stacks of names: node --prof-process --preprocess has them"),
     ("py-spy/flamegraph.svg", "a picture"),
@@ -215,7 +214,7 @@ fn matches(pattern: &str, path: &str) -> bool {
     }
 }
 
-/// Every file of the corpus, as `folder/file`; perf's texts have a test of their own.
+/// Every file of the corpus, as `folder/file`; perf's texts and recordings have tests of their own.
 fn files(corpus: &Path) -> Vec<String> {
     let mut files = Vec::new();
     for folder in fs::read_dir(corpus).expect("a folder").map(|entry| entry.expect("an entry").path()) {
@@ -225,7 +224,7 @@ fn files(corpus: &Path) -> Vec<String> {
             path.strip_prefix(corpus).expect("below it").display().to_string()
         }));
     }
-    files.retain(|file| !matches("perf/*.txt", file));
+    files.retain(|file| !matches("perf/*.txt", file) && !matches("perf/*.perf.data", file));
     files.sort();
     files
 }

@@ -232,7 +232,8 @@ fn damaged_bytes_are_no_panic() {
 #[test]
 fn every_format_has_a_case() {
     let cases = cases();
-    for format in registry::FORMATS {
+    // Recordings of perf depend on the files they name; tests/perf_data brings these along.
+    for format in registry::FORMATS.iter().filter(|format| format.name() != "perf-data") {
         assert!(cases.iter().any(|case| case.format == format.name()), "{} has no fixture", format.name());
     }
 }

@@ -172,7 +172,8 @@ mod tests {
 
     #[test]
     fn damage_is_an_error() {
-        let text: Vec<u8> = (0..50_000u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        let text: Vec<u8> =
+            (0..50_000u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
         let frame = endless(&text);
         let mut inflater = Inflater::default();
         let mut out = Vec::new();
