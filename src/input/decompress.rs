@@ -42,7 +42,7 @@ pub(super) fn open(mut reader: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn
 }
 
 /// A read error as one of ours: a codec's complaint, or the system's.
-pub(super) fn error(source: io::Error) -> Error {
+pub(crate) fn error(source: io::Error) -> Error {
     match source.get_ref().and_then(|inner| inner.downcast_ref::<CodecError>()) {
         Some(CodecError { codec, source }) => {
             let source = io::Error::new(source.kind(), source.to_string());

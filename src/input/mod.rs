@@ -6,6 +6,7 @@
 
 mod blocks;
 mod decompress;
+mod reader;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,6 +15,8 @@ use std::sync::Arc;
 
 use crate::error::{Error, Position, Result};
 pub use blocks::{Block, Blocks, last_newline};
+pub(crate) use decompress::error as read_error;
+pub use reader::Reader;
 
 /// How many bytes [`Input::head`] shows of a larger input.
 pub const HEAD: usize = 64 * 1024;
@@ -140,9 +143,9 @@ impl Input {
         self.file.as_ref().map(|(file, begin)| (file, *begin))
     }
 
-    /// All of it in order.
+    /// All of it as one stream that knows its position; for formats that are no lines.
     pub fn into_reader(self) -> Reader {
-        Reader { name: self.name, head: io::Cursor::new(self.head), rest: self.rest }
+        Reader::new(self)
     }
 
     /// All of it; for formats that are not read in a stream.
@@ -153,25 +156,6 @@ impl Input {
         let Input { name, head: mut bytes, mut rest, .. } = self;
         rest.read_to_end(&mut bytes).map_err(|e| decompress::error(e).or_at(|| Position::file(name)))?;
         Ok(bytes)
-    }
-}
-
-/// All of an input in order, for formats that are neither lines nor small.
-pub struct Reader {
-    name: Arc<str>,
-    head: io::Cursor<Vec<u8>>,
-    rest: Box<dyn Read + Send>,
-}
-
-impl Reader {
-    /// Reads until `buffer` is full or the input ends, and returns how many bytes there are.
-    ///
-    /// # Errors
-    /// What the system or a decoder says, with the file's name.
-    pub fn read_full(&mut self, buffer: &mut [u8]) -> Result<usize> {
-        let mut both = (&mut self.head).chain(&mut *self.rest);
-        read_full(&mut both, buffer)
-            .map_err(|e| decompress::error(e).or_at(|| Position::file(self.name.clone())))
     }
 }
 

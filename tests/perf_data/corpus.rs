@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fg_tools::collapse::{Events, Options};
+use fg_tools::collapse::{Choice, Options};
 
 use super::fold;
 
@@ -41,9 +41,9 @@ fn totals_are_those_of_the_manifest() {
                 event[at..].chars().take_while(char::is_ascii_digit).collect::<String>()
             };
             let named = event.split('"').nth(1).expect("an event");
-            let options = Options { events: Events::Named(vec![named.into()]), ..Options::default() };
+            let options = Options { values: Choice::Named(vec![named.into()]), ..Options::default() };
             let (_, report) = fold(&path, &options).unwrap_or_else(|e| panic!("{name}: {e}"));
-            let total = report.events[named.as_bytes()];
+            let total = super::total(&report, named);
             assert_eq!(total.samples.to_string(), part("samples"), "{name} {named}");
             assert_eq!(total.weight.to_string(), part("period_sum"), "{name} {named}");
             checked += 1;

@@ -12,7 +12,7 @@ mod shapes;
 
 use std::path::Path;
 
-use fg_tools::collapse::{Options, Report, collapse};
+use fg_tools::collapse::{Options, Report, ValueTotal, collapse};
 use fg_tools::folded::StackTable;
 use fg_tools::input::Source;
 
@@ -32,6 +32,12 @@ pub fn fold_bytes(bytes: &[u8], options: &Options) -> Result<(String, Report), S
     let file = tempfile::NamedTempFile::new().expect("a temporary file");
     std::fs::write(file.path(), bytes).expect("a temporary file can be written");
     fold(file.path(), options)
+}
+
+/// The totals of an event.
+pub fn total(report: &Report, event: &str) -> ValueTotal {
+    let found = report.values.iter().find(|(value, _)| value.name == event.as_bytes());
+    *found.expect("the event came").1
 }
 
 /// A root for `--symfs`, with maps of just-in-time compiled code: functions of 256 bytes each.

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use super::attr::Attr;
 use super::chunk::Slice;
-use super::header::{About, Arch};
+use super::header::{Arch, Described};
 use super::modules::Modules;
 use super::order::{Queue, Waiting};
 use super::process::{CommId, Processes, Space};
 use super::reader::{Record, Records};
 use super::record::{self, Comm, Fork, Mmap, Mode, SampleHead, kind};
-use crate::collapse::{EventTotal, Listener, Options};
+use crate::collapse::{Listener, Options, ValueTotal};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::weight::Weight;
 
@@ -50,14 +50,14 @@ const BATCH: usize = 128;
 /// What is counted of one event.
 #[derive(Default)]
 struct Counted {
-    total: EventTotal,
+    total: ValueTotal,
     decided: bool,
 }
 
 /// Reads a recording.
 pub(super) struct Feed<'o> {
     records: Records,
-    pub about: About,
+    pub about: Described,
     attrs: Arc<Vec<Attr>>,
     queue: Queue,
     /// Records whose turn it is.
@@ -76,7 +76,7 @@ pub(super) struct Feed<'o> {
 }
 
 impl<'o> Feed<'o> {
-    pub fn new(about: About, records: Records, options: &'o Options, first: Option<Vec<u8>>) -> Self {
+    pub fn new(about: Described, records: Records, options: &'o Options, first: Option<Vec<u8>>) -> Self {
         Feed {
             records,
             about,
@@ -96,7 +96,7 @@ impl<'o> Feed<'o> {
     }
 
     /// The events that came, by number, and their totals.
-    pub fn totals(&self) -> impl Iterator<Item = (usize, EventTotal)> {
+    pub fn totals(&self) -> impl Iterator<Item = (usize, ValueTotal)> {
         let came = |(_, counted): &(usize, &Counted)| counted.decided;
         self.counted.iter().enumerate().filter(came).map(|(event, counted)| (event, counted.total))
     }
@@ -248,11 +248,10 @@ impl<'o> Feed<'o> {
         let counted = &mut self.counted[event as usize];
         if !counted.decided {
             counted.decided = true;
-            counted.total.kept = self.options.events.keeps(&of.name, &mut self.first);
+            counted.total.kept = self.options.values.keeps_event(&of.name, &mut self.first);
         }
         self.samples += 1;
-        counted.total.samples += 1;
-        counted.total.weight = counted.total.weight.plus(weight)?;
+        counted.total.add(weight)?;
         if !counted.total.kept {
             return Ok(None);
         }

@@ -42,29 +42,33 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use self::feed::{Batch, Feed};
-use self::header::{About, Beginning};
+use self::header::{Beginning, Described};
 use self::names::{Known, Namer, Names};
 use self::raw::Raw;
 use self::reader::{Records, Source, read_section};
 use self::stacks::Stacks;
 use self::summary::Summary;
-use super::{Collapser, Options, Report, Verdict};
+use super::{About, Collapser, Options, Report, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::native::Search;
 use crate::native::kernel::Recorded;
 
+const ABOUT: About = About {
+    name: "perf-data",
+    producer: "perf record",
+    tested: "perf 6.1",
+    values: "the recording's events",
+    unit: "ns for clocks, else the event",
+};
+
 /// Collapses what `perf record` writes.
 pub struct PerfData;
 
 impl Collapser for PerfData {
-    fn name(&self) -> &'static str {
-        "perf-data"
-    }
-
-    fn about(&self) -> &'static str {
-        "perf record: Linux perf's own recordings, perf.data"
+    fn about(&self) -> &'static About {
+        &ABOUT
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -95,7 +99,7 @@ fn collapse(input: Input, options: &Options, table: &mut StackTable, report: &mu
     let search = Search { symfs: options.symfs.clone(), ..Search::default() };
     let (about, records) = open(input)?;
     let order = about.order;
-    let feed = Feed::new(about, records, options, report.first_event.take());
+    let feed = Feed::new(about, records, options, report.first_value.take());
     let threads = match options.threads {
         0 => std::thread::available_parallelism().map_or(1, NonZero::get),
         threads => threads,
@@ -141,8 +145,8 @@ fn collapse(input: Input, options: &Options, table: &mut StackTable, report: &mu
 }
 
 /// The recording's header, and what reads its records.
-fn open(input: Input) -> Result<(About, Records)> {
-    let (mut about, beginning) = About::begin(input.head())?;
+fn open(input: Input) -> Result<(Described, Records)> {
+    let (mut about, beginning) = Described::begin(input.head())?;
     let layout = match beginning {
         Beginning::File(layout) => layout,
         Beginning::Pipe => {

@@ -12,7 +12,7 @@ use super::record::Mode;
 use super::regs::{Cpu, Dump, Regs};
 use super::sample::Parts;
 use super::unwind::{self, Step};
-use crate::collapse::{Events, Options};
+use crate::collapse::{Choice, Options};
 use crate::error::{Position, Result};
 use crate::folded::{FrameId, StackTable, Weights};
 use crate::native::Search;
@@ -117,9 +117,11 @@ impl<'o> Stacks<'o> {
             self.truncated.samples += 1;
             self.truncated.weight = self.truncated.weight.plus(work.weight)?;
         }
-        let thread = self.thread(work);
-        self.stack.push(thread);
-        if self.options.events == Events::All {
+        if self.options.threads_as_frames != Some(false) {
+            let thread = self.thread(work);
+            self.stack.push(thread);
+        }
+        if self.options.values == Choice::All {
             self.stack.push(Raw::Event(work.event).in_table(&mut self.table));
         }
         self.stack.reverse();
