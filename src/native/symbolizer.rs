@@ -88,9 +88,13 @@ impl<'o> Symbolizer<'o> {
     /// A return address stands behind its call, which may be another line or the next function's
     /// first byte: one byte before it is still the call.
     pub fn resolve(&self, svma: u64, is_return_address: bool, sink: &mut Vec<ResolvedFrame>) {
-        let at = if is_return_address { svma.saturating_sub(1) } else { svma };
-        // A signal's handler returns to a function's first byte, and nothing called it from there.
-        let symbol = self.symbols().find(at).or_else(|| self.symbols().find(svma));
+        let mut at = if is_return_address { svma.saturating_sub(1) } else { svma };
+        let mut symbol = self.symbols().find(at);
+        if symbol.is_none() && is_return_address {
+            // A signal's handler returns to a function's first byte: nothing called it from there.
+            symbol = self.symbols().find(svma);
+            at = if symbol.is_some() { svma } else { at };
+        }
         let mut found = Vec::new();
         if let Some(debug) = self.debug() {
             debug.frames(at, self.options.srcline, &mut found);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fg_tools::collapse::{Choice, Options};
 
-use super::{fold, total_of};
+use super::fold;
 
 fn corpus() -> Option<PathBuf> {
     let shared = std::env::var_os("FG_SHARED")
@@ -43,7 +43,7 @@ fn totals_are_those_of_the_manifest() {
             let named = event.split('"').nth(1).expect("an event");
             let options = Options { values: Choice::Named(vec![named.into()]), ..Options::default() };
             let (_, report) = fold(&path, &options).unwrap_or_else(|e| panic!("{name}: {e}"));
-            let total = total_of(&report, named.as_bytes());
+            let total = super::total(&report, named);
             assert_eq!(total.samples.to_string(), part("samples"), "{name} {named}");
             assert_eq!(total.weight.to_string(), part("period_sum"), "{name} {named}");
             checked += 1;

@@ -34,6 +34,12 @@ pub fn fold_bytes(bytes: &[u8], options: &Options) -> Result<(String, Report), S
     fold(file.path(), options)
 }
 
+/// The totals of an event.
+pub fn total(report: &Report, event: &str) -> ValueTotal {
+    let found = report.values.iter().find(|(value, _)| value.name == event.as_bytes());
+    *found.expect("the event came").1
+}
+
 /// A root for `--symfs`, with maps of just-in-time compiled code: functions of 256 bytes each.
 pub fn root_with_maps(maps: &[(i32, &[(u64, &str)])]) -> tempfile::TempDir {
     let root = tempfile::tempdir().expect("a temporary folder");
@@ -48,12 +54,6 @@ pub fn root_with_maps(maps: &[(i32, &[(u64, &str)])]) -> tempfile::TempDir {
 /// Options that look for files below `root` only.
 pub fn below(root: &Path) -> Options {
     Options { symfs: Some(root.to_owned()), ..Options::default() }
-}
-
-/// What a report says of an event.
-pub fn total_of(report: &Report, event: &[u8]) -> ValueTotal {
-    let found = report.values.iter().find(|(value, _)| value.name == event);
-    *found.unwrap_or_else(|| panic!("no event {:?}", String::from_utf8_lossy(event))).1
 }
 
 /// The folded text of a recording, without anything from this machine.

@@ -5,7 +5,7 @@ use std::io::Write;
 use fg_tools::collapse::{Choice, Options};
 
 use super::kit::*;
-use super::{below, fold_bytes, folded, root_with_maps, total_of};
+use super::{below, fold_bytes, folded, root_with_maps, total};
 
 const CODE: u64 = 0x7000_0000;
 const KERNEL_CODE: u64 = 0xffff_ffff_8100_0000;
@@ -178,7 +178,7 @@ fn events_are_chosen_as_in_perf_s_text() {
     let with = |values| Options { values, ..below(root.path()) };
     let (text, report) = fold_bytes(&r.bytes(), &with(Choice::Default)).unwrap();
     assert_eq!(text, "app;b 200\n", "the first in time");
-    let left_out = total_of(&report, b"page-faults");
+    let left_out = total(&report, "page-faults");
     assert_eq!((left_out.samples, left_out.weight.to_string(), left_out.kept), (1, "4".to_owned(), false));
     for (name, expected) in
         [("page-faults", Some("app;a 4\n")), ("cycles", Some("app;b 200\n")), ("cycle", None)]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::attr::Attr;
 use super::chunk::Slice;
-use super::header::{About, Arch};
+use super::header::{Arch, Described};
 use super::modules::Modules;
 use super::order::{Queue, Waiting};
 use super::process::{CommId, Processes, Space};
@@ -57,7 +57,7 @@ struct Counted {
 /// Reads a recording.
 pub(super) struct Feed<'o> {
     records: Records,
-    pub about: About,
+    pub about: Described,
     attrs: Arc<Vec<Attr>>,
     queue: Queue,
     /// Records whose turn it is.
@@ -76,7 +76,7 @@ pub(super) struct Feed<'o> {
 }
 
 impl<'o> Feed<'o> {
-    pub fn new(about: About, records: Records, options: &'o Options, first: Option<Vec<u8>>) -> Self {
+    pub fn new(about: Described, records: Records, options: &'o Options, first: Option<Vec<u8>>) -> Self {
         Feed {
             records,
             about,
@@ -251,8 +251,7 @@ impl<'o> Feed<'o> {
             counted.total.kept = self.options.values.keeps_event(&of.name, &mut self.first);
         }
         self.samples += 1;
-        counted.total.samples += 1;
-        counted.total.weight = counted.total.weight.plus(weight)?;
+        counted.total.add(weight)?;
         if !counted.total.kept {
             return Ok(None);
         }

@@ -67,7 +67,7 @@ pub(super) struct Event {
 
 /// All that is known of a recording but its records.
 #[derive(Clone, Debug, Default)]
-pub(super) struct About {
+pub(super) struct Described {
     pub order: ByteOrder,
     pub events: Vec<Event>,
     /// Which event an identity in a sample is of.
@@ -105,11 +105,11 @@ pub(super) fn is_recording(head: &[u8]) -> bool {
 /// The bytes of a pipe's header.
 pub(super) const PIPE_HEADER: usize = 16;
 
-impl About {
+impl Described {
     /// Reads the first bytes.
-    pub fn begin(head: &[u8]) -> Result<(About, Beginning)> {
+    pub fn begin(head: &[u8]) -> Result<(Described, Beginning)> {
         let order = if head.starts_with(SWAPPED) { ByteOrder::Big } else { ByteOrder::Little };
-        let about = About { order, ..About::default() };
+        let about = Described { order, ..Described::default() };
         let mut fields = Bytes::new(head, order);
         let beginning = (|| {
             fields.skip(MAGIC.len())?;

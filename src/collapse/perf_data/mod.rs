@@ -42,20 +42,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use self::feed::{Batch, Feed};
-use self::header::{About, Beginning};
+use self::header::{Beginning, Described};
 use self::names::{Known, Namer, Names};
 use self::raw::Raw;
 use self::reader::{Records, Source, read_section};
 use self::stacks::Stacks;
 use self::summary::Summary;
-use super::{Collapser, Options, Report, Verdict};
+use super::{About, Collapser, Options, Report, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::native::Search;
 use crate::native::kernel::Recorded;
 
-const ABOUT: super::About = super::About {
+const ABOUT: About = About {
     name: "perf-data",
     producer: "perf record",
     tested: "perf 6.1",
@@ -67,7 +67,7 @@ const ABOUT: super::About = super::About {
 pub struct PerfData;
 
 impl Collapser for PerfData {
-    fn about(&self) -> &'static super::About {
+    fn about(&self) -> &'static About {
         &ABOUT
     }
 
@@ -145,8 +145,8 @@ fn collapse(input: Input, options: &Options, table: &mut StackTable, report: &mu
 }
 
 /// The recording's header, and what reads its records.
-fn open(input: Input) -> Result<(About, Records)> {
-    let (mut about, beginning) = About::begin(input.head())?;
+fn open(input: Input) -> Result<(Described, Records)> {
+    let (mut about, beginning) = Described::begin(input.head())?;
     let layout = match beginning {
         Beginning::File(layout) => layout,
         Beginning::Pipe => {

@@ -117,8 +117,10 @@ impl<'o> Stacks<'o> {
             self.truncated.samples += 1;
             self.truncated.weight = self.truncated.weight.plus(work.weight)?;
         }
-        let thread = self.thread(work);
-        self.stack.push(thread);
+        if self.options.threads_as_frames != Some(false) {
+            let thread = self.thread(work);
+            self.stack.push(thread);
+        }
         if self.options.values == Choice::All {
             self.stack.push(Raw::Event(work.event).in_table(&mut self.table));
         }

@@ -67,10 +67,9 @@ impl Summary {
     /// Writes all of it down.
     pub fn report(self, feed: &Feed<'_>, namer: &Namer<'_>, report: &mut Report) -> Result<()> {
         for (event, total) in feed.totals() {
-            let of = feed.about.events.get(event);
-            let name = of.map(|event| event.name.clone()).unwrap_or_default();
-            let unit = event_unit(&name, of.is_some_and(|event| event.attr.has_weight()));
-            report.add_value(Value { name, unit: Some(unit) }, total)?;
+            let Some(event) = feed.about.events.get(event) else { continue };
+            let unit = event_unit(&event.name, event.attr.has_weight());
+            report.add_value(Value { name: event.name.clone(), unit: Some(unit) }, total)?;
         }
         if report.first_value.is_none() {
             report.first_value.clone_from(&feed.first);
@@ -84,7 +83,7 @@ impl Summary {
 
     fn report_stacks(&self, feed: &Feed<'_>, report: &mut Report) {
         if feed.was_cut() {
-            report.notes.push("the recording was not ended properly: its last record is cut off".into());
+            report.note("the recording was not ended properly: its last record is cut off");
         }
         let Truncated { samples, weight } = self.truncated;
         let said = format!(
@@ -93,13 +92,13 @@ impl Summary {
             self.percent(weight)
         );
         if self.is_share(weight, NOTABLE) {
-            report.notes.push(said + ": record more of each with --call-graph dwarf,32768");
+            report.note(said + ": record more of each with --call-graph dwarf,32768");
         } else {
             report.details.push(said);
         }
         if self.not_unwound > 0 {
             let count = self.not_unwound;
-            report.notes.push(format!("{count} stacks of 32-bit or foreign code could not be unwound"));
+            report.note(format!("{count} stacks of 32-bit or foreign code could not be unwound"));
         }
     }
 
@@ -107,7 +106,7 @@ impl Summary {
         let Some(Err(missing)) = namer.kernel.get() else { return };
         let is_met = |id: &u32| matches!(namer.modules.all()[*id as usize].kind, Kind::Kernel);
         if self.met.iter().any(is_met) {
-            report.notes.push(format!("the kernel's symbols: {missing}"));
+            report.note(format!("the kernel's symbols: {missing}"));
         }
     }
 
@@ -125,7 +124,7 @@ impl Summary {
         modules.sort_by(|(a, x), (b, y)| b.cmp(a).then_with(|| x.path.cmp(&y.path)));
         for (_, module) in &modules {
             if let Some(Err(missing @ Missing::OtherBuild { .. })) = module.opened() {
-                report.notes.push(format!("{} {missing}", shown(module)));
+                report.note(format!("{} {missing}", shown(module)));
             }
         }
         let share = self.percent(total);
@@ -149,10 +148,10 @@ impl Summary {
                 ),
                 None => "at addresses of nothing".to_owned(),
             };
-            report.notes.push(format!("{share} of the weight is in code without a symbol, {what}"));
+            report.note(format!("{share} of the weight is in code without a symbol, {what}"));
         }
         if self.is_share(self.broken, MUCH) {
-            report.notes.push(format!(
+            report.note(format!(
                 "{} of the weight is in stacks with addresses of nothing, [unknown]: without frame pointers, record \
                  with --call-graph dwarf",
                 self.percent(self.broken)

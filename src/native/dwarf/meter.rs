@@ -22,14 +22,22 @@ thread_local! {
 /// The steps that may still be spent on an object's debug information.
 pub(super) struct Work(AtomicU64);
 
-/// Steps for each byte of debug information, and steps in any case. A C++ program read through
-/// once, every address of it, took 1.3 a byte, and a small one with large headers 2.4.
-const PER_BYTE: u64 = 6;
+/// Steps for each byte of debug information, and steps in any case. Reading every third address of
+/// a program with its lines took 2.3 a byte for C++ of gcc, 0.4 for 57 MB of Rust.
+const PER_BYTE: u64 = 8;
 const ALWAYS: u64 = 1 << 20;
 
 impl Work {
     pub(super) fn for_bytes(bytes: u64) -> Work {
         Work(AtomicU64::new(bytes.saturating_mul(PER_BYTE).saturating_add(ALWAYS)))
+    }
+
+    /// More has been opened, by this thread within [`Work::spend`].
+    pub(super) fn add(&self, bytes: u64) {
+        let more = bytes.saturating_mul(PER_BYTE);
+        LEFT.set(LEFT.get().saturating_add(more));
+        let _ =
+            self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| Some(left.saturating_add(more)));
     }
 
     /// Runs what reads. Threads that do so at a time may together spend that much each.
@@ -39,12 +47,6 @@ impl Work {
         let result = read();
         self.0.fetch_min(LEFT.get(), Ordering::Relaxed);
         result
-    }
-
-    /// What is left.
-    #[cfg(test)]
-    pub(super) fn left(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
     }
 }
 

@@ -16,14 +16,13 @@ use std::sync::OnceLock;
 
 use gimli::{DebugInfoOffset, DwarfFileType, UnitType};
 
-use super::image::Image;
 use super::intervals::Intervals;
 use super::object::Object;
 use super::symbolizer::Place;
 use functions::Functions;
 use lines::Lines;
 use meter::Work;
-use space::{Dwarf, Space, Unit, load};
+use space::{Dwarf, Space, Unit, load, size};
 use split::{Split, SplitUnit};
 
 /// How many units are tried for one address: their ranges overlap where equal code was merged.
@@ -56,20 +55,18 @@ pub(super) struct DebugFrame<'o> {
 impl<'o> DebugInfo<'o> {
     /// Makes the index; `None` if there is no debug information.
     pub(super) fn new(object: &'o Object) -> Option<Self> {
-        let image = object.debug_image()?;
-        let work = Work::for_bytes(debug_bytes(image));
+        let mut dwarf = load(object.debug_image()?, DwarfFileType::Main);
+        let supplement = object.supplement().map(|image| load(image, DwarfFileType::Main));
+        let work = Work::for_bytes(size(&dwarf) + supplement.as_ref().map_or(0, size));
+        if let Some(image) = object.supplement() {
+            // Once more for the strings, which are looked up by way of the one that needs them.
+            dwarf.set_sup(load(image, DwarfFileType::Main));
+        }
         let (space, supplement, ranges) = work.spend(|| {
-            let supplement = object.supplement().map(|image| load(image, DwarfFileType::Main));
-            let supplement = supplement.map(Space::new);
-            let mut dwarf = load(image, DwarfFileType::Main);
-            if let Some(image) = object.supplement() {
-                // Strings are looked up by the unit's own sections.
-                dwarf.set_sup(load(image, DwarfFileType::Main));
-            }
             dwarf.populate_abbreviations_cache(gimli::AbbreviationsCacheStrategy::Duplicates);
             let space = Space::new(dwarf);
             let ranges = unit_ranges(&space);
-            (space, supplement, ranges)
+            (space, supplement.map(Space::new), ranges)
         });
         let units = (0..space.len()).map(|_| OnceLock::new()).collect();
         Some(DebugInfo { work, space, supplement, ranges, units, split: Split::new(object) })
@@ -116,7 +113,7 @@ impl<'o> DebugInfo<'o> {
     }
 
     fn read(&self, skeleton: &Unit<'o>) -> UnitCode<'o> {
-        let split = self.split.find(&self.space, skeleton);
+        let split = self.split.find(&self.space, skeleton, &self.work);
         let functions = match &split {
             Some(split) => Functions::parse(&split.space.dwarf, &split.unit),
             None => Functions::parse(&self.space.dwarf, skeleton),
@@ -131,12 +128,6 @@ impl<'o> DebugInfo<'o> {
         // 0 says that the code has no line, not that it has the first.
         (line > 0).then(|| Place { file: file.into(), line })
     }
-}
-
-/// How much there is to read.
-fn debug_bytes(image: &Image) -> u64 {
-    let debug = image.elf.sections.iter().filter(|section| section.name.starts_with(b".debug_"));
-    debug.map(|section| section.size).fold(0, u64::saturating_add).min(4 * image.data.len())
 }
 
 /// Which unit has which addresses: by what the unit says, by what `.debug_aranges` says of it,

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use gimli::{AttributeValue, DebugInfoOffset, DwarfFileType, SectionId, UnitHeader, UnitOffset};
+use gimli::{AttributeValue, DebugInfoOffset, DwarfFileType, Section, SectionId, UnitHeader, UnitOffset};
 
 use super::super::image::Image;
 use super::meter::Metered;
@@ -56,6 +56,21 @@ pub(super) fn load<'o>(image: &'o Image, kind: DwarfFileType) -> Dwarf<'o> {
     };
     dwarf.file_type = kind;
     dwarf
+}
+
+/// How much there is to read: strings are not, but jumped into.
+pub(super) fn size(dwarf: &Dwarf<'_>) -> u64 {
+    let sections = [
+        dwarf.debug_info.reader(),
+        dwarf.debug_abbrev.reader(),
+        dwarf.debug_line.reader(),
+        dwarf.debug_addr.reader(),
+        dwarf.debug_aranges.reader(),
+        dwarf.debug_str_offsets.reader(),
+        dwarf.ranges.debug_ranges().reader(),
+        dwarf.ranges.debug_rnglists().reader(),
+    ];
+    sections.iter().map(|section| section.bytes().len() as u64).sum()
 }
 
 impl<'o> Space<'o> {

@@ -8,8 +8,8 @@ use gimli::{DwarfFileType, DwarfPackage};
 use super::super::image::Image;
 use super::super::object::Object;
 use super::super::search::path_of;
-use super::meter::Metered;
-use super::space::{Space, Unit, load};
+use super::meter::{Metered, Work};
+use super::space::{Space, Unit, load, size};
 
 /// Where the split units of an object are.
 pub(super) struct Split<'o> {
@@ -34,7 +34,12 @@ impl<'o> Split<'o> {
     }
 
     /// The other part of a unit, if it has one and that is found.
-    pub(super) fn find(&self, skeletons: &Space<'o>, skeleton: &Unit<'o>) -> Option<SplitUnit<'o>> {
+    pub(super) fn find(
+        &self,
+        skeletons: &Space<'o>,
+        skeleton: &Unit<'o>,
+        work: &Work,
+    ) -> Option<SplitUnit<'o>> {
         let id = skeleton.dwo_id?;
         let parent = &skeletons.dwarf;
         let in_package = self.package().and_then(|package| package.find_cu(id, parent).ok()?);
@@ -47,6 +52,7 @@ impl<'o> Split<'o> {
                 dwarf
             }
         };
+        work.add(size(&dwarf));
         let space = Space::new(dwarf);
         // A file may hold several; a package only says which one of them.
         let mut unit = (0..space.len().min(1 << 12)).find_map(|at| {

@@ -155,9 +155,9 @@ impl Reading {
         let (start, size, index) = (fields.double()?, fields.double()?, fields.double()?);
         let name_at = body.start + FIXED;
         let name = string_at(body.bytes.get(..body.end)?, name_at as u64)?;
-        let lines = self.pending.take().filter(|(of, _)| *of == start).map(|(_, lines)| {
-            self.lines.push(lines);
-            self.lines.len() - 1
+        let lines = self.pending.take().filter(|(of, _)| *of == start).and_then(|(_, lines)| {
+            self.lines.push(lines.of_code(start, size)?);
+            Some(self.lines.len() - 1)
         });
         let code = Code { time, name: name_at..name_at + name.len(), written_at: start, lines };
         self.by_index.insert(index, code.clone());
@@ -187,6 +187,20 @@ struct Body<'b> {
 impl<'b> Body<'b> {
     fn fields(&self) -> Fields<'b> {
         Fields::new(&self.bytes[self.start..self.end], self.format)
+    }
+}
+
+impl Lines {
+    /// Lines that begin in the code; `None` if some do not: node 20 writes what is left of a
+    /// string that it has freed, and what follows that is not where it should be.
+    fn of_code(mut self, start: u64, size: u64) -> Option<Lines> {
+        /// V8 counts the header that `perf inject` is going to put before the code.
+        const ELF_HEADER: u64 = 0x40;
+        let offset = |address: u64| address.wrapping_sub(start);
+        if self.entries.first().is_some_and(|(address, ..)| offset(*address) == ELF_HEADER) {
+            self.entries.iter_mut().for_each(|(address, ..)| *address = address.wrapping_sub(ELF_HEADER));
+        }
+        self.entries.iter().all(|(address, ..)| offset(*address) <= size).then_some(self)
     }
 }
 
