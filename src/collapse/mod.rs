@@ -15,12 +15,15 @@ pub mod perf_script;
 pub mod registry;
 pub mod threads;
 pub mod tidy;
+pub mod trie;
 pub mod values;
 
 mod austin;
 mod folded;
 mod pprof;
 mod py_spy;
+mod speedscope;
+mod v8;
 
 use std::collections::BTreeMap;
 

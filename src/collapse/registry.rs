@@ -1,7 +1,7 @@
 //! The one list of input formats. `--format`, `--list-formats`, detection, the documentation and
 //! the fixture tests all read it.
 
-use super::{Collapser, Verdict, austin, folded, perf_script, pprof, py_spy};
+use super::{Collapser, Verdict, austin, folded, perf_script, pprof, py_spy, speedscope, v8};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
 
@@ -14,6 +14,11 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &pprof::raw::PprofRaw,
     &pprof::go_text::GoText,
     &pprof::goroutines::Goroutines,
+    &speedscope::Speedscope,
+    &v8::cpu_profile::CpuProfile,
+    &v8::heap_profile::HeapProfile,
+    &v8::ticks::Ticks,
+    &v8::trace::Trace,
     &folded::Folded,
 ];
 
