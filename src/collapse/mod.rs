@@ -19,9 +19,11 @@ pub mod trie;
 pub mod values;
 
 mod austin;
+mod firefox;
 mod folded;
 mod pprof;
 mod py_spy;
+mod py_spy_dump;
 mod speedscope;
 mod v8;
 

@@ -1,7 +1,9 @@
 //! The one list of input formats. `--format`, `--list-formats`, detection, the documentation and
 //! the fixture tests all read it.
 
-use super::{Collapser, Verdict, austin, folded, perf_script, pprof, py_spy, speedscope, v8};
+use super::{
+    Collapser, Verdict, austin, firefox, folded, perf_script, pprof, py_spy, py_spy_dump, speedscope, v8,
+};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
 
@@ -10,11 +12,13 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &perf_script::PerfScript,
     &austin::Austin,
     &py_spy::PySpy,
+    &py_spy_dump::PySpyDump,
     &pprof::Pprof,
     &pprof::raw::PprofRaw,
     &pprof::go_text::GoText,
     &pprof::goroutines::Goroutines,
     &speedscope::Speedscope,
+    &firefox::Firefox,
     &v8::cpu_profile::CpuProfile,
     &v8::heap_profile::HeapProfile,
     &v8::ticks::Ticks,
