@@ -279,6 +279,17 @@ fn every_file_is_its_format_and_has_its_producer_s_total() {
 }
 
 #[test]
+fn samply_s_names_are_read_where_they_are_beside_a_profile() {
+    let Some(corpus) = corpus() else { return };
+    let (named, ..) =
+        fold(&corpus.join("samply/profile-presym.json.gz"), None, &Options::default()).expect("it collapses");
+    let (without, ..) =
+        fold(&corpus.join("samply/profile.json.gz"), None, &Options::default()).expect("it collapses");
+    assert!(named.contains(";std::sys::") && !named.contains("[orders]"), "{named}");
+    assert!(!without.contains(";std::sys::") && without.contains("[orders]"), "{without}");
+}
+
+#[test]
 fn a_profile_is_what_pprof_prints_of_it() {
     let Some(corpus) = corpus() else { return };
     for name in ["allocs", "block", "cpu", "goroutine", "heap", "mutex"] {

@@ -10,10 +10,13 @@
 //! ```
 //! Tables of columns: a sample has a stack, a stack has a frame and another stack above it, a frame
 //! has a function, a function a name. From version 57 on the tables are in `shared`, for all
-//! threads. Names that samply could not find are addresses; they become the module's name, as
-//! perf's do. The format is described in github.com/firefox-devtools/profiler,
+//! threads. samply writes addresses for names, and the names into a file beside the profile, if it
+//! is asked to; see [`symbols`]. Addresses become the module's name, as perf's do. The format is described in github.com/firefox-devtools/profiler,
 //! `docs-developer/CHANGELOG-formats.md` and `src/types/profile.js`.
 
+mod symbols;
+
+use self::symbols::Symbols;
 use super::forest::Forest;
 use super::json::{HeadKeys, Json, Kind};
 use super::names::{NO_STACK, Names};
@@ -56,8 +59,9 @@ impl Collapser for Firefox {
         table: &mut StackTable,
         report: &mut Report,
     ) -> Result<()> {
+        let symbols = Symbols::beside(input.name())?;
         let mut json = Json::new(input);
-        let mut profile = Profile::default();
+        let mut profile = Profile { symbols, ..Profile::default() };
         let mut key = String::new();
         json.begin_object()?;
         while json.next_key(&mut key)? {
@@ -87,7 +91,8 @@ impl Collapser for Firefox {
 #[derive(Default)]
 struct Profile {
     cpu_unit: String,
-    libs: Vec<String>,
+    libs: Vec<Lib>,
+    symbols: Option<Symbols>,
     shared: Tables,
     threads: Vec<Thread>,
 }
@@ -106,6 +111,14 @@ struct Tables {
     resource: Vec<Option<usize>>,
     file: Vec<Option<usize>>,
     lib: Vec<Option<usize>>,
+}
+
+/// A program or library.
+#[derive(Default)]
+struct Lib {
+    name: String,
+    debug_name: String,
+    code_id: String,
 }
 
 #[derive(Default)]
@@ -145,15 +158,17 @@ impl Profile {
         let mut key = String::new();
         json.begin_array()?;
         while json.next_item()? {
-            let mut name = String::new();
+            let mut lib = Lib::default();
             json.begin_object()?;
             while json.next_key(&mut key)? {
                 match key.as_str() {
-                    "name" => name.push_str(json.text()?),
+                    "name" => lib.name.push_str(json.text()?),
+                    "debugName" => lib.debug_name.push_str(json.text()?),
+                    "codeId" => lib.code_id.push_str(json.text()?),
                     _ => json.skip()?,
                 }
             }
-            self.libs.push(name);
+            self.libs.push(lib);
         }
         Ok(())
     }
@@ -232,6 +247,7 @@ impl Profile {
         let columns = Columns {
             strings: if own.strings.is_empty() { &self.shared.strings } else { &own.strings },
             libs: &self.libs,
+            symbols: self.symbols.as_ref(),
             func: column(|t| &t.func),
             address: column(|t| &t.address),
             line: column(|t| &t.line),
@@ -265,7 +281,8 @@ impl Profile {
 /// The tables that hold for one thread.
 struct Columns<'p> {
     strings: &'p [String],
-    libs: &'p [String],
+    libs: &'p [Lib],
+    symbols: Option<&'p Symbols>,
     func: &'p [Option<usize>],
     address: &'p [Option<usize>],
     line: &'p [Option<usize>],
@@ -299,11 +316,18 @@ impl Columns<'_> {
             let expected = format!("one of the {} functions", self.name.len());
             return Err(Error::malformed(expected, func.map_or("null".into(), |f| f.to_string()).as_bytes()));
         }
-        let name = self.string(of(self.name, func))?;
+        let mut name = self.string(of(self.name, func))?;
         if let Some(address) = name.strip_prefix("0x").and_then(|hex| u64::from_str_radix(hex, 16).ok()) {
             let lib = of(self.lib, of(self.resource, func)).and_then(|lib| self.libs.get(lib));
             let address = of(self.address, Some(frame)).map_or(address, |address| address as u64);
-            return Ok(names.module(lib.map_or("", String::as_str).as_bytes(), address, options, table));
+            let known = lib.zip(self.symbols);
+            match known.and_then(|(lib, symbols)| symbols.name(&lib.debug_name, &lib.code_id, address)) {
+                Some(symbol) => name = symbol,
+                None => {
+                    let module = lib.map_or("", |lib| &lib.name);
+                    return Ok(names.module(module.as_bytes(), address, options, table));
+                }
+            }
         }
         let file = if options.srcline { self.string(of(self.file, func))? } else { "" };
         let inlined = options.inline && of(self.inline_depth, Some(frame)).is_some_and(|depth| depth > 0);
