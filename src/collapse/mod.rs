@@ -19,8 +19,10 @@ pub mod trie;
 pub mod values;
 
 mod austin;
+mod events;
 mod firefox;
 mod folded;
+mod naming;
 mod pprof;
 mod py_spy;
 mod py_spy_dump;
