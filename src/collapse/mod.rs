@@ -19,6 +19,7 @@ pub mod perf_script;
 pub mod registry;
 pub mod threads;
 pub mod tidy;
+pub mod trie;
 pub mod values;
 
 mod austin;
@@ -28,6 +29,7 @@ mod dhat;
 mod events;
 mod fg_html;
 mod fg_json;
+mod firefox;
 mod folded;
 mod gperftools;
 mod heap_text;
@@ -40,6 +42,9 @@ mod massif;
 mod naming;
 mod pprof;
 mod py_spy;
+mod py_spy_dump;
+mod speedscope;
+mod v8;
 mod valgrind_frame;
 mod xdebug;
 

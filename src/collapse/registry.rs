@@ -2,8 +2,9 @@
 //! the fixture tests all read it.
 
 use super::{
-    Collapser, Verdict, austin, cachegrind, callgrind, dhat, fg_html, fg_json, folded, gperftools, heap_text,
-    heaptrack, inferno, java_exceptions, jfr, jstack, massif, perf_script, pprof, py_spy, xdebug,
+    Collapser, Verdict, austin, cachegrind, callgrind, dhat, fg_html, fg_json, firefox, folded, gperftools,
+    heap_text, heaptrack, inferno, java_exceptions, jfr, jstack, massif, perf_script, pprof, py_spy,
+    py_spy_dump, speedscope, v8, xdebug,
 };
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
@@ -15,6 +16,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &perf_script::PerfScript,
     &austin::Austin,
     &py_spy::PySpy,
+    &py_spy_dump::PySpyDump,
     &pprof::Pprof,
     &pprof::raw::PprofRaw,
     &pprof::go_text::GoText,
@@ -40,6 +42,12 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &java_exceptions::JavaExceptions,
     &fg_json::FgJson,
     &fg_html::FgHtml,
+    &speedscope::Speedscope,
+    &firefox::Firefox,
+    &v8::cpu_profile::CpuProfile,
+    &v8::heap_profile::HeapProfile,
+    &v8::ticks::Ticks,
+    &v8::trace::Trace,
     &folded::Folded,
 ];
 
