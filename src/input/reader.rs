@@ -18,7 +18,7 @@ pub struct Reader {
 
 impl Reader {
     pub(super) fn new(input: Input) -> Reader {
-        let Input { name, head, rest } = input;
+        let Input { name, head, rest, .. } = input;
         let whole: Box<dyn Read + Send> = Box::new(Cursor::new(head).chain(rest));
         let inner = BufReader::with_capacity(BUFFER, whole);
         Reader { name, inner, position: 0 }
@@ -99,6 +99,14 @@ impl Reader {
             }
             Err(e) => Err(self.error(e)),
         }
+    }
+
+    /// Reads until `buffer` is full or the input ends, and returns how many bytes there are.
+    ///
+    /// # Errors
+    /// What the system or a decoder says.
+    pub fn read_full(&mut self, buffer: &mut [u8]) -> crate::Result<usize> {
+        super::read_full(self, buffer).map_err(|e| self.error(e))
     }
 
     /// Passes over `len` bytes.
