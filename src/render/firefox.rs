@@ -153,6 +153,7 @@ fn meta(product: &str, unit: &str) -> serde_json::Value {
         "preprocessedProfileVersion": 55,
         "processType": 0,
         "product": product,
+        "importedFrom": "fg-render",
         "extra": [{ "label": "Folded stacks", "entries": [{ "label": "Unit", "format": "string", "value": unit }] }],
         "startTime": 0.0,
         "symbolicated": true,

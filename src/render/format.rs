@@ -108,6 +108,16 @@ impl Format {
     }
 }
 
+/// The formats as a table of Markdown.
+pub fn table() -> String {
+    let mut out = "| name | file endings | what |\n| --- | --- | --- |\n".to_owned();
+    for Format { name, endings, about, .. } in FORMATS {
+        let endings: Vec<String> = endings.iter().map(|ending| format!("`.{ending}`")).collect();
+        out += &format!("| `{name}` | {} | {about} |\n", endings.join(", "));
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

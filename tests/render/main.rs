@@ -1,5 +1,6 @@
 //! `fg-render` as a user meets it: the real program, its picture read by a strict XML parser.
 
+mod consumers;
 mod differential;
 mod golden;
 mod hostile;
