@@ -175,7 +175,14 @@ impl Visitor for Encoder {
 #[derive(Default)]
 struct Guesses {
     /// Two lists for each name: callers, leaves.
-    lists: Vec<Vec<u32>>,
+    lists: Vec<Guess>,
+}
+
+/// A list; what came first, which comes most often, is at hand without another look at memory.
+#[derive(Clone, Default)]
+struct Guess {
+    first: Option<u32>,
+    others: Vec<u32>,
 }
 
 impl Guesses {
@@ -184,15 +191,28 @@ impl Guesses {
     #[inline]
     fn number(&mut self, previous: u32, is_leaf: bool, name: u32) -> u32 {
         let list = 2 * previous as usize + usize::from(is_leaf);
-        if self.lists.len() <= list {
-            self.lists.resize(list + 1, Vec::new());
+        if let Some(Guess { first: Some(first), .. }) = self.lists.get(list)
+            && *first == name
+        {
+            return 1;
         }
-        let list = &mut self.lists[list];
-        match list.iter().position(|&known| known == name) {
-            Some(at) => at as u32 + 1,
+        self.other(list, name)
+    }
+
+    fn other(&mut self, list: usize, name: u32) -> u32 {
+        if self.lists.len() <= list {
+            self.lists.resize(list + 1, Guess::default());
+        }
+        let Guess { first, others } = &mut self.lists[list];
+        if first.is_none() {
+            *first = Some(name);
+            return 0;
+        }
+        match others.iter().position(|&known| known == name) {
+            Some(at) => at as u32 + 2,
             None => {
-                if list.len() < MOST_GUESSES {
-                    list.push(name);
+                if others.len() + 1 < MOST_GUESSES {
+                    others.push(name);
                 }
                 0
             }

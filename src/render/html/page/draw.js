@@ -70,6 +70,12 @@ export function draw(model, { context, width, height, scroll, hover, selected })
     const { first, last } = scene.rowsBetween(part, scroll, scroll + height);
     if (last < first) return;
     const labels = new Labels(model, part);
+    const hovered = hover && hover.part === index ? hover.node : -1;
+    const chosen = selected && selected.part === index ? selected.node : -1;
+    let style = "";
+    const setStyle = (/** @type {string} */ next) => {
+      if (next !== style) context.fillStyle = style = next;
+    };
     let dim = 1;
     const setDim = (/** @type {number} */ alpha) => {
       if (alpha !== dim) context.globalAlpha = dim = alpha;
@@ -80,24 +86,23 @@ export function draw(model, { context, width, height, scroll, hover, selected })
       const right = Math.min(x + w, width);
       const colour = model.colourOf(part, node);
       setDim(model.dimmed(part, node));
-      context.fillStyle = colour.fill;
+      setStyle(colour.fill);
       context.fillRect(left, y, right - left - (w > 3 ? 1 : 0), ROW - 1);
       if (right - left > 22) {
         const text = fitted(context, labels.of(node), right - left - 2 * PAD, model.about.cutStart);
         if (text) {
-          context.fillStyle = dim < 1 ? theme.ink : colour.ink;
+          setStyle(dim < 1 ? theme.ink : colour.ink);
           setDim(dim < 1 ? 0.75 : 1);
           context.fillText(text, left + PAD, y + ROW / 2);
         }
       }
       if (model.isNew(part, node)) outlined.push([{ part: -1, node }, left, y, right - left]);
-      for (const place of [hover, selected]) {
-        if (place && place.part === index && place.node === node) outlined.push([place, left, y, right - left]);
-      }
+      if (node === hovered && hover) outlined.push([hover, left, y, right - left]);
+      if (node === chosen && selected) outlined.push([selected, left, y, right - left]);
     };
     const run = (/** @type {number} */ x, /** @type {number} */ w, /** @type {number} */ row) => {
       setDim(1);
-      context.fillStyle = theme.run;
+      setStyle(theme.run);
       context.fillRect(x, scene.top(part, row) - scroll, Math.max(w, 0.6), ROW - 1);
     };
     eachVisible(part.tree, model.window, width, first, last, box, run);
