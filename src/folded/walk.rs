@@ -185,7 +185,7 @@ fn sorted(
             && parse_line(line, Columns::One).is_some()
         {
             columns = Columns::One;
-            table.add_batch(&mut batch)?;
+            table.add_mostly_new(&mut batch)?;
             table = into_one_column(&table)?;
         }
         let Some(parsed) = parse_line(line, columns) else {
@@ -208,10 +208,10 @@ fn sorted(
         ids.clear();
         table.split(stack, &mut ids);
         if batch.push(&ids, weights) {
-            table.add_batch(&mut batch).map_err(|e| e.or_at(|| input.position()))?;
+            table.add_mostly_new(&mut batch).map_err(|e| e.or_at(|| input.position()))?;
         }
     }
-    table.add_batch(&mut batch)?;
+    table.add_mostly_new(&mut batch)?;
     if let Some(rewrite) = late_rewrite {
         let mut new = StackTable::default();
         table.for_each(|stack, weights| {
