@@ -5,13 +5,21 @@
 //! listens. Formats whose text can be cut between samples run on several threads through the one
 //! [`driver`]; the output does not depend on how many.
 
+pub mod about;
 pub mod driver;
+pub mod forest;
+pub mod json;
+pub mod names;
 pub mod perf_script;
 pub mod registry;
+pub mod threads;
 pub mod tidy;
+pub mod values;
 
 mod austin;
+mod events;
 mod folded;
+mod naming;
 mod py_spy;
 
 use std::collections::BTreeMap;
@@ -20,6 +28,9 @@ use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{FrameId, NotUnderstood, StackTable, Weights};
 use crate::input::{Input, Source};
 use crate::weight::Weight;
+
+pub use about::About;
+pub use values::{Choice, Value, ValueTotal};
 
 /// How sure a collapser is that an input is of its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,11 +45,13 @@ pub enum Verdict {
 
 /// A reader of one format.
 pub trait Collapser: Sync {
-    /// The format's name, as `--format` takes it: `perf-script`.
-    fn name(&self) -> &'static str;
+    /// Its name, what writes it, and what it measures.
+    fn about(&self) -> &'static About;
 
-    /// What writes it, in one line for `--list-formats`.
-    fn about(&self) -> &'static str;
+    /// The format's name, as `--format` takes it: `perf-script`.
+    fn name(&self) -> &'static str {
+        self.about().name
+    }
 
     /// Whether an input that begins with `head` is of this format. `head` is all there is, or
     /// [`crate::input::HEAD`] bytes of it.
@@ -79,24 +92,12 @@ impl Sink for StackTable {
     }
 }
 
-/// Which events of a recording to keep.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Events {
-    /// The one that comes first: different events have different units.
-    #[default]
-    First,
-    /// These, named with or without their modifiers: `cycles`, `cycles:u`.
-    Named(Vec<Vec<u8>>),
-    /// All, each under a root frame of its name.
-    All,
-}
-
 /// How to collapse.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Append the process to the first frame: `comm-PID`.
+    /// Append the process to the thread's frame: `comm-PID`.
     pub pid: bool,
-    /// Append process and thread to the first frame: `comm-PID/TID`.
+    /// Append process and thread to the thread's frame: `comm-PID/TID`.
     pub tid: bool,
     /// Mark kernel frames `_[k]`.
     pub kernel: bool,
@@ -110,23 +111,14 @@ pub struct Options {
     pub srcline: bool,
     /// Drop the frames rootward of these.
     pub skip_after: Vec<Vec<u8>>,
-    /// Which events to keep.
-    pub events: Events,
+    /// Which of the recording's values to keep: perf's events, pprof's sample types.
+    pub values: Choice,
+    /// Whether a root frame names the thread; `None` is as the producer's own tools have it.
+    pub threads_as_frames: Option<bool>,
     /// Count samples, whatever they weigh.
     pub count: bool,
     /// How many threads to use; 0 is as many as there are processors.
     pub threads: usize,
-}
-
-/// How often an event came, and what its samples weigh.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EventTotal {
-    /// How many samples.
-    pub samples: u64,
-    /// The sum of their weights.
-    pub weight: Weight,
-    /// Whether they are part of the result.
-    pub kept: bool,
 }
 
 /// What a collapser came across.
@@ -134,12 +126,44 @@ pub struct EventTotal {
 pub struct Report {
     /// Lines that were left out.
     pub not_understood: NotUnderstood,
-    /// Each event's totals, by its name; empty for formats that know no events.
-    pub events: BTreeMap<Vec<u8>, EventTotal>,
-    /// The event that [`Events::First`] has settled on.
-    pub first_event: Option<Vec<u8>>,
+    /// The totals of each value, kept or not.
+    pub values: BTreeMap<Value, ValueTotal>,
+    /// The value that [`Choice::Default`] has settled on, where that is the one that comes first.
+    pub first_value: Option<Vec<u8>>,
+    /// What one sample stands for, in the unit of the weights, where the recording says so and
+    /// all inputs agree.
+    pub period: Option<Weight>,
     /// What else the user should know, each once.
     pub notes: Vec<String>,
+}
+
+impl Report {
+    /// Adds to the totals of a value.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`].
+    pub fn add_value(&mut self, value: Value, total: ValueTotal) -> Result<()> {
+        let sum = self.values.entry(value).or_default();
+        sum.samples += total.samples;
+        sum.weight = sum.weight.plus(total.weight)?;
+        sum.kept |= total.kept;
+        Ok(())
+    }
+
+    /// Says something once.
+    pub fn note(&mut self, note: impl Into<String>) {
+        let note = note.into();
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// The unit of what was kept, if it is known and one.
+    pub fn unit(&self) -> Option<&str> {
+        let mut kept = self.values.iter().filter(|(_, total)| total.kept && total.samples > 0);
+        let unit = kept.next()?.0.unit.as_deref()?;
+        kept.all(|(value, _)| value.unit.as_deref() == Some(unit)).then_some(unit)
+    }
 }
 
 /// Collapses one input after the other into one table. The format is told by content, or named.
@@ -169,10 +193,10 @@ pub fn collapse(
         report.not_understood.refuse()?;
     }
     if table.is_empty() {
-        let what = match report.events.keys().next() {
-            Some(first) => format!(
-                "no samples of that event; there is {}: choose with --event-filter",
-                crate::error::excerpt(first)
+        let what = match report.values.iter().find(|(_, total)| total.samples > 0) {
+            Some((first, _)) => format!(
+                "no samples of that value; there is {}: choose with --value",
+                crate::error::excerpt(&first.name)
             ),
             None => "no samples in it".to_owned(),
         };

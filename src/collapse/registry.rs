@@ -36,7 +36,7 @@ pub fn detect(input: &Input) -> Result<&'static dyn Collapser> {
     }
     match best {
         Some((_, format)) => Ok(format),
-        None => Err(Error::new(ErrorKind::Unrecognised { looked_for: names() }, at())),
+        None => Err(Error::new(ErrorKind::Unrecognised, at())),
     }
 }
 

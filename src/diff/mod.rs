@@ -26,7 +26,6 @@
 pub mod form;
 mod fuzzy;
 mod gate;
-mod group;
 mod join;
 mod names;
 mod normalize;
@@ -36,10 +35,11 @@ mod tally;
 
 pub use fuzzy::CallGraph;
 pub use gate::{Gate, Tripped, parse_file};
-pub use group::{GROUPS, Group, module_of, thread_of};
 pub use join::{EachLine, Pair, Rename};
 pub use names::Names;
 pub use normalize::{Normalize, Ratio, Scale, decimals_for};
 pub use report::{Change, Presence, Report, Row, Sampling, Settings, Sort};
 pub use side::{Side, Stacks, Survey};
-pub use tally::{Cell, Tally};
+pub use tally::Tally;
+
+pub use crate::tally::{Cell, GROUPS, Group, module_of, thread_of};

@@ -346,9 +346,10 @@ impl Visitor for Layout {
         Ok(())
     }
 
-    fn restart(&mut self) {
+    fn restart(&mut self) -> Result<()> {
         let comparison = std::mem::take(&mut self.comparison);
         *self = Layout::new(self.least_share, self.least_total).comparing(comparison);
+        Ok(())
     }
 }
 
@@ -482,8 +483,8 @@ mod tests {
                 self.1 = self.1.max(self.0.boxes.len());
                 Ok(())
             }
-            fn restart(&mut self) {
-                self.0.restart();
+            fn restart(&mut self) -> Result<()> {
+                self.0.restart()
             }
         }
         let mut watch = Watch(Layout::new(1e-4, None), 0);

@@ -1,10 +1,12 @@
 //! `fg-render` as a user meets it: the real program, its picture read by a strict XML parser.
 
 mod differential;
+mod golden;
 mod hostile;
 mod input;
 mod known_wrong;
 mod look;
+mod outputs;
 mod program;
 mod stacks;
 

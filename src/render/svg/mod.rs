@@ -17,9 +17,42 @@ use std::io::Write;
 use crate::error::Result;
 use crate::folded::Columns;
 use crate::render::colour::Background;
+use crate::render::format::takes;
 use crate::render::layout::Graph;
-use crate::render::{Canvas, Options};
+use crate::render::picture::Picture;
+use crate::render::sink::{Sink, Target};
+use crate::render::{Canvas, Format, Options, Settings};
 use xml::{Lines, Xml};
+
+/// The format.
+pub const FORMAT: Format = Format {
+    name: "svg",
+    endings: &["svg"],
+    about: "a picture to zoom and search in a browser",
+    takes: &[
+        takes::LAYOUT,
+        takes::TEXT,
+        takes::UNIT,
+        takes::CUT,
+        takes::INVERTED,
+        takes::SIZE,
+        takes::COLOURS,
+        takes::SURROUNDINGS,
+        takes::CHANGE,
+        takes::XML,
+    ],
+    streams: false,
+    open,
+};
+
+fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dyn Sink + 'a>> {
+    let least_share = settings.picture.canvas.least_share();
+    Ok(Box::new(Picture::new(settings, least_share, target, draw)))
+}
+
+fn draw(graph: &Graph, options: &Options, mut target: &mut dyn Target) -> Result<()> {
+    if graph.is_empty() { write_empty(options, &mut target) } else { write(graph, options, &mut target) }
+}
 
 /// Where things are, from top to bottom, in pixels.
 struct Page {
