@@ -1,12 +1,13 @@
 //! `fg-collapse`: its options, and what it says on standard error.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use clap::{Args, Parser};
 
 use super::output::OutputArgs;
-use super::{Exit, GenerateArgs, InputArgs, Tool, say, say_not_understood};
-use crate::collapse::{self, Choice, Options, Report, Value, ValueTotal, registry};
+use super::{Exit, GenerateArgs, InputArgs, Tool, progress, say, say_not_understood};
+use crate::collapse::{self, Choice, Listener, Options, Progress, Report, Value, ValueTotal, registry};
 use crate::error::excerpt;
 use crate::folded::{StackTable, Weights};
 
@@ -109,6 +110,14 @@ pub struct OptionArgs {
     #[arg(long)]
     pub srcline: bool,
 
+    /// Leave inlined functions out, which debug information adds to perf.data
+    #[arg(long)]
+    pub no_inline: bool,
+
+    /// Look for the recorded programs and libraries below DIR instead of /
+    #[arg(long, value_name = "DIR")]
+    pub symfs: Option<PathBuf>,
+
     /// Keep this value: perf's event, with or without modifiers, pprof's sample type; repeatable.
     /// Default: the producer's own default, or the one that comes first
     #[arg(long, value_name = "NAME", visible_alias = "event-filter")]
@@ -155,6 +164,8 @@ impl From<OptionArgs> for Options {
             inline: args.inline || args.all,
             addrs: args.addrs,
             srcline: args.srcline,
+            no_inline: args.no_inline,
+            symfs: args.symfs,
             skip_after: bytes(args.skip_after),
             values,
             threads_as_frames: match (args.threads_as_frames, args.no_threads_as_frames) {
@@ -164,6 +175,7 @@ impl From<OptionArgs> for Options {
             },
             count: args.count,
             threads: args.threads,
+            progress: None,
         }
     }
 }
@@ -181,8 +193,13 @@ impl Tool for Collapse {
         }
         let format = self.format.as_deref().map(registry::by_name).transpose()?;
         let mut table = StackTable::default();
-        let report =
-            collapse::collapse(&self.input.sources(), format, &self.options.clone().into(), &mut table)?;
+        let mut options = Options::from(self.options.clone());
+        if !self.quiet && progress::is_wanted() {
+            options.progress = Some(Listener(tell));
+        }
+        let report = collapse::collapse(&self.input.sources(), format, &options, &mut table);
+        progress::end();
+        let report = report?;
         if self.strict {
             report.not_understood.refuse()?;
         }
@@ -199,6 +216,17 @@ impl Tool for Collapse {
         }
         output.finish()?;
         Ok(Exit::Yes)
+    }
+}
+
+/// Shows how far it has come.
+fn tell(progress: Progress) {
+    match progress {
+        Progress::Bytes(done, Some(of)) => {
+            progress::show(format_args!("read {} of {} MB", done / 1_000_000, of / 1_000_000));
+        }
+        Progress::Bytes(done, None) => progress::show(format_args!("read {} MB", done / 1_000_000)),
+        Progress::Symbols(done, of) => progress::show(format_args!("named {done} of {of} places in code")),
     }
 }
 
@@ -233,6 +261,9 @@ impl Collapse {
             say(Self::NAME, format_args!("kept {kept}"));
         }
         if self.verbose {
+            for detail in &report.details {
+                say(Self::NAME, detail);
+            }
             let Weights { value, .. } = table.total()?;
             let (stacks, frames) = (table.len(), table.frame_count());
             say(Self::NAME, format_args!("{stacks} stacks of {frames} frames, total weight {value}"));

@@ -20,9 +20,12 @@ mod austin;
 mod events;
 mod folded;
 mod naming;
+#[cfg(feature = "perf-data")]
+pub mod perf_data;
 mod py_spy;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{FrameId, NotUnderstood, StackTable, Weights};
@@ -109,6 +112,11 @@ pub struct Options {
     pub addrs: bool,
     /// Append the source line to a frame, where the input has it: `main (orders.c:12)`.
     pub srcline: bool,
+    /// Leave out the functions that a compiler has put into others, where debug information has
+    /// them.
+    pub no_inline: bool,
+    /// Where the files of the recorded system are, if not here.
+    pub symfs: Option<PathBuf>,
     /// Drop the frames rootward of these.
     pub skip_after: Vec<Vec<u8>>,
     /// Which of the recording's values to keep: perf's events, pprof's sample types.
@@ -119,6 +127,30 @@ pub struct Options {
     pub count: bool,
     /// How many threads to use; 0 is as many as there are processors.
     pub threads: usize,
+    /// Who is told, now and then, how far a long run has come.
+    pub progress: Option<Listener>,
+}
+
+/// Who is told how far a long run has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Listener(pub fn(Progress));
+
+impl PartialEq for Listener {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::fn_addr_eq(self.0, other.0)
+    }
+}
+
+impl Eq for Listener {}
+
+/// How far a long run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Progress {
+    /// So many bytes have been read, of so many if that is known.
+    Bytes(u64, Option<u64>),
+    /// So many places in code have been named, of so many.
+    Symbols(u64, u64),
 }
 
 /// What a collapser came across.
@@ -135,6 +167,8 @@ pub struct Report {
     pub period: Option<Weight>,
     /// What else the user should know, each once.
     pub notes: Vec<String>,
+    /// What is worth knowing only to who asks for more.
+    pub details: Vec<String>,
 }
 
 impl Report {

@@ -6,8 +6,14 @@ use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
 
 /// All formats, the most particular first: among equally sure ones the first wins.
-pub static FORMATS: &[&dyn Collapser] =
-    &[&perf_script::PerfScript, &austin::Austin, &py_spy::PySpy, &folded::Folded];
+pub static FORMATS: &[&dyn Collapser] = &[
+    #[cfg(feature = "perf-data")]
+    &super::perf_data::PerfData,
+    &perf_script::PerfScript,
+    &austin::Austin,
+    &py_spy::PySpy,
+    &folded::Folded,
+];
 
 /// The format of this name.
 ///

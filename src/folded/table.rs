@@ -207,6 +207,11 @@ impl StackTable {
         Ok(())
     }
 
+    /// Every stack and its weights, in no order that means anything.
+    pub(crate) fn stacks(&self) -> impl Iterator<Item = (&[FrameId], Weights)> {
+        (0..self.len()).map(|index| (self.stacks.get(index), self.weights(index)))
+    }
+
     fn weights(&self, index: usize) -> Weights {
         let before = self.befores.get(index).copied().unwrap_or_default();
         Weights { value: self.values[index], before }

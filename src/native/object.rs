@@ -134,6 +134,11 @@ impl Object {
         segment.svma.start.checked_add(offset - segment.file.start)
     }
 
+    /// Where a section is loaded, in stated addresses.
+    pub fn section_address(&self, name: &[u8]) -> Option<u64> {
+        self.main.elf.section(name).map(|section| section.address)
+    }
+
     /// A section for unwinding: `.eh_frame`, `.eh_frame_hdr`, `.debug_frame`, `.text`, `.got`.
     ///
     /// The separate debug file has `.debug_frame`, the object all that is loaded.

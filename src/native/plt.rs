@@ -50,10 +50,16 @@ fn slots(image: &Image) -> HashMap<u64, &[u8]> {
             let mut fields = Fields::new(record, elf.format);
             let (Some(slot), Some(info)) = (fields.address(), fields.address()) else { continue };
             let symbol = if elf.format.wide { info >> 32 } else { info >> 8 };
+            if symbol == 0 {
+                // Chosen when the object is loaded, by a function without a name. perf, too, calls
+                // the stub just `@plt`.
+                slots.insert(slot, &b""[..]);
+                continue;
+            }
             let symbol_size = if elf.format.wide { 24 } else { 16 };
             let at = symbol as usize * symbol_size;
             let name = symbols.get(at..).and_then(|rest| Fields::new(rest, elf.format).word());
-            let name = name.filter(|_| symbol != 0).and_then(|name| string_at(strings, name.into()));
+            let name = name.and_then(|name| string_at(strings, name.into()));
             if let Some(name) = name.filter(|name| !name.is_empty()) {
                 slots.insert(slot, name);
             }

@@ -63,7 +63,7 @@ impl Space {
 }
 
 /// A name of a thread, by its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct CommId(pub u32);
 
 /// All processes and threads.
@@ -73,7 +73,7 @@ pub(super) struct Processes {
     comms: HashMap<Vec<u8>, CommId>,
     names: Vec<Vec<u8>>,
     /// Of the kernel and its modules.
-    kernel: Space,
+    kernel: Arc<Space>,
     nothing: Arc<Space>,
 }
 
@@ -84,7 +84,7 @@ impl Default for Processes {
             threads: HashMap::new(),
             comms: HashMap::new(),
             names: Vec::new(),
-            kernel: Space::default(),
+            kernel: Arc::default(),
             nothing: Arc::default(),
         };
         let idle = processes.comm_id(b"swapper");
@@ -99,9 +99,9 @@ impl Processes {
         let Some(end) = mmap.start.checked_add(mmap.len) else { return };
         let (start, offset) = (mmap.start, mmap.offset);
         if kernel || mmap.pid == -1 {
-            // Its addresses are what its symbols have.
-            let module = modules.kernel(mmap.path);
-            self.kernel.insert(Mapping { start, end, offset: start, module });
+            // Places in it are addresses.
+            let module = modules.kernel(mmap, end);
+            Arc::make_mut(&mut self.kernel).insert(Mapping { start, end, offset: start, module });
             return;
         }
         let (module, by_address) = modules.user(mmap);
@@ -154,7 +154,7 @@ impl Processes {
     }
 
     /// What the kernel has where.
-    pub fn kernel(&self) -> &Space {
+    pub fn kernel(&self) -> &Arc<Space> {
         &self.kernel
     }
 
