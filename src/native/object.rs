@@ -4,11 +4,11 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use super::data::Bytes;
+use super::data::{Bytes, Data};
 use super::elf::{EM_386, EM_AARCH64, EM_X86_64, ET_REL, PT_LOAD};
 use super::image::Image;
 use super::list::List;
-use super::search::Search;
+use super::search::{Missing, Search};
 
 /// The processor an object is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +66,18 @@ impl Object {
             others: List::default(),
             search: search.clone(),
         }
+    }
+
+    /// An object that is in memory. Nothing is looked for elsewhere.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(bytes: Vec<u8>) -> Result<Object, Missing> {
+        let path = Path::new("[memory]");
+        let main = Image::parse(path, Data::memory(bytes))
+            .map_err(|why| Missing::Unreadable { path: path.to_owned(), why })?;
+        let nowhere = Search { symfs: None, debug_dirs: Vec::new(), caches: Vec::new() };
+        Ok(Object::new(main, b"", &nowhere))
     }
 
     /// The file that was opened.
