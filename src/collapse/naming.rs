@@ -114,7 +114,7 @@ fn append_srcline(srcline: &[u8], name: &mut Vec<u8>) {
 }
 
 /// Kernel and modules: `[kernel.kallsyms]`, `[nf_conntrack]`, `…/vmlinux-6.1`, `….ko.xz`.
-fn is_kernel(module: &[u8]) -> bool {
+pub(super) fn is_kernel(module: &[u8]) -> bool {
     const USER: [&[u8]; 7] =
         [b"[unknown]", b"[vdso]", b"[vsyscall]", b"[heap]", b"[stack]", b"[anon", b"[uprobes]"];
     let file = module.rsplit(|&b| b == b'/').next().unwrap_or(module);

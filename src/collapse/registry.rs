@@ -2,7 +2,8 @@
 //! the fixture tests all read it.
 
 use super::{
-    Collapser, Verdict, austin, firefox, folded, perf_script, pprof, py_spy, py_spy_dump, speedscope, v8,
+    Collapser, Verdict, austin, bcc, bpftrace, eu_stack, faulthandler, firefox, folded, gdb, mojo,
+    perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, speedscope, strace, systemtap, v8,
 };
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
@@ -10,9 +11,21 @@ use crate::input::Input;
 /// All formats, the most particular first: among equally sure ones the first wins.
 pub static FORMATS: &[&dyn Collapser] = &[
     &perf_script::PerfScript,
+    &perf_script::PerfSched,
+    &bpftrace::Bpftrace,
+    &bpftrace::BpftraceJson,
+    &bcc::Bcc,
+    &eu_stack::EuStack,
+    &gdb::Gdb,
+    &strace::Strace,
+    &systemtap::SystemTap,
     &austin::Austin,
+    &mojo::Mojo,
     &py_spy::PySpy,
     &py_spy_dump::PySpyDump,
+    &pstats::Pstats,
+    &pyinstrument::Pyinstrument,
+    &faulthandler::Faulthandler,
     &pprof::Pprof,
     &pprof::raw::PprofRaw,
     &pprof::go_text::GoText,
