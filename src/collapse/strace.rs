@@ -9,6 +9,8 @@
 //! another thread interrupts stands in two lines, `<unfinished ...>` and `<... futex resumed>`, of
 //! which the second has the stack. The source is strace's `src/unwind.c`.
 
+use std::collections::HashMap;
+
 use super::folded::head_lines;
 use super::leaf_first::LeafFirst;
 use super::names::Names;
@@ -62,6 +64,7 @@ impl Collapser for Strace {
             values: Values::new(options, declared, 0)?,
             names: Names::default(),
             line: Vec::new(),
+            exits: HashMap::new(),
             stack: LeafFirst::default(),
         };
         Text::new(input).for_each(report, |line| parser.line(line, table))?;
@@ -76,6 +79,8 @@ struct Parser<'o> {
     names: Names,
     /// The line of the call whose stack is being read.
     line: Vec<u8>,
+    /// The calls that have ended threads, by thread.
+    exits: HashMap<Vec<u8>, Vec<u8>>,
     stack: LeafFirst,
 }
 
@@ -87,9 +92,16 @@ impl Parser<'_> {
             return Ok(true);
         }
         self.flush(sink)?;
-        // Signals, exits, and what the program itself has to say have no stack.
-        if call(line).is_some() {
+        // Signals and what the program itself has to say have no stack.
+        if let Some(call) = call(line) {
             line.clone_into(&mut self.line);
+            if line.ends_with(b"= ?") {
+                self.exits.insert(call.thread.tid.to_owned(), line.to_owned());
+            }
+        } else if let Some((ids, _)) = split_first(line, b"+++ ") {
+            // The stack of a call that never returns follows the end of its thread.
+            let exit = thread(ids).and_then(|(thread, _)| self.exits.remove(thread.tid));
+            self.line = exit.unwrap_or_default();
         }
         Ok(true)
     }
@@ -124,6 +136,25 @@ struct Call<'a> {
 
 /// `7444<orders> 12:30:01.500000 futex(0x7f94, …) = 0 <0.000012>`, `[pid 7] <... futex resumed>) = 0`
 fn call(line: &[u8]) -> Option<Call<'_>> {
+    let (thread, rest) = thread(line)?;
+    let (resumed, rest) = match rest.strip_prefix(b"<... ") {
+        Some(rest) => (true, rest),
+        None => (false, rest),
+    };
+    let len = rest.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+    let (name, behind) = rest.split_at(len);
+    let shape = if resumed { behind.starts_with(b" resumed>") } else { behind.starts_with(b"(") };
+    if name.is_empty() || !shape || behind.ends_with(b"<unfinished ...>") {
+        return None;
+    }
+    let time = line.strip_suffix(b">").and_then(|line| split_last(line, b" <"));
+    let time = time.and_then(|(_, seconds)| Weight::parse(seconds)?.times(Weight::new(1_000_000)).ok());
+    Some(Call { thread, name, time })
+}
+
+/// The thread and the time at the beginning of a line, either of which may be missing, and the
+/// rest.
+fn thread(line: &[u8]) -> Option<(Thread<'_>, &[u8])> {
     let mut rest = line;
     let mut thread = Thread::default();
     let ids = rest.strip_prefix(b"[pid").map(<[u8]>::trim_ascii_start);
@@ -145,19 +176,7 @@ fn call(line: &[u8]) -> Option<Call<'_>> {
     if time > 0 {
         rest = rest[time..].strip_prefix(b" ")?.trim_ascii_start();
     }
-    let (resumed, rest) = match rest.strip_prefix(b"<... ") {
-        Some(rest) => (true, rest),
-        None => (false, rest),
-    };
-    let len = rest.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
-    let (name, behind) = rest.split_at(len);
-    let shape = if resumed { behind.starts_with(b" resumed>") } else { behind.starts_with(b"(") };
-    if name.is_empty() || !shape || behind.ends_with(b"<unfinished ...>") {
-        return None;
-    }
-    let time = line.strip_suffix(b">").and_then(|line| split_last(line, b" <"));
-    let time = time.and_then(|(_, seconds)| Weight::parse(seconds)?.times(Weight::new(1_000_000)).ok());
-    Some(Call { thread, name, time })
+    Some((thread, rest))
 }
 
 /// ` > /usr/lib/libc.so.6(__munmap+0x7) [0x101a07]`; symbol, module or all but a remark may miss.
@@ -266,6 +285,12 @@ mod tests {
             fold(&Strace, text, &time),
             "7-?/7;main;f;write 2\n7-?/7;main;write 500000\n8-?/8;g;futex 100000\n"
         );
+    }
+
+    #[test]
+    fn the_stack_of_an_exit_follows_the_end_of_its_thread() {
+        let text = "7<a b> 1.5 exit(0) = ?\n8 exit_group(0) = ?\n7<a b> 1.6 +++ exited with 0 +++\n > /b(f+0x1) [0x1]\n8 +++ killed by SIGTERM +++\n > /b(g+0x1) [0x1]\n9 +++ exited with 0 +++\n";
+        assert_eq!(fold(&Strace, text, &Options::default()), "f;exit 1\ng;exit_group 1\n");
     }
 
     #[test]
