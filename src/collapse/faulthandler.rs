@@ -29,7 +29,7 @@ use crate::weight::Weight;
 const ABOUT: About = About {
     name: "faulthandler",
     producer: "Python's faulthandler",
-    tested: "CPython 3.11",
+    tested: "CPython 3.6 to 3.13",
     values: "samples",
     unit: "samples",
 };

@@ -5,8 +5,6 @@
 //! come, so that a file cannot declare more than it holds, and references are numbers of objects
 //! that are whole, so that there are no circles.
 
-use std::io::BufRead;
-
 use crate::error::{Error, Position, Result};
 use crate::input::Reader;
 
@@ -168,6 +166,11 @@ impl Marshal {
             }
             b'{' => self.container(reader, depth, None)?,
             b'c' => self.code(reader, depth)?,
+            b'x' => {
+                self.raw(reader, 1)?;
+                self.raw(reader, 1)?;
+                Object::Other
+            }
             b'y' => {
                 reader.skip(16)?;
                 Object::Other
@@ -200,20 +203,15 @@ impl Marshal {
     }
 
     /// A code object, which `profile` has in the place of a function's name: its name. The layouts
-    /// of Python 3.11 and later, 3.8 to 3.10, and 3.0 to 3.7 are told apart by what they hold.
+    /// of Python 3.11 and later, 3.8 to 3.10, 3.0 to 3.7 and 2 are told apart by what they hold.
     fn code(&mut self, reader: &mut Reader, depth: u32) -> Result<Object> {
-        // Numbers of arguments and such, five or six, then bytecode.
-        reader.skip(20)?;
-        let next = reader.fill_buf().map(|bytes| bytes.first().copied());
-        if next.map_err(|e| reader.error(e))?.is_some_and(|byte| byte & !FLAG_REF != b's') {
-            reader.skip(4)?;
-        }
+        self.bytecode(reader)?;
         let mut next = |all: &mut Self| match all.object(reader, depth + 1)? {
             Some(id) => Ok(id),
             None => Err(Error::malformed("an object", b"the end of a dictionary").at(reader.place())),
         };
-        // Bytecode, constants, names, variables; then what kinds these are, or free ones.
-        for _ in 0..4 {
+        // Constants, names, variables; then what kinds these are, or free ones.
+        for _ in 0..3 {
             next(self)?;
         }
         let fifth = next(self)?;
@@ -238,6 +236,29 @@ impl Marshal {
             text @ Object::Text(..) => Ok(text),
             _ => Err(self.unexpected(name, "the name of a code object")),
         }
+    }
+
+    /// What a code object begins with: numbers of arguments and such, four to six, the last of them
+    /// flags, and then the type and the length of the bytecode, which is passed over.
+    fn bytecode(&mut self, reader: &mut Reader) -> Result<()> {
+        let is_text = |byte: u8| byte & !FLAG_REF == b's';
+        reader.skip(16)?;
+        let [fifth, a, b, c]: [u8; 4] = bytes(reader)?;
+        let [next]: [u8; 1] = bytes(reader)?;
+        let (kind, len) = if is_text(fifth) && next == 0 {
+            (fifth, [a, b, c, next])
+        } else {
+            let word: [u8; 4] = bytes(reader)?;
+            // The flags may be what looks like a type.
+            if is_text(word[3]) { (word[3], bytes(reader)?) } else { (next, word) }
+        };
+        if !is_text(kind) {
+            return Err(Error::malformed("the bytecode of a code object", &[kind]).at(reader.place()));
+        }
+        if kind & FLAG_REF != 0 {
+            self.refs.push(Some(OTHER));
+        }
+        reader.skip(u32::from_le_bytes(len).into())
     }
 
     /// A text whose length comes first, in so many bytes.
@@ -317,6 +338,36 @@ mod tests {
         let (all, id) = read(b"(\x03\0\0\0t\x01\0\0\0aR\0\0\0\0f\x04-1.5").unwrap();
         let items = all.items(id).unwrap();
         assert_eq!((items[0], all.get(items[2])), (items[1], Object::Float(-1.5)));
+    }
+
+    #[test]
+    fn code_is_its_name_in_all_layouts() {
+        const WORD: &[u8] = b"\0\0\0\0";
+        // As generators have them that are defined in a function: an `s`.
+        const FLAGS: &[u8] = b"s\0\0\0";
+        const CODE: &[u8] = b"\xf3\x02\0\0\0ss";
+        let (tuple, text) = (&b")\0"[..], &b"s\0\0\0\0"[..]);
+        let name = &b"z\x01fz\x03C.f"[..];
+        for (layout, words, parts) in [
+            ("2", 3, [tuple; 5].concat()),
+            ("3.7", 4, [tuple; 5].concat()),
+            ("3.8", 5, [tuple; 5].concat()),
+            ("3.11", 4, [tuple, tuple, tuple, text].concat()),
+        ] {
+            let numbers = [&WORD.repeat(words), FLAGS, CODE].concat();
+            // Variables that are free, or what kinds all are, then file and name.
+            let names = match layout {
+                "3.11" => [b"z\x04a.py", name, WORD, text, text].concat(),
+                _ => [b"z\x04a.py", &name[..3], WORD, text].concat(),
+            };
+            let code = [b")\x03\xe3", &numbers[..], &parts, &names, b"r\x01\0\0\0r\0\0\0\0"].concat();
+            let (all, id) = read(&code).unwrap_or_else(|e| panic!("{layout}: {e}"));
+            let items = all.items(id).unwrap();
+            assert_eq!(all.text(items[0]), Some(&b"f"[..]), "{layout}");
+            // The bytecode was the second object that could be referred to.
+            assert_eq!((items[1], items[2]), (OTHER, items[0]), "{layout}");
+        }
+        assert!(read(b"c").is_err() && read(&[b"c", &[1; 40][..]].concat()).is_err());
     }
 
     #[test]

@@ -29,7 +29,7 @@ use crate::weight::Weight;
 const ABOUT: About = About {
     name: "pstats",
     producer: "cProfile, profile; yappi, pyinstrument -r pstats (stacks are estimates)",
-    tested: "CPython 3.11, 3.12; yappi 1.7, pyinstrument 5.1",
+    tested: "CPython 2.7, 3.6 to 3.13; yappi 1.7, pyinstrument 5.1",
     values: "time",
     unit: "ns",
 };
