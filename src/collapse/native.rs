@@ -4,7 +4,7 @@
 
 use super::names::Names;
 use super::tidy::tidy_symbol;
-use super::{Options, Sink};
+use super::{Options, Sink, naming};
 use crate::folded::{FrameId, sanitize_frame};
 
 /// A frame taken apart; parts that are not there are empty.
@@ -32,29 +32,14 @@ impl Native<'_> {
     /// Appends the frame's name to `out`.
     pub fn write(&self, options: &Options, out: &mut Vec<u8>) {
         if self.is_unknown() {
-            let file = self.module.rsplit(|&b| b == b'/').next().unwrap_or(self.module);
-            match file {
-                b"" | b"[unknown]" => out.extend_from_slice(b"[unknown"),
-                file => {
-                    out.push(b'[');
-                    sanitize_frame(file, out);
-                }
-            }
-            if options.addrs && !self.address.is_empty() {
-                out.extend_from_slice(b" <");
-                sanitize_frame(self.address, out);
-                out.push(b'>');
-            }
-            out.push(b']');
+            naming::name_unknown(self.module, self.address, options.addrs, out);
         } else if self.verbatim {
             sanitize_frame(self.symbol, out);
         } else {
             tidy_symbol(self.symbol, out);
         }
-        if options.srcline && !self.srcline.is_empty() {
-            out.extend_from_slice(b" (");
-            sanitize_frame(self.srcline, out);
-            out.push(b')');
+        if options.srcline {
+            naming::append_srcline(self.srcline, out);
         }
         if options.kernel && self.kernel && !out.ends_with(b"_[k]") {
             out.extend_from_slice(b"_[k]");

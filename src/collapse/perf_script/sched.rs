@@ -13,7 +13,8 @@
 
 use std::collections::HashMap;
 
-use super::super::names::Names;
+use super::super::leaf_first::LeafFirst;
+use super::super::names::{NO_STACK, Names};
 use super::super::naming::{is_kernel, name_thread};
 use super::super::native::Native;
 use super::super::text::{Text, split_digits, split_last};
@@ -22,7 +23,7 @@ use super::super::{About, Collapser, Options, Report, Sink, Value, Verdict};
 use super::event::{EventLine, Layout, is_side_band, parse_event};
 use super::frame::Frame;
 use crate::error::Result;
-use crate::folded::{FrameId, StackTable};
+use crate::folded::StackTable;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -62,7 +63,6 @@ impl Collapser for PerfSched {
             names: Names::default(),
             off: HashMap::new(),
             leaving: None,
-            frames: Vec::new(),
             unseen: 0,
             switches: 0,
         };
@@ -83,8 +83,7 @@ impl Collapser for PerfSched {
 struct Off {
     since: u128,
     runnable: bool,
-    /// The command, then leaf first.
-    stack: Vec<FrameId>,
+    stack: LeafFirst,
 }
 
 struct Parser<'o> {
@@ -95,7 +94,6 @@ struct Parser<'o> {
     off: HashMap<u64, Off>,
     /// The thread of the event whose stack is being read.
     leaving: Option<(u64, Off)>,
-    frames: Vec<FrameId>,
     /// How often it was not seen that a thread came back.
     unseen: u64,
     switches: u64,
@@ -136,10 +134,14 @@ impl Parser<'_> {
             self.back(off, time, sink)?;
         }
         if switch.prev != 0 {
+            let mut stack = LeafFirst::default();
             let frame = self.names.build(sink, |out| {
                 name_thread(event.comm, event.pid.unwrap_or(b"?"), event.tid, self.options, out);
             });
-            let off = Off { since: time, runnable: switch.runnable, stack: vec![frame] };
+            if self.options.shows_threads(true) {
+                stack.push_above(frame);
+            }
+            let off = Off { since: time, runnable: switch.runnable, stack };
             self.leaving = Some((switch.prev, off));
             self.switches += 1;
         }
@@ -156,15 +158,15 @@ impl Parser<'_> {
         }
     }
 
-    fn back(&mut self, off: Off, now: u128, sink: &mut dyn Sink) -> Result<()> {
+    fn back(&mut self, mut off: Off, now: u128, sink: &mut dyn Sink) -> Result<()> {
         // Processors' clocks differ a little.
         let time = now.saturating_sub(off.since);
         let time = Weight::new(i128::try_from(time).unwrap_or(i128::MAX));
         let (blocked, runnable) = if off.runnable { (Weight::ZERO, time) } else { (time, Weight::ZERO) };
-        self.frames.clear();
-        self.frames.push(off.stack[0]);
-        self.frames.extend(off.stack[1..].iter().rev());
-        self.values.sample(&self.frames, &[time, blocked, runnable], sink)
+        if off.stack.is_empty() && !self.options.shows_threads(true) {
+            off.stack.push(self.names.plain(NO_STACK, sink));
+        }
+        self.values.sample(off.stack.take(), &[time, blocked, runnable], sink)
     }
 }
 
@@ -247,6 +249,8 @@ mod tests {
         };
         assert_eq!(with("blocked"), "a_b;f;__schedule_[k] 11000\n");
         assert_eq!(with("runnable"), "c 9000\n");
+        let none = Options { threads_as_frames: Some(false), ..Options::default() };
+        assert_eq!(fold(&PerfSched, &text, &none), "[no stack] 9000\nf;__schedule 11000\n");
         let (_, report) = collapse_bytes(&PerfSched, &text, &Options::default()).unwrap();
         assert!(report.notes[0].starts_with("1 of 5 times"), "{:?}", report.notes);
     }
