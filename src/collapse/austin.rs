@@ -71,7 +71,7 @@ impl Collapser for Austin {
 
 /// What austin was asked to measure.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
+pub(super) enum Mode {
     /// Wall or processor time.
     Time,
     Memory,
@@ -79,7 +79,7 @@ enum Mode {
 }
 
 impl Mode {
-    fn values(self) -> Vec<Value> {
+    pub(super) fn values(self) -> Vec<Value> {
         match self {
             Mode::Time => vec![Value::new("time", "us")],
             Mode::Memory => vec![Value::new("memory", "bytes")],

@@ -10,27 +10,35 @@ pub mod driver;
 pub mod edges;
 pub mod forest;
 pub mod json;
+pub mod leaf_first;
 pub mod lines;
 pub mod maps;
 pub mod names;
+pub mod native;
 #[cfg(feature = "perf-data")]
 pub mod perf_data;
 pub mod perf_script;
 pub mod registry;
+pub mod text;
 pub mod threads;
 pub mod tidy;
 pub mod trie;
 pub mod values;
 
 mod austin;
+mod bcc;
+mod bpftrace;
 mod cachegrind;
 mod callgrind;
 mod dhat;
+mod eu_stack;
 mod events;
+mod faulthandler;
 mod fg_html;
 mod fg_json;
 mod firefox;
 mod folded;
+mod gdb;
 mod gperftools;
 mod heap_text;
 mod heaptrack;
@@ -39,11 +47,16 @@ mod java_exceptions;
 mod jfr;
 mod jstack;
 mod massif;
+mod mojo;
 mod naming;
 mod pprof;
+mod pstats;
 mod py_spy;
 mod py_spy_dump;
+mod pyinstrument;
 mod speedscope;
+mod strace;
+mod systemtap;
 mod v8;
 mod valgrind_frame;
 mod xdebug;
@@ -271,4 +284,30 @@ pub fn collapse(
         return Err(Error::new(ErrorKind::Empty { what }, position));
     }
     Ok(report)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Collapses bytes; the report as well.
+    pub(crate) fn collapse_bytes(
+        format: &dyn Collapser,
+        bytes: impl AsRef<[u8]>,
+        options: &Options,
+    ) -> Result<(String, Report)> {
+        let input = Input::new("test", Box::new(std::io::Cursor::new(bytes.as_ref().to_vec())))?;
+        let (mut table, mut report) = (StackTable::default(), Report::default());
+        format.collapse(input, options, &mut table, &mut report)?;
+        let mut out = Vec::new();
+        table.write(&mut out)?;
+        Ok((String::from_utf8_lossy(&out).into_owned(), report))
+    }
+
+    /// The folded text of bytes that are all understood.
+    pub(crate) fn fold(format: &dyn Collapser, bytes: impl AsRef<[u8]>, options: &Options) -> String {
+        let (folded, report) = collapse_bytes(format, bytes, options).expect("it collapses");
+        assert_eq!(report.not_understood.count, 0, "{:?}", report.not_understood);
+        folded
+    }
 }

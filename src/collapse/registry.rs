@@ -2,9 +2,10 @@
 //! the fixture tests all read it.
 
 use super::{
-    Collapser, Verdict, austin, cachegrind, callgrind, dhat, fg_html, fg_json, firefox, folded, gperftools,
-    heap_text, heaptrack, inferno, java_exceptions, jfr, jstack, massif, perf_script, pprof, py_spy,
-    py_spy_dump, speedscope, v8, xdebug,
+    Collapser, Verdict, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eu_stack, faulthandler, fg_html,
+    fg_json, firefox, folded, gdb, gperftools, heap_text, heaptrack, inferno, java_exceptions, jfr, jstack,
+    massif, mojo, perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, speedscope, strace,
+    systemtap, v8, xdebug,
 };
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
@@ -14,9 +15,21 @@ pub static FORMATS: &[&dyn Collapser] = &[
     #[cfg(feature = "perf-data")]
     &super::perf_data::PerfData,
     &perf_script::PerfScript,
+    &perf_script::PerfSched,
+    &bpftrace::Bpftrace,
+    &bpftrace::BpftraceJson,
+    &bcc::Bcc,
+    &eu_stack::EuStack,
+    &gdb::Gdb,
+    &strace::Strace,
+    &systemtap::SystemTap,
     &austin::Austin,
+    &mojo::Mojo,
     &py_spy::PySpy,
     &py_spy_dump::PySpyDump,
+    &pstats::Pstats,
+    &pyinstrument::Pyinstrument,
+    &faulthandler::Faulthandler,
     &pprof::Pprof,
     &pprof::raw::PprofRaw,
     &pprof::go_text::GoText,

@@ -147,7 +147,11 @@ mod tests {
     proptest! {
         #[test]
         fn light_stacks_are_cut_and_nothing_is_lost(
-            stacks in proptest::collection::vec(proptest::collection::vec(0u32..4, 1..24), 1..60),
+            stacks in proptest::collection::vec(prop_oneof![
+                proptest::collection::vec(0u32..4, 1..24),
+                // Recursion: each a part of the next.
+                (1..24usize).prop_map(|len| vec![1u32; len]),
+            ], 1..60),
             names in prop_oneof![Just(6u32), Just(1 << 13)],
             least in 0i128..12,
         ) {

@@ -14,7 +14,10 @@
 mod event;
 mod frame;
 mod lines;
+mod sched;
 mod symbols;
+
+pub use sched::PerfSched;
 
 use self::event::{EventLine, Layout, is_side_band, parse_event, parse_without_thread};
 use self::frame::{Frame, one_line_frame};
