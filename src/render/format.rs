@@ -25,6 +25,8 @@ pub struct Format {
 /// Every output format; the first is the default.
 pub const FORMATS: &[Format] = &[
     svg::FORMAT,
+    #[cfg(feature = "png")]
+    super::png::FORMAT,
     text::FORMAT,
     top::FORMAT,
     tree::TREE,
