@@ -80,6 +80,11 @@ impl Forest {
         self.nodes[node.0].1 = parent.map_or(ROOT, link);
     }
 
+    /// Gives a node another frame, now that it is known.
+    pub fn set_frame(&mut self, node: Node, frame: FrameId) {
+        self.nodes[node.0].0 = frame;
+    }
+
     /// The frame of a node.
     pub fn frame(&self, node: Node) -> FrameId {
         self.nodes[node.0].0

@@ -15,15 +15,20 @@ pub mod perf_script;
 pub mod registry;
 pub mod threads;
 pub mod tidy;
+pub mod trie;
 pub mod values;
 
 mod austin;
 mod events;
 mod fg_json;
+mod firefox;
 mod folded;
 mod naming;
 mod pprof;
 mod py_spy;
+mod py_spy_dump;
+mod speedscope;
+mod v8;
 
 use std::collections::BTreeMap;
 

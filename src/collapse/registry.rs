@@ -2,6 +2,9 @@
 //! the fixture tests all read it.
 
 use super::{Collapser, Verdict, austin, fg_json, folded, perf_script, pprof, py_spy};
+use super::{
+    Collapser, Verdict, austin, firefox, folded, perf_script, pprof, py_spy, py_spy_dump, speedscope, v8,
+};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
 
@@ -10,11 +13,18 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &perf_script::PerfScript,
     &austin::Austin,
     &py_spy::PySpy,
+    &py_spy_dump::PySpyDump,
     &pprof::Pprof,
     &pprof::raw::PprofRaw,
     &pprof::go_text::GoText,
     &pprof::goroutines::Goroutines,
     &fg_json::FgJson,
+    &speedscope::Speedscope,
+    &firefox::Firefox,
+    &v8::cpu_profile::CpuProfile,
+    &v8::heap_profile::HeapProfile,
+    &v8::ticks::Ticks,
+    &v8::trace::Trace,
     &folded::Folded,
 ];
 

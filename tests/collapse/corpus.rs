@@ -137,6 +137,22 @@ const RULES: &[Rule] = &[
     rule("go/goroutine.debug1.txt", "go-text", Total::Is("1")),
     rule("go/threadcreate.debug1.txt", "go-text", Total::Is("6")),
     rule("go/goroutine.debug2.txt", "goroutines", Total::Is("1")),
+    // The times that profiles of a thread span, added up by hand of the exact decimals.
+    rule("speedscope/pyinstrument-evented.speedscope.json", "speedscope", Total::Is("0.019194283000160794")),
+    rule("python/pyinstrument.speedscope", "speedscope", Total::Is("0.019194283000160794")),
+    rule("rbspy/rbspy.speedscope.out", "speedscope", Total::Is("2.03540884")),
+    rule("speedscope/*", "speedscope", Total::Sum("weight_sum")),
+    rule("py-spy/speedscope*", "speedscope", Total::Sum("weight_sum")),
+    rule("node/*.cpuprofile", "cpuprofile", Total::Key("timeDeltas_us_sum")),
+    rule("node/heap.heapprofile", "heapprofile", Total::Key("selfSize_sum")),
+    rule("node/prof-preprocess.json.gz", "v8-ticks", Total::Key("ticks")),
+    // What is open on each thread, as a script counts it that knows only intervals; and the sum
+    // of all timeDeltas.
+    rule("node/trace-events.json", "chrome-trace", Total::Is("185480")),
+    rule("node/trace-cpu-profiler.json", "chrome-trace", Total::Is("359475")),
+    rule("py-spy/chrometrace.json", "chrome-trace", Total::Is("6156600")),
+    rule("py-spy/dump*", "py-spy-dump", Total::Key("threads")),
+    rule("samply/*.json.gz", "firefox", Total::Sum("weight_sum")),
     rule("heaptrack/folded*", "folded", Total::Key("count_sum")),
     rule("heapprof/*.collapsed.txt", "folded", Total::Key("count_sum")),
     rule("py-spy/*raw.txt", "py-spy", Total::Key("count_sum")),
@@ -170,12 +186,8 @@ const PENDING: &[&str] = &[
     "heapprof/*",
     "heaptrack/ht.zst",
     "java/*",
-    "node/*",
-    "py-spy/*",
     "python/*",
     "rbspy/*",
-    "samply/*",
-    "speedscope/*",
     "strace/*",
     "valgrind/*",
     "xdebug/*",
@@ -264,6 +276,17 @@ fn every_file_is_its_format_and_has_its_producer_s_total() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn samply_s_names_are_read_where_they_are_beside_a_profile() {
+    let Some(corpus) = corpus() else { return };
+    let (named, ..) =
+        fold(&corpus.join("samply/profile-presym.json.gz"), None, &Options::default()).expect("it collapses");
+    let (without, ..) =
+        fold(&corpus.join("samply/profile.json.gz"), None, &Options::default()).expect("it collapses");
+    assert!(named.contains(";std::sys::") && !named.contains("[orders]"), "{named}");
+    assert!(!without.contains(";std::sys::") && without.contains("[orders]"), "{without}");
 }
 
 #[test]
