@@ -1,9 +1,9 @@
 //! The one list of input formats. `--format`, `--list-formats`, detection, the documentation and
 //! the fixture tests all read it.
 
-use super::{Collapser, Verdict, austin, fg_json, folded, perf_script, pprof, py_spy};
 use super::{
-    Collapser, Verdict, austin, firefox, folded, perf_script, pprof, py_spy, py_spy_dump, speedscope, v8,
+    Collapser, Verdict, austin, fg_json, firefox, folded, perf_script, pprof, py_spy, py_spy_dump,
+    speedscope, v8,
 };
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
