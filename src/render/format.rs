@@ -28,6 +28,8 @@ pub struct Format {
 pub const FORMATS: &[Format] = &[
     svg::FORMAT,
     html::FORMAT,
+    #[cfg(feature = "png")]
+    super::png::FORMAT,
     text::FORMAT,
     top::FORMAT,
     tree::TREE,

@@ -42,6 +42,8 @@ pub mod options;
 mod path;
 mod peek;
 pub mod picture;
+#[cfg(feature = "png")]
+mod png;
 mod pprof;
 pub mod rewrite;
 pub mod settings;

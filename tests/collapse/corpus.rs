@@ -225,8 +225,6 @@ const DECLINED: &[(&str, &str)] = &[
     ("samply/profile-presym.json.syms.json", "the names beside a profile, no samples"),
 ];
 
-/// Files nobody reads yet. This list gets shorter.
-
 /// Whether a path is of a pattern with at most one `*`.
 fn matches(pattern: &str, path: &str) -> bool {
     match pattern.split_once('*') {

@@ -9,6 +9,8 @@ mod input;
 mod known_wrong;
 mod look;
 mod outputs;
+#[cfg(feature = "png")]
+mod png;
 mod program;
 mod round_trip;
 mod stacks;

@@ -72,7 +72,15 @@ fn the_table_in_the_documentation_is_the_registry_s() {
         std::fs::write(&path, &current).unwrap();
         return;
     }
-    assert!(document == current, "docs/outputs.md is out of date: FG_UPDATE_DOCS=1 cargo test --test render");
+    // The documentation is that of a program with everything in it.
+    let document: String = document
+        .split_inclusive('\n')
+        .filter(|line| cfg!(feature = "png") || !line.starts_with("| `png`"))
+        .collect();
+    assert!(
+        document == current,
+        "docs/outputs.md is out of date: FG_UPDATE_DOCS=1 cargo test --all-features --test render"
+    );
 }
 
 #[test]

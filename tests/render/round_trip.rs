@@ -18,6 +18,8 @@ const FORMATS: &[Format] = &[
     Format { name: "collapsed", reader: "folded", bytes: true, fractions: true },
     Format { name: "json", reader: "fg-json", bytes: true, fractions: true },
     Format { name: "pprof", reader: "pprof", bytes: true, fractions: false },
+    Format { name: "speedscope", reader: "speedscope", bytes: false, fractions: true },
+    Format { name: "firefox", reader: "firefox", bytes: false, fractions: true },
 ];
 
 fn collapse(arguments: &[&str], file: &Path) -> String {
@@ -87,6 +89,31 @@ fn the_unit_comes_back() {
             let back = back.replace("# unit: count\n", "# unit: samples\n");
             assert_eq!(back, text, "{file}");
         }
+    }
+}
+
+#[test]
+fn units_that_viewers_know_come_back_from_them() {
+    let folder = tempfile::tempdir().unwrap();
+    for (file, units) in [
+        ("a.speedscope.json", &["ns", "us", "ms", "s", "bytes", "samples"][..]),
+        ("a.firefox.json", &["ms", "bytes", "samples"]),
+    ] {
+        for unit in units {
+            let text = format!("# unit: {unit}\nmain 1\nmain;parse 40\n");
+            run_in(folder.path(), &["-o", file], &text);
+            assert_eq!(collapse(&["-q", "--header"], &folder.path().join(file)), text, "{file}");
+        }
+    }
+}
+
+#[test]
+fn threads_that_were_kept_apart_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "main;f 1\nmain;f;g 20\npool;f 300\npool;h 4\n";
+    run_in(folder.path(), &["--per-thread", "-o", "a.speedscope.json", "-o", "a.firefox.json"], text);
+    for file in ["a.speedscope.json", "a.firefox.json"] {
+        assert_eq!(collapse(&["-q"], &folder.path().join(file)), text, "{file}");
     }
 }
 

@@ -91,6 +91,8 @@ impl Collapser for Firefox {
 #[derive(Default)]
 struct Profile {
     cpu_unit: String,
+    /// Its names are frames already: `fg-render` wrote it.
+    holds_frames: bool,
     libs: Vec<Lib>,
     symbols: Option<Symbols>,
     shared: Tables,
@@ -139,6 +141,10 @@ impl Profile {
         let mut key = String::new();
         json.begin_object()?;
         while json.next_key(&mut key)? {
+            if key == "importedFrom" && json.peek()? == Kind::Text {
+                self.holds_frames = json.text()? == "fg-render";
+                continue;
+            }
             if key != "sampleUnits" || json.peek()? != Kind::Object {
                 json.skip()?;
                 continue;
@@ -246,6 +252,7 @@ impl Profile {
         };
         let columns = Columns {
             strings: if own.strings.is_empty() { &self.shared.strings } else { &own.strings },
+            holds_frames: self.holds_frames,
             libs: &self.libs,
             symbols: self.symbols.as_ref(),
             func: column(|t| &t.func),
@@ -281,6 +288,7 @@ impl Profile {
 /// The tables that hold for one thread.
 struct Columns<'p> {
     strings: &'p [String],
+    holds_frames: bool,
     libs: &'p [Lib],
     symbols: Option<&'p Symbols>,
     func: &'p [Option<usize>],
@@ -317,6 +325,9 @@ impl Columns<'_> {
             return Err(Error::malformed(expected, func.map_or("null".into(), |f| f.to_string()).as_bytes()));
         }
         let mut name = self.string(of(self.name, func))?;
+        if self.holds_frames {
+            return Ok(names.plain(name.as_bytes(), table));
+        }
         if let Some(address) = name.strip_prefix("0x").and_then(|hex| u64::from_str_radix(hex, 16).ok()) {
             let lib = of(self.lib, of(self.resource, func)).and_then(|lib| self.libs.get(lib));
             let address = of(self.address, Some(frame)).map_or(address, |address| address as u64);
