@@ -10,7 +10,8 @@
 //! ```
 //! Tables of columns: a sample has a stack, a stack has a frame and another stack above it, a frame
 //! has a function, a function a name. From version 57 on the tables are in `shared`, for all
-//! threads. samply writes addresses for names, and the names into a file beside the profile, if it
+//! threads. Firefox itself and perf's script `gecko` write the same tables as rows, below a
+//! `schema`, and names in place of functions. samply writes addresses for names, and the names into a file beside the profile, if it
 //! is asked to; see [`symbols`]. Addresses become the module's name, as perf's do. The format is described in github.com/firefox-devtools/profiler,
 //! `docs-developer/CHANGELOG-formats.md` and `src/types/profile.js`.
 
@@ -30,7 +31,7 @@ use crate::weight::Weight;
 
 const ABOUT: About = About {
     name: "firefox",
-    producer: "samply, the Firefox Profiler",
+    producer: "samply, the Firefox Profiler, perf script gecko",
     tested: "samply 0.13",
     values: "samples, cpu if it was measured; or size, of allocations",
     unit: "samples or ms, us; bytes",
@@ -62,28 +63,7 @@ impl Collapser for Firefox {
         let symbols = Symbols::beside(input.name())?;
         let mut json = Json::new(input);
         let mut profile = Profile { symbols, ..Profile::default() };
-        let mut key = String::new();
-        json.begin_object()?;
-        while json.next_key(&mut key)? {
-            match key.as_str() {
-                "meta" => profile.meta(&mut json)?,
-                "libs" => profile.libs(&mut json)?,
-                "shared" => {
-                    json.begin_object()?;
-                    while json.next_key(&mut key)? {
-                        profile.shared.read(&key, &mut json)?;
-                    }
-                }
-                "threads" => {
-                    json.begin_array()?;
-                    while json.next_item()? {
-                        let thread = Thread::read(&mut json)?;
-                        profile.threads.push(thread);
-                    }
-                }
-                _ => json.skip()?,
-            }
-        }
+        profile.read(&mut json, 0)?;
         profile.collapse(options, table, report).map_err(|e| e.or_at(|| json.place()))
     }
 }
@@ -104,6 +84,8 @@ struct Tables {
     prefix: Vec<Option<usize>>,
     frame: Vec<Option<usize>>,
     func: Vec<Option<usize>>,
+    /// The name itself, in profiles that have no functions.
+    location: Vec<Option<usize>>,
     address: Vec<Option<usize>>,
     line: Vec<Option<usize>>,
     inline_depth: Vec<Option<usize>>,
@@ -135,6 +117,41 @@ struct Thread {
 }
 
 impl Profile {
+    /// Reads a profile. As Firefox writes it, it holds one of each process that it started, the
+    /// same way.
+    fn read(&mut self, json: &mut Json, depth: usize) -> Result<()> {
+        let mut key = String::new();
+        json.begin_object()?;
+        while json.next_key(&mut key)? {
+            match key.as_str() {
+                "meta" => self.meta(json)?,
+                // The libraries of a process are its own, and its names are found already.
+                "libs" if depth == 0 => self.libs(json)?,
+                "shared" => {
+                    json.begin_object()?;
+                    while json.next_key(&mut key)? {
+                        self.shared.read(&key, json)?;
+                    }
+                }
+                "threads" => {
+                    json.begin_array()?;
+                    while json.next_item()? {
+                        let thread = Thread::read(json)?;
+                        self.threads.push(thread);
+                    }
+                }
+                "processes" if depth < 3 && json.peek()? == Kind::Array => {
+                    json.begin_array()?;
+                    while json.next_item()? {
+                        self.read(json, depth + 1)?;
+                    }
+                }
+                _ => json.skip()?,
+            }
+        }
+        Ok(())
+    }
+
     fn meta(&mut self, json: &mut Json) -> Result<()> {
         let mut key = String::new();
         json.begin_object()?;
@@ -146,7 +163,7 @@ impl Profile {
             json.begin_object()?;
             while json.next_key(&mut key)? {
                 match key.as_str() {
-                    "threadCPUDelta" => self.cpu_unit.push_str(json.text()?),
+                    "threadCPUDelta" if self.cpu_unit.is_empty() => self.cpu_unit.push_str(json.text()?),
                     _ => json.skip()?,
                 }
             }
@@ -249,6 +266,7 @@ impl Profile {
             libs: &self.libs,
             symbols: self.symbols.as_ref(),
             func: column(|t| &t.func),
+            location: column(|t| &t.location),
             address: column(|t| &t.address),
             line: column(|t| &t.line),
             inline_depth: column(|t| &t.inline_depth),
@@ -258,7 +276,7 @@ impl Profile {
             lib: column(|t| &t.lib),
         };
         let (stack_frames, prefix) = (column(|t| &t.frame), column(|t| &t.prefix));
-        frames.resize(columns.func.len(), None);
+        frames.resize(columns.func.len().max(columns.location.len()), None);
         for (at, frame) in stack_frames.iter().enumerate() {
             let Some(known) = frame.and_then(|frame| frames.get_mut(frame)) else {
                 let expected = format!("one of the {} frames", frames.len());
@@ -284,6 +302,7 @@ struct Columns<'p> {
     libs: &'p [Lib],
     symbols: Option<&'p Symbols>,
     func: &'p [Option<usize>],
+    location: &'p [Option<usize>],
     address: &'p [Option<usize>],
     line: &'p [Option<usize>],
     inline_depth: &'p [Option<usize>],
@@ -311,6 +330,10 @@ impl Columns<'_> {
     ) -> Result<FrameId> {
         let of =
             |column: &[Option<usize>], at: Option<usize>| at.and_then(|at| column.get(at).copied().flatten());
+        if !self.location.is_empty() {
+            let name = self.string(of(self.location, Some(frame)))?;
+            return Ok(names.plain(name.as_bytes(), table));
+        }
         let func = of(self.func, Some(frame));
         if func.is_none_or(|func| func >= self.name.len()) {
             let expected = format!("one of the {} functions", self.name.len());
@@ -352,7 +375,7 @@ impl Tables {
     /// A key of a thread or of `shared`, if it is one of the tables; passes over others.
     fn read(&mut self, key: &str, json: &mut Json) -> Result<()> {
         let columns: &mut [(&str, &mut Vec<Option<usize>>)] = match key {
-            "stringArray" => {
+            "stringArray" | "stringTable" if json.peek()? == Kind::Array => {
                 json.begin_array()?;
                 while json.next_item()? {
                     self.strings.push(json.text()?.to_owned());
@@ -362,6 +385,7 @@ impl Tables {
             "stackTable" => &mut [("prefix", &mut self.prefix), ("frame", &mut self.frame)],
             "frameTable" => &mut [
                 ("func", &mut self.func),
+                ("location", &mut self.location),
                 ("address", &mut self.address),
                 ("line", &mut self.line),
                 ("inlineDepth", &mut self.inline_depth),
@@ -378,17 +402,76 @@ impl Tables {
             return json.skip();
         }
         let mut key = String::new();
+        let mut schema = Schema::default();
         json.begin_object()?;
         while json.next_key(&mut key)? {
-            match columns.iter_mut().find(|(name, _)| *name == key) {
-                Some((_, column)) if json.peek()? == Kind::Array => {
+            match (key.as_str(), json.peek()?) {
+                ("schema", Kind::Object) => {
+                    schema.read(json, |key| columns.iter().position(|(name, _)| *name == key))?;
+                }
+                ("data", Kind::Array) => {
                     json.begin_array()?;
                     while json.next_item()? {
-                        column.push(json.index()?);
+                        columns.iter_mut().for_each(|(_, column)| column.push(None));
+                        schema.row(json, |json, at| {
+                            if let (Some(cell), Kind::Number) = (columns[at].1.last_mut(), json.peek()?) {
+                                *cell = json.index()?;
+                                return Ok(());
+                            }
+                            json.skip()
+                        })?;
                     }
                 }
+                (_, Kind::Array) => match columns.iter_mut().find(|(name, _)| *name == key) {
+                    Some((_, column)) => {
+                        json.begin_array()?;
+                        while json.next_item()? {
+                            column.push(json.index()?);
+                        }
+                    }
+                    None => json.skip()?,
+                },
                 _ => json.skip()?,
             }
+        }
+        Ok(())
+    }
+}
+
+/// Which column each cell of a row is of, in profiles as Firefox and perf's `gecko` script write
+/// them: `"schema": {"prefix": 0, "frame": 1}, "data": [[null, 0], [0, 1]]`.
+#[derive(Default)]
+struct Schema {
+    columns: Vec<Option<usize>>,
+}
+
+impl Schema {
+    /// No table is wider.
+    const WIDEST: usize = 64;
+
+    fn read(&mut self, json: &mut Json, column: impl Fn(&str) -> Option<usize>) -> Result<()> {
+        let mut key = String::new();
+        json.begin_object()?;
+        while json.next_key(&mut key)? {
+            let known = column(&key);
+            if let Some(at) = json.index()?.filter(|at| *at < Schema::WIDEST) {
+                self.columns.resize(self.columns.len().max(at + 1), None);
+                self.columns[at] = known;
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows the cells of a row that are of a known column to `cell`, which takes them.
+    fn row(&self, json: &mut Json, mut cell: impl FnMut(&mut Json, usize) -> Result<()>) -> Result<()> {
+        json.begin_array()?;
+        let mut at = 0;
+        while json.next_item()? {
+            match self.columns.get(at).copied().flatten() {
+                Some(column) => cell(json, column)?,
+                None => json.skip()?,
+            }
+            at += 1;
         }
         Ok(())
     }
@@ -414,6 +497,7 @@ impl Thread {
 
     fn samples(&mut self, json: &mut Json) -> Result<()> {
         let mut key = String::new();
+        let mut schema = Schema::default();
         json.begin_object()?;
         while json.next_key(&mut key)? {
             match (key.as_str(), json.peek()?) {
@@ -426,6 +510,26 @@ impl Thread {
                 }
                 ("weight", Kind::Array) => numbers(json, Weight::ONE, &mut self.weights)?,
                 ("threadCPUDelta", Kind::Array) => numbers(json, Weight::ZERO, &mut self.cpu)?,
+                ("schema", Kind::Object) => {
+                    schema
+                        .read(json, |key| ["stack", "threadCPUDelta"].iter().position(|name| *name == key))?;
+                }
+                ("data", Kind::Array) => {
+                    json.begin_array()?;
+                    while json.next_item()? {
+                        let (mut stack, mut cpu) = (None, Weight::ZERO);
+                        schema.row(json, |json, column| {
+                            match (column, json.peek()?) {
+                                (0, Kind::Number) => stack = json.index()?,
+                                (1, Kind::Number) => cpu = json.weight()?,
+                                _ => json.skip()?,
+                            }
+                            Ok(())
+                        })?;
+                        self.stacks.push(stack);
+                        self.cpu.push(cpu);
+                    }
+                }
                 _ => json.skip()?,
             }
         }
@@ -518,6 +622,21 @@ mod tests {
             thread("b", r#""stack":[0]"#, "")
         );
         assert_eq!(collapsed(&text, &Options::default()).unwrap(), "a;main 1\na;main;[l] 1\nb;main 1\n");
+    }
+
+    #[test]
+    fn tables_may_be_rows() {
+        let rows = r#""stackTable":{"schema":{"prefix":0,"frame":1},"data":[[null,0],[0,1]]},
+            "frameTable":{"schema":{"location":0,"line":1},"data":[[0],[1,7]]},"stringTable":["main","f (in l;x)"]"#;
+        let samples =
+            r#""schema":{"time":1,"stack":0,"responsiveness":2},"data":[[1,0.5],[0,1.25,0],[null,2]]"#;
+        let thread = thread("a", samples, &format!(",{rows}"));
+        let text = format!(
+            r#"{{"meta":{{"version":24,"interval":1}},"libs":[],"threads":[{thread}],
+               "processes":[{{"meta":{{}},"threads":[{thread}]}}]}}"#
+        );
+        let none = Options { threads_as_frames: Some(false), ..Options::default() };
+        assert_eq!(collapsed(&text, &none).unwrap(), "[no stack] 2\nmain 2\nmain;f (in l:x) 2\n");
     }
 
     #[test]
