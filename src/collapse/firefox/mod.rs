@@ -16,12 +16,15 @@
 //! `docs-developer/CHANGELOG-formats.md` and `src/types/profile.js`.
 
 mod symbols;
+mod tables;
+mod thread;
 
 use self::symbols::Symbols;
+use self::tables::Tables;
+use self::thread::Thread;
 use super::forest::Forest;
 use super::json::{HeadKeys, Json, Kind};
 use super::names::{NO_STACK, Names};
-use super::threads::Thread as ThreadName;
 use super::values::Values;
 use super::{About, Collapser, Options, Report, Value, Verdict};
 use crate::error::{Error, Result};
@@ -77,43 +80,12 @@ struct Profile {
     threads: Vec<Thread>,
 }
 
-/// What links a sample to names; `None` is a `null`.
-#[derive(Default)]
-struct Tables {
-    strings: Vec<String>,
-    prefix: Vec<Option<usize>>,
-    frame: Vec<Option<usize>>,
-    func: Vec<Option<usize>>,
-    /// The name itself, in profiles that have no functions.
-    location: Vec<Option<usize>>,
-    address: Vec<Option<usize>>,
-    line: Vec<Option<usize>>,
-    inline_depth: Vec<Option<usize>>,
-    name: Vec<Option<usize>>,
-    resource: Vec<Option<usize>>,
-    file: Vec<Option<usize>>,
-    lib: Vec<Option<usize>>,
-}
-
 /// A program or library.
 #[derive(Default)]
 struct Lib {
     name: String,
     debug_name: String,
     code_id: String,
-}
-
-#[derive(Default)]
-struct Thread {
-    name: String,
-    process: String,
-    pid: String,
-    tid: String,
-    tables: Tables,
-    stacks: Vec<Option<usize>>,
-    weights: Vec<Weight>,
-    weight_type: String,
-    cpu: Vec<Weight>,
 }
 
 impl Profile {
@@ -369,198 +341,6 @@ impl Columns<'_> {
             }
         }))
     }
-}
-
-impl Tables {
-    /// A key of a thread or of `shared`, if it is one of the tables; passes over others.
-    fn read(&mut self, key: &str, json: &mut Json) -> Result<()> {
-        let columns: &mut [(&str, &mut Vec<Option<usize>>)] = match key {
-            "stringArray" | "stringTable" if json.peek()? == Kind::Array => {
-                json.begin_array()?;
-                while json.next_item()? {
-                    self.strings.push(json.text()?.to_owned());
-                }
-                return Ok(());
-            }
-            "stackTable" => &mut [("prefix", &mut self.prefix), ("frame", &mut self.frame)],
-            "frameTable" => &mut [
-                ("func", &mut self.func),
-                ("location", &mut self.location),
-                ("address", &mut self.address),
-                ("line", &mut self.line),
-                ("inlineDepth", &mut self.inline_depth),
-            ],
-            "funcTable" => &mut [
-                ("name", &mut self.name),
-                ("resource", &mut self.resource),
-                ("fileName", &mut self.file),
-            ],
-            "resourceTable" => &mut [("lib", &mut self.lib)],
-            _ => return json.skip(),
-        };
-        if json.peek()? != Kind::Object {
-            return json.skip();
-        }
-        let mut key = String::new();
-        let mut schema = Schema::default();
-        json.begin_object()?;
-        while json.next_key(&mut key)? {
-            match (key.as_str(), json.peek()?) {
-                ("schema", Kind::Object) => {
-                    schema.read(json, |key| columns.iter().position(|(name, _)| *name == key))?;
-                }
-                ("data", Kind::Array) => {
-                    json.begin_array()?;
-                    while json.next_item()? {
-                        columns.iter_mut().for_each(|(_, column)| column.push(None));
-                        schema.row(json, |json, at| {
-                            if let (Some(cell), Kind::Number) = (columns[at].1.last_mut(), json.peek()?) {
-                                *cell = json.index()?;
-                                return Ok(());
-                            }
-                            json.skip()
-                        })?;
-                    }
-                }
-                (_, Kind::Array) => match columns.iter_mut().find(|(name, _)| *name == key) {
-                    Some((_, column)) => {
-                        json.begin_array()?;
-                        while json.next_item()? {
-                            column.push(json.index()?);
-                        }
-                    }
-                    None => json.skip()?,
-                },
-                _ => json.skip()?,
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Which column each cell of a row is of, in profiles as Firefox and perf's `gecko` script write
-/// them: `"schema": {"prefix": 0, "frame": 1}, "data": [[null, 0], [0, 1]]`.
-#[derive(Default)]
-struct Schema {
-    columns: Vec<Option<usize>>,
-}
-
-impl Schema {
-    /// No table is wider.
-    const WIDEST: usize = 64;
-
-    fn read(&mut self, json: &mut Json, column: impl Fn(&str) -> Option<usize>) -> Result<()> {
-        let mut key = String::new();
-        json.begin_object()?;
-        while json.next_key(&mut key)? {
-            let known = column(&key);
-            if let Some(at) = json.index()?.filter(|at| *at < Schema::WIDEST) {
-                self.columns.resize(self.columns.len().max(at + 1), None);
-                self.columns[at] = known;
-            }
-        }
-        Ok(())
-    }
-
-    /// Shows the cells of a row that are of a known column to `cell`, which takes them.
-    fn row(&self, json: &mut Json, mut cell: impl FnMut(&mut Json, usize) -> Result<()>) -> Result<()> {
-        json.begin_array()?;
-        let mut at = 0;
-        while json.next_item()? {
-            match self.columns.get(at).copied().flatten() {
-                Some(column) => cell(json, column)?,
-                None => json.skip()?,
-            }
-            at += 1;
-        }
-        Ok(())
-    }
-}
-
-impl Thread {
-    fn read(json: &mut Json) -> Result<Thread> {
-        let mut thread = Thread::default();
-        let mut key = String::new();
-        json.begin_object()?;
-        while json.next_key(&mut key)? {
-            match key.as_str() {
-                "name" => thread.name.push_str(json.text()?),
-                "processName" => thread.process.push_str(json.text()?),
-                "pid" => thread.pid.push_str(json.text_or_number()?),
-                "tid" => thread.tid.push_str(json.text_or_number()?),
-                "samples" if json.peek()? == Kind::Object => thread.samples(json)?,
-                _ => thread.tables.read(&key, json)?,
-            }
-        }
-        Ok(thread)
-    }
-
-    fn samples(&mut self, json: &mut Json) -> Result<()> {
-        let mut key = String::new();
-        let mut schema = Schema::default();
-        json.begin_object()?;
-        while json.next_key(&mut key)? {
-            match (key.as_str(), json.peek()?) {
-                ("weightType", Kind::Text) => self.weight_type.push_str(json.text()?),
-                ("stack", Kind::Array) => {
-                    json.begin_array()?;
-                    while json.next_item()? {
-                        self.stacks.push(json.index()?);
-                    }
-                }
-                ("weight", Kind::Array) => numbers(json, Weight::ONE, &mut self.weights)?,
-                ("threadCPUDelta", Kind::Array) => numbers(json, Weight::ZERO, &mut self.cpu)?,
-                ("schema", Kind::Object) => {
-                    schema
-                        .read(json, |key| ["stack", "threadCPUDelta"].iter().position(|name| *name == key))?;
-                }
-                ("data", Kind::Array) => {
-                    json.begin_array()?;
-                    while json.next_item()? {
-                        let (mut stack, mut cpu) = (None, Weight::ZERO);
-                        schema.row(json, |json, column| {
-                            match (column, json.peek()?) {
-                                (0, Kind::Number) => stack = json.index()?,
-                                (1, Kind::Number) => cpu = json.weight()?,
-                                _ => json.skip()?,
-                            }
-                            Ok(())
-                        })?;
-                        self.stacks.push(stack);
-                        self.cpu.push(cpu);
-                    }
-                }
-                _ => json.skip()?,
-            }
-        }
-        Ok(())
-    }
-
-    fn value(&self) -> Value {
-        match self.weight_type.as_str() {
-            "tracing-ms" => Value::new("time", "ms"),
-            "bytes" => Value::new("size", "bytes"),
-            _ => Value::new("samples", "samples"),
-        }
-    }
-
-    fn frame_name(&self) -> ThreadName<'_> {
-        let name = if self.name.is_empty() { &self.process } else { &self.name };
-        // samply tells apart what used a number one after the other: `7.1` is the process 7.
-        let number = |id: &'_ String| id.find('.').map_or(id.len(), |dot| dot);
-        let (pid, tid) = (&self.pid[..number(&self.pid)], &self.tid[..number(&self.tid)]);
-        ThreadName { name: name.as_bytes(), pid: pid.as_bytes(), tid: tid.as_bytes() }
-    }
-}
-
-/// An array of numbers, in which a `null` is `missing`.
-fn numbers(json: &mut Json, missing: Weight, out: &mut Vec<Weight>) -> Result<()> {
-    json.begin_array()?;
-    while json.next_item()? {
-        let number = if json.null()? { missing } else { json.weight()? };
-        out.push(number);
-    }
-    Ok(())
 }
 
 #[cfg(test)]
