@@ -236,13 +236,25 @@ impl Profile {
     }
 
     fn samples(&mut self, json: &mut Json) -> Result<()> {
+        // Samples share most of their stack with the one before, up to where they part.
+        let mut before: Vec<(u32, PathId)> = Vec::new();
         json.begin_array()?;
         while json.next_item()? {
-            let mut path = Trie::ROOT;
+            let (mut path, mut depth) = (Trie::ROOT, 0);
             json.begin_array()?;
             while json.next_item()? {
-                path = self.stacks.below(path, number(json)?);
+                let number = number(json)?;
+                match before.get(depth) {
+                    Some(&(same, known)) if same == number => path = known,
+                    _ => {
+                        before.truncate(depth);
+                        path = self.stacks.below(path, number);
+                        before.push((number, path));
+                    }
+                }
+                depth += 1;
             }
+            before.truncate(depth);
             self.samples.push(path);
         }
         Ok(())
