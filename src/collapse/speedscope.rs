@@ -11,6 +11,8 @@
 //! Stacks are root first. Each profile is a thread; what is open between two events weighs the
 //! time that passes. Specified at speedscope.app/file-format-schema.json.
 
+use std::collections::HashMap;
+
 use super::json::{HeadKeys, Json};
 use super::names::{NO_STACK, Names};
 use super::threads::Thread;
@@ -189,6 +191,8 @@ struct Profile {
     weights: Vec<Weight>,
     /// What is open, in an evented profile, and since when that is so.
     open: Option<(PathId, Weight)>,
+    /// How often each frame is open: what is not need not be looked for.
+    open_frames: HashMap<u32, usize>,
     unmatched: u64,
 }
 
@@ -232,13 +236,25 @@ impl Profile {
     }
 
     fn samples(&mut self, json: &mut Json) -> Result<()> {
+        // Samples share most of their stack with the one before, up to where they part.
+        let mut before: Vec<(u32, PathId)> = Vec::new();
         json.begin_array()?;
         while json.next_item()? {
-            let mut path = Trie::ROOT;
+            let (mut path, mut depth) = (Trie::ROOT, 0);
             json.begin_array()?;
             while json.next_item()? {
-                path = self.stacks.below(path, number(json)?);
+                let number = number(json)?;
+                match before.get(depth) {
+                    Some(&(same, known)) if same == number => path = known,
+                    _ => {
+                        before.truncate(depth);
+                        path = self.stacks.below(path, number);
+                        before.push((number, path));
+                    }
+                }
+                depth += 1;
             }
+            before.truncate(depth);
             self.samples.push(path);
         }
         Ok(())
@@ -270,16 +286,25 @@ impl Profile {
         if path != Trie::ROOT {
             self.stacks.add(path, at.minus(since)?)?;
         }
-        let next = if opens { Some(self.stacks.below(path, frame)) } else { self.close(path, frame) };
+        let next = if opens {
+            *self.open_frames.entry(frame).or_default() += 1;
+            Some(self.stacks.below(path, frame))
+        } else {
+            self.close(path, frame)
+        };
         self.unmatched += u64::from(next.is_none());
         self.open = Some((next.unwrap_or(path), at));
         Ok(())
     }
 
     /// The path without the frame, and what is still open below it; `None` if it is not open.
-    fn close(&self, path: PathId, frame: u32) -> Option<PathId> {
+    fn close(&mut self, path: PathId, frame: u32) -> Option<PathId> {
+        if self.open_frames.get(&frame).is_none_or(|count| *count == 0) {
+            return None;
+        }
         let mut at = path;
         while let Some((above, number)) = self.stacks.above(at) {
+            self.open_frames.entry(number).and_modify(|count| *count -= 1);
             if number == frame {
                 return Some(above);
             }
