@@ -85,15 +85,15 @@ pub struct OptionArgs {
     #[arg(long)]
     pub tid: bool,
 
-    /// Mark kernel frames with `_[k]`
+    /// Mark kernel frames with `_[k]`, where perf tells them
     #[arg(long)]
     pub kernel: bool,
 
-    /// Mark frames of just-in-time compiled code with `_[j]`
+    /// Mark frames of just-in-time compiled code with `_[j]`, where perf or V8's ticks tell them
     #[arg(long)]
     pub jit: bool,
 
-    /// Mark frames that perf shows as inlined with `_[i]`
+    /// Mark inlined frames with `_[i]`, where perf, pprof or Firefox's JSON tell them
     #[arg(long)]
     pub inline: bool,
 
@@ -105,7 +105,7 @@ pub struct OptionArgs {
     #[arg(long)]
     pub addrs: bool,
 
-    /// Append the source line where perf printed it: `main (orders.c:12)`
+    /// Append the source line, where the recording has it: `main (orders.c:12)`
     #[arg(long)]
     pub srcline: bool,
 
@@ -126,7 +126,7 @@ pub struct OptionArgs {
     #[arg(long, conflicts_with_all = ["threads_as_frames", "pid", "tid"])]
     pub no_threads_as_frames: bool,
 
-    /// Drop what is rootward of the frame NAME; repeatable
+    /// Drop what is rootward of perf's frame NAME; repeatable. For other formats: fg-filter --root
     #[arg(long, value_name = "NAME")]
     pub skip_after: Vec<String>,
 

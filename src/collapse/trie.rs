@@ -5,11 +5,9 @@
 //! only when a function was entered and left. Both are walked down a [`Trie`] as they stream by,
 //! so that memory is taken for different stacks, not for samples.
 
-use std::collections::HashMap;
-
 use super::forest::Budget;
 use crate::error::Result;
-use crate::folded::FrameId;
+use crate::folded::{FrameId, KeyedHasher, Slots};
 use crate::weight::Weight;
 
 /// A path in a [`Trie`]; [`Trie::ROOT`] is the empty one.
@@ -21,7 +19,8 @@ pub struct PathId(u32);
 pub struct Trie {
     /// The path above and the number of each path but the empty one.
     nodes: Vec<(PathId, u32, Own)>,
-    below: HashMap<(PathId, u32), PathId>,
+    hasher: KeyedHasher,
+    below: Slots,
     root: Own,
 }
 
@@ -34,12 +33,14 @@ impl Trie {
 
     /// The path that goes on with `number`.
     pub fn below(&mut self, path: PathId, number: u32) -> PathId {
-        let next = PathId(self.nodes.len() as u32);
-        let found = *self.below.entry((path, number)).or_insert(next);
-        if found == next {
+        let key = u64::from(path.0) << 32 | u64::from(number);
+        let hash = self.hasher.hash_bytes(&key.to_le_bytes());
+        let next = self.nodes.len();
+        let found = self.below.get_or_insert(hash, next);
+        if found.is_none() {
             self.nodes.push((path, number, Own::default()));
         }
-        found
+        PathId(found.unwrap_or(next) as u32)
     }
 
     /// The path without its last number, and that number.

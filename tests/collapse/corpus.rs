@@ -97,7 +97,6 @@ struct Rule {
 }
 
 /// What the manifest says that the weights must add up to.
-#[allow(dead_code)]
 enum Total {
     /// The whole number, or the first of a list, behind this key.
     Key(&'static str),

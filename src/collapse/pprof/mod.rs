@@ -340,3 +340,116 @@ fn message(bytes: &[u8], fields: &mut [u64]) -> Option<()> {
     }
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A field of bytes.
+    fn bytes(number: u8, content: &[u8]) -> Vec<u8> {
+        let mut out = vec![number << 3 | 2];
+        put(content.len() as u64, &mut out);
+        out.extend_from_slice(content);
+        out
+    }
+
+    /// A field of a number.
+    fn number(field: u8, value: u64) -> Vec<u8> {
+        let mut out = vec![field << 3];
+        put(value, &mut out);
+        out
+    }
+
+    fn put(mut value: u64, out: &mut Vec<u8>) {
+        while value >= 0x80 {
+            out.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        out.push(value as u8);
+    }
+
+    /// A profile of one sample: the location of this id, which holds the lines, weighs the value.
+    fn profile(location: u64, value: u64, lines: &[&[u8]]) -> Vec<u8> {
+        let lines: Vec<u8> = lines.iter().flat_map(|line| bytes(4, line)).collect();
+        let strings = ["", "cpu", "nanoseconds", "f;", "g(int)", "a.go", "thread", "pool"];
+        let label = [number(1, 6), number(2, 7)].concat();
+        [
+            bytes(1, &[number(1, 1), number(2, 2)].concat()),
+            bytes(2, &[bytes(1, &[1]), number(2, value), bytes(3, &label)].concat()),
+            bytes(4, &[number(1, location), number(3, 0x7f01), lines].concat()),
+            bytes(5, &[number(1, 1), number(2, 3), number(4, 5)].concat()),
+            bytes(5, &[number(1, 2), number(2, 4), number(4, 5)].concat()),
+            strings.iter().flat_map(|text| bytes(6, text.as_bytes())).collect(),
+            bytes(11, &[number(1, 1), number(2, 2)].concat()),
+            number(12, 10),
+        ]
+        .concat()
+    }
+
+    fn collapsed(profile: &[u8], options: &Options) -> Result<(String, Report)> {
+        assert_eq!(Pprof.detect(profile), Verdict::Yes);
+        let input = Input::new("test", Box::new(std::io::Cursor::new(profile.to_vec()))).unwrap();
+        let (mut table, mut report) = (StackTable::default(), Report::default());
+        Pprof.collapse(input, options, &mut table, &mut report)?;
+        let mut out = Vec::new();
+        table.write(&mut out)?;
+        Ok((String::from_utf8(out).unwrap(), report))
+    }
+
+    const INNER: &[u8] = &[8, 2, 16, 9];
+    const OUTER: &[u8] = &[8, 1, 16, 4];
+
+    #[test]
+    fn what_is_inlined_is_below_its_caller() {
+        let text = profile(1, 30, &[INNER, OUTER]);
+        let (out, report) = collapsed(&text, &Options::default()).unwrap();
+        assert_eq!((out.as_str(), report.unit()), ("f:;g 30\n", Some("ns")));
+        assert_eq!(report.period, Some(Weight::new(10)));
+        let all =
+            Options { inline: true, srcline: true, threads_as_frames: Some(true), ..Options::default() };
+        assert_eq!(collapsed(&text, &all).unwrap().0, "pool;f: (a.go:4);g (a.go:9)_[i] 30\n");
+        // A difference of two profiles, and places without a name.
+        let text = profile(1, -30i64 as u64, &[]);
+        assert_eq!(collapsed(&text, &Options::default()).unwrap().0, "[unknown] -30\n");
+        let addrs = Options { addrs: true, ..Options::default() };
+        assert_eq!(collapsed(&text, &addrs).unwrap().0, "[unknown <7f01>] -30\n");
+    }
+
+    #[test]
+    fn what_is_not_there_is_an_error() {
+        let whole = profile(1, 1, &[INNER]);
+        for (bytes, message) in [
+            (profile(2, 1, &[INNER]), "a location that is in the profile, found \"1\""),
+            (profile(1, 1, &[&[8, 9]]), "a function that is in the profile, found \"9\""),
+            ([whole.clone(), number(14, 99)].concat(), "the number of one of 8 strings, found \"99\""),
+            (
+                [whole.clone(), bytes(2, &number(1, 1))].concat(),
+                "1 values in each sample, found \"0 in sample 2\"",
+            ),
+            ([whole.clone(), vec![0x12, 0x05, 1]].concat(), "expected 5 bytes, found \"the end after 1\""),
+            (
+                [whole.clone(), vec![0x12, 0xff, 0xff, 0xff, 0xff, 0x7f]].concat(),
+                "of more than 67108864 bytes",
+            ),
+            ([whole.clone(), bytes(2, &[0x08, 0x80])].concat(), "expected field 2 of profile.proto"),
+            ([whole, vec![0x13]].concat(), "expected a field of profile.proto, found \"the tag 19\""),
+        ] {
+            // What is cut or broken behind the types may no longer be told by its first bytes.
+            let input = Input::new("test", Box::new(std::io::Cursor::new(bytes))).unwrap();
+            let mut table = StackTable::default();
+            let error = Pprof.collapse(input, &Options::default(), &mut table, &mut Report::default());
+            let error = error.unwrap_err().to_string();
+            assert!(error.starts_with("test: ") && error.contains(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_small_file_cannot_fill_the_memory() {
+        // A location of a hundred thousand inlined functions, a hundred thousand times in a stack.
+        let lines = vec![&OUTER[..2]; 100_000];
+        let mut text = profile(1, 1, &lines);
+        text.extend(bytes(2, &[bytes(1, &vec![1; 100_000]), number(2, 1)].concat()));
+        let error = collapsed(&text, &Options::default()).unwrap_err().to_string();
+        assert!(error.contains("a stack of at most"), "{error}");
+    }
+}

@@ -99,10 +99,9 @@ impl Samples {
         let mut budget = Budget::default();
         let (mut stack, mut weights) = (Vec::new(), Vec::new());
         let (mut location, mut value) = (0, 0);
-        for &(locations_end, values_end, thread) in &self.ends {
+        for (sample, &(locations_end, values_end, thread)) in self.ends.iter().enumerate() {
             if values_end - value != types {
-                let found =
-                    format!("{} in sample {}", values_end - value, report_index(&self.ends, values_end));
+                let found = format!("{} in sample {}", values_end - value, sample + 1);
                 return Err(Error::malformed(format!("{types} values in each sample"), found.as_bytes()));
             }
             weights.clear();
@@ -122,11 +121,6 @@ impl Samples {
         }
         values.finish(report)
     }
-}
-
-/// Which sample, counted from 1, ends at this value.
-fn report_index(ends: &[(usize, usize, u32)], values_end: usize) -> usize {
-    ends.iter().position(|end| end.1 == values_end).map_or(0, |at| at + 1)
 }
 
 /// The last of the types, unless the profile names another: that is pprof's own rule.

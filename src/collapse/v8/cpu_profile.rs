@@ -90,8 +90,8 @@ pub struct Tree {
     /// Nodes and the ids below them.
     children: Vec<(Node, u64)>,
     hits: Vec<(Node, i64)>,
-    samples: Vec<u64>,
-    deltas: Vec<Weight>,
+    samples: Vec<u32>,
+    deltas: Deltas,
     names: Names,
     call: CallFrame,
 }
@@ -159,7 +159,10 @@ impl Tree {
         json.begin_array()?;
         while json.next_item()? {
             let id = json.integer()?;
-            self.samples.push(u64::try_from(id).unwrap_or(u64::MAX));
+            let known = u32::try_from(id).map_err(|_| {
+                Error::malformed("the id of a node", id.to_string().as_bytes()).at(json.place())
+            });
+            self.samples.push(known?);
         }
         Ok(())
     }
@@ -183,7 +186,7 @@ impl Tree {
 
     /// Whether samples have times.
     pub fn is_timed(&self) -> bool {
-        !self.deltas.is_empty()
+        !self.deltas.whole.is_empty()
     }
 
     /// Adds a piece, whose nodes may be below those that are there.
@@ -206,7 +209,7 @@ impl Tree {
         self.children.extend(piece.children.into_iter().map(|(node, id)| (moved(node), id)));
         self.hits.extend(piece.hits.into_iter().map(|(node, hits)| (moved(node), hits)));
         self.samples.extend(piece.samples);
-        self.deltas.extend(piece.deltas);
+        self.deltas.append(piece.deltas);
         Ok(())
     }
 
@@ -222,17 +225,17 @@ impl Tree {
     ) -> Result<()> {
         self.link()?;
         let timed = self.is_timed();
-        if timed && self.deltas.len() < self.samples.len() {
+        if timed && self.deltas.whole.len() < self.samples.len() {
             let expected = format!("as many timeDeltas as the {} samples", self.samples.len());
-            return Err(Error::malformed(expected, self.deltas.len().to_string().as_bytes()));
+            return Err(Error::malformed(expected, self.deltas.whole.len().to_string().as_bytes()));
         }
         // For each node what its samples weigh, and how many they are.
         let mut sums = vec![(Weight::ZERO, 0i128); self.forest.len()];
         for (sample, id) in self.samples.iter().enumerate() {
-            let (time, count) = &mut sums[self.place(*id)?.0];
+            let (time, count) = &mut sums[self.place(u64::from(*id))?.0];
             *count += 1;
             if timed {
-                *time = time.plus(self.deltas[sample])?;
+                *time = time.plus(self.deltas.get(sample))?;
             }
         }
         if self.samples.is_empty() {
@@ -271,6 +274,40 @@ impl Tree {
             self.forest.set_parent(child, Some(parent.0).filter(|parent| Some(*parent) != self.root));
         }
         Ok(())
+    }
+}
+
+/// Times between samples: whole microseconds, as V8 has them, a quarter of a weight's size; and
+/// those that are not.
+#[derive(Default)]
+struct Deltas {
+    whole: Vec<i64>,
+    /// By their places, in order.
+    others: Vec<(usize, Weight)>,
+}
+
+impl Deltas {
+    fn push(&mut self, delta: Weight) {
+        match delta.units(0).ok().and_then(|units| i64::try_from(units).ok()) {
+            Some(whole) => self.whole.push(whole),
+            None => {
+                self.others.push((self.whole.len(), delta));
+                self.whole.push(0);
+            }
+        }
+    }
+
+    fn get(&self, at: usize) -> Weight {
+        match self.others.binary_search_by_key(&at, |(place, _)| *place) {
+            Ok(found) => self.others[found].1,
+            Err(_) => Weight::new(self.whole[at].into()),
+        }
+    }
+
+    fn append(&mut self, later: Deltas) {
+        let first = self.whole.len();
+        self.whole.extend(later.whole);
+        self.others.extend(later.others.into_iter().map(|(at, delta)| (first + at, delta)));
     }
 }
 
