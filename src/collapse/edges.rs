@@ -11,7 +11,7 @@
 //! rounding, goes to the heaviest path that ends in the same function.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap, HashSet};
 
 use super::forest::Forest;
 use crate::error::Result;
@@ -227,12 +227,14 @@ impl Paths {
 
     fn path_of_callers(&mut self, function: usize) -> usize {
         let mut chain = vec![function];
+        // A circle may be as long as the program.
+        let mut on_chain = HashSet::from([function]);
         let mut at = function;
         let parent = loop {
             if chain.len() >= LONGEST || self.frames > MOST_FRAMES {
                 break None;
             }
-            let callers = self.callers[at].iter().filter(|(caller, _)| !chain.contains(caller));
+            let callers = self.callers[at].iter().filter(|(caller, _)| !on_chain.contains(caller));
             // The first of equally heavy ones.
             let Some(&(caller, _)) = callers.max_by_key(|(caller, weight)| (*weight, Reverse(*caller)))
             else {
@@ -240,9 +242,10 @@ impl Paths {
             };
             if let Some(path) = self.heaviest[caller] {
                 let fits = self.paths[path].len + chain.len() <= LONGEST;
-                break Some(path).filter(|path| fits && !self.is_on(*path, &chain));
+                break Some(path).filter(|path| fits && !self.is_on(*path, &on_chain));
             }
             chain.push(caller);
+            on_chain.insert(caller);
             at = caller;
         };
         let mut path = parent;
@@ -253,7 +256,7 @@ impl Paths {
     }
 
     /// Whether a path holds one of some functions.
-    fn is_on(&self, path: usize, functions: &[usize]) -> bool {
+    fn is_on(&self, path: usize, functions: &HashSet<usize>) -> bool {
         let mut at = Some(path);
         while let Some(path) = at {
             if functions.contains(&self.paths[path].function) {

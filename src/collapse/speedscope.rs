@@ -11,6 +11,8 @@
 //! Stacks are root first. Each profile is a thread; what is open between two events weighs the
 //! time that passes. Specified at speedscope.app/file-format-schema.json.
 
+use std::collections::HashMap;
+
 use super::json::{HeadKeys, Json};
 use super::names::{NO_STACK, Names};
 use super::threads::Thread;
@@ -189,6 +191,8 @@ struct Profile {
     weights: Vec<Weight>,
     /// What is open, in an evented profile, and since when that is so.
     open: Option<(PathId, Weight)>,
+    /// How often each frame is open: what is not need not be looked for.
+    open_frames: HashMap<u32, usize>,
     unmatched: u64,
 }
 
@@ -270,16 +274,25 @@ impl Profile {
         if path != Trie::ROOT {
             self.stacks.add(path, at.minus(since)?)?;
         }
-        let next = if opens { Some(self.stacks.below(path, frame)) } else { self.close(path, frame) };
+        let next = if opens {
+            *self.open_frames.entry(frame).or_default() += 1;
+            Some(self.stacks.below(path, frame))
+        } else {
+            self.close(path, frame)
+        };
         self.unmatched += u64::from(next.is_none());
         self.open = Some((next.unwrap_or(path), at));
         Ok(())
     }
 
     /// The path without the frame, and what is still open below it; `None` if it is not open.
-    fn close(&self, path: PathId, frame: u32) -> Option<PathId> {
+    fn close(&mut self, path: PathId, frame: u32) -> Option<PathId> {
+        if self.open_frames.get(&frame).is_none_or(|count| *count == 0) {
+            return None;
+        }
         let mut at = path;
         while let Some((above, number)) = self.stacks.above(at) {
+            self.open_frames.entry(number).and_modify(|count| *count -= 1);
             if number == frame {
                 return Some(above);
             }

@@ -10,17 +10,21 @@
 //! ```
 //! Tables of columns: a sample has a stack, a stack has a frame and another stack above it, a frame
 //! has a function, a function a name. From version 57 on the tables are in `shared`, for all
-//! threads. samply writes addresses for names, and the names into a file beside the profile, if it
+//! threads. Firefox itself and perf's script `gecko` write the same tables as rows, below a
+//! `schema`, and names in place of functions. samply writes addresses for names, and the names into a file beside the profile, if it
 //! is asked to; see [`symbols`]. Addresses become the module's name, as perf's do. The format is described in github.com/firefox-devtools/profiler,
 //! `docs-developer/CHANGELOG-formats.md` and `src/types/profile.js`.
 
 mod symbols;
+mod tables;
+mod thread;
 
 use self::symbols::Symbols;
+use self::tables::Tables;
+use self::thread::Thread;
 use super::forest::Forest;
 use super::json::{HeadKeys, Json, Kind};
 use super::names::{NO_STACK, Names};
-use super::threads::Thread as ThreadName;
 use super::values::Values;
 use super::{About, Collapser, Options, Report, Value, Verdict};
 use crate::error::{Error, Result};
@@ -30,7 +34,7 @@ use crate::weight::Weight;
 
 const ABOUT: About = About {
     name: "firefox",
-    producer: "samply, the Firefox Profiler",
+    producer: "samply, the Firefox Profiler, perf script gecko",
     tested: "samply 0.13",
     values: "samples, cpu if it was measured; or size, of allocations",
     unit: "samples or ms, us; bytes",
@@ -62,28 +66,7 @@ impl Collapser for Firefox {
         let symbols = Symbols::beside(input.name())?;
         let mut json = Json::new(input);
         let mut profile = Profile { symbols, ..Profile::default() };
-        let mut key = String::new();
-        json.begin_object()?;
-        while json.next_key(&mut key)? {
-            match key.as_str() {
-                "meta" => profile.meta(&mut json)?,
-                "libs" => profile.libs(&mut json)?,
-                "shared" => {
-                    json.begin_object()?;
-                    while json.next_key(&mut key)? {
-                        profile.shared.read(&key, &mut json)?;
-                    }
-                }
-                "threads" => {
-                    json.begin_array()?;
-                    while json.next_item()? {
-                        let thread = Thread::read(&mut json)?;
-                        profile.threads.push(thread);
-                    }
-                }
-                _ => json.skip()?,
-            }
-        }
+        profile.read(&mut json, 0)?;
         profile.collapse(options, table, report).map_err(|e| e.or_at(|| json.place()))
     }
 }
@@ -97,22 +80,6 @@ struct Profile {
     threads: Vec<Thread>,
 }
 
-/// What links a sample to names; `None` is a `null`.
-#[derive(Default)]
-struct Tables {
-    strings: Vec<String>,
-    prefix: Vec<Option<usize>>,
-    frame: Vec<Option<usize>>,
-    func: Vec<Option<usize>>,
-    address: Vec<Option<usize>>,
-    line: Vec<Option<usize>>,
-    inline_depth: Vec<Option<usize>>,
-    name: Vec<Option<usize>>,
-    resource: Vec<Option<usize>>,
-    file: Vec<Option<usize>>,
-    lib: Vec<Option<usize>>,
-}
-
 /// A program or library.
 #[derive(Default)]
 struct Lib {
@@ -121,20 +88,42 @@ struct Lib {
     code_id: String,
 }
 
-#[derive(Default)]
-struct Thread {
-    name: String,
-    process: String,
-    pid: String,
-    tid: String,
-    tables: Tables,
-    stacks: Vec<Option<usize>>,
-    weights: Vec<Weight>,
-    weight_type: String,
-    cpu: Vec<Weight>,
-}
-
 impl Profile {
+    /// Reads a profile. As Firefox writes it, it holds one of each process that it started, the
+    /// same way.
+    fn read(&mut self, json: &mut Json, depth: usize) -> Result<()> {
+        let mut key = String::new();
+        json.begin_object()?;
+        while json.next_key(&mut key)? {
+            match key.as_str() {
+                "meta" => self.meta(json)?,
+                // The libraries of a process are its own, and its names are found already.
+                "libs" if depth == 0 => self.libs(json)?,
+                "shared" => {
+                    json.begin_object()?;
+                    while json.next_key(&mut key)? {
+                        self.shared.read(&key, json)?;
+                    }
+                }
+                "threads" => {
+                    json.begin_array()?;
+                    while json.next_item()? {
+                        let thread = Thread::read(json)?;
+                        self.threads.push(thread);
+                    }
+                }
+                "processes" if depth < 3 && json.peek()? == Kind::Array => {
+                    json.begin_array()?;
+                    while json.next_item()? {
+                        self.read(json, depth + 1)?;
+                    }
+                }
+                _ => json.skip()?,
+            }
+        }
+        Ok(())
+    }
+
     fn meta(&mut self, json: &mut Json) -> Result<()> {
         let mut key = String::new();
         json.begin_object()?;
@@ -146,7 +135,7 @@ impl Profile {
             json.begin_object()?;
             while json.next_key(&mut key)? {
                 match key.as_str() {
-                    "threadCPUDelta" => self.cpu_unit.push_str(json.text()?),
+                    "threadCPUDelta" if self.cpu_unit.is_empty() => self.cpu_unit.push_str(json.text()?),
                     _ => json.skip()?,
                 }
             }
@@ -249,6 +238,7 @@ impl Profile {
             libs: &self.libs,
             symbols: self.symbols.as_ref(),
             func: column(|t| &t.func),
+            location: column(|t| &t.location),
             address: column(|t| &t.address),
             line: column(|t| &t.line),
             inline_depth: column(|t| &t.inline_depth),
@@ -258,7 +248,7 @@ impl Profile {
             lib: column(|t| &t.lib),
         };
         let (stack_frames, prefix) = (column(|t| &t.frame), column(|t| &t.prefix));
-        frames.resize(columns.func.len(), None);
+        frames.resize(columns.func.len().max(columns.location.len()), None);
         for (at, frame) in stack_frames.iter().enumerate() {
             let Some(known) = frame.and_then(|frame| frames.get_mut(frame)) else {
                 let expected = format!("one of the {} frames", frames.len());
@@ -284,6 +274,7 @@ struct Columns<'p> {
     libs: &'p [Lib],
     symbols: Option<&'p Symbols>,
     func: &'p [Option<usize>],
+    location: &'p [Option<usize>],
     address: &'p [Option<usize>],
     line: &'p [Option<usize>],
     inline_depth: &'p [Option<usize>],
@@ -311,6 +302,10 @@ impl Columns<'_> {
     ) -> Result<FrameId> {
         let of =
             |column: &[Option<usize>], at: Option<usize>| at.and_then(|at| column.get(at).copied().flatten());
+        if !self.location.is_empty() {
+            let name = self.string(of(self.location, Some(frame)))?;
+            return Ok(names.plain(name.as_bytes(), table));
+        }
         let func = of(self.func, Some(frame));
         if func.is_none_or(|func| func >= self.name.len()) {
             let expected = format!("one of the {} functions", self.name.len());
@@ -346,117 +341,6 @@ impl Columns<'_> {
             }
         }))
     }
-}
-
-impl Tables {
-    /// A key of a thread or of `shared`, if it is one of the tables; passes over others.
-    fn read(&mut self, key: &str, json: &mut Json) -> Result<()> {
-        let columns: &mut [(&str, &mut Vec<Option<usize>>)] = match key {
-            "stringArray" => {
-                json.begin_array()?;
-                while json.next_item()? {
-                    self.strings.push(json.text()?.to_owned());
-                }
-                return Ok(());
-            }
-            "stackTable" => &mut [("prefix", &mut self.prefix), ("frame", &mut self.frame)],
-            "frameTable" => &mut [
-                ("func", &mut self.func),
-                ("address", &mut self.address),
-                ("line", &mut self.line),
-                ("inlineDepth", &mut self.inline_depth),
-            ],
-            "funcTable" => &mut [
-                ("name", &mut self.name),
-                ("resource", &mut self.resource),
-                ("fileName", &mut self.file),
-            ],
-            "resourceTable" => &mut [("lib", &mut self.lib)],
-            _ => return json.skip(),
-        };
-        if json.peek()? != Kind::Object {
-            return json.skip();
-        }
-        let mut key = String::new();
-        json.begin_object()?;
-        while json.next_key(&mut key)? {
-            match columns.iter_mut().find(|(name, _)| *name == key) {
-                Some((_, column)) if json.peek()? == Kind::Array => {
-                    json.begin_array()?;
-                    while json.next_item()? {
-                        column.push(json.index()?);
-                    }
-                }
-                _ => json.skip()?,
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Thread {
-    fn read(json: &mut Json) -> Result<Thread> {
-        let mut thread = Thread::default();
-        let mut key = String::new();
-        json.begin_object()?;
-        while json.next_key(&mut key)? {
-            match key.as_str() {
-                "name" => thread.name.push_str(json.text()?),
-                "processName" => thread.process.push_str(json.text()?),
-                "pid" => thread.pid.push_str(json.text_or_number()?),
-                "tid" => thread.tid.push_str(json.text_or_number()?),
-                "samples" if json.peek()? == Kind::Object => thread.samples(json)?,
-                _ => thread.tables.read(&key, json)?,
-            }
-        }
-        Ok(thread)
-    }
-
-    fn samples(&mut self, json: &mut Json) -> Result<()> {
-        let mut key = String::new();
-        json.begin_object()?;
-        while json.next_key(&mut key)? {
-            match (key.as_str(), json.peek()?) {
-                ("weightType", Kind::Text) => self.weight_type.push_str(json.text()?),
-                ("stack", Kind::Array) => {
-                    json.begin_array()?;
-                    while json.next_item()? {
-                        self.stacks.push(json.index()?);
-                    }
-                }
-                ("weight", Kind::Array) => numbers(json, Weight::ONE, &mut self.weights)?,
-                ("threadCPUDelta", Kind::Array) => numbers(json, Weight::ZERO, &mut self.cpu)?,
-                _ => json.skip()?,
-            }
-        }
-        Ok(())
-    }
-
-    fn value(&self) -> Value {
-        match self.weight_type.as_str() {
-            "tracing-ms" => Value::new("time", "ms"),
-            "bytes" => Value::new("size", "bytes"),
-            _ => Value::new("samples", "samples"),
-        }
-    }
-
-    fn frame_name(&self) -> ThreadName<'_> {
-        let name = if self.name.is_empty() { &self.process } else { &self.name };
-        // samply tells apart what used a number one after the other: `7.1` is the process 7.
-        let number = |id: &'_ String| id.find('.').map_or(id.len(), |dot| dot);
-        let (pid, tid) = (&self.pid[..number(&self.pid)], &self.tid[..number(&self.tid)]);
-        ThreadName { name: name.as_bytes(), pid: pid.as_bytes(), tid: tid.as_bytes() }
-    }
-}
-
-/// An array of numbers, in which a `null` is `missing`.
-fn numbers(json: &mut Json, missing: Weight, out: &mut Vec<Weight>) -> Result<()> {
-    json.begin_array()?;
-    while json.next_item()? {
-        let number = if json.null()? { missing } else { json.weight()? };
-        out.push(number);
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -518,6 +402,21 @@ mod tests {
             thread("b", r#""stack":[0]"#, "")
         );
         assert_eq!(collapsed(&text, &Options::default()).unwrap(), "a;main 1\na;main;[l] 1\nb;main 1\n");
+    }
+
+    #[test]
+    fn tables_may_be_rows() {
+        let rows = r#""stackTable":{"schema":{"prefix":0,"frame":1},"data":[[null,0],[0,1]]},
+            "frameTable":{"schema":{"location":0,"line":1},"data":[[0],[1,7]]},"stringTable":["main","f (in l;x)"]"#;
+        let samples =
+            r#""schema":{"time":1,"stack":0,"responsiveness":2},"data":[[1,0.5],[0,1.25,0],[null,2]]"#;
+        let thread = thread("a", samples, &format!(",{rows}"));
+        let text = format!(
+            r#"{{"meta":{{"version":24,"interval":1}},"libs":[],"threads":[{thread}],
+               "processes":[{{"meta":{{}},"threads":[{thread}]}}]}}"#
+        );
+        let none = Options { threads_as_frames: Some(false), ..Options::default() };
+        assert_eq!(collapsed(&text, &none).unwrap(), "[no stack] 2\nmain 2\nmain;f (in l:x) 2\n");
     }
 
     #[test]

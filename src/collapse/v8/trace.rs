@@ -13,7 +13,7 @@
 //! there are any. Everything else, such as asynchronous events, has no stack. Specified in "Trace
 //! Event Format", Google, 2016.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::cpu_profile::Tree;
 use crate::collapse::json::{HeadKeys, Json, Kind};
@@ -342,21 +342,30 @@ impl Spans {
         self.marks.sort_by_key(|mark| mark.0);
         let last = self.marks.iter().map(|mark| mark.0).chain(self.whole.iter().map(|span| span.1)).max();
         let mut open: Vec<(usize, FrameId)> = Vec::new();
+        // How often each name is open: what is not need not be looked for.
+        let mut names: HashMap<FrameId, usize> = HashMap::new();
         let mut unmatched = 0;
         let first = self.whole.len();
         for (at, mark) in std::mem::take(&mut self.marks) {
             match mark {
                 Mark::Begin(frame, name) => {
+                    *names.entry(name).or_default() += 1;
                     open.push((self.whole.len(), name));
                     self.whole.push((at, last.unwrap_or(at), frame));
                 }
                 Mark::End(name) => {
-                    let found = open.iter().rposition(|(_, begun)| name.is_none_or(|name| name == *begun));
+                    let is_open = name.is_none_or(|name| names.get(&name).is_some_and(|count| *count > 0));
+                    let is_it = |begun: FrameId| name.is_none_or(|name| name == begun);
+                    let found =
+                        if is_open { open.iter().rposition(|(_, begun)| is_it(*begun)) } else { None };
                     let Some(depth) = found else {
                         unmatched += 1;
                         continue;
                     };
-                    open.drain(depth..).for_each(|(span, _)| self.whole[span].1 = at);
+                    for (span, name) in open.drain(depth..) {
+                        self.whole[span].1 = at;
+                        names.entry(name).and_modify(|count| *count -= 1);
+                    }
                 }
             }
         }
