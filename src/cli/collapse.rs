@@ -25,7 +25,8 @@ Exit status: 0 if there are samples, 2 on trouble.";
 ///
 /// Reads what `--list-formats` lists, and folded stacks themselves; the format is told by content.
 /// Writes one line for each different stack, root first, in frame order, with
-/// the sum of its weights: `main;parse;lex 42`.
+/// the sum of its weights: `main;parse;lex 42`. Stacks of formats that hold none,
+/// only who called whom (`pstats`), are estimates; what each function costs itself is exact.
 #[derive(Parser, Debug)]
 #[command(name = "fg-collapse", version, after_help = EXAMPLES)]
 pub struct Collapse {

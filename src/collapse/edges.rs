@@ -7,7 +7,7 @@
 //! add up to its self weight, and so everything adds up to the producer's total.
 //!
 //! Calls that go round in a circle are cut where they would come back. The heaviest paths are
-//! followed first, up to [`MOST`] of them; what would go to lighter ones, and what is left of
+//! followed first, up to [`MOST`] of them and none longer than [`LONGEST`]; what would go to lighter ones, and what is left of
 //! rounding, goes to the heaviest path that ends in the same function.
 
 use std::cmp::Reverse;
@@ -20,6 +20,13 @@ use crate::weight::Weight;
 
 /// More different stacks than anybody looks at; programs have far more paths than that.
 const MOST: usize = 1 << 17;
+
+/// No path is longer: no program has so many functions that call each other in a row, none twice.
+/// Written out, a chain in a small file would fill the memory.
+const LONGEST: usize = 1000;
+
+/// No more frames are written out in all paths together: 128 MiB of them.
+const MOST_FRAMES: usize = 1 << 25;
 
 /// The functions of a program and the calls between them.
 #[derive(Default)]
@@ -86,6 +93,8 @@ impl Graph {
 struct Path {
     function: usize,
     parent: Option<usize>,
+    /// How many functions it has.
+    len: usize,
     own: i128,
 }
 
@@ -102,6 +111,8 @@ struct Paths {
     calls: Vec<Vec<(usize, u128)>>,
     callers: Vec<Vec<(usize, u128)>>,
     paths: Vec<Path>,
+    /// The lengths of all paths together.
+    frames: usize,
     /// For each function the heaviest path that ends in it.
     heaviest: Vec<Option<usize>>,
 }
@@ -125,7 +136,8 @@ impl Paths {
             }
         }
         let left = own.clone();
-        Ok(Paths { decimals, own, left, calls, callers, paths: Vec::new(), heaviest: vec![None; len] })
+        let heaviest = vec![None; len];
+        Ok(Paths { decimals, own, left, calls, callers, paths: Vec::new(), frames: 0, heaviest })
     }
 
     /// Follows the heaviest paths from where the program begins.
@@ -136,13 +148,14 @@ impl Paths {
         }
         let mut on_path = vec![false; self.own.len()];
         while let Some((weight, Reverse(function), Reverse(parent))) = next.pop() {
-            if self.paths.len() == MOST {
+            if self.paths.len() == MOST || self.frames > MOST_FRAMES {
                 break;
             }
             let path = self.add(function, parent);
             self.mark(path, &mut on_path, true);
             let own = u128::try_from(self.own[function]).unwrap_or(0);
-            let open = self.calls[function].iter().filter(|(callee, _)| !on_path[*callee]);
+            let ends = self.paths[path].len >= LONGEST;
+            let open = self.calls[function].iter().filter(|(callee, _)| !ends && !on_path[*callee]);
             let all = open.clone().fold(own, |sum, (_, weight)| sum.saturating_add(*weight));
             next.extend(open.filter_map(|&(callee, cost)| {
                 let share = share(weight, cost, all);
@@ -183,7 +196,9 @@ impl Paths {
     }
 
     fn add(&mut self, function: usize, parent: Option<usize>) -> usize {
-        self.paths.push(Path { function, parent, own: 0 });
+        let len = parent.map_or(0, |parent| self.paths[parent].len) + 1;
+        self.frames += len;
+        self.paths.push(Path { function, parent, len, own: 0 });
         let path = self.paths.len() - 1;
         self.heaviest[function].get_or_insert(path);
         path
@@ -216,6 +231,9 @@ impl Paths {
         let mut on_chain = HashSet::from([function]);
         let mut at = function;
         let parent = loop {
+            if chain.len() >= LONGEST || self.frames > MOST_FRAMES {
+                break None;
+            }
             let callers = self.callers[at].iter().filter(|(caller, _)| !on_chain.contains(caller));
             // The first of equally heavy ones.
             let Some(&(caller, _)) = callers.max_by_key(|(caller, weight)| (*weight, Reverse(*caller)))
@@ -223,7 +241,8 @@ impl Paths {
                 break None;
             };
             if let Some(path) = self.heaviest[caller] {
-                break Some(path).filter(|path| !self.is_on(*path, &on_chain));
+                let fits = self.paths[path].len + chain.len() <= LONGEST;
+                break Some(path).filter(|path| fits && !self.is_on(*path, &on_chain));
             }
             chain.push(caller);
             on_chain.insert(caller);
@@ -356,6 +375,29 @@ mod tests {
     fn what_has_no_callers_is_flat() {
         assert_eq!(folded(&[3, 0, 4], &[]), "a 3\nc 4\n");
         assert_eq!(folded(&[3, -4], &[(0, 1, -4)]), "a 3\nb -4\n");
+    }
+
+    #[test]
+    fn a_chain_of_all_functions_is_cut() {
+        const FUNCTIONS: usize = 30_000;
+        let mut graph = Graph::default();
+        let frames: Vec<FrameId> = (0..FUNCTIONS as u32).map(FrameId).collect();
+        for n in 0..FUNCTIONS {
+            graph.add_self(n, Weight::ONE).unwrap();
+            if n > 0 {
+                graph.add_call(n - 1, n, Weight::new((FUNCTIONS - n) as i128)).unwrap();
+            }
+        }
+        let (mut forest, nodes) = graph.stacks(&frames).unwrap();
+        assert_eq!(nodes.len(), FUNCTIONS);
+        let mut written = 0;
+        for (node, weight) in nodes {
+            let mut stack = Vec::new();
+            forest.stack(node, &mut stack).unwrap();
+            assert!(stack.len() <= LONGEST && weight == Weight::ONE);
+            written += stack.len();
+        }
+        assert!(written <= FUNCTIONS * (LONGEST + 1) / 2);
     }
 
     #[test]

@@ -238,6 +238,7 @@ mod tests {
             ),
             ("#1  a::operator< (x=..., y=\"(\") at a.h:1", "a::operator<"),
             ("#1  a::operator<< <char> (x=...) at a.h:1", "a::operator<< <char>"),
+            ("#1  a::operator<< <fn (int)> (x=...) at a.h:1", "a::operator<< <fn (int)>"),
             ("#1  a::operator-> (x=...) at a.h:1", "a::operator->"),
             ("#1  0x1 in operator new (sz=8) from /lib/a.so", "operator new"),
             (
