@@ -13,7 +13,7 @@
 use anstyle::{Ansi256Color, AnsiColor, Color, RgbColor, Style};
 use unicode_width::UnicodeWidthStr;
 
-use super::colour::Rgb;
+use super::colour::{Rgb, ansi256};
 use super::columns::{points, share};
 use super::format::takes;
 use super::label::{fit, grouped, percent};
@@ -145,14 +145,11 @@ impl Painter<'_> {
 }
 
 /// Black letters on a colour.
-fn style(Rgb(r, g, b): Rgb, paint: Paint) -> Style {
+fn style(colour: Rgb, paint: Paint) -> Style {
+    let Rgb(r, g, b) = colour;
     let background = match paint {
         Paint::True => Color::Rgb(RgbColor(r, g, b)),
-        // The cube of six shades each that follows the sixteen old colours.
-        _ => {
-            let shade = |part: u8| (u16::from(part) * 5 + 127) / 255;
-            Color::Ansi256(Ansi256Color((16 + 36 * shade(r) + 6 * shade(g) + shade(b)) as u8))
-        }
+        _ => Color::Ansi256(Ansi256Color(ansi256(colour))),
     };
     Style::new().fg_color(Some(Color::Ansi(AnsiColor::Black))).bg_color(Some(background))
 }

@@ -224,6 +224,11 @@ pub struct TerminalArgs {
     /// Root at the bottom
     #[arg(long)]
     pub upright: bool,
+    /// Walk through the profile here: a flame graph, a table, callers and callees; ? tells
+    /// the keys
+    #[cfg(feature = "tui")]
+    #[arg(long, conflicts_with_all = ["output", "format", "peek"])]
+    pub tui: bool,
 }
 
 /// When to colour.
