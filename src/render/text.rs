@@ -21,7 +21,7 @@ use super::layout::{FrameBox, Graph};
 use super::picture::Picture;
 use super::settings::{Paint, Terminal};
 use super::sink::Target;
-use super::{Format, Options, Settings};
+use super::{Format, MinWidth, Options, Settings};
 use crate::error::Result;
 use crate::folded::{Columns, Weights};
 use crate::printable::printable;
@@ -43,9 +43,9 @@ pub const FORMAT: Format = Format {
     streams: false,
     open: |settings, target| {
         let share = match settings.picture.canvas.min_width {
-            super::MinWidth::Percent(percent) => percent / 100.0,
+            MinWidth::Percent(percent) => percent / 100.0,
             // What is narrower than half a column cannot be seen.
-            super::MinWidth::Pixels(_) => 0.5 / settings.terminal.columns.max(1) as f64,
+            MinWidth::Pixels(columns) => columns.max(0.5) / settings.terminal.columns.max(1) as f64,
         };
         Ok(Box::new(Picture::new(settings, share, target, draw)))
     },

@@ -32,10 +32,11 @@ use outputs::Pending;
 /// Where `--cp` keeps colours: in the current folder, as other tools do.
 const PALETTE_MAP: &str = "palette.map";
 
-/// Draw folded stacks as a flame graph
+/// Draw folded stacks as a flame graph, or write them for another viewer
 ///
 /// Reads folded text (`main;parse;lex 42`), writes an SVG to open in a browser: click to zoom,
-/// Ctrl-F to search. Input in frame order, as fg-collapse writes it, is streamed; other input is
+/// Ctrl-F to search; or text, tables, and files for other viewers, several of them in one run,
+/// as --format or the endings of the outputs say. Input in frame order, as fg-collapse writes it, is streamed; other input is
 /// sorted first. Two weights on each line draw a differential graph: as wide as after, orange
 /// where a frame and all it calls grew, blue where they shrank, grey where that may be noise.
 #[derive(Parser, Debug)]
@@ -46,6 +47,8 @@ const PALETTE_MAP: &str = "palette.map";
 Examples:
   perf script | fg-collapse | fg-render > out.svg
   fg-render --title 'after the fix' --colors rust -o out.svg out.folded
+  fg-render -o out.svg -o top.md -o out.speedscope.json out.folded
+  fg-render --format text out.folded
   fg-render --reverse --base malloc out.folded > who-allocates.svg
 
 Exit status: 0, 1 when --peek matches nothing, 2 for trouble. Without stacks 2, and an
