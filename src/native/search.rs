@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fmt;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -104,8 +105,15 @@ impl Search {
             match Image::open(&path) {
                 Ok(image) if is_build(&image, module) => return object(image),
                 Ok(_) => missing = Missing::OtherBuild { path },
-                Err(_) if !path.exists() => missing = Missing::NotFound,
-                Err(why) => missing = Missing::Unreadable { path, why },
+                Err(why) => match std::fs::metadata(&path) {
+                    Ok(kind) if kind.is_file() => missing = Missing::Unreadable { path, why },
+                    // `/dev/zero` is how memory of nobody's was once asked for.
+                    Ok(_) => missing = Missing::NoFile,
+                    Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                        missing = Missing::Unreadable { path, why };
+                    }
+                    Err(_) => missing = Missing::NotFound,
+                },
             }
         } else if module.path.starts_with(b"[vdso]") {
             missing = Missing::NotFound;
