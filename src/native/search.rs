@@ -220,10 +220,9 @@ impl Search {
 
 /// Whether a file may be what was recorded: nothing tells them apart.
 fn is_build(image: &Image, module: &Module) -> bool {
-    match (image.build_id(), &module.build_id) {
-        (Some(found), Some(recorded)) => same_id(found, recorded),
-        _ => true,
-    }
+    // The kernel writes zeros where there is none.
+    let recorded = module.build_id.as_deref().filter(|id| id.iter().any(|byte| *byte != 0));
+    recorded.is_none_or(|id| image.build_id().is_some_and(|found| same_id(found, id)))
 }
 
 /// The checksum of `.gnu_debuglink`, that of gzip.

@@ -163,7 +163,8 @@ fn the_object_made_here_is_understood() {
     let object = nowhere().open(&Module { path: path.to_str().unwrap().into(), build_id: None }).unwrap();
     let mut frames = Vec::new();
     Symbolizer::new(&object, RAW).resolve(0x1004, false, &mut frames);
-    assert_eq!(frames.len(), 2, "two inlined functions, and the one around them has no name: {frames:?}");
+    assert_eq!(super::names(&frames), ["[unknown]"; 3], "two inlined functions and the one around them");
+    assert_eq!(frames.iter().map(|frame| frame.inlined).collect::<Vec<_>>(), [true, true, false]);
 }
 
 #[test]

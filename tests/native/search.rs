@@ -122,6 +122,17 @@ fn another_build_is_said_to_be_one() {
     assert_eq!(missing, Missing::OtherBuild { path: path.clone() });
     let said = missing.to_string();
     assert!(said.contains("has changed since it was recorded") && said.contains("orders.so"), "{said}");
+    // Without an identity it cannot be the one that had one.
+    let temporary = tempfile::tempdir().unwrap();
+    let without = copy("orders.ko", &temporary.path().join("orders"));
+    assert!(matches!(
+        nowhere().open(&Module { path: module(&without).path, ..other }),
+        Err(Missing::OtherBuild { .. })
+    ));
+    assert!(
+        nowhere().open(&Module { build_id: Some(vec![0; 20]), ..module(&path) }).is_ok(),
+        "none was recorded"
+    );
     // The kernel records short ids with zeros behind them.
     let mut padded = build_id();
     padded.resize(24, 0);
