@@ -4,11 +4,12 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use super::data::Bytes;
+use super::data::{Bytes, Data};
 use super::elf::{EM_386, EM_AARCH64, EM_X86_64, ET_REL, PT_LOAD};
 use super::image::Image;
 use super::list::List;
-use super::search::Search;
+use super::search::{Missing, Search};
+use super::unpack;
 
 /// The processor an object is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,7 @@ pub struct Object {
     pub(super) recorded: Vec<u8>,
     debug: OnceLock<Option<Image>>,
     supplement: OnceLock<Option<Image>>,
+    table: OnceLock<Option<Image>>,
     /// Split debug information that has been opened.
     pub(super) others: List<Image>,
     pub(super) search: Search,
@@ -63,9 +65,22 @@ impl Object {
             recorded: recorded.to_owned(),
             debug: OnceLock::new(),
             supplement: OnceLock::new(),
+            table: OnceLock::new(),
             others: List::default(),
             search: search.clone(),
         }
+    }
+
+    /// An object that is in memory. Nothing is looked for elsewhere.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(bytes: Vec<u8>) -> Result<Object, Missing> {
+        let path = Path::new("[memory]");
+        let main = Image::parse(path, Data::memory(bytes))
+            .map_err(|why| Missing::Unreadable { path: path.to_owned(), why })?;
+        let nowhere = Search { symfs: None, debug_dirs: Vec::new(), caches: Vec::new() };
+        Ok(Object::new(main, b"", &nowhere))
     }
 
     /// The file that was opened.
@@ -150,6 +165,16 @@ impl Object {
             return Some(&self.main);
         }
         self.debug.get_or_init(|| self.search.debug_file(self)).as_ref()
+    }
+
+    /// The packed symbol table that Fedora leaves in stripped programs (MiniDebugInfo): functions
+    /// that are not visible outside.
+    pub(super) fn packed_table(&self) -> Option<&Image> {
+        let find = || {
+            let bytes = unpack::file(self.main.section(b".gnu_debugdata")?)?;
+            Image::parse(self.path(), Data::memory(bytes)).ok()
+        };
+        self.table.get_or_init(find).as_ref()
     }
 
     /// The file that the debug information refers to for what several objects have in common.

@@ -1,7 +1,6 @@
 //! Where the files of a recording are found again: in place, below another root, by build id.
 
 use std::env;
-use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -242,7 +241,7 @@ pub(super) fn same_id(a: &[u8], b: &[u8]) -> bool {
 #[cfg(unix)]
 pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
-    OsStr::from_bytes(bytes).into()
+    std::ffi::OsStr::from_bytes(bytes).into()
 }
 
 #[cfg(not(unix))]

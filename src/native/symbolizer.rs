@@ -126,8 +126,12 @@ impl<'o> Symbolizer<'o> {
             let main = &self.object.main;
             let mut all = Vec::new();
             symbols::read(main, &mut all);
-            if let Some(debug) = self.object.debug_image().filter(|_| !symbols::has_table(main)) {
-                symbols::read(debug, &mut all);
+            if !symbols::has_table(main) {
+                // Elsewhere are those that are not visible outside.
+                let elsewhere = self.object.debug_image().or_else(|| self.object.packed_table());
+                if let Some(elsewhere) = elsewhere {
+                    symbols::read(elsewhere, &mut all);
+                }
             }
             plt::read(main, &mut all);
             symbols::choose(all, &symbols::code_sections(&main.elf))

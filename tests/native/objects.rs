@@ -191,6 +191,30 @@ fn what_an_unwinder_needs_is_there() {
     assert_eq!(open(&objects().join("orders-32.so")).unwrap().machine(), Machine::X86);
 }
 
+/// lld begins the code in the middle of a page, and maps that page for the data before it, too: a
+/// byte of the file is in two segments, at addresses 4 kB apart.
+#[test]
+fn the_address_of_code_is_that_of_the_executable_segment() {
+    let mut bytes = vec![0; 0x3000];
+    bytes[..16].copy_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
+    bytes[16..20].copy_from_slice(&[3, 0, 62, 0]);
+    bytes[32] = 64;
+    bytes[54..58].copy_from_slice(&[56, 0, 2, 0]);
+    // Type, flags; offset, address, physical address, size in the file and in memory, alignment.
+    let segments =
+        [(4u32, [0u64, 0, 0, 0x1200, 0x1200, 0x1000]), (5, [0x1000, 0x2000, 0x2000, 0x900, 0xa00, 0x1000])];
+    for (n, (flags, numbers)) in segments.iter().enumerate() {
+        let header =
+            [&1u32.to_le_bytes()[..], &flags.to_le_bytes(), &numbers.map(u64::to_le_bytes).concat()].concat();
+        bytes[64 + n * 56..][..56].copy_from_slice(&header);
+    }
+    let object = Object::parse(bytes).unwrap();
+    assert_eq!(object.file_offset_to_svma(0x1100), Some(0x2100), "in both");
+    assert_eq!(object.file_offset_to_svma(0x0fff), Some(0x0fff), "only in the first");
+    assert_eq!(object.file_offset_to_svma(0x1980), Some(0x2980), "behind its end in the file");
+    assert_eq!(object.file_offset_to_svma(0x2000), None);
+}
+
 #[test]
 fn threads_find_the_same() {
     let object = open(&objects().join("shapes.so")).unwrap();

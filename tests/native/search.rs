@@ -91,6 +91,14 @@ fn debug_files_and_objects_are_found_by_build_id() {
 }
 
 #[test]
+fn stripped_programs_may_have_their_symbols_packed() {
+    let check = address_of("check.isra.0");
+    let name = |object: &str| readable(&open(&objects().join(object)).unwrap(), check);
+    assert_eq!(name("orders-dynsym.so"), "");
+    assert_eq!(name("orders-mini.so"), "check.isra.0");
+}
+
+#[test]
 fn symfs_is_the_root_of_another_system() {
     let temporary = tempfile::tempdir().unwrap();
     let root = temporary.path();
