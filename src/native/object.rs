@@ -55,11 +55,12 @@ pub struct Object {
     table: OnceLock<Option<Image>>,
     /// Split debug information that has been opened.
     pub(super) others: List<Image>,
-    pub(super) search: Search,
+    /// Where its other parts are looked for.
+    pub(super) search: Option<Search>,
 }
 
 impl Object {
-    pub(super) fn new(main: Image, recorded: &[u8], search: &Search) -> Object {
+    pub(super) fn new(main: Image, recorded: &[u8], search: Option<&Search>) -> Object {
         Object {
             main,
             recorded: recorded.to_owned(),
@@ -67,7 +68,7 @@ impl Object {
             supplement: OnceLock::new(),
             table: OnceLock::new(),
             others: List::default(),
-            search: search.clone(),
+            search: search.cloned(),
         }
     }
 
@@ -79,8 +80,7 @@ impl Object {
         let path = Path::new("[memory]");
         let main = Image::parse(path, Data::memory(bytes))
             .map_err(|why| Missing::Unreadable { path: path.to_owned(), why })?;
-        let nowhere = Search { symfs: None, debug_dirs: Vec::new(), caches: Vec::new() };
-        Ok(Object::new(main, b"", &nowhere))
+        Ok(Object::new(main, b"", None))
     }
 
     /// The file that was opened.
@@ -147,8 +147,7 @@ impl Object {
     /// The separate debug file has `.debug_frame`, the object all that is loaded.
     pub fn section(&self, name: &[u8]) -> Option<Contents> {
         let in_image = |image: &Image| {
-            let section =
-                image.elf.section(name).or_else(|| image.elf.section(&[b".z", &name[1..]].concat()))?;
+            let section = image.header(name)?;
             let bytes = image.section_bytes(name)?;
             let end = section.address.saturating_add(bytes.len() as u64);
             Some(Contents { svma: section.address..end, bytes })
@@ -164,7 +163,7 @@ impl Object {
         if self.main.has_section(b".debug_info") {
             return Some(&self.main);
         }
-        self.debug.get_or_init(|| self.search.debug_file(self)).as_ref()
+        self.debug.get_or_init(|| self.search.as_ref()?.debug_file(self)).as_ref()
     }
 
     /// The packed symbol table that Fedora leaves in stripped programs (MiniDebugInfo): functions
@@ -179,7 +178,7 @@ impl Object {
 
     /// The file that the debug information refers to for what several objects have in common.
     pub(super) fn supplement(&self) -> Option<&Image> {
-        let find = || self.search.supplement_file(self.debug_image()?);
+        let find = || self.search.as_ref()?.supplement_file(self.debug_image()?);
         self.supplement.get_or_init(find).as_ref()
     }
 }

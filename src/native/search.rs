@@ -98,7 +98,7 @@ impl Search {
     /// # Errors
     /// Why there is none.
     pub fn open(&self, module: &Module) -> Result<Arc<Object>, Missing> {
-        let object = |image| Ok(Arc::new(Object::new(image, &module.path, self)));
+        let object = |image| Ok(Arc::new(Object::new(image, &module.path, Some(self))));
         let mut missing = Missing::NoFile;
         if module.path.starts_with(b"/") && !module.path.starts_with(b"//") {
             let path = self.in_symfs(&path_of(&module.path));

@@ -184,6 +184,7 @@ fn what_an_unwinder_needs_is_there() {
         assert!(!object.section(name).unwrap().bytes.is_empty());
     }
     assert!(object.section(b".no_such").is_none());
+    assert!(object.section(b"").is_none());
     let code = object.segments().find(|segment| segment.executable).unwrap();
     assert_eq!(object.file_offset_to_svma(code.file.start), Some(code.svma.start));
     assert!(object.file_offset_to_svma(u64::MAX).is_none());
