@@ -146,6 +146,12 @@ fn stubs_are_called_after_what_they_call() {
 }
 
 #[test]
+fn names_may_stand_in_the_file_that_dwz_made() {
+    let object = open(&objects().join("dwz-strings.so")).unwrap();
+    assert_eq!(readable(&object, address_of("check.isra.0")), "check");
+}
+
+#[test]
 fn names_are_made_readable_without_arguments() {
     let names = |object: &str| {
         let object = open(&objects().join(object)).unwrap();
