@@ -13,6 +13,7 @@ use crate::folded::{StackTable, Weights};
 
 const EXAMPLES: &str = "\
 Examples:
+  perf record --call-graph dwarf ./app && fg-collapse perf.data > out.folded
   perf script | fg-collapse > out.folded
   perf script | fg-collapse --kernel --tid | fg-render --colors java > out.svg
   fg-collapse monday.perf.gz tuesday.perf.zst > both.folded
@@ -94,7 +95,7 @@ pub struct OptionArgs {
     #[arg(long)]
     pub jit: bool,
 
-    /// Mark frames that perf shows as inlined with `_[i]`
+    /// Mark inlined frames with `_[i]`
     #[arg(long)]
     pub inline: bool,
 
@@ -106,15 +107,15 @@ pub struct OptionArgs {
     #[arg(long)]
     pub addrs: bool,
 
-    /// Append the source line where perf printed it: `main (orders.c:12)`
+    /// Append the source line where it is known: `main (orders.c:12)`
     #[arg(long)]
     pub srcline: bool,
 
-    /// Leave inlined functions out, which debug information adds to perf.data
+    /// Leave out inlined functions, which debug information adds to perf.data
     #[arg(long)]
     pub no_inline: bool,
 
-    /// Look for the recorded programs and libraries below DIR instead of /
+    /// Look for the programs and libraries of a perf.data below DIR, not /
     #[arg(long, value_name = "DIR")]
     pub symfs: Option<PathBuf>,
 
