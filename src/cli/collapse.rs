@@ -13,6 +13,7 @@ use crate::folded::{StackTable, Weights};
 
 const EXAMPLES: &str = "\
 Examples:
+  perf record --call-graph dwarf ./app && fg-collapse perf.data > out.folded
   perf script | fg-collapse > out.folded
   perf script | fg-collapse --kernel --tid | fg-render --colors java > out.svg
   fg-collapse monday.perf.gz tuesday.perf.zst > both.folded
@@ -111,11 +112,11 @@ pub struct OptionArgs {
     #[arg(long)]
     pub srcline: bool,
 
-    /// Leave inlined functions out, which debug information adds to perf.data
+    /// Leave out inlined functions, which debug information adds to perf.data
     #[arg(long)]
     pub no_inline: bool,
 
-    /// Look for the recorded programs and libraries below DIR instead of /
+    /// Look for the programs and libraries of a perf.data below DIR, not /
     #[arg(long, value_name = "DIR")]
     pub symfs: Option<PathBuf>,
 

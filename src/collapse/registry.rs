@@ -1,12 +1,7 @@
 //! The one list of input formats. `--format`, `--list-formats`, detection, the documentation and
 //! the fixture tests all read it.
 
-use super::{
-    Collapser, Verdict, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eu_stack, faulthandler, fg_html,
-    fg_json, firefox, folded, gdb, gperftools, heap_text, heaptrack, inferno, java_exceptions, jfr, jstack,
-    massif, mojo, perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, speedscope, strace,
-    systemtap, v8, xdebug,
-};
+use super::{Collapser, Verdict, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eu_stack, faulthandler, fg_html, fg_json, firefox, folded, gdb, gperftools, heap_text, heaptrack, inferno, java_exceptions, jfr, jstack, massif, mojo, perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, speedscope, strace, systemtap, v8, xdebug};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
 

@@ -285,6 +285,7 @@ impl StackTable {
         Ok(())
     }
 
+    #[cfg(feature = "perf-data")]
     /// Every stack and its weights, in no order that means anything.
     pub(crate) fn stacks(&self) -> impl Iterator<Item = (&[FrameId], Weights)> {
         (0..self.len()).map(|index| (self.stacks.get(index), self.weights(index)))

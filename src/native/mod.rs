@@ -32,6 +32,7 @@ mod search;
 mod symbolizer;
 mod symbols;
 mod unpack;
+mod xz;
 
 pub use data::Bytes;
 pub use object::{Contents, Machine, Object, Segment};

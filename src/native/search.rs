@@ -1,8 +1,8 @@
 //! Where the files of a recording are found again: in place, below another root, by build id.
 
 use std::env;
-use std::ffi::OsStr;
 use std::fmt;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -98,15 +98,22 @@ impl Search {
     /// # Errors
     /// Why there is none.
     pub fn open(&self, module: &Module) -> Result<Arc<Object>, Missing> {
-        let object = |image| Ok(Arc::new(Object::new(image, &module.path, self)));
+        let object = |image| Ok(Arc::new(Object::new(image, &module.path, Some(self))));
         let mut missing = Missing::NoFile;
         if module.path.starts_with(b"/") && !module.path.starts_with(b"//") {
             let path = self.in_symfs(&path_of(&module.path));
             match Image::open(&path) {
                 Ok(image) if is_build(&image, module) => return object(image),
                 Ok(_) => missing = Missing::OtherBuild { path },
-                Err(_) if !path.exists() => missing = Missing::NotFound,
-                Err(why) => missing = Missing::Unreadable { path, why },
+                Err(why) => match std::fs::metadata(&path) {
+                    Ok(kind) if kind.is_file() => missing = Missing::Unreadable { path, why },
+                    // `/dev/zero` is how memory of nobody's was once asked for.
+                    Ok(_) => missing = Missing::NoFile,
+                    Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                        missing = Missing::Unreadable { path, why };
+                    }
+                    Err(_) => missing = Missing::NotFound,
+                },
             }
         } else if module.path.starts_with(b"[vdso]") {
             missing = Missing::NotFound;
@@ -213,10 +220,9 @@ impl Search {
 
 /// Whether a file may be what was recorded: nothing tells them apart.
 fn is_build(image: &Image, module: &Module) -> bool {
-    match (image.build_id(), &module.build_id) {
-        (Some(found), Some(recorded)) => same_id(found, recorded),
-        _ => true,
-    }
+    // The kernel writes zeros where there is none.
+    let recorded = module.build_id.as_deref().filter(|id| id.iter().any(|byte| *byte != 0));
+    recorded.is_none_or(|id| image.build_id().is_some_and(|found| same_id(found, id)))
 }
 
 /// The checksum of `.gnu_debuglink`, that of gzip.
@@ -242,7 +248,7 @@ pub(super) fn same_id(a: &[u8], b: &[u8]) -> bool {
 #[cfg(unix)]
 pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
-    OsStr::from_bytes(bytes).into()
+    std::ffi::OsStr::from_bytes(bytes).into()
 }
 
 #[cfg(not(unix))]

@@ -9,7 +9,8 @@ use super::plt;
 use super::symbols::{self, Symbols};
 use crate::symbol::demangle;
 
-/// An inlined function whose name cannot be read.
+/// A function whose name cannot be read, and which is a frame all the same: something was inlined
+/// into it, or it was itself.
 const UNNAMED: &[u8] = b"[unknown]";
 
 /// What to find out about an address.
@@ -104,15 +105,15 @@ impl<'o> Symbolizer<'o> {
             return;
         };
         let mut innermost = None;
+        let unnamed = (self.options.inline && !found.is_empty()).then_some(UNNAMED);
         if self.options.inline {
-            // A function whose name is damaged is still a frame.
             let inlined = found.into_iter().map(|f| self.frame(f.name.unwrap_or(UNNAMED), f.place, true));
             sink.extend(inlined);
         } else {
             innermost = found.into_iter().next().map(|frame| frame.place);
         }
         // The symbol table's name is the one that everybody shows.
-        let name = symbol.map(|name| &**name).or(function.name);
+        let name = symbol.map(|name| &**name).or(function.name).or(unnamed);
         sink.extend(name.map(|name| self.frame(name, innermost.unwrap_or(function.place), false)));
     }
 
@@ -126,8 +127,12 @@ impl<'o> Symbolizer<'o> {
             let main = &self.object.main;
             let mut all = Vec::new();
             symbols::read(main, &mut all);
-            if let Some(debug) = self.object.debug_image().filter(|_| !symbols::has_table(main)) {
-                symbols::read(debug, &mut all);
+            if !symbols::has_table(main) {
+                // Elsewhere are those that are not visible outside.
+                let elsewhere = self.object.debug_image().or_else(|| self.object.packed_table());
+                if let Some(elsewhere) = elsewhere {
+                    symbols::read(elsewhere, &mut all);
+                }
             }
             plt::read(main, &mut all);
             symbols::choose(all, &symbols::code_sections(&main.elf))

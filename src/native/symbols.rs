@@ -166,3 +166,45 @@ pub(super) fn address_of(image: &Image, name: &[u8]) -> Option<u64> {
     read(image, &mut all);
     all.iter().find(|symbol| *symbol.name == *name).map(|symbol| symbol.start)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_preferred_of_two_names_for_one_address() {
+        let plain = Rank { sized: true, typed: true, strong: true, global: true };
+        let symbol = |name: &'static str, rank: Rank| {
+            let name = Cow::Borrowed(name.as_bytes());
+            Symbol { start: 0x10, end: if rank.sized { 0x20 } else { 0x10 }, name, rank }
+        };
+        for (preferred, other) in [
+            (symbol("_a", plain), symbol("longer", Rank { sized: false, ..plain })),
+            (symbol("_a", plain), symbol("longer", Rank { typed: false, ..plain })),
+            (symbol("_a", plain), symbol("longer", Rank { strong: false, ..plain })),
+            (symbol("_a", plain), symbol("longer", Rank { global: false, ..plain })),
+            (symbol("a", plain), symbol("_longer", plain)),
+            (symbol("longer", plain), symbol("short", plain)),
+            // As they are read, the second is the longer.
+            (symbol("a_name_in_c", plain), symbol("_ZN1a1bEiiiiiiiiiiiiiiiiiiiiii", plain)),
+            (symbol("a", plain), symbol("b", plain)),
+        ] {
+            for all in [vec![preferred.clone(), other.clone()], vec![other.clone(), preferred.clone()]] {
+                let names = choose(all, &[]);
+                assert_eq!(names.find(0x10).unwrap(), &preferred.name, "over {other:?}");
+                assert_eq!(names.len(), 1);
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_size_it_goes_on_to_the_next_or_the_end_of_the_section() {
+        let all = [(0x10, 0, "a"), (0x20, 4, "b"), (0x30, 0, "c")];
+        let all =
+            all.map(|(start, size, name)| Symbol::function(start, size, Cow::Borrowed(name.as_bytes())));
+        let names = choose(all.into(), &[0x10..0x30, 0x30..0x38]);
+        let found = |at| names.find(at).map(|name| String::from_utf8_lossy(name).into_owned());
+        let found: String = (0x0f..0x3a).map(|at| found(at).unwrap_or(".".into())).collect();
+        assert_eq!(found, format!(".{}bbbb{}cccccccc..", "a".repeat(16), ".".repeat(12)));
+    }
+}

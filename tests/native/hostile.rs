@@ -146,10 +146,11 @@ fn entry(code: u8, extra: &[u8]) -> Vec<u8> {
     [&[code], extra, &0x1000u64.to_le_bytes(), &0x2000u64.to_le_bytes()].concat()
 }
 
-fn within(limit: Duration, what: &str, ask: impl FnOnce()) {
+/// What is not bounded takes hours, or all memory; a busy machine is given time.
+fn soon(what: &str, ask: impl FnOnce()) {
     let start = Instant::now();
     ask();
-    assert!(start.elapsed() < limit, "{what} took {:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(120), "{what} took {:?}", start.elapsed());
 }
 
 #[test]
@@ -163,7 +164,8 @@ fn the_object_made_here_is_understood() {
     let object = nowhere().open(&Module { path: path.to_str().unwrap().into(), build_id: None }).unwrap();
     let mut frames = Vec::new();
     Symbolizer::new(&object, RAW).resolve(0x1004, false, &mut frames);
-    assert_eq!(frames.len(), 2, "two inlined functions, and the one around them has no name: {frames:?}");
+    assert_eq!(super::names(&frames), ["[unknown]"; 3], "two inlined functions and the one around them");
+    assert_eq!(frames.iter().map(|frame| frame.inlined).collect::<Vec<_>>(), [true, true, false]);
 }
 
 #[test]
@@ -172,7 +174,7 @@ fn functions_inlined_a_million_deep() {
     let info = unit(&entries);
     let bytes = object(&[(".text", &[0x90; 16]), (".debug_info", &info), (".debug_abbrev", ABBREVIATIONS)]);
     let temporary = tempfile::tempdir().unwrap();
-    within(Duration::from_secs(20), "a million levels", || ask(&bytes, temporary.path()));
+    soon("a million levels", || ask(&bytes, temporary.path()));
 }
 
 #[test]
@@ -183,7 +185,7 @@ fn functions_that_are_instances_of_themselves() {
     let info = unit(&entries);
     let bytes = object(&[(".text", &[0x90; 16]), (".debug_info", &info), (".debug_abbrev", ABBREVIATIONS)]);
     let temporary = tempfile::tempdir().unwrap();
-    within(Duration::from_secs(5), "a circle", || ask(&bytes, temporary.path()));
+    soon("a circle", || ask(&bytes, temporary.path()));
 }
 
 /// Each of many functions has the one list of many ranges: the square of what the file holds.
@@ -204,7 +206,7 @@ fn ranges_shared_by_all_functions() {
         (".debug_ranges", &ranges),
     ]);
     let temporary = tempfile::tempdir().unwrap();
-    within(Duration::from_secs(30), "four hundred million ranges", || ask(&bytes, temporary.path()));
+    soon("four hundred million ranges", || ask(&bytes, temporary.path()));
 }
 
 /// Many units, all of them where every address is.
@@ -213,7 +215,7 @@ fn units_over_one_another() {
     let info = unit(&[entry(3, &[])].concat()).repeat(50_000);
     let bytes = object(&[(".text", &[0x90; 16]), (".debug_info", &info), (".debug_abbrev", ABBREVIATIONS)]);
     let temporary = tempfile::tempdir().unwrap();
-    within(Duration::from_secs(20), "units", || ask(&bytes, temporary.path()));
+    soon("units", || ask(&bytes, temporary.path()));
 }
 
 #[test]
@@ -235,5 +237,5 @@ fn a_section_that_unpacks_to_gigabytes() {
     let table = u64::from_le_bytes(bytes[40..48].try_into().unwrap()) as usize;
     bytes[table + 2 * 64 + 8..table + 2 * 64 + 16].copy_from_slice(&0x800u64.to_le_bytes());
     let temporary = tempfile::tempdir().unwrap();
-    within(Duration::from_secs(5), "a bomb", || ask(&bytes, temporary.path()));
+    soon("a bomb", || ask(&bytes, temporary.path()));
 }

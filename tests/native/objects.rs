@@ -146,6 +146,12 @@ fn stubs_are_called_after_what_they_call() {
 }
 
 #[test]
+fn names_may_stand_in_the_file_that_dwz_made() {
+    let object = open(&objects().join("dwz-strings.so")).unwrap();
+    assert_eq!(readable(&object, address_of("check.isra.0")), "check");
+}
+
+#[test]
 fn names_are_made_readable_without_arguments() {
     let names = |object: &str| {
         let object = open(&objects().join(object)).unwrap();
@@ -184,11 +190,36 @@ fn what_an_unwinder_needs_is_there() {
         assert!(!object.section(name).unwrap().bytes.is_empty());
     }
     assert!(object.section(b".no_such").is_none());
+    assert!(object.section(b"").is_none());
     let code = object.segments().find(|segment| segment.executable).unwrap();
     assert_eq!(object.file_offset_to_svma(code.file.start), Some(code.svma.start));
     assert!(object.file_offset_to_svma(u64::MAX).is_none());
     assert_eq!(open(&objects().join("orders-aarch64.so")).unwrap().machine(), Machine::Aarch64);
     assert_eq!(open(&objects().join("orders-32.so")).unwrap().machine(), Machine::X86);
+}
+
+/// lld begins the code in the middle of a page, and maps that page for the data before it, too: a
+/// byte of the file is in two segments, at addresses 4 kB apart.
+#[test]
+fn the_address_of_code_is_that_of_the_executable_segment() {
+    let mut bytes = vec![0; 0x3000];
+    bytes[..16].copy_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
+    bytes[16..20].copy_from_slice(&[3, 0, 62, 0]);
+    bytes[32] = 64;
+    bytes[54..58].copy_from_slice(&[56, 0, 2, 0]);
+    // Type, flags; offset, address, physical address, size in the file and in memory, alignment.
+    let segments =
+        [(4u32, [0u64, 0, 0, 0x1200, 0x1200, 0x1000]), (5, [0x1000, 0x2000, 0x2000, 0x900, 0xa00, 0x1000])];
+    for (n, (flags, numbers)) in segments.iter().enumerate() {
+        let header =
+            [&1u32.to_le_bytes()[..], &flags.to_le_bytes(), &numbers.map(u64::to_le_bytes).concat()].concat();
+        bytes[64 + n * 56..][..56].copy_from_slice(&header);
+    }
+    let object = Object::parse(bytes).unwrap();
+    assert_eq!(object.file_offset_to_svma(0x1100), Some(0x2100), "in both");
+    assert_eq!(object.file_offset_to_svma(0x0fff), Some(0x0fff), "only in the first");
+    assert_eq!(object.file_offset_to_svma(0x1980), Some(0x2980), "behind its end in the file");
+    assert_eq!(object.file_offset_to_svma(0x2000), None);
 }
 
 #[test]

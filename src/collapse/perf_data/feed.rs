@@ -138,6 +138,9 @@ impl<'o> Feed<'o> {
         batch.attrs = self.attrs.clone();
         batch.kernel = self.processes.kernel().clone();
         batch.arch = self.about.arch;
+        if batch.work.is_empty() {
+            self.records.close();
+        }
         Ok(!batch.work.is_empty())
     }
 

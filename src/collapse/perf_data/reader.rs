@@ -152,6 +152,15 @@ impl Records {
         }
     }
 
+    /// Frees the buffers; there is nothing more to read.
+    pub fn close(&mut self) {
+        self.pool.close();
+        self.plain = Cut::new();
+        if let Some(inflated) = &mut self.inflater {
+            inflated.cut = Cut::new();
+        }
+    }
+
     /// How far reading has come in the file, and how far it will go if that is known.
     pub fn progress(&self) -> Progress {
         let end = match &self.source {

@@ -66,6 +66,7 @@ impl<'o> Split<'o> {
     /// `app.dwp` beside `app`.
     fn package(&self) -> Option<&DwarfPackage<Metered<'o>>> {
         let open = || {
+            self.object.search.as_ref()?;
             let debug = self.object.debug_image()?;
             let beside = |path: &Path| {
                 let mut name = path.as_os_str().to_owned();
@@ -86,13 +87,14 @@ impl<'o> Split<'o> {
 
     /// The `.dwo` that a unit names, from the directory it was compiled in, or beside the object.
     fn dwo(&self, skeletons: &Space<'o>, skeleton: &Unit<'o>) -> Option<&'o Image> {
+        let search = self.object.search.as_ref()?;
         let name = skeletons.dwarf.attr_string(skeleton, skeleton.dwo_name().ok()??).ok()?;
         let name = path_of(name.bytes());
         let compiled_in = skeleton.comp_dir.as_ref().map(|directory| path_of(directory.bytes()));
         let compiled_in = compiled_in.unwrap_or_default().join(&name);
         let mut places: Vec<PathBuf> = Vec::new();
         if compiled_in.is_absolute() {
-            places.push(self.object.search.in_symfs(&compiled_in));
+            places.push(search.in_symfs(&compiled_in));
         }
         // What was moved as a whole.
         if let (Some(directory), true) = (self.object.main.path.parent(), name.is_relative()) {
