@@ -208,3 +208,16 @@ fn what_is_rootward_of_a_frame_can_be_dropped() {
     let options = Options { values: Choice::All, ..options };
     assert_eq!(fold_bytes(&r.bytes(), &options).unwrap().0, "cpu-clock;b;a 7\n");
 }
+
+#[test]
+fn threads_can_be_left_out() {
+    let root = root();
+    let mut r = Recording::new(PLAIN, &[Event::default()]);
+    r.comm(1, 1, 0, b"app", false);
+    r.mmap(1, 0, CODE, 0x1000, 0, "//anon");
+    for chain in [vec![USER, CODE], vec![]] {
+        r.sample(&Sample { pid: 1, tid: 1, time: 9, period: 7, chain, ..Sample::default() });
+    }
+    let options = Options { threads_as_frames: Some(false), ..below(root.path()) };
+    assert_eq!(fold_bytes(&r.bytes(), &options).unwrap().0, "a 7\n");
+}

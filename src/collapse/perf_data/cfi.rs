@@ -195,6 +195,11 @@ fn row<'b, S: UnwindSection<Slice<'b>>, T>(
     bytes: &[u8],
     each: impl FnOnce(&gimli::UnwindTableRow<usize>, bool, &[u8]) -> Option<T>,
 ) -> Option<T> {
+    /// Of an entry, in bytes; those of real functions have some hundreds.
+    const LONGEST: usize = 1 << 20;
+    if entry.entry_len() > LONGEST {
+        return None;
+    }
     let row = entry.unwind_info_for_address(section, bases, context, svma).ok()?;
     each(row, entry.is_signal_trampoline(), bytes)
 }

@@ -191,7 +191,7 @@ impl<'o> Feed<'o> {
                     .ok_or_else(|| no_sample(&record.body))?;
                 (head.time, Some((number as u32, head)))
             }
-            kind::MMAP | kind::MMAP2 | kind::COMM | kind::FORK => {
+            kind::MMAP | kind::MMAP2 | kind::COMM | kind::FORK | kind::EXIT => {
                 let first = self.about.events.first();
                 (first.and_then(|event| record::time_of(&record.body, order, &event.attr)), None)
             }
@@ -228,11 +228,11 @@ impl<'o> Feed<'o> {
                     self.processes.comm(&comm);
                 }
             }
-            kind::FORK => {
-                if let Some(fork) = Fork::parse(&record.body, order) {
-                    self.processes.fork(&fork);
-                }
-            }
+            kind::FORK | kind::EXIT => match Fork::parse(&record.body, order) {
+                Some(fork) if header.kind == kind::FORK => self.processes.fork(&fork),
+                Some(ended) => self.processes.exit(&ended),
+                None => {}
+            },
             _ => {}
         }
     }

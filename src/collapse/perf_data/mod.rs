@@ -247,7 +247,10 @@ fn add_up(raw: &StackTable, names: &Names, table: &mut StackTable, summary: &mut
             last |= named.last;
         }
         stack.reverse();
-        table.add(&stack, weights)?;
+        // Neither a thread, which was not wanted, nor a place.
+        if !stack.is_empty() {
+            table.add(&stack, weights)?;
+        }
         summary.end_stack(weights.value)?;
     }
     Ok(())

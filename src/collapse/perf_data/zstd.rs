@@ -22,6 +22,9 @@ pub(super) struct Inflater {
     checksum: bool,
 }
 
+/// What one record may unpack to: what perf has taken from its buffers at once.
+const MOST: usize = 256 << 20;
+
 /// No window of perf's comes near.
 const LARGEST_WINDOW: u64 = 64 << 20;
 
@@ -43,6 +46,9 @@ impl Inflater {
         while let Some(len) = self.step(done)? {
             done += len;
             self.collect(out)?;
+            if out.len() > MOST {
+                return Err(error("a record unpacks to more than all buffers of a recording hold"));
+            }
         }
         self.pending.drain(..done);
         Ok(())
