@@ -43,6 +43,7 @@ const PALETTE_MAP: &str = "palette.map";
 Examples:
   perf script | fg-collapse | fg-render > out.svg
   fg-render --title 'after the fix' --colors rust -o out.svg out.folded
+  fg-render -o out.html out.folded   # a page with all of it, to explore
   fg-render --reverse --base malloc out.folded > who-allocates.svg
 
 Exit status: 0, 1 when --peek matches nothing, 2 for trouble. Without stacks 2, and an
