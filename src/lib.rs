@@ -41,6 +41,8 @@ pub mod error;
 pub mod filter;
 pub mod folded;
 pub mod input;
+#[cfg(feature = "perf-data")]
+pub mod native;
 pub mod printable;
 pub mod render;
 pub mod significance;

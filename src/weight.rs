@@ -183,6 +183,21 @@ impl Weight {
         self.normal().decimals
     }
 
+    /// How many of the last of so many decimals it is: 0.25 is 250 of 3.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`] when it cannot be held; no more decimals than it has must be kept.
+    pub(crate) fn units(self, decimals: u8) -> Result<i128> {
+        let own = self.normal();
+        let units = if own.decimals > decimals { None } else { own.mantissa_at(decimals) };
+        units.ok_or_else(|| ErrorKind::Overflow.into())
+    }
+
+    /// So many of the last of so many decimals.
+    pub(crate) fn from_parts(units: i128, decimals: u8) -> Weight {
+        Weight { mantissa: units, decimals }.normal()
+    }
+
     /// The same weight with the other sign.
     pub const fn negated(self) -> Weight {
         // Every value that is made here has at most 38 digits or came through a checked sum;

@@ -25,7 +25,8 @@ use std::io;
 use std::sync::Arc;
 
 use struson::reader::{
-    JsonReader, JsonReaderPosition, JsonStreamReader, ReaderError, ReaderSettings, ValueType,
+    JsonReader, JsonReaderPosition, JsonStreamReader, JsonSyntaxError, ReaderError, ReaderSettings,
+    SyntaxErrorKind, ValueType,
 };
 
 use crate::error::{Error, Position, Result};
@@ -51,6 +52,18 @@ pub enum Kind {
 
 /// Trees of functions nest as deep as the program did; a file of brackets only stays small.
 const DEEPEST: u32 = 3 * super::forest::DEEPEST as u32;
+
+/// Who listens to [`Json::tree`].
+pub trait Nodes {
+    /// A node begins, below another; its number is told back with what it holds.
+    fn begin(&mut self, above: Option<usize>) -> usize;
+
+    /// A key of a node other than that of its children; the value is next, and must be taken.
+    ///
+    /// # Errors
+    /// Those of reading the value.
+    fn field(&mut self, json: &mut Json, key: &str, node: usize) -> Result<()>;
+}
 
 /// Reads one value after the other.
 pub struct Json {
@@ -136,6 +149,20 @@ impl Json {
             self.inner.end_array().map_err(|e| error(&self.name, e))?;
         }
         Ok(more)
+    }
+
+    /// [`Json::next_item`] for an outermost array that nobody has closed: a trace is written as it
+    /// is recorded, and its specification allows that.
+    ///
+    /// # Errors
+    /// Those of [`Json::peek`].
+    pub fn next_item_or_end(&mut self) -> Result<bool> {
+        match self.inner.has_next() {
+            Ok(true) => Ok(true),
+            Ok(false) => self.inner.end_array().map(|()| false).map_err(|e| error(&self.name, e)),
+            Err(ReaderError::SyntaxError(syntax)) if is_end(&syntax) => Ok(false),
+            Err(e) => Err(error(&self.name, e)),
+        }
     }
 
     /// Whether another document follows the one just read, as in lines of JSON. Not to be asked
@@ -232,10 +259,44 @@ impl Json {
         if self.null()? { Ok(None) } else { Ok(usize::try_from(self.integer()?).ok()) }
     }
 
+    /// A node with its children, and theirs, in arrays below the key `children`: however deep they
+    /// nest, this does not recurse.
+    ///
+    /// # Errors
+    /// Those of `nodes`, and something else comes next.
+    pub fn tree(&mut self, children: &str, nodes: &mut dyn Nodes) -> Result<()> {
+        let mut key = String::new();
+        self.begin_object()?;
+        let mut open = vec![nodes.begin(None)];
+        while let Some(&node) = open.last() {
+            let mut child = false;
+            if self.next_key(&mut key)? {
+                if key != children {
+                    nodes.field(self, &key, node)?;
+                } else if !self.null()? {
+                    self.begin_array()?;
+                    child = self.next_item()?;
+                }
+            } else {
+                open.pop();
+                child = !open.is_empty() && self.next_item()?;
+            }
+            if child {
+                self.begin_object()?;
+                open.push(nodes.begin(open.last().copied()));
+            }
+        }
+        Ok(())
+    }
+
     /// An entry of a table that is not there.
     pub fn no_entry(&self, table: &str, index: usize, len: usize) -> Error {
         Error::malformed(format!("one of the {len} {table}"), index.to_string().as_bytes()).at(self.place())
     }
+}
+
+fn is_end(syntax: &JsonSyntaxError) -> bool {
+    matches!(syntax.kind, SyntaxErrorKind::IncompleteDocument)
 }
 
 fn at(name: &Arc<str>, position: &JsonReaderPosition) -> Position {
@@ -254,7 +315,7 @@ fn error(name: &Arc<str>, source: ReaderError) -> Error {
         }
         ReaderError::SyntaxError(syntax) => {
             let found = match syntax.kind {
-                struson::reader::SyntaxErrorKind::IncompleteDocument => "the end of the input".to_owned(),
+                SyntaxErrorKind::IncompleteDocument => "the end of the input".to_owned(),
                 kind => words(&kind.to_string()),
             };
             malformed("JSON", found).at(at(name, &syntax.location))
@@ -471,6 +532,30 @@ mod tests {
         ] {
             assert_eq!(read(text).unwrap_err().to_string(), message);
         }
+    }
+
+    #[test]
+    fn trees_may_be_of_any_depth_and_order() {
+        struct Sums(Vec<(Option<usize>, i64)>);
+        impl Nodes for Sums {
+            fn begin(&mut self, above: Option<usize>) -> usize {
+                self.0.push((above, 0));
+                self.0.len() - 1
+            }
+            fn field(&mut self, json: &mut Json, key: &str, node: usize) -> Result<()> {
+                match key {
+                    "n" => self.0[node].1 = json.integer()?,
+                    _ => json.skip()?,
+                }
+                Ok(())
+            }
+        }
+        let mut sums = Sums(Vec::new());
+        let text = r#"{"c":[{"n":2,"c":[]},{"c":null,"n":3,"x":[{}]},{"c":[{"n":5}]}],"n":1}"#;
+        json(text).tree("c", &mut sums).unwrap();
+        assert_eq!(sums.0, [(None, 1), (Some(0), 2), (Some(0), 3), (Some(0), 0), (Some(3), 5)]);
+        let deep = format!("{}{}", r#"{"c":["#.repeat(50_000), "]}".repeat(50_000));
+        assert!(json(&deep.replace("[]", "[{}]")).tree("c", &mut Sums(Vec::new())).is_ok());
     }
 
     #[test]

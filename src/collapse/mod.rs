@@ -7,6 +7,7 @@
 
 pub mod about;
 pub mod driver;
+pub mod edges;
 pub mod forest;
 pub mod json;
 pub mod names;
@@ -14,12 +15,21 @@ pub mod perf_script;
 pub mod registry;
 pub mod threads;
 pub mod tidy;
+pub mod trie;
 pub mod values;
 
 mod austin;
+mod events;
 mod fg_html;
+mod fg_json;
+mod firefox;
 mod folded;
+mod naming;
+mod pprof;
 mod py_spy;
+mod py_spy_dump;
+mod speedscope;
+mod v8;
 
 use std::collections::BTreeMap;
 
@@ -154,6 +164,15 @@ impl Report {
         let note = note.into();
         if !self.notes.contains(&note) {
             self.notes.push(note);
+        }
+    }
+
+    /// What a sample stands for, if the inputs before did not say otherwise.
+    pub fn period(&mut self, period: Weight) {
+        if self.period.is_none_or(|known| known == period) {
+            self.period = Some(period);
+        } else {
+            self.period = None;
         }
     }
 

@@ -1,13 +1,33 @@
 //! The one list of input formats. `--format`, `--list-formats`, detection, the documentation and
 //! the fixture tests all read it.
 
-use super::{Collapser, Verdict, austin, fg_html, folded, perf_script, py_spy};
+use super::{
+    Collapser, Verdict, austin, fg_html, fg_json, firefox, folded, perf_script, pprof, py_spy, py_spy_dump,
+    speedscope, v8,
+};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
 
 /// All formats, the most particular first: among equally sure ones the first wins.
-pub static FORMATS: &[&dyn Collapser] =
-    &[&fg_html::FgHtml, &perf_script::PerfScript, &austin::Austin, &py_spy::PySpy, &folded::Folded];
+pub static FORMATS: &[&dyn Collapser] = &[
+    &fg_html::FgHtml,
+    &perf_script::PerfScript,
+    &austin::Austin,
+    &py_spy::PySpy,
+    &py_spy_dump::PySpyDump,
+    &pprof::Pprof,
+    &pprof::raw::PprofRaw,
+    &pprof::go_text::GoText,
+    &pprof::goroutines::Goroutines,
+    &fg_json::FgJson,
+    &speedscope::Speedscope,
+    &firefox::Firefox,
+    &v8::cpu_profile::CpuProfile,
+    &v8::heap_profile::HeapProfile,
+    &v8::ticks::Ticks,
+    &v8::trace::Trace,
+    &folded::Folded,
+];
 
 /// The format of this name.
 ///

@@ -9,7 +9,7 @@ use super::{Input, decompress, read_full};
 use crate::error::{Error, ErrorKind, Position, Result};
 
 /// No record is larger than this: not the deepest stack, not the longest name.
-const MAX_RECORD: usize = 256 << 20;
+pub(crate) const MAX_RECORD: usize = 256 << 20;
 
 /// Some whole records of an input.
 #[derive(Debug, Default)]

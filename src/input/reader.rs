@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::sync::Arc;
 
 use super::{Input, decompress};
-use crate::error::{Error, Position};
+use crate::error::{Error, ErrorKind, Position};
 
 /// As large as the head, which is looked at in one piece as well.
 const BUFFER: usize = super::HEAD;
@@ -18,7 +18,7 @@ pub struct Reader {
 
 impl Reader {
     pub(super) fn new(input: Input) -> Reader {
-        let Input { name, head, rest } = input;
+        let Input { name, head, rest, .. } = input;
         let whole: Box<dyn Read + Send> = Box::new(Cursor::new(head).chain(rest));
         let inner = BufReader::with_capacity(BUFFER, whole);
         Reader { name, inner, position: 0 }
@@ -63,6 +63,27 @@ impl Reader {
         Ok(byte)
     }
 
+    /// Puts the next line into `line`, without its end; `false` if there is none.
+    ///
+    /// # Errors
+    /// What the system or a decoder says, and lines of more than 256 MiB.
+    pub fn line(&mut self, line: &mut Vec<u8>) -> crate::Result<bool> {
+        line.clear();
+        let limit = super::blocks::MAX_RECORD;
+        let read = Read::take(&mut *self, limit as u64 + 1).read_until(b'\n', line);
+        let read = read.map_err(|e| self.error(e))?;
+        if read > limit {
+            return Err(Error::new(ErrorKind::TooLong { limit }, self.place()));
+        }
+        if line.last() == Some(&b'\n') {
+            line.pop();
+            if line.last() == Some(&b'\r') {
+                line.pop();
+            }
+        }
+        Ok(read > 0)
+    }
+
     /// Appends the next `len` bytes to `out`. What a file says of its own sizes is not believed:
     /// memory is taken as the bytes come.
     ///
@@ -78,6 +99,14 @@ impl Reader {
             }
             Err(e) => Err(self.error(e)),
         }
+    }
+
+    /// Reads until `buffer` is full or the input ends, and returns how many bytes there are.
+    ///
+    /// # Errors
+    /// What the system or a decoder says.
+    pub fn read_full(&mut self, buffer: &mut [u8]) -> crate::Result<usize> {
+        super::read_full(self, buffer).map_err(|e| self.error(e))
     }
 
     /// Passes over `len` bytes.
@@ -137,6 +166,12 @@ mod tests {
         assert_eq!(all.byte().unwrap(), text[170_001]);
         let error = all.append(u64::MAX, &mut out).unwrap_err().to_string();
         assert!(error.starts_with("test: byte 300000: expected 18446744073709551615 bytes"), "{error}");
+        let mut lines = reader(b"a\r\n\nb");
+        for line in [&b"a"[..], b"", b"b"] {
+            assert!(lines.line(&mut out).unwrap());
+            assert_eq!(out, line);
+        }
+        assert!(!lines.line(&mut out).unwrap());
         assert!(all.skip(1).is_err() && all.byte().is_err() && all.is_at_end().unwrap());
     }
 }

@@ -28,6 +28,8 @@ pub struct Settings {
     pub terminal: Terminal,
     /// The functions to look around, as a regular expression.
     pub peek: Option<String>,
+    /// Each thread is a profile of its own.
+    pub per_thread: bool,
     /// New names get colours that are handed back, to be kept for the next picture.
     pub keep_colours: bool,
 }
@@ -44,6 +46,7 @@ impl Default for Settings {
             tree: Tree::default(),
             terminal: Terminal::default(),
             peek: None,
+            per_thread: false,
             keep_colours: false,
         }
     }

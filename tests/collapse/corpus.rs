@@ -103,6 +103,8 @@ enum Total {
     Key(&'static str),
     /// The sum of the decimals behind this key wherever it stands.
     Sum(&'static str),
+    /// The last of the list of whole numbers behind this key.
+    Last(&'static str),
     /// This, which the manifest does not say; why is said beside it.
     Is(&'static str),
 }
@@ -115,6 +117,42 @@ const fn rule(files: &'static str, format: &'static str, total: Total) -> Rule {
 const RULES: &[Rule] = &[
     rule("austin/*.txt", "austin", Total::Key("metric_sums")),
     rule("bcc/*folded*", "folded", Total::Key("count_sum")),
+    // What pprof -top says; -raw leaves out samples without a stack.
+    rule("pprof-austin/austin-v3-wall.pb", "pprof", Total::Is("4118847")),
+    rule("go/cpu.pb*", "pprof", Total::Last("value_sums")),
+    rule("go/threadcreate.pb.gz", "pprof", Total::Is("6")),
+    rule("go/allocs.pb.gz", "pprof", Total::Is("529496970")),
+    rule("go/*.pb.gz", "pprof", Total::Last("value_sums")),
+    rule("go/allocs.raw.txt", "pprof-raw", Total::Is("529496970")),
+    rule("go/block.raw.txt", "pprof-raw", Total::Is("1617533940")),
+    rule("go/cpu.raw.txt", "pprof-raw", Total::Is("1090000000")),
+    rule("go/goroutine.raw.txt", "pprof-raw", Total::Is("1")),
+    rule("go/heap.raw.txt", "pprof-raw", Total::Is("5881145")),
+    rule("go/mutex.raw.txt", "pprof-raw", Total::Is("16953973")),
+    // The first lines have the totals.
+    rule("go/allocs.debug1.txt", "go-text", Total::Is("5448848")),
+    rule("go/heap.debug1.txt", "go-text", Total::Is("5154640")),
+    rule("go/block.debug1.txt", "go-text", Total::Is("4199312707")),
+    rule("go/mutex.debug1.txt", "go-text", Total::Is("44014556")),
+    rule("go/goroutine.debug1.txt", "go-text", Total::Is("1")),
+    rule("go/threadcreate.debug1.txt", "go-text", Total::Is("6")),
+    rule("go/goroutine.debug2.txt", "goroutines", Total::Is("1")),
+    // The times that profiles of a thread span, added up by hand of the exact decimals.
+    rule("speedscope/pyinstrument-evented.speedscope.json", "speedscope", Total::Is("0.019194283000160794")),
+    rule("python/pyinstrument.speedscope", "speedscope", Total::Is("0.019194283000160794")),
+    rule("rbspy/rbspy.speedscope.out", "speedscope", Total::Is("2.03540884")),
+    rule("speedscope/*", "speedscope", Total::Sum("weight_sum")),
+    rule("py-spy/speedscope*", "speedscope", Total::Sum("weight_sum")),
+    rule("node/*.cpuprofile", "cpuprofile", Total::Key("timeDeltas_us_sum")),
+    rule("node/heap.heapprofile", "heapprofile", Total::Key("selfSize_sum")),
+    rule("node/prof-preprocess.json.gz", "v8-ticks", Total::Key("ticks")),
+    // What is open on each thread, as a script counts it that knows only intervals; and the sum
+    // of all timeDeltas.
+    rule("node/trace-events.json", "chrome-trace", Total::Is("185480")),
+    rule("node/trace-cpu-profiler.json", "chrome-trace", Total::Is("359475")),
+    rule("py-spy/chrometrace.json", "chrome-trace", Total::Is("6156600")),
+    rule("py-spy/dump*", "py-spy-dump", Total::Key("threads")),
+    rule("samply/*.json.gz", "firefox", Total::Sum("weight_sum")),
     rule("heaptrack/folded*", "folded", Total::Key("count_sum")),
     rule("heapprof/*.collapsed.txt", "folded", Total::Key("count_sum")),
     rule("py-spy/*raw.txt", "py-spy", Total::Key("count_sum")),
@@ -145,17 +183,11 @@ const PENDING: &[&str] = &[
     "bcc/*",
     "bpftrace/*",
     "gdb/*",
-    "go/*",
     "heapprof/*",
     "heaptrack/ht.zst",
     "java/*",
-    "node/*",
-    "pprof-austin/*",
-    "py-spy/*",
     "python/*",
     "rbspy/*",
-    "samply/*",
-    "speedscope/*",
     "strace/*",
     "valgrind/*",
     "xdebug/*",
@@ -184,6 +216,11 @@ fn files(corpus: &Path) -> Vec<String> {
     files.retain(|file| !matches("perf/*.txt", file));
     files.sort();
     files
+}
+
+fn last(json: &str, key: &str) -> Option<String> {
+    let list = json.split(&format!("\"{key}\": [")).nth(1)?.split(']').next()?;
+    list.split(", ").last().map(str::to_owned)
 }
 
 fn sum(json: &str, key: &str) -> Weight {
@@ -228,6 +265,7 @@ fn every_file_is_its_format_and_has_its_producer_s_total() {
         let expected = match rule.total {
             Total::Key(key) => number(json, key).map_or_else(|| format!("no {key}"), |n| n.to_string()),
             Total::Sum(key) => sum(json, key).to_string(),
+            Total::Last(key) => last(json, key).unwrap_or_else(|| format!("no {key}")),
             Total::Is(total) => total.to_owned(),
         };
         if total != expected {
@@ -238,6 +276,29 @@ fn every_file_is_its_format_and_has_its_producer_s_total() {
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn samply_s_names_are_read_where_they_are_beside_a_profile() {
+    let Some(corpus) = corpus() else { return };
+    let (named, ..) =
+        fold(&corpus.join("samply/profile-presym.json.gz"), None, &Options::default()).expect("it collapses");
+    let (without, ..) =
+        fold(&corpus.join("samply/profile.json.gz"), None, &Options::default()).expect("it collapses");
+    assert!(named.contains(";std::sys::") && !named.contains("[orders]"), "{named}");
+    assert!(!without.contains(";std::sys::") && without.contains("[orders]"), "{without}");
+}
+
+#[test]
+fn a_profile_is_what_pprof_prints_of_it() {
+    let Some(corpus) = corpus() else { return };
+    for name in ["allocs", "block", "cpu", "goroutine", "heap", "mutex"] {
+        let all = Options { values: Choice::All, srcline: true, ..Options::default() };
+        let [profile, raw] = [".pb.gz", ".raw.txt"].map(|end| corpus.join(format!("go/{name}{end}")));
+        let (ours, ..) = fold(&profile, None, &all).expect("it collapses");
+        let (theirs, ..) = fold(&raw, None, &all).expect("it collapses");
+        assert!(ours == theirs && ours.lines().count() >= 1, "{name}");
+    }
 }
 
 #[test]

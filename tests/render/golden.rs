@@ -46,6 +46,13 @@ const CASES: &[(&str, &[&str], &[u8])] = &[
     ("json-hard", &["--format", "json"], HARD),
     ("json-changed", &["--format", "json"], CHANGED.as_bytes()),
     ("json-empty", &["--format", "json"], b""),
+    ("speedscope-hard", &["--format", "speedscope", "--title", "hard"], HARD),
+    ("speedscope-threads", &["--format", "speedscope", "--per-thread"], HARD),
+    ("speedscope-empty", &["--format", "speedscope"], b""),
+    ("firefox-hard", &["--format", "firefox"], HARD),
+    ("firefox-threads", &["--format", "firefox", "--per-thread", "--countname", "bytes"], HARD),
+    ("dot-hard", &["--format", "dot", "--min-percent", "1"], HARD),
+    ("dot-changed", &["--format", "dot", "--limit", "4"], CHANGED.as_bytes()),
     ("tsv-hard", &["--format", "tsv"], HARD),
     ("tsv-changed", &["--format", "tsv", "--sort", "total", "--limit", "3"], CHANGED.as_bytes()),
 ];

@@ -1,5 +1,6 @@
 //! `fg-render` as a user meets it: the real program, its picture read by a strict XML parser.
 
+mod consumers;
 mod differential;
 mod golden;
 mod hostile;
@@ -8,7 +9,10 @@ mod input;
 mod known_wrong;
 mod look;
 mod outputs;
+#[cfg(feature = "png")]
+mod png;
 mod program;
+mod round_trip;
 mod stacks;
 mod terminal;
 

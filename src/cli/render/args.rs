@@ -246,6 +246,9 @@ pub struct FileArgs {
     /// Every element on its own line, indented
     #[arg(long)]
     pub pretty_xml: bool,
+    /// A profile for each thread, as the first frames of stacks tell it, without those
+    #[arg(long)]
+    pub per_thread: bool,
 }
 
 /// What is said on standard error.

@@ -31,6 +31,7 @@ impl Render {
                 depth: self.table.depth.map(|depth| depth as usize),
             },
             terminal: self.terminal.find(&self.output),
+            per_thread: self.file.per_thread,
             peek: self.table.peek.clone(),
             keep_colours: self.colour.cp,
         })

@@ -16,12 +16,12 @@ mod frame;
 mod lines;
 mod symbols;
 
-use std::borrow::Cow;
-
 use self::event::{EventLine, Layout, is_side_band, parse_event, parse_without_thread};
 use self::frame::{Frame, one_line_frame};
 use self::symbols::{Known, Symbols};
 use super::driver::{self, Parser, Place};
+use super::events::event_unit;
+use super::naming::name_thread;
 use super::{About, Choice, Collapser, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::{Position, Result};
 use crate::folded::{FrameId, StackTable, Weights, sanitize_frame};
@@ -306,11 +306,7 @@ impl<'o> PerfParser<'o> {
     fn event(&mut self, name: &[u8], sink: &mut dyn Sink) -> &mut Event {
         let known = self.events.iter().position(|event| event.name == name);
         let index = known.unwrap_or_else(|| {
-            let kept = match &self.options.values {
-                Choice::Default => is_same_event(self.first.get_or_insert_with(|| name.to_vec()), name),
-                Choice::Named(wanted) => wanted.iter().any(|wanted| is_named(name, wanted)),
-                Choice::All => true,
-            };
+            let kept = self.options.values.keeps_event(name, &mut self.first);
             let root = (self.options.values == Choice::All && !name.is_empty()).then(|| {
                 self.scratch.clear();
                 sanitize_frame(name, &mut self.scratch);
@@ -345,23 +341,13 @@ impl<'o> PerfParser<'o> {
     fn thread(&mut self, line: &EventLine<'_>, sink: &mut dyn Sink) -> FrameId {
         let name = &mut self.scratch;
         name.clear();
-        if !self.broken_comm.is_empty() {
-            sanitize_frame(&self.broken_comm, name);
-            name.push(b' ');
+        let pid = line.pid.unwrap_or(b"?");
+        if self.broken_comm.is_empty() {
+            name_thread(line.comm, pid, line.tid, self.options, name);
+        } else {
+            let comm = [&self.broken_comm, b" ".as_slice(), line.comm].concat();
             self.broken_comm.clear();
-        }
-        sanitize_frame(line.comm, name);
-        name.iter_mut().filter(|b| **b == b' ').for_each(|b| *b = b'_');
-        if name.is_empty() {
-            name.extend_from_slice(b"[unnamed]");
-        }
-        if self.options.pid || self.options.tid {
-            name.push(b'-');
-            name.extend_from_slice(line.pid.unwrap_or(b"?"));
-        }
-        if self.options.tid {
-            name.push(b'/');
-            name.extend_from_slice(line.tid);
+            name_thread(&comm, pid, line.tid, self.options, name);
         }
         sink.frame(name)
     }
@@ -456,44 +442,9 @@ impl Parser for PerfParser<'_> {
             report.first_value = self.first;
         }
         for Event { name, total, weighed, .. } in self.events {
-            let unit = unit(&name, weighed);
+            let unit = event_unit(&name, weighed);
             report.add_value(Value { name, unit: Some(unit) }, total)?;
         }
         Ok(())
-    }
-}
-
-/// What an event is counted in: clocks tick in nanoseconds, cycles are cycles.
-fn unit(event: &[u8], weighed: bool) -> Cow<'static, str> {
-    let base = without_modifiers(event);
-    if !weighed || event.is_empty() {
-        "samples".into()
-    } else if [&b"cpu-clock"[..], b"task-clock"].contains(&base) {
-        "ns".into()
-    } else {
-        String::from_utf8_lossy(base).chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
-    }
-}
-
-/// Whether two events are one to the user: the same, or the same on the two kinds of cores of a
-/// hybrid processor, `cpu_core/cycles/u` and `cpu_atom/cycles/u`.
-fn is_same_event(first: &[u8], name: &[u8]) -> bool {
-    fn on_any_core(name: &[u8]) -> Option<&[u8]> {
-        name.strip_prefix(b"cpu_core/").or_else(|| name.strip_prefix(b"cpu_atom/"))
-    }
-    first == name || on_any_core(first).is_some_and(|event| on_any_core(name) == Some(event))
-}
-
-/// Whether the user's name for an event is this one, with or without its modifiers.
-fn is_named(name: &[u8], wanted: &[u8]) -> bool {
-    name == wanted || without_modifiers(name) == wanted
-}
-
-/// `cycles:u` without what follows the colon.
-fn without_modifiers(name: &[u8]) -> &[u8] {
-    const MODIFIERS: &[u8] = b"ukhGHpPSDIWebR";
-    match memchr::memrchr(b':', name) {
-        Some(at) if name[at + 1..].iter().all(|b| MODIFIERS.contains(b)) => &name[..at],
-        _ => name,
     }
 }

@@ -37,7 +37,8 @@ function fitted(context, text, room, cutStart) {
   if (width <= room) return text;
   const letters = [...text];
   let count = Math.floor((letters.length * (room - 10)) / width);
-  while (count > 0) {
+  // A letter or two say nothing.
+  while (count > 2) {
     const part = cutStart ? "…" + letters.slice(-count).join("") : letters.slice(0, count).join("") + "…";
     if (context.measureText(part).width <= room) return part;
     count--;
@@ -96,7 +97,7 @@ export function draw(model, { context, width, height, scroll, hover, selected })
           context.fillText(text, left + PAD, y + ROW / 2);
         }
       }
-      if (model.isNew(part, node)) outlined.push([{ part: -1, node }, left, y, right - left]);
+      if (right - left > 6 && model.isNew(part, node)) outlined.push([{ part: -1, node }, left, y, right - left]);
       if (node === hovered && hover) outlined.push([hover, left, y, right - left]);
       if (node === chosen && selected) outlined.push([selected, left, y, right - left]);
     };
