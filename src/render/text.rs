@@ -13,7 +13,7 @@
 use anstyle::{Ansi256Color, AnsiColor, Color, RgbColor, Style};
 use unicode_width::UnicodeWidthStr;
 
-use super::colour::Rgb;
+use super::colour::{Rgb, ansi256};
 use super::columns::{points, share};
 use super::format::takes;
 use super::label::{fit, grouped, percent};
@@ -21,7 +21,7 @@ use super::layout::{FrameBox, Graph};
 use super::picture::Picture;
 use super::settings::{Paint, Terminal};
 use super::sink::Target;
-use super::{Format, Options, Settings};
+use super::{Format, MinWidth, Options, Settings};
 use crate::error::Result;
 use crate::folded::{Columns, Weights};
 use crate::printable::printable;
@@ -43,9 +43,9 @@ pub const FORMAT: Format = Format {
     streams: false,
     open: |settings, target| {
         let share = match settings.picture.canvas.min_width {
-            super::MinWidth::Percent(percent) => percent / 100.0,
+            MinWidth::Percent(percent) => percent / 100.0,
             // What is narrower than half a column cannot be seen.
-            super::MinWidth::Pixels(_) => 0.5 / settings.terminal.columns.max(1) as f64,
+            MinWidth::Pixels(columns) => columns.max(0.5) / settings.terminal.columns.max(1) as f64,
         };
         Ok(Box::new(Picture::new(settings, share, target, draw)))
     },
@@ -145,14 +145,11 @@ impl Painter<'_> {
 }
 
 /// Black letters on a colour.
-fn style(Rgb(r, g, b): Rgb, paint: Paint) -> Style {
+fn style(colour: Rgb, paint: Paint) -> Style {
+    let Rgb(r, g, b) = colour;
     let background = match paint {
         Paint::True => Color::Rgb(RgbColor(r, g, b)),
-        // The cube of six shades each that follows the sixteen old colours.
-        _ => {
-            let shade = |part: u8| (u16::from(part) * 5 + 127) / 255;
-            Color::Ansi256(Ansi256Color((16 + 36 * shade(r) + 6 * shade(g) + shade(b)) as u8))
-        }
+        _ => Color::Ansi256(Ansi256Color(ansi256(colour))),
     };
     Style::new().fg_color(Some(Color::Ansi(AnsiColor::Black))).bg_color(Some(background))
 }

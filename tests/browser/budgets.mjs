@@ -173,7 +173,7 @@ try {
     hold("bytes a frame", bytesANode, budgets.bytesANode);
     hold("opening", best.wall, budgets[stacks]?.open);
     hold("heap", best.heap, budgets[stacks]?.heap);
-    if (stacks <= 100_000) hold("redraw", best.redraw, budgets.redraw);
+    if (stacks === 100_000) hold("redraw", best.redraw, budgets.redraw);
     if (stacks === 100_000) hold("writing beside reading", (writing - reading) / reading, budgets.writing);
     if (besides) await beside(stacks);
     rmSync(input);

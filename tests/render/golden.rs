@@ -19,6 +19,7 @@ const CASES: &[(&str, &[&str], &[u8])] = &[
     ("text-hard", &["--format", "text", "--columns", "50", "--upright"], HARD),
     ("text-changed", &["--format", "text", "--columns", "120"], CHANGED.as_bytes()),
     ("text-depth", &["--format", "text", "--depth", "2", "--minwidth", "5%"], HARD),
+    ("text-minwidth", &["--format", "text", "--minwidth", "9"], HARD),
     ("text-colours", &["--format", "text", "--ansi", "always", "--columns", "30"], SMALL.as_bytes()),
     ("text-empty", &["--format", "text"], b""),
     ("top", &["--format", "top"], SMALL.as_bytes()),

@@ -15,6 +15,9 @@ mod program;
 mod round_trip;
 mod stacks;
 mod terminal;
+mod tmux;
+#[cfg(feature = "tui")]
+mod tui;
 
 use std::io::Write;
 use std::path::Path;

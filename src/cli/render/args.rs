@@ -57,7 +57,7 @@ pub struct TextArgs {
     /// Notes to keep in the file, not drawn
     #[arg(long, value_name = "TEXT")]
     pub notes: Option<String>,
-    /// What weights count (default: samples)
+    /// What weights count (default: what a line `# unit: ns` says, else samples)
     #[arg(long, value_name = "TEXT")]
     pub countname: Option<String>,
     /// What stands before a name in the line at the bottom (default: Function:)
@@ -88,8 +88,8 @@ pub struct SizeArgs {
     /// Height of a frame (default: 16)
     #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub height: Option<u32>,
-    /// Leave out narrower frames: pixels of the static picture, or a share such as
-    /// 0.5% (default: 0.1)
+    /// Leave out narrower frames: pixels of the static picture, columns of text, or a
+    /// share such as 0.5% (default: 0.1; of text half a column)
     #[arg(long, value_name = "PIXELS|N%", value_parser = min_width)]
     pub minwidth: Option<MinWidth>,
     /// Font, as CSS names it (default: Verdana, sans-serif)
@@ -195,7 +195,8 @@ pub struct TableArgs {
     /// self, or change if there is one)
     #[arg(long, value_name = "COLUMN", value_parser = sorts())]
     pub sort: Option<Sort>,
-    /// The most rows; 0 is all (default: 30 in top, 10 in markdown, all in the others)
+    /// The most rows; 0 is all (default: 30 in top, 10 in markdown, 80 functions
+    /// in dot, all in the others)
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
     /// Leave frames out of a tree that weigh less than N percent of the whole (default:
@@ -224,6 +225,11 @@ pub struct TerminalArgs {
     /// Root at the bottom
     #[arg(long)]
     pub upright: bool,
+    /// Walk through the profile here: a flame graph, a table, callers and callees; ? tells
+    /// the keys
+    #[cfg(feature = "tui")]
+    #[arg(long, conflicts_with_all = ["output", "format", "peek"])]
+    pub tui: bool,
 }
 
 /// When to colour.

@@ -40,6 +40,13 @@ impl fmt::Display for Rgb {
     }
 }
 
+/// The nearest of the 216 colours of a terminal's palette: a cube of six shades each, which follows
+/// the sixteen old colours.
+pub fn ansi256(Rgb(r, g, b): Rgb) -> u8 {
+    let shade = |part: u8| ((u16::from(part) * 5 + 127) / 255) as u8;
+    16 + 36 * shade(r) + 6 * shade(g) + shade(b)
+}
+
 /// Three numbers in `[0, 1)` that a palette makes a colour of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shades {
