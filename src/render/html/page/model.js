@@ -12,7 +12,7 @@ import { ofRoots, refined } from "./refine.js";
 import { expression, matching, measure } from "./search.js";
 import { belowMarked, callees, find, kept, pathTo, reordered, setWidths } from "./tree.js";
 
-/** @typedef {{ fill: string, ink: string }} Paint */
+/** @typedef {{ fill: string, pixel: number, ink: string }} Paint */
 /** @typedef {{ back: string, ink: string, run: string, dark: boolean }} Theme */
 
 /** Answers that stay the same until what they were made of changes. */
