@@ -34,6 +34,7 @@ mod dhat;
 mod eu_stack;
 mod events;
 mod faulthandler;
+mod events;
 mod fg_html;
 mod fg_json;
 mod firefox;

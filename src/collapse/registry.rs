@@ -2,6 +2,10 @@
 //! the fixture tests all read it.
 
 use super::{Collapser, Verdict, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eu_stack, faulthandler, fg_html, fg_json, firefox, folded, gdb, gperftools, heap_text, heaptrack, inferno, java_exceptions, jfr, jstack, massif, mojo, perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, speedscope, strace, systemtap, v8, xdebug};
+use super::{
+    Collapser, Verdict, austin, fg_html, fg_json, firefox, folded, perf_script, pprof, py_spy, py_spy_dump,
+    speedscope, v8,
+};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
 
@@ -9,6 +13,7 @@ use crate::input::Input;
 pub static FORMATS: &[&dyn Collapser] = &[
     #[cfg(feature = "perf-data")]
     &super::perf_data::PerfData,
+    &fg_html::FgHtml,
     &perf_script::PerfScript,
     &perf_script::PerfSched,
     &bpftrace::Bpftrace,

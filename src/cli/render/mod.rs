@@ -47,6 +47,7 @@ const PALETTE_MAP: &str = "palette.map";
 Examples:
   perf script | fg-collapse | fg-render > out.svg
   fg-render --title 'after the fix' --colors rust -o out.svg out.folded
+  fg-render -o out.html out.folded   # a page with all of it, to explore
   fg-render -o out.svg -o top.md -o out.speedscope.json out.folded
   fg-render --format text out.folded
   fg-render --reverse --base malloc out.folded > who-allocates.svg

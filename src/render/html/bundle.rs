@@ -17,6 +17,7 @@ const MODULES: &[&str] = &[
     include_str!("page/names.js"),
     include_str!("page/decode.js"),
     include_str!("page/tree.js"),
+    include_str!("page/invert.js"),
     include_str!("page/search.js"),
     include_str!("page/templates.js"),
     include_str!("page/refine.js"),

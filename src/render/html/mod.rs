@@ -23,7 +23,7 @@ use crate::render::compare::WIDTHS;
 use crate::render::format::takes;
 use crate::render::sink::{Finished, Sink, Target};
 use crate::render::{Cut, Format, Settings};
-use payload::{Encoder, Payload, deflate};
+use payload::{Encoder, Hues, Payload, deflate};
 
 /// Says what made the page, and by which version of the payload's rules; `fg-collapse` looks for it.
 pub const GENERATOR: &str = "fg-render html 1";
@@ -77,7 +77,7 @@ impl Sink for Page<'_> {
         let palette = settings.picture.colours.palette;
         let hue = |name: &[u8]| palette.hue(name).map_or(0, |hue| hue as u8);
         let asks_names = matches!(palette, Palette::Named(_));
-        let payload = encoder.finish(asks_names.then_some(&hue as &dyn Fn(&[u8]) -> u8))?;
+        let payload = encoder.finish(asks_names.then_some(&hue as Hues<'_>))?;
         write(&payload, &about(&payload, summary, settings)?, settings, target)?;
         Ok(Finished::default())
     }

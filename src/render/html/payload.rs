@@ -52,6 +52,9 @@ pub struct Payload {
     pub scales: Vec<(u64, u8)>,
 }
 
+/// Says what the palette takes a name for.
+pub type Hues<'a> = &'a dyn Fn(&[u8]) -> u8;
+
 /// Takes a walked call tree.
 pub struct Encoder {
     /// What weights are multiplied by, if not by one.
@@ -97,7 +100,7 @@ impl Encoder {
     ///
     /// # Errors
     /// None in practice: compressing into memory does not fail.
-    pub fn finish(self, hue: Option<&dyn Fn(&[u8]) -> u8>) -> Result<Payload> {
+    pub fn finish(self, hue: Option<Hues<'_>>) -> Result<Payload> {
         let (mut lengths, mut texts, mut hues) = (Column::default(), Column::default(), Column::default());
         for name in self.names() {
             lengths.push(name.len() as u128)?;

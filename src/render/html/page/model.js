@@ -5,13 +5,14 @@
 
 import { changeColour, kindColour, moduleColour, nameColour, widthColour } from "./colour.js";
 import { ROW, paint } from "./draw.js";
+import { allLeaves, callsOf, inverted } from "./invert.js";
 import { Scene, startOf } from "./layout.js";
 import { Numbers, percent, signed } from "./numbers.js";
 import { ofRoots, refined } from "./refine.js";
 import { expression, matching, measure } from "./search.js";
-import { bothSides, callers, find, kept, pathTo, belowMarked, reordered, setWidths } from "./tree.js";
+import { belowMarked, callees, find, kept, pathTo, reordered, setWidths } from "./tree.js";
 
-/** @typedef {{ fill: string, ink: string }} Paint */
+/** @typedef {{ fill: string, pixel: number, ink: string }} Paint */
 /** @typedef {{ back: string, ink: string, run: string, dark: boolean }} Theme */
 
 /** Answers that stay the same until what they were made of changes. */
@@ -139,16 +140,22 @@ export class Model {
     switch (this.state.view) {
       case "flame": return [{ tree, up: true, skip: 0 }];
       case "icicle": return [{ tree, up: false, skip: 0 }];
-      case "callers": return [{ tree: memo.get("callers", [tree], () => callers(tree, names)), up: false, skip: 0 }];
+      case "callers": return [{ tree: this.#callers(), up: false, skip: 0 }];
       case "butterfly": {
         const { focus } = this;
         if (focus < 0) return [];
-        const sides = memo.get("sides", [tree, focus], () => bothSides(tree, names, focus));
+        const above = memo.get("callers of", [tree, focus], () => inverted(tree, names, callsOf(tree, focus), []));
+        const below = memo.get("callees of", [tree, focus], () => callees(tree, names, focus));
         // The function itself stands between the two, once.
-        return [{ tree: sides.callers, up: true, skip: 2 }, { tree: sides.callees, up: false, skip: 1 }];
+        return [{ tree: above, up: true, skip: 2 }, { tree: below, up: false, skip: 1 }];
       }
       default: return [];
     }
+  }
+
+  #callers() {
+    const { memo, tree, names, state } = this;
+    return memo.get("callers", [tree, state.zoom.join(";")], () => inverted(tree, names, allLeaves(tree), state.zoom));
   }
 
   /** Where things are, for a place to draw of this height. */
@@ -210,9 +217,9 @@ export class Model {
 
   #largestChange() {
     const { tree, state } = this;
-    return this.memo.get("largest", [tree, state.ownChange, state.shares], () => {
+    return this.memo.get("largest", [tree, tree.width, state.ownChange, state.shares], () => {
       let largest = 0;
-      for (let i = 0; i < tree.n; i++) largest = Math.max(largest, Math.abs(this.change(tree, i)));
+      for (let i = 0; i < tree.n; i++) if (tree.width[i] > 0) largest = Math.max(largest, Math.abs(this.change(tree, i)));
       return largest;
     });
   }

@@ -49,14 +49,16 @@ export class Panels {
         /** @type {HTMLElement | null} */ (panel.querySelector("input, select, button"))?.focus();
       });
     }
-    byId("menu").addEventListener("keydown", (event) => {
-      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-      if (!step) return;
-      event.preventDefault();
-      const items = [...byId("menu").querySelectorAll("button")];
-      const at = items.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
-      items[(at + step + items.length) % items.length].focus();
-    });
+    for (const menu of [byId("menu"), byId("save")]) {
+      menu.addEventListener("keydown", (event) => {
+        const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+        if (!step) return;
+        event.preventDefault();
+        const items = [...menu.querySelectorAll("button")];
+        const at = items.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
+        items[(at + step + items.length) % items.length].focus();
+      });
+    }
   }
 
   /** Panels that are open show what is so now. */

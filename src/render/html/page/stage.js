@@ -123,6 +123,8 @@ export class Stage {
     const fingers = new Map();
     let moved = 0;
     let held = 0;
+    /** @type {Place | null} what a finger stays on: lifting it would close a menu, so it opens then */
+    let asked = null;
     /** @type {{ x: number, y: number } | null} */
     let down = null;
 
@@ -137,8 +139,8 @@ export class Stage {
         held = window.setTimeout(() => {
           if (moved >= STILL || fingers.size !== 1) return;
           down = null;
-          const place = this.placeAt(clientX, clientY);
-          if (place) app.openMenu(place, clientX, clientY);
+          asked = this.placeAt(clientX, clientY);
+          app.select(asked, false);
         }, LONG_PRESS);
       }
     });
@@ -157,6 +159,9 @@ export class Stage {
       clearTimeout(held);
       const alone = fingers.size === 1;
       if (!fingers.delete(event.pointerId)) return;
+      const chosen = asked;
+      asked = null;
+      if (chosen && event.type === "pointerup") setTimeout(() => app.openMenu(chosen, event.clientX, event.clientY));
       if (event.type !== "pointerup" || !alone || moved >= STILL || !down || event.button !== 0) return;
       const place = this.placeAt(event.clientX, event.clientY);
       if (!place) app.select(null);

@@ -87,7 +87,7 @@ export class Trie {
  * @param {Weights | null} before
  * @param {Uint32Array | null} ranks of names; without them the heaviest goes first
  * @returns {Tree} */
-function arrange(n, name, parent, self, before, ranks) {
+export function arrange(n, name, parent, self, before, ranks) {
   let most = 0;
   let mostBefore = 0;
   for (let i = 0; i < n; i++) most += self[i];
@@ -260,49 +260,28 @@ export function merged(tree, names, place) {
   return trie.tree(names.inOrder());
 }
 
-/** Leaf first: what each function weighs itself, and who called it.
- * @param {Tree} tree
- * @param {Names} names */
-export function callers(tree, names) {
-  const trie = new Trie(Boolean(tree.before), names.all);
-  for (let i = 1; i < tree.n; i++) {
-    if (tree.self[i] === 0 && !(tree.before && tree.before[i] > 0)) continue;
-    let node = 0;
-    for (let k = i; k > 0; k = tree.parent[k]) node = trie.child(node, tree.name[k]);
-    trie.add(node, tree, i);
-  }
-  return trie.tree(null);
-}
-
-/** Both sides of a function: who called it, and what it calls. Of recursive calls the outermost
- * counts, so that nothing is weighed twice.
+/** What a function calls. Of recursive calls the outermost counts, so that nothing is weighed twice.
  * @param {Tree} tree
  * @param {Names} names
- * @param {number} id
- * @returns {{ callers: Tree, callees: Tree }} */
-export function bothSides(tree, names, id) {
-  const up = new Trie(Boolean(tree.before), names.all);
-  const down = new Trie(Boolean(tree.before), names.all);
+ * @param {number} id */
+export function callees(tree, names, id) {
+  const trie = new Trie(Boolean(tree.before), names.all);
   const places = new Int32Array(tree.n);
   for (let i = 1; i < tree.n; ) {
     if (tree.name[i] !== id) {
       i++;
       continue;
     }
-    let node = 0;
-    for (let k = i; k > 0; k = tree.parent[k]) node = up.child(node, tree.name[k]);
-    up.self[node] += tree.total[i];
-    if (up.before && tree.totalBefore) up.before[node] += tree.totalBefore[i];
-    places[i] = down.child(0, id);
-    down.add(places[i], tree, i);
+    places[i] = trie.child(0, id);
+    trie.add(places[i], tree, i);
     const end = tree.end[i];
     for (let k = i + 1; k < end; k++) {
-      places[k] = down.child(places[tree.parent[k]], tree.name[k]);
-      down.add(places[k], tree, k);
+      places[k] = trie.child(places[tree.parent[k]], tree.name[k]);
+      trie.add(places[k], tree, k);
     }
     i = end;
   }
-  return { callers: up.tree(null), callees: down.tree(null) };
+  return trie.tree(null);
 }
 
 /** Chooses which weights widths are.
