@@ -73,11 +73,8 @@ pub enum ErrorKind {
         source: io::Error,
     },
     /// No collapser recognised the input.
-    #[error("not a format known here (looked for {looked_for}); name it with --format")]
-    Unrecognised {
-        /// The names of the formats that were tried.
-        looked_for: String,
-    },
+    #[error("not a format known here; --list-formats shows those that are, --format names one")]
+    Unrecognised,
     /// There is no collapser of this name.
     #[error("there is no format {name:?}; the formats are {known}")]
     UnknownFormat {

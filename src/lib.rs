@@ -13,7 +13,7 @@
 //! folded::walk (in frame order): exit(frame, start, self, total)
 //!        ├─► filter: select, rewrite
 //!        ├─► diff: merge-join of two
-//!        └─► render: layout → svg
+//!        └─► render: every output's sink
 //! ```
 //!
 //! The programs `fg-collapse`, `fg-filter`, `fg-diff` and `fg-render` are thin shells around this
@@ -41,9 +41,13 @@ pub mod error;
 pub mod filter;
 pub mod folded;
 pub mod input;
+#[cfg(feature = "perf-data")]
+pub mod native;
+pub mod printable;
 pub mod render;
 pub mod significance;
 pub mod symbol;
+pub mod tally;
 pub mod weight;
 
 pub use error::{Error, ErrorKind, Position, Result};

@@ -73,7 +73,19 @@ fn cplusplus(mangled: &str) -> Option<String> {
     let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
     let mut name = Limited::default();
     parsed.structured_demangle(&mut name, &options).ok()?;
-    Some(name.0).filter(|name| !name.is_empty())
+    Some(without_qualifiers(name.0)).filter(|name| !name.is_empty())
+}
+
+/// The name without what belongs to the parameters that were left out: `operator() const`.
+fn without_qualifiers(mut name: String) -> String {
+    const QUALIFIERS: [&str; 4] = [" const", " volatile", " &", " &&"];
+    // They stay where they are part of a conversion: `operator char const`.
+    while let Some(rest) = QUALIFIERS.iter().find_map(|end| name.strip_suffix(end))
+        && !rest.rsplit("::").next().is_some_and(|last| last.starts_with("operator "))
+    {
+        name.truncate(rest.len());
+    }
+    name
 }
 
 /// A string that refuses to grow without end.
@@ -116,6 +128,9 @@ mod tests {
             ("_Z3addii.cold", "add"),
             ("_ZN12_GLOBAL__N_13runEv", "(anonymous namespace)::run"),
             ("_ZN3fooIiE3barEv", "foo<int>::bar"),
+            ("_ZNKO3foo3barEv", "foo::bar"),
+            ("_ZZ4mainENKUlvE_clEv", "main::{lambda()#1}::operator()"),
+            ("_ZNK3foocvPKcEv", "foo::operator char const*"),
         ] {
             let shown = demangle(mangled.as_bytes()).unwrap_or_else(|| mangled.into());
             assert_eq!(String::from_utf8_lossy(&shown), name, "{mangled}");

@@ -146,13 +146,6 @@ fn names(folder: &Path) -> BTreeSet<String> {
     fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// What a program says when asked for something; it must not complain.
-fn ask(program: &str, arguments: &[&str]) -> String {
-    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().unwrap();
-    assert!(output.status.success() && output.stderr.is_empty(), "{program} {arguments:?}: {output:?}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
 #[test]
 #[cfg(unix)]
 fn the_examples_run() {
@@ -196,19 +189,6 @@ fn the_examples_run() {
         text.lines().map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum::<u64>()
     };
     assert_eq!(total(&folder.join("merged.folded")), 2 * 975_951_896);
-}
-
-#[test]
-fn the_formats_are_those_of_the_registry() {
-    let listed = ask(env!("CARGO_BIN_EXE_fg-collapse"), &["--list-formats"]);
-    let listed: Vec<Vec<String>> = listed
-        .lines()
-        .map(|line| {
-            let (name, about) = line.split_once(' ').unwrap();
-            vec![name.to_owned(), about.trim_start().to_owned()]
-        })
-        .collect();
-    assert_eq!(table(&readme(), "Formats"), listed, "README.md, Formats (left) and --list-formats (right)");
 }
 
 #[test]

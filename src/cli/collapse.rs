@@ -1,10 +1,14 @@
 //! `fg-collapse`: its options, and what it says on standard error.
 
+use std::io::Write;
+use std::path::PathBuf;
+
 use clap::{Args, Parser};
 
 use super::output::OutputArgs;
-use super::{Exit, GenerateArgs, InputArgs, Tool, say, say_not_understood};
-use crate::collapse::{self, Events, Options, Report, registry};
+use super::{Exit, GenerateArgs, InputArgs, Tool, progress, say, say_not_understood};
+use crate::collapse::{self, Choice, Listener, Options, Progress, Report, Value, ValueTotal, registry};
+use crate::error::excerpt;
 use crate::folded::{StackTable, Weights};
 
 const EXAMPLES: &str = "\
@@ -12,15 +16,15 @@ Examples:
   perf script | fg-collapse > out.folded
   perf script | fg-collapse --kernel --tid | fg-render --colors java > out.svg
   fg-collapse monday.perf.gz tuesday.perf.zst > both.folded
-  fg-collapse --event-filter page-faults out.perf > faults.folded
+  fg-collapse --value page-faults out.perf > faults.folded
   austin -o out.austin python3 app.py && fg-collapse out.austin > out.folded
 
 Exit status: 0 if there are samples, 2 on trouble.";
 
 /// Collapse what a profiler wrote into folded stacks
 ///
-/// Reads the text of perf script, austin and py-spy, and folded stacks themselves; the format is
-/// told by content. Writes one line for each different stack, root first, in frame order, with
+/// Reads what `--list-formats` lists, and folded stacks themselves; the format is told by content.
+/// Writes one line for each different stack, root first, in frame order, with
 /// the sum of its weights: `main;parse;lex 42`.
 #[derive(Parser, Debug)]
 #[command(name = "fg-collapse", version, after_help = EXAMPLES)]
@@ -33,9 +37,17 @@ pub struct Collapse {
     #[arg(short, long, value_name = "NAME")]
     pub format: Option<String>,
 
-    /// List the formats and exit
+    /// List the formats, what writes them and what they measure, and exit
     #[arg(long)]
     pub list_formats: bool,
+
+    /// List the values the input holds, with their units and totals, and write no stacks
+    #[arg(long)]
+    pub list_values: bool,
+
+    /// Begin with comments that tell the unit: `# unit: ns`
+    #[arg(long)]
+    pub header: bool,
 
     /// Where to write.
     #[command(flatten)]
@@ -66,11 +78,11 @@ pub struct Collapse {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Samples and frames")]
 pub struct OptionArgs {
-    /// Append the process to the command: `comm-PID`
+    /// Name the thread in a root frame, and its process: `comm-PID`
     #[arg(long)]
     pub pid: bool,
 
-    /// Append process and thread to the command: `comm-PID/TID`
+    /// Name the thread in a root frame, and its numbers: `comm-PID/TID`
     #[arg(long)]
     pub tid: bool,
 
@@ -98,14 +110,30 @@ pub struct OptionArgs {
     #[arg(long)]
     pub srcline: bool,
 
-    /// Keep the samples of EVENT, with or without modifiers; repeatable. Default: the event that
-    /// comes first
-    #[arg(long, value_name = "EVENT")]
-    pub event_filter: Vec<String>,
+    /// Leave inlined functions out, which debug information adds to perf.data
+    #[arg(long)]
+    pub no_inline: bool,
 
-    /// Keep all events, each under a root frame of its name
-    #[arg(long, conflicts_with = "event_filter")]
-    pub all_events: bool,
+    /// Look for the recorded programs and libraries below DIR instead of /
+    #[arg(long, value_name = "DIR")]
+    pub symfs: Option<PathBuf>,
+
+    /// Keep this value: perf's event, with or without modifiers, pprof's sample type; repeatable.
+    /// Default: the producer's own default, or the one that comes first
+    #[arg(long, value_name = "NAME", visible_alias = "event-filter")]
+    pub value: Vec<String>,
+
+    /// Keep all values, each under a root frame of its name
+    #[arg(long, visible_alias = "all-events", conflicts_with = "value")]
+    pub all_values: bool,
+
+    /// Name the thread in a root frame, also where the format's own tools do not
+    #[arg(long)]
+    pub threads_as_frames: bool,
+
+    /// Name no threads, also where the format's own tools do
+    #[arg(long, conflicts_with_all = ["threads_as_frames", "pid", "tid"])]
+    pub no_threads_as_frames: bool,
 
     /// Drop what is rootward of the frame NAME; repeatable
     #[arg(long, value_name = "NAME")]
@@ -123,10 +151,10 @@ pub struct OptionArgs {
 impl From<OptionArgs> for Options {
     fn from(args: OptionArgs) -> Options {
         let bytes = |names: Vec<String>| names.into_iter().map(String::into_bytes).collect::<Vec<_>>();
-        let events = match (args.all_events, args.event_filter.is_empty()) {
-            (true, _) => Events::All,
-            (false, true) => Events::First,
-            (false, false) => Events::Named(bytes(args.event_filter)),
+        let values = match (args.all_values, args.value.is_empty()) {
+            (true, _) => Choice::All,
+            (false, true) => Choice::Default,
+            (false, false) => Choice::Named(bytes(args.value)),
         };
         Options {
             pid: args.pid,
@@ -136,10 +164,18 @@ impl From<OptionArgs> for Options {
             inline: args.inline || args.all,
             addrs: args.addrs,
             srcline: args.srcline,
+            no_inline: args.no_inline,
+            symfs: args.symfs,
             skip_after: bytes(args.skip_after),
-            events,
+            values,
+            threads_as_frames: match (args.threads_as_frames, args.no_threads_as_frames) {
+                (true, _) => Some(true),
+                (_, true) => Some(false),
+                _ => None,
+            },
             count: args.count,
             threads: args.threads,
+            progress: None,
         }
     }
 }
@@ -150,59 +186,127 @@ impl Tool for Collapse {
     fn run(self) -> anyhow::Result<Exit> {
         let mut output = self.output.open()?;
         if self.list_formats {
-            let width = registry::FORMATS.iter().map(|format| format.name().len()).max().unwrap_or(0);
-            for format in registry::FORMATS {
-                let line = format!("{:width$}  {}\n", format.name(), format.about());
-                std::io::Write::write_all(&mut output, line.as_bytes()).map_err(crate::Error::from)?;
-            }
+            let table = collapse::about::table(registry::FORMATS, false);
+            output.write_all(table.as_bytes()).map_err(crate::Error::from)?;
             output.finish()?;
             return Ok(Exit::Yes);
         }
         let format = self.format.as_deref().map(registry::by_name).transpose()?;
         let mut table = StackTable::default();
-        let report =
-            collapse::collapse(&self.input.sources(), format, &self.options.clone().into(), &mut table)?;
+        let mut options = Options::from(self.options.clone());
+        if !self.quiet && progress::is_wanted() {
+            options.progress = Some(Listener(tell));
+        }
+        let report = collapse::collapse(&self.input.sources(), format, &options, &mut table);
+        progress::end();
+        let report = report?;
         if self.strict {
             report.not_understood.refuse()?;
         }
-        if !self.quiet {
+        if !self.quiet && !self.list_values {
             self.describe(&report, &table)?;
         }
-        table.write(&mut output)?;
+        if self.list_values {
+            output.write_all(list_values(&report).as_bytes()).map_err(crate::Error::from)?;
+        } else {
+            if self.header {
+                output.write_all(self.header(&report).as_bytes()).map_err(crate::Error::from)?;
+            }
+            table.write(&mut output)?;
+        }
         output.finish()?;
         Ok(Exit::Yes)
     }
 }
 
+/// Shows how far it has come.
+fn tell(progress: Progress) {
+    match progress {
+        Progress::Bytes(done, Some(of)) => {
+            progress::show(format_args!("read {} of {} MB", done / 1_000_000, of / 1_000_000));
+        }
+        Progress::Bytes(done, None) => progress::show(format_args!("read {} MB", done / 1_000_000)),
+        Progress::Symbols(done, of) => progress::show(format_args!("named {done} of {of} places in code")),
+    }
+}
+
 impl Collapse {
+    /// What `--header` writes before the stacks.
+    fn header(&self, report: &Report) -> String {
+        if self.options.count {
+            return "# unit: samples\n".to_owned();
+        }
+        let unit = report.unit().map(|unit| format!("# unit: {unit}\n"));
+        let period = report.period.map(|period| format!("# period: {period}\n"));
+        unit.into_iter().chain(period).collect()
+    }
+
     fn describe(&self, report: &Report, table: &StackTable) -> anyhow::Result<()> {
         say_not_understood(Self::NAME, &report.not_understood);
         for note in &report.notes {
             say(Self::NAME, note);
         }
-        // A recording that does not name its events has one without a name.
-        for (name, total) in report.events.iter().filter(|(name, _)| !name.is_empty()) {
-            let name = String::from_utf8_lossy(name);
-            let counts = format!("{} samples, weight {}", total.samples, total.weight);
-            if !total.kept && self.options.event_filter.is_empty() {
-                say(
-                    Self::NAME,
-                    format_args!(
-                        "left out the event {name:?} ({counts}); --event-filter or --all-events keeps it"
-                    ),
-                );
-            } else if self.verbose {
-                let what = if total.kept { "kept" } else { "left out" };
-                say(Self::NAME, format_args!("{what} the event {name:?} ({counts})"));
-            }
+        let of_kind = |kept: bool| {
+            let named = report.values.iter().filter(move |(value, total)| {
+                // A recording that does not name its values has one without a name.
+                total.kept == kept && !value.name.is_empty() && total.samples > 0
+            });
+            named.map(|(value, total)| describe(value, total)).collect::<Vec<_>>().join(", ")
+        };
+        let (kept, left_out) = (of_kind(true), of_kind(false));
+        if !left_out.is_empty() && self.options.value.is_empty() {
+            say(Self::NAME, format_args!("left out {left_out}; --value NAME or --all-values keeps it"));
+        }
+        if self.verbose && !kept.is_empty() {
+            say(Self::NAME, format_args!("kept {kept}"));
         }
         if self.verbose {
+            for detail in &report.details {
+                say(Self::NAME, detail);
+            }
             let Weights { value, .. } = table.total()?;
             let (stacks, frames) = (table.len(), table.frame_count());
             say(Self::NAME, format_args!("{stacks} stacks of {frames} frames, total weight {value}"));
         }
         Ok(())
     }
+}
+
+/// `"page-faults" (80 samples, 389149 page-faults)`.
+fn describe(value: &Value, total: &ValueTotal) -> String {
+    let name = excerpt(&value.name);
+    let samples = total.samples;
+    match &value.unit {
+        Some(unit) => format!("{name} ({samples} samples, {} {unit})", total.weight),
+        None => format!("{name} ({samples} samples, weight {})", total.weight),
+    }
+}
+
+/// A name without what a terminal would obey.
+fn printable(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).chars().map(|c| if c.is_control() { '�' } else { c }).collect()
+}
+
+/// What `--list-values` prints: a table, `*` before the values that would be kept.
+fn list_values(report: &Report) -> String {
+    let cells = |value: &Value, total: &ValueTotal| {
+        let name = match value.name.is_empty() {
+            true => "-".to_owned(),
+            false => printable(&value.name),
+        };
+        let kept = if total.kept { "*" } else { "" };
+        let unit = value.unit.as_deref().unwrap_or("-").to_owned();
+        [kept.to_owned(), name, total.samples.to_string(), total.weight.to_string(), unit]
+    };
+    let head = ["", "value", "samples", "total", "unit"].map(str::to_owned);
+    let rows: Vec<[String; 5]> =
+        [head].into_iter().chain(report.values.iter().map(|(v, t)| cells(v, t))).collect();
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let (name, samples, total) = (width(1), width(2), width(3));
+    let line = |[kept, value, count, weight, unit]: &[String; 5]| {
+        format!("{kept:1} {value:name$}  {count:>samples$}  {weight:>total$}  {unit}\n")
+    };
+    rows.iter().map(line).collect()
 }
 
 #[cfg(test)]

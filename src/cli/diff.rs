@@ -11,8 +11,8 @@ use super::output::{Output, OutputArgs};
 use super::{Exit, GenerateArgs, Tool, say, say_not_understood};
 use crate::diff::form::{FORMS, Form, Look};
 use crate::diff::{
-    CallGraph, Change, GROUPS, Gate, Group, Names, Normalize, Pair, Report, Scale, Settings, Side, Sort,
-    Survey, Tally, Tripped, decimals_for, parse_file,
+    CallGraph, Change, GROUPS, Gate, Group, Names, Normalize, Pair, Plan, Report, Scale, Settings, Side,
+    Sort, Survey, Tally, Tripped, decimals_for, parse_file,
 };
 use crate::error::Error;
 use crate::filter::{Pattern, PatternOptions};
@@ -267,7 +267,7 @@ impl Tool for Diff {
         let gates = self.gates()?;
         let reference = self.scale.normalize_by.as_ref();
         let reference = reference.map(|r| Pattern::new(&[r], PatternOptions::default())).transpose()?;
-        if self.write_at_once(&before, &after)? {
+        if self.write_planned(&before, &after)? {
             return Ok(Exit::Yes);
         }
         let form = self.form.form();
@@ -355,18 +355,23 @@ impl Diff {
             self.form.form().is_some() || !self.gate.gate.is_empty() || !self.gate.gate_file.is_empty();
         let runs = |side| if is_report { pair.surveys(side).count() as f64 } else { 1.0 };
         let (b, a) = (before.to_f64() / runs(Side::Before), after.to_f64() / runs(Side::After));
+        let are_runs = is_report && runs(Side::Before).max(runs(Side::After)) > 1.0;
+        self.warn_of_unlike(b, a, if are_runs { " a run" } else { "" });
+        Ok((before, after))
+    }
+
+    /// A word if the totals, `each` of a run or of all, are unlike and nobody asked.
+    fn warn_of_unlike(&self, before: f64, after: f64, each: &str) {
         let asked = self.scale.absolute || self.scale.normalize() != Normalize::No;
+        let (b, a) = (before, after);
         if !asked && !self.quiet && b > 0.0 && a > 0.0 && (a / b).max(b / a) > UNLIKE {
-            let per_run =
-                if is_report && runs(Side::Before).max(runs(Side::After)) > 1.0 { " a run" } else { "" };
             say(
                 Self::NAME,
                 format_args!(
-                    "the totals differ{per_run}, {b} before and {a} after; -n compares shares, --absolute says this is meant"
+                    "the totals differ{each}, {b} before and {a} after; -n compares shares, --absolute says this is meant"
                 ),
             );
         }
-        Ok((before, after))
     }
 
     fn settings(&self) -> Settings {
@@ -386,40 +391,23 @@ impl Diff {
         }
     }
 
-    /// Joins files in one go where nothing has to be known of them first, and what is written
-    /// can be taken back; says whether that is done.
-    fn write_at_once(&self, before: &[Source], after: &[Source]) -> anyhow::Result<bool> {
+    /// Joins two plain files by a plan, where nothing is asked for but that; says whether it is
+    /// done.
+    fn write_planned(&self, before: &[Source], after: &[Source]) -> anyhow::Result<bool> {
         let is_report =
             self.form.form().is_some() || !self.gate.gate.is_empty() || !self.gate.gate_file.is_empty();
         let is_plain =
             self.scale.normalize() == Normalize::No && self.names.strip().is_none() && !self.names.fuzzy;
-        if is_report || !is_plain || !before.iter().chain(after).all(Source::is_rereadable) {
+        let ([before], [after]) = (before, after) else { return Ok(false) };
+        if is_report || !is_plain || !before.is_rereadable() || !after.is_rereadable() {
             return Ok(false);
         }
-        let output = self.output.open()?;
-        if !output.can_start_over() {
-            return Ok(false);
-        }
-        let begin = output.begin();
-        let mut out = io::BufWriter::with_capacity(64 * 1024, output);
-        let mut line = Vec::new();
-        let joined = Pair::join_at_once(before, after, &mut |stack, weights| {
-            write_line(&mut out, &mut line, stack, weights)
-        });
-        let done = joined.map_err(anyhow::Error::from).and_then(|seen| {
-            let Some(seen) = seen else { return Ok(false) };
-            let pair = Pair::of_surveys(seen);
-            self.judge_lines(&pair)?;
-            self.references(&pair, false)?;
-            Ok(true)
-        });
-        if let Ok(true) = done {
-            finish(out)?;
-        } else {
-            out.flush().map_err(Error::from)?;
-            out.get_mut().start_over(begin)?;
-        }
-        done
+        let Some(plan) = Plan::make(before, after)? else { return Ok(false) };
+        self.warn_of_unlike(plan.before.to_f64(), plan.after.to_f64(), "");
+        let mut output = self.output.open()?;
+        plan.carry_out(before, after, &mut output)?;
+        output.finish()?;
+        Ok(true)
     }
 
     fn write_joined(

@@ -9,6 +9,7 @@ pub mod diff;
 pub mod filter;
 pub mod operations;
 pub mod output;
+pub mod progress;
 pub mod render;
 
 use std::fmt::Display;

@@ -10,26 +10,32 @@
 //! ```
 //! A sample is a line, root first: process, interpreter and thread, then `file:function:line`.
 //! What it weighs is microseconds, or bytes in memory mode, or in full mode the three of
-//! `time,idle,memory`, of which the time counts. The source is austin's own documentation
+//! `time,idle,memory`: idle is 1 for a thread that waited, so the time of those with 0 is `cpu`. The source is austin's own documentation
 //! (github.com/P403n1x87/austin, "Output").
 
+use super::driver::{self, LineParser};
 use super::folded::head_lines;
-use super::{Collapser, Options, Report, Sink, Verdict, driver};
+use super::values::Values;
+use super::{About, Collapser, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
-use crate::folded::{FrameId, StackTable, Weights};
+use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::weight::Weight;
+
+const ABOUT: About = About {
+    name: "austin",
+    producer: "austin 3.x as text, mojo2austin",
+    tested: "austin 3.7, mojo2austin 2.4",
+    values: "time, or memory in memory mode; time, cpu, memory in full mode",
+    unit: "us, bytes; us, us, bytes",
+};
 
 /// Collapses austin's text format.
 pub struct Austin;
 
 impl Collapser for Austin {
-    fn name(&self) -> &'static str {
-        "austin"
-    }
-
-    fn about(&self) -> &'static str {
-        "austin 3.x text, mojo2austin: Python stacks"
+    fn about(&self) -> &'static About {
+        &ABOUT
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -50,57 +56,108 @@ impl Collapser for Austin {
         table: &mut StackTable,
         report: &mut Report,
     ) -> Result<()> {
-        if input.head().split(|&b| b == b'\n').take(20).any(|line| line == b"# mode: full") {
-            let note = "austin's full mode: the weight is time; idle time and memory are left out";
-            if !report.notes.iter().any(|other| other == note) {
-                report.notes.push(note.to_owned());
-            }
-        }
-        let count = options.count;
-        let parser = || {
-            let mut ids: Vec<FrameId> = Vec::new();
-            let mut frame: Vec<u8> = Vec::new();
-            move |line: &[u8], sink: &mut dyn Sink| {
-                let Some((stack, weight)) = split(line) else { return Ok(false) };
-                ids.clear();
-                for (n, piece) in stack.split(|&b| b == b';').enumerate() {
-                    if n < 2 {
-                        ids.push(sink.frame(piece));
-                        continue;
-                    }
-                    frame.extend_from_slice(piece);
-                    if is_whole(&frame) {
-                        ids.push(sink.frame(&readable(&frame)));
-                        frame.clear();
-                    } else {
-                        // A file name that holds a `;` goes on in the next piece.
-                        frame.push(b':');
-                    }
-                }
-                if let [piece @ .., _] = &frame[..] {
-                    ids.push(sink.frame(piece));
-                    frame.clear();
-                }
-                let weight = if count { Weight::ONE } else { weight };
-                sink.sample(&ids, Weights::one(weight))?;
-                Ok(true)
-            }
+        let mode = mode(input.head());
+        // What can be chosen is told once, before there are threads.
+        Values::new(options, mode.values(), 0)?;
+        let new = || AustinLines {
+            mode,
+            values: Values::new(options, mode.values(), 0).expect("it was possible before"),
+            ids: Vec::new(),
+            frame: Vec::new(),
         };
-        driver::run_lines(input, options.threads, parser, table, report)
+        driver::run_lines(input, options.threads, new, table, report)
     }
 }
 
-/// A sample's stack and its first metric; `None` if the line is no sample.
-fn split(line: &[u8]) -> Option<(&[u8], Weight)> {
+/// What austin was asked to measure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Wall or processor time.
+    Time,
+    Memory,
+    Full,
+}
+
+impl Mode {
+    pub(super) fn values(self) -> Vec<Value> {
+        match self {
+            Mode::Time => vec![Value::new("time", "us")],
+            Mode::Memory => vec![Value::new("memory", "bytes")],
+            Mode::Full => {
+                vec![Value::new("time", "us"), Value::new("cpu", "us"), Value::new("memory", "bytes")]
+            }
+        }
+    }
+}
+
+/// What the header says, or else the first sample.
+fn mode(head: &[u8]) -> Mode {
+    let said = head.split(|&b| b == b'\n').take(20).find_map(|line| line.strip_prefix(b"# mode:"));
+    let three = || head_lines(head).find_map(split).is_some_and(|(_, metrics)| metrics[2].is_some());
+    match said.map(<[u8]>::trim_ascii) {
+        Some(b"memory") => Mode::Memory,
+        // Converters write the header of a full recording over one metric.
+        _ if three() => Mode::Full,
+        _ => Mode::Time,
+    }
+}
+
+/// Reads the lines of one thread.
+struct AustinLines {
+    mode: Mode,
+    values: Values,
+    ids: Vec<FrameId>,
+    frame: Vec<u8>,
+}
+
+impl LineParser for AustinLines {
+    fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
+        let Some((stack, [Some(first), idle, memory])) = split(line) else { return Ok(false) };
+        let (ids, frame) = (&mut self.ids, &mut self.frame);
+        ids.clear();
+        for (n, piece) in stack.split(|&b| b == b';').enumerate() {
+            if n < 2 {
+                ids.push(sink.frame(piece));
+                continue;
+            }
+            frame.extend_from_slice(piece);
+            if is_whole(frame) {
+                ids.push(sink.frame(&readable(frame)));
+                frame.clear();
+            } else {
+                // A file name that holds a `;` goes on in the next piece.
+                frame.push(b':');
+            }
+        }
+        if let [piece @ .., _] = &frame[..] {
+            ids.push(sink.frame(piece));
+            frame.clear();
+        }
+        let busy = if idle.is_none_or(Weight::is_zero) { first } else { Weight::ZERO };
+        let all = [first, busy, memory.unwrap_or_default()];
+        let weights = if self.mode == Mode::Full { &all[..] } else { &all[..1] };
+        self.values.sample(&self.ids, weights, sink)?;
+        Ok(true)
+    }
+
+    fn finish(self, report: &mut Report) -> Result<()> {
+        self.values.finish(report)
+    }
+}
+
+/// A sample's stack and its metrics, one or three; `None` if the line is no sample.
+fn split(line: &[u8]) -> Option<(&[u8], [Option<Weight>; 3])> {
     let rest = line.strip_prefix(b"P")?;
     let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
     if digits == 0 || !rest[digits..].starts_with(b";T") {
         return None;
     }
     let space = memchr::memrchr(b' ', line)?;
-    let mut metrics = line[space + 1..].split(|&b| b == b',').map(Weight::parse);
-    let first = metrics.next().flatten()?;
-    metrics.all(|metric| metric.is_some()).then_some((&line[..space], first))
+    let mut metrics = [None; 3];
+    for (at, text) in line[space + 1..].split(|&b| b == b',').enumerate() {
+        *metrics.get_mut(at)? = Some(Weight::parse(text)?);
+    }
+    Some((&line[..space], metrics))
 }
 
 /// `file:function:line`, or one of austin's own: `:INVALID:`, `:GC:`.
@@ -129,6 +186,7 @@ fn readable(frame: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Choice;
 
     fn collapsed(text: &str, options: &Options) -> String {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();
@@ -161,11 +219,13 @@ mod tests {
     }
 
     #[test]
-    fn full_mode_counts_time() {
+    fn full_mode_has_three_values() {
         let text = "# austin: 3.7.0\n# mode: full\n\nP1;T2;a.py:f:1 100,1,-4096\nP1;T2;a.py:f:1 7,0,0\n\n# duration: 5\n";
-        let out = collapsed(text, &Options::default());
-        assert!(out.starts_with("P1;T2;f (a.py:1) 107\naustin's full mode"), "{out}");
+        assert_eq!(collapsed(text, &Options::default()), "P1;T2;f (a.py:1) 107\n");
+        let value = |name: &str| Options { values: Choice::Named(vec![name.into()]), ..Options::default() };
+        assert_eq!(collapsed(text, &value("cpu")), "P1;T2;f (a.py:1) 7\n");
+        assert_eq!(collapsed(text, &value("memory")), "P1;T2;f (a.py:1) -4096\n");
         let count = Options { count: true, ..Options::default() };
-        assert!(collapsed(text, &count).starts_with("P1;T2;f (a.py:1) 2\n"));
+        assert_eq!(collapsed(text, &count), "P1;T2;f (a.py:1) 2\n");
     }
 }

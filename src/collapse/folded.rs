@@ -7,22 +7,29 @@
 //! rbspy, `google-pprof --collapsed`, and `heaptrack_print -F`, which ends every stack with a `;`
 //! too many. The grammar is that of [`crate::folded`].
 
-use super::{Collapser, Options, Report, Verdict, driver};
+use std::borrow::Cow;
+
+use super::driver::{self, LineParser};
+use super::{About, Collapser, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::{Error, Result};
-use crate::folded::{Columns, StackTable, Weights, guess_columns, is_comment, parse_line};
+use crate::folded::{Columns, FrameId, StackTable, Weights, guess_columns, is_comment, parse_line};
 use crate::input::Input;
 use crate::weight::Weight;
+
+const ABOUT: About = About {
+    name: "folded",
+    producer: "bcc profile -f, async-profiler, rbspy, heaptrack_print -F, google-pprof --collapsed, ourselves",
+    tested: "bcc 0.26, rbspy 0.55, heaptrack 1.4, gperftools 2.10",
+    values: "-",
+    unit: "what `# unit:` says",
+};
 
 /// Collapses folded text.
 pub struct Folded;
 
 impl Collapser for Folded {
-    fn name(&self) -> &'static str {
-        "folded"
-    }
-
-    fn about(&self) -> &'static str {
-        "folded stacks: bcc profile -f, async-profiler, rbspy, heaptrack_print -F, our own"
+    fn about(&self) -> &'static About {
+        &ABOUT
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -56,26 +63,54 @@ impl Collapser for Folded {
         if columns == Columns::Two {
             table.make_differential();
         }
-        let count = options.count;
-        let parser = || {
-            let mut ids = Vec::new();
-            move |line: &[u8], sink: &mut dyn super::Sink| {
-                let Some(parsed) = parse_line(line, columns) else {
-                    if columns == Columns::Two && parse_line(line, Columns::One).is_some() {
-                        return Err(Error::malformed("two weights, as on the lines before", line));
-                    }
-                    return Ok(false);
-                };
-                let stack = parsed.stack.strip_suffix(b";").unwrap_or(parsed.stack);
-                let weights = if count { Weights::one(Weight::ONE) } else { parsed.weights };
-                ids.clear();
-                ids.extend(stack.split(|&b| b == b';').map(|frame| sink.frame(frame)));
-                sink.sample(&ids, weights)?;
-                Ok(true)
-            }
+        let unit = unit(input.head()).map(Cow::Owned);
+        let new = || FoldedLines {
+            columns,
+            count: options.count,
+            unit: unit.clone(),
+            ids: Vec::new(),
+            total: ValueTotal { kept: true, ..ValueTotal::default() },
         };
-        driver::run_lines(input, options.threads, parser, table, report)
+        driver::run_lines(input, options.threads, new, table, report)
     }
+}
+
+/// Reads the lines of one thread.
+struct FoldedLines {
+    columns: Columns,
+    count: bool,
+    unit: Option<Cow<'static, str>>,
+    ids: Vec<FrameId>,
+    total: ValueTotal,
+}
+
+impl LineParser for FoldedLines {
+    fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
+        let Some(parsed) = parse_line(line, self.columns) else {
+            if self.columns == Columns::Two && parse_line(line, Columns::One).is_some() {
+                return Err(Error::malformed("two weights, as on the lines before", line));
+            }
+            return Ok(false);
+        };
+        let stack = parsed.stack.strip_suffix(b";").unwrap_or(parsed.stack);
+        let weights = if self.count { Weights::one(Weight::ONE) } else { parsed.weights };
+        self.ids.clear();
+        self.ids.extend(stack.split(|&b| b == b';').map(|frame| sink.frame(frame)));
+        self.total.add(weights.value)?;
+        sink.sample(&self.ids, weights)?;
+        Ok(true)
+    }
+
+    fn finish(self, report: &mut Report) -> Result<()> {
+        report.add_value(Value { name: Vec::new(), unit: self.unit }, self.total)
+    }
+}
+
+/// What the comments at the start say the weights are in: `# unit: ns`.
+fn unit(head: &[u8]) -> Option<String> {
+    let comments = head.split(|&b| b == b'\n').take_while(|line| is_comment(line));
+    let unit = comments.filter_map(|line| line.strip_prefix(b"# unit:")).last()?;
+    Some(String::from_utf8_lossy(unit).trim().to_owned())
 }
 
 /// The whole lines of an input's head that can hold stacks.

@@ -5,21 +5,72 @@
 //! listens. Formats whose text can be cut between samples run on several threads through the one
 //! [`driver`]; the output does not depend on how many.
 
+pub mod about;
 pub mod driver;
+pub mod edges;
+pub mod forest;
+pub mod json;
+pub mod leaf_first;
+pub mod lines;
+pub mod maps;
+pub mod names;
+pub mod native;
+#[cfg(feature = "perf-data")]
+pub mod perf_data;
 pub mod perf_script;
 pub mod registry;
+pub mod text;
+pub mod threads;
 pub mod tidy;
+pub mod trie;
+pub mod values;
 
 mod austin;
+mod bcc;
+mod bpftrace;
+mod cachegrind;
+mod callgrind;
+mod dhat;
+mod eu_stack;
+mod events;
+mod faulthandler;
+mod fg_html;
+mod fg_json;
+mod firefox;
 mod folded;
+mod gdb;
+mod gperftools;
+mod heap_text;
+mod heaptrack;
+mod inferno;
+mod java_exceptions;
+mod jfr;
+mod jstack;
+mod massif;
+mod mojo;
+mod naming;
+mod pprof;
+mod pstats;
 mod py_spy;
+mod py_spy_dump;
+mod pyinstrument;
+mod speedscope;
+mod strace;
+mod systemtap;
+mod v8;
+mod valgrind_frame;
+mod xdebug;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{FrameId, NotUnderstood, StackTable, Weights};
 use crate::input::{Input, Source};
 use crate::weight::Weight;
+
+pub use about::About;
+pub use values::{Choice, Value, ValueTotal};
 
 /// How sure a collapser is that an input is of its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,11 +85,13 @@ pub enum Verdict {
 
 /// A reader of one format.
 pub trait Collapser: Sync {
-    /// The format's name, as `--format` takes it: `perf-script`.
-    fn name(&self) -> &'static str;
+    /// Its name, what writes it, and what it measures.
+    fn about(&self) -> &'static About;
 
-    /// What writes it, in one line for `--list-formats`.
-    fn about(&self) -> &'static str;
+    /// The format's name, as `--format` takes it: `perf-script`.
+    fn name(&self) -> &'static str {
+        self.about().name
+    }
 
     /// Whether an input that begins with `head` is of this format. `head` is all there is, or
     /// [`crate::input::HEAD`] bytes of it.
@@ -79,24 +132,12 @@ impl Sink for StackTable {
     }
 }
 
-/// Which events of a recording to keep.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Events {
-    /// The one that comes first: different events have different units.
-    #[default]
-    First,
-    /// These, named with or without their modifiers: `cycles`, `cycles:u`.
-    Named(Vec<Vec<u8>>),
-    /// All, each under a root frame of its name.
-    All,
-}
-
 /// How to collapse.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Append the process to the first frame: `comm-PID`.
+    /// Append the process to the thread's frame: `comm-PID`.
     pub pid: bool,
-    /// Append process and thread to the first frame: `comm-PID/TID`.
+    /// Append process and thread to the thread's frame: `comm-PID/TID`.
     pub tid: bool,
     /// Mark kernel frames `_[k]`.
     pub kernel: bool,
@@ -108,25 +149,45 @@ pub struct Options {
     pub addrs: bool,
     /// Append the source line to a frame, where the input has it: `main (orders.c:12)`.
     pub srcline: bool,
+    /// Leave out the functions that a compiler has put into others, where debug information has
+    /// them.
+    pub no_inline: bool,
+    /// Where the files of the recorded system are, if not here.
+    pub symfs: Option<PathBuf>,
     /// Drop the frames rootward of these.
     pub skip_after: Vec<Vec<u8>>,
-    /// Which events to keep.
-    pub events: Events,
+    /// Which of the recording's values to keep: perf's events, pprof's sample types.
+    pub values: Choice,
+    /// Whether a root frame names the thread; `None` is as the producer's own tools have it.
+    pub threads_as_frames: Option<bool>,
     /// Count samples, whatever they weigh.
     pub count: bool,
     /// How many threads to use; 0 is as many as there are processors.
     pub threads: usize,
+    /// Who is told, now and then, how far a long run has come.
+    pub progress: Option<Listener>,
 }
 
-/// How often an event came, and what its samples weigh.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EventTotal {
-    /// How many samples.
-    pub samples: u64,
-    /// The sum of their weights.
-    pub weight: Weight,
-    /// Whether they are part of the result.
-    pub kept: bool,
+/// Who is told how far a long run has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Listener(pub fn(Progress));
+
+impl PartialEq for Listener {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::fn_addr_eq(self.0, other.0)
+    }
+}
+
+impl Eq for Listener {}
+
+/// How far a long run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Progress {
+    /// So many bytes have been read, of so many if that is known.
+    Bytes(u64, Option<u64>),
+    /// So many places in code have been named, of so many.
+    Symbols(u64, u64),
 }
 
 /// What a collapser came across.
@@ -134,12 +195,55 @@ pub struct EventTotal {
 pub struct Report {
     /// Lines that were left out.
     pub not_understood: NotUnderstood,
-    /// Each event's totals, by its name; empty for formats that know no events.
-    pub events: BTreeMap<Vec<u8>, EventTotal>,
-    /// The event that [`Events::First`] has settled on.
-    pub first_event: Option<Vec<u8>>,
+    /// The totals of each value, kept or not.
+    pub values: BTreeMap<Value, ValueTotal>,
+    /// The value that [`Choice::Default`] has settled on, where that is the one that comes first.
+    pub first_value: Option<Vec<u8>>,
+    /// What one sample stands for, in the unit of the weights, where the recording says so and
+    /// all inputs agree.
+    pub period: Option<Weight>,
     /// What else the user should know, each once.
     pub notes: Vec<String>,
+    /// What is worth knowing only to who asks for more.
+    pub details: Vec<String>,
+}
+
+impl Report {
+    /// Adds to the totals of a value.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`].
+    pub fn add_value(&mut self, value: Value, total: ValueTotal) -> Result<()> {
+        let sum = self.values.entry(value).or_default();
+        sum.samples += total.samples;
+        sum.weight = sum.weight.plus(total.weight)?;
+        sum.kept |= total.kept;
+        Ok(())
+    }
+
+    /// Says something once.
+    pub fn note(&mut self, note: impl Into<String>) {
+        let note = note.into();
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// What a sample stands for, if the inputs before did not say otherwise.
+    pub fn period(&mut self, period: Weight) {
+        if self.period.is_none_or(|known| known == period) {
+            self.period = Some(period);
+        } else {
+            self.period = None;
+        }
+    }
+
+    /// The unit of what was kept, if it is known and one.
+    pub fn unit(&self) -> Option<&str> {
+        let mut kept = self.values.iter().filter(|(_, total)| total.kept && total.samples > 0);
+        let unit = kept.next()?.0.unit.as_deref()?;
+        kept.all(|(value, _)| value.unit.as_deref() == Some(unit)).then_some(unit)
+    }
 }
 
 /// Collapses one input after the other into one table. The format is told by content, or named.
@@ -169,10 +273,10 @@ pub fn collapse(
         report.not_understood.refuse()?;
     }
     if table.is_empty() {
-        let what = match report.events.keys().next() {
-            Some(first) => format!(
-                "no samples of that event; there is {}: choose with --event-filter",
-                crate::error::excerpt(first)
+        let what = match report.values.iter().find(|(_, total)| total.samples > 0) {
+            Some((first, _)) => format!(
+                "no samples of that value; there is {}: choose with --value",
+                crate::error::excerpt(&first.name)
             ),
             None => "no samples in it".to_owned(),
         };
@@ -180,4 +284,30 @@ pub fn collapse(
         return Err(Error::new(ErrorKind::Empty { what }, position));
     }
     Ok(report)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Collapses bytes; the report as well.
+    pub(crate) fn collapse_bytes(
+        format: &dyn Collapser,
+        bytes: impl AsRef<[u8]>,
+        options: &Options,
+    ) -> Result<(String, Report)> {
+        let input = Input::new("test", Box::new(std::io::Cursor::new(bytes.as_ref().to_vec())))?;
+        let (mut table, mut report) = (StackTable::default(), Report::default());
+        format.collapse(input, options, &mut table, &mut report)?;
+        let mut out = Vec::new();
+        table.write(&mut out)?;
+        Ok((String::from_utf8_lossy(&out).into_owned(), report))
+    }
+
+    /// The folded text of bytes that are all understood.
+    pub(crate) fn fold(format: &dyn Collapser, bytes: impl AsRef<[u8]>, options: &Options) -> String {
+        let (folded, report) = collapse_bytes(format, bytes, options).expect("it collapses");
+        assert_eq!(report.not_understood.count, 0, "{:?}", report.not_understood);
+        folded
+    }
 }

@@ -8,23 +8,29 @@
 //! without its closing parenthesis goes on in the next one, and so does a command line without its
 //! closing quote. The name of a thread can hold a `;` as well; nothing shows where it ends.
 
+use super::driver::{self, LineParser};
 use super::folded::head_lines;
-use super::{Collapser, Options, Report, Sink, Verdict, driver};
+use super::names::NO_STACK;
+use super::{About, Collapser, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::Result;
 use crate::folded::{Columns, FrameId, Line, StackTable, Weights, parse_line};
 use crate::input::Input;
 use crate::weight::Weight;
 
+const ABOUT: About = About {
+    name: "py-spy",
+    producer: "py-spy record -f raw",
+    tested: "py-spy 0.4.3",
+    values: "samples",
+    unit: "samples",
+};
+
 /// Collapses py-spy's raw format.
 pub struct PySpy;
 
 impl Collapser for PySpy {
-    fn name(&self) -> &'static str {
-        "py-spy"
-    }
-
-    fn about(&self) -> &'static str {
-        "py-spy record -f raw: Python stacks"
+    fn about(&self) -> &'static About {
+        &ABOUT
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -45,26 +51,40 @@ impl Collapser for PySpy {
         table: &mut StackTable,
         report: &mut Report,
     ) -> Result<()> {
-        let count = options.count;
-        let parser = || {
-            let mut frames = Frames::default();
-            move |line: &[u8], sink: &mut dyn Sink| {
-                let Some(Line { stack, weights }) = parse_line(line, Columns::One) else {
-                    return Ok(false);
-                };
-                let stack = if stack.is_empty() { NO_STACK } else { stack };
-                let weights = if count { Weights::one(Weight::ONE) } else { weights };
-                let stack = frames.split(stack, sink);
-                sink.sample(stack, weights)?;
-                Ok(true)
-            }
+        let new = || PySpyLines {
+            count: options.count,
+            frames: Frames::default(),
+            total: ValueTotal { kept: true, ..ValueTotal::default() },
         };
-        driver::run_lines(input, options.threads, parser, table, report)
+        driver::run_lines(input, options.threads, new, table, report)
     }
 }
 
-/// A thread that was seen without any frame, which counts all the same; py-spy writes ` 3`.
-const NO_STACK: &[u8] = b"[no stack]";
+/// Reads the lines of one thread.
+struct PySpyLines {
+    count: bool,
+    frames: Frames,
+    total: ValueTotal,
+}
+
+impl LineParser for PySpyLines {
+    fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
+        let Some(Line { stack, weights }) = parse_line(line, Columns::One) else {
+            return Ok(false);
+        };
+        // A thread that was seen without any frame, which counts all the same; py-spy writes ` 3`.
+        let stack = if stack.is_empty() { NO_STACK } else { stack };
+        let weights = if self.count { Weights::one(Weight::ONE) } else { weights };
+        let stack = self.frames.split(stack, sink);
+        self.total.add(weights.value)?;
+        sink.sample(stack, weights)?;
+        Ok(true)
+    }
+
+    fn finish(self, report: &mut Report) -> Result<()> {
+        report.add_value(Value::new("samples", "samples"), self.total)
+    }
+}
 
 /// Splits stacks into frames, mending those that a `;` in a name has cut.
 #[derive(Default)]

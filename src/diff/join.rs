@@ -49,11 +49,6 @@ impl<'s> Pair<'s> {
         Ok(pair)
     }
 
-    /// Nothing but what was seen by [`Pair::join_at_once`].
-    pub fn of_surveys(surveys: Vec<(Side, Survey)>) -> Pair<'s> {
-        Pair { files: Vec::new(), surveys }
-    }
-
     /// What is known of the files of a side, in the order they were given.
     pub fn surveys(&self, side: Side) -> impl Iterator<Item = &Survey> {
         self.surveys.iter().filter(move |(of, _)| *of == side).map(|(_, survey)| survey)
@@ -100,33 +95,7 @@ impl<'s> Pair<'s> {
         for (_, file) in &mut files {
             file.start()?;
         }
-        merge(&mut files, each).map(|_| ())
-    }
-
-    /// Joins files that are in order in one go, without reading them first.
-    ///
-    /// Says what was seen of each file; `None` when one was not in order after all: what `each`
-    /// got until then is to be forgotten.
-    ///
-    /// # Errors
-    /// Those of reading and of `each`.
-    pub fn join_at_once(
-        before: &'s [Source],
-        after: &'s [Source],
-        each: &mut dyn FnMut(&[u8], Weights) -> Result<()>,
-    ) -> Result<Option<Vec<(Side, Survey)>>> {
-        let mut files = Vec::new();
-        for (side, sources) in [(Side::Before, before), (Side::After, after)] {
-            for source in sources {
-                let mut stacks = Stacks::open(source)?;
-                stacks.start_unseen()?;
-                files.push((side, stacks));
-            }
-        }
-        if !merge(&mut files, each)? {
-            return Ok(None);
-        }
-        Ok(Some(files.iter().filter_map(|(side, file)| Some((*side, file.seen()?.clone()))).collect()))
+        merge(&mut files, each)
     }
 
     /// All stacks in a table of two columns.
@@ -157,11 +126,8 @@ impl<'s> Pair<'s> {
     }
 }
 
-/// Merges files; `false` when one of them is not in order.
-fn merge(
-    files: &mut [(Side, Stacks<'_>)],
-    each: &mut dyn FnMut(&[u8], Weights) -> Result<()>,
-) -> Result<bool> {
+/// Merges files that are in order.
+fn merge(files: &mut [(Side, Stacks<'_>)], each: &mut dyn FnMut(&[u8], Weights) -> Result<()>) -> Result<()> {
     let mut stack = Vec::new();
     let mut takes = Vec::with_capacity(files.len());
     loop {
@@ -182,7 +148,7 @@ fn merge(
                 takes.push(index);
             }
         }
-        let Some(&first) = takes.first() else { return Ok(true) };
+        let Some(&first) = takes.first() else { return Ok(()) };
         stack.clear();
         stack.extend_from_slice(files[first].1.peek().unwrap_or_default());
         let mut weights = Weights::default();
@@ -193,9 +159,6 @@ fn merge(
                 Side::After => &mut weights.value,
             };
             *sum = sum.plus(file.take()?)?;
-            if file.seen().is_some_and(|seen| !seen.in_order) {
-                return Ok(false);
-            }
         }
         each(&stack, weights)?;
     }

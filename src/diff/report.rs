@@ -2,9 +2,10 @@
 
 use super::normalize::{Normalize, Ratio, decimals_for};
 use super::side::Survey;
-use super::tally::{Cell, Tally};
+use super::tally::Tally;
 use crate::error::Result;
 use crate::significance::{Count, Test, adjust, compare_runs, compare_shares};
+use crate::tally::Cell;
 use crate::weight::Weight;
 
 /// What decides whether a change counts, and how rows are sorted.

@@ -51,8 +51,6 @@ pub struct Stacks<'s> {
     has: bool,
     /// Whether the line before has the same stack.
     repeats: bool,
-    /// What is seen on the way, when nothing was surveyed before.
-    seen: Option<Survey>,
 }
 
 impl<'s> Stacks<'s> {
@@ -67,7 +65,6 @@ impl<'s> Stacks<'s> {
             weight: Weight::ZERO,
             has: false,
             repeats: false,
-            seen: None,
         })
     }
 
@@ -138,17 +135,6 @@ impl<'s> Stacks<'s> {
         self.advance()
     }
 
-    /// The same without a survey before; [`Stacks::seen`] says what it would have.
-    pub(super) fn start_unseen(&mut self) -> Result<()> {
-        self.seen = Some(Survey { in_order: true, ..Survey::default() });
-        self.advance()
-    }
-
-    /// What was seen on the way, and nothing when it was surveyed before.
-    pub(super) fn seen(&self) -> Option<&Survey> {
-        self.seen.as_ref()
-    }
-
     /// The stack of the line that is next.
     #[inline]
     pub(super) fn peek(&self) -> Option<&[u8]> {
@@ -173,24 +159,12 @@ impl<'s> Stacks<'s> {
         while let Some((line, same)) = self.lines.next_line_like(&self.stack)? {
             if let Some(parsed) = parse_line(line, Columns::One) {
                 let same = same.min(parsed.stack.len());
-                if let Some(seen) = &mut self.seen {
-                    seen.in_order &= cmp_at(&self.stack, parsed.stack, same).is_le();
-                    seen.lines += 1;
-                }
                 self.repeats = self.has && same == parsed.stack.len() && same == self.stack.len();
                 self.stack.truncate(same);
                 self.stack.extend_from_slice(&parsed.stack[same..]);
                 self.weight = parsed.weights.value;
                 self.has = true;
-                if let Some(seen) = &mut self.seen {
-                    let total = seen.total.plus(self.weight);
-                    seen.total = total.map_err(|e| e.or_at(|| self.lines.position()))?;
-                }
                 return Ok(());
-            }
-            if let Some(seen) = &mut self.seen {
-                let line = line.to_vec();
-                seen.not_understood.note(&line, || self.lines.position());
             }
         }
         self.has = false;

@@ -1,35 +1,17 @@
 //! Self and total weight of every function (or module, thread, stack), run by run.
 //!
-//! A run is one recording, one file. A frame's total counts a stack once, however often the
-//! stack holds it: a recursive function does not weigh more than the program.
+//! A run is one recording, one file. Stacks come in any order; how they add up is
+//! [`crate::tally`]'s to say.
 
-use std::collections::HashMap;
-
-use super::group::{Group, module_of, thread_of};
 use crate::error::Result;
 use crate::folded::common_prefix;
+use crate::tally::{Cell, Group};
 use crate::weight::Weight;
-
-/// What a row weighs in one run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cell {
-    /// Of the stacks that end in it.
-    pub own: Weight,
-    /// Of the stacks through it.
-    pub total: Weight,
-}
 
 /// Self and total weights by name and run.
 pub struct Tally {
-    group: Group,
-    runs: usize,
+    tally: crate::tally::Tally,
     run: usize,
-    keys: HashMap<Box<[u8]>, u32>,
-    names: Vec<Box<[u8]>>,
-    /// `runs` cells for each name.
-    cells: Vec<Cell>,
-    /// How often each name is open on the path.
-    open_count: Vec<u32>,
     path: Vec<u8>,
     open: Vec<Open>,
     sums: Vec<Weight>,
@@ -39,22 +21,17 @@ pub struct Tally {
 #[derive(Clone, Copy)]
 struct Open {
     end: usize,
-    key: u32,
     /// What the run weighed when it was opened.
     start: Weight,
+    own: Weight,
 }
 
 impl Tally {
     /// Of this many runs.
     pub fn new(group: Group, runs: usize) -> Tally {
         Tally {
-            group,
-            runs,
+            tally: crate::tally::Tally::new(group, runs),
             run: 0,
-            keys: HashMap::default(),
-            names: Vec::new(),
-            cells: Vec::new(),
-            open_count: Vec::new(),
             path: Vec::new(),
             open: Vec::new(),
             sums: vec![Weight::ZERO; runs],
@@ -69,6 +46,7 @@ impl Tally {
         self.close(0)?;
         self.path.clear();
         self.run = run;
+        self.tally.begin(run);
         Ok(())
     }
 
@@ -86,21 +64,14 @@ impl Tally {
     /// [`crate::ErrorKind::Overflow`].
     pub fn add(&mut self, stack: &[u8], weight: Weight) -> Result<()> {
         let sum = self.sums[self.run].plus(weight)?;
-        match self.group {
+        match self.tally.group() {
             Group::Function | Group::Module => {
                 self.open_path(stack)?;
-                if let Some(leaf) = self.open.last() {
-                    let at = leaf.key as usize * self.runs + self.run;
-                    self.cells[at].own = self.cells[at].own.plus(weight)?;
+                if let Some(leaf) = self.open.last_mut() {
+                    leaf.own = leaf.own.plus(weight)?;
                 }
             }
-            Group::Stack | Group::Thread => {
-                let name = if self.group == Group::Stack { stack } else { thread_of(stack) };
-                let at = self.key(name) as usize * self.runs + self.run;
-                let cell = &mut self.cells[at];
-                cell.own = cell.own.plus(weight)?;
-                cell.total = cell.total.plus(weight)?;
-            }
+            Group::Stack | Group::Thread => self.tally.stack(stack, weight)?,
         }
         self.sums[self.run] = sum;
         Ok(())
@@ -122,13 +93,8 @@ impl Tally {
         }
         loop {
             let end = memchr::memchr(b';', &stack[start..]).map_or(stack.len(), |n| start + n);
-            let name = &stack[start..end];
-            let key = match self.group {
-                Group::Module => self.key(&module_of(name)),
-                _ => self.key(name),
-            };
-            self.open_count[key as usize] += 1;
-            self.open.push(Open { end, key, start: self.sums[self.run] });
+            self.tally.enter(&stack[start..end]);
+            self.open.push(Open { end, start: self.sums[self.run], own: Weight::ZERO });
             if end == stack.len() {
                 return Ok(());
             }
@@ -139,27 +105,10 @@ impl Tally {
     /// Closes all frames but the first `kept`.
     fn close(&mut self, kept: usize) -> Result<()> {
         while self.open.len() > kept {
-            let Some(Open { key, start, .. }) = self.open.pop() else { break };
-            let count = &mut self.open_count[key as usize];
-            *count -= 1;
-            if *count == 0 {
-                let cell = &mut self.cells[key as usize * self.runs + self.run];
-                cell.total = cell.total.plus(self.sums[self.run].minus(start)?)?;
-            }
+            let Some(Open { start, own, .. }) = self.open.pop() else { break };
+            self.tally.exit(own, self.sums[self.run].minus(start)?)?;
         }
         Ok(())
-    }
-
-    fn key(&mut self, name: &[u8]) -> u32 {
-        if let Some(&key) = self.keys.get(name) {
-            return key;
-        }
-        let key = u32::try_from(self.names.len()).expect("four thousand million names do not fit in memory");
-        self.keys.insert(name.into(), key);
-        self.names.push(name.into());
-        self.cells.resize(self.cells.len() + self.runs, Cell::default());
-        self.open_count.push(0);
-        key
     }
 
     /// What each run weighs.
@@ -169,10 +118,7 @@ impl Tally {
 
     /// Every name and its cells, one for each run, in the order of the names' bytes.
     pub fn rows(&self) -> Vec<(&[u8], &[Cell])> {
-        let cells = self.cells.chunks(self.runs.max(1));
-        let mut rows: Vec<_> = self.names.iter().map(|name| &name[..]).zip(cells).collect();
-        rows.sort_unstable_by(|a, b| a.0.cmp(b.0));
-        rows
+        self.tally.rows()
     }
 }
 

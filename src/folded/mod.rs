@@ -28,4 +28,4 @@ pub use reader::{Lines, NotUnderstood, guess_columns};
 pub(crate) use slots::{KeyedHasher, Slots};
 pub(crate) use spool::Rereadable;
 pub use table::{Batch, FrameId, StackTable};
-pub use walk::{Frame, Order, Rewrite, Visitor, WalkSummary, walk};
+pub use walk::{Frame, Order, Rewrite, Visitor, WalkSummary, walk, walk_table};

@@ -33,17 +33,29 @@ pub(crate) fn cmp_at(a: &[u8], b: &[u8], same: usize) -> Ordering {
 /// How many bytes two stacks have in common from the start.
 #[inline]
 pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    const STEP: usize = 16;
+    // The longest that is compared in one go without special instructions.
+    const STEP: usize = 32;
     let len = a.len().min(b.len());
     let (a, b) = (&a[..len], &b[..len]);
     let mut at = 0;
-    for (x, y) in a.chunks_exact(STEP).zip(b.chunks_exact(STEP)) {
-        let x = u128::from_le_bytes(x.try_into().expect("chunks of 16 bytes"));
-        let y = u128::from_le_bytes(y.try_into().expect("chunks of 16 bytes"));
+    while let (Some(x), Some(y)) = (a[at..].first_chunk::<STEP>(), b[at..].first_chunk::<STEP>()) {
+        if x != y {
+            break;
+        }
+        at += STEP;
+    }
+    const HALF: usize = 16;
+    while let (Some(x), Some(y)) = (a[at..].first_chunk::<HALF>(), b[at..].first_chunk::<HALF>()) {
+        let (x, y) = (u128::from_le_bytes(*x), u128::from_le_bytes(*y));
         if x != y {
             return at + ((x ^ y).trailing_zeros() / 8) as usize;
         }
-        at += STEP;
+        at += HALF;
+    }
+    // The last bytes are compared together with some that are known to be equal.
+    if let (Some(x), Some(y)) = (a.last_chunk::<HALF>(), b.last_chunk::<HALF>()) {
+        let (x, y) = (u128::from_le_bytes(*x), u128::from_le_bytes(*y));
+        return len - HALF + ((x ^ y).trailing_zeros() / 8) as usize;
     }
     at + a[at..].iter().zip(&b[at..]).take_while(|(x, y)| x == y).count()
 }

@@ -66,7 +66,7 @@ struct Near {
     weights: Vec<Weights>,
 }
 
-/// Calls `each` with every stack of a view in frame order. The stacks are different and agree in
+/// Calls `each` with every stack of a view in frame order, equal ones once. The stacks agree in
 /// their first `depth` frames.
 ///
 /// Stacks that agree so far and together weigh less than `least` come as one, without the frames
@@ -89,12 +89,17 @@ pub(super) fn in_order(
         let key = |index: usize| ranks.pack(rest(index), count) << place_bits | index as u128;
         keys = (0..view.len()).map(key).collect();
         depth += count;
-        // While all agree there is nothing to sort.
+        // While all agree and go on there is nothing to sort.
         match keys.first() {
-            Some(&first) if keys.len() > 1 && keys.iter().all(|&key| group_of(key) == group_of(first)) => {}
+            Some(&first) if keys.len() > 1 && keys.iter().all(|&key| group_of(key) == group_of(first)) => {
+                if view.stack(0).len() < depth {
+                    break;
+                }
+            }
             _ => break,
         }
     }
+    // A stack that ends exactly at `depth` looks like those that go on: only a shorter one is over.
     keys.sort_unstable();
     let mut near = Near::default();
     let mut keys = &keys[..];
@@ -123,7 +128,7 @@ pub(super) fn in_order(
             if total.value < least {
                 let stack = group.stack(0);
                 each(&stack[..stack.len().min(depth)], total)?;
-            } else if group.len() == 1 {
+            } else if group.len() == 1 || group.stack(0).len() < depth {
                 each(group.stack(0), total)?;
             } else {
                 in_order(group, depth, ranks, least, each)?;
@@ -132,4 +137,55 @@ pub(super) fn in_order(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn light_stacks_are_cut_and_nothing_is_lost(
+            stacks in proptest::collection::vec(prop_oneof![
+                proptest::collection::vec(0u32..4, 1..24),
+                // Recursion: each a part of the next.
+                (1..24usize).prop_map(|len| vec![1u32; len]),
+            ], 1..60),
+            names in prop_oneof![Just(6u32), Just(1 << 13)],
+            least in 0i128..12,
+        ) {
+            // Many names make keys of few frames.
+            let by_name: Vec<u32> = (0..names).collect();
+            let frames: Vec<FrameId> = stacks.iter().flatten().map(|&id| FrameId(id)).collect();
+            let mut ends = vec![0];
+            stacks.iter().for_each(|stack| ends.push(ends[ends.len() - 1] + stack.len()));
+            let weights = |_: usize| Weights::one(Weight::ONE);
+            let view = View { frames: &frames, ends: &ends, weights: &weights };
+            let mut seen: Vec<(Vec<u32>, i128)> = Vec::new();
+            in_order(view, 0, &Ranks::new(&by_name), Weight::new(least), &mut |stack, weights| {
+                let weight = (1..).find(|&n| Weight::new(n) == weights.value).unwrap();
+                seen.push((stack.iter().map(|id| id.0).collect(), weight));
+                Ok(())
+            }).unwrap();
+            prop_assert!(seen.windows(2).all(|pair| pair[0].0 < pair[1].0), "{seen:?}");
+            // Every frame that is heavy enough weighs what it did, and every stack is somewhere.
+            let through = |prefix: &[u32]| seen.iter().filter(|(s, _)| s.starts_with(prefix)).map(|(_, w)| w).sum::<i128>();
+            prop_assert_eq!(through(&[]), stacks.len() as i128);
+            for stack in &stacks {
+                for len in 1..=stack.len() {
+                    let truth = stacks.iter().filter(|s| s.starts_with(&stack[..len])).count() as i128;
+                    if truth >= least {
+                        prop_assert_eq!(through(&stack[..len]), truth, "{:?}", &stack[..len]);
+                    }
+                }
+            }
+            if least == 0 {
+                let mut all: Vec<_> = stacks.clone();
+                all.sort();
+                all.dedup();
+                prop_assert_eq!(seen.into_iter().map(|(stack, _)| stack).collect::<Vec<_>>(), all);
+            }
+        }
+    }
 }

@@ -8,7 +8,8 @@ use std::io::Write;
 use super::line::{Columns, Weights, parse_line};
 use super::slots::{Hash, KeyedHasher, Slots};
 use super::sort::{self, Ranks, View};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::input::MAX_RECORD;
 use crate::weight::Weight;
 
 /// A frame's name in a [`StackTable`]: equal names have equal numbers, given in order of
@@ -28,7 +29,31 @@ pub struct StackTable {
     /// Empty until a differential line is added; as long as `values` from then on.
     befores: Vec<Weight>,
     scratch: Vec<FrameId>,
+    loose: Loose,
 }
+
+/// Whether stacks are looked up: see [`StackTable::add_mostly_new`].
+#[derive(Clone, Copy)]
+enum Loose {
+    /// They are, and this many were.
+    Tried(usize),
+    /// Not any more: those from this number on may be there several times.
+    From(usize),
+    /// They repeat.
+    Never,
+}
+
+impl Default for Loose {
+    fn default() -> Self {
+        Loose::Tried(0)
+    }
+}
+
+/// So many stacks are looked up before it is said that they are mostly new.
+const TRIAL: usize = 1 << 16;
+
+/// At most so many are taken without looking, some 100 MB, before all are looked up after all.
+const MOST_LOOSE: usize = if cfg!(test) { 1 << 16 } else { 1 << 20 };
 
 /// Runs of values one after the other in one allocation.
 struct Runs<T> {
@@ -132,6 +157,59 @@ impl StackTable {
         Ok(())
     }
 
+    /// [`StackTable::add_batch`] for text that most likely has each stack once, as folded text
+    /// has. If that holds for its beginning, no more stacks are looked up, which is a third of the
+    /// work. Equal ones meet when they are sorted; until then [`StackTable::len`] counts both.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub(super) fn add_mostly_new(&mut self, batch: &mut Batch) -> Result<()> {
+        let Loose::From(from) = self.loose else {
+            let added = batch.stacks.len();
+            self.add_batch(batch)?;
+            if let Loose::Tried(tried) = &mut self.loose {
+                *tried += added;
+                if *tried >= TRIAL {
+                    // Where one in sixteen repeats, the text is not one that was added up.
+                    let is_new = self.stacks.len() >= *tried - *tried / 16;
+                    self.loose = if is_new { Loose::From(self.stacks.len()) } else { Loose::Never };
+                }
+            }
+            return Ok(());
+        };
+        let mut start = 0;
+        for &(end, weights) in &batch.stacks {
+            self.stacks.push(&batch.ids[start..end]);
+            self.values.push(weights.value);
+            if !self.befores.is_empty() || !weights.before.is_zero() {
+                self.make_differential();
+                self.befores[self.values.len() - 1] = weights.before;
+            }
+            start = end;
+        }
+        batch.ids.clear();
+        batch.stacks.clear();
+        if self.stacks.len() - from >= MOST_LOOSE.max(from) { self.look_up_loose(from) } else { Ok(()) }
+    }
+
+    /// Looks up the stacks from this number on.
+    #[cold]
+    fn look_up_loose(&mut self, from: usize) -> Result<()> {
+        let ids = self.stacks.values.split_off(self.stacks.ends[from]);
+        let ends = self.stacks.ends.split_off(from + 1);
+        let values = self.values.split_off(from);
+        let befores = self.befores.split_off(from.min(self.befores.len()));
+        let (mut start, first) = (0, self.stacks.values.len());
+        for (n, (end, value)) in ends.iter().zip(&values).enumerate() {
+            let before = befores.get(n).copied().unwrap_or_default();
+            self.add(&ids[start..end - first], Weights { value: *value, before })?;
+            start = end - first;
+        }
+        let are_new = self.stacks.len() - from > values.len() / 2;
+        self.loose = if are_new { Loose::From(self.stacks.len()) } else { Loose::Never };
+        Ok(())
+    }
+
     #[inline]
     fn add_hashed(&mut self, stack: &[FrameId], hash: Hash, weights: Weights) -> Result<()> {
         let index = match self.stack_slots.get_or_insert(hash, self.values.len()) {
@@ -207,6 +285,11 @@ impl StackTable {
         Ok(())
     }
 
+    /// Every stack and its weights, in no order that means anything.
+    pub(crate) fn stacks(&self) -> impl Iterator<Item = (&[FrameId], Weights)> {
+        (0..self.len()).map(|index| (self.stacks.get(index), self.weights(index)))
+    }
+
     fn weights(&self, index: usize) -> Weights {
         let before = self.befores.get(index).copied().unwrap_or_default();
         Weights { value: self.values[index], before }
@@ -251,6 +334,10 @@ impl StackTable {
                     text.push(b';');
                 }
                 text.extend_from_slice(self.name(frame));
+                if text.len() > MAX_RECORD {
+                    // A few long names, deep enough, fill any memory; nobody could read the line.
+                    return Err(ErrorKind::TooLong { limit: MAX_RECORD }.into());
+                }
                 ends.push(text.len());
             }
             previous.truncate(same);
@@ -362,7 +449,61 @@ mod tests {
         assert_eq!(text(&table), "a 2 0\na;b 1 6\n");
     }
 
+    #[test]
+    fn stacks_that_come_again_late_are_one_and_do_not_pile_up() {
+        let mut table = StackTable::default();
+        let mut batch = Batch::default();
+        let lines = TRIAL + 3 * MOST_LOOSE;
+        for n in 0..lines {
+            let id = if n < TRIAL + 1000 { n } else { n % 1000 };
+            let stack = [table.frame(b"main"), table.frame(format!("f{id}").as_bytes())];
+            let before = if n % 2 == 0 { Weight::ZERO } else { Weight::ONE };
+            if batch.push(&stack, Weights { value: Weight::ONE, before }) {
+                table.add_mostly_new(&mut batch).unwrap();
+            }
+            assert!(table.len() <= TRIAL + 1000 + MOST_LOOSE);
+        }
+        table.add_mostly_new(&mut batch).unwrap();
+        assert!(matches!(table.loose, Loose::Never));
+        assert_eq!(table.len(), TRIAL + 1000);
+        let total = table.total().unwrap();
+        assert_eq!(total.value, Weight::new(lines as i128));
+        assert_eq!(total.before, Weight::new(lines as i128 / 2));
+        let mut seen = 0;
+        table
+            .for_each(|_, _| {
+                seen += 1;
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(seen, TRIAL + 1000);
+    }
+
     proptest! {
+        #[test]
+        fn equal_stacks_meet_when_sorted(
+            stacks in proptest::collection::vec(proptest::collection::vec("[a-c]{1,2}", 1..4), 1..60), from in 0usize..60
+        ) {
+            let (mut table, mut loose) = (StackTable::default(), StackTable::default());
+            let mut batch = Batch::default();
+            for (n, stack) in stacks.iter().enumerate() {
+                if n == from {
+                    loose.loose = Loose::From(loose.len());
+                }
+                let weights = Weights { value: Weight::new(n as i128), before: Weight::new(n as i128 % 3) };
+                table.add_stack(stack.join(";").as_bytes(), weights).unwrap();
+                let ids: Vec<FrameId> = stack.iter().map(|name| loose.frame(name.as_bytes())).collect();
+                batch.push(&ids, weights);
+                loose.add_mostly_new(&mut batch).unwrap();
+            }
+            prop_assert_eq!(text(&table), text(&loose));
+            if let Loose::From(from) = loose.loose {
+                loose.look_up_loose(from).unwrap();
+            }
+            prop_assert_eq!(loose.len(), table.len());
+            prop_assert_eq!(text(&table), text(&loose));
+        }
+
         #[test]
         fn sorts_any_stacks_in_frame_order(
             stacks in proptest::collection::vec(proptest::collection::vec("[a-c ;.]{0,3}", 1..12), 0..60)

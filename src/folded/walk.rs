@@ -29,7 +29,43 @@ pub struct Frame<'a> {
 }
 
 /// Who is told of the frames.
+///
+/// Of the stacks `a 1` and `a;b 2` it hears: enter a, stack `a` 1, enter b, stack `a;b` 2, exit b,
+/// exit a.
 pub trait Visitor {
+    /// Whether [`Visitor::enter`] and [`Visitor::stack`] are to be called; asked once, before all.
+    fn follows_stacks(&self) -> bool {
+        false
+    }
+
+    /// The input begins, with so many weights on each line and in this unit, as far as is known;
+    /// again after each [`Visitor::restart`].
+    ///
+    /// # Errors
+    /// The visitor's own; they end the walk.
+    fn begin(&mut self, columns: Columns, unit: Option<&str>) -> Result<()> {
+        let _ = (columns, unit);
+        Ok(())
+    }
+
+    /// A frame begins, `depth` frames leafward of the root; those rootward of it are open.
+    ///
+    /// # Errors
+    /// The visitor's own; they end the walk.
+    fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {
+        let _ = (name, depth);
+        Ok(())
+    }
+
+    /// A stack, all of whose frames are open, and what it weighs; equal neighbours are one.
+    ///
+    /// # Errors
+    /// The visitor's own; they end the walk.
+    fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
+        let _ = (stack, weights);
+        Ok(())
+    }
+
     /// A frame is complete; those leafward of it came before. `so_far` is the weight of all
     /// stacks up to and with this frame's.
     ///
@@ -45,7 +81,10 @@ pub trait Visitor {
     }
 
     /// The input was not in order after all: forget everything, it comes again.
-    fn restart(&mut self);
+    ///
+    /// # Errors
+    /// The visitor's own; they end the walk.
+    fn restart(&mut self) -> Result<()>;
 }
 
 /// The order in which stacks are walked.
@@ -68,6 +107,10 @@ pub struct WalkSummary {
     pub columns: Columns,
     /// The weight of all stacks.
     pub total: Weights,
+    /// What a line `# unit: ns` before the stacks says that weights count.
+    pub unit: Option<String>,
+    /// The comments before the stacks, lines that begin with `# `.
+    pub comments: Vec<u8>,
     /// Lines left out because they are no folded stacks.
     pub not_understood: NotUnderstood,
     /// Lines left out because their weight is below zero: nothing can be drawn for them.
@@ -90,6 +133,8 @@ pub fn walk(
 ) -> Result<WalkSummary> {
     let mut input = Rereadable::open(sources)?;
     let mut columns = input.lines().columns();
+    let comments = input.lines().comments().to_vec();
+    let unit = unit(&comments);
     let streams = match order {
         Order::Frame => sources.len() == 1 && rewrite.is_none(),
         Order::Input | Order::Time => true,
@@ -97,24 +142,33 @@ pub fn walk(
     // At most twice: what seemed to have two columns may turn out to have one.
     let mut streaming = streams;
     while streaming {
-        let mut pass = Pass::new(order, columns);
+        visitor.begin(columns, unit.as_deref())?;
+        let mut pass = Pass::new(order, columns, visitor.follows_stacks());
         match pass.stream(&mut input, rewrite, visitor)? {
-            Outcome::Complete => return pass.finish(visitor),
+            Outcome::Complete => return Ok(WalkSummary { unit, comments, ..pass.finish(visitor)? }),
             Outcome::Unsorted => {}
             Outcome::OneColumn => columns = Columns::One,
         }
-        visitor.restart();
+        visitor.restart()?;
         input.rewind()?;
         streaming = order != Order::Frame;
     }
     input.read_once_more();
-    sorted(input, columns, rewrite, visitor)
+    let summary = sorted(input, columns, unit.as_deref(), rewrite, visitor)?;
+    Ok(WalkSummary { unit, comments, ..summary })
+}
+
+fn unit(comments: &[u8]) -> Option<String> {
+    let unit = comments.split(|&b| b == b'\n').find_map(|line| line.strip_prefix(b"# unit:"))?;
+    let unit = String::from_utf8_lossy(unit.trim_ascii()).into_owned();
+    (!unit.is_empty()).then_some(unit)
 }
 
 /// Loads everything into a table and walks that.
 fn sorted(
     mut input: Rereadable<'_>,
     mut columns: Columns,
+    unit: Option<&str>,
     rewrite: Option<&Rewrite>,
     visitor: &mut dyn Visitor,
 ) -> Result<WalkSummary> {
@@ -131,7 +185,7 @@ fn sorted(
             && parse_line(line, Columns::One).is_some()
         {
             columns = Columns::One;
-            table.add_batch(&mut batch)?;
+            table.add_mostly_new(&mut batch)?;
             table = into_one_column(&table)?;
         }
         let Some(parsed) = parse_line(line, columns) else {
@@ -154,10 +208,10 @@ fn sorted(
         ids.clear();
         table.split(stack, &mut ids);
         if batch.push(&ids, weights) {
-            table.add_batch(&mut batch).map_err(|e| e.or_at(|| input.position()))?;
+            table.add_mostly_new(&mut batch).map_err(|e| e.or_at(|| input.position()))?;
         }
     }
-    table.add_batch(&mut batch)?;
+    table.add_mostly_new(&mut batch)?;
     if let Some(rewrite) = late_rewrite {
         let mut new = StackTable::default();
         table.for_each(|stack, weights| {
@@ -166,8 +220,17 @@ fn sorted(
         })?;
         table = new;
     }
-    let mut pass = Pass::new(Order::Frame, columns);
-    pass.summary = WalkSummary { columns, ..summary };
+    visitor.begin(columns, unit)?;
+    let walked = walk_table(&table, columns, visitor)?;
+    Ok(WalkSummary { columns, total: walked.total, ..summary })
+}
+
+/// Walks the call tree of a table, in frame order.
+///
+/// # Errors
+/// [`crate::ErrorKind::Overflow`], and the visitor's.
+pub fn walk_table(table: &StackTable, columns: Columns, visitor: &mut dyn Visitor) -> Result<WalkSummary> {
+    let mut pass = Pass::new(Order::Frame, columns, visitor.follows_stacks());
     // A light frame of a differential profile may have been a heavy one before.
     let least = if columns == Columns::Two { Weight::ZERO } else { visitor.least(table.total()?) };
     table.for_each_heavy(least, |stack, weights| pass.push(stack, 0, weights, visitor).map(|_| ()))?;
@@ -207,13 +270,16 @@ struct Pass {
     order: Order,
     path: Vec<u8>,
     open: Vec<Open>,
+    /// Whether the visitor is told of stacks; and of the one on the path, what it weighs so far.
+    follows_stacks: bool,
+    stack: Option<Weights>,
     summary: WalkSummary,
 }
 
 impl Pass {
-    fn new(order: Order, columns: Columns) -> Self {
+    fn new(order: Order, columns: Columns, follows_stacks: bool) -> Self {
         let summary = WalkSummary { columns, ..WalkSummary::default() };
-        Pass { order, path: Vec::new(), open: Vec::new(), summary }
+        Pass { order, path: Vec::new(), open: Vec::new(), follows_stacks, stack: None, summary }
     }
 
     fn stream(
@@ -271,7 +337,11 @@ impl Pass {
             self.summary.negative += 1;
             return Ok(true);
         }
-        let again = self.order == Order::Time && same == stack.len() && same == self.path.len();
+        let equal = same == stack.len() && same == self.path.len();
+        let again = self.order == Order::Time && equal;
+        if self.follows_stacks && (again || !equal) {
+            self.tell_stack(visitor)?;
+        }
         while let Some(top) = self.open.last() {
             // A frame goes on if the stack has all of its name and a boundary behind it.
             let goes_on = top.end < same || (top.end == same && matches!(stack.get(same), None | Some(b';')));
@@ -285,15 +355,38 @@ impl Pass {
         self.path.extend_from_slice(&stack[shared..]);
         if shared < stack.len() || self.open.is_empty() {
             let from = if self.open.is_empty() { 0 } else { shared + 1 };
+            let known = self.open.len();
             let start = self.summary.total;
             let new = |end| Open { end, start, own: Weights::default() };
             self.open.extend(memchr::memchr_iter(b';', &stack[from..]).map(|n| new(from + n)));
             self.open.push(new(stack.len()));
+            if self.follows_stacks {
+                self.tell_entered(known, from, visitor)?;
+            }
+        }
+        if self.follows_stacks {
+            self.stack = Some(self.stack.unwrap_or_default().plus(weights)?);
         }
         let leaf = self.open.last_mut().expect("a stack has at least one frame");
         leaf.own = leaf.own.plus(weights)?;
         self.summary.total = self.summary.total.plus(weights)?;
         Ok(true)
+    }
+
+    #[inline(never)]
+    fn tell_entered(&self, known: usize, mut start: usize, visitor: &mut dyn Visitor) -> Result<()> {
+        for (depth, open) in self.open.iter().enumerate().skip(known) {
+            visitor.enter(&self.path[start..open.end], depth)?;
+            start = open.end + 1;
+        }
+        Ok(())
+    }
+
+    fn tell_stack(&mut self, visitor: &mut dyn Visitor) -> Result<()> {
+        match self.stack.take() {
+            Some(weights) => visitor.stack(&self.path, weights),
+            None => Ok(()),
+        }
     }
 
     fn exit(&mut self, visitor: &mut dyn Visitor) -> Result<()> {
@@ -305,6 +398,7 @@ impl Pass {
     }
 
     fn finish(mut self, visitor: &mut dyn Visitor) -> Result<WalkSummary> {
+        self.tell_stack(visitor)?;
         while !self.open.is_empty() {
             self.exit(visitor)?;
         }
@@ -328,9 +422,82 @@ mod tests {
             Ok(())
         }
 
-        fn restart(&mut self) {
+        fn restart(&mut self) -> Result<()> {
             self.0.clear();
+            Ok(())
         }
+    }
+
+    /// Everything in the order it is told.
+    #[derive(Default)]
+    struct Story(Vec<String>);
+
+    impl Visitor for Story {
+        fn follows_stacks(&self) -> bool {
+            true
+        }
+
+        fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {
+            self.0.push(format!("enter {depth} {}", String::from_utf8_lossy(name)));
+            Ok(())
+        }
+
+        fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
+            self.0.push(format!("stack {} {}", String::from_utf8_lossy(stack), weights.value));
+            Ok(())
+        }
+
+        fn exit(&mut self, frame: Frame<'_>, _: Weights) -> Result<()> {
+            self.0.push(format!("exit {} {}", frame.depth, String::from_utf8_lossy(frame.name)));
+            Ok(())
+        }
+
+        fn restart(&mut self) -> Result<()> {
+            self.0.clear();
+            Ok(())
+        }
+    }
+
+    fn story(text: &str, order: Order) -> Vec<String> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        let mut story = Story::default();
+        walk(&[Source::new(file.path())], order, None, &mut story).unwrap();
+        story.0
+    }
+
+    #[test]
+    fn tells_of_stacks_between_enter_and_exit() {
+        let told = [
+            "enter 0 a",
+            "stack a 1",
+            "enter 1 b",
+            "enter 2 ",
+            "stack a;b; 5",
+            "exit 2 ",
+            "exit 1 b",
+            "exit 0 a",
+            "enter 0 c",
+            "stack c 4",
+            "exit 0 c",
+        ];
+        assert_eq!(story("a 1\na;b; 2\na;b; 3\nc 4\n", Order::Frame), told);
+        assert_eq!(story("c 4\na;b; 5\na 1\n", Order::Frame), told);
+        assert_eq!(
+            story(" 1\n;x 2\n", Order::Frame),
+            ["enter 0 ", "stack  1", "enter 1 x", "stack ;x 2", "exit 1 x", "exit 0 "]
+        );
+        let twice = ["enter 0 a", "stack a 1", "exit 0 a", "enter 0 a", "stack a 2", "exit 0 a"];
+        assert_eq!(story("a 1\na 2\n", Order::Time), twice);
+        let later = ["enter 0 a", "enter 1 b", "stack a;b 1", "exit 1 b", "stack a 2", "exit 0 a"];
+        assert_eq!(story("a;b 1\na 2\n", Order::Input), later);
+    }
+
+    #[test]
+    fn the_unit_is_that_of_the_header() {
+        let summary = log("# unit: ns\n# x: y\na 1\n", Order::Frame).1;
+        assert_eq!(summary.unit.as_deref(), Some("ns"));
+        assert_eq!(log("b 1\n# unit: ns\na 1\n", Order::Frame).1.unit, None);
     }
 
     fn log(text: &str, order: Order) -> (Vec<String>, WalkSummary) {

@@ -1,20 +1,33 @@
 //! An input cut into blocks that end between records, for one thread or many.
 //!
-//! Reading one megabyte into a reused buffer costs no more than mapping the file, keeps memory
-//! flat, and is the same for files and pipes.
+//! Pipes and compressed files are read into a reused buffer, which keeps memory flat. Of plain
+//! files a window is mapped: the processor fetches text ahead of the parser either way, and not
+//! having it copied first saves half a second for each five gigabytes.
 
+use std::fs::File;
 use std::sync::Arc;
 
+use super::map::Window;
 use super::{Input, decompress, read_full};
 use crate::error::{Error, ErrorKind, Position, Result};
 
 /// No record is larger than this: not the deepest stack, not the longest name.
-const MAX_RECORD: usize = 256 << 20;
+pub(crate) const MAX_RECORD: usize = 256 << 20;
+
+/// How much of a file is mapped at once. With 4 MB the programs take 2% less, but what is mapped
+/// counts as memory.
+const WINDOW: usize = 2 << 20;
+
+/// Files from this size on are mapped. There is nothing to gain in smaller ones, and those that
+/// the system makes up while they are read have no size.
+const MAPPED_FROM: u64 = 1 << 20;
 
 /// Some whole records of an input.
 #[derive(Debug, Default)]
 pub struct Block {
     buffer: Vec<u8>,
+    /// Holds the records instead of the buffer where files can be mapped.
+    window: Option<Window>,
     len: usize,
     /// The number of the block in its input, counted from 0.
     pub index: usize,
@@ -22,8 +35,12 @@ pub struct Block {
 
 impl Block {
     /// The records.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
-        &self.buffer[..self.len]
+        match &self.window {
+            Some(window) => &window[..self.len],
+            None => &self.buffer[..self.len],
+        }
     }
 }
 
@@ -34,6 +51,8 @@ pub struct Blocks {
     size: usize,
     /// What was read behind the last cut; the next block starts with it.
     carry: Vec<u8>,
+    /// The file, while it can be mapped, and where its next block starts.
+    file: Option<(File, u64)>,
     ended: bool,
     next: usize,
 }
@@ -41,7 +60,10 @@ pub struct Blocks {
 impl Blocks {
     pub(super) fn new(mut input: Input, size: usize) -> Self {
         let carry = std::mem::take(&mut input.head);
-        Blocks { name: input.name().clone(), input, size, carry, ended: false, next: 0 }
+        let file = input.file.take().filter(|(file, begin)| {
+            file.metadata().is_ok_and(|kind| kind.len().saturating_sub(*begin) >= MAPPED_FROM)
+        });
+        Blocks { name: input.name().clone(), input, size, carry, file, ended: false, next: 0 }
     }
 
     /// The name to use in messages.
@@ -62,6 +84,9 @@ impl Blocks {
     /// # Errors
     /// What the system or a decoder says, and records of more than 256 MiB.
     pub fn next(&mut self, block: &mut Block, cut: impl Fn(&[u8]) -> Option<usize>) -> Result<bool> {
+        if let Some(more) = self.next_window(block, &cut)? {
+            return Ok(more);
+        }
         let mut filled = self.carry.len();
         let mut wanted = self.size.max(filled);
         if block.buffer.len() < wanted {
@@ -84,14 +109,57 @@ impl Blocks {
                 self.next += 1;
                 return Ok(end > 0);
             }
-            if filled >= MAX_RECORD {
-                let kind = ErrorKind::TooLong { limit: MAX_RECORD };
-                return Err(Error::new(kind, Position::file(self.name.clone())));
-            }
-            wanted = filled * 2;
+            wanted = twice(filled, &self.name)?;
             block.buffer.resize(block.buffer.len().max(wanted), 0);
         }
     }
+
+    /// The same without copying the file; `None` if it cannot be mapped.
+    fn next_window(
+        &mut self,
+        block: &mut Block,
+        cut: impl Fn(&[u8]) -> Option<usize>,
+    ) -> Result<Option<bool>> {
+        block.window = None;
+        let Some((file, start)) = &mut self.file else { return Ok(None) };
+        let mut wanted = self.size.max(WINDOW);
+        while !self.ended {
+            // It may have become longer meanwhile, or shorter.
+            let window = file.metadata().and_then(|now| {
+                let left = now.len().saturating_sub(*start);
+                self.ended = left <= wanted as u64;
+                Window::open(file, *start, left.min(wanted as u64) as usize)
+            });
+            let window = match window {
+                Ok(window) => window,
+                Err(_) if self.next == 0 => {
+                    self.ended = false;
+                    self.file = None;
+                    return Ok(None);
+                }
+                Err(e) => return Err(Error::io("read", e).or_at(|| Position::file(self.name.clone()))),
+            };
+            let end = if self.ended { Some(window.len()) } else { cut(&window) };
+            if let Some(end) = end {
+                *start += end as u64;
+                block.len = end;
+                block.window = Some(window);
+                block.index = self.next;
+                self.next += 1;
+                return Ok(Some(end > 0));
+            }
+            wanted = twice(wanted, &self.name)?;
+        }
+        Ok(Some(false))
+    }
+}
+
+/// How many bytes to show next of a record that does not end within so many.
+fn twice(len: usize, name: &Arc<str>) -> Result<usize> {
+    if len >= MAX_RECORD {
+        return Err(Error::new(ErrorKind::TooLong { limit: MAX_RECORD }, Position::file(name.clone())));
+    }
+    Ok(len * 2)
 }
 
 /// The cut for records that are lines: behind the last newline.
@@ -130,6 +198,58 @@ mod tests {
         let found = blocks(&text, 1024);
         assert_eq!(found.concat(), text);
         assert!(found[0].ends_with(b" 1\n") || found[0].ends_with(b"b 2\n"));
+    }
+
+    /// The blocks of a file, which `meanwhile` may change after each.
+    fn blocks_of_file(bytes: &[u8], meanwhile: impl Fn(&File)) -> Vec<u8> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), bytes).unwrap();
+        let mut blocks = crate::input::Source::new(file.path()).open().unwrap().into_blocks(1024);
+        let mut block = Block::default();
+        let mut found = Vec::new();
+        while blocks.next(&mut block, last_newline).unwrap() {
+            assert!(blocks.is_ended() || block.bytes().ends_with(b"\n"));
+            found.extend_from_slice(block.bytes());
+            meanwhile(file.as_file());
+        }
+        assert!(!blocks.next(&mut block, last_newline).unwrap());
+        found
+    }
+
+    #[test]
+    fn files_are_mapped_window_by_window_and_lose_nothing() {
+        let text: Vec<u8> = (0..900_000).flat_map(|n| format!("line {n}\n").into_bytes()).collect();
+        assert!(text.len() > 2 * WINDOW);
+        assert!(blocks_of_file(&text, |_| ()) == text);
+        // No newline at the end, and a line that is longer than a window.
+        let text = [&text[..], &b"x".repeat(2 * WINDOW), b" 1\nb 2"].concat();
+        assert!(blocks_of_file(&text, |_| ()) == text);
+    }
+
+    #[test]
+    fn a_file_that_becomes_shorter_meanwhile_ends_there() {
+        let text = b"a;b 1\n".repeat(3 * WINDOW / 6);
+        let found = blocks_of_file(&text, |file| file.set_len(1000).unwrap());
+        assert!(found.len() <= WINDOW && text.starts_with(&found));
+    }
+
+    #[test]
+    fn what_is_compressed_is_not_mapped() {
+        let text: Vec<u8> =
+            (0..1_000_000u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut encoder, &text).unwrap();
+        let zipped = encoder.finish().unwrap();
+        assert!(zipped.len() as u64 > MAPPED_FROM);
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), zipped).unwrap();
+        assert!(crate::input::Source::new(file.path()).open().unwrap().read_all().unwrap() == text);
+        let mut blocks = crate::input::Source::new(file.path()).open().unwrap().into_blocks(1 << 20);
+        let (mut block, mut found) = (Block::default(), Vec::new());
+        while blocks.next(&mut block, last_newline).unwrap() {
+            found.extend_from_slice(block.bytes());
+        }
+        assert!(found == text);
     }
 
     #[test]

@@ -14,10 +14,11 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 /// A file compressed more often than this was made to keep us busy.
 const MAX_LAYERS: usize = 4;
 
-/// The first bytes of the decompressed input, and the whole of what follows them.
-pub(super) fn open(mut reader: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn Read + Send>)> {
+/// The first bytes of the decompressed input, the whole of what follows them, and whether it was
+/// compressed.
+pub(super) fn open(mut reader: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn Read + Send>, bool)> {
     let mut head = Vec::new();
-    for _ in 0..=MAX_LAYERS {
+    for layer in 0..=MAX_LAYERS {
         head = vec![0; HEAD];
         let filled = read_full(&mut *reader, &mut head).map_err(error)?;
         head.truncate(filled);
@@ -32,7 +33,7 @@ pub(super) fn open(mut reader: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn
                 inner: ZstdFrames { decoder: FrameDecoder::new(), within: false, input },
             })
         } else {
-            return Ok((head, reader));
+            return Ok((head, reader, layer > 0));
         };
         head = Vec::new();
     }
@@ -41,7 +42,7 @@ pub(super) fn open(mut reader: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn
 }
 
 /// A read error as one of ours: a codec's complaint, or the system's.
-pub(super) fn error(source: io::Error) -> Error {
+pub(crate) fn error(source: io::Error) -> Error {
     match source.get_ref().and_then(|inner| inner.downcast_ref::<CodecError>()) {
         Some(CodecError { codec, source }) => {
             let source = io::Error::new(source.kind(), source.to_string());

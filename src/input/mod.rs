@@ -6,6 +6,8 @@
 
 mod blocks;
 mod decompress;
+mod map;
+mod reader;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,7 +15,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Error, Position, Result};
+pub(crate) use blocks::MAX_RECORD;
 pub use blocks::{Block, Blocks, last_newline};
+pub(crate) use decompress::error as read_error;
+pub use reader::Reader;
 
 /// How many bytes [`Input::head`] shows of a larger input.
 pub const HEAD: usize = 64 * 1024;
@@ -59,8 +64,13 @@ impl Source {
     pub fn open(&self) -> Result<Input> {
         let name = self.name();
         let at = || Position::file(name.clone());
+        let mut plain = None;
         let reader: Box<dyn Read + Send> = match self {
-            Source::Stdin => stdin().map_err(|e| Error::io("read", e).or_at(at))?,
+            Source::Stdin => {
+                let (reader, file) = stdin().map_err(|e| Error::io("read", e).or_at(at))?;
+                plain = file;
+                reader
+            }
             Source::Path(path) => {
                 let file = File::open(path).map_err(|e| Error::io("open", e).or_at(at))?;
                 let kind = file.metadata().map_err(|e| Error::io("open", e).or_at(at))?;
@@ -68,10 +78,17 @@ impl Source {
                     let error = io::Error::other("it is a directory");
                     return Err(Error::io("read", error).or_at(at));
                 }
+                if kind.is_file() {
+                    plain = file.try_clone().ok().map(|file| (file, 0));
+                }
                 Box::new(file)
             }
         };
-        Input::new(name, reader)
+        let mut input = Input::new(name, reader)?;
+        if !input.compressed {
+            input.file = plain;
+        }
+        Ok(input)
     }
 
     /// Whether [`Source::open`] can open the same bytes once more: true for files, standard input
@@ -89,6 +106,10 @@ pub struct Input {
     name: Arc<str>,
     head: Vec<u8>,
     rest: Box<dyn Read + Send>,
+    /// What is read is not what is on the disk.
+    compressed: bool,
+    /// The file it is, and where in it the input begins.
+    file: Option<(File, u64)>,
 }
 
 impl Input {
@@ -98,8 +119,9 @@ impl Input {
     /// What the reader says while the first bytes are looked at.
     pub fn new(name: impl Into<Arc<str>>, reader: Box<dyn Read + Send>) -> Result<Input> {
         let name = name.into();
-        let (head, rest) = decompress::open(reader).map_err(|e| e.or_at(|| Position::file(name.clone())))?;
-        Ok(Input { name, head, rest })
+        let (head, rest, compressed) =
+            decompress::open(reader).map_err(|e| e.or_at(|| Position::file(name.clone())))?;
+        Ok(Input { name, head, rest, compressed, file: None })
     }
 
     /// The name to use in messages.
@@ -117,20 +139,45 @@ impl Input {
         Blocks::new(self, size)
     }
 
+    /// A file that can be read anywhere, and where in it the input begins; `None` for pipes and
+    /// for what is compressed.
+    pub fn file(&self) -> Option<(&File, u64)> {
+        self.file.as_ref().map(|(file, begin)| (file, *begin))
+    }
+
+    /// All of it as one stream that knows its position; for formats that are no lines.
+    pub fn into_reader(self) -> Reader {
+        Reader::new(self)
+    }
+
     /// All of it; for formats that are not read in a stream.
     ///
     /// # Errors
     /// What the system says, with the file's name.
     pub fn read_all(self) -> Result<Vec<u8>> {
-        let Input { name, head: mut bytes, mut rest } = self;
+        let Input { name, head: mut bytes, mut rest, .. } = self;
         rest.read_to_end(&mut bytes).map_err(|e| decompress::error(e).or_at(|| Position::file(name)))?;
         Ok(bytes)
     }
 }
 
+/// Reads from a place in a file until `buffer` is full or the file ends, and returns how many
+/// bytes there are.
+///
+/// # Errors
+/// What the system says.
+pub fn read_at(mut file: &File, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+    use std::io::{Seek, SeekFrom};
+    let read = file.seek(SeekFrom::Start(offset)).and_then(|_| read_full(&mut file, buffer));
+    read.map_err(|e| Error::io("read", e))
+}
+
+/// A reader, and the file if it is one, with where it begins.
+type Stdin = (Box<dyn Read + Send>, Option<(File, u64)>);
+
 /// Standard input; if it is a file, from where it began, so that it can be opened again.
 #[cfg(unix)]
-fn stdin() -> io::Result<Box<dyn Read + Send>> {
+fn stdin() -> io::Result<Stdin> {
     use std::io::{Seek, SeekFrom};
     use std::sync::OnceLock;
 
@@ -139,9 +186,12 @@ fn stdin() -> io::Result<Box<dyn Read + Send>> {
     let mut file = stdin_file()?;
     if file.metadata()?.is_file() {
         let here = file.stream_position()?;
-        file.seek(SeekFrom::Start(*BEGIN.get_or_init(|| here)))?;
+        let begin = *BEGIN.get_or_init(|| here);
+        file.seek(SeekFrom::Start(begin))?;
+        let plain = file.try_clone()?;
+        return Ok((Box::new(file), Some((plain, begin))));
     }
-    Ok(Box::new(file))
+    Ok((Box::new(file), None))
 }
 
 #[cfg(unix)]
@@ -156,8 +206,8 @@ fn stdin_is_file() -> bool {
 }
 
 #[cfg(not(unix))]
-fn stdin() -> io::Result<Box<dyn Read + Send>> {
-    Ok(Box::new(io::stdin()))
+fn stdin() -> io::Result<Stdin> {
+    Ok((Box::new(io::stdin()), None))
 }
 
 #[cfg(not(unix))]

@@ -145,6 +145,11 @@ impl Layout {
         self
     }
 
+    /// Shows this of differential input, from now on.
+    pub fn compare(&mut self, comparison: Comparison) {
+        self.comparison = comparison;
+    }
+
     /// What a column of weights, or the larger of two, contributes to the width.
     fn width(&self, weights: Weights) -> Weight {
         match self.comparison.widths {
@@ -346,15 +351,22 @@ impl Visitor for Layout {
         Ok(())
     }
 
-    fn restart(&mut self) {
+    fn least(&self, all: Weights) -> Weight {
+        let whole = self.least_total.map_or(self.width(all), |least| least.max(self.width(all)));
+        // Rounded down, so that nothing is lost that is_wide_enough would keep.
+        Weight::new((self.least_share * whole.to_f64()).floor() as i128)
+    }
+
+    fn restart(&mut self) -> Result<()> {
         let comparison = std::mem::take(&mut self.comparison);
         *self = Layout::new(self.least_share, self.least_total).comparing(comparison);
+        Ok(())
     }
 }
 
 impl Graph {
     /// The frames in tree order: a caller before its callees, from left to right.
-    pub fn frames(&self) -> impl ExactSizeIterator<Item = FrameBox<'_>> {
+    pub fn frames(&self) -> impl ExactSizeIterator<Item = FrameBox<'_>> + Clone {
         self.boxes.iter().enumerate().map(|(n, kept)| {
             let change = match kept.change {
                 0 => Change { after: kept.total, ..Change::default() },
@@ -471,6 +483,17 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_wide_enough_is_not_sorted() {
+        let calls: String =
+            (0..3000).rev().map(|n| format!("main;call{n};a;b;c;d;e;f;g;h {}\n", n % 2)).collect();
+        let sorted = graph(&format!("main;big 9000\n{calls}"), 0.5);
+        assert_eq!(shown(&sorted), ["0 main 0 10500", "1 big 0 9000"]);
+        assert!(sorted.left_out < 3000 * 9, "{} frames were looked at", sorted.left_out);
+        let least = |asked: Option<Weight>| Layout::new(0.25, asked).least(Weights::one(Weight::new(10)));
+        assert_eq!((least(None), least(Some(Weight::new(80)))), (Weight::new(2), Weight::new(20)));
+    }
+
+    #[test]
     fn keeps_little_more_than_what_is_drawn() {
         let text: String = (0..200_000).map(|n| format!("main;call{n:07};leaf{n:07} 1\n")).collect();
         let file = tempfile::NamedTempFile::new().unwrap();
@@ -482,8 +505,8 @@ mod tests {
                 self.1 = self.1.max(self.0.boxes.len());
                 Ok(())
             }
-            fn restart(&mut self) {
-                self.0.restart();
+            fn restart(&mut self) -> Result<()> {
+                self.0.restart()
             }
         }
         let mut watch = Watch(Layout::new(1e-4, None), 0);

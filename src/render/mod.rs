@@ -1,9 +1,10 @@
 //! Rendering: a call tree becomes a picture, or a file for another viewer.
 //!
-//! Three steps that know nothing of each other. [`layout`] takes frames from
-//! [`walk`](crate::folded::walk) and keeps those wide enough to be seen, in exact numbers;
-//! [`colour`] says what colour a name has, the same in every file and format; an output format
-//! (one line in [`FORMATS`]) turns both into bytes, and escapes names in its own way.
+//! An output format is one file and one line in [`FORMATS`]. It is a [`sink`]: told of frames and
+//! stacks by the one [`walk`](crate::folded::walk) over the input, whatever else listens, it
+//! writes bytes and escapes names in its own way. Formats that are drawn share two steps that know nothing
+//! of each other: [`layout`] keeps the frames wide enough to be seen, in exact numbers, and
+//! [`colour`] says what colour a name has, the same in every file and format.
 //!
 //! ```
 //! use fg_tools::render::{Canvas, Options, layout::Layout, svg};
@@ -22,37 +23,38 @@
 //! ```
 
 pub mod attributes;
+pub mod calls;
+mod collapsed;
 pub mod colour;
+pub mod columns;
 pub mod compare;
+mod dot;
+mod firefox;
+pub mod format;
+pub mod functions;
+pub mod html;
+mod json;
+mod json_text;
 pub mod label;
 pub mod layout;
+mod markdown;
 pub mod options;
+mod path;
+mod peek;
+pub mod picture;
+#[cfg(feature = "png")]
+mod png;
+mod pprof;
 pub mod rewrite;
+pub mod settings;
+pub mod sink;
+mod speedscope;
 pub mod svg;
+mod text;
+mod top;
+mod tree;
+mod tsv;
 
-use std::io::Write;
-
-use crate::error::Result;
-use layout::Graph;
+pub use format::{FORMATS, Format};
 pub use options::{Canvas, Cut, Encoding, MinWidth, Options};
-
-/// An output format.
-#[derive(Clone, Copy, Debug)]
-pub struct Format {
-    /// What `--format` calls it.
-    pub name: &'static str,
-    /// One line for help.
-    pub about: &'static str,
-    /// Writes a graph.
-    pub write: fn(&Graph, &Options, &mut dyn Write) -> Result<()>,
-    /// Writes, for whoever embeds the output, that there were no stacks to draw.
-    pub write_empty: fn(&Options, &mut dyn Write) -> Result<()>,
-}
-
-/// Every output format; the first is the default.
-pub const FORMATS: &[Format] = &[Format {
-    name: "svg",
-    about: "a picture to zoom and search in a browser",
-    write: svg::write,
-    write_empty: svg::write_empty,
-}];
+pub use settings::Settings;

@@ -1,6 +1,6 @@
 //! What recordings cannot show all at once: small texts, one rule each.
 
-use fg_tools::collapse::{Events, Options};
+use fg_tools::collapse::{Choice, Options};
 
 use super::fold_bytes;
 
@@ -24,9 +24,9 @@ a  1 [000] 5.000003:   1 cpu_core/instructions/u:
 fn both_kinds_of_cores_are_one_event() {
     assert_eq!(fold(HYBRID, &Options::default()), "a;f 17\n");
     let named =
-        Options { events: Events::Named(vec![b"cpu_core/instructions/u".to_vec()]), ..Options::default() };
+        Options { values: Choice::Named(vec![b"cpu_core/instructions/u".to_vec()]), ..Options::default() };
     assert_eq!(fold(HYBRID, &named), "a;g 1\n");
-    let all = Options { events: Events::All, ..Options::default() };
+    let all = Options { values: Choice::All, ..Options::default() };
     assert_eq!(
         fold(HYBRID, &all),
         "cpu_atom/cycles/u;a;f 7\ncpu_core/cycles/u;a;f 10\ncpu_core/instructions/u;a;g 1\n"
@@ -37,11 +37,11 @@ fn both_kinds_of_cores_are_one_event() {
 fn events_are_named_with_or_without_modifiers() {
     let text = "a  1 5.000001: 3 cycles:ppp: \n\t            1000 f (/a)\n\n";
     for (name, found) in [("cycles", true), ("cycles:ppp", true), ("cycles:u", false), ("cycle", false)] {
-        let options = Options { events: Events::Named(vec![name.into()]), ..Options::default() };
+        let options = Options { values: Choice::Named(vec![name.into()]), ..Options::default() };
         let result = fold_bytes(text.as_bytes(), Some("perf-script"), &options);
         assert_eq!(result.is_ok(), found, "{name}: {result:?}");
         if let Err(error) = result {
-            assert!(error.contains("no samples of that event; there is \"cycles:ppp\""), "{error}");
+            assert!(error.contains("no samples of that value; there is \"cycles:ppp\""), "{error}");
         }
     }
 }
@@ -93,7 +93,8 @@ fn frames_of_events_that_are_left_out_are_no_loss() {
     let text = "a  1 5.000001: 3 c: \n\t            1000 f (/a)\n\na  1 5.000001: 9 d: \n\t            1000 g (/a)\n\n";
     let (folded, _, report) = fold_bytes(text.as_bytes(), Some("perf-script"), &Options::default()).unwrap();
     assert_eq!(folded, "a;f 3\n");
-    let left_out = &report.events[&b"d"[..]];
+    let (value, left_out) = report.values.iter().find(|(_, total)| !total.kept).unwrap();
+    assert_eq!((&value.name[..], value.unit.as_deref()), (&b"d"[..], Some("d")));
     assert_eq!((left_out.samples, left_out.weight.to_string(), left_out.kept), (1, "9".into(), false));
 }
 

@@ -64,13 +64,9 @@ fn trouble_is_one_line_and_status_2() {
         (
             &["-o", &out],
             "hello there\n",
-            "standard input: not a format known here (looked for perf-script, austin, py-spy, folded); name it with --format",
+            "standard input: not a format known here; --list-formats shows those that are, --format names one",
         ),
-        (
-            &["--format", "nonsense"],
-            "",
-            "there is no format \"nonsense\"; the formats are perf-script, austin",
-        ),
+        (&["--format", "nonsense"], "", "there is no format \"nonsense\"; the formats are "),
         (
             &["--strict"],
             "a;b 1\nno weight\nc 1\n",
@@ -106,7 +102,7 @@ fn what_is_left_out_is_said_once_unless_quiet() {
     let two = "a  1 5.000001: 3 c: \n\nb  1 5.000001: 4 d: \n\n";
     assert_eq!(
         text(&run(&[], two.as_bytes()).stderr),
-        "fg-collapse: left out the event \"d\" (1 samples, weight 4); --event-filter or --all-events keeps it\n"
+        "fg-collapse: left out \"d\" (1 samples, 4 d); --value NAME or --all-values keeps it\n"
     );
     assert!(text(&run(&["-v"], two.as_bytes()).stderr).contains("1 stacks of 1 frames, total weight 3"));
 }
@@ -146,10 +142,52 @@ fn a_full_disk_is_trouble_and_a_closed_pipe_is_not() {
 #[test]
 fn formats_are_listed_from_the_registry() {
     let listed = text(&run(&["--list-formats"], b"").stdout);
-    let names: Vec<&str> = listed.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
+    let names: Vec<&str> =
+        listed.lines().skip(1).map(|line| line.split_whitespace().next().unwrap()).collect();
     let registered: Vec<&str> =
         fg_tools::collapse::registry::FORMATS.iter().map(|format| format.name()).collect();
     assert_eq!(names, registered);
+}
+
+#[test]
+fn values_are_listed_and_chosen_and_their_unit_is_written() {
+    let two = b"a  1 5.000001: 3 cpu-clock:u: \n\nb  1 5.000001: 4 d: \n\n";
+    assert_eq!(
+        text(&run(&["--list-values"], two).stdout),
+        "  value        samples  total  unit\n\
+         * cpu-clock:u        1      3  ns\n\
+         \u{20} d                  1      4  d\n"
+    );
+    assert_eq!(text(&run(&["--header"], two).stdout), "# unit: ns\na 3\n");
+    assert_eq!(text(&run(&["--header", "--value", "d"], two).stdout), "# unit: d\nb 4\n");
+    assert_eq!(
+        text(&run(&["--header", "--event-filter", "d", "--count"], two).stdout),
+        "# unit: samples\nb 1\n"
+    );
+    assert_eq!(text(&run(&["--header", "--all-values"], two).stdout), "cpu-clock:u;a 3\nd;b 4\n");
+    let again = run(&["--header"], b"# unit: ns\na 3\n");
+    assert_eq!(text(&again.stdout), "# unit: ns\na 3\n", "what was told is told on");
+    let out = run(&["--value", "x"], two);
+    assert_eq!(out.status.code(), Some(2));
+    assert!(text(&out.stderr).contains("no samples of that value; there is \"cpu-clock:u\""), "{out:?}");
+}
+
+#[test]
+fn the_table_in_the_documentation_is_the_registry_s() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/formats.md");
+    let document = fs::read_to_string(&path).unwrap();
+    let table = fg_tools::collapse::about::table(fg_tools::collapse::registry::FORMATS, true);
+    let (before, rest) = document.split_once("| name |").expect("the table");
+    let after = rest.split_once("\n\n").map_or("", |(_, after)| after);
+    let current = format!("{before}{table}\n{after}");
+    if std::env::var_os("FG_UPDATE_DOCS").is_some() {
+        fs::write(&path, &current).unwrap();
+        return;
+    }
+    assert!(
+        document == current,
+        "docs/formats.md is out of date: FG_UPDATE_DOCS=1 cargo test --test collapse"
+    );
 }
 
 #[test]
@@ -158,6 +196,6 @@ fn it_describes_itself() {
     assert!(short.lines().all(|line| line.chars().count() <= 79), "{short}");
     for kind in ["man", "bash", "zsh", "fish", "elvish", "powershell"] {
         let out = run(&["--generate", kind], b"");
-        assert!(out.status.success() && text(&out.stdout).contains("filter"), "{kind}");
+        assert!(out.status.success() && text(&out.stdout).contains("values"), "{kind}");
     }
 }

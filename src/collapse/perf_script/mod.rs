@@ -14,28 +14,37 @@
 mod event;
 mod frame;
 mod lines;
+mod sched;
 mod symbols;
+
+pub use sched::PerfSched;
 
 use self::event::{EventLine, Layout, is_side_band, parse_event, parse_without_thread};
 use self::frame::{Frame, one_line_frame};
 use self::symbols::{Known, Symbols};
 use super::driver::{self, Parser, Place};
-use super::{Collapser, EventTotal, Events, Options, Report, Sink, Verdict};
+use super::events::event_unit;
+use super::naming::name_thread;
+use super::{About, Choice, Collapser, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::{Position, Result};
 use crate::folded::{FrameId, StackTable, Weights, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
+const ABOUT: About = About {
+    name: "perf-script",
+    producer: "perf script",
+    tested: "perf 6.1",
+    values: "the recording's events",
+    unit: "ns for clocks, else the event",
+};
+
 /// Collapses what `perf script` prints.
 pub struct PerfScript;
 
 impl Collapser for PerfScript {
-    fn name(&self) -> &'static str {
-        "perf-script"
-    }
-
-    fn about(&self) -> &'static str {
-        "perf script: Linux perf's samples as text"
+    fn about(&self) -> &'static About {
+        &ABOUT
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -71,12 +80,12 @@ impl Collapser for PerfScript {
     ) -> Result<()> {
         let layout = Layout::guess(input.head());
         let first = report
-            .first_event
+            .first_value
             .take()
             .or_else(|| first_event(input.head(), layout.unwrap_or(Layout::DEFAULT)));
         // The head may hold nothing but perf's notes on mappings: then only reading on in order
         // tells which event comes first.
-        let threads = if first.is_none() && options.events == Events::First { 1 } else { options.threads };
+        let threads = if first.is_none() && options.values == Choice::Default { 1 } else { options.threads };
         let new = || PerfParser::new(options, layout, first.clone());
         driver::run(input, threads, &sample_end, new, table, report)
     }
@@ -121,8 +130,10 @@ const RECENT: usize = 2;
 /// An event met by one thread.
 struct Event {
     name: Vec<u8>,
-    total: EventTotal,
-    /// Its root frame, with [`Events::All`].
+    total: ValueTotal,
+    /// Whether its samples came with a period.
+    weighed: bool,
+    /// Its root frame, with [`Choice::All`].
     root: Option<FrameId>,
 }
 
@@ -277,8 +288,8 @@ impl<'o> PerfParser<'o> {
         let period = line.period.and_then(Weight::parse);
         let weight = if self.options.count { Weight::ONE } else { period.unwrap_or(Weight::ONE) };
         let event = self.event(line.event, sink);
-        event.total.samples += 1;
-        event.total.weight = event.total.weight.plus(weight)?;
+        event.total.add(weight)?;
+        event.weighed |= period.is_some();
         let (root, kept) = (event.root, event.total.kept);
         self.sample.event = root;
         if !kept {
@@ -298,18 +309,14 @@ impl<'o> PerfParser<'o> {
     fn event(&mut self, name: &[u8], sink: &mut dyn Sink) -> &mut Event {
         let known = self.events.iter().position(|event| event.name == name);
         let index = known.unwrap_or_else(|| {
-            let kept = match &self.options.events {
-                Events::First => is_same_event(self.first.get_or_insert_with(|| name.to_vec()), name),
-                Events::Named(wanted) => wanted.iter().any(|wanted| is_named(name, wanted)),
-                Events::All => true,
-            };
-            let root = (self.options.events == Events::All && !name.is_empty()).then(|| {
+            let kept = self.options.values.keeps_event(name, &mut self.first);
+            let root = (self.options.values == Choice::All && !name.is_empty()).then(|| {
                 self.scratch.clear();
                 sanitize_frame(name, &mut self.scratch);
                 sink.frame(&self.scratch)
             });
-            let total = EventTotal { kept, ..EventTotal::default() };
-            self.events.push(Event { name: name.to_vec(), total, root });
+            let total = ValueTotal { kept, ..ValueTotal::default() };
+            self.events.push(Event { name: name.to_vec(), total, weighed: false, root });
             self.events.len() - 1
         });
         &mut self.events[index]
@@ -337,23 +344,13 @@ impl<'o> PerfParser<'o> {
     fn thread(&mut self, line: &EventLine<'_>, sink: &mut dyn Sink) -> FrameId {
         let name = &mut self.scratch;
         name.clear();
-        if !self.broken_comm.is_empty() {
-            sanitize_frame(&self.broken_comm, name);
-            name.push(b' ');
+        let pid = line.pid.unwrap_or(b"?");
+        if self.broken_comm.is_empty() {
+            name_thread(line.comm, pid, line.tid, self.options, name);
+        } else {
+            let comm = [&self.broken_comm, b" ".as_slice(), line.comm].concat();
             self.broken_comm.clear();
-        }
-        sanitize_frame(line.comm, name);
-        name.iter_mut().filter(|b| **b == b' ').for_each(|b| *b = b'_');
-        if name.is_empty() {
-            name.extend_from_slice(b"[unnamed]");
-        }
-        if self.options.pid || self.options.tid {
-            name.push(b'-');
-            name.extend_from_slice(line.pid.unwrap_or(b"?"));
-        }
-        if self.options.tid {
-            name.push(b'/');
-            name.extend_from_slice(line.tid);
+            name_thread(&comm, pid, line.tid, self.options, name);
         }
         sink.frame(name)
     }
@@ -444,34 +441,13 @@ impl Parser for PerfParser<'_> {
     }
 
     fn finish(self, report: &mut Report) -> Result<()> {
-        if report.first_event.is_none() {
-            report.first_event = self.first;
+        if report.first_value.is_none() {
+            report.first_value = self.first;
         }
-        for Event { name, total, .. } in self.events {
-            let sum = report.events.entry(name).or_default();
-            sum.samples += total.samples;
-            sum.weight = sum.weight.plus(total.weight)?;
-            sum.kept |= total.kept;
+        for Event { name, total, weighed, .. } in self.events {
+            let unit = event_unit(&name, weighed);
+            report.add_value(Value { name, unit: Some(unit) }, total)?;
         }
         Ok(())
     }
-}
-
-/// Whether two events are one to the user: the same, or the same on the two kinds of cores of a
-/// hybrid processor, `cpu_core/cycles/u` and `cpu_atom/cycles/u`.
-fn is_same_event(first: &[u8], name: &[u8]) -> bool {
-    fn on_any_core(name: &[u8]) -> Option<&[u8]> {
-        name.strip_prefix(b"cpu_core/").or_else(|| name.strip_prefix(b"cpu_atom/"))
-    }
-    first == name || on_any_core(first).is_some_and(|event| on_any_core(name) == Some(event))
-}
-
-/// Whether the user's name for an event is this one, with or without its modifiers.
-fn is_named(name: &[u8], wanted: &[u8]) -> bool {
-    const MODIFIERS: &[u8] = b"ukhGHpPSDIWebR";
-    let base = match memchr::memrchr(b':', name) {
-        Some(at) if name[at + 1..].iter().all(|b| MODIFIERS.contains(b)) => &name[..at],
-        _ => name,
-    };
-    name == wanted || base == wanted
 }

@@ -4,10 +4,10 @@
 //! lines has some ten thousand keys and the table stays in the processor's cache. The module is
 //! part of the key only when it decides what the frame is called.
 
-use super::super::tidy::tidy_symbol;
+use super::super::naming::Native;
 use super::super::{Options, Sink};
 use super::frame::{Frame, without_offset};
-use crate::folded::{FrameId, KeyedHasher, Slots, sanitize_frame};
+use crate::folded::{FrameId, KeyedHasher, Slots};
 
 /// What a frame line stands for: one frame, or an entry of [`Symbols::special`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,26 +169,16 @@ impl<'o> Symbols<'o> {
     /// The frames of a line that is met for the first time.
     #[cold]
     fn read(&mut self, frame: Frame<'_>, srcline: &[u8], sink: &mut dyn Sink) -> Known {
-        let options = self.options;
-        let mut name = Vec::new();
+        let frame = Native {
+            address: frame.address,
+            symbol: if is_unknown(frame.symbol) { b"" } else { frame.symbol },
+            nothing_printed: frame.symbol.is_empty(),
+            module: frame.module,
+            srcline,
+            inlined: frame.is_inlined(),
+        };
         let mut frames = Vec::new();
-        if frame.symbol.is_empty() || is_unknown(frame.symbol) {
-            name_unknown(&frame, options.addrs, &mut name);
-            append_srcline(srcline, &mut name);
-            annotate(&frame, false, options, &mut name);
-            frames.push(sink.frame(&name));
-        } else {
-            // Java's inlined callees follow their caller: `caller->callee`, so the last is the leaf.
-            let parts = java_inlines(frame.symbol);
-            for (n, part) in parts.iter().enumerate().rev() {
-                name.clear();
-                tidy_symbol(part, &mut name);
-                append_srcline(srcline, &mut name);
-                annotate(&frame, n > 0, options, &mut name);
-                frames.push(sink.frame(&name));
-            }
-        }
-        let last = options.skip_after.iter().any(|skip| *skip == frame.symbol || *skip == name);
+        let last = frame.name(self.options, |name| frames.push(sink.frame(name)));
         match frames[..] {
             [FrameId(id)] if !last && id & SPECIAL == 0 => Known(id),
             _ => {
@@ -201,89 +191,6 @@ impl<'o> Symbols<'o> {
 
 fn is_unknown(symbol: &[u8]) -> bool {
     symbol == UNKNOWN
-}
-
-/// `[libc.so.6]` is all that is known of a frame without a symbol; `[unknown]` not even that.
-fn name_unknown(frame: &Frame<'_>, addrs: bool, name: &mut Vec<u8>) {
-    let file = frame.module.rsplit(|&b| b == b'/').next().unwrap_or(frame.module);
-    match file {
-        b"" | b"[unknown]" if frame.symbol.is_empty() && !frame.address.is_empty() && !addrs => {
-            // `perf script -F ip`: the address is the frame.
-            name.extend_from_slice(frame.address);
-            return;
-        }
-        b"" | b"[unknown]" => name.extend_from_slice(b"[unknown"),
-        file => {
-            name.push(b'[');
-            sanitize_frame(file, name);
-        }
-    }
-    if addrs && !frame.address.is_empty() {
-        name.extend_from_slice(b" <");
-        name.extend_from_slice(frame.address);
-        name.push(b'>');
-    }
-    name.push(b']');
-}
-
-fn append_srcline(srcline: &[u8], name: &mut Vec<u8>) {
-    if !srcline.is_empty() {
-        name.extend_from_slice(b" (");
-        sanitize_frame(srcline, name);
-        name.push(b')');
-    }
-}
-
-/// The mark at a frame's end, if it was asked for.
-fn annotate(frame: &Frame<'_>, java_inlined: bool, options: &Options, name: &mut Vec<u8>) {
-    if java_inlined || (options.inline && frame.is_inlined()) {
-        name.extend_from_slice(b"_[i]");
-    } else if options.kernel && is_kernel(frame.module) {
-        name.extend_from_slice(b"_[k]");
-    } else if options.jit && is_jit(frame.module) {
-        name.extend_from_slice(b"_[j]");
-    }
-}
-
-/// Kernel and modules: `[kernel.kallsyms]`, `[nf_conntrack]`, `…/vmlinux-6.1`, `….ko.xz`.
-fn is_kernel(module: &[u8]) -> bool {
-    const USER: [&[u8]; 7] =
-        [b"[unknown]", b"[vdso]", b"[vsyscall]", b"[heap]", b"[stack]", b"[anon", b"[uprobes]"];
-    let file = module.rsplit(|&b| b == b'/').next().unwrap_or(module);
-    if module.starts_with(b"[") {
-        return !USER.iter().any(|user| module.starts_with(user));
-    }
-    let compressed = [b".gz".as_slice(), b".xz", b".zst"];
-    let plain = compressed.iter().find_map(|end| file.strip_suffix(*end)).unwrap_or(file);
-    plain.ends_with(b".ko") || plain == b"vmlinux" || plain.starts_with(b"vmlinux-")
-}
-
-/// `/tmp/perf-PID.map`, and what perf's jitdump support writes.
-fn is_jit(module: &[u8]) -> bool {
-    let file = module.rsplit(|&b| b == b'/').next().unwrap_or(module);
-    (file.starts_with(b"perf-") && file.ends_with(b".map"))
-        || (file.starts_with(b"jitted-") && file.ends_with(b".so"))
-}
-
-/// Splits `La;::caller->Lb;::callee` of a Java agent's map. `->` in a Rust or C++ name is the
-/// return type of a function, between blanks, or an operator.
-fn java_inlines(symbol: &[u8]) -> Vec<&[u8]> {
-    let mut parts = Vec::new();
-    let mut start = 0;
-    for at in memchr::memmem::find_iter(symbol, b"->") {
-        let (before, after) = (&symbol[start..at], &symbol[at + 2..]);
-        let java = |part: &[u8]| part.iter().any(|b| matches!(b, b':' | b'.' | b'/'));
-        if before.ends_with(b" ") || before.ends_with(b"operator") || after.starts_with(b" ") {
-            return vec![symbol];
-        }
-        if !java(before) || !java(after) {
-            return vec![symbol];
-        }
-        parts.push(before);
-        start = at + 2;
-    }
-    parts.push(&symbol[start..]);
-    parts
 }
 
 #[cfg(test)]

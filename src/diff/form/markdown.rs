@@ -2,9 +2,10 @@
 
 use std::io::Write;
 
-use super::{Look, p_value, printable};
+use super::{Look, p_value};
 use crate::diff::report::{Change, Presence, Report, Row};
 use crate::error::Result;
+use crate::printable::markdown_code as code;
 
 /// How many rows there are each way when nobody says.
 const LIMIT: usize = 10;
@@ -89,33 +90,4 @@ fn cells(change: &Change) -> Result<String> {
         change.after,
         change.points()
     ))
-}
-
-/// A name as code that stays in its cell: a fence longer than any run of backticks in it, and no
-/// bare bar, which ends a cell even in code.
-fn code(name: &[u8]) -> String {
-    let name = printable(name).replace('|', "\\|");
-    let longest = name.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest + 1);
-    let pad = if name.starts_with('`') || name.ends_with('`') || name.trim().is_empty() { " " } else { "" };
-    format!("{fence}{pad}{name}{pad}{fence}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::code;
-
-    #[test]
-    fn names_stay_in_their_cell() {
-        for (name, shown) in [
-            ("f", "`f`"),
-            ("operator|", "`operator\\|`"),
-            ("unix`read", "``unix`read``"),
-            ("`a``b", "``` `a``b ```"),
-            ("<script>", "`<script>`"),
-            ("a\nb", "`a\u{fffd}b`"),
-        ] {
-            assert_eq!(code(name.as_bytes()), shown);
-        }
-    }
 }

@@ -36,18 +36,6 @@ pub struct Look {
     pub colour: bool,
 }
 
-/// A name for people: in valid UTF-8, and nothing in it moves the cursor or hides other text.
-fn printable(name: &[u8]) -> String {
-    let odd = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
-    String::from_utf8_lossy(name)
-        .chars()
-        .map(|c| if odd(c) { char::REPLACEMENT_CHARACTER } else { c })
-        .collect()
-}
-
 /// A word for what happened to a row: `~` if that may be noise.
 fn mark(row: &Row) -> &'static str {
     if !row.is_significant() {
@@ -64,17 +52,4 @@ fn mark(row: &Row) -> &'static str {
 /// A p-value in as few digits as say something.
 fn p_value(p: f64) -> String {
     if p < 0.0001 { "<0.0001".to_owned() } else { format!("{p:.4}") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::printable;
-
-    #[test]
-    fn hostile_names_stay_in_their_cell() {
-        assert_eq!(
-            printable(b"a\x1b[31m\tb\n\xff\xe2\x80\xae"),
-            "a\u{fffd}[31m\u{fffd}b\u{fffd}\u{fffd}\u{fffd}"
-        );
-    }
 }

@@ -2,9 +2,10 @@
 
 use std::io::Write;
 
-use super::{Look, mark, p_value, printable};
+use super::{Look, mark, p_value};
 use crate::diff::report::{Change, Report};
 use crate::error::Result;
+use crate::printable::printable;
 
 /// How many rows there are when nobody says.
 const LIMIT: usize = 30;

@@ -2,9 +2,10 @@
 
 use std::io::Write;
 
-use super::{Look, mark, printable};
+use super::{Look, mark};
 use crate::diff::report::{Change, Report};
 use crate::error::Result;
+use crate::printable::printable;
 
 pub(super) fn write(report: &Report, look: &Look, out: &mut dyn Write) -> Result<()> {
     let mut head = vec!["name".to_owned(), "mark".to_owned()];

@@ -11,9 +11,13 @@ mod palette_map;
 use std::fmt;
 
 pub use background::Background;
-pub use palette::{PALETTES, Palette};
+pub use palette::{Hue, PALETTES, Palette};
 pub use palette_map::PaletteMap;
 
+use super::label::percent;
+use super::layout::{FrameBox, Graph};
+use crate::error::Result;
+use crate::folded::Columns;
 use crate::weight::Weight;
 
 /// A colour: red, green, blue.
@@ -83,6 +87,18 @@ pub struct Colours {
 }
 
 impl Colours {
+    /// The colour of a frame of a graph, in which this is the largest change.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn of(&self, graph: &Graph, frame: &FrameBox<'_>, largest: Weight) -> Result<Rgb> {
+        Ok(match graph.columns {
+            Columns::Two if frame.is_sure => self.change(graph.change(frame)?, largest),
+            Columns::Two => UNSURE,
+            Columns::One => self.frame(frame.name, percent(frame.total, graph.total) / 100.0),
+        })
+    }
+
     /// The colour of a frame that has this share, 0 to 1, of the whole.
     pub fn frame(&self, name: &[u8], share: f64) -> Rgb {
         match name {

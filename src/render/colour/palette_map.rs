@@ -51,6 +51,13 @@ impl PaletteMap {
         self.colours.insert(name.to_vec(), colour);
     }
 
+    /// Takes over the colours of names that have none here.
+    pub fn add_new(&mut self, other: &PaletteMap) {
+        for (name, colour) in &other.colours {
+            self.colours.entry(name.clone()).or_insert(*colour);
+        }
+    }
+
     /// Writes a file's text, sorted by name.
     ///
     /// # Errors

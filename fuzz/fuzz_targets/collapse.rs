@@ -1,0 +1,60 @@
+//! Every format's parser, and detection, on whatever bytes come.
+//!
+//! The first byte chooses the format, by its place in the registry, or detection; the second the
+//! options. What comes out must be folded text that adds up to what was collapsed. With cargo-fuzz
+//! installed, on a stable compiler:
+//!
+//! ```sh
+//! fuzz/seed                # the fixtures as a corpus to begin with
+//! RUSTC_BOOTSTRAP=1 cargo fuzz run collapse -- -max_total_time=3600 -rss_limit_mb=2048 -timeout=20
+//! ```
+#![no_main]
+
+use std::io::Cursor;
+
+use fg_tools::Weight;
+use fg_tools::collapse::{Choice, Options, Report, registry};
+use fg_tools::folded::{StackTable, parse_line};
+use fg_tools::input::Input;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let [format, flags, bytes @ ..] = data else { return };
+    let Ok(input) = Input::new("fuzz", Box::new(Cursor::new(bytes.to_vec()))) else { return };
+    let format = match registry::FORMATS.get(usize::from(*format)) {
+        Some(format) => *format,
+        None => match registry::detect(&input) {
+            Ok(format) => format,
+            Err(_) => return,
+        },
+    };
+    let bit = |n: u8| flags >> n & 1 == 1;
+    let options = Options {
+        values: if bit(0) { Choice::All } else { Choice::Default },
+        count: bit(1),
+        threads_as_frames: bit(2).then(|| bit(3)),
+        pid: bit(4),
+        tid: bit(5),
+        srcline: bit(6),
+        inline: bit(7),
+        threads: 1,
+        ..Options::default()
+    };
+    let mut table = StackTable::default();
+    let collapsed = format.collapse(input, &options, &mut table, &mut Report::default());
+    if let Err(error) = &collapsed {
+        assert!(!error.to_string().contains('\n'), "a message is one line: {error}");
+    }
+    let columns = table.columns();
+    let mut out = Vec::new();
+    table.write(&mut out).expect("it fits in memory");
+    let mut sum = Weight::ZERO;
+    for line in out.split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
+        let parsed = parse_line(line, columns).expect("what is written is folded text");
+        let Ok(more) = sum.plus(parsed.weights.value) else { return };
+        sum = more;
+    }
+    if let Ok(total) = table.total() {
+        assert_eq!(total.value, sum, "what is written adds up");
+    }
+});

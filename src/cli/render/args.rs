@@ -1,0 +1,264 @@
+//! The options of `fg-render`, in the groups in which its help shows them.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::values::{
+    Stroke, alpha, background, colour, factor, font_size, font_width, formats, groups, min_width, palettes,
+    points, schemes, seed, sorts, stroke, weight, widths,
+};
+use crate::render::colour::{Background, Palette, Rgb, Scheme};
+use crate::render::compare::Widths;
+use crate::render::settings::Sort;
+use crate::render::{Encoding, MinWidth};
+use crate::tally::Group;
+use crate::weight::Weight;
+
+/// What to draw of the input.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Stacks")]
+pub struct StackArgs {
+    /// Leaf first: see at the root which functions cost most themselves
+    #[arg(long)]
+    pub reverse: bool,
+    /// Only stacks with the frame SYM, drawn from there on; may be repeated. With
+    /// --reverse: who called SYM
+    #[arg(long, value_name = "SYM")]
+    pub base: Vec<String>,
+    /// Lines are in the order of time: neither sort nor merge them
+    #[arg(long, alias = "flame-chart")]
+    pub flamechart: bool,
+    /// Keep the order of the input; equal neighbours are still merged
+    #[arg(long, conflicts_with = "flamechart")]
+    pub no_sort: bool,
+    /// Multiply weights by NUM, exactly
+    #[arg(long, value_name = "NUM", value_parser = factor)]
+    pub factor: Option<Weight>,
+    /// Let the whole width be NUM, in the input's weights; not less than there is
+    #[arg(long, value_name = "NUM", value_parser = weight)]
+    pub total: Option<Weight>,
+    /// Fail if a line is not understood
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// What the picture says.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Text")]
+pub struct TextArgs {
+    /// The title (default: Flame Graph; Icicle Graph with --inverted; Flame Chart
+    /// with --flamechart)
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// A second line under the title
+    #[arg(long, value_name = "TEXT")]
+    pub subtitle: Option<String>,
+    /// Notes to keep in the file, not drawn
+    #[arg(long, value_name = "TEXT")]
+    pub notes: Option<String>,
+    /// What weights count (default: samples)
+    #[arg(long, value_name = "TEXT")]
+    pub countname: Option<String>,
+    /// What stands before a name in the line at the bottom (default: Function:)
+    #[arg(long, value_name = "TEXT")]
+    pub nametype: Option<String>,
+    /// Cut the end of names that do not fit: the default, and undoes --truncate-text-left
+    #[arg(long, overrides_with = "truncate_text_left")]
+    pub truncate_text_right: bool,
+    /// Cut the start of names that do not fit: `..Iterator>::next`
+    #[arg(long, overrides_with = "truncate_text_right")]
+    pub truncate_text_left: bool,
+    /// Links and other attributes: on each line a name, then tab and attr=value as often
+    /// as wanted; attr is href, target, title, class, rel, hreflang, lang, aria-… or data-…
+    #[arg(long, value_name = "FILE")]
+    pub nameattr: Option<PathBuf>,
+}
+
+/// How large things are.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Size")]
+pub struct SizeArgs {
+    /// Root at the top
+    #[arg(short, long)]
+    pub inverted: bool,
+    /// Width in pixels (default: the window's; 1200 without a script)
+    #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(100..=100_000))]
+    pub width: Option<u32>,
+    /// Height of a frame (default: 16)
+    #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    pub height: Option<u32>,
+    /// Leave out narrower frames: pixels of the static picture, or a share such as
+    /// 0.5% (default: 0.1)
+    #[arg(long, value_name = "PIXELS|N%", value_parser = min_width)]
+    pub minwidth: Option<MinWidth>,
+    /// Font, as CSS names it (default: Verdana, sans-serif)
+    #[arg(long, value_name = "FONT")]
+    pub fonttype: Option<String>,
+    /// Height of letters in pixels (default: 12)
+    #[arg(long, value_name = "PIXELS", value_parser = font_size)]
+    pub fontsize: Option<f64>,
+    /// Mean width of a letter as a share of its height (default: 0.59)
+    #[arg(long, value_name = "NUM", value_parser = font_width)]
+    pub fontwidth: Option<f64>,
+}
+
+/// What is shown of differential input.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Differential graphs")]
+pub struct ChangeArgs {
+    /// Draw the weights after, before, or of each stack the larger one: then what is
+    /// gone is drawn too (default: after)
+    #[arg(long, value_name = "SIDE", value_parser = widths())]
+    pub widths: Option<Widths>,
+    /// Colour by the change of a frame's self weight, not of all it calls
+    #[arg(long)]
+    pub self_change: bool,
+    /// The colours of what grew and what shrank (default: orange-blue)
+    #[arg(long, value_name = "SCHEME", value_parser = schemes())]
+    pub diff_colors: Option<Scheme>,
+    /// Swap them: as if after were before
+    #[arg(long)]
+    pub negate: bool,
+    /// How often noise may be taken for a change; the rest is grey, 1 greys nothing
+    /// (default: 0.01)
+    #[arg(long, value_name = "P", value_parser = alpha)]
+    pub alpha: Option<f64>,
+    /// The least change that is not grey, in percentage points (default: 0)
+    #[arg(long, value_name = "PP", value_parser = points)]
+    pub min_effect: Option<f64>,
+    /// What a sample weighs (default: what all weights are multiples of)
+    #[arg(long, value_name = "NUM", value_parser = factor)]
+    pub period: Option<Weight>,
+}
+
+/// The picture's colours.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Colours")]
+pub struct ColourArgs {
+    /// The palette (default: hot)
+    #[arg(short, long, alias = "color", value_name = "PALETTE", value_parser = palettes())]
+    pub colors: Option<Palette>,
+    /// Background: yellow, blue, green, grey or #rrggbb (default: what suits the palette)
+    #[arg(long, alias = "bgcolor", value_name = "COLOUR", value_parser = background)]
+    pub bgcolors: Option<Background>,
+    /// Colour by name: what is always done, accepted for compatibility
+    #[arg(long)]
+    pub hash: bool,
+    /// The same colours in every run: what is always done, accepted for compatibility
+    #[arg(long)]
+    pub deterministic: bool,
+    /// Other colours in each run, or those of SEED: a number above 0
+    #[arg(
+        long, value_name = "SEED", num_args = 0..=1, require_equals = true, default_missing_value = "any",
+        value_parser = seed,
+        conflicts_with_all = ["hash", "deterministic"]
+    )]
+    pub random: Option<u32>,
+    /// Keep colours in ./palette.map from picture to picture
+    #[arg(long)]
+    pub cp: bool,
+    /// Colour by width: the wider, the deeper
+    #[arg(long)]
+    pub colordiffusion: bool,
+    /// Colour of found frames (default: #e600e6)
+    #[arg(long, value_name = "#RRGGBB", value_parser = colour)]
+    pub search_color: Option<Rgb>,
+    /// Colour of the texts around the frames (default: black; light in dark mode)
+    #[arg(long, value_name = "#RRGGBB", value_parser = colour)]
+    pub uicolor: Option<Rgb>,
+    /// Colour of an outline around each frame, or none (default: none)
+    #[arg(long, value_name = "#RRGGBB", value_parser = stroke)]
+    pub stroke_color: Option<Stroke>,
+}
+
+/// Where to write, and in which format.
+#[derive(Args, Clone, Debug, Default)]
+pub struct OutputArgs {
+    /// Write to FILE instead of standard output, in the format of its ending; may be
+    /// repeated: the input is read once, and all files appear complete or none
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Vec<PathBuf>,
+    /// The format of the one output, whatever its ending (default: svg)
+    #[arg(long, value_name = "NAME", value_parser = formats())]
+    pub format: Option<String>,
+}
+
+/// The rows of tables, and the frames of trees.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Tables and trees")]
+pub struct TableArgs {
+    /// A row for each function, module, thread or whole stack (default: function)
+    #[arg(long, value_name = "WHAT", value_parser = groups())]
+    pub by: Option<Group>,
+    /// By self or total weight, name, or the change of differential input (default:
+    /// self, or change if there is one)
+    #[arg(long, value_name = "COLUMN", value_parser = sorts())]
+    pub sort: Option<Sort>,
+    /// The most rows; 0 is all (default: 30 in top, 10 in markdown, all in the others)
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Leave frames out of a tree that weigh less than N percent of the whole (default:
+    /// 0.5, in markdown 5)
+    #[arg(long, value_name = "N", value_parser = points)]
+    pub min_percent: Option<f64>,
+    /// Show N frames of a stack, from the root; in bottomup from the leaf; of text N rows
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub depth: Option<u32>,
+    /// Callers and callees of functions that match the regular expression RE; alone as
+    /// --format peek
+    #[arg(long, value_name = "RE")]
+    pub peek: Option<String>,
+}
+
+/// The terminal.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Terminal")]
+pub struct TerminalArgs {
+    /// Draw text N columns wide (default: the terminal's, else 80)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(10..))]
+    pub columns: Option<u16>,
+    /// Colours in text: on a terminal unless NO_COLOR is set, always, or never
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub ansi: When,
+    /// Root at the bottom
+    #[arg(long)]
+    pub upright: bool,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum When {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// The output file.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "File")]
+pub struct FileArgs {
+    /// Encoding to declare; what it may lack is written as references (default: UTF-8)
+    #[arg(long, value_name = "NAME", value_parser = Encoding::new)]
+    pub encoding: Option<Encoding>,
+    /// Every element on its own line, indented
+    #[arg(long)]
+    pub pretty_xml: bool,
+    /// A profile for each thread, as the first frames of stacks tell it, without those
+    #[arg(long)]
+    pub per_thread: bool,
+}
+
+/// What is said on standard error.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Messages")]
+pub struct TalkArgs {
+    /// Say nothing but errors
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say what was drawn and what was left out
+    #[arg(short, long)]
+    pub verbose: bool,
+}

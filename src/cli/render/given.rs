@@ -1,0 +1,110 @@
+//! Which options were given, so that one that means nothing to the output is not passed over in
+//! silence.
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+
+use crate::error::{ErrorKind, Result};
+use crate::render::{FORMATS, Format};
+
+/// The names of the options that were given. It has none of its own, and has to stand before the
+/// groups that have: reading an option takes it away.
+#[derive(Clone, Debug, Default)]
+pub struct Given(Vec<String>);
+
+impl Args for Given {
+    fn augment_args(command: Command) -> Command {
+        command
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        command
+    }
+}
+
+impl FromArgMatches for Given {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = |id: &&clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+        Ok(Given(matches.ids().filter(given).map(|id| id.as_str().replace('_', "-")).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Given::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Given {
+    /// Refuses an option that none of the formats takes.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Setting`].
+    pub fn check(&self, formats: &[&Format]) -> Result<()> {
+        for option in &self.0 {
+            let for_some: Vec<&str> =
+                FORMATS.iter().filter(|format| format.takes(option)).map(|format| format.name).collect();
+            if for_some.is_empty() || formats.iter().any(|format| format.takes(option)) {
+                continue;
+            }
+            let chosen: Vec<&str> = formats.iter().map(|format| format.name).collect();
+            let what = format!(
+                "--{option} means nothing to {}; it is for {}",
+                chosen.join(" and "),
+                for_some.join(", ")
+            );
+            return Err(ErrorKind::Setting { what }.into());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Render;
+    use super::*;
+    use clap::{CommandFactory, Parser};
+
+    /// What all formats take.
+    const COMMON: &[&str] = &[
+        "files",
+        "output",
+        "format",
+        "generate",
+        "reverse",
+        "base",
+        "flamechart",
+        "no-sort",
+        "factor",
+        "strict",
+        "quiet",
+        "verbose",
+    ];
+
+    #[test]
+    fn every_option_is_common_or_some_formats() {
+        let mut known: Vec<&str> = COMMON.to_vec();
+        known.extend(FORMATS.iter().flat_map(|format| format.takes).copied().flatten());
+        let command = Render::command();
+        let declared: Vec<String> =
+            command.get_arguments().map(|argument| argument.get_id().as_str().replace('_', "-")).collect();
+        for option in &declared {
+            let builtin = option == "help" || option == "version";
+            assert!(builtin || known.contains(&option.as_str()), "no format takes --{option}");
+        }
+        for option in known {
+            assert!(declared.iter().any(|declared| declared == option), "there is no --{option}");
+        }
+        for argument in command.get_arguments().filter(|argument| argument.get_long().is_some()) {
+            assert_eq!(argument.get_id().as_str().replace('_', "-"), argument.get_long().unwrap());
+        }
+    }
+
+    #[test]
+    fn what_was_given_is_known() {
+        let arguments = ["fg-render", "--title", "x", "-i", "--self-change", "-c", "hot", "a.folded"];
+        let mut given = Render::try_parse_from(arguments).unwrap().given.0;
+        given.sort_unstable();
+        given.retain(|name| !name.ends_with("Args"));
+        assert_eq!(given, ["colors", "files", "inverted", "self-change", "title"]);
+    }
+}

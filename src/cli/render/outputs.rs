@@ -1,0 +1,162 @@
+//! The outputs of a run: which formats they have, and that all of them appear or none.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use super::args::OutputArgs;
+use crate::cli::output::Output;
+use crate::error::{Error, ErrorKind, Result};
+use crate::render::sink::Target;
+use crate::render::{FORMATS, Format};
+
+/// Enough for system calls not to matter.
+const BUFFER: usize = 64 * 1024;
+
+impl OutputArgs {
+    /// The outputs, none of them opened yet; `unnamed` is the format of one that does not tell.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Setting`] for an ending that tells no format, for `--format` with several
+    /// outputs, and for one that is named twice.
+    pub fn choose(&self, unnamed: &str) -> Result<Vec<(Option<&Path>, &'static Format)>> {
+        let setting = |what: String| Err(ErrorKind::Setting { what }.into());
+        if let [_, second, ..] = &self.output[..]
+            && self.format.is_some()
+        {
+            let second = second.display();
+            return setting(format!("--format is for one output; the ending of {second} says its own"));
+        }
+        if self.output.is_empty() {
+            return Ok(vec![(None, self.format_of(None, unnamed)?)]);
+        }
+        for (n, path) in self.output.iter().enumerate() {
+            if self.output[..n].contains(path) {
+                return setting(format!("the output {} is named twice", path.display()));
+            }
+        }
+        self.output
+            .iter()
+            .map(|path| Ok((Some(path.as_path()), self.format_of(Some(path), unnamed)?)))
+            .collect()
+    }
+
+    fn format_of(&self, path: Option<&Path>, unnamed: &str) -> Result<&'static Format> {
+        if let Some(name) = &self.format {
+            return Format::by_name(name);
+        }
+        let Some(path) = path else { return Format::by_name(unnamed) };
+        if let Some(format) = path.file_name().and_then(|name| Format::by_ending(&name.to_string_lossy())) {
+            return Ok(format);
+        }
+        match path.extension() {
+            None => Format::by_name(unnamed),
+            Some(ending) => {
+                let known: Vec<&str> = FORMATS.iter().flat_map(|format| format.endings).copied().collect();
+                let what = format!(
+                    "no format has files that end in .{}; there are {}: choose with --format",
+                    ending.to_string_lossy(),
+                    known.join(", ")
+                );
+                Err(ErrorKind::Setting { what }.into())
+            }
+        }
+    }
+}
+
+/// An output being written, seen by nobody yet unless it can only be written once.
+pub struct Pending {
+    output: Output,
+    begin: u64,
+    /// Of an output that cannot be taken back, what may have to be.
+    spool: Option<File>,
+    buffer: Vec<u8>,
+}
+
+impl Pending {
+    /// Opens an output; what is `streamed` to it may start over.
+    ///
+    /// # Errors
+    /// What the system says, with the file's name.
+    pub fn open(path: Option<&Path>, streamed: bool) -> Result<Pending> {
+        let output = Output::new(path)?;
+        let spool = match streamed && !output.can_start_over() {
+            true => Some(tempfile::tempfile().map_err(|e| Error::io("make a temporary file", e))?),
+            false => None,
+        };
+        Ok(Pending { begin: output.begin(), output, spool, buffer: Vec::with_capacity(BUFFER) })
+    }
+
+    /// Writes what is buffered and spooled; a file is still to be put in its place.
+    fn settle(&mut self) -> Result<()> {
+        self.empty_buffer()?;
+        let Some(spool) = &mut self.spool else { return Ok(()) };
+        spool.seek(SeekFrom::Start(0))?;
+        self.buffer.resize(BUFFER, 0);
+        loop {
+            match spool.read(&mut self.buffer)? {
+                0 => return Ok(()),
+                n => self.output.write_all(&self.buffer[..n])?,
+            }
+        }
+    }
+
+    fn empty_buffer(&mut self) -> io::Result<()> {
+        match &mut self.spool {
+            Some(spool) => spool.write_all(&self.buffer)?,
+            None => self.output.write_all(&self.buffer)?,
+        }
+        self.buffer.clear();
+        Ok(())
+    }
+}
+
+/// Puts all outputs in their places.
+///
+/// # Errors
+/// What the system says, with the file's name; then no file has changed, unless the system fails
+/// to rename the later of several.
+pub fn finish(mut outputs: Vec<Pending>) -> Result<()> {
+    outputs.iter_mut().try_for_each(Pending::settle)?;
+    outputs.into_iter().try_for_each(|pending| pending.output.finish())
+}
+
+impl Write for Pending {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.buffer.len() + bytes.len() > BUFFER {
+            self.empty_buffer()?;
+        }
+        if bytes.len() < BUFFER {
+            self.buffer.extend_from_slice(bytes);
+            return Ok(());
+        }
+        match &mut self.spool {
+            Some(spool) => spool.write_all(bytes),
+            None => self.output.write_all(bytes),
+        }
+    }
+
+    /// Nobody reads it before it is complete.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Target for Pending {
+    fn start_over(&mut self) -> Result<()> {
+        self.buffer.clear();
+        match &mut self.spool {
+            Some(spool) => {
+                spool.set_len(0)?;
+                spool.seek(SeekFrom::Start(0))?;
+                Ok(())
+            }
+            None => self.output.start_over(self.begin),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What is said of a format: for `--list-formats`, and for the same table in `docs/formats.md`.
+
+use super::Collapser;
+
+/// What is said of a format.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// As `--format` takes it, and the folder of its fixtures.
+    pub name: &'static str,
+    /// What writes it: `perf script`.
+    pub producer: &'static str,
+    /// The versions whose recordings it was tested with: `perf 6.1`.
+    pub tested: &'static str,
+    /// What can be chosen with `--value`, the default first: `time, idle, memory`.
+    pub values: &'static str,
+    /// What the values are in, in their order: `us, us, bytes`.
+    pub unit: &'static str,
+}
+
+const COLUMNS: [&str; 5] = ["name", "written by", "tested with", "values", "unit"];
+
+impl About {
+    fn cells(&self) -> [&'static str; 5] {
+        [self.name, self.producer, self.tested, self.values, self.unit]
+    }
+}
+
+/// The formats as a table for people, one line each, or as a table of Markdown.
+pub fn table(formats: &[&dyn Collapser], markdown: bool) -> String {
+    let rows: Vec<[&str; 5]> = formats.iter().map(|format| format.about().cells()).collect();
+    let mut out = String::new();
+    if markdown {
+        let line =
+            |cells: [&str; 5]| format!("| {} |\n", cells.map(|cell| cell.replace('|', "\\|")).join(" | "));
+        out += &line(COLUMNS);
+        out += &line(["---"; 5]);
+        rows.iter().for_each(|[name, rest @ ..]| {
+            let [producer, tested, values, unit] = *rest;
+            out += &line([&format!("`{name}`"), producer, tested, values, unit]);
+        });
+        return out;
+    }
+    let all: Vec<[&str; 5]> = [COLUMNS].into_iter().chain(rows).collect();
+    let width = |at: usize| all.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let widths: [usize; 5] = std::array::from_fn(width);
+    for row in all {
+        let cells: Vec<String> =
+            row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        out += cells.join("  ").trim_end();
+        out.push('\n');
+    }
+    out
+}

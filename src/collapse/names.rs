@@ -1,0 +1,95 @@
+//! Names as they stand in a recording, made into frames: any bytes in, no `;` and no newline out.
+
+use super::tidy::tidy_symbol;
+use super::{Options, Sink};
+use crate::folded::{FrameId, sanitize_frame};
+
+/// What stands where a recording knows nobody: a sample without a stack.
+pub const NO_STACK: &[u8] = b"[no stack]";
+
+/// What a function without a name is called.
+pub const ANONYMOUS: &[u8] = b"(anonymous)";
+
+/// Makes frames of names, with one buffer for all.
+#[derive(Default)]
+pub struct Names {
+    scratch: Vec<u8>,
+}
+
+impl Names {
+    /// A name as it is but for `;` and newlines; [`ANONYMOUS`] if it is empty.
+    pub fn plain(&mut self, name: &[u8], sink: &mut dyn Sink) -> FrameId {
+        self.build(sink, |out| sanitize_frame(name, out))
+    }
+
+    /// A symbol of a native program: demangled, without hash and argument list.
+    pub fn symbol(&mut self, symbol: &[u8], sink: &mut dyn Sink) -> FrameId {
+        self.build(sink, |out| tidy_symbol(symbol, out))
+    }
+
+    /// `name (file:line)`, as all Python profilers but austin have it; without a file only the
+    /// name, without a line only the file.
+    pub fn located(&mut self, name: &[u8], file: &[u8], line: Option<u64>, sink: &mut dyn Sink) -> FrameId {
+        self.build(sink, |out| {
+            sanitize_frame(if name.is_empty() { ANONYMOUS } else { name }, out);
+            if !file.is_empty() {
+                out.extend_from_slice(b" (");
+                sanitize_frame(file, out);
+                if let Some(line) = line {
+                    out.push(b':');
+                    out.extend_from_slice(line.to_string().as_bytes());
+                }
+                out.push(b')');
+            }
+        })
+    }
+
+    /// A place without a name: `[libc.so.6]`, or `[libc.so.6 <7f01>]` if addresses are wanted.
+    pub fn module(&mut self, path: &[u8], address: u64, options: &Options, sink: &mut dyn Sink) -> FrameId {
+        let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
+        let name = name.strip_prefix(b"[").and_then(|name| name.strip_suffix(b"]")).unwrap_or(name);
+        self.build(sink, |out| {
+            out.push(b'[');
+            sanitize_frame(if name.is_empty() { b"unknown" } else { name }, out);
+            if options.addrs {
+                out.extend_from_slice(format!(" <{address:x}>").as_bytes());
+            }
+            out.push(b']');
+        })
+    }
+
+    /// Whatever `write` appends, which it keeps free of `;` and newlines.
+    pub fn build(&mut self, sink: &mut dyn Sink, write: impl FnOnce(&mut Vec<u8>)) -> FrameId {
+        self.scratch.clear();
+        write(&mut self.scratch);
+        if self.scratch.is_empty() {
+            self.scratch.extend_from_slice(ANONYMOUS);
+        }
+        sink.frame(&self.scratch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folded::StackTable;
+
+    #[test]
+    fn names_cannot_break_a_line() {
+        let mut table = StackTable::default();
+        let mut names = Names::default();
+        let ids = [
+            names.plain(b"a;b\nc", &mut table),
+            names.plain(b"", &mut table),
+            names.located(b"f;", b"x;y.py", Some(3), &mut table),
+            names.located(b"f", b"", Some(3), &mut table),
+            names.located(b"", b"x.js", None, &mut table),
+            names.symbol(b"_ZN4shop4Deep5visitEi", &mut table),
+        ];
+        let shown = ids.map(|id| String::from_utf8_lossy(table.name(id)).into_owned());
+        assert_eq!(
+            shown,
+            ["a:b c", "(anonymous)", "f: (x:y.py:3)", "f", "(anonymous) (x.js)", "shop::Deep::visit"]
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! Pieces of a recording in memory, shared by the samples within, and used again once the last of
+//! them is done.
+
+use std::ops::{Deref, Range};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How much is read at once.
+pub(super) const CHUNK: usize = 1 << 20;
+
+/// Buffers to be used again: fresh memory of this size costs more than what is read into it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pool {
+    free: Arc<Mutex<Vec<Vec<u8>>>>,
+}
+
+impl Pool {
+    /// More than these are never waiting, but in a recording that is out of order.
+    const KEPT: usize = 64;
+
+    pub fn take(&self) -> Vec<u8> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    pub fn share(&self, bytes: Vec<u8>) -> Arc<Chunk> {
+        Arc::new(Chunk { bytes, pool: self.clone() })
+    }
+}
+
+/// A piece of a recording.
+#[derive(Debug, Default)]
+pub(super) struct Chunk {
+    bytes: Vec<u8>,
+    pool: Pool,
+}
+
+impl Deref for Chunk {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        let mut free = self.pool.free.lock().unwrap_or_else(PoisonError::into_inner);
+        if free.len() < Pool::KEPT && self.bytes.capacity() <= 2 * CHUNK {
+            free.push(std::mem::take(&mut self.bytes));
+        }
+    }
+}
+
+/// Some bytes of a chunk.
+#[derive(Clone, Debug)]
+pub(super) struct Slice {
+    pub chunk: Arc<Chunk>,
+    start: u32,
+    end: u32,
+}
+
+impl Slice {
+    /// Within the chunk, which has less than four gigabytes.
+    pub fn new(chunk: &Arc<Chunk>, range: Range<usize>) -> Slice {
+        Slice { chunk: chunk.clone(), start: range.start as u32, end: range.end as u32 }
+    }
+
+    /// What follows the first `len` bytes of it.
+    pub fn from(&self, len: usize) -> Slice {
+        Slice { start: self.end.min(self.start + len as u32), ..self.clone() }
+    }
+}
+
+impl Deref for Slice {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        &self.chunk[self.start as usize..self.end as usize]
+    }
+}

@@ -1,0 +1,313 @@
+//! What a recording says of itself before or behind its records: events, their names, build ids.
+//!
+//! ```text
+//! file mode:  "PERFILE2" size attr_size attrs data types features[4]   … attrs … records … features
+//! pipe mode:  "PERFILE2" 16                                            records, with all of that
+//! ```
+//! Specified in perf's `tools/perf/Documentation/perf.data-file-format.txt`, and by its
+//! `util/header.c`.
+
+use std::collections::HashMap;
+
+use super::attr::{Attr, sample};
+use super::bytes::{ByteOrder, Bytes};
+use super::record::{self, Header};
+use crate::error::{Error, Result};
+
+/// The first bytes of a recording from a little-endian machine.
+pub(super) const MAGIC: &[u8] = b"PERFILE2";
+/// And from a big-endian one.
+const SWAPPED: &[u8] = b"2ELIFREP";
+
+/// The parts of a file that matter, by the bits that say whether they are there.
+mod feature {
+    pub const BUILD_ID: usize = 2;
+    pub const OS_RELEASE: usize = 4;
+    pub const ARCH: usize = 6;
+    pub const EVENT_DESC: usize = 12;
+    pub const WANTED: [usize; 4] = [BUILD_ID, OS_RELEASE, ARCH, EVENT_DESC];
+    /// There are four numbers of 64 bits.
+    pub const COUNT: usize = 256;
+}
+
+/// Of the machine that was recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Arch {
+    #[default]
+    X86_64,
+    Aarch64,
+    /// Its stacks cannot be unwound here.
+    Other,
+}
+
+/// A part of the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Section {
+    pub offset: u64,
+    pub size: u64,
+}
+
+impl Section {
+    fn parse(fields: &mut Bytes<'_>) -> Option<Section> {
+        Some(Section { offset: fields.u64()?, size: fields.u64()? })
+    }
+
+    pub fn end(&self) -> u64 {
+        self.offset.saturating_add(self.size)
+    }
+}
+
+/// An event of the recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Event {
+    pub attr: Attr,
+    pub name: Vec<u8>,
+    named: bool,
+}
+
+/// All that is known of a recording but its records.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Described {
+    pub order: ByteOrder,
+    pub events: Vec<Event>,
+    /// Which event an identity in a sample is of.
+    ids: HashMap<u64, usize>,
+    /// By path.
+    build_ids: HashMap<Vec<u8>, Vec<u8>>,
+    /// `None` until the recording says it.
+    pub arch: Option<Arch>,
+    /// The kernel's.
+    pub release: Option<Vec<u8>>,
+}
+
+/// Where the parts of a file are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Layout {
+    attr_size: u64,
+    attrs: Section,
+    /// The records.
+    pub data: Section,
+    features: [u64; 4],
+}
+
+/// What the first bytes say.
+pub(super) enum Beginning {
+    File(Layout),
+    /// The records follow, and everything is in them.
+    Pipe,
+}
+
+/// Whether some bytes are the beginning of a recording.
+pub(super) fn is_recording(head: &[u8]) -> bool {
+    head.starts_with(MAGIC) || head.starts_with(SWAPPED)
+}
+
+/// The bytes of a pipe's header.
+pub(super) const PIPE_HEADER: usize = 16;
+
+impl Described {
+    /// Reads the first bytes.
+    pub fn begin(head: &[u8]) -> Result<(Described, Beginning)> {
+        let order = if head.starts_with(SWAPPED) { ByteOrder::Big } else { ByteOrder::Little };
+        let about = Described { order, ..Described::default() };
+        let mut fields = Bytes::new(head, order);
+        let beginning = (|| {
+            fields.skip(MAGIC.len())?;
+            if fields.u64()? == PIPE_HEADER as u64 {
+                return Some(Beginning::Pipe);
+            }
+            let attr_size = fields.u64()?;
+            let attrs = Section::parse(&mut fields)?;
+            let data = Section::parse(&mut fields)?;
+            let _types = Section::parse(&mut fields)?;
+            let features = [fields.u64()?, fields.u64()?, fields.u64()?, fields.u64()?];
+            Some(Beginning::File(Layout { attr_size, attrs, data, features }))
+        })();
+        match beginning {
+            Some(beginning) => Ok((about, beginning)),
+            None => Err(Error::malformed("the header of a recording of perf", &head[..head.len().min(104)])),
+        }
+    }
+
+    /// Reads the parts of a file that are not records. `read` gives the bytes of one.
+    pub fn read_parts(
+        &mut self,
+        layout: &Layout,
+        mut read: impl FnMut(Section) -> Result<Vec<u8>>,
+    ) -> Result<()> {
+        let attrs = read(layout.attrs)?;
+        let size = usize::try_from(layout.attr_size).unwrap_or(0);
+        if size < 16 {
+            return Err(Error::malformed("the size of an event", layout.attr_size.to_string().as_bytes()));
+        }
+        for entry in attrs.chunks_exact(size) {
+            let (attr, ids) = entry.split_at(size - 16);
+            let ids = Section::parse(&mut Bytes::new(ids, self.order)).unwrap_or_default();
+            let ids = if ids.size == 0 { Vec::new() } else { read(ids)? };
+            let ids: Vec<u64> =
+                Bytes::new(&ids, self.order).u64s(ids.len() as u64 / 8).unwrap_or_default().iter().collect();
+            self.add_event(attr, ids)?;
+        }
+        if layout.data.size == 0 {
+            // perf had no time to write more.
+            return Ok(());
+        }
+        let mut place = Section { offset: layout.data.end(), size: 16 };
+        for number in 0..feature::COUNT {
+            if layout.features[number / 64] & (1 << (number % 64)) == 0 {
+                continue;
+            }
+            let part = read(place)?;
+            place.offset += 16;
+            let part = Section::parse(&mut Bytes::new(&part, self.order)).unwrap_or_default();
+            if feature::WANTED.contains(&number) && part.size > 0 {
+                let bytes = read(part)?;
+                self.feature(number, &bytes);
+            }
+        }
+        Ok(())
+    }
+
+    fn add_event(&mut self, attr: &[u8], ids: impl IntoIterator<Item = u64>) -> Result<()> {
+        let attr =
+            Attr::parse(attr, self.order).ok_or_else(|| Error::malformed("an event's attribute", attr))?;
+        self.ids.extend(ids.into_iter().map(|id| (id, self.events.len())));
+        self.events.push(Event { name: attr.name(), attr, named: false });
+        Ok(())
+    }
+
+    /// One of the parts that may be there or not; what is wrong in it is left out, as it says
+    /// nothing of the samples.
+    fn feature(&mut self, number: usize, bytes: &[u8]) {
+        match number {
+            feature::BUILD_ID => self.build_id_table(bytes),
+            feature::OS_RELEASE => {
+                self.release = Bytes::new(bytes, self.order).counted_text().map(<[u8]>::to_vec);
+            }
+            feature::ARCH => {
+                let name = Bytes::new(bytes, self.order).counted_text();
+                self.arch = name.map(|name| match name {
+                    b"x86_64" => Arch::X86_64,
+                    b"aarch64" => Arch::Aarch64,
+                    _ => Arch::Other,
+                });
+            }
+            feature::EVENT_DESC => {
+                self.event_names(bytes);
+            }
+            _ => {}
+        }
+    }
+
+    fn build_id_table(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let Some(header) = Header::parse(rest, self.order) {
+            let size = usize::from(header.size);
+            let Some(body) = rest.get(Header::SIZE..size) else { break };
+            self.add_build_id(header, body);
+            rest = &rest[size..];
+        }
+    }
+
+    fn add_build_id(&mut self, header: Header, body: &[u8]) {
+        if let Some((path, id)) = record::build_id(header, body, self.order)
+            && id.iter().any(|byte| *byte != 0)
+        {
+            self.build_ids.insert(path.to_vec(), id.to_vec());
+        }
+    }
+
+    /// Which build a file is of.
+    pub fn build_id_of(&self, path: &[u8]) -> Option<&[u8]> {
+        // The kernel's mapping is called `[kernel.kallsyms]_text`.
+        let path = match path.iter().position(|b| *b == b']') {
+            Some(end) if path.starts_with(b"[kernel.") => &path[..=end],
+            _ => path,
+        };
+        self.build_ids.get(path).map(Vec::as_slice)
+    }
+
+    fn event_names(&mut self, bytes: &[u8]) -> Option<()> {
+        let mut fields = Bytes::new(bytes, self.order);
+        let (count, attr_size) = (fields.u32()?, fields.u32()?);
+        for n in 0..count as usize {
+            let attr = Attr::parse(fields.take_u64(attr_size.into())?, self.order)?;
+            let id_count = fields.u32()?;
+            let name = fields.counted_text()?;
+            let ids = fields.u64s(id_count.into())?;
+            // By identity, else by the same place in the same order.
+            let by_id = ids.iter().find_map(|id| self.ids.get(&id).copied());
+            let event = by_id.or_else(|| {
+                let same = self.events.get(n)?;
+                (same.attr.kind == attr.kind && same.attr.config == attr.config).then_some(n)
+            });
+            if let Some(event) = event {
+                self.name_event(event, name);
+            }
+        }
+        Some(())
+    }
+
+    fn name_event(&mut self, event: usize, name: &[u8]) {
+        if let Some(event) = self.events.get_mut(event)
+            && !event.named
+            && !name.is_empty()
+        {
+            event.name = name.to_vec();
+            event.named = true;
+        }
+    }
+
+    /// Takes what a record of perf itself says of the recording: an event, its name, a build id.
+    pub fn learn(&mut self, header: Header, body: &[u8]) -> Result<()> {
+        let mut fields = Bytes::new(body, self.order);
+        match header.kind {
+            record::kind::ATTR => {
+                // The attribute says how long it is; identities follow.
+                let size =
+                    Bytes::new(body.get(4..).unwrap_or_default(), self.order).u32().unwrap_or(0) as usize;
+                let attr = fields
+                    .take(size.max(64))
+                    .ok_or_else(|| Error::malformed("an event's attribute", body))?;
+                let ids = fields.u64s(fields.rest().len() as u64 / 8).unwrap_or_default();
+                self.add_event(attr, ids.iter().collect::<Vec<_>>())?;
+            }
+            record::kind::EVENT_UPDATE => {
+                /// The update that brings a name.
+                const NAME: u64 = 2;
+                if let (Some(NAME), Some(id)) = (fields.u64(), fields.u64())
+                    && let Some(event) = self.ids.get(&id).copied()
+                {
+                    self.name_event(event, fields.text());
+                }
+            }
+            record::kind::BUILD_ID => self.add_build_id(header, body),
+            record::kind::FEATURE => {
+                if let Some(number) = fields.u64() {
+                    self.feature(usize::try_from(number).unwrap_or(usize::MAX), fields.rest());
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The event of a sample; `None` if there are none.
+    pub fn event_of(&self, body: &[u8]) -> Option<usize> {
+        let first = &self.events.first()?.attr;
+        if self.events.len() == 1 {
+            return Some(0);
+        }
+        let before = if first.has(sample::IDENTIFIER) {
+            0
+        } else if first.has(sample::ID) {
+            let fields = [sample::IP, sample::TID, sample::TIME, sample::ADDR];
+            fields.into_iter().filter(|field| first.has(*field)).count()
+        } else {
+            return Some(0);
+        };
+        let id = Bytes::new(body.get(8 * before..)?, self.order).u64()?;
+        // perf, too, takes a sample of an unknown event for one of the first.
+        Some(self.ids.get(&id).copied().unwrap_or(0))
+    }
+}

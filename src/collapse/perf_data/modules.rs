@@ -1,0 +1,163 @@
+//! What code came from: files, the kernel, and memory that a just-in-time compiler has filled.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use super::cfi::Table;
+use super::record::Mmap;
+use crate::native::kernel::{Recorded, RecordedModule};
+use crate::native::{self, Missing, Object, Search};
+
+/// The number of what is no module: an address that nothing was mapped at.
+pub(super) const UNKNOWN: u32 = 0;
+/// The number of the kernel.
+pub(super) const KERNEL: u32 = 1;
+
+/// What a module is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// No module.
+    Unknown,
+    /// The kernel or a module of it; places are addresses.
+    Kernel,
+    /// A file, or the `[vdso]`; places are offsets in it.
+    File,
+    /// Memory that is no file's, of this process; places are addresses.
+    Anonymous(i32),
+}
+
+/// What code came from.
+pub(super) struct Module {
+    pub id: u32,
+    pub kind: Kind,
+    /// As perf's text names it.
+    pub path: Vec<u8>,
+    build_id: Option<Vec<u8>>,
+    object: OnceLock<Result<Arc<Object>, Missing>>,
+    /// For unwinding, made when it is needed.
+    table: OnceLock<Option<Table>>,
+}
+
+impl Module {
+    fn new(id: u32, kind: Kind, path: Vec<u8>, build_id: Option<Vec<u8>>) -> Module {
+        Module { id, kind, path, build_id, object: OnceLock::new(), table: OnceLock::new() }
+    }
+
+    /// The file, opened when it is asked for the first time.
+    pub fn object(&self, search: &Search) -> Result<&Arc<Object>, &Missing> {
+        let opened = self.object.get_or_init(|| {
+            if self.kind != Kind::File {
+                return Err(Missing::NoFile);
+            }
+            search.open(&native::Module { path: self.path.clone(), build_id: self.build_id.clone() })
+        });
+        opened.as_ref()
+    }
+
+    /// What was found when the file was asked for, if it was.
+    pub fn opened(&self) -> Option<Result<&Arc<Object>, &Missing>> {
+        self.object.get().map(Result::as_ref)
+    }
+
+    /// Its unwind tables, if there is a file.
+    pub fn table(&self, search: &Search) -> Option<&Table> {
+        self.table.get_or_init(|| self.object(search).ok().map(|object| Table::new(object))).as_ref()
+    }
+}
+
+/// All modules.
+pub(super) struct Modules {
+    all: Vec<Arc<Module>>,
+    by_name: HashMap<Key, u32>,
+    /// What is known of the kernel.
+    pub recorded: Recorded,
+    /// Where processes have described the code they made, by process.
+    pub jit_dumps: HashMap<i32, Vec<u8>>,
+}
+
+/// What tells modules apart.
+type Key = (Kind, Vec<u8>, Option<Vec<u8>>);
+
+impl Default for Modules {
+    fn default() -> Self {
+        let unknown = Module::new(UNKNOWN, Kind::Unknown, b"[unknown]".to_vec(), None);
+        let kernel = Module::new(KERNEL, Kind::Kernel, b"[kernel.kallsyms]".to_vec(), None);
+        Modules {
+            all: vec![unknown.into(), kernel.into()],
+            by_name: HashMap::new(),
+            recorded: Recorded::default(),
+            jit_dumps: HashMap::new(),
+        }
+    }
+}
+
+impl Modules {
+    /// By number.
+    pub fn all(&self) -> &[Arc<Module>] {
+        &self.all
+    }
+
+    /// The kernel, or one of its modules.
+    pub fn kernel(&mut self, mmap: &Mmap<'_>, end: u64) -> Arc<Module> {
+        let build_id = mmap.build_id.map(<[u8]>::to_vec);
+        // `[kernel.kallsyms]_text`: the symbol whose address is given as the offset.
+        let image = [b"[kernel.kallsyms]".as_slice(), b"[kernel.vmlinux]"];
+        if let Some(symbol) = image.iter().find_map(|image| mmap.path.strip_prefix(*image)) {
+            if !symbol.is_empty() {
+                self.recorded.reference = Some((symbol.to_vec(), mmap.offset));
+            }
+            self.recorded.build_id = build_id.or(self.recorded.build_id.take());
+            return self.all[KERNEL as usize].clone();
+        }
+        let (name, start) = (mmap.path.to_vec(), mmap.start);
+        self.recorded.modules.push(RecordedModule { name, start, end, build_id });
+        self.get(Kind::Kernel, mmap.path.to_vec(), None)
+    }
+
+    /// What a process has mapped, and whether places in it are addresses.
+    pub fn user(&mut self, mmap: &Mmap<'_>) -> (Arc<Module>, bool) {
+        let path = mmap.path;
+        if is_anonymous(path) {
+            // Executable, it is the code of a compiler that may say in this file what it made. Not
+            // executable, it may still become so.
+            let map = || format!("/tmp/perf-{}.map", mmap.pid).into_bytes();
+            let name = if mmap.executable { map() } else { path.to_vec() };
+            return (self.get(Kind::Anonymous(mmap.pid), name, None), true);
+        }
+        if is_jit_dump(path) {
+            self.jit_dumps.insert(mmap.pid, path.to_vec());
+        }
+        (self.get(Kind::File, path.to_vec(), mmap.build_id.map(<[u8]>::to_vec)), false)
+    }
+
+    fn get(&mut self, kind: Kind, path: Vec<u8>, build_id: Option<Vec<u8>>) -> Arc<Module> {
+        let next = self.all.len() as u32;
+        let id = *self.by_name.entry((kind, path.clone(), build_id.clone())).or_insert(next);
+        if id == next {
+            self.all.push(Module::new(id, kind, path, build_id).into());
+        }
+        self.all[id as usize].clone()
+    }
+}
+
+/// Memory that is no file's, in which a compiler may put code: `//anon`, `/memfd:…`.
+fn is_anonymous(path: &[u8]) -> bool {
+    let names = [
+        b"//anon".as_slice(),
+        b"/dev/zero",
+        b"/anon_hugepage",
+        b"/memfd:",
+        b"/SYSV",
+        b"[anon",
+        b"[heap]",
+        b"[stack",
+    ];
+    path.is_empty() || names.iter().any(|name| path.starts_with(name))
+}
+
+/// `jit-1234.dump`, which a program maps for this very purpose: so that its name is recorded.
+fn is_jit_dump(path: &[u8]) -> bool {
+    let file = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
+    let pid = file.strip_prefix(b"jit-").and_then(|rest| rest.strip_suffix(b".dump"));
+    pid.is_some_and(|pid| !pid.is_empty() && pid.iter().all(u8::is_ascii_digit))
+}

@@ -1,0 +1,116 @@
+//! Records in the order of time.
+//!
+//! The kernel has a buffer for each processor, and perf writes one after the other to the file,
+//! round by round. Only records within one buffer are in order. When a round is finished,
+//! everything up to the latest record of the round *before* it can go on: what comes later in
+//! the file cannot be older. So what waits is two rounds, whatever the size of the file.
+
+use super::reader::Record;
+use super::record::SampleHead;
+
+/// A record that waits for its turn.
+pub(super) struct Waiting {
+    pub time: u64,
+    pub record: Record,
+    /// Of a sample: which event it is of.
+    pub sample: Option<(u32, SampleHead)>,
+}
+
+/// Puts records in order.
+#[derive(Default)]
+pub(super) struct Queue {
+    waiting: Vec<Waiting>,
+    /// The latest record so far.
+    latest: u64,
+    /// The latest record at the end of the last round.
+    limit: u64,
+    /// How many bytes wait.
+    bytes: usize,
+}
+
+/// A writer that marks no rounds makes us hold no more than this: it is larger than all the
+/// buffers of any usual recording.
+const MOST: usize = 64 << 20;
+
+impl Queue {
+    /// Adds a record; `true` if so much waits that some must go on, as by [`Queue::overflow`].
+    pub fn push(&mut self, record: Waiting) -> bool {
+        self.latest = self.latest.max(record.time);
+        self.bytes += record.record.body.len() + size_of::<Waiting>();
+        self.waiting.push(record);
+        self.bytes > MOST
+    }
+
+    /// A round is finished: appends what can go on.
+    pub fn finish_round(&mut self, ready: &mut Vec<Waiting>) {
+        let limit = self.limit;
+        self.limit = self.latest;
+        self.release(ready, |waiting| waiting.partition_point(|record| record.time <= limit));
+    }
+
+    /// Appends the older half.
+    pub fn overflow(&mut self, ready: &mut Vec<Waiting>) {
+        self.release(ready, |waiting| waiting.len() / 2 + 1);
+    }
+
+    /// There are no more: appends them all.
+    pub fn finish(&mut self, ready: &mut Vec<Waiting>) {
+        self.release(ready, |waiting| waiting.len());
+    }
+
+    fn release(&mut self, ready: &mut Vec<Waiting>, how_many: impl FnOnce(&[Waiting]) -> usize) {
+        // Stable, and fast where a few runs are in order.
+        self.waiting.sort_by_key(|record| record.time);
+        let count = how_many(&self.waiting);
+        ready.extend(self.waiting.drain(..count));
+        let size = |record: &Waiting| record.record.body.len() + size_of::<Waiting>();
+        self.bytes = self.waiting.iter().map(size).sum();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::chunk::{Pool, Slice};
+    use super::super::record::Header;
+    use super::*;
+
+    fn record(time: u64) -> Waiting {
+        let body = Slice::new(&Pool::default().share(vec![0; 16]), 0..16);
+        let header = Header { kind: 9, misc: 0, size: 24 };
+        Waiting { time, record: Record { header, body, at: 0 }, sample: None }
+    }
+
+    #[test]
+    fn what_can_still_come_is_waited_for() {
+        let mut queue = Queue::default();
+        let mut ready = Vec::new();
+        let mut round = |times: &[u64], ready: &mut Vec<Waiting>| {
+            for time in times {
+                assert!(!queue.push(record(*time)));
+            }
+            queue.finish_round(ready);
+            std::mem::take(ready).iter().map(|record| record.time).collect::<Vec<_>>()
+        };
+        // Two processors: each in order, and the second is late by a round.
+        assert_eq!(round(&[1, 5, 9, 2, 3], &mut ready), [] as [u64; 0]);
+        assert_eq!(round(&[10, 20, 6, 8, 11], &mut ready), [1, 2, 3, 5, 6, 8, 9]);
+        assert_eq!(round(&[30, 12], &mut ready), [10, 11, 12, 20]);
+        queue.finish(&mut ready);
+        assert_eq!(ready[0].time, 30);
+    }
+
+    #[test]
+    fn without_rounds_memory_is_bounded() {
+        let mut queue = Queue::default();
+        let mut ready = Vec::new();
+        let mut most = 0;
+        for time in 0..600_000 {
+            if queue.push(record(time)) {
+                most = most.max(queue.waiting.len());
+                queue.overflow(&mut ready);
+                ready.clear();
+            }
+        }
+        assert!(most > 0 && most * size_of::<Waiting>() < 2 * MOST);
+    }
+}

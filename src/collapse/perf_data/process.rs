@@ -1,0 +1,170 @@
+//! Who was running what: processes with their memory, threads with their names, at any moment of
+//! the recording.
+//!
+//! A [`Space`] never changes once a sample refers to it: a new mapping makes a new one. So threads
+//! can go on with older samples while the recording is read on.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::modules::{Module, Modules};
+use super::record::{Comm, Fork, Mmap};
+
+/// A mapping of a process.
+#[derive(Clone)]
+pub(super) struct Mapping {
+    pub start: u64,
+    pub end: u64,
+    /// Of the first byte, in the module.
+    pub offset: u64,
+    pub module: Arc<Module>,
+}
+
+/// The memory of a process at some moment.
+#[derive(Clone, Default)]
+pub(super) struct Space {
+    /// In order, without overlaps.
+    mappings: Vec<Mapping>,
+}
+
+impl Space {
+    /// What is mapped at an address; `hint` is where it was found the last time.
+    #[inline]
+    pub fn find(&self, address: u64, hint: &mut usize) -> Option<&Mapping> {
+        let inside = |mapping: &&Mapping| mapping.start <= address && address < mapping.end;
+        if let Some(same) = self.mappings.get(*hint).filter(inside) {
+            return Some(same);
+        }
+        let index = self.mappings.partition_point(|mapping| mapping.end <= address);
+        let found = self.mappings.get(index).filter(inside)?;
+        *hint = index;
+        Some(found)
+    }
+
+    /// Puts a mapping over what was there before.
+    fn insert(&mut self, new: Mapping) {
+        if new.start >= new.end {
+            return;
+        }
+        let first = self.mappings.partition_point(|mapping| mapping.end <= new.start);
+        let last = self.mappings.partition_point(|mapping| mapping.start < new.end);
+        let mut pieces = Vec::with_capacity(3);
+        if let Some(old) = self.mappings[first..last].first().filter(|old| old.start < new.start) {
+            pieces.push(Mapping { end: new.start, ..old.clone() });
+        }
+        let end = new.end;
+        pieces.push(new);
+        if let Some(old) = self.mappings[first..last].last().filter(|old| old.end > end) {
+            let offset = old.offset.wrapping_add(end - old.start);
+            pieces.push(Mapping { start: end, offset, ..old.clone() });
+        }
+        self.mappings.splice(first..last, pieces);
+    }
+}
+
+/// A name of a thread, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct CommId(pub u32);
+
+/// All processes and threads.
+pub(super) struct Processes {
+    spaces: HashMap<i32, Arc<Space>>,
+    threads: HashMap<i32, CommId>,
+    comms: HashMap<Vec<u8>, CommId>,
+    names: Vec<Vec<u8>>,
+    /// Of the kernel and its modules.
+    kernel: Arc<Space>,
+    nothing: Arc<Space>,
+}
+
+impl Default for Processes {
+    fn default() -> Self {
+        let mut processes = Processes {
+            spaces: HashMap::new(),
+            threads: HashMap::new(),
+            comms: HashMap::new(),
+            names: Vec::new(),
+            kernel: Arc::default(),
+            nothing: Arc::default(),
+        };
+        let idle = processes.comm_id(b"swapper");
+        processes.threads.insert(0, idle);
+        processes
+    }
+}
+
+impl Processes {
+    /// A file is mapped.
+    pub fn mmap(&mut self, mmap: &Mmap<'_>, kernel: bool, modules: &mut Modules) {
+        let Some(end) = mmap.start.checked_add(mmap.len) else { return };
+        let (start, offset) = (mmap.start, mmap.offset);
+        if kernel || mmap.pid == -1 {
+            // Places in it are addresses.
+            let module = modules.kernel(mmap, end);
+            Arc::make_mut(&mut self.kernel).insert(Mapping { start, end, offset: start, module });
+            return;
+        }
+        let (module, by_address) = modules.user(mmap);
+        let offset = if by_address { start } else { offset };
+        let space = self.spaces.entry(mmap.pid).or_default();
+        Arc::make_mut(space).insert(Mapping { start, end, offset, module });
+    }
+
+    /// A thread has a new name, and a process perhaps another program.
+    pub fn comm(&mut self, comm: &Comm<'_>) {
+        let id = self.comm_id(comm.name);
+        self.threads.insert(comm.tid, id);
+        if comm.exec {
+            self.spaces.remove(&comm.pid);
+        }
+    }
+
+    /// A thread begins as its parent is, and a process too.
+    pub fn fork(&mut self, fork: &Fork) {
+        match self.threads.get(&fork.parent_tid).copied() {
+            Some(name) => self.threads.insert(fork.tid, name),
+            None => self.threads.remove(&fork.tid),
+        };
+        if fork.pid != fork.parent_pid {
+            match self.spaces.get(&fork.parent_pid).cloned() {
+                Some(space) => self.spaces.insert(fork.pid, space),
+                None => self.spaces.remove(&fork.pid),
+            };
+        }
+    }
+
+    /// The name of a thread; one that nobody named is called by its number, as perf does it.
+    pub fn comm_of(&mut self, tid: i32) -> CommId {
+        if let Some(&known) = self.threads.get(&tid) {
+            return known;
+        }
+        let id = self.comm_id(format!(":{tid}").as_bytes());
+        self.threads.insert(tid, id);
+        id
+    }
+
+    /// The memory of a process.
+    pub fn space_of(&self, pid: i32) -> &Arc<Space> {
+        self.spaces.get(&pid).unwrap_or(&self.nothing)
+    }
+
+    /// The names of threads, by number.
+    pub fn names(&self) -> &[Vec<u8>] {
+        &self.names
+    }
+
+    /// What the kernel has where.
+    pub fn kernel(&self) -> &Arc<Space> {
+        &self.kernel
+    }
+
+    fn comm_id(&mut self, name: &[u8]) -> CommId {
+        if let Some(&known) = self.comms.get(name) {
+            return known;
+        }
+        let id = CommId(self.names.len() as u32);
+        self.names.push(name.to_vec());
+        self.comms.insert(name.to_vec(), id);
+        id
+    }
+}

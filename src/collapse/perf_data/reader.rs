@@ -1,0 +1,343 @@
+//! The records of a recording, one after the other, from a file or a pipe.
+//!
+//! A record is at most 64 kB, so a buffer of a megabyte holds the whole of it; samples keep the
+//! buffer they are in. What `perf record -z` has compressed is unpacked on the way.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::sync::Arc;
+
+use super::bytes::{ByteOrder, Bytes};
+use super::chunk::{CHUNK, Chunk, Pool, Slice};
+use super::header::Section;
+use super::record::{Header, kind};
+use super::zstd::Inflater;
+use crate::collapse::Progress;
+use crate::error::{Error, ErrorKind, Position, Result};
+use crate::input::{self, Reader};
+
+/// Where the bytes come from.
+pub(super) enum Source {
+    /// A part of a file.
+    File {
+        /// The file.
+        file: File,
+        /// The next byte to be read.
+        at: u64,
+        /// The part's end.
+        end: u64,
+    },
+    /// Until it ends.
+    Stream(Reader),
+}
+
+impl Source {
+    /// Fills as much of `buffer` as there is.
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
+        match self {
+            Source::File { file, at, end } => {
+                let len = buffer.len().min(usize::try_from(*end - *at).unwrap_or(usize::MAX));
+                let n = input::read_at(file, *at, &mut buffer[..len])?;
+                *at += n as u64;
+                Ok(n)
+            }
+            Source::Stream(reader) => reader.read_full(buffer),
+        }
+    }
+
+    /// Passes over some bytes; `false` if there are not so many.
+    fn skip(&mut self, len: u64) -> Result<bool> {
+        match self {
+            Source::File { at, end, .. } => {
+                *at = at.saturating_add(len);
+                let inside = *at <= *end;
+                *at = (*at).min(*end);
+                Ok(inside)
+            }
+            Source::Stream(reader) => {
+                let mut left = len;
+                let mut buffer = [0; 8192];
+                while left > 0 {
+                    let part = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                    let n = reader.read_full(&mut buffer[..part])?;
+                    if n == 0 {
+                        return Ok(false);
+                    }
+                    left -= n as u64;
+                }
+                Ok(true)
+            }
+        }
+    }
+}
+
+/// A record: its header, and what follows it.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    pub header: Header,
+    pub body: Slice,
+    /// Where it stands in the file, or the record that it was unpacked from.
+    pub at: u64,
+}
+
+/// Reads records.
+pub(super) struct Records {
+    source: Source,
+    order: ByteOrder,
+    pool: Pool,
+    plain: Cut,
+    /// Where the next plain record stands in the file.
+    position: u64,
+    /// Whether the last record may be missing its end: perf was killed.
+    pub may_be_cut: bool,
+    /// Whether it was.
+    pub was_cut: bool,
+    inflater: Option<Box<Inflated>>,
+}
+
+/// A chunk that is being cut into records.
+struct Cut {
+    chunk: Arc<Chunk>,
+    at: usize,
+}
+
+/// The records that were compressed.
+struct Inflated {
+    inflater: Inflater,
+    cut: Cut,
+    /// How many bytes came out.
+    total: u64,
+    /// The marks at which rounds end, and how much must have come out by then.
+    rounds: VecDeque<(u64, Record)>,
+}
+
+impl Cut {
+    fn new() -> Cut {
+        Cut { chunk: Arc::default(), at: 0 }
+    }
+
+    fn rest(&self) -> &[u8] {
+        &self.chunk[self.at..]
+    }
+
+    /// The next record, if it is all there.
+    fn next(&mut self, order: ByteOrder, at: u64) -> Result<Option<Record>> {
+        let Some(header) = Header::parse(self.rest(), order) else { return Ok(None) };
+        let size = usize::from(header.size);
+        if size < Header::SIZE {
+            let found = format!("a record of type {} with a size of {size}", header.kind);
+            return Err(Error::malformed("a record of at least 8 bytes", found.as_bytes()));
+        }
+        if self.rest().len() < size {
+            return Ok(None);
+        }
+        let body = Slice::new(&self.chunk, self.at + Header::SIZE..self.at + size);
+        self.at += size;
+        Ok(Some(Record { header, body, at }))
+    }
+}
+
+impl Records {
+    /// `begin` is where in the file the source stands.
+    pub fn new(source: Source, begin: u64, order: ByteOrder) -> Records {
+        Records {
+            source,
+            order,
+            pool: Pool::default(),
+            plain: Cut::new(),
+            position: begin,
+            may_be_cut: false,
+            was_cut: false,
+            inflater: None,
+        }
+    }
+
+    /// How far reading has come in the file, and how far it will go if that is known.
+    pub fn progress(&self) -> Progress {
+        let end = match &self.source {
+            Source::File { end, .. } => Some(*end),
+            Source::Stream(_) => None,
+        };
+        Progress::Bytes(self.position, end)
+    }
+
+    /// The next record, of perf's and of the kernel's.
+    ///
+    /// # Errors
+    /// What the system says, and what is no record, placed by its byte.
+    pub fn next(&mut self) -> Result<Option<Record>> {
+        let at = self.position;
+        self.step().map_err(|e| e.or_at(|| Position { byte: Some(at), ..Position::default() }))
+    }
+
+    fn step(&mut self) -> Result<Option<Record>> {
+        loop {
+            if let Some(record) = self.next_inflated()? {
+                return Ok(Some(record));
+            }
+            let Some(record) = self.next_plain()? else {
+                return self.finish();
+            };
+            match record.header.kind {
+                kind::COMPRESSED => self.inflate(&record.body)?,
+                kind::COMPRESSED2 => {
+                    let size = Bytes::new(&record.body, self.order).u64().unwrap_or(0);
+                    let end = usize::try_from(size).unwrap_or(usize::MAX).saturating_add(8);
+                    self.inflate(record.body.get(8..end.min(record.body.len())).unwrap_or_default())?;
+                }
+                kind::FINISHED_ROUND if self.inflater.is_some() => {
+                    let inflated = self.inflater.as_mut().expect("it is there");
+                    // What was compressed before it may come out up to a window later.
+                    let due = inflated.total + inflated.inflater.window();
+                    inflated.rounds.push_back((due, record));
+                }
+                _ => return Ok(Some(record)),
+            }
+        }
+    }
+
+    fn next_plain(&mut self) -> Result<Option<Record>> {
+        loop {
+            if let Some(record) = self.plain.next(self.order, self.position)? {
+                self.position += u64::from(record.header.size);
+                self.pass_payload(&record)?;
+                return Ok(Some(record));
+            }
+            if !self.refill()? {
+                let left = self.plain.rest().len();
+                if left == 0 {
+                    return Ok(None);
+                }
+                if self.may_be_cut {
+                    self.was_cut = true;
+                    return Ok(None);
+                }
+                let found = format!("the last {left} bytes of one");
+                return Err(cut_short("a whole record", &found));
+            }
+        }
+    }
+
+    /// Some of perf's records are followed by bytes that are not in their size.
+    fn pass_payload(&mut self, record: &Record) -> Result<()> {
+        let mut fields = Bytes::new(&record.body, self.order);
+        let len = match record.header.kind {
+            kind::AUXTRACE => fields.u64().unwrap_or(0),
+            // Padded to eight bytes.
+            kind::TRACING_DATA => u64::from(fields.u32().unwrap_or(0)).div_ceil(8) * 8,
+            _ => return Ok(()),
+        };
+        let here = usize::try_from(len).unwrap_or(usize::MAX).min(self.plain.rest().len());
+        self.plain.at += here;
+        self.position = self.position.saturating_add(len);
+        if self.source.skip(len - here as u64)? {
+            return Ok(());
+        }
+        if self.may_be_cut {
+            self.was_cut = true;
+            return Ok(());
+        }
+        Err(cut_short("the data behind a record", "the end of the file"))
+    }
+
+    /// Reads more behind what is left of the chunk; `false` if there is no more.
+    fn refill(&mut self) -> Result<bool> {
+        let mut bytes = self.pool.take();
+        let rest = self.plain.rest();
+        // Resizing writes zeros, but only into memory that is new.
+        bytes.resize(CHUNK, 0);
+        bytes[..rest.len()].copy_from_slice(rest);
+        let n = self.source.read(&mut bytes[rest.len()..])?;
+        bytes.truncate(rest.len() + n);
+        self.plain = Cut { chunk: self.pool.share(bytes), at: 0 };
+        Ok(n > 0)
+    }
+
+    fn inflate(&mut self, piece: &[u8]) -> Result<()> {
+        let inflated = self.inflater.get_or_insert_with(|| {
+            let (inflater, cut) = (Inflater::default(), Cut::new());
+            Box::new(Inflated { inflater, cut, total: 0, rounds: VecDeque::new() })
+        });
+        inflated.take(&self.pool, |inflater, out| inflater.feed(piece, out))
+    }
+
+    fn next_inflated(&mut self) -> Result<Option<Record>> {
+        let Some(inflated) = &mut self.inflater else { return Ok(None) };
+        if let Some(record) = inflated.cut.next(self.order, self.position)? {
+            return Ok(Some(record));
+        }
+        if inflated.rounds.front().is_some_and(|(due, _)| *due <= inflated.total) {
+            return Ok(inflated.rounds.pop_front().map(|(_, record)| record));
+        }
+        Ok(None)
+    }
+
+    /// What the decoder has kept back.
+    fn finish(&mut self) -> Result<Option<Record>> {
+        if self.inflater.is_none() {
+            return Ok(None);
+        }
+        if let Some(inflated) = &mut self.inflater {
+            // perf 6.1 leaves the end of the frame unwritten when it does not fit a record.
+            self.was_cut |= !inflated.inflater.is_whole();
+            inflated.take(&self.pool, Inflater::finish)?;
+            inflated.inflater = Inflater::default();
+            inflated.rounds.clear();
+        }
+        let record = self.next_inflated()?;
+        if record.is_none()
+            && let Some(inflated) = &self.inflater
+        {
+            self.was_cut |= !inflated.cut.rest().is_empty();
+        }
+        Ok(record)
+    }
+}
+
+impl Inflated {
+    /// Lets the decoder append to what is left of the records before.
+    fn take(
+        &mut self,
+        pool: &Pool,
+        unpack: impl FnOnce(&mut Inflater, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let mut bytes = pool.take();
+        bytes.clear();
+        bytes.extend_from_slice(self.cut.rest());
+        let before = bytes.len();
+        let result = unpack(&mut self.inflater, &mut bytes);
+        self.total += (bytes.len() - before) as u64;
+        self.cut = Cut { chunk: pool.share(bytes), at: 0 };
+        result
+    }
+}
+
+/// A recording that ends too early.
+pub(super) fn cut_short(expected: &str, found: &str) -> Error {
+    ErrorKind::Malformed {
+        expected: expected.to_owned(),
+        found: format!("{found}; the recording was cut short, copy or record it again"),
+    }
+    .into()
+}
+
+/// The bytes of a part of a file.
+///
+/// # Errors
+/// What the system says; parts that are not in the file.
+pub(super) fn read_section(file: &File, begin: u64, size: u64, section: Section) -> Result<Vec<u8>> {
+    /// All the build ids of a large machine are a few megabytes.
+    const LARGEST: u64 = 256 << 20;
+    let error = |e: Error| e.or_at(|| Position { byte: Some(section.offset), ..Position::default() });
+    if section.end() > size || section.end() < section.offset {
+        let found = format!("the file's end at byte {size}");
+        return Err(error(cut_short(&format!("{} bytes", section.size), &found)));
+    }
+    if section.size > LARGEST {
+        return Err(error(Error::malformed("a part of its header", section.size.to_string().as_bytes())));
+    }
+    let mut bytes = vec![0; section.size as usize];
+    let n = input::read_at(file, begin + section.offset, &mut bytes).map_err(error)?;
+    bytes.truncate(n);
+    Ok(bytes)
+}

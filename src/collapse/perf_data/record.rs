@@ -1,0 +1,267 @@
+//! The records that matter, taken apart; the kernel's `include/uapi/linux/perf_event.h` and perf's
+//! `tools/lib/perf/include/perf/event.h` say what they hold.
+
+use super::attr::{Attr, sample};
+use super::bytes::{ByteOrder, Bytes};
+
+/// The types of records.
+pub(super) mod kind {
+    pub const MMAP: u32 = 1;
+    pub const LOST: u32 = 2;
+    pub const COMM: u32 = 3;
+    pub const FORK: u32 = 7;
+    pub const SAMPLE: u32 = 9;
+    pub const MMAP2: u32 = 10;
+    pub const LOST_SAMPLES: u32 = 13;
+    /// From here on they are perf's own, not the kernel's.
+    pub const FIRST_OF_USER: u32 = 64;
+    pub const ATTR: u32 = 64;
+    pub const TRACING_DATA: u32 = 66;
+    pub const BUILD_ID: u32 = 67;
+    pub const FINISHED_ROUND: u32 = 68;
+    pub const AUXTRACE: u32 = 71;
+    pub const EVENT_UPDATE: u32 = 78;
+    pub const FEATURE: u32 = 80;
+    pub const COMPRESSED: u32 = 81;
+    pub const COMPRESSED2: u32 = 83;
+}
+
+/// Where the processor was, in a record's flags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    User,
+    Kernel,
+    /// A virtual machine or its host: nothing is known of its memory.
+    Other,
+}
+
+/// The flag of a program's first command name.
+const COMM_EXEC: u16 = 1 << 13;
+/// The flag of a mapping that comes with its build id, in the place of device and inode.
+const MMAP_BUILD_ID: u16 = 1 << 14;
+/// The flag of a build id that comes with its size.
+const BUILD_ID_SIZE: u16 = 1 << 15;
+
+/// A record's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub kind: u32,
+    pub misc: u16,
+    /// Of the whole record with this header.
+    pub size: u16,
+}
+
+impl Header {
+    pub const SIZE: usize = 8;
+
+    pub fn parse(bytes: &[u8], order: ByteOrder) -> Option<Header> {
+        let mut fields = Bytes::new(bytes, order);
+        Some(Header { kind: fields.u32()?, misc: fields.u16()?, size: fields.u16()? })
+    }
+
+    pub fn mode(&self) -> Mode {
+        match self.misc & 7 {
+            1 => Mode::Kernel,
+            2 => Mode::User,
+            _ => Mode::Other,
+        }
+    }
+}
+
+/// The fields that every sample has at the same place, and where the others begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct SampleHead {
+    pub ip: u64,
+    pub pid: i32,
+    pub tid: i32,
+    pub time: Option<u64>,
+    pub id: Option<u64>,
+    pub period: Option<u64>,
+    /// In the bytes behind the record's header.
+    pub len: usize,
+}
+
+impl SampleHead {
+    /// Reads what follows a record's header.
+    pub fn parse(body: &[u8], order: ByteOrder, attr: &Attr) -> Option<SampleHead> {
+        let mut fields = Bytes::new(body, order);
+        let mut head = SampleHead { pid: -1, tid: -1, ..SampleHead::default() };
+        if attr.has(sample::IDENTIFIER) {
+            head.id = Some(fields.u64()?);
+        }
+        if attr.has(sample::IP) {
+            head.ip = fields.u64()?;
+        }
+        if attr.has(sample::TID) {
+            (head.pid, head.tid) = (fields.i32()?, fields.i32()?);
+        }
+        if attr.has(sample::TIME) {
+            head.time = Some(fields.u64()?);
+        }
+        if attr.has(sample::ADDR) {
+            fields.skip(8)?;
+        }
+        if attr.has(sample::ID) {
+            head.id = Some(fields.u64()?);
+        }
+        if attr.has(sample::STREAM_ID) {
+            fields.skip(8)?;
+        }
+        if attr.has(sample::CPU) {
+            fields.skip(8)?;
+        }
+        if attr.has(sample::PERIOD) {
+            head.period = Some(fields.u64()?);
+        }
+        head.len = body.len() - fields.rest().len();
+        Some(head)
+    }
+}
+
+/// When a record other than a sample was written; `None` if it does not say.
+pub(super) fn time_of(body: &[u8], order: ByteOrder, attr: &Attr) -> Option<u64> {
+    if !attr.sample_id_all || !attr.has(sample::TIME) {
+        return None;
+    }
+    // Behind everything else stand those of these fields that samples have, too.
+    let behind = [sample::ID, sample::STREAM_ID, sample::CPU, sample::IDENTIFIER];
+    let from_end = 8 * (1 + behind.into_iter().filter(|field| attr.has(*field)).count());
+    let at = body.len().checked_sub(from_end)?;
+    Bytes::new(&body[at..], order).u64()
+}
+
+/// A part of a process's memory that is backed by a file or a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mmap<'a> {
+    pub pid: i32,
+    pub start: u64,
+    pub len: u64,
+    /// Where in the file.
+    pub offset: u64,
+    pub path: &'a [u8],
+    pub build_id: Option<&'a [u8]>,
+    pub executable: bool,
+}
+
+impl<'a> Mmap<'a> {
+    pub fn parse(header: Header, body: &'a [u8], order: ByteOrder) -> Option<Mmap<'a>> {
+        const PROT_EXEC: u32 = 4;
+        /// Of the older record.
+        const MMAP_DATA: u16 = 1 << 13;
+        let mut fields = Bytes::new(body, order);
+        let (pid, _tid) = (fields.i32()?, fields.i32()?);
+        let (start, len, offset) = (fields.u64()?, fields.u64()?, fields.u64()?);
+        let mut build_id = None;
+        let mut executable = header.misc & MMAP_DATA == 0;
+        if header.kind == kind::MMAP2 {
+            let mut identity = Bytes::new(fields.take(24)?, order);
+            if header.misc & MMAP_BUILD_ID != 0 {
+                let size = usize::from(identity.u8()?);
+                identity.skip(3)?;
+                build_id = identity.take(size.min(20)).filter(|id| !id.is_empty());
+            }
+            executable = fields.u32()? & PROT_EXEC != 0;
+            let _flags = fields.u32()?;
+        }
+        Some(Mmap { pid, start, len, offset, path: fields.text(), build_id, executable })
+    }
+}
+
+/// A thread's new name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Comm<'a> {
+    pub pid: i32,
+    pub tid: i32,
+    /// Another program was started: nothing of the old one's memory is left.
+    pub exec: bool,
+    pub name: &'a [u8],
+}
+
+impl<'a> Comm<'a> {
+    pub fn parse(header: Header, body: &'a [u8], order: ByteOrder) -> Option<Comm<'a>> {
+        let mut fields = Bytes::new(body, order);
+        let (pid, tid) = (fields.i32()?, fields.i32()?);
+        Some(Comm { pid, tid, exec: header.misc & COMM_EXEC != 0, name: fields.text() })
+    }
+}
+
+/// A new process or thread, or the end of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fork {
+    pub pid: i32,
+    pub parent_pid: i32,
+    pub tid: i32,
+    pub parent_tid: i32,
+}
+
+impl Fork {
+    pub fn parse(body: &[u8], order: ByteOrder) -> Option<Fork> {
+        let mut fields = Bytes::new(body, order);
+        Some(Fork {
+            pid: fields.i32()?,
+            parent_pid: fields.i32()?,
+            tid: fields.i32()?,
+            parent_tid: fields.i32()?,
+        })
+    }
+}
+
+/// How many events were lost.
+pub(super) fn lost(kind: u32, body: &[u8], order: ByteOrder) -> Option<u64> {
+    let mut fields = Bytes::new(body, order);
+    if kind == kind::LOST {
+        fields.skip(8)?;
+    }
+    fields.u64()
+}
+
+/// Which build a file is of: the path and its identity.
+pub(super) fn build_id(header: Header, body: &[u8], order: ByteOrder) -> Option<(&[u8], &[u8])> {
+    let mut fields = Bytes::new(body, order);
+    let _pid = fields.i32()?;
+    let mut id = Bytes::new(fields.take(24)?, order);
+    let bytes = id.take(20)?;
+    let size = match header.misc & BUILD_ID_SIZE {
+        0 => 20,
+        _ => usize::from(id.u8()?).min(20),
+    };
+    Some((fields.text(), &bytes[..size]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_says_when_it_was_written() {
+        let attr = Attr {
+            sample_type: sample::TIME | sample::TID | sample::CPU | sample::IDENTIFIER,
+            sample_id_all: true,
+            ..Attr::default()
+        };
+        let body: Vec<u8> = [1u64, 2, 77, 4, 5].iter().flat_map(|n| n.to_le_bytes()).collect();
+        assert_eq!(time_of(&body, ByteOrder::Little, &attr), Some(77));
+        assert_eq!(time_of(&body[..16], ByteOrder::Little, &attr), None);
+    }
+
+    #[test]
+    fn a_mapping_may_come_with_its_build_id() {
+        let mut body = Vec::new();
+        for number in [7u32, 7] {
+            body.extend(number.to_le_bytes());
+        }
+        for number in [0x1000u64, 0x2000, 0x3000] {
+            body.extend(number.to_le_bytes());
+        }
+        body.extend([3, 0, 0, 0, 0xaa, 0xbb, 0xcc]);
+        body.extend([0; 17]);
+        body.extend([5, 0, 0, 0, 2, 0, 0, 0]);
+        body.extend(b"/bin/a\0\0");
+        let header = Header { kind: kind::MMAP2, misc: MMAP_BUILD_ID, size: 0 };
+        let mmap = Mmap::parse(header, &body, ByteOrder::Little).unwrap();
+        assert_eq!((mmap.path, mmap.build_id), (&b"/bin/a"[..], Some(&[0xaa, 0xbb, 0xcc][..])));
+        assert_eq!((mmap.start, mmap.len, mmap.offset, mmap.executable), (0x1000, 0x2000, 0x3000, true));
+        let header = Header { misc: 0, ..header };
+        assert_eq!(Mmap::parse(header, &body, ByteOrder::Little).unwrap().build_id, None);
+    }
+}

@@ -1,0 +1,150 @@
+//! Registers by the numbers that DWARF gives them, and the memory they point into.
+
+use super::cfi::SAVED;
+use super::header::Arch;
+use super::sample::{Parts, Registers};
+
+/// What differs between processors.
+#[derive(Debug)]
+pub(super) struct Cpu {
+    /// The register with the return address, or the one that stands for where it is saved.
+    pub return_address: u16,
+    /// The stack pointer.
+    pub sp: u16,
+    /// The frame pointer.
+    pub fp: u16,
+    /// Registers that functions have to leave as they were. Others are lost in a call.
+    pub saved: &'static [u16],
+    /// Calls put the return address into a register, and not on the stack.
+    pub link_register: bool,
+    /// Which DWARF register each of the kernel's is; the last is the instruction pointer.
+    numbers: &'static [u8],
+    /// The instruction pointer's number there.
+    ip: u32,
+    /// The bits of an address: above them aarch64 keeps signatures.
+    address_bits: u64,
+}
+
+const X86_64: Cpu = Cpu {
+    return_address: 16,
+    sp: 7,
+    fp: 6,
+    saved: &[16, 6, 3, 12, 13, 14, 15],
+    link_register: false,
+    // ax bx cx dx si di bp sp, then ip flags cs ss ds es fs gs, then r8 to r15.
+    numbers: &[
+        0, 3, 2, 1, 4, 5, 6, 7, 16, NONE, NONE, NONE, NONE, NONE, NONE, NONE, 8, 9, 10, 11, 12, 13, 14, 15,
+    ],
+    ip: 8,
+    address_bits: u64::MAX,
+};
+
+const AARCH64: Cpu = Cpu {
+    return_address: 30,
+    sp: 31,
+    fp: 29,
+    saved: &[30, 29, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28],
+    link_register: true,
+    numbers: &[
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27,
+        28, 29, 30, 31,
+    ],
+    ip: 32,
+    address_bits: (1 << 52) - 1,
+};
+
+/// No register of DWARF's.
+const NONE: u8 = u8::MAX;
+
+impl Cpu {
+    /// The processor of a recording, if its stacks can be unwound.
+    pub fn of(arch: Arch) -> Option<&'static Cpu> {
+        match arch {
+            Arch::X86_64 => Some(&X86_64),
+            Arch::Aarch64 => Some(&AARCH64),
+            Arch::Other => None,
+        }
+    }
+}
+
+const _: () = assert!(X86_64.saved.len() <= SAVED && AARCH64.saved.len() <= SAVED);
+
+/// The values of registers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Regs {
+    values: [u64; Regs::COUNT],
+    known: u64,
+    /// The instruction.
+    pub ip: u64,
+}
+
+impl Regs {
+    pub const COUNT: usize = 33;
+
+    /// Those of a sample; `None` without instruction and stack pointer.
+    pub fn of(sampled: &Registers<'_>, cpu: &Cpu) -> Option<Regs> {
+        let mut regs = Regs { values: [0; Regs::COUNT], known: 0, ip: sampled.get(cpu.ip)? };
+        for (number, &register) in cpu.numbers.iter().enumerate() {
+            if register != NONE {
+                regs.set(register.into(), sampled.get(number as u32));
+            }
+        }
+        regs.get(cpu.sp).is_some().then_some(regs)
+    }
+
+    #[inline]
+    pub fn get(&self, register: u16) -> Option<u64> {
+        let known = 1u64.checked_shl(register.into()).is_some_and(|bit| self.known & bit != 0);
+        if known { self.values.get(usize::from(register)).copied() } else { None }
+    }
+
+    #[inline]
+    pub fn set(&mut self, register: u16, value: Option<u64>) {
+        let Some(place) = self.values.get_mut(usize::from(register)) else { return };
+        match value {
+            Some(value) => {
+                *place = value;
+                self.known |= 1 << register;
+            }
+            None => self.known &= !(1 << register),
+        }
+    }
+
+    /// Goes on at a return address.
+    #[inline]
+    pub fn set_ip(&mut self, cpu: &Cpu, return_address: u64) {
+        self.ip = return_address & cpu.address_bits;
+    }
+}
+
+/// The part of the stack that was recorded.
+#[derive(Debug)]
+pub(super) struct Dump<'a> {
+    bytes: &'a [u8],
+    /// The address of its first byte.
+    start: u64,
+    /// Whether the stack may go on behind it.
+    is_cut: bool,
+    /// Whether something behind it was asked for.
+    pub missed: bool,
+}
+
+impl<'a> Dump<'a> {
+    pub fn new(parts: &Parts<'a>, sp: u64) -> Dump<'a> {
+        Dump { bytes: parts.stack, start: sp, is_cut: parts.stack_is_cut, missed: false }
+    }
+
+    /// A word of it. Both processors that are unwound here have the lowest byte first.
+    #[inline]
+    pub fn read(&mut self, address: u64) -> Option<u64> {
+        let at = address.wrapping_sub(self.start);
+        let at = usize::try_from(at).ok()?;
+        let word = at.checked_add(8).and_then(|end| self.bytes.get(at..end));
+        if word.is_none() {
+            /// Nobody has a frame larger than the largest stack.
+            const FAR: usize = 1 << 30;
+            self.missed |= self.is_cut && at < FAR;
+        }
+        Some(u64::from_le_bytes(word?.try_into().ok()?))
+    }
+}

@@ -1,0 +1,150 @@
+//! The parts of a sample behind its head: call chain, branch stack, registers, stack dump.
+
+use super::attr::{Attr, branch, sample};
+use super::bytes::{ByteOrder, Bytes, U64s};
+
+/// What a sample says of its stack.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Parts<'a> {
+    /// Addresses, leaf first, and the marks between kernel and user; `None` without call graphs.
+    pub chain: Option<U64s<'a>>,
+    /// Calls not yet returned from, latest first: from, to, and what else is known of them.
+    pub calls: Option<U64s<'a>>,
+    /// The user's registers.
+    pub registers: Option<Registers<'a>>,
+    /// The beginning of the user's stack, upward from the stack pointer.
+    pub stack: &'a [u8],
+    /// Whether the stack may go on behind what was dumped.
+    pub stack_is_cut: bool,
+}
+
+/// Registers at the moment of a sample.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Registers<'a> {
+    /// Whether they are those of a 64-bit program.
+    pub is_64: bool,
+    /// Which there are.
+    pub mask: u64,
+    values: U64s<'a>,
+}
+
+impl Registers<'_> {
+    /// A register by the number the kernel gives it.
+    #[inline]
+    pub fn get(&self, number: u32) -> Option<u64> {
+        let bit = 1u64.checked_shl(number)?;
+        if self.mask & bit == 0 {
+            return None;
+        }
+        self.values.get((self.mask & (bit - 1)).count_ones() as usize)
+    }
+}
+
+impl<'a> Parts<'a> {
+    /// Reads what follows the [head](super::record::SampleHead); `None` if something in it is
+    /// longer than the record.
+    pub fn parse(bytes: &'a [u8], order: ByteOrder, attr: &Attr) -> Option<Parts<'a>> {
+        let mut fields = Bytes::new(bytes, order);
+        let mut parts = Parts::default();
+        if attr.has(sample::READ) {
+            skip_counters(&mut fields, attr.read_format)?;
+        }
+        if attr.has(sample::CALLCHAIN) {
+            let count = fields.u64()?;
+            parts.chain = Some(fields.u64s(count)?);
+        }
+        if attr.has(sample::RAW) {
+            let size = fields.u32()?;
+            fields.take_u64(size.into())?;
+        }
+        if attr.has(sample::BRANCH_STACK) {
+            const NUMBERS_OF_A_BRANCH: u64 = 3;
+            let count = fields.u64()?;
+            if attr.branch_sample_type & branch::HW_INDEX != 0 {
+                fields.skip(8)?;
+            }
+            let branches = fields.u64s(count.checked_mul(NUMBERS_OF_A_BRANCH)?)?;
+            if attr.branch_sample_type & branch::CALL_STACK != 0 {
+                parts.calls = Some(branches);
+            }
+        }
+        if attr.has(sample::REGS_USER) {
+            const NONE: u64 = 0;
+            const ABI_64: u64 = 2;
+            let abi = fields.u64()?;
+            if abi != NONE {
+                let mask = attr.sample_regs_user;
+                let values = fields.u64s(mask.count_ones().into())?;
+                parts.registers = Some(Registers { is_64: abi == ABI_64, mask, values });
+            }
+        }
+        if attr.has(sample::STACK_USER) {
+            let size = fields.u64()?;
+            if size > 0 {
+                let dump = fields.take_u64(size)?;
+                let used = usize::try_from(fields.u64()?).unwrap_or(usize::MAX).min(dump.len());
+                parts.stack = &dump[..used];
+                parts.stack_is_cut = used == dump.len();
+            }
+        }
+        Some(parts)
+    }
+}
+
+/// Values of counters: one, or a group of them.
+fn skip_counters(fields: &mut Bytes<'_>, format: u64) -> Option<()> {
+    const TIME_ENABLED: u64 = 1 << 0;
+    const TIME_RUNNING: u64 = 1 << 1;
+    const ID: u64 = 1 << 2;
+    const GROUP: u64 = 1 << 3;
+    const LOST: u64 = 1 << 4;
+    let times = (format & (TIME_ENABLED | TIME_RUNNING)).count_ones();
+    let of_each = 1 + (format & (ID | LOST)).count_ones();
+    if format & GROUP == 0 {
+        return fields.skip(8 * (times + of_each) as usize);
+    }
+    let count = fields.u64()?;
+    fields.skip(8 * times as usize)?;
+    fields.u64s(count.checked_mul(of_each.into())?).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(numbers: &[u64]) -> Vec<u8> {
+        numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn every_part_is_found_behind_the_others() {
+        let attr = Attr {
+            sample_type: sample::READ
+                | sample::CALLCHAIN
+                | sample::BRANCH_STACK
+                | sample::REGS_USER
+                | sample::STACK_USER,
+            read_format: 1 << 3 | 1 << 2 | 1,
+            branch_sample_type: branch::CALL_STACK | branch::HW_INDEX,
+            sample_regs_user: 0b1_0100_0010,
+            ..Attr::default()
+        };
+        let mut body = bytes(&[2, 99, 1, 1, 2, 2]); // Two counters and a time.
+        body.extend(bytes(&[3, 0xa, 0xb, 0xc])); // The chain.
+        body.extend(bytes(&[1, 0, 0x10, 0x20, 0x30])); // A branch.
+        body.extend(bytes(&[2, 0x66, 0x77, 0x88])); // Registers.
+        body.extend(bytes(&[16, 1, 2, 8])); // The stack, of which half was there.
+        let parts = Parts::parse(&body, ByteOrder::Little, &attr).unwrap();
+        assert_eq!(parts.chain.unwrap().iter().collect::<Vec<_>>(), [0xa, 0xb, 0xc]);
+        assert_eq!(parts.calls.unwrap().iter().collect::<Vec<_>>(), [0x10, 0x20, 0x30]);
+        let registers = parts.registers.unwrap();
+        assert_eq!(
+            [1, 6, 8, 0, 63, 64].map(|n| registers.get(n)),
+            [Some(0x66), Some(0x77), Some(0x88), None, None, None]
+        );
+        assert_eq!((parts.stack, parts.stack_is_cut), (&bytes(&[1])[..], false));
+        for len in 0..body.len() {
+            assert!(Parts::parse(&body[..len], ByteOrder::Little, &attr).is_none(), "cut at {len}");
+        }
+    }
+}

@@ -1,0 +1,525 @@
+//! Two plain files in frame order, merged by a plan.
+//!
+//! Nothing is written before it is known that both files are in order, so both are read twice.
+//! The first time is all the work: lines are found, weights read, stacks compared. What comes of
+//! it is kept, four bytes for each stack: which file has it, and how long it and its weights are.
+//! The second time copies by that plan and looks at no stack again.
+//!
+//! It is for what nearly all files are. One with a comment among the lines, a weight that is not
+//! a whole number of at most 18 digits, or two equal stacks is left to
+//! [`Pair::join`](super::Pair::join).
+
+use std::cmp::Ordering;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use crate::error::{Error, Position, Result};
+use crate::folded::{cmp_at, common_prefix, is_comment};
+use crate::input::{Block, Blocks, Source, last_newline};
+use crate::weight::Weight;
+
+/// How the two sides become one, and what they weigh.
+pub struct Plan {
+    steps: Vec<Step>,
+    /// Whether stacks are left when all steps are done: a plan is never larger than [`MOST`].
+    is_cut: bool,
+    /// The weight of all stacks before.
+    pub before: Weight,
+    /// The weight of all stacks after.
+    pub after: Weight,
+}
+
+/// The most steps of a plan, 4 MB of them. Stacks behind it are compared once more.
+const MOST: usize = 1 << 20;
+
+/// What is read and written at once. Writes of less than a pipe holds cost nearly twice as much.
+const BLOCK: usize = 128 * 1024;
+
+/// One stack: who has it, the number of digits of its weights, its length.
+#[derive(Clone, Copy)]
+struct Step(u32);
+
+const LENGTH_BITS: u32 = 20;
+const DIGIT_BITS: u32 = 5;
+/// More could not be added up without looking for overflow.
+const MOST_DIGITS: usize = 18;
+
+impl Step {
+    fn new(before: usize, after: usize, stack: usize) -> Option<Step> {
+        let digits = (before << DIGIT_BITS | after) << LENGTH_BITS;
+        (stack < 1 << LENGTH_BITS).then_some(Step((digits | stack) as u32))
+    }
+
+    fn stack(self) -> usize {
+        self.0 as usize & ((1 << LENGTH_BITS) - 1)
+    }
+
+    /// The digits of the weight before; 0 if the stack is not there.
+    fn before(self) -> usize {
+        (self.0 >> (LENGTH_BITS + DIGIT_BITS)) as usize
+    }
+
+    /// The digits of the weight after; 0 if the stack is not there.
+    fn after(self) -> usize {
+        (self.0 >> LENGTH_BITS) as usize & ((1 << DIGIT_BITS) - 1)
+    }
+}
+
+impl Plan {
+    /// Reads both files; `None` if one is not plain or not in order.
+    ///
+    /// # Errors
+    /// Those of reading.
+    pub fn make(before: &Source, after: &Source) -> Result<Option<Plan>> {
+        Plan::of_most(MOST, before, after)
+    }
+
+    fn of_most(most: usize, before: &Source, after: &Source) -> Result<Option<Plan>> {
+        let (Some(mut before), Some(mut after)) = (Lines::open(before)?, Lines::open(after)?) else {
+            return Ok(None);
+        };
+        let mut plan = Plan { steps: Vec::new(), is_cut: false, before: Weight::ZERO, after: Weight::ZERO };
+        let is_plain = merge(&mut before, &mut after, |has, before, after| {
+            let stack = if has.before { before.stack().len() } else { after.stack().len() };
+            let digits = |has: bool, lines: &Lines| if has { lines.digits } else { 0 };
+            let Some(step) = Step::new(digits(has.before, before), digits(has.after, after), stack) else {
+                return Ok(false);
+            };
+            if plan.steps.len() < most {
+                plan.steps.push(step);
+            } else {
+                plan.is_cut = true;
+            }
+            Ok(true)
+        })?;
+        plan.before = Weight::new(before.total);
+        plan.after = Weight::new(after.total);
+        Ok(is_plain.then_some(plan))
+    }
+
+    /// Reads the same files again, and writes both weights of every stack of either side.
+    ///
+    /// # Errors
+    /// Those of reading and writing, and files that are not what they were.
+    pub fn carry_out(&self, before: &Source, after: &Source, out: &mut dyn Write) -> Result<()> {
+        let open = |source: &Source| Lines::open(source)?.ok_or_else(|| changed(source.name()));
+        let (mut before, mut after) = (open(before)?, open(after)?);
+        let mut text = Vec::with_capacity(2 * BLOCK);
+        for step in &self.steps {
+            let (stack, digits) = (step.stack(), (step.before(), step.after()));
+            if digits.0 > 0 {
+                // The line has the weight before where the output has it too.
+                text.extend_from_slice(before.skip(stack + 1 + digits.0)?);
+                if digits.1 > 0 {
+                    let line = after.skip(stack + 1 + digits.1)?;
+                    text.extend_from_slice(&line[stack..]);
+                } else {
+                    text.extend_from_slice(b" 0");
+                }
+            } else {
+                let line = after.skip(stack + 1 + digits.1)?;
+                text.extend_from_slice(&line[..stack]);
+                text.extend_from_slice(b" 0");
+                text.extend_from_slice(&line[stack..]);
+            }
+            text.push(b'\n');
+            flush_full(&mut text, out)?;
+        }
+        if self.is_cut {
+            let is_plain = merge(&mut before, &mut after, |has, before, after| {
+                text.extend_from_slice(if has.before { before.stack() } else { after.stack() });
+                for (has, lines) in [(has.before, before), (has.after, after)] {
+                    text.extend_from_slice(if has { lines.blank_and_weight() } else { b" 0" });
+                }
+                text.push(b'\n');
+                flush_full(&mut text, out)?;
+                Ok(true)
+            })?;
+            if !is_plain {
+                return Err(before.changed());
+            }
+        }
+        out.write_all(&text)?;
+        Ok(())
+    }
+}
+
+#[inline]
+fn flush_full(text: &mut Vec<u8>, out: &mut dyn Write) -> Result<()> {
+    if text.len() >= BLOCK {
+        out.write_all(text)?;
+        text.clear();
+    }
+    Ok(())
+}
+
+/// Who has a stack.
+#[derive(Clone, Copy)]
+struct Has {
+    before: bool,
+    after: bool,
+}
+
+/// Tells `each` of every stack in order, until it says `false`; `false` too if a file is not
+/// plain or not in order.
+///
+/// Every byte is looked at about once. Mostly the next stack after is the next one before, and
+/// then comes behind the one told last as that does. Otherwise, what both have in common with
+/// the stack told last says which of them comes first, unless it is as much: then they are
+/// compared from there.
+fn merge(
+    before: &mut Lines,
+    after: &mut Lines,
+    mut each: impl FnMut(Has, &Lines, &Lines) -> Result<bool>,
+) -> Result<bool> {
+    let mut is_plain = before.advance()? && after.advance()?;
+    let (mut same_before, mut same_after) = (0, 0);
+    let mut are_equal = false;
+    while is_plain && before.has && after.has {
+        let mut order = if are_equal { Ordering::Equal } else { same_after.cmp(&same_before) };
+        if order.is_eq() && !are_equal {
+            let (a, b) = (before.stack(), after.stack());
+            let same = same_before + common_prefix(&a[same_before..], &b[same_before..]);
+            order = cmp_at(a, b, same);
+            (same_before, same_after) = (same, same);
+        }
+        are_equal = false;
+        let has = Has { before: order.is_le(), after: order.is_ge() };
+        is_plain = each(has, before, after)?;
+        if has.before {
+            is_plain &= before.advance()?;
+            same_before = before.same;
+        }
+        if has.after {
+            are_equal = before.has && after.advance_to(before.stack());
+            if !are_equal {
+                is_plain &= after.advance()?;
+                same_after = after.same;
+            }
+        }
+    }
+    while is_plain && before.has {
+        is_plain = each(Has { before: true, after: false }, before, after)? && before.advance()?;
+    }
+    while is_plain && after.has {
+        is_plain = each(Has { before: false, after: true }, before, after)? && after.advance()?;
+    }
+    Ok(is_plain)
+}
+
+/// The lines of a file, each with what it has in common with the one before.
+struct Lines {
+    blocks: Blocks,
+    block: Block,
+    /// Where in the block the line starts, its stack ends, and it ends itself.
+    start: usize,
+    stack_end: usize,
+    end: usize,
+    /// Where the next line starts.
+    next: usize,
+    /// The last stack of the block before.
+    last: Vec<u8>,
+    /// How many bytes the stack and the one before have in common.
+    same: usize,
+    /// How many digits the weight has.
+    digits: usize,
+    /// The weight of all lines so far.
+    total: i128,
+    /// Whether there is a line.
+    has: bool,
+}
+
+impl Lines {
+    /// Opens a file and passes over the comments it begins with.
+    fn open(source: &Source) -> Result<Option<Lines>> {
+        let input = source.open()?;
+        let head = input.head();
+        let mut next = 0;
+        while let Some(end) = memchr::memchr(b'\n', &head[next..])
+            && is_comment(head[next..next + end].trim_ascii_end())
+        {
+            next += end + 1;
+        }
+        let mut lines = Lines {
+            blocks: input.into_blocks(BLOCK),
+            block: Block::default(),
+            start: 0,
+            stack_end: 0,
+            end: 0,
+            next,
+            last: Vec::new(),
+            same: 0,
+            digits: 0,
+            total: 0,
+            has: false,
+        };
+        Ok(lines.blocks.next(&mut lines.block, last_newline)?.then_some(lines))
+    }
+
+    #[inline]
+    fn stack(&self) -> &[u8] {
+        &self.block.bytes()[self.start..self.stack_end]
+    }
+
+    fn blank_and_weight(&self) -> &[u8] {
+        &self.block.bytes()[self.stack_end..self.end]
+    }
+
+    /// Goes to the next line, if there is one; `false` if it is not plain or not in order.
+    #[inline]
+    fn advance(&mut self) -> Result<bool> {
+        let mut bytes = self.block.bytes();
+        let mut last = &bytes[self.start..self.stack_end];
+        if self.next >= bytes.len() {
+            self.last.clear();
+            self.last.extend_from_slice(last);
+            if !self.blocks.next(&mut self.block, last_newline)? {
+                self.has = false;
+                return Ok(true);
+            }
+            self.next = 0;
+            (bytes, last) = (self.block.bytes(), &self.last);
+        }
+        let line = &bytes[self.next..];
+        let same = common_prefix(last, line);
+        let end = memchr::memchr(b'\n', &line[same..]).map_or(line.len(), |more| same + more);
+        let Some((stack_end, weight)) = weight_at_end(&line[..end]) else { return Ok(false) };
+        let stack = &line[..stack_end];
+        // A stack that is shorter than what it shares cannot come next: it is a part of the last.
+        let in_order = !self.has || cmp_at(last, stack, same) == Ordering::Less;
+        self.total += i128::from(weight);
+        self.digits = end - stack_end - 1;
+        self.same = same;
+        self.start = self.next;
+        self.stack_end = self.start + stack_end;
+        self.end = self.start + end;
+        self.next = self.end + 1;
+        self.has = true;
+        Ok(in_order && !is_comment(stack))
+    }
+
+    /// Goes to the next line if it has this stack, is plain and of the same block. Whether it is
+    /// in order is for the caller to know.
+    #[inline]
+    fn advance_to(&mut self, stack: &[u8]) -> bool {
+        let bytes = self.block.bytes();
+        let Some(weight) = bytes.get(self.next..).and_then(|line| line.strip_prefix(stack)) else {
+            return false;
+        };
+        let [b' ', weight @ ..] = weight else { return false };
+        let Some((digits, value)) = weight_of_line(weight) else { return false };
+        self.total += i128::from(value);
+        self.digits = digits;
+        self.start = self.next;
+        self.stack_end = self.start + stack.len();
+        self.end = self.stack_end + 1 + digits;
+        self.next = self.end + 1;
+        true
+    }
+
+    /// The next line, which is so long.
+    #[inline]
+    fn skip(&mut self, len: usize) -> Result<&[u8]> {
+        if self.next >= self.block.bytes().len() {
+            if !self.blocks.next(&mut self.block, last_newline)? {
+                return Err(self.changed());
+            }
+            self.next = 0;
+        }
+        let end = self.next + len;
+        match self.block.bytes().get(self.next..=end) {
+            Some([.., b'\n']) => {}
+            None if self.block.bytes().len() == end => {}
+            _ => return Err(self.changed()),
+        }
+        let start = self.next;
+        self.next = end + 1;
+        Ok(&self.block.bytes()[start..end])
+    }
+
+    #[cold]
+    fn changed(&self) -> Error {
+        changed(self.blocks.name().clone())
+    }
+}
+
+fn changed(name: Arc<str>) -> Error {
+    Error::io("read", io::Error::other("it changed meanwhile")).at(Position::file(name))
+}
+
+/// Where the stack of a plain line ends, and its weight.
+#[inline]
+fn weight_at_end(line: &[u8]) -> Option<(usize, u64)> {
+    let (mut value, mut scale) = (0, 1);
+    for (digits, &byte) in line.iter().rev().take(MOST_DIGITS + 1).enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit <= 9 && digits < MOST_DIGITS {
+            value += u64::from(digit) * scale;
+            scale *= 10;
+            continue;
+        }
+        // A number with zeros before it is written without them.
+        let is_usual = digits == 1 || digits > 1 && value >= scale / 10;
+        let stack_end = line.len() - digits - 1;
+        return (byte == b' ' && is_usual).then_some((stack_end, value));
+    }
+    None
+}
+
+/// How many digits the weight has that is all of a plain line, and the weight.
+#[inline]
+fn weight_of_line(text: &[u8]) -> Option<(usize, u64)> {
+    let mut value = 0;
+    for (digits, &byte) in text.iter().take(MOST_DIGITS + 1).enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            let is_usual = digits == 1 || digits > 1 && text[0] != b'0';
+            return (byte == b'\n' && is_usual).then_some((digits, value));
+        }
+        value = value * 10 + u64::from(digit);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::diff::Pair;
+
+    fn put(text: &[u8]) -> (tempfile::NamedTempFile, Source) {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let source = Source::new(file.path());
+        (file, source)
+    }
+
+    fn planned(most: usize, before: &str, after: &str) -> Option<String> {
+        let ((_a, before), (_b, after)) = (put(before.as_bytes()), put(after.as_bytes()));
+        let plan = Plan::of_most(most, &before, &after).unwrap()?;
+        let mut out = Vec::new();
+        plan.carry_out(&before, &after, &mut out).unwrap();
+        Some(String::from_utf8(out).unwrap())
+    }
+
+    fn joined(before: &str, after: &str) -> String {
+        let ((_a, before), (_b, after)) = (put(before.as_bytes()), put(after.as_bytes()));
+        let (before, after) = ([before], [after]);
+        let mut out = String::new();
+        let mut each = |stack: &[u8], weights: crate::folded::Weights| {
+            let stack = String::from_utf8_lossy(stack);
+            out.push_str(&format!("{stack} {} {}\n", weights.before, weights.value));
+            Ok(())
+        };
+        Pair::open(&before, &after, None, false).unwrap().join(None, &mut each).unwrap();
+        out
+    }
+
+    /// In frame order: `;` ranks below all else.
+    fn profile() -> impl Strategy<Value = String> {
+        let frame = "[ab 7]{0,3}|(ab){17,40}";
+        let stack = proptest::collection::vec(frame, 1..5).prop_map(|frames| frames.join("\0"));
+        proptest::collection::btree_map(stack, 0u64..2000, 1..30).prop_map(|stacks: BTreeMap<String, u64>| {
+            stacks
+                .iter()
+                .map(|(stack, weight)| format!("x;{} {weight}\n", stack.replace('\0', ";")))
+                .collect()
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_plan_gives_what_joining_does(x in profile(), y in profile(), most in 0usize..40) {
+            prop_assert_eq!(planned(most, &x, &y), Some(joined(&x, &y)));
+            prop_assert_eq!(planned(most, &x, x.trim_end()), Some(joined(&x, &x)));
+        }
+
+        #[test]
+        fn a_file_out_of_order_has_no_plan(x in profile(), y in profile(), by in 0usize..30) {
+            let mut lines: Vec<&str> = x.split_inclusive('\n').collect();
+            let by = by % lines.len();
+            lines.rotate_left(by);
+            let x = lines.concat();
+            prop_assert_eq!(planned(40, &x, &y).is_some(), by == 0);
+            prop_assert_eq!(planned(40, &y, &x).is_some(), by == 0);
+        }
+    }
+
+    #[test]
+    fn blocks_and_windows_end_anywhere() {
+        let line = |n: usize| format!("main;{};f{n:07} {n}\n", "deep;".repeat(n % 50));
+        let text = |step: usize| {
+            let mut lines: Vec<String> = (0..60_000).step_by(step).map(line).collect();
+            lines.sort_by(|a, b| crate::folded::cmp_stacks(a.as_bytes(), b.as_bytes()));
+            lines.concat()
+        };
+        let (x, y) = (text(1), text(19));
+        assert!(x.len() > 8 << 20 && y.len() < 1 << 20 && y.len() > 2 * BLOCK);
+        assert!(planned(MOST, &x, &y).unwrap() == joined(&x, &y));
+        assert!(planned(MOST, &y, &x).unwrap() == joined(&y, &x));
+        assert!(planned(100, &x, &y).unwrap() == joined(&x, &y));
+        // The last line stands first, in its own block.
+        let late = format!("{x}main 1\n");
+        assert_eq!(planned(MOST, &late, &y), None);
+    }
+
+    #[test]
+    fn comments_before_all_lines_are_passed_over() {
+        assert_eq!(planned(9, "# unit: ns\n#\r\na 1\n", "a 3").unwrap(), "a 1 3\n");
+        assert_eq!(planned(9, "# unit: ns\n", "a 3\n").unwrap(), "a 0 3\n");
+    }
+
+    #[test]
+    fn what_is_not_plain_is_left_to_others() {
+        let longest = "9".repeat(MOST_DIGITS);
+        for plain in [" 5", "a 0", "a 1\nb 2", "#a 1\n", &format!("a {longest}")] {
+            assert_eq!(planned(9, plain, "z 1\n").as_deref(), Some(&*joined(plain, "z 1\n")), "{plain:?}");
+        }
+        for odd in [
+            "",
+            "a",
+            "5",
+            "a 1\r\n",
+            "a 1.5\n",
+            "a -1\n",
+            "a 01\n",
+            "a 00\n",
+            "a 1\n\nb 1\n",
+            "a 1\n# b 1\n",
+            "a 1\na 2\n",
+            "b 1\na 2\n",
+            "a\n",
+            "a  \n",
+            "a\t5\n",
+            "# 5",
+            &format!("a 1{longest}"),
+            &format!("{} 5", "x".repeat(1 << LENGTH_BITS)),
+        ] {
+            assert_eq!(planned(9, odd, "z 1\n"), None, "{odd:.20?}");
+            assert_eq!(planned(9, "z 1\n", odd), None, "{odd:.20?}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_changes_meanwhile_is_an_error() {
+        let text = "a;b 10\na;c 20\na;d 30\n";
+        for other in
+            ["", "a;b 10\n", "a;b 10\na;c 2\na;d 30\n", "a;b 10\na;cc 20\na;d 30\n", "a;b;c;d 1000000\n"]
+        {
+            let ((_a, before), (b, after)) = (put(text.as_bytes()), put(text.as_bytes()));
+            for most in [1, 9] {
+                std::fs::write(b.path(), text).unwrap();
+                let plan = Plan::of_most(most, &before, &after).unwrap().unwrap();
+                std::fs::write(b.path(), other).unwrap();
+                match plan.carry_out(&before, &after, &mut Vec::new()) {
+                    Err(error) => assert!(error.to_string().ends_with("it changed meanwhile"), "{error}"),
+                    // What is compared anew is not known to be another.
+                    Ok(()) => assert_eq!(most, 1, "{other}"),
+                }
+            }
+        }
+    }
+}

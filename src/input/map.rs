@@ -1,0 +1,40 @@
+//! Parts of a file as memory, without a copy of them being made.
+//!
+//! Copying a file that the system has in its cache takes as long as parsing a tenth of it. This
+//! is the one module that maps files; everything above it sees bytes.
+
+use std::fs::File;
+use std::io;
+use std::ops::Deref;
+
+use memmap2::{Advice, Mmap, MmapOptions};
+
+/// Part of a file.
+#[derive(Debug)]
+pub(super) struct Window(Mmap);
+
+impl Window {
+    /// Maps `len` bytes of `file` from `start`, which must be there.
+    pub(super) fn open(file: &File, start: u64, len: usize) -> io::Result<Window> {
+        // SAFETY: the bytes are shared with whoever may write to the file. All that is done with
+        // them is to look at them, by checked indices; a byte that changes while it is looked at
+        // gives a wrong name or number, as a file that changes while it is read does. Who makes
+        // the file shorter meanwhile ends this program by a signal.
+        #[allow(unsafe_code)]
+        let map = unsafe { MmapOptions::new().offset(start).len(len).map(file) }?;
+        // Advice that a system does not know is not needed.
+        let _ = map.advise(Advice::Sequential);
+        #[cfg(target_os = "linux")]
+        let _ = map.advise(Advice::PopulateRead);
+        Ok(Window(map))
+    }
+}
+
+impl Deref for Window {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}

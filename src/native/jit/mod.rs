@@ -1,0 +1,24 @@
+//! Code that just-in-time compilers made: the two ways they say what they called it.
+//!
+//! `/tmp/perf-PID.map` ([`PerfMap`]) is text and knows no time; `jit-PID.dump` ([`JitDump`]), in
+//! the place where the recording says a file of that name was mapped, has the code, its lines,
+//! and when it was put where.
+
+mod jitdump;
+mod perf_map;
+
+pub use jitdump::{JitDump, JitSymbol};
+pub use perf_map::PerfMap;
+pub(super) use perf_map::hex;
+
+use std::io;
+use std::path::Path;
+
+use super::data::read_text;
+
+/// More than the largest real ones (of day-long servers); what is beyond is not read.
+const LARGEST: u64 = 2 << 30;
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    read_text(path, LARGEST)
+}

@@ -1,0 +1,39 @@
+//! Native code by address: which function, which inlined functions, which line.
+//!
+//! A recording holds addresses and the files they were mapped from. [`Search`] finds those files
+//! again (in place, below `--symfs`, by build id, separate debug files too), an [`Object`] is one
+//! of them, opened, and a [`Symbolizer`] turns its addresses into frames. Everything is read when
+//! an address needs it and not before, can be shared by threads, and is as hostile as the file it
+//! comes from: sizes are checked, work is bounded, nothing is mapped.
+//!
+//! Unwinding is left to others; [`Object::section`] has what they need.
+//!
+//! ```no_run
+//! use fg_tools::native::{Module, Search, Symbolizer, SymbolizerOptions};
+//!
+//! let module = Module { path: b"/bin/true".to_vec(), build_id: None };
+//! let object = Search::default().open(&module).unwrap();
+//! let symbolizer = Symbolizer::new(&object, SymbolizerOptions::default());
+//! let mut frames = Vec::new();
+//! symbolizer.resolve(0x1234, false, &mut frames);
+//! ```
+
+mod data;
+mod dwarf;
+mod elf;
+mod image;
+mod intervals;
+pub mod jit;
+pub mod kernel;
+mod list;
+mod object;
+mod plt;
+mod search;
+mod symbolizer;
+mod symbols;
+mod unpack;
+
+pub use data::Bytes;
+pub use object::{Contents, Machine, Object, Segment};
+pub use search::{Missing, Module, Search};
+pub use symbolizer::{Place, ResolvedFrame, Symbolizer, SymbolizerOptions};

@@ -1,0 +1,172 @@
+//! A mapped file that was found: what an unwinder and the symboliser need of it.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use super::data::{Bytes, Data};
+use super::elf::{EM_386, EM_AARCH64, EM_X86_64, ET_REL, PT_LOAD};
+use super::image::Image;
+use super::list::List;
+use super::search::{Missing, Search};
+
+/// The processor an object is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Machine {
+    /// 64-bit x86.
+    X86_64,
+    /// 32-bit x86.
+    X86,
+    /// 64-bit Arm.
+    Aarch64,
+    /// Another one, by its ELF number.
+    Other(u16),
+}
+
+/// A part of an object that is loaded, in its stated addresses (SVMA).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Where it is loaded, before relocation.
+    pub svma: Range<u64>,
+    /// The part of the file it is loaded from.
+    pub file: Range<u64>,
+    /// Whether it holds code.
+    pub executable: bool,
+}
+
+/// A section's contents and where they are loaded.
+#[derive(Clone, Debug)]
+pub struct Contents {
+    /// Its stated addresses.
+    pub svma: Range<u64>,
+    /// Its bytes, shared.
+    pub bytes: Bytes,
+}
+
+/// An opened object: the file itself, and its separate debug file once that is needed.
+pub struct Object {
+    pub(super) main: Image,
+    /// The path as the recording has it.
+    pub(super) recorded: Vec<u8>,
+    debug: OnceLock<Option<Image>>,
+    supplement: OnceLock<Option<Image>>,
+    /// Split debug information that has been opened.
+    pub(super) others: List<Image>,
+    pub(super) search: Search,
+}
+
+impl Object {
+    pub(super) fn new(main: Image, recorded: &[u8], search: &Search) -> Object {
+        Object {
+            main,
+            recorded: recorded.to_owned(),
+            debug: OnceLock::new(),
+            supplement: OnceLock::new(),
+            others: List::default(),
+            search: search.clone(),
+        }
+    }
+
+    /// An object that is in memory. Nothing is looked for elsewhere.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(bytes: Vec<u8>) -> Result<Object, Missing> {
+        let path = Path::new("[memory]");
+        let main = Image::parse(path, Data::memory(bytes))
+            .map_err(|why| Missing::Unreadable { path: path.to_owned(), why })?;
+        let nowhere = Search { symfs: None, debug_dirs: Vec::new(), caches: Vec::new() };
+        Ok(Object::new(main, b"", &nowhere))
+    }
+
+    /// The file that was opened.
+    pub fn path(&self) -> &Path {
+        &self.main.path
+    }
+
+    /// The build id in the file.
+    pub fn build_id(&self) -> Option<&[u8]> {
+        self.main.build_id()
+    }
+
+    /// The processor it is for.
+    pub fn machine(&self) -> Machine {
+        match self.main.elf.machine {
+            EM_X86_64 => Machine::X86_64,
+            EM_386 => Machine::X86,
+            EM_AARCH64 => Machine::Aarch64,
+            other => Machine::Other(other),
+        }
+    }
+
+    /// Its loaded parts.
+    pub fn segments(&self) -> impl Iterator<Item = Segment> {
+        let loaded = self.main.elf.segments.iter().filter(|s| s.kind == PT_LOAD);
+        loaded.map(|s| Segment {
+            svma: s.address..s.address.saturating_add(s.memory_size),
+            file: s.offset..s.offset.saturating_add(s.file_size),
+            executable: s.is_executable(),
+        })
+    }
+
+    /// The stated address of a byte of the file, as mapped code has it.
+    ///
+    /// Where segments overlap in the file (lld lays them out so), the executable one is meant.
+    /// Kernel modules, which have no segments, count from their `.text`.
+    pub fn file_offset_to_svma(&self, offset: u64) -> Option<u64> {
+        if self.main.elf.kind == ET_REL {
+            return offset.checked_sub(self.main.elf.section(b".text")?.offset);
+        }
+        let inside = |s: &Segment| s.file.contains(&offset);
+        let segment = self
+            .segments()
+            .find(|s| s.executable && inside(s))
+            .or_else(|| self.segments().find(inside))
+            // The end of a page that the file does not fill up.
+            .or_else(|| {
+                self.segments().find(|s| {
+                    s.executable
+                        && s.file.start <= offset
+                        && offset - s.file.start < s.svma.end - s.svma.start
+                })
+            })?;
+        segment.svma.start.checked_add(offset - segment.file.start)
+    }
+
+    /// Where a section is loaded, in stated addresses.
+    pub fn section_address(&self, name: &[u8]) -> Option<u64> {
+        self.main.elf.section(name).map(|section| section.address)
+    }
+
+    /// A section for unwinding: `.eh_frame`, `.eh_frame_hdr`, `.debug_frame`, `.text`, `.got`.
+    ///
+    /// The separate debug file has `.debug_frame`, the object all that is loaded.
+    pub fn section(&self, name: &[u8]) -> Option<Contents> {
+        let in_image = |image: &Image| {
+            let section =
+                image.elf.section(name).or_else(|| image.elf.section(&[b".z", &name[1..]].concat()))?;
+            let bytes = image.section_bytes(name)?;
+            let end = section.address.saturating_add(bytes.len() as u64);
+            Some(Contents { svma: section.address..end, bytes })
+        };
+        in_image(&self.main).or_else(|| match name {
+            b".debug_frame" => self.debug_image().and_then(in_image),
+            _ => None,
+        })
+    }
+
+    /// The file with its debug information: itself, or a separate one, looked for now.
+    pub(super) fn debug_image(&self) -> Option<&Image> {
+        if self.main.has_section(b".debug_info") {
+            return Some(&self.main);
+        }
+        self.debug.get_or_init(|| self.search.debug_file(self)).as_ref()
+    }
+
+    /// The file that the debug information refers to for what several objects have in common.
+    pub(super) fn supplement(&self) -> Option<&Image> {
+        let find = || self.search.supplement_file(self.debug_image()?);
+        self.supplement.get_or_init(find).as_ref()
+    }
+}

@@ -1,0 +1,168 @@
+//! Symbol tables: which name an address has.
+//!
+//! Several symbols often begin at one address (aliases, weak ones, labels), and a reader must
+//! settle on the one that others settle on: that with a size, then with a type, then not weak,
+//! then global, then with fewer leading underscores, then with the longest readable name, as
+//! `perf` does.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use super::elf::{ET_REL, Elf, Fields, SHT_DYNSYM, SHT_SYMTAB, Section, string_at};
+use super::image::Image;
+use super::intervals::Intervals;
+use crate::symbol::demangle;
+
+const STT_NOTYPE: u8 = 0;
+const STT_FUNC: u8 = 2;
+const STT_GNU_IFUNC: u8 = 10;
+const STB_LOCAL: u8 = 0;
+const STB_WEAK: u8 = 2;
+const SHN_UNDEF: u16 = 0;
+const SHN_XINDEX: u16 = 0xffff;
+const SHN_LORESERVE: u16 = 0xff00;
+const SHF_EXECINSTR: u64 = 4;
+
+/// A name for a range of addresses.
+#[derive(Clone, Debug)]
+pub(super) struct Symbol<'a> {
+    pub(super) start: u64,
+    /// Where it ends; as long as nothing is said of its size, `start`.
+    pub(super) end: u64,
+    pub(super) name: Cow<'a, [u8]>,
+    rank: Rank,
+}
+
+/// The greater is preferred.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    sized: bool,
+    typed: bool,
+    strong: bool,
+    global: bool,
+}
+
+/// The names of an object's symbols by address, one for an address.
+pub(super) type Symbols<'a> = Intervals<Cow<'a, [u8]>>;
+
+/// Chooses among symbols. Those without a size go on to the next one, but not beyond the section
+/// (of `limits`) that they are in.
+pub(super) fn choose<'a>(mut all: Vec<Symbol<'a>>, limits: &[Range<u64>]) -> Symbols<'a> {
+    all.sort_by(|a, b| a.start.cmp(&b.start).then_with(|| preferred_first(a, b)));
+    all.dedup_by_key(|symbol| symbol.start);
+    let mut next = None;
+    for symbol in all.iter_mut().rev() {
+        if symbol.end <= symbol.start {
+            let limit = limits.iter().find(|l| l.contains(&symbol.start)).map(|l| l.end);
+            let end = next.into_iter().chain(limit).min();
+            symbol.end = end.unwrap_or(symbol.start.saturating_add(1));
+        }
+        next = Some(symbol.start);
+    }
+    Intervals::new(all.into_iter().map(|symbol| (symbol.start, symbol.end, symbol.name)).collect())
+}
+
+impl<'a> Symbol<'a> {
+    /// A function as a linker would state it: sized, global.
+    pub(super) fn function(start: u64, size: u64, name: Cow<'a, [u8]>) -> Self {
+        let rank = Rank { sized: size > 0, typed: true, strong: true, global: true };
+        Symbol { start, end: start.saturating_add(size), name, rank }
+    }
+}
+
+fn preferred_first(a: &Symbol<'_>, b: &Symbol<'_>) -> Ordering {
+    b.rank.cmp(&a.rank).then_with(|| {
+        if a.name == b.name {
+            return Ordering::Equal;
+        }
+        let (a, b) = (readable(&a.name), readable(&b.name));
+        let underscores = |name: &[u8]| name.iter().take_while(|&&b| b == b'_').count();
+        // The last comparison only makes the choice the same every time.
+        underscores(&a).cmp(&underscores(&b)).then(b.len().cmp(&a.len())).then_with(|| a.cmp(&b))
+    })
+}
+
+fn readable(name: &[u8]) -> Cow<'_, [u8]> {
+    demangle(name).map_or(Cow::Borrowed(name), Cow::Owned)
+}
+
+/// The addresses of the sections that hold code.
+pub(super) fn code_sections(elf: &Elf) -> Vec<Range<u64>> {
+    let code = elf.sections.iter().filter(|s| s.flags & SHF_EXECINSTR != 0);
+    code.map(|s| s.address..s.address.saturating_add(s.size)).collect()
+}
+
+/// Appends the code symbols of both tables of an image.
+pub(super) fn read<'a>(image: &'a Image, out: &mut Vec<Symbol<'a>>) {
+    for table in image.elf.sections.iter().filter(|s| matches!(s.kind, SHT_SYMTAB | SHT_DYNSYM)) {
+        let strings = image.elf.sections.get(table.link as usize);
+        let strings = strings.and_then(|s| image.elf.contents(&image.data, s)).unwrap_or(b"");
+        let contents = image.elf.contents(&image.data, table).unwrap_or(b"");
+        for record in contents.chunks_exact(if image.elf.format.wide { 24 } else { 16 }) {
+            out.extend(read_symbol(&image.elf, Fields::new(record, image.elf.format), strings));
+        }
+    }
+}
+
+fn read_symbol<'a>(elf: &Elf, mut fields: Fields<'_>, strings: &'a [u8]) -> Option<Symbol<'a>> {
+    let name = fields.word()?;
+    let (info, section, value, size);
+    if elf.format.wide {
+        info = fields.take::<1>()?[0];
+        fields.skip(1)?;
+        section = fields.half()?;
+        value = fields.double()?;
+        size = fields.double()?;
+    } else {
+        value = u64::from(fields.word()?);
+        size = u64::from(fields.word()?);
+        info = fields.take::<1>()?[0];
+        fields.skip(1)?;
+        section = fields.half()?;
+    }
+    let kind = info & 0xf;
+    if !matches!(kind, STT_NOTYPE | STT_FUNC | STT_GNU_IFUNC) || section == SHN_UNDEF {
+        return None;
+    }
+    let start = match section {
+        SHN_XINDEX => value,
+        SHN_LORESERVE.. => return None,
+        section => address_in(elf, elf.sections.get(usize::from(section))?, value)?,
+    };
+    let name = string_at(strings, u64::from(name)).filter(|name| !name.is_empty())?;
+    // Arm marks where code ($x) and data ($d) begin.
+    if kind == STT_NOTYPE && matches!(name, [b'$', b'x' | b'd' | b'a' | b't'] | [b'$', b'x' | b'd', b'.', ..])
+    {
+        return None;
+    }
+    let binding = info >> 4;
+    let rank = Rank {
+        sized: size > 0,
+        typed: kind != STT_NOTYPE,
+        strong: binding != STB_WEAK,
+        global: binding != STB_LOCAL,
+    };
+    Some(Symbol { start, end: start.saturating_add(size), name: Cow::Borrowed(name), rank })
+}
+
+/// The address of a symbol with this value in a section, if that holds code. A relocatable file,
+/// a kernel module, counts from its `.text`.
+fn address_in(elf: &Elf, section: &Section, value: u64) -> Option<u64> {
+    if section.flags & SHF_EXECINSTR == 0 || (elf.kind == ET_REL && *section.name != *b".text") {
+        return None;
+    }
+    Some(value)
+}
+
+/// Whether an image has a table of all its symbols.
+pub(super) fn has_table(image: &Image) -> bool {
+    image.elf.sections.iter().any(|s| s.kind == SHT_SYMTAB && s.size > 0)
+}
+
+/// Where the symbol of this name is.
+pub(super) fn address_of(image: &Image, name: &[u8]) -> Option<u64> {
+    let mut all = Vec::new();
+    read(image, &mut all);
+    all.iter().find(|symbol| *symbol.name == *name).map(|symbol| symbol.start)
+}

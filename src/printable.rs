@@ -1,0 +1,58 @@
+//! Names for people: whatever bytes a name is of, it cannot move a cursor or leave its cell.
+
+/// A name in valid UTF-8, in which nothing moves the cursor or hides other text.
+///
+/// ```
+/// assert_eq!(fg_tools::printable::printable(b"a\x1b[31m"), "a\u{fffd}[31m");
+/// ```
+pub fn printable(name: &[u8]) -> String {
+    let odd = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    String::from_utf8_lossy(name)
+        .chars()
+        .map(|c| if odd(c) { char::REPLACEMENT_CHARACTER } else { c })
+        .collect()
+}
+
+/// A name as Markdown code that stays in its table cell: a fence longer than any run of backticks
+/// in it, and no bare bar, which ends a cell even in code.
+///
+/// ```
+/// assert_eq!(fg_tools::printable::markdown_code(b"unix`read"), "``unix`read``");
+/// ```
+pub fn markdown_code(name: &[u8]) -> String {
+    let name = printable(name).replace('|', "\\|");
+    let longest = name.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let pad = if name.starts_with('`') || name.ends_with('`') || name.trim().is_empty() { " " } else { "" };
+    format!("{fence}{pad}{name}{pad}{fence}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_names_stay_in_their_cell() {
+        assert_eq!(
+            printable(b"a\x1b[31m\tb\n\xff\xe2\x80\xae"),
+            "a\u{fffd}[31m\u{fffd}b\u{fffd}\u{fffd}\u{fffd}"
+        );
+    }
+
+    #[test]
+    fn code_stays_in_its_cell() {
+        for (name, shown) in [
+            ("f", "`f`"),
+            ("operator|", "`operator\\|`"),
+            ("unix`read", "``unix`read``"),
+            ("`a``b", "``` `a``b ```"),
+            ("<script>", "`<script>`"),
+            ("a\nb", "`a\u{fffd}b`"),
+        ] {
+            assert_eq!(markdown_code(name.as_bytes()), shown);
+        }
+    }
+}

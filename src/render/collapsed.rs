@@ -1,0 +1,74 @@
+//! `collapsed`: folded text again: each stack once, in frame order, with all that was done to it.
+//!
+//! ```text
+//! # unit: ns
+//! main 1
+//! main;parse 40
+//! ```
+
+use super::format::takes;
+use super::sink::{Finished, Sink, Target};
+use super::{Format, Settings};
+use crate::error::Result;
+use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
+
+/// The format.
+pub const FORMAT: Format = Format {
+    name: "collapsed",
+    endings: &["folded", "collapsed"],
+    about: "folded stacks again, each once, sorted",
+    takes: &[takes::UNIT],
+    streams: true,
+    open: |settings, target| {
+        Ok(Box::new(Collapsed { settings, target, columns: Columns::One, line: Vec::new() }))
+    },
+};
+
+struct Collapsed<'a> {
+    settings: &'a Settings,
+    target: &'a mut dyn Target,
+    columns: Columns,
+    line: Vec<u8>,
+}
+
+impl Visitor for Collapsed<'_> {
+    fn follows_stacks(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self, columns: Columns, unit: Option<&str>) -> Result<()> {
+        self.columns = columns;
+        if let Some(unit) = self.settings.unit.as_deref().or(unit) {
+            writeln!(self.target, "# unit: {}", unit.replace(['\n', '\r'], " "))?;
+        }
+        Ok(())
+    }
+
+    fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
+        let weights = self.settings.shown_both(weights)?;
+        self.line.clear();
+        self.line.extend_from_slice(stack);
+        if self.columns == Columns::Two {
+            self.line.push(b' ');
+            weights.before.write_to(&mut self.line);
+        }
+        self.line.push(b' ');
+        weights.value.write_to(&mut self.line);
+        self.line.push(b'\n');
+        Ok(self.target.write_all(&self.line)?)
+    }
+
+    fn exit(&mut self, _: Frame<'_>, _: Weights) -> Result<()> {
+        Ok(())
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        self.target.start_over()
+    }
+}
+
+impl Sink for Collapsed<'_> {
+    fn finish(self: Box<Self>, _: &WalkSummary) -> Result<Finished> {
+        Ok(Finished::default())
+    }
+}

@@ -1,0 +1,85 @@
+//! Tables as text: numbers to the right, the name at the end.
+
+use std::io::Write;
+
+use super::functions::change;
+use super::label::{grouped, percent};
+use crate::error::Result;
+use crate::folded::Weights;
+use crate::weight::Weight;
+
+/// A table being put together; its last column is as wide as it likes.
+pub struct Table {
+    /// Cells but the last, and the last; the first of all is the head, if there is one.
+    lines: Vec<(Vec<String>, String)>,
+    /// How many cells there are before the last.
+    cells: usize,
+}
+
+impl Table {
+    /// With these headings.
+    pub fn new(cells: &[&str], last: &str) -> Self {
+        let head = cells.iter().map(|&cell| cell.to_owned()).collect();
+        Table { lines: vec![(head, last.to_owned())], cells: cells.len() }
+    }
+
+    /// Without headings, with so many cells before the last.
+    pub fn without_head(cells: usize) -> Self {
+        Table { lines: Vec::new(), cells }
+    }
+
+    /// Adds a row of as many cells.
+    pub fn row(&mut self, cells: Vec<String>, last: String) {
+        self.lines.push((cells, last));
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// What `out` says.
+    pub fn write(&self, out: &mut dyn Write) -> Result<()> {
+        let width = |n: usize| self.lines.iter().map(|(cells, _)| cells[n].len()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..self.cells).map(width).collect();
+        for (cells, last) in &self.lines {
+            let mut line = String::new();
+            for (cell, width) in cells.iter().zip(&widths) {
+                line.push_str(&format!("{cell:>width$}  "));
+            }
+            line.push_str(last);
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// A share with two decimals: `12.34%`.
+pub fn share(part: Weight, whole: Weight) -> String {
+    format!("{:.2}%", percent(part, whole))
+}
+
+/// Headings of [`change_cells`] for a kind of weight.
+pub fn change_heads(kind: &str) -> [String; 4] {
+    ["before", "after", "change", "pp"].map(|head| format!("{kind} {head}"))
+}
+
+/// A weight before and after, its change, and that of its share in percentage points.
+///
+/// # Errors
+/// [`crate::ErrorKind::Overflow`].
+pub fn change_cells(weights: Weights, all: Weights) -> Result<[String; 4]> {
+    Ok([grouped(weights.before), grouped(weights.value), signed(change(weights)?), points(weights, all)])
+}
+
+/// A change with its sign.
+pub fn signed(change: Weight) -> String {
+    let sign = if change.is_negative() || change.is_zero() { "" } else { "+" };
+    format!("{sign}{}", grouped(change))
+}
+
+/// By how many percentage points a share changed.
+pub fn points(weights: Weights, all: Weights) -> String {
+    let points = percent(weights.value, all.value) - percent(weights.before, all.before);
+    // Rounding may leave a zero with a sign.
+    let text = format!("{points:+.2}");
+    if text == "-0.00" { "+0.00".to_owned() } else { text }
+}

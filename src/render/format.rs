@@ -1,0 +1,149 @@
+//! The one list of output formats. `--format`, the endings of output files, the options that each
+//! takes, the documentation and the tests all read it.
+
+use super::sink::Open;
+use super::{
+    collapsed, dot, firefox, html, json, markdown, peek, pprof, speedscope, svg, text, top, tree, tsv,
+};
+use crate::error::{ErrorKind, Result};
+
+/// An output format.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// What `--format` calls it.
+    pub name: &'static str,
+    /// What the names of its files end in, without the dot; the first is the usual one.
+    pub endings: &'static [&'static str],
+    /// One line for help.
+    pub about: &'static str,
+    /// The options of `fg-render` that mean something to it, besides those that all take.
+    pub takes: &'static [&'static [&'static str]],
+    /// Whether it writes before all is read.
+    pub streams: bool,
+    /// Makes what writes it.
+    pub open: Open,
+}
+
+/// Every output format; the first is the default.
+pub const FORMATS: &[Format] = &[
+    svg::FORMAT,
+    html::FORMAT,
+    #[cfg(feature = "png")]
+    super::png::FORMAT,
+    text::FORMAT,
+    top::FORMAT,
+    tree::TREE,
+    tree::BOTTOM_UP,
+    peek::FORMAT,
+    markdown::FORMAT,
+    json::FORMAT,
+    tsv::FORMAT,
+    collapsed::FORMAT,
+    speedscope::FORMAT,
+    pprof::FORMAT,
+    firefox::FORMAT,
+    dot::FORMAT,
+];
+
+/// Options that several formats take, by their long names without the dashes.
+pub mod takes {
+    /// Of everything that is laid out as a flame graph.
+    pub const LAYOUT: &[&str] = &["total", "minwidth", "widths"];
+    /// The rows of a table.
+    pub const TABLE: &[&str] = &["by", "sort", "limit"];
+    /// The least share of a tree's frames.
+    pub const TREE: &[&str] = &["min-percent"];
+    /// How many frames from the root.
+    pub const DEPTH: &[&str] = &["depth"];
+    /// Where text is drawn.
+    pub const TERMINAL: &[&str] = &["columns", "ansi", "upright"];
+    /// The functions to look around.
+    pub const PEEK: &[&str] = &["peek"];
+    /// What it is called.
+    pub const TITLE: &[&str] = &["title"];
+    /// Threads apart.
+    pub const PER_THREAD: &[&str] = &["per-thread"];
+    /// What else a graph says.
+    pub const TEXT: &[&str] = &["subtitle", "notes", "nametype", "nameattr"];
+    /// What weights count.
+    pub const UNIT: &[&str] = &["countname"];
+    /// The names on frames.
+    pub const CUT: &[&str] = &["truncate-text-right", "truncate-text-left"];
+    /// Root at the top.
+    pub const INVERTED: &[&str] = &["inverted"];
+    /// Pixels and letters.
+    pub const SIZE: &[&str] = &["width", "height", "fonttype", "fontsize", "fontwidth"];
+    /// The colours of frames.
+    pub const COLOURS: &[&str] = &["colors", "hash", "deterministic", "random", "cp", "colordiffusion"];
+    /// The colours around them.
+    pub const SURROUNDINGS: &[&str] = &["bgcolors", "search-color", "uicolor", "stroke-color"];
+    /// What is shown of differential input.
+    pub const CHANGE: &[&str] = &["self-change", "diff-colors", "negate", "alpha", "min-effect", "period"];
+    /// The file it is.
+    pub const XML: &[&str] = &["encoding", "pretty-xml"];
+}
+
+impl Format {
+    /// The format of this name.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownFormat`].
+    pub fn by_name(name: &str) -> Result<&'static Format> {
+        let found = FORMATS.iter().find(|format| format.name == name);
+        found.ok_or_else(|| {
+            let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+            ErrorKind::UnknownFormat { name: name.to_owned(), known: known.join(", ") }.into()
+        })
+    }
+
+    /// The format of a file of this name: the one with the longest ending that it has.
+    pub fn by_ending(file: &str) -> Option<&'static Format> {
+        let file = file.to_ascii_lowercase();
+        let has = |ending: &str| file.strip_suffix(ending).is_some_and(|stem| stem.ends_with('.'));
+        let longest = |format: &Format| format.endings.iter().filter(|e| has(e)).map(|e| e.len()).max();
+        FORMATS.iter().filter(|format| longest(format).is_some()).max_by_key(|format| longest(format))
+    }
+
+    /// Whether it takes an option.
+    pub fn takes(&self, option: &str) -> bool {
+        self.takes.iter().any(|group| group.contains(&option))
+    }
+}
+
+/// The formats as a table of Markdown.
+pub fn table() -> String {
+    let mut out = "| name | file endings | what |\n| --- | --- | --- |\n".to_owned();
+    for Format { name, endings, about, .. } in FORMATS {
+        let endings: Vec<String> = endings.iter().map(|ending| format!("`.{ending}`")).collect();
+        out += &format!("| `{name}` | {} | {about} |\n", endings.join(", "));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_endings_are_of_one_format_each() {
+        let mut names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+        let mut endings: Vec<&str> = FORMATS.iter().flat_map(|format| format.endings).copied().collect();
+        for list in [&mut names, &mut endings] {
+            list.sort_unstable();
+            let all = list.len();
+            list.dedup();
+            assert_eq!(list.len(), all);
+        }
+    }
+
+    #[test]
+    fn endings_choose() {
+        let name = |file| Format::by_ending(file).map(|format| format.name);
+        assert_eq!(name("out.svg"), Some("svg"));
+        assert_eq!(name("a.b/OUT.SVG"), Some("svg"));
+        assert_eq!(name("a.json"), Some("json"));
+        assert_eq!(name("a.speedscope.json"), Some("speedscope"));
+        assert_eq!(name("svg"), None);
+        assert_eq!(name("out.nosuch"), None);
+    }
+}

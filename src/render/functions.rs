@@ -1,0 +1,160 @@
+//! What each function weighs, while the input streams by: under every table.
+
+use super::Settings;
+use super::settings::Sort;
+use super::sink::{Finished, Sink, Target};
+use crate::error::Result;
+use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
+use crate::tally::{Group, Tally};
+use crate::weight::Weight;
+
+/// Adds up the rows of a table.
+pub struct Functions(Tally<Weights>);
+
+/// A row of a table, in weights as they are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row<'a> {
+    /// What it is called.
+    pub name: &'a [u8],
+    /// The weight of the stacks that end in it.
+    pub own: Weights,
+    /// The weight of the stacks through it.
+    pub total: Weights,
+}
+
+impl Functions {
+    /// Rows of these.
+    pub fn new(by: Group) -> Self {
+        Functions(Tally::new(by, 1))
+    }
+
+    /// All rows, in the order that was asked for; equals in the order of their names.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn rows(
+        &self,
+        sort: Option<Sort>,
+        settings: &Settings,
+        summary: &WalkSummary,
+    ) -> Result<Vec<Row<'_>>> {
+        let shown = |(name, cells): (_, &[crate::tally::Cell<Weights>])| -> Result<Row<'_>> {
+            let own = settings.shown_both(cells[0].own)?;
+            Ok(Row { name, own, total: settings.shown_both(cells[0].total)? })
+        };
+        let rows: Result<Vec<Row<'_>>> = self.0.rows().into_iter().map(shown).collect();
+        let mut rows = rows?;
+        rows.retain(|row| !row.total.is_zero());
+        let usual = if summary.columns == Columns::Two { Sort::Change } else { Sort::Own };
+        match sort.unwrap_or(usual) {
+            Sort::Own => rows.sort_by(|a, b| descending(a.own, b.own).then(descending(a.total, b.total))),
+            Sort::Total => rows.sort_by(|a, b| descending(a.total, b.total).then(descending(a.own, b.own))),
+            Sort::Name => {}
+            Sort::Change => {
+                let mut keyed = Vec::new();
+                for row in rows {
+                    keyed.push((size(change(row.own)?), size(change(row.total)?), row));
+                }
+                keyed.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.cmp(&a.1)));
+                rows = keyed.into_iter().map(|(_, _, row)| row).collect();
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// The larger first; of differential input, after decides.
+fn descending(a: Weights, b: Weights) -> std::cmp::Ordering {
+    b.value.cmp(&a.value).then(b.before.cmp(&a.before))
+}
+
+/// After less before.
+///
+/// # Errors
+/// [`crate::ErrorKind::Overflow`].
+pub fn change(weights: Weights) -> Result<Weight> {
+    weights.value.minus(weights.before)
+}
+
+/// How large a change is, up or down.
+pub(super) fn size(weight: Weight) -> Weight {
+    if weight.is_negative() { weight.negated() } else { weight }
+}
+
+impl Visitor for Functions {
+    fn follows_stacks(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn enter(&mut self, name: &[u8], _: usize) -> Result<()> {
+        if matches!(self.0.group(), Group::Function | Group::Module) {
+            self.0.enter(name);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
+        self.0.stack(stack, weights)
+    }
+
+    #[inline]
+    fn exit(&mut self, frame: Frame<'_>, _: Weights) -> Result<()> {
+        self.0.exit(frame.own, frame.total)
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        *self = Functions::new(self.0.group());
+        Ok(())
+    }
+}
+
+/// The sink of formats that are one table of such rows.
+pub struct TableSink<'a> {
+    functions: Functions,
+    settings: &'a Settings,
+    target: &'a mut dyn Target,
+    write: WriteRows,
+}
+
+/// Writes a table.
+pub type WriteRows = fn(&[Row<'_>], &Settings, &WalkSummary, &mut dyn Target) -> Result<()>;
+
+impl<'a> TableSink<'a> {
+    /// With the rows that the settings ask for.
+    pub fn new(settings: &'a Settings, target: &'a mut dyn Target, write: WriteRows) -> Self {
+        TableSink { functions: Functions::new(settings.table.by), settings, target, write }
+    }
+}
+
+impl Visitor for TableSink<'_> {
+    fn follows_stacks(&self) -> bool {
+        true
+    }
+
+    fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {
+        self.functions.enter(name, depth)
+    }
+
+    fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
+        self.functions.stack(stack, weights)
+    }
+
+    fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
+        self.functions.exit(frame, so_far)
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        self.functions.restart()
+    }
+}
+
+impl Sink for TableSink<'_> {
+    fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
+        let TableSink { functions, settings, target, write } = *self;
+        let rows = functions.rows(settings.table.sort, settings, summary)?;
+        write(&rows, settings, summary, target)?;
+        Ok(Finished::default())
+    }
+}

@@ -1,0 +1,150 @@
+//! `json`: every stack and every function, for scripts; `fg-collapse` reads it back.
+//!
+//! ```json
+//! {"fg-tools": "profile 1", "unit": "samples", "columns": 1,
+//! "stacks": [
+//! {"frames": ["main", "parse"], "weight": 40}],
+//! "functions": [
+//! {"name": "parse", "self": 40, "total": 40},
+//! {"name": "main", "self": 0, "total": 40}],
+//! "total": 40}
+//! ```
+//! Stacks are in frame order, root first, each on a line of its own; functions are sorted by self
+//! weight. With `"columns": 2` a stack has `before` and `after` in place of `weight`, a function
+//! `self_before`, `self_after`, `total_before` and `total_after`, and the whole `total_before` and
+//! `total_after`. Numbers are exact decimals; what reads them as floating point numbers rounds
+//! those of more than 15 digits. A name that is not UTF-8 stands as `{"hex": "66ff"}` in place of
+//! a string. What this leaves out will not change while it says `profile 1`; keys may be added.
+
+use std::io::Write;
+
+use super::format::takes;
+use super::functions::Functions;
+use super::json_text;
+use super::settings::Sort;
+use super::sink::{Finished, Sink, Target};
+use super::{Format, Settings};
+use crate::error::Result;
+use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
+use crate::tally::Group;
+
+/// The format.
+pub const FORMAT: Format = Format {
+    name: "json",
+    endings: &["json"],
+    about: "all stacks and functions, for scripts",
+    takes: &[takes::UNIT],
+    streams: true,
+    open: |settings, target| {
+        let functions = Functions::new(Group::Function);
+        Ok(Box::new(Json {
+            settings,
+            target,
+            functions,
+            columns: Columns::One,
+            any: false,
+            line: Vec::new(),
+        }))
+    },
+};
+
+struct Json<'a> {
+    settings: &'a Settings,
+    target: &'a mut dyn Target,
+    functions: Functions,
+    columns: Columns,
+    any: bool,
+    line: Vec<u8>,
+}
+
+impl Visitor for Json<'_> {
+    fn follows_stacks(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self, columns: Columns, unit: Option<&str>) -> Result<()> {
+        self.columns = columns;
+        let unit = self.settings.unit.as_deref().or(unit).unwrap_or("samples");
+        self.line.clear();
+        self.line.extend_from_slice(b"{\"fg-tools\": \"profile 1\", \"unit\": ");
+        string(unit.as_bytes(), &mut self.line)?;
+        let number = if columns == Columns::Two { 2 } else { 1 };
+        writeln!(self.line, ", \"columns\": {number},\n\"stacks\": [")?;
+        Ok(self.target.write_all(&self.line)?)
+    }
+
+    fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {
+        self.functions.enter(name, depth)
+    }
+
+    fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
+        self.line.clear();
+        if std::mem::replace(&mut self.any, true) {
+            self.line.extend_from_slice(b",\n");
+        }
+        self.line.extend_from_slice(b"{\"frames\": [");
+        for (n, frame) in stack.split(|&b| b == b';').enumerate() {
+            if n > 0 {
+                self.line.extend_from_slice(b", ");
+            }
+            string(frame, &mut self.line)?;
+        }
+        let Weights { value, before } = self.settings.shown_both(weights)?;
+        match self.columns {
+            Columns::One => write!(self.line, "], \"weight\": {value}}}")?,
+            Columns::Two => write!(self.line, "], \"before\": {before}, \"after\": {value}}}")?,
+        }
+        Ok(self.target.write_all(&self.line)?)
+    }
+
+    fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
+        self.functions.exit(frame, so_far)
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        self.any = false;
+        self.functions.restart()?;
+        self.target.start_over()
+    }
+}
+
+impl Sink for Json<'_> {
+    fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
+        let Json { settings, target, functions, mut line, .. } = *self;
+        let two = summary.columns == Columns::Two;
+        write!(target, "],\n\"functions\": [")?;
+        for (n, row) in functions.rows(Some(Sort::Own), settings, summary)?.into_iter().enumerate() {
+            line.clear();
+            line.extend_from_slice(if n > 0 { b",\n{\"name\": " } else { b"\n{\"name\": " });
+            string(row.name, &mut line)?;
+            for (kind, weights) in [("self", row.own), ("total", row.total)] {
+                let Weights { value, before } = weights;
+                match two {
+                    false => write!(line, ", \"{kind}\": {value}")?,
+                    true => write!(line, ", \"{kind}_before\": {before}, \"{kind}_after\": {value}")?,
+                }
+            }
+            line.push(b'}');
+            target.write_all(&line)?;
+        }
+        let Weights { value, before } = settings.shown_both(summary.total)?;
+        match two {
+            false => writeln!(target, "],\n\"total\": {value}}}")?,
+            true => writeln!(target, "],\n\"total_before\": {before}, \"total_after\": {value}}}")?,
+        }
+        Ok(Finished::default())
+    }
+}
+
+/// A name: a string, or its bytes.
+fn string(name: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    match std::str::from_utf8(name) {
+        Ok(_) => json_text::string(name, out),
+        Err(_) => {
+            out.extend_from_slice(b"{\"hex\": \"");
+            name.iter().try_for_each(|byte| write!(out, "{byte:02x}"))?;
+            out.extend_from_slice(b"\"}");
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What a run of the renderer was asked for, whatever the format.
+
+use super::Options;
+use super::compare::Comparison;
+use crate::error::Result;
+use crate::folded::{WalkSummary, Weights};
+use crate::tally::Group;
+use crate::weight::Weight;
+
+/// What is written, and how. Each format takes of it what concerns it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// How a picture is to look.
+    pub picture: Options,
+    /// What is shown of differential input.
+    pub comparison: Comparison,
+    /// The weight of a picture's whole width, if more than all stacks weigh.
+    pub total: Option<Weight>,
+    /// Every weight is shown multiplied by this.
+    pub factor: Weight,
+    /// What weights count; `None` is what the input says, or samples.
+    pub unit: Option<String>,
+    /// What rows of a table there are, and in which order.
+    pub table: Table,
+    /// How much of a tree is shown.
+    pub tree: Tree,
+    /// Where text is drawn.
+    pub terminal: Terminal,
+    /// The functions to look around, as a regular expression.
+    pub peek: Option<String>,
+    /// Each thread is a profile of its own.
+    pub per_thread: bool,
+    /// New names get colours that are handed back, to be kept for the next picture.
+    pub keep_colours: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            picture: Options::default(),
+            comparison: Comparison::default(),
+            total: None,
+            factor: Weight::ONE,
+            unit: None,
+            table: Table::default(),
+            tree: Tree::default(),
+            terminal: Terminal::default(),
+            peek: None,
+            per_thread: false,
+            keep_colours: false,
+        }
+    }
+}
+
+/// What rows of a table there are, and in which order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    /// What there is a row for.
+    pub by: Group,
+    /// The order of the rows; `None` is the self weight, of differential input its change.
+    pub sort: Option<Sort>,
+    /// The most rows; `None` is what suits the format.
+    pub limit: Option<usize>,
+}
+
+/// The order of a table's rows, the largest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// The self weight.
+    Own,
+    /// The total weight.
+    Total,
+    /// The name, in the order of its bytes.
+    Name,
+    /// The change of the self weight, up or down; then that of the total weight.
+    Change,
+}
+
+/// Every order: what `--sort` calls it, and itself.
+pub const SORTS: &[(&str, Sort)] =
+    &[("self", Sort::Own), ("total", Sort::Total), ("name", Sort::Name), ("change", Sort::Change)];
+
+/// How much of a tree is shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tree {
+    /// The least share of the whole, in percent; `None` is what suits the format.
+    pub min_percent: Option<f64>,
+    /// The most frames from the root; `None` is all.
+    pub depth: Option<usize>,
+}
+
+impl Settings {
+    /// What weights count.
+    pub fn unit<'a>(&'a self, summary: &'a WalkSummary) -> &'a str {
+        self.unit.as_deref().or(summary.unit.as_deref()).unwrap_or("samples")
+    }
+
+    /// A weight as it is to be shown.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn shown(&self, weight: Weight) -> Result<Weight> {
+        if self.factor == Weight::ONE { Ok(weight) } else { weight.times(self.factor) }
+    }
+
+    /// Weights as they are to be shown.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn shown_both(&self, weights: Weights) -> Result<Weights> {
+        Ok(Weights { value: self.shown(weights.value)?, before: self.shown(weights.before)? })
+    }
+}
+
+/// A terminal, or what text is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terminal {
+    /// How many columns it has.
+    pub columns: usize,
+    /// Its colours.
+    pub paint: Paint,
+    /// Flames, not icicles.
+    pub root_at_bottom: bool,
+}
+
+impl Default for Terminal {
+    fn default() -> Self {
+        Terminal { columns: 80, paint: Paint::No, root_at_bottom: false }
+    }
+}
+
+/// The colours a terminal has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Paint {
+    /// None.
+    #[default]
+    No,
+    /// A palette of 256.
+    Ansi256,
+    /// All.
+    True,
+}

@@ -1,0 +1,95 @@
+//! `top`: what each function weighs itself and with all it calls, the heaviest first.
+//!
+//! ```text
+//! 100 samples, 4 functions
+//!
+//! self   self%    sum%  total   total%  function
+//!   40  40.00%  40.00%     60   60.00%  parse
+//! ```
+
+use super::columns::{Table, change_cells, change_heads, share};
+use super::format::takes;
+use super::functions::{Row, TableSink};
+use super::label::grouped;
+use super::sink::Target;
+use super::{Format, Settings};
+use crate::error::Result;
+use crate::folded::{Columns, WalkSummary, Weights};
+use crate::printable::printable;
+use crate::tally::{GROUPS, Group};
+
+/// The format.
+pub const FORMAT: Format = Format {
+    name: "top",
+    endings: &["top", "top.txt"],
+    about: "a table of functions by self and total weight",
+    takes: &[takes::TABLE, takes::UNIT],
+    streams: false,
+    open: |settings, target| Ok(Box::new(TableSink::new(settings, target, write))),
+};
+
+/// How many rows there are when nobody says.
+const LIMIT: usize = 30;
+
+fn write(
+    rows: &[Row<'_>],
+    settings: &Settings,
+    summary: &WalkSummary,
+    target: &mut dyn Target,
+) -> Result<()> {
+    let all = settings.shown_both(summary.total)?;
+    let kind = group_name(settings.table.by);
+    let unit = printable(settings.unit(summary).as_bytes());
+    let (total, count) = (grouped(all.value), rows.len());
+    let plural = if count == 1 { "" } else { "s" };
+    match summary.columns {
+        Columns::One => writeln!(target, "{total} {unit}, {count} {kind}{plural}\n")?,
+        Columns::Two => {
+            let before = grouped(all.before);
+            writeln!(target, "{before} {unit} before, {total} after, {count} {kind}{plural}\n")?;
+        }
+    }
+    let limit = settings.table.limit.unwrap_or(LIMIT).min(count);
+    match summary.columns {
+        Columns::One => one_column(&rows[..limit], all, kind)?,
+        Columns::Two => two_columns(&rows[..limit], all, kind)?,
+    }
+    .write(target)?;
+    if limit < count {
+        writeln!(target, "\n{} more; --limit shows as many as wanted, 0 all", count - limit)?;
+    }
+    Ok(())
+}
+
+/// The word for what a row is.
+pub(super) fn group_name(by: Group) -> &'static str {
+    GROUPS.iter().find(|(_, group)| *group == by).map_or("", |(name, _)| name)
+}
+
+fn one_column(rows: &[Row<'_>], all: Weights, kind: &str) -> Result<Table> {
+    let mut table = Table::new(&["self", "self%", "sum%", "total", "total%"], kind);
+    let mut sum = Weights::default();
+    for row in rows {
+        sum = sum.plus(row.own)?;
+        let cells = vec![
+            grouped(row.own.value),
+            share(row.own.value, all.value),
+            share(sum.value, all.value),
+            grouped(row.total.value),
+            share(row.total.value, all.value),
+        ];
+        table.row(cells, printable(row.name));
+    }
+    Ok(table)
+}
+
+fn two_columns(rows: &[Row<'_>], all: Weights, kind: &str) -> Result<Table> {
+    let heads = [change_heads("self"), change_heads("total")].concat();
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let mut table = Table::new(&heads, kind);
+    for row in rows {
+        let cells = [change_cells(row.own, all)?, change_cells(row.total, all)?].concat();
+        table.row(cells, printable(row.name));
+    }
+    Ok(table)
+}

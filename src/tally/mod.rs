@@ -1,0 +1,254 @@
+//! Self and total weight of every function, module, stack or thread.
+//!
+//! A total counts a stack once, however often the stack holds the name: a recursive function does
+//! not weigh more than the program. That rule is here and nowhere else.
+
+mod group;
+
+use crate::error::Result;
+use crate::folded::{KeyedHasher, Slots, Weights};
+use crate::weight::Weight;
+pub use group::{GROUPS, Group, module_of, thread_of};
+
+/// What is added up: a weight, or those of both columns.
+pub trait Amount: Copy + Default {
+    /// The sum.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    fn and(self, other: Self) -> Result<Self>;
+}
+
+impl Amount for Weight {
+    fn and(self, other: Self) -> Result<Self> {
+        self.plus(other)
+    }
+}
+
+impl Amount for Weights {
+    #[inline]
+    fn and(self, other: Self) -> Result<Self> {
+        self.plus(other)
+    }
+}
+
+/// What a row weighs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cell<A = Weight> {
+    /// Of the stacks that end in it.
+    pub own: A,
+    /// Of the stacks through it.
+    pub total: A,
+}
+
+/// Self and total weights by number, for one or more runs: where recursion is counted once.
+pub(crate) struct Sums<A> {
+    runs: usize,
+    run: usize,
+    /// `runs` cells for each number.
+    cells: Vec<Cell<A>>,
+    /// How often each number is open.
+    open_count: Vec<u32>,
+    open: Vec<u32>,
+}
+
+impl<A: Amount> Sums<A> {
+    pub(crate) fn new(runs: usize) -> Self {
+        Sums { runs, run: 0, cells: Vec::new(), open_count: Vec::new(), open: Vec::new() }
+    }
+
+    /// Begins what has this number: one that was used before, or the next.
+    #[inline]
+    pub(crate) fn enter(&mut self, key: u32) {
+        self.make(key);
+        self.open_count[key as usize] += 1;
+        self.open.push(key);
+    }
+
+    /// What began last is complete.
+    #[inline]
+    pub(crate) fn exit(&mut self, own: A, total: A) -> Result<()> {
+        let Some(key) = self.open.pop() else { return Ok(()) };
+        let count = &mut self.open_count[key as usize];
+        *count -= 1;
+        let is_outermost = *count == 0;
+        let cell = &mut self.cells[key as usize * self.runs + self.run];
+        cell.own = cell.own.and(own)?;
+        if is_outermost {
+            cell.total = cell.total.and(total)?;
+        }
+        Ok(())
+    }
+
+    /// What began last and is still open.
+    pub(crate) fn last(&self) -> Option<u32> {
+        self.open.last().copied()
+    }
+
+    /// What has this number weighs so much more.
+    fn add(&mut self, key: u32, amount: A) -> Result<()> {
+        self.make(key);
+        let cell = &mut self.cells[key as usize * self.runs + self.run];
+        cell.own = cell.own.and(amount)?;
+        cell.total = cell.total.and(amount)?;
+        Ok(())
+    }
+
+    #[inline]
+    fn make(&mut self, key: u32) {
+        if key as usize == self.open_count.len() {
+            self.open_count.push(0);
+            self.cells.resize(self.cells.len() + self.runs, Cell::default());
+        }
+    }
+
+    /// The cells of every number, one for each run.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &[Cell<A>]> {
+        self.cells.chunks(self.runs.max(1))
+    }
+}
+
+/// Self and total weights by name, for one or more runs.
+pub struct Tally<A = Weight> {
+    group: Group,
+    names: Names,
+    /// Of modules: their names, and which of them each frame's name is of.
+    modules: Names,
+    module_of: Vec<u32>,
+    sums: Sums<A>,
+}
+
+impl<A: Amount> Tally<A> {
+    /// Of this many runs; the first one is begun.
+    pub fn new(group: Group, runs: usize) -> Self {
+        Tally {
+            group,
+            names: Names::default(),
+            modules: Names::default(),
+            module_of: Vec::new(),
+            sums: Sums::new(runs),
+        }
+    }
+
+    /// What it has rows for.
+    pub fn group(&self) -> Group {
+        self.group
+    }
+
+    /// Goes on with another run. No frame is open.
+    pub fn begin(&mut self, run: usize) {
+        self.sums.run = run;
+    }
+
+    /// A frame begins; of functions and modules.
+    #[inline]
+    pub fn enter(&mut self, name: &[u8]) {
+        let key = self.key(name);
+        self.sums.enter(key);
+    }
+
+    /// The frame that began last is complete, and weighs this.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    #[inline]
+    pub fn exit(&mut self, own: A, total: A) -> Result<()> {
+        self.sums.exit(own, total)
+    }
+
+    /// A stack of this weight; of stacks and threads.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn stack(&mut self, stack: &[u8], amount: A) -> Result<()> {
+        let key = match self.group {
+            Group::Stack => self.key(stack),
+            Group::Thread => self.key(thread_of(stack)),
+            Group::Function | Group::Module => return Ok(()),
+        };
+        self.sums.add(key, amount)
+    }
+
+    #[inline]
+    fn key(&mut self, name: &[u8]) -> u32 {
+        let known = self.names.len();
+        let key = self.names.key(name);
+        if self.group != Group::Module {
+            return key;
+        }
+        if self.names.len() > known {
+            self.module_of.push(self.modules.key(&module_of(name)));
+        }
+        self.module_of[key as usize]
+    }
+
+    /// Every name and its cells, one for each run, in the order of the names' bytes.
+    pub fn rows(&self) -> Vec<(&[u8], &[Cell<A>])> {
+        let names = if self.group == Group::Module { &self.modules } else { &self.names };
+        let mut rows: Vec<_> = names.all().zip(self.sums.all()).collect();
+        rows.sort_unstable_by(|a, b| a.0.cmp(b.0));
+        rows
+    }
+}
+
+/// A number for each different name.
+#[derive(Default)]
+pub(crate) struct Names {
+    hasher: KeyedHasher,
+    slots: Slots,
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Names {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The number of a name: the next one, if it is new.
+    #[inline]
+    pub(crate) fn key(&mut self, name: &[u8]) -> u32 {
+        let next = self.ends.len();
+        match self.slots.get_or_insert(self.hasher.hash_bytes(name), next) {
+            Some(key) => key as u32,
+            None => {
+                self.text.extend_from_slice(name);
+                self.ends.push(self.text.len());
+                next as u32
+            }
+        }
+    }
+
+    /// The name of a number.
+    pub(crate) fn name(&self, key: u32) -> &[u8] {
+        let start = (key as usize).checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[start..self.ends[key as usize]]
+    }
+
+    /// Every name, in the order of their numbers.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.ends.len()).map(|key| self.name(key as u32))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recursion_is_counted_once() {
+        let mut tally: Tally = Tally::new(Group::Function, 1);
+        let weight = |n| Weight::new(n);
+        // a;b;a 2, a;b;a;b 4
+        for name in [b"a", b"b", b"a", b"b"] {
+            tally.enter(name);
+        }
+        for (own, total) in [(4, 4), (2, 6), (0, 6), (0, 6)] {
+            tally.exit(weight(own), weight(total)).unwrap();
+        }
+        let rows = tally.rows();
+        assert_eq!(rows[0], (&b"a"[..], &[Cell { own: weight(2), total: weight(6) }][..]));
+        assert_eq!(rows[1], (&b"b"[..], &[Cell { own: weight(4), total: weight(6) }][..]));
+    }
+}
