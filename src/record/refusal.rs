@@ -68,31 +68,30 @@ impl fmt::Display for Refusal {
                 f,
                 "recording is kept from ordinary users (kernel.perf_event_paranoid is {value}); \
                  `sudo sysctl kernel.perf_event_paranoid=2` allows it until the next start, a file in \
-                 /etc/sysctl.d for good, `sudo setcap cap_perfmon=ep` this program alone, --root once"
+                 /etc/sysctl.d for good, `sudo setcap cap_perfmon=ep` this program alone, `sudo fg-record` once"
             ),
             Refusal::Machine(value) => write!(
                 f,
                 "the whole machine is kept from ordinary users (kernel.perf_event_paranoid is {value}); \
-                 use --root, or `sudo sysctl kernel.perf_event_paranoid=0`"
+                 use `sudo fg-record`, or `sudo sysctl kernel.perf_event_paranoid=0`"
             ),
             Refusal::OffCpu(value) => write!(
                 f,
                 "--off-cpu needs to see the kernel (kernel.perf_event_paranoid is {value}); \
-                 use --root, or `sudo sysctl kernel.perf_event_paranoid=1`"
+                 use `sudo fg-record`, or `sudo sysctl kernel.perf_event_paranoid=1`"
             ),
             Refusal::Seccomp => write!(
                 f,
                 "perf_event_open is filtered out, as containers do; start the container with \
                  --cap-add PERFMON, or with a seccomp profile that allows perf_event_open"
             ),
-            Refusal::Forbidden { container: true } => write!(
-                f,
-                "recording is not allowed in this container; start it with --cap-add PERFMON"
-            ),
+            Refusal::Forbidden { container: true } => {
+                write!(f, "recording is not allowed in this container; start it with --cap-add PERFMON")
+            }
             Refusal::Forbidden { container: false } => write!(
                 f,
                 "a security policy of this machine forbids recording (SELinux, AppArmor, lockdown); \
-                 try --root"
+                 try `sudo fg-record`"
             ),
             Refusal::NoPerfEvents { wsl1: true } => write!(
                 f,
@@ -101,7 +100,7 @@ impl fmt::Display for Refusal {
             Refusal::NoPerfEvents { wsl1: false } => write!(
                 f,
                 "this kernel has no perf events (CONFIG_PERF_EVENTS), or hides them; \
-                 --with py-spy or --with austin record Python without them"
+                 py-spy and austin record Python without them, and fg-collapse reads what they write"
             ),
             Refusal::NoEvent(name) => write!(
                 f,
@@ -111,13 +110,15 @@ impl fmt::Display for Refusal {
             Refusal::Attach { pid, ptrace_scope, container } => {
                 write!(f, "process {pid} may not be looked at")?;
                 match (ptrace_scope, container) {
-                    (_, true) => write!(f, "; in a container that takes --cap-add SYS_PTRACE, and the same user"),
+                    (_, true) => {
+                        write!(f, "; in a container that takes --cap-add SYS_PTRACE, and the same user")
+                    }
                     (Some(scope @ 1..), _) => write!(
                         f,
-                        " (kernel.yama.ptrace_scope is {scope}); start it with fg-record, use --root, or \
+                        " (kernel.yama.ptrace_scope is {scope}); start it with fg-record, use `sudo fg-record`, or \
                          `sudo sysctl kernel.yama.ptrace_scope=0`"
                     ),
-                    _ => write!(f, "; it is another user's: use --root"),
+                    _ => write!(f, "; it is another user's: use `sudo fg-record`"),
                 }
             }
             Refusal::NoProcess(pid) => write!(f, "there is no process {pid}; `pgrep -f NAME` finds one"),
@@ -126,7 +127,7 @@ impl fmt::Display for Refusal {
                 "no memory for the samples may be locked (kernel.perf_event_mlock_kb is {}, `ulimit -l` is {}); \
                  raise either, or end other recordings",
                 mlock_kb.map_or("unknown".to_owned(), |kb| kb.to_string()),
-                match limit {
+                match *limit {
                     u64::MAX => "unlimited".to_owned(),
                     bytes => format!("{} kB", bytes / 1024),
                 }
@@ -141,10 +142,9 @@ impl fmt::Display for Refusal {
                 f,
                 "{rate} samples a second are more than kernel.perf_event_max_sample_rate allows; lower -F"
             ),
-            Refusal::NoRegisters => write!(
-                f,
-                "stack dumps of this processor are not understood; use --call-graph fp"
-            ),
+            Refusal::NoRegisters => {
+                write!(f, "stack dumps of this processor are not understood; use --call-graph fp")
+            }
             Refusal::Other { doing, said } => write!(f, "cannot {doing}: {said}"),
         }
     }

@@ -88,7 +88,9 @@ impl Event {
 
     fn parse_below(text: &str, tracing: &Path) -> Result<Event, String> {
         let (name, modifiers) = match text.rsplit_once(':') {
-            Some((name, modifiers)) if !modifiers.is_empty() && modifiers.bytes().all(|b| b"uk".contains(&b)) => {
+            Some((name, modifiers))
+                if !modifiers.is_empty() && modifiers.bytes().all(|b| b"uk".contains(&b)) =>
+            {
                 (name, modifiers)
             }
             _ => (text, ""),
@@ -102,7 +104,9 @@ impl Event {
             }
             _ => {
                 let names = NAMES.iter().map(|(name, ..)| *name).collect::<Vec<_>>().join(", ");
-                return Err(format!("there is no event {name:?}; there are {names}, group:tracepoint and rHEX"));
+                return Err(format!(
+                    "there is no event {name:?}; there are {names}, group:tracepoint and rHEX"
+                ));
             }
         };
         event.only = match (modifiers.contains('u'), modifiers.contains('k')) {
@@ -142,7 +146,7 @@ fn tracepoint(tracing: &Path, group: &str, point: &str) -> Result<u64, String> {
     let path = tracing.join("events").join(group).join(point).join("id");
     let id = fs::read_to_string(&path).map_err(|e| match e.kind() {
         std::io::ErrorKind::PermissionDenied => {
-            format!("tracepoints are kept from ordinary users: use --root for {group}:{point}")
+            format!("tracepoints are kept from ordinary users: use `sudo fg-record` for {group}:{point}")
         }
         _ => format!("there is no tracepoint {group}:{point} in {}", tracing.join("events").display()),
     })?;

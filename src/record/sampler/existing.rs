@@ -72,12 +72,20 @@ fn numbers_in(folder: &str) -> Vec<u32> {
 pub fn kernel(records: &mut Vec<u8>) {
     if let Some((start, end)) = kernel_text() {
         // perf names the symbol that its addresses are relative to.
-        mmap(KERNEL_PID, record::MISC_KERNEL, [start, end - start, start], b"[kernel.kallsyms]_text", records);
+        mmap(
+            KERNEL_PID,
+            record::MISC_KERNEL,
+            [start, end - start, start],
+            b"[kernel.kallsyms]_text",
+            records,
+        );
     }
     let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     for line in fs::read_to_string("/proc/modules").unwrap_or_default().lines() {
         let mut words = line.split(' ');
-        let (Some(name), Some(size), Some(address)) = (words.next(), words.next(), words.nth(3)) else { continue };
+        let (Some(name), Some(size), Some(address)) = (words.next(), words.next(), words.nth(3)) else {
+            continue;
+        };
         let address = u64::from_str_radix(address.trim_start_matches("0x"), 16).unwrap_or(0);
         let size = size.parse().unwrap_or(0);
         // All zeros are what an ordinary user sees.
@@ -241,9 +249,13 @@ mod tests {
     #[test]
     fn lines_of_maps() {
         let parse = |line: &'static str| Mapping::parse(line.as_bytes());
-        let line = "7f1200000000-7f1200002000 r-xp 00001000 fe:0a 1234                 /tmp/my lib;2.so (deleted)";
+        let line =
+            "7f1200000000-7f1200002000 r-xp 00001000 fe:0a 1234                 /tmp/my lib;2.so (deleted)";
         let mapping = parse(line).unwrap();
-        assert_eq!((mapping.start, mapping.end, mapping.offset), (0x7f12_0000_0000, 0x7f12_0000_2000, 0x1000));
+        assert_eq!(
+            (mapping.start, mapping.end, mapping.offset),
+            (0x7f12_0000_0000, 0x7f12_0000_2000, 0x1000)
+        );
         assert_eq!((mapping.major, mapping.minor, mapping.inode), (0xfe, 10, 1234));
         assert_eq!(mapping.name, b"/tmp/my lib;2.so (deleted)");
         assert_eq!(parse("1000-2000 rw-p 00000000 00:00 0 ").unwrap().name, b"");
@@ -285,15 +297,18 @@ mod tests {
     #[test]
     fn a_build_id_among_notes() {
         let note = |name: &[u8], kind: u32, content: &[u8]| {
-            let mut bytes: Vec<u8> =
-                [name.len() as u32, content.len() as u32, kind].iter().flat_map(|n| n.to_ne_bytes()).collect();
+            let mut bytes: Vec<u8> = [name.len() as u32, content.len() as u32, kind]
+                .iter()
+                .flat_map(|n| n.to_ne_bytes())
+                .collect();
             for part in [name, content] {
                 bytes.extend_from_slice(part);
                 bytes.resize(bytes.len().next_multiple_of(4), 0);
             }
             bytes
         };
-        let notes = [note(b"Xen\0", 3, b"no"), note(b"GNU\0", 1, b"abi"), note(b"GNU\0", 3, b"\x01\x02\x03")].concat();
+        let notes = [note(b"Xen\0", 3, b"no"), note(b"GNU\0", 1, b"abi"), note(b"GNU\0", 3, b"\x01\x02\x03")]
+            .concat();
         assert_eq!(build_id_note(&notes), Some(vec![1, 2, 3]));
         for end in 0..notes.len() - 1 {
             assert_eq!(build_id_note(&notes[..end]), None, "cut at {end}");

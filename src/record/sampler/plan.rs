@@ -180,7 +180,9 @@ impl Plan {
                 },
                 Note::Clock,
             ),
-            (_, libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) => Err(Refusal::NoEvent(self.event.name.clone())),
+            (_, libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) => {
+                Err(Refusal::NoEvent(self.event.name.clone()))
+            }
             (_, libc::ENOSYS) => Err(Refusal::NoPerfEvents { wsl1: facts.wsl1 }),
             (_, libc::EMFILE) => Err(Refusal::OpenFiles(crate::record::sys::limits::lift_open_files())),
             (Doing::Attach(pid), libc::ESRCH) => Err(Refusal::NoProcess(pid)),
@@ -215,10 +217,10 @@ impl Plan {
     }
 
     fn after_invalid(&self, facts: &Facts) -> Result<(Plan, Note), Refusal> {
-        if let (Rate::PerSecond(rate), Some(Ok(most))) = (self.rate, facts.max_rate.map(u64::try_from)) {
-            if rate > most {
-                return Ok((Plan { rate: Rate::PerSecond(most), ..self.clone() }, Note::Rate(rate, most)));
-            }
+        if let (Rate::PerSecond(rate), Some(Ok(most))) = (self.rate, facts.max_rate.map(u64::try_from))
+            && rate > most
+        {
+            return Ok((Plan { rate: Rate::PerSecond(most), ..self.clone() }, Note::Rate(rate, most)));
         }
         if self.build_ids {
             return Ok((Plan { build_ids: false, ..self.clone() }, Note::Nothing));
@@ -230,7 +232,10 @@ impl Plan {
             Rate::PerSecond(rate) if facts.max_rate.is_none() => Err(Refusal::Rate(rate)),
             _ => Err(Refusal::Other {
                 doing: "open an event",
-                said: format!("this kernel does not take {} with --call-graph {}", self.event.name, self.call_graph),
+                said: format!(
+                    "this kernel does not take {} with --call-graph {}",
+                    self.event.name, self.call_graph
+                ),
             }),
         }
     }
@@ -261,12 +266,14 @@ impl std::fmt::Display for Note {
                 "kernel frames left out (kernel.perf_event_paranoid is {paranoid}); \
                  `sudo sysctl kernel.perf_event_paranoid=1` includes them"
             ),
-            Note::Rate(wanted, most) => write!(
-                f,
-                "{most} samples a second instead of {wanted} (kernel.perf_event_max_sample_rate)"
-            ),
+            Note::Rate(wanted, most) => {
+                write!(f, "{most} samples a second instead of {wanted} (kernel.perf_event_max_sample_rate)")
+            }
             Note::NoLaterThreads => {
-                write!(f, "this kernel cannot leave out children alone: threads started later are left out too")
+                write!(
+                    f,
+                    "this kernel cannot leave out children alone: threads started later are left out too"
+                )
             }
         }
     }
@@ -300,7 +307,102 @@ fn ring_size(rate: Rate, call_graph: CallGraph, processors: usize) -> usize {
     sample.saturating_mul(rate).clamp(512 * 1024, most).next_power_of_two()
 }
 
-fn said(error: &io::Error) -> String {
+pub(super) fn said(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request() -> Request {
+        Request {
+            target: Target::Processes(vec![7]),
+            rate: Rate::PerSecond(997),
+            duration: None,
+            event: None,
+            call_graph: CallGraph::FramePointers,
+            children: true,
+            off_cpu: false,
+        }
+    }
+
+    fn refused(plan: &Plan, doing: Doing, code: i32, facts: &Facts) -> Result<(Plan, Note), Refusal> {
+        plan.after(doing, &io::Error::from_raw_os_error(code), facts)
+    }
+
+    #[test]
+    fn what_can_be_done_without_is_done_without() {
+        let plan = Plan::new(&request(), None, 2).unwrap();
+        let facts = Facts { paranoid: Some(2), max_rate: Some(500), ..Facts::default() };
+        let open = Doing::Open;
+        let (next, note) = refused(&plan, open, libc::ENOENT, &facts).unwrap();
+        assert_eq!((next.event, note), (Event::cpu_clock(), Note::Clock));
+        let (next, note) = refused(&plan, open, libc::EACCES, &facts).unwrap();
+        assert_eq!((next.kernel, note), (false, Note::UserOnly(2)));
+        let (next, note) = refused(&plan, open, libc::EINVAL, &facts).unwrap();
+        assert_eq!((next.rate, note), (Rate::PerSecond(500), Note::Rate(997, 500)));
+        let (next, _) = refused(&next, open, libc::EINVAL, &facts).unwrap();
+        assert!(!next.build_ids);
+        let (next, note) = refused(&plan, Doing::Map, libc::EPERM, &facts).unwrap();
+        assert_eq!((next.ring, note), (plan.ring / 2, Note::Nothing));
+        // It ends: each refusal takes something away.
+        for code in [libc::EPERM, libc::EINVAL, libc::ENOENT] {
+            let mut plan = plan.clone();
+            let tries = (0..50).take_while(|_| match refused(&plan, open, code, &facts) {
+                Ok((next, _)) => {
+                    plan = next;
+                    true
+                }
+                Err(_) => false,
+            });
+            assert!(tries.count() < 10, "{code}");
+        }
+    }
+
+    #[test]
+    fn each_refusal_says_what_to_do() {
+        let plan = Plan::new(&request(), None, 2).unwrap();
+        let last =
+            Plan { kernel: false, may_replace_event: false, build_ids: false, ring: SMALLEST_RING, ..plan };
+        let machine = Plan { machine: true, ..last.clone() };
+        let facts = |paranoid| Facts { paranoid: Some(paranoid), ..Facts::default() };
+        let (open, attach) = (Doing::Open, Doing::Attach(7));
+        for (plan, doing, code, facts, said) in [
+            (&last, open, libc::EACCES, facts(3), "sudo sysctl kernel.perf_event_paranoid=2"),
+            (&last, open, libc::EACCES, facts(3), "setcap cap_perfmon=ep"),
+            (&machine, open, libc::EACCES, facts(2), "sudo sysctl kernel.perf_event_paranoid=0"),
+            (&last, open, libc::EPERM, Facts { seccomp: true, ..facts(2) }, "--cap-add PERFMON"),
+            (&last, open, libc::EPERM, Facts { container: true, ..facts(2) }, "--cap-add PERFMON"),
+            (&last, open, libc::EPERM, facts(2), "SELinux"),
+            (&last, open, libc::ENOENT, facts(2), "use -e cpu-clock"),
+            (&last, open, libc::ENOSYS, Facts { wsl1: true, ..facts(2) }, "wsl --set-version"),
+            (&last, open, libc::ENOSYS, facts(2), "no perf events"),
+            (&last, open, libc::EMFILE, facts(2), "ulimit -n"),
+            (&last, Doing::Map, libc::EPERM, facts(2), "kernel.perf_event_mlock_kb"),
+            (&last, Doing::Map, libc::EPERM, facts(2), "ulimit -l"),
+            (&last, attach, libc::ESRCH, facts(2), "there is no process 7"),
+            (
+                &last,
+                attach,
+                libc::EPERM,
+                Facts { ptrace_scope: Some(1), ..facts(2) },
+                "kernel.yama.ptrace_scope=0",
+            ),
+            (&last, attach, libc::EPERM, facts(2), "another user's"),
+            (&last, attach, libc::EPERM, Facts { container: true, ..facts(2) }, "--cap-add SYS_PTRACE"),
+            (
+                &last,
+                open,
+                libc::EINVAL,
+                Facts { max_rate: Some(100_000), ..facts(2) },
+                "does not take cycles",
+            ),
+        ] {
+            let refusal = refused(plan, doing, code, &facts).unwrap_err().to_string();
+            assert!(refusal.contains(said), "{doing:?} {code}: {refusal}");
+            assert!(!refusal.contains('\n') && !refusal.contains("os error"), "{refusal}");
+        }
+    }
 }

@@ -157,7 +157,14 @@ impl Event {
         let group: libc::c_int = -1;
         // SAFETY: the attr is live, and its size is what it says; the rest are integers.
         let fd = unsafe {
-            libc::syscall(libc::SYS_perf_event_open, std::ptr::from_ref(attr), pid, cpu, group, FLAG_FD_CLOEXEC)
+            libc::syscall(
+                libc::SYS_perf_event_open,
+                std::ptr::from_ref(attr),
+                pid,
+                cpu,
+                group,
+                FLAG_FD_CLOEXEC,
+            )
         };
         let fd = check(libc::c_int::try_from(fd).unwrap_or(-1))?;
         // SAFETY: a descriptor the kernel has just made for us.
@@ -295,4 +302,3 @@ impl Drop for Ring {
         }
     }
 }
-

@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, IntoRawFd};
-use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 
 /// How many signals came.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -15,6 +15,8 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 static FIRST: AtomicI32 = AtomicI32::new(0);
 /// The pipe's end to write to; never closed once it is set.
 static WAKE: AtomicI32 = AtomicI32::new(-1);
+/// Whether the first came from the terminal, which tells all of our process group.
+static FROM_TERMINAL: AtomicBool = AtomicBool::new(false);
 /// The process to take along, 0 for none.
 static TARGET: AtomicI32 = AtomicI32::new(0);
 
@@ -41,7 +43,7 @@ impl Stop {
             let result = unsafe {
                 let mut action: libc::sigaction = std::mem::zeroed();
                 action.sa_sigaction = on_signal as *const () as usize;
-                action.sa_flags = libc::SA_RESTART;
+                action.sa_flags = libc::SA_RESTART | libc::SA_SIGINFO;
                 libc::sigemptyset(&mut action.sa_mask);
                 libc::sigaction(signal, &action, std::ptr::null_mut())
             };
@@ -55,6 +57,11 @@ impl Stop {
         Some(FIRST.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
     }
 
+    /// Whether the program that we started got it too: a Ctrl-C on its terminal.
+    pub fn reached_all(&self) -> bool {
+        FROM_TERMINAL.load(Ordering::SeqCst)
+    }
+
     /// Readable as soon as a signal came.
     pub fn wake(&self) -> BorrowedFd<'_> {
         self.wake.as_fd()
@@ -66,7 +73,9 @@ impl Stop {
     }
 }
 
-extern "C" fn on_signal(signal: libc::c_int) {
+extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    /// What the kernel itself sends, for the terminal.
+    const SI_KERNEL: libc::c_int = 0x80;
     if COUNT.fetch_add(1, Ordering::SeqCst) > 0 {
         let target = TARGET.load(Ordering::SeqCst);
         // SAFETY: kill and _exit may be called in a handler; the target is our child and not yet
@@ -78,6 +87,9 @@ extern "C" fn on_signal(signal: libc::c_int) {
             libc::_exit(128 + signal);
         }
     }
+    // SAFETY: with SA_SIGINFO the kernel passes a live siginfo.
+    let code = unsafe { (*info).si_code };
+    FROM_TERMINAL.store(code == SI_KERNEL, Ordering::SeqCst);
     FIRST.store(signal, Ordering::SeqCst);
     let byte = [1u8];
     // SAFETY: write may be called in a handler; errno, which it may change, is put back.
@@ -122,14 +134,6 @@ pub fn send(pid: u32, signal: i32) -> io::Result<()> {
         Err(e) if e.raw_os_error() != Some(libc::ESRCH) => Err(e),
         _ => Ok(()),
     }
-}
-
-/// Whether a Ctrl-C on the terminal reaches all of our process group without our help.
-pub fn in_foreground() -> bool {
-    use std::os::fd::AsRawFd;
-    let Ok(terminal) = File::open("/dev/tty") else { return false };
-    // SAFETY: the descriptor is open; both calls take integers only.
-    unsafe { libc::tcgetpgrp(terminal.as_raw_fd()) == libc::getpgrp() }
 }
 
 /// Waits until one of some descriptors can be read, for `timeout` milliseconds at most, -1 for
