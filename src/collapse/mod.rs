@@ -34,7 +34,6 @@ mod dhat;
 mod eu_stack;
 mod events;
 mod faulthandler;
-mod events;
 mod fg_html;
 mod fg_json;
 mod firefox;

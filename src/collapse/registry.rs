@@ -1,10 +1,11 @@
 //! The one list of input formats. `--format`, `--list-formats`, detection, the documentation and
 //! the fixture tests all read it.
 
-use super::{Collapser, Verdict, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eu_stack, faulthandler, fg_html, fg_json, firefox, folded, gdb, gperftools, heap_text, heaptrack, inferno, java_exceptions, jfr, jstack, massif, mojo, perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, speedscope, strace, systemtap, v8, xdebug};
 use super::{
-    Collapser, Verdict, austin, fg_html, fg_json, firefox, folded, perf_script, pprof, py_spy, py_spy_dump,
-    speedscope, v8,
+    Collapser, Verdict, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eu_stack, faulthandler, fg_html,
+    fg_json, firefox, folded, gdb, gperftools, heap_text, heaptrack, inferno, java_exceptions, jfr, jstack,
+    massif, mojo, perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, speedscope, strace,
+    systemtap, v8, xdebug,
 };
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
@@ -54,7 +55,6 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &inferno::GHC_PROF,
     &java_exceptions::JavaExceptions,
     &fg_json::FgJson,
-    &fg_html::FgHtml,
     &speedscope::Speedscope,
     &firefox::Firefox,
     &v8::cpu_profile::CpuProfile,
