@@ -124,13 +124,11 @@ impl Tool for Record {
         let stop = Stop::install().map_err(|e| Error::io("watch for signals", e))?;
         let request = self.request();
         let raw = self.output.as_deref().filter(|_| self.raw);
-        // What is written takes its place only when it is whole.
-        let folder = raw.map(|path| path.parent().unwrap_or(Path::new("")).to_owned());
-        let folder = folder.map(|folder| if folder.as_os_str().is_empty() { ".".into() } else { folder });
-        let folder = folder.unwrap_or_else(std::env::temp_dir);
-        let recording = tempfile::Builder::new().prefix(".fg-record-").tempfile_in(&folder);
-        let recording = recording.map_err(|e| Error::io("make a file for the recording", e))?;
-        let file: File = recording.reopen().map_err(|e| Error::io("open the recording", e))?;
+        if raw == Some(Path::new("-")) {
+            anyhow::bail!("--raw needs a file: a recording is completed at its beginning; name one with -o");
+        }
+        let recording = Recording::new(raw)?;
+        let file = recording.file()?;
         let live = progress::is_wanted() && !self.quiet;
         let mut tell = |at: sampler::Progress| {
             if live {
@@ -142,19 +140,21 @@ impl Tool for Record {
         progress::end();
         let outcome = outcome?;
         self.describe(&outcome);
-        match raw {
-            Some(path) => self.keep(recording, path)?,
-            None if outcome.samples > 0 => self.fold(recording.path())?,
-            None => {}
+        match recording {
+            Recording::Kept(file, path) => keep(file, &path)?,
+            Recording::Passing(file) if outcome.samples > 0 => self.fold(&file)?,
+            Recording::Passing(_) => {}
         }
         if outcome.samples == 0 {
             let seconds = outcome.elapsed.as_secs_f64();
             anyhow::bail!(
-                "no samples in {seconds:.1} s at {} a second: the target did not compute; record it for longer, or at a higher -F",
+                "no samples in {seconds:.1} s at {} a second: the target did not compute, or is another \
+                 process than the one meant; record it for longer, or at a higher -F",
                 self.freq
             );
         }
-        Ok(outcome.status.map_or(Exit::Yes, exit_of))
+        let status = outcome.target.map(|target| target.wait(&stop)).transpose()?;
+        Ok(status.map_or(Exit::Yes, exit_of))
     }
 }
 
@@ -213,18 +213,10 @@ impl Record {
         }
     }
 
-    /// Puts the recording where it is wanted.
-    fn keep(&self, recording: tempfile::NamedTempFile, path: &Path) -> anyhow::Result<()> {
-        use std::os::unix::fs::PermissionsExt;
-        // Recordings hold pieces of memory: as perf does, for the owner's eyes only.
-        let private = std::fs::Permissions::from_mode(0o600);
-        recording.as_file().set_permissions(private).map_err(|e| Error::io("protect the recording", e))?;
-        recording.persist(path).map_err(|e| Error::io("write", e.error))?;
-        Ok(())
-    }
-
     /// Collapses the recording, and writes what was asked for.
-    fn fold(&self, recording: &Path) -> anyhow::Result<()> {
+    fn fold(&self, recording: &File) -> anyhow::Result<()> {
+        use std::os::fd::AsRawFd;
+        let recording = format!("/proc/self/fd/{}", recording.as_raw_fd());
         let options = Options {
             pid: self.per_process,
             tid: self.per_thread,
@@ -269,6 +261,48 @@ impl Record {
             report.details.iter().for_each(|detail| say(Self::NAME, detail));
         }
     }
+}
+
+/// Where the kernel's records go.
+enum Recording {
+    /// Into a file that takes its place only when it is whole.
+    Kept(tempfile::NamedTempFile, PathBuf),
+    /// Into a file without a name, which is gone with this process however that ends.
+    Passing(File),
+}
+
+impl Recording {
+    fn new(raw: Option<&Path>) -> Result<Recording, Error> {
+        let made = match raw {
+            None => tempfile::tempfile().map(Recording::Passing),
+            Some(path) => {
+                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+                let file = tempfile::Builder::new()
+                    .prefix(".fg-record-")
+                    .tempfile_in(folder.unwrap_or(Path::new(".")));
+                file.map(|file| Recording::Kept(file, path.to_owned()))
+            }
+        };
+        made.map_err(|e| Error::io("make a file for the recording", e))
+    }
+
+    fn file(&self) -> Result<File, Error> {
+        let file = match self {
+            Recording::Kept(file, _) => file.as_file(),
+            Recording::Passing(file) => file,
+        };
+        file.try_clone().map_err(|e| Error::io("open the recording", e))
+    }
+}
+
+/// Puts a recording where it is wanted.
+fn keep(recording: tempfile::NamedTempFile, path: &Path) -> anyhow::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    // Recordings hold pieces of memory: as perf does, for the owner's eyes only.
+    let private = std::fs::Permissions::from_mode(0o600);
+    recording.as_file().set_permissions(private).map_err(|e| Error::io("protect the recording", e))?;
+    recording.persist(path).map_err(|e| Error::io("write", e.error))?;
+    Ok(())
 }
 
 /// A program's exit status as a shell shows it.

@@ -274,6 +274,44 @@ fn trouble_is_one_line_and_status_2() {
     }
 }
 
+#[test]
+fn a_target_that_does_not_end_when_asked_gives_its_profile_all_the_same() {
+    let Some(program) = ready() else { return };
+    if recorded(fg_record().arg("--").arg(program).arg("20")).is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.folded");
+    let deaf = format!("trap '' INT TERM; {} 150; sleep 3", program.display());
+    let child =
+        fg_record().arg("-o").arg(&path).args(["--", "sh", "-c", &deaf]).stdout(Stdio::null()).spawn();
+    let mut child = Running(child.expect("it starts"));
+    std::thread::sleep(Duration::from_millis(1500));
+    let sent = Command::new("kill").args(["-s", "INT", &child.0.id().to_string()]).status();
+    assert!(sent.expect("kill is there").success());
+    // Written while the target sleeps on.
+    let written = (0..40).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        path.exists()
+    });
+    assert!(written || path.exists());
+    assert_eq!(child.0.wait().expect("it ends").code(), Some(0));
+    assert!(fs::read_to_string(&path).expect("folded text").contains("hot"));
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing is left behind");
+}
+
+#[test]
+fn nothing_else_is_needed() {
+    let Some(program) = ready() else { return };
+    let mut command = fg_record();
+    command.env("PATH", "/nowhere").arg("--").arg(program).arg("100");
+    let Some(output) = recorded(&mut command) else { return };
+    assert!(share(&text(&output.stdout), "hot") > 0.5, "without perf or any other tool: {output:?}");
+    let output = fg_record().args(["--raw", "-o", "-", "--", "true"]).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("--raw needs a file"), "{output:?}");
+}
+
 /// Ordinary users have less: what can be had is had, and said in one line.
 #[test]
 fn an_ordinary_user_records_without_the_kernel() {

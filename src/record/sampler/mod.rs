@@ -32,8 +32,8 @@ const TICK: Duration = Duration::from_millis(200);
 /// What came of a recording.
 #[derive(Debug)]
 pub struct Outcome {
-    /// How the program that we started ended.
-    pub status: Option<ExitStatus>,
+    /// The program that we started; it may still run.
+    pub target: Option<Started>,
     /// How many samples were taken.
     pub samples: u64,
     /// How many the kernel had no room for.
@@ -44,6 +44,33 @@ pub struct Outcome {
     pub notes: Vec<Note>,
     /// What was sampled in the end.
     pub plan: Plan,
+}
+
+/// A program that we started: ended, or about to, when the profile has been written.
+#[derive(Debug)]
+pub enum Started {
+    /// It ended so.
+    Ended(ExitStatus),
+    /// It was asked to end, or has no reason to.
+    Running(Launched, Invocation),
+}
+
+impl Started {
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// What the system says when the program could not be run.
+    pub fn wait(self, stop: &Stop) -> Result<ExitStatus, Refusal> {
+        let status = match self {
+            Started::Ended(status) => Ok(status),
+            Started::Running(launched, invocation) => {
+                launched.wait().map_err(|e| cannot_start(&invocation, &e))
+            }
+        };
+        // Its number may soon be another's.
+        stop.take_along(None);
+        status
+    }
 }
 
 /// How far a recording has come.
@@ -102,6 +129,7 @@ pub fn record(
         launched.go();
     }
     let end = request.duration.map(|duration| began + duration);
+    let mut has_ended = false;
     loop {
         session.round().map_err(|e| cannot("write the recording", &e))?;
         let elapsed = began.elapsed();
@@ -118,35 +146,39 @@ pub fn record(
         let timeout = end.map_or(TICK, |end| TICK.min(end - now));
         let wait = session.wait(launched.as_ref(), stop, timeout).map_err(|e| cannot("wait", &e))?;
         if wait == Wait::Ended {
+            has_ended = true;
             break;
         }
     }
     session.end().map_err(|e| cannot("write the recording", &e))?;
     let elapsed = began.elapsed();
-    let status = match launched {
-        Some(launched) => Some(end_of(launched, request, stop)?),
-        None => None,
+    // Whether it ends soon is up to it: its profile does not wait for that.
+    let target = match (launched, request.target.invocation()) {
+        (Some(launched), Some(invocation)) => {
+            if !has_ended {
+                ask_to_end(&launched, request, stop).map_err(|e| cannot("stop the program", &e))?;
+            }
+            let running = Started::Running(launched, invocation.clone());
+            Some(if has_ended { Started::Ended(running.wait(stop)?) } else { running })
+        }
+        _ => None,
     };
     let (samples, lost) = (session.samples, session.lost);
     let about = about(&plan, &processors);
     let times = session.times.unwrap_or_default();
     session.file.finish(&plan, &ids, &about, times).map_err(|e| cannot("write the recording", &e))?;
-    Ok(Outcome { status, samples, lost, elapsed, notes, plan })
+    Ok(Outcome { target, samples, lost, elapsed, notes, plan })
 }
 
-/// Ends the program we started if it has not ended: when its time is over, or when a request to
-/// stop reached us alone. A Ctrl-C on the terminal has reached it too.
-fn end_of(launched: Launched, request: &Request, stop: &Stop) -> Result<ExitStatus, Refusal> {
+/// Asks the program we started to end: when its time is over, or when a request to stop reached us
+/// alone. A Ctrl-C on the terminal has reached it too.
+fn ask_to_end(launched: &Launched, request: &Request, stop: &Stop) -> io::Result<()> {
     let signal = match stop.requested() {
         Some(_) if stop.reached_all() => None,
         Some(signal) => Some(signal),
         None => request.duration.map(|_| libc::SIGTERM),
     };
-    if let Some(signal) = signal {
-        signals::send(launched.pid(), signal).map_err(|e| cannot("stop the program", &e))?;
-    }
-    let invocation = request.target.invocation();
-    launched.wait().map_err(|e| invocation.map_or_else(|| cannot("start", &e), |it| cannot_start(it, &e)))
+    signal.map_or(Ok(()), |signal| signals::send(launched.pid(), signal))
 }
 
 fn command(invocation: &Invocation) -> Command {

@@ -91,6 +91,10 @@ fn wait_to_go(ready: i32, go: i32, writer: i32) -> io::Result<()> {
     let mut byte = [0u8];
     // SAFETY: system calls on descriptors that are open here, with buffers that live as long.
     unsafe {
+        // A signal from now on is the program's own; our handler would swallow it.
+        for signal in [libc::SIGINT, libc::SIGTERM] {
+            libc::signal(signal, libc::SIG_DFL);
+        }
         // Else the child itself would keep the pipe open when its parent dies.
         libc::close(writer);
         let pid = (libc::getpid() as u32).to_ne_bytes();
