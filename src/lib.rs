@@ -44,6 +44,8 @@ pub mod input;
 #[cfg(feature = "perf-data")]
 pub mod native;
 pub mod printable;
+#[cfg(all(feature = "record", target_os = "linux"))]
+pub mod record;
 pub mod render;
 pub mod significance;
 pub mod symbol;

@@ -73,7 +73,56 @@ fn cplusplus(mangled: &str) -> Option<String> {
     let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
     let mut name = Limited::default();
     parsed.structured_demangle(&mut name, &options).ok()?;
-    Some(name.0).filter(|name| !name.is_empty())
+    let name = with_suffixed_numbers(without_qualifiers(name.0));
+    Some(name).filter(|name| !name.is_empty())
+}
+
+/// Numbers as binutils, and so perf, write them: `5ul` for `(unsigned long)5`.
+fn with_suffixed_numbers(name: String) -> String {
+    const TYPES: [(&str, &str); 5] = [
+        ("(unsigned int)", "u"),
+        ("(unsigned long)", "ul"),
+        ("(long)", "l"),
+        ("(unsigned long long)", "ull"),
+        ("(long long)", "ll"),
+    ];
+    let mut out = String::new();
+    let mut rest = name.as_str();
+    while let Some(at) = rest.find('(') {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let number = TYPES.iter().find_map(|(of, suffix)| Some((from.strip_prefix(of)?, suffix)));
+        let digits = number.map(|(behind, suffix)| {
+            let sign = usize::from(behind.starts_with('-'));
+            let digits = behind[sign..].bytes().take_while(u8::is_ascii_digit).count();
+            (behind, if digits > 0 { sign + digits } else { 0 }, suffix)
+        });
+        match digits {
+            Some((behind, len, suffix)) if len > 0 => {
+                out.push_str(&behind[..len]);
+                out.push_str(suffix);
+                rest = &behind[len..];
+            }
+            _ => {
+                out.push('(');
+                rest = &from[1..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The name without what belongs to the parameters that were left out: `operator() const`.
+fn without_qualifiers(mut name: String) -> String {
+    const QUALIFIERS: [&str; 4] = [" const", " volatile", " &", " &&"];
+    // They stay where they are part of a conversion: `operator char const`.
+    while let Some(rest) = QUALIFIERS.iter().find_map(|end| name.strip_suffix(end))
+        && !rest.rsplit("::").next().is_some_and(|last| last.starts_with("operator "))
+    {
+        name.truncate(rest.len());
+    }
+    name
 }
 
 /// A string that refuses to grow without end.
@@ -116,6 +165,13 @@ mod tests {
             ("_Z3addii.cold", "add"),
             ("_ZN12_GLOBAL__N_13runEv", "(anonymous namespace)::run"),
             ("_ZN3fooIiE3barEv", "foo<int>::bar"),
+            ("_ZNKO3foo3barEv", "foo::bar"),
+            ("_Z3fooILm5EEvv", "foo<5ul>"),
+            ("_Z3fooILln5EEvv", "foo<-5l>"),
+            ("_Z3fooILc97EEvv", "foo<(char)97>"),
+            ("_Z3fooIPFvjEEvv", "foo<void (*)(unsigned int)>"),
+            ("_ZZ4mainENKUlvE_clEv", "main::{lambda()#1}::operator()"),
+            ("_ZNK3foocvPKcEv", "foo::operator char const*"),
         ] {
             let shown = demangle(mangled.as_bytes()).unwrap_or_else(|| mangled.into());
             assert_eq!(String::from_utf8_lossy(&shown), name, "{mangled}");

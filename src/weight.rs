@@ -183,6 +183,21 @@ impl Weight {
         self.normal().decimals
     }
 
+    /// How many of the last of so many decimals it is: 0.25 is 250 of 3.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`] when it cannot be held; no more decimals than it has must be kept.
+    pub(crate) fn units(self, decimals: u8) -> Result<i128> {
+        let own = self.normal();
+        let units = if own.decimals > decimals { None } else { own.mantissa_at(decimals) };
+        units.ok_or_else(|| ErrorKind::Overflow.into())
+    }
+
+    /// So many of the last of so many decimals.
+    pub(crate) fn from_parts(units: i128, decimals: u8) -> Weight {
+        Weight { mantissa: units, decimals }.normal()
+    }
+
     /// The same weight with the other sign.
     pub const fn negated(self) -> Weight {
         // Every value that is made here has at most 38 digits or came through a checked sum;
@@ -229,6 +244,33 @@ impl Weight {
             Err(_) => self.mantissa as f64,
         };
         if self.decimals == 0 { mantissa } else { mantissa / 10f64.powi(self.decimals.into()) }
+    }
+
+    /// How many steps of the size `10^-decimals` it is, for a column of whole numbers.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`] when that cannot be held, or it is below zero.
+    #[inline]
+    pub fn in_steps(self, decimals: u8) -> Result<u128> {
+        let steps = match () {
+            () if self.decimals == decimals => Some(self.mantissa),
+            () if self.decimals < decimals => self.mantissa_at(decimals),
+            () => {
+                Some(self.normal()).filter(|w| w.decimals <= decimals).and_then(|w| w.mantissa_at(decimals))
+            }
+        };
+        steps.and_then(|steps| u128::try_from(steps).ok()).ok_or_else(|| ErrorKind::Overflow.into())
+    }
+
+    /// So many steps of the size `10^-decimals`: the opposite of [`Weight::in_steps`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`] when it cannot be held.
+    pub fn from_steps(steps: u128, decimals: u8) -> Result<Weight> {
+        match i128::try_from(steps) {
+            Ok(mantissa) if usize::from(decimals) <= MAX_DIGITS => Ok(Weight { mantissa, decimals }.normal()),
+            _ => Err(ErrorKind::Overflow.into()),
+        }
     }
 
     fn mantissa_at(self, decimals: u8) -> Option<i128> {
@@ -443,6 +485,18 @@ mod tests {
         for (a, b, step) in [("12", "18", "6"), ("0", "5", "5"), ("-4", "6", "2"), ("0.5", "2", "0.5")] {
             assert_eq!(weight(a).common_step(weight(b)), weight(step));
         }
+    }
+
+    #[test]
+    fn steps_are_whole_numbers() {
+        for (text, decimals, steps) in
+            [("0", 5, 0), ("42", 0, 42), ("42", 2, 4200), ("1.50", 1, 15), ("0.25", 2, 25)]
+        {
+            assert_eq!(weight(text).in_steps(decimals).unwrap(), steps);
+            assert_eq!(Weight::from_steps(steps, decimals).unwrap(), weight(text));
+        }
+        assert!(weight("0.25").in_steps(1).is_err() && weight("-1").in_steps(0).is_err());
+        assert!(Weight::new(i128::MAX).in_steps(1).is_err() && Weight::from_steps(u128::MAX, 0).is_err());
     }
 
     #[test]

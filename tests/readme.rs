@@ -132,14 +132,30 @@ fn reader_s_folder() -> (TempDir, PathBuf) {
     std::io::Write::write_all(&mut gz, &perf).unwrap();
     let level = ruzstd::encoding::CompressionLevel::Fastest;
     for (name, bytes) in [
-        ("perf.data", b"recorded\n".to_vec()),
+        ("perf.data", perf_data()),
         ("fib.py", FIB.into()),
         ("a.perf.gz", gz.finish().unwrap()),
         ("b.perf.zst", ruzstd::encoding::compress_to_vec(&perf[..], level)),
     ] {
         fs::write(folder.join(name), bytes).unwrap();
     }
+    // The machine it is from.
+    let bin = folder.join("server/home/user/app/golden");
+    fs::create_dir_all(&bin).unwrap();
+    fs::copy(golden("root/home/user/app/golden/calc"), bin.join("calc")).unwrap();
     (root, folder)
+}
+
+fn golden(name: &str) -> PathBuf {
+    project().join("tests/perf_data/golden").join(name)
+}
+
+/// A recording of perf's own.
+fn perf_data() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let file = fs::File::open(golden("calc.data.gz")).unwrap();
+    flate2::read::MultiGzDecoder::new(file).read_to_end(&mut bytes).unwrap();
+    bytes
 }
 
 fn names(folder: &Path) -> BTreeSet<String> {

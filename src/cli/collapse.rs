@@ -1,17 +1,19 @@
 //! `fg-collapse`: its options, and what it says on standard error.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use clap::{Args, Parser};
 
 use super::output::OutputArgs;
-use super::{Exit, GenerateArgs, InputArgs, Tool, say, say_not_understood};
-use crate::collapse::{self, Choice, Options, Report, Value, ValueTotal, registry};
+use super::{Exit, GenerateArgs, InputArgs, Tool, progress, say, say_not_understood};
+use crate::collapse::{self, Choice, Listener, Options, Progress, Report, Value, ValueTotal, registry};
 use crate::error::excerpt;
 use crate::folded::{StackTable, Weights};
 
 const EXAMPLES: &str = "\
 Examples:
+  perf record --call-graph dwarf ./app && fg-collapse perf.data > out.folded
   perf script | fg-collapse > out.folded
   perf script | fg-collapse --kernel --tid | fg-render --colors java > out.svg
   fg-collapse monday.perf.gz tuesday.perf.zst > both.folded
@@ -24,7 +26,8 @@ Exit status: 0 if there are samples, 2 on trouble.";
 ///
 /// Reads what `--list-formats` lists, and folded stacks themselves; the format is told by content.
 /// Writes one line for each different stack, root first, in frame order, with
-/// the sum of its weights: `main;parse;lex 42`.
+/// the sum of its weights: `main;parse;lex 42`. Stacks of formats that hold none,
+/// only who called whom (`pstats`), are estimates; what each function costs itself is exact.
 #[derive(Parser, Debug)]
 #[command(name = "fg-collapse", version, after_help = EXAMPLES)]
 pub struct Collapse {
@@ -85,15 +88,15 @@ pub struct OptionArgs {
     #[arg(long)]
     pub tid: bool,
 
-    /// Mark kernel frames with `_[k]`
+    /// Mark kernel frames with `_[k]`, where perf tells them
     #[arg(long)]
     pub kernel: bool,
 
-    /// Mark frames of just-in-time compiled code with `_[j]`
+    /// Mark frames of just-in-time compiled code with `_[j]`, where perf or V8's ticks tell them
     #[arg(long)]
     pub jit: bool,
 
-    /// Mark frames that perf shows as inlined with `_[i]`
+    /// Mark inlined frames with `_[i]`, where perf, pprof or Firefox's JSON tell them
     #[arg(long)]
     pub inline: bool,
 
@@ -105,9 +108,17 @@ pub struct OptionArgs {
     #[arg(long)]
     pub addrs: bool,
 
-    /// Append the source line where perf printed it: `main (orders.c:12)`
+    /// Append the source line, where the recording has it: `main (orders.c:12)`
     #[arg(long)]
     pub srcline: bool,
+
+    /// Leave out inlined functions, which debug information adds to perf.data
+    #[arg(long)]
+    pub no_inline: bool,
+
+    /// Look for the programs and libraries of a perf.data below DIR, not /
+    #[arg(long, value_name = "DIR")]
+    pub symfs: Option<PathBuf>,
 
     /// Keep this value: perf's event, with or without modifiers, pprof's sample type; repeatable.
     /// Default: the producer's own default, or the one that comes first
@@ -126,7 +137,7 @@ pub struct OptionArgs {
     #[arg(long, conflicts_with_all = ["threads_as_frames", "pid", "tid"])]
     pub no_threads_as_frames: bool,
 
-    /// Drop what is rootward of the frame NAME; repeatable
+    /// Drop what is rootward of perf's frame NAME; repeatable. For other formats: fg-filter --root
     #[arg(long, value_name = "NAME")]
     pub skip_after: Vec<String>,
 
@@ -155,6 +166,8 @@ impl From<OptionArgs> for Options {
             inline: args.inline || args.all,
             addrs: args.addrs,
             srcline: args.srcline,
+            no_inline: args.no_inline,
+            symfs: args.symfs,
             skip_after: bytes(args.skip_after),
             values,
             threads_as_frames: match (args.threads_as_frames, args.no_threads_as_frames) {
@@ -164,6 +177,7 @@ impl From<OptionArgs> for Options {
             },
             count: args.count,
             threads: args.threads,
+            progress: None,
         }
     }
 }
@@ -181,8 +195,13 @@ impl Tool for Collapse {
         }
         let format = self.format.as_deref().map(registry::by_name).transpose()?;
         let mut table = StackTable::default();
-        let report =
-            collapse::collapse(&self.input.sources(), format, &self.options.clone().into(), &mut table)?;
+        let mut options = Options::from(self.options.clone());
+        if !self.quiet && progress::is_wanted() {
+            options.progress = Some(Listener(tell));
+        }
+        let report = collapse::collapse(&self.input.sources(), format, &options, &mut table);
+        progress::end();
+        let report = report?;
         if self.strict {
             report.not_understood.refuse()?;
         }
@@ -199,6 +218,17 @@ impl Tool for Collapse {
         }
         output.finish()?;
         Ok(Exit::Yes)
+    }
+}
+
+/// Shows how far it has come.
+fn tell(progress: Progress) {
+    match progress {
+        Progress::Bytes(done, Some(of)) => {
+            progress::show(format_args!("read {} of {} MB", done / 1_000_000, of / 1_000_000));
+        }
+        Progress::Bytes(done, None) => progress::show(format_args!("read {} MB", done / 1_000_000)),
+        Progress::Symbols(done, of) => progress::show(format_args!("named {done} of {of} places in code")),
     }
 }
 
@@ -233,6 +263,9 @@ impl Collapse {
             say(Self::NAME, format_args!("kept {kept}"));
         }
         if self.verbose {
+            for detail in &report.details {
+                say(Self::NAME, detail);
+            }
             let Weights { value, .. } = table.total()?;
             let (stacks, frames) = (table.len(), table.frame_count());
             say(Self::NAME, format_args!("{stacks} stacks of {frames} frames, total weight {value}"));

@@ -9,6 +9,9 @@ pub mod diff;
 pub mod filter;
 pub mod operations;
 pub mod output;
+pub mod progress;
+#[cfg(all(feature = "record", target_os = "linux"))]
+pub mod record;
 pub mod render;
 
 use std::fmt::Display;
@@ -29,6 +32,8 @@ pub enum Exit {
     Yes,
     /// 1: nothing selected, a gate tripped.
     No,
+    /// That of the program that was run.
+    Status(u8),
 }
 
 /// One of the programs: its options, and what it does with them.
@@ -56,6 +61,7 @@ pub fn main<T: Tool>() -> ExitCode {
     match tool.run() {
         Ok(Exit::Yes) => ExitCode::SUCCESS,
         Ok(Exit::No) => ExitCode::from(1),
+        Ok(Exit::Status(status)) => ExitCode::from(status),
         Err(e) if e.downcast_ref::<Error>().is_some_and(Error::is_broken_pipe) => ExitCode::SUCCESS,
         Err(e) => {
             say(T::NAME, format_args!("{e:#}"));

@@ -15,6 +15,7 @@
 
 use super::driver::{self, LineParser};
 use super::folded::head_lines;
+use super::names::NO_STACK;
 use super::values::Values;
 use super::{About, Collapser, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
@@ -61,6 +62,7 @@ impl Collapser for Austin {
         Values::new(options, mode.values(), 0)?;
         let new = || AustinLines {
             mode,
+            threads: options.shows_threads(true),
             values: Values::new(options, mode.values(), 0).expect("it was possible before"),
             ids: Vec::new(),
             frame: Vec::new(),
@@ -71,7 +73,7 @@ impl Collapser for Austin {
 
 /// What austin was asked to measure.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
+pub(super) enum Mode {
     /// Wall or processor time.
     Time,
     Memory,
@@ -79,7 +81,7 @@ enum Mode {
 }
 
 impl Mode {
-    fn values(self) -> Vec<Value> {
+    pub(super) fn values(self) -> Vec<Value> {
         match self {
             Mode::Time => vec![Value::new("time", "us")],
             Mode::Memory => vec![Value::new("memory", "bytes")],
@@ -105,6 +107,8 @@ fn mode(head: &[u8]) -> Mode {
 /// Reads the lines of one thread.
 struct AustinLines {
     mode: Mode,
+    /// Whether process and thread are frames.
+    threads: bool,
     values: Values,
     ids: Vec<FrameId>,
     frame: Vec<u8>,
@@ -117,7 +121,9 @@ impl LineParser for AustinLines {
         ids.clear();
         for (n, piece) in stack.split(|&b| b == b';').enumerate() {
             if n < 2 {
-                ids.push(sink.frame(piece));
+                if self.threads {
+                    ids.push(sink.frame(piece));
+                }
                 continue;
             }
             frame.extend_from_slice(piece);
@@ -132,6 +138,9 @@ impl LineParser for AustinLines {
         if let [piece @ .., _] = &frame[..] {
             ids.push(sink.frame(piece));
             frame.clear();
+        }
+        if ids.is_empty() {
+            ids.push(sink.frame(NO_STACK));
         }
         let busy = if idle.is_none_or(Weight::is_zero) { first } else { Weight::ZERO };
         let all = [first, busy, memory.unwrap_or_default()];
@@ -227,5 +236,7 @@ mod tests {
         assert_eq!(collapsed(text, &value("memory")), "P1;T2;f (a.py:1) -4096\n");
         let count = Options { count: true, ..Options::default() };
         assert_eq!(collapsed(text, &count), "P1;T2;f (a.py:1) 2\n");
+        let none = Options { threads_as_frames: Some(false), ..Options::default() };
+        assert_eq!(collapsed(&format!("{text}P1;T3 5,0,0\n"), &none), "[no stack] 5\nf (a.py:1) 107\n");
     }
 }

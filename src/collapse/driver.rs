@@ -187,6 +187,72 @@ impl<P: LineParser> Parser for Lines<P> {
     }
 }
 
+/// Reads the lines of a format whose records are of several lines, with a blank line after each,
+/// or wherever else `cut` of [`run_records`] says.
+pub trait RecordParser: Send {
+    /// A line, also a blank one; `false` if it is not understood.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`], and what makes going on senseless.
+    fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool>;
+
+    /// The lines before were those of whole records.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    fn end(&mut self, sink: &mut dyn Sink) -> Result<()>;
+
+    /// Adds what this thread came across to the report.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    fn finish(self, report: &mut Report) -> Result<()>;
+}
+
+/// [`run`] for formats in which a record is several lines.
+///
+/// # Errors
+/// Those of [`run`].
+pub fn run_records<P: RecordParser>(
+    input: Input,
+    threads: usize,
+    cut: &(dyn Fn(&[u8]) -> Option<usize> + Sync),
+    parser: impl Fn() -> P + Sync,
+    table: &mut StackTable,
+    report: &mut Report,
+) -> Result<()> {
+    run(input, threads, cut, || Records(parser()), table, report)
+}
+
+/// The cut for records with a blank line after each.
+pub fn last_blank_line(bytes: &[u8]) -> Option<usize> {
+    let plain = memchr::memmem::rfind(bytes, b"\n\n").map(|at| at + 2);
+    plain.max(memchr::memmem::rfind(bytes, b"\n\r\n").map(|at| at + 3))
+}
+
+struct Records<P>(P);
+
+impl<P: RecordParser> Parser for Records<P> {
+    fn block(&mut self, bytes: &[u8], place: &mut Place, sink: &mut dyn Sink) -> Result<u64> {
+        let mut number = 0;
+        let at = |number| move || Position { line: Some(number), ..Position::default() };
+        for line in bytes.split_inclusive(|&b| b == b'\n') {
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            number += 1;
+            if !self.0.line(line, sink).map_err(|e| e.or_at(at(number)))? {
+                place.not_understood(number, line);
+            }
+        }
+        self.0.end(sink).map_err(|e| e.or_at(at(number)))?;
+        Ok(number)
+    }
+
+    fn finish(self, report: &mut Report) -> Result<()> {
+        self.0.finish(report)
+    }
+}
+
 /// Stacks go into the table in batches.
 struct Batched<'t> {
     table: &'t mut StackTable,

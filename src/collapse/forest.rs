@@ -15,6 +15,35 @@ pub const DEEPEST: usize = 100_000;
 /// No recording has more frames in all its different stacks; they take a gigabyte.
 pub const MOST: u64 = 1 << 28;
 
+/// Counts what is written out, and says when that is too much.
+#[derive(Debug, Default)]
+pub struct Budget(u64);
+
+impl Budget {
+    /// Whether a stack may be as deep as this.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Malformed`] beyond [`DEEPEST`].
+    pub fn check(&self, depth: usize) -> Result<()> {
+        if depth > DEEPEST {
+            return Err(Error::malformed(format!("a stack of at most {DEEPEST} frames"), b"a deeper one"));
+        }
+        Ok(())
+    }
+
+    /// Counts a stack of so many frames.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Malformed`] beyond [`MOST`].
+    pub fn spend(&mut self, depth: usize) -> Result<()> {
+        self.0 += depth as u64;
+        if self.0 > MOST {
+            return Err(Error::malformed(format!("at most {MOST} frames in all stacks"), b"more"));
+        }
+        Ok(())
+    }
+}
+
 /// A node of a [`Forest`], numbered from 0 in the order of [`Forest::add`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node(pub usize);
@@ -24,7 +53,7 @@ pub struct Node(pub usize);
 pub struct Forest {
     /// The frame, and the parent's number, or [`ROOT`].
     nodes: Vec<(FrameId, u32)>,
-    written: u64,
+    budget: Budget,
 }
 
 const ROOT: u32 = u32::MAX;
@@ -49,6 +78,11 @@ impl Forest {
     /// Hangs a node below a parent.
     pub fn set_parent(&mut self, node: Node, parent: Option<usize>) {
         self.nodes[node.0].1 = parent.map_or(ROOT, link);
+    }
+
+    /// Gives a node another frame, now that it is known.
+    pub fn set_frame(&mut self, node: Node, frame: FrameId) {
+        self.nodes[node.0].0 = frame;
     }
 
     /// The frame of a node.
@@ -86,11 +120,7 @@ impl Forest {
             at = parent;
         }
         stack[start..].reverse();
-        self.written += (stack.len() - start) as u64;
-        if self.written > MOST {
-            return Err(Error::malformed(format!("at most {MOST} frames in all stacks"), b"more"));
-        }
-        Ok(())
+        self.budget.spend(stack.len() - start)
     }
 
     /// Adds every node that weighs something as a sample, below the frames `above`.

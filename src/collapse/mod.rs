@@ -7,22 +7,62 @@
 
 pub mod about;
 pub mod driver;
+pub mod edges;
 pub mod forest;
 pub mod json;
+pub mod leaf_first;
+pub mod lines;
+pub mod maps;
 pub mod names;
+pub mod native;
+#[cfg(feature = "perf-data")]
+pub mod perf_data;
 pub mod perf_script;
 pub mod registry;
+pub mod text;
 pub mod threads;
 pub mod tidy;
+pub mod trie;
 pub mod values;
 
 mod austin;
+mod bcc;
+mod bpftrace;
+mod cachegrind;
+mod callgrind;
+mod dhat;
+mod eu_stack;
 mod events;
+mod faulthandler;
+mod fg_html;
+mod fg_json;
+mod firefox;
 mod folded;
+mod gdb;
+mod gperftools;
+mod heap_text;
+mod heaptrack;
+mod inferno;
+mod java_exceptions;
+mod jfr;
+mod jstack;
+mod massif;
+mod mojo;
 mod naming;
+mod pprof;
+mod pstats;
 mod py_spy;
+mod py_spy_dump;
+mod pyinstrument;
+mod speedscope;
+mod strace;
+mod systemtap;
+mod v8;
+mod valgrind_frame;
+mod xdebug;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{FrameId, NotUnderstood, StackTable, Weights};
@@ -109,6 +149,11 @@ pub struct Options {
     pub addrs: bool,
     /// Append the source line to a frame, where the input has it: `main (orders.c:12)`.
     pub srcline: bool,
+    /// Leave out the functions that a compiler has put into others, where debug information has
+    /// them.
+    pub no_inline: bool,
+    /// Where the files of the recorded system are, if not here.
+    pub symfs: Option<PathBuf>,
     /// Drop the frames rootward of these.
     pub skip_after: Vec<Vec<u8>>,
     /// Which of the recording's values to keep: perf's events, pprof's sample types.
@@ -119,6 +164,30 @@ pub struct Options {
     pub count: bool,
     /// How many threads to use; 0 is as many as there are processors.
     pub threads: usize,
+    /// Who is told, now and then, how far a long run has come.
+    pub progress: Option<Listener>,
+}
+
+/// Who is told how far a long run has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Listener(pub fn(Progress));
+
+impl PartialEq for Listener {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::fn_addr_eq(self.0, other.0)
+    }
+}
+
+impl Eq for Listener {}
+
+/// How far a long run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Progress {
+    /// So many bytes have been read, of so many if that is known.
+    Bytes(u64, Option<u64>),
+    /// So many places in code have been named, of so many.
+    Symbols(u64, u64),
 }
 
 /// What a collapser came across.
@@ -135,6 +204,8 @@ pub struct Report {
     pub period: Option<Weight>,
     /// What else the user should know, each once.
     pub notes: Vec<String>,
+    /// What is worth knowing only to who asks for more.
+    pub details: Vec<String>,
 }
 
 impl Report {
@@ -155,6 +226,15 @@ impl Report {
         let note = note.into();
         if !self.notes.contains(&note) {
             self.notes.push(note);
+        }
+    }
+
+    /// What a sample stands for, if the inputs before did not say otherwise.
+    pub fn period(&mut self, period: Weight) {
+        if self.period.is_none_or(|known| known == period) {
+            self.period = Some(period);
+        } else {
+            self.period = None;
         }
     }
 
@@ -204,4 +284,30 @@ pub fn collapse(
         return Err(Error::new(ErrorKind::Empty { what }, position));
     }
     Ok(report)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Collapses bytes; the report as well.
+    pub(crate) fn collapse_bytes(
+        format: &dyn Collapser,
+        bytes: impl AsRef<[u8]>,
+        options: &Options,
+    ) -> Result<(String, Report)> {
+        let input = Input::new("test", Box::new(std::io::Cursor::new(bytes.as_ref().to_vec())))?;
+        let (mut table, mut report) = (StackTable::default(), Report::default());
+        format.collapse(input, options, &mut table, &mut report)?;
+        let mut out = Vec::new();
+        table.write(&mut out)?;
+        Ok((String::from_utf8_lossy(&out).into_owned(), report))
+    }
+
+    /// The folded text of bytes that are all understood.
+    pub(crate) fn fold(format: &dyn Collapser, bytes: impl AsRef<[u8]>, options: &Options) -> String {
+        let (folded, report) = collapse_bytes(format, bytes, options).expect("it collapses");
+        assert_eq!(report.not_understood.count, 0, "{:?}", report.not_understood);
+        folded
+    }
 }

@@ -1,7 +1,7 @@
 //! Names as they stand in a recording, made into frames: any bytes in, no `;` and no newline out.
 
-use super::Sink;
 use super::tidy::tidy_symbol;
+use super::{Options, Sink};
 use crate::folded::{FrameId, sanitize_frame};
 
 /// What stands where a recording knows nobody: a sample without a stack.
@@ -41,6 +41,20 @@ impl Names {
                 }
                 out.push(b')');
             }
+        })
+    }
+
+    /// A place without a name: `[libc.so.6]`, or `[libc.so.6 <7f01>]` if addresses are wanted.
+    pub fn module(&mut self, path: &[u8], address: u64, options: &Options, sink: &mut dyn Sink) -> FrameId {
+        let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
+        let name = name.strip_prefix(b"[").and_then(|name| name.strip_suffix(b"]")).unwrap_or(name);
+        self.build(sink, |out| {
+            out.push(b'[');
+            sanitize_frame(if name.is_empty() { b"unknown" } else { name }, out);
+            if options.addrs {
+                out.extend_from_slice(format!(" <{address:x}>").as_bytes());
+            }
+            out.push(b']');
         })
     }
 

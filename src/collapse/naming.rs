@@ -34,7 +34,16 @@ impl Native<'_> {
             if !self.nothing_printed {
                 symbol = b"[unknown]";
             }
-            self.name_unknown(options.addrs, &mut name);
+            if self.nothing_printed
+                && matches!(self.module, b"" | b"[unknown]")
+                && !self.address.is_empty()
+                && !options.addrs
+            {
+                // `perf script -F ip`: the address is the frame.
+                name.extend_from_slice(self.address);
+            } else {
+                name_unknown(self.module, self.address, options.addrs, &mut name);
+            }
             append_srcline(self.srcline, &mut name);
             self.annotate(false, options, &mut name);
             each(&name);
@@ -50,29 +59,6 @@ impl Native<'_> {
             }
         }
         options.skip_after.iter().any(|skip| *skip == symbol || *skip == name)
-    }
-
-    /// `[libc.so.6]` is all that is known of a frame without a symbol; `[unknown]` not even that.
-    fn name_unknown(&self, addrs: bool, name: &mut Vec<u8>) {
-        let file = self.module.rsplit(|&b| b == b'/').next().unwrap_or(self.module);
-        match file {
-            b"" | b"[unknown]" if self.nothing_printed && !self.address.is_empty() && !addrs => {
-                // `perf script -F ip`: the address is the frame.
-                name.extend_from_slice(self.address);
-                return;
-            }
-            b"" | b"[unknown]" => name.extend_from_slice(b"[unknown"),
-            file => {
-                name.push(b'[');
-                sanitize_frame(file, name);
-            }
-        }
-        if addrs && !self.address.is_empty() {
-            name.extend_from_slice(b" <");
-            name.extend_from_slice(self.address);
-            name.push(b'>');
-        }
-        name.push(b']');
     }
 
     /// The mark at a frame's end, if it was asked for.
@@ -105,7 +91,25 @@ pub(super) fn name_thread(comm: &[u8], pid: &[u8], tid: &[u8], options: &Options
     }
 }
 
-fn append_srcline(srcline: &[u8], name: &mut Vec<u8>) {
+/// `[libc.so.6]` is all that is known of a frame without a symbol; `[unknown]` not even that.
+pub(super) fn name_unknown(module: &[u8], address: &[u8], addrs: bool, name: &mut Vec<u8>) {
+    match module.rsplit(|&b| b == b'/').next().unwrap_or(module) {
+        b"" | b"[unknown]" => name.extend_from_slice(b"[unknown"),
+        file => {
+            name.push(b'[');
+            sanitize_frame(file, name);
+        }
+    }
+    if addrs && !address.is_empty() {
+        name.extend_from_slice(b" <");
+        sanitize_frame(address, name);
+        name.push(b'>');
+    }
+    name.push(b']');
+}
+
+/// The source line behind a name, if it is known.
+pub(super) fn append_srcline(srcline: &[u8], name: &mut Vec<u8>) {
     if !srcline.is_empty() {
         name.extend_from_slice(b" (");
         sanitize_frame(srcline, name);
@@ -114,7 +118,7 @@ fn append_srcline(srcline: &[u8], name: &mut Vec<u8>) {
 }
 
 /// Kernel and modules: `[kernel.kallsyms]`, `[nf_conntrack]`, `…/vmlinux-6.1`, `….ko.xz`.
-fn is_kernel(module: &[u8]) -> bool {
+pub(super) fn is_kernel(module: &[u8]) -> bool {
     const USER: [&[u8]; 7] =
         [b"[unknown]", b"[vdso]", b"[vsyscall]", b"[heap]", b"[stack]", b"[anon", b"[uprobes]"];
     let file = module.rsplit(|&b| b == b'/').next().unwrap_or(module);

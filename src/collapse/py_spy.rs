@@ -53,7 +53,7 @@ impl Collapser for PySpy {
     ) -> Result<()> {
         let new = || PySpyLines {
             count: options.count,
-            frames: Frames::default(),
+            frames: Frames { hides_threads: !options.shows_threads(true), ..Frames::default() },
             total: ValueTotal { kept: true, ..ValueTotal::default() },
         };
         driver::run_lines(input, options.threads, new, table, report)
@@ -90,6 +90,8 @@ impl LineParser for PySpyLines {
 #[derive(Default)]
 struct Frames {
     ids: Vec<FrameId>,
+    /// Whether processes and threads, at the root, are no frames.
+    hides_threads: bool,
     frame: Vec<u8>,
 }
 
@@ -108,15 +110,22 @@ impl Frames {
                 // Only a piece that is mended by what follows is joined with it.
                 Some(behind) if is_cut(&self.frame) && mends(&self.frame, behind) => self.frame.push(b':'),
                 _ => {
-                    self.ids.push(sink.frame(&self.frame));
+                    let thread = is_process(&self.frame) || is_thread(&self.frame);
+                    if !(self.hides_threads && thread && self.ids.is_empty()) {
+                        self.ids.push(sink.frame(&self.frame));
+                    }
                     self.frame.clear();
                 }
             }
             match behind {
                 Some(behind) => rest = behind,
-                None => return &self.ids,
+                None => break,
             }
         }
+        if self.ids.is_empty() {
+            self.ids.push(sink.frame(NO_STACK));
+        }
+        &self.ids
     }
 }
 
@@ -163,8 +172,11 @@ mod tests {
     use super::*;
 
     fn split(stack: &str) -> Vec<String> {
+        split_with(Frames::default(), stack)
+    }
+
+    fn split_with(mut frames: Frames, stack: &str) -> Vec<String> {
         let mut table = StackTable::default();
-        let mut frames = Frames::default();
         let ids = frames.split(stack.as_bytes(), &mut table).to_vec();
         ids.iter().map(|id| String::from_utf8_lossy(table.name(*id)).into_owned()).collect()
     }
@@ -186,6 +198,13 @@ mod tests {
         ] {
             assert_eq!(split(stack), frames, "{stack}");
         }
+    }
+
+    #[test]
+    fn processes_and_threads_can_be_left_out() {
+        let split = |stack| split_with(Frames { hides_threads: true, ..Frames::default() }, stack);
+        assert_eq!(split("process 7:\"a;b\";thread (9): x;f (a.py:1)"), ["f (a.py:1)"]);
+        assert_eq!(split("thread (9)"), ["[no stack]"]);
     }
 
     #[test]

@@ -1,13 +1,68 @@
 //! The one list of input formats. `--format`, `--list-formats`, detection, the documentation and
 //! the fixture tests all read it.
 
-use super::{Collapser, Verdict, austin, folded, perf_script, py_spy};
+use super::{
+    Collapser, Verdict, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eu_stack, faulthandler, fg_html,
+    fg_json, firefox, folded, gdb, gperftools, heap_text, heaptrack, inferno, java_exceptions, jfr, jstack,
+    massif, mojo, perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, speedscope, strace,
+    systemtap, v8, xdebug,
+};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
 
 /// All formats, the most particular first: among equally sure ones the first wins.
-pub static FORMATS: &[&dyn Collapser] =
-    &[&perf_script::PerfScript, &austin::Austin, &py_spy::PySpy, &folded::Folded];
+pub static FORMATS: &[&dyn Collapser] = &[
+    #[cfg(feature = "perf-data")]
+    &super::perf_data::PerfData,
+    &fg_html::FgHtml,
+    &perf_script::PerfScript,
+    &perf_script::PerfSched,
+    &bpftrace::Bpftrace,
+    &bpftrace::BpftraceJson,
+    &bcc::Bcc,
+    &eu_stack::EuStack,
+    &gdb::Gdb,
+    &strace::Strace,
+    &systemtap::SystemTap,
+    &austin::Austin,
+    &mojo::Mojo,
+    &py_spy::PySpy,
+    &py_spy_dump::PySpyDump,
+    &pstats::Pstats,
+    &pyinstrument::Pyinstrument,
+    &faulthandler::Faulthandler,
+    &pprof::Pprof,
+    &pprof::raw::PprofRaw,
+    &pprof::go_text::GoText,
+    &pprof::goroutines::Goroutines,
+    &callgrind::Callgrind,
+    &cachegrind::Cachegrind,
+    &massif::Massif,
+    &dhat::Dhat,
+    &heaptrack::Heaptrack,
+    &heap_text::Jemalloc,
+    &heap_text::Tcmalloc,
+    &gperftools::Gperftools,
+    &jstack::Jstack,
+    &jfr::JfrText,
+    &jfr::JfrJson,
+    &xdebug::Xdebug,
+    &inferno::DTRACE,
+    &inferno::SAMPLE,
+    &inferno::XCTRACE,
+    &inferno::VTUNE,
+    &inferno::VSPROF,
+    &inferno::GHC_PROF,
+    &java_exceptions::JavaExceptions,
+    &fg_json::FgJson,
+    &speedscope::Speedscope,
+    &firefox::Firefox,
+    &v8::cpu_profile::CpuProfile,
+    &v8::heap_profile::HeapProfile,
+    &v8::ticks::Ticks,
+    &v8::trace::Trace,
+    &folded::Folded,
+];
 
 /// The format of this name.
 ///

@@ -4,7 +4,7 @@
 //!
 //! Whether there is such a frame without being asked is up to what the format's own tools show:
 //! `--threads-as-frames` and `--no-threads-as-frames` decide otherwise. austin and py-spy write
-//! process and thread as frames of their own, which are kept as they are.
+//! process and thread as frames of their own, which keep their form.
 
 use super::Options;
 use crate::folded::sanitize_frame;

@@ -165,13 +165,29 @@ impl Values {
     /// # Errors
     /// [`ErrorKind::Overflow`].
     pub fn add(&mut self, at: usize, stack: &[FrameId], weight: Weight, sink: &mut dyn Sink) -> Result<()> {
+        self.add_many(at, stack, weight, 1, sink)
+    }
+
+    /// Adds `samples` samples of one of the values that weigh so much together.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`].
+    pub fn add_many(
+        &mut self,
+        at: usize,
+        stack: &[FrameId],
+        weight: Weight,
+        samples: u64,
+        sink: &mut dyn Sink,
+    ) -> Result<()> {
         let several = self.columns.len() > 1;
         let column = &mut self.columns[at];
         if weight.is_zero() {
             return Ok(());
         }
-        let weight = if self.count { Weight::ONE } else { weight };
-        column.total.add(weight)?;
+        let weight = if self.count { Weight::from(samples) } else { weight };
+        column.total.samples = column.total.samples.saturating_add(samples);
+        column.total.weight = column.total.weight.plus(weight)?;
         if !column.total.kept {
             return Ok(());
         }

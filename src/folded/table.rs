@@ -8,7 +8,8 @@ use std::io::Write;
 use super::line::{Columns, Weights, parse_line};
 use super::slots::{Hash, KeyedHasher, Slots};
 use super::sort::{self, Ranks, View};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
+use crate::input::MAX_RECORD;
 use crate::weight::Weight;
 
 /// A frame's name in a [`StackTable`]: equal names have equal numbers, given in order of
@@ -284,6 +285,12 @@ impl StackTable {
         Ok(())
     }
 
+    #[cfg(feature = "perf-data")]
+    /// Every stack and its weights, in no order that means anything.
+    pub(crate) fn stacks(&self) -> impl Iterator<Item = (&[FrameId], Weights)> {
+        (0..self.len()).map(|index| (self.stacks.get(index), self.weights(index)))
+    }
+
     fn weights(&self, index: usize) -> Weights {
         let before = self.befores.get(index).copied().unwrap_or_default();
         Weights { value: self.values[index], before }
@@ -328,6 +335,10 @@ impl StackTable {
                     text.push(b';');
                 }
                 text.extend_from_slice(self.name(frame));
+                if text.len() > MAX_RECORD {
+                    // A few long names, deep enough, fill any memory; nobody could read the line.
+                    return Err(ErrorKind::TooLong { limit: MAX_RECORD }.into());
+                }
                 ends.push(text.len());
             }
             previous.truncate(same);

@@ -109,6 +109,8 @@ pub struct WalkSummary {
     pub total: Weights,
     /// What a line `# unit: ns` before the stacks says that weights count.
     pub unit: Option<String>,
+    /// The comments before the stacks, lines that begin with `# `.
+    pub comments: Vec<u8>,
     /// Lines left out because they are no folded stacks.
     pub not_understood: NotUnderstood,
     /// Lines left out because their weight is below zero: nothing can be drawn for them.
@@ -131,7 +133,8 @@ pub fn walk(
 ) -> Result<WalkSummary> {
     let mut input = Rereadable::open(sources)?;
     let mut columns = input.lines().columns();
-    let unit = unit(input.lines().comments());
+    let comments = input.lines().comments().to_vec();
+    let unit = unit(&comments);
     let streams = match order {
         Order::Frame => sources.len() == 1 && rewrite.is_none(),
         Order::Input | Order::Time => true,
@@ -142,7 +145,7 @@ pub fn walk(
         visitor.begin(columns, unit.as_deref())?;
         let mut pass = Pass::new(order, columns, visitor.follows_stacks());
         match pass.stream(&mut input, rewrite, visitor)? {
-            Outcome::Complete => return Ok(WalkSummary { unit, ..pass.finish(visitor)? }),
+            Outcome::Complete => return Ok(WalkSummary { unit, comments, ..pass.finish(visitor)? }),
             Outcome::Unsorted => {}
             Outcome::OneColumn => columns = Columns::One,
         }
@@ -152,7 +155,7 @@ pub fn walk(
     }
     input.read_once_more();
     let summary = sorted(input, columns, unit.as_deref(), rewrite, visitor)?;
-    Ok(WalkSummary { unit, ..summary })
+    Ok(WalkSummary { unit, comments, ..summary })
 }
 
 fn unit(comments: &[u8]) -> Option<String> {

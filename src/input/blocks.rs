@@ -12,7 +12,7 @@ use super::{Input, decompress, read_full};
 use crate::error::{Error, ErrorKind, Position, Result};
 
 /// No record is larger than this: not the deepest stack, not the longest name.
-const MAX_RECORD: usize = 256 << 20;
+pub(crate) const MAX_RECORD: usize = 256 << 20;
 
 /// How much of a file is mapped at once. With 4 MB the programs take 2% less, but what is mapped
 /// counts as memory.

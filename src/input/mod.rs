@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Error, Position, Result};
+pub(crate) use blocks::MAX_RECORD;
 pub use blocks::{Block, Blocks, last_newline};
 pub(crate) use decompress::error as read_error;
 pub use reader::Reader;

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::sync::Arc;
 
 use super::{Input, decompress};
-use crate::error::{Error, Position};
+use crate::error::{Error, ErrorKind, Position};
 
 /// As large as the head, which is looked at in one piece as well.
 const BUFFER: usize = super::HEAD;
@@ -61,6 +61,27 @@ impl Reader {
         let byte = self.inner.buffer()[0];
         self.consume(1);
         Ok(byte)
+    }
+
+    /// Puts the next line into `line`, without its end; `false` if there is none.
+    ///
+    /// # Errors
+    /// What the system or a decoder says, and lines of more than 256 MiB.
+    pub fn line(&mut self, line: &mut Vec<u8>) -> crate::Result<bool> {
+        line.clear();
+        let limit = super::blocks::MAX_RECORD;
+        let read = Read::take(&mut *self, limit as u64 + 1).read_until(b'\n', line);
+        let read = read.map_err(|e| self.error(e))?;
+        if read > limit {
+            return Err(Error::new(ErrorKind::TooLong { limit }, self.place()));
+        }
+        if line.last() == Some(&b'\n') {
+            line.pop();
+            if line.last() == Some(&b'\r') {
+                line.pop();
+            }
+        }
+        Ok(read > 0)
     }
 
     /// Appends the next `len` bytes to `out`. What a file says of its own sizes is not believed:
@@ -145,6 +166,12 @@ mod tests {
         assert_eq!(all.byte().unwrap(), text[170_001]);
         let error = all.append(u64::MAX, &mut out).unwrap_err().to_string();
         assert!(error.starts_with("test: byte 300000: expected 18446744073709551615 bytes"), "{error}");
+        let mut lines = reader(b"a\r\n\nb");
+        for line in [&b"a"[..], b"", b"b"] {
+            assert!(lines.line(&mut out).unwrap());
+            assert_eq!(out, line);
+        }
+        assert!(!lines.line(&mut out).unwrap());
         assert!(all.skip(1).is_err() && all.byte().is_err() && all.is_at_end().unwrap());
     }
 }

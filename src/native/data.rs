@@ -1,14 +1,15 @@
 //! The bytes of an object, read piece by piece as they are asked for.
 //!
 //! Files are read, not mapped: what was profiled may still be running, be rebuilt in place and
-//! shrink under a mapping, and a touch beyond its end kills the process (SIGBUS). Only sections
-//! that are wanted are read, so an address in a library with no debug information costs its
-//! symbol table alone.
+//! shrink under a mapping, and a touch beyond its end kills the process (SIGBUS). Reading costs
+//! about half a millisecond more for a megabyte, measured on 57 MB of debug information, a tenth of
+//! what looking things up in it took. Only sections that are wanted are read, so an address in a
+//! library without debug information costs its symbol table alone.
 
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -66,6 +67,14 @@ pub(super) fn read_text(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     open_file(path)?.take(largest).read_to_end(&mut text)?;
     Ok(text)
+}
+
+/// Bytes of this process's own memory, if they can be read: nothing is dereferenced.
+pub(super) fn read_memory(range: Range<u64>) -> Option<Vec<u8>> {
+    let size = range.end.checked_sub(range.start).filter(|size| *size <= 1 << 20)?;
+    let mut bytes = vec![0; size as usize];
+    read_exact_at(&File::open("/proc/self/mem").ok()?, &mut bytes, range.start).ok()?;
+    Some(bytes)
 }
 
 impl Data {

@@ -59,10 +59,17 @@ impl Image {
         self.find(name).is_some()
     }
 
+    /// The header of the section of this name.
+    pub(super) fn header(&self, name: &[u8]) -> Option<&Section> {
+        self.find(name).map(|at| &self.elf.sections[at])
+    }
+
     fn find(&self, name: &[u8]) -> Option<usize> {
         let z_name = name.strip_prefix(b".debug_").map(|end| [b".zdebug_", end].concat());
         self.elf.sections.iter().position(|s| {
-            s.kind != SHT_NOBITS && (*s.name == *name || z_name.as_deref().is_some_and(|z| *s.name == *z))
+            s.kind != SHT_NOBITS
+                && !s.name.is_empty()
+                && (*s.name == *name || z_name.as_deref().is_some_and(|z| *s.name == *z))
         })
     }
 

@@ -18,19 +18,21 @@
 //! symbolizer.resolve(0x1234, false, &mut frames);
 //! ```
 
-#![allow(dead_code, reason = "what reads debug information comes next")]
-
 mod data;
+mod dwarf;
 mod elf;
 mod image;
+mod intervals;
 pub mod jit;
 pub mod kernel;
 mod list;
 mod object;
+mod plt;
 mod search;
 mod symbolizer;
 mod symbols;
 mod unpack;
+mod xz;
 
 pub use data::Bytes;
 pub use object::{Contents, Machine, Object, Segment};

@@ -4,10 +4,12 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use super::data::Bytes;
+use super::data::{Bytes, Data};
 use super::elf::{EM_386, EM_AARCH64, EM_X86_64, ET_REL, PT_LOAD};
 use super::image::Image;
-use super::search::Search;
+use super::list::List;
+use super::search::{Missing, Search};
+use super::unpack;
 
 /// The processor an object is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,12 +51,36 @@ pub struct Object {
     /// The path as the recording has it.
     pub(super) recorded: Vec<u8>,
     debug: OnceLock<Option<Image>>,
-    search: Search,
+    supplement: OnceLock<Option<Image>>,
+    table: OnceLock<Option<Image>>,
+    /// Split debug information that has been opened.
+    pub(super) others: List<Image>,
+    /// Where its other parts are looked for.
+    pub(super) search: Option<Search>,
 }
 
 impl Object {
-    pub(super) fn new(main: Image, recorded: &[u8], search: &Search) -> Object {
-        Object { main, recorded: recorded.to_owned(), debug: OnceLock::new(), search: search.clone() }
+    pub(super) fn new(main: Image, recorded: &[u8], search: Option<&Search>) -> Object {
+        Object {
+            main,
+            recorded: recorded.to_owned(),
+            debug: OnceLock::new(),
+            supplement: OnceLock::new(),
+            table: OnceLock::new(),
+            others: List::default(),
+            search: search.cloned(),
+        }
+    }
+
+    /// An object that is in memory. Nothing is looked for elsewhere.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(bytes: Vec<u8>) -> Result<Object, Missing> {
+        let path = Path::new("[memory]");
+        let main = Image::parse(path, Data::memory(bytes))
+            .map_err(|why| Missing::Unreadable { path: path.to_owned(), why })?;
+        Ok(Object::new(main, b"", None))
     }
 
     /// The file that was opened.
@@ -111,13 +137,17 @@ impl Object {
         segment.svma.start.checked_add(offset - segment.file.start)
     }
 
+    /// Where a section is loaded, in stated addresses.
+    pub fn section_address(&self, name: &[u8]) -> Option<u64> {
+        self.main.elf.section(name).map(|section| section.address)
+    }
+
     /// A section for unwinding: `.eh_frame`, `.eh_frame_hdr`, `.debug_frame`, `.text`, `.got`.
     ///
     /// The separate debug file has `.debug_frame`, the object all that is loaded.
     pub fn section(&self, name: &[u8]) -> Option<Contents> {
         let in_image = |image: &Image| {
-            let section =
-                image.elf.section(name).or_else(|| image.elf.section(&[b".z", &name[1..]].concat()))?;
+            let section = image.header(name)?;
             let bytes = image.section_bytes(name)?;
             let end = section.address.saturating_add(bytes.len() as u64);
             Some(Contents { svma: section.address..end, bytes })
@@ -133,6 +163,22 @@ impl Object {
         if self.main.has_section(b".debug_info") {
             return Some(&self.main);
         }
-        self.debug.get_or_init(|| self.search.debug_file(self)).as_ref()
+        self.debug.get_or_init(|| self.search.as_ref()?.debug_file(self)).as_ref()
+    }
+
+    /// The packed symbol table that Fedora leaves in stripped programs (MiniDebugInfo): functions
+    /// that are not visible outside.
+    pub(super) fn packed_table(&self) -> Option<&Image> {
+        let find = || {
+            let bytes = unpack::file(self.main.section(b".gnu_debugdata")?)?;
+            Image::parse(self.path(), Data::memory(bytes)).ok()
+        };
+        self.table.get_or_init(find).as_ref()
+    }
+
+    /// The file that the debug information refers to for what several objects have in common.
+    pub(super) fn supplement(&self) -> Option<&Image> {
+        let find = || self.search.as_ref()?.supplement_file(self.debug_image()?);
+        self.supplement.get_or_init(find).as_ref()
     }
 }

@@ -1,13 +1,17 @@
 //! Where the files of a recording are found again: in place, below another root, by build id.
 
 use std::env;
-use std::ffi::OsStr;
 use std::fmt;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use super::data::{self, Data};
+use super::elf::string_at;
 use super::image::Image;
+use super::jit::hex;
 use super::object::Object;
+use super::symbols;
 
 /// What a recording says of a mapped file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -88,31 +92,112 @@ impl fmt::Display for Missing {
 }
 
 impl Search {
-    /// Opens the object of a module.
+    /// Opens the object of a module: the file at its path if that is of the recorded build, else
+    /// what is found by its build id.
     ///
     /// # Errors
     /// Why there is none.
     pub fn open(&self, module: &Module) -> Result<Arc<Object>, Missing> {
+        let object = |image| Ok(Arc::new(Object::new(image, &module.path, Some(self))));
         let mut missing = Missing::NoFile;
         if module.path.starts_with(b"/") && !module.path.starts_with(b"//") {
             let path = self.in_symfs(&path_of(&module.path));
             match Image::open(&path) {
-                Ok(image) => match &module.build_id {
-                    Some(id) if image.build_id().is_some_and(|found| !same_id(found, id)) => {
-                        missing = Missing::OtherBuild { path };
+                Ok(image) if is_build(&image, module) => return object(image),
+                Ok(_) => missing = Missing::OtherBuild { path },
+                Err(why) => match std::fs::metadata(&path) {
+                    Ok(kind) if kind.is_file() => missing = Missing::Unreadable { path, why },
+                    // `/dev/zero` is how memory of nobody's was once asked for.
+                    Ok(_) => missing = Missing::NoFile,
+                    Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                        missing = Missing::Unreadable { path, why };
                     }
-                    _ => return Ok(Arc::new(Object::new(image, &module.path, self))),
+                    Err(_) => missing = Missing::NotFound,
                 },
-                Err(_) if !path.exists() => missing = Missing::NotFound,
-                Err(why) => missing = Missing::Unreadable { path, why },
+            }
+        } else if module.path.starts_with(b"[vdso]") {
+            missing = Missing::NotFound;
+            if let Some(image) = self.vdso().filter(|image| is_build(image, module)) {
+                return object(image);
+            }
+        }
+        let by_id = module.build_id.iter().flat_map(|id| {
+            let cached = ["elf", "vdso"].into_iter().flat_map(|what| self.cached(id, what));
+            cached.chain(self.debug_files_by_id(id))
+        });
+        for path in by_id {
+            if let Some(image) = Image::open(&path).ok().filter(|image| is_build(image, module)) {
+                return object(image);
             }
         }
         Err(missing)
     }
 
-    /// The separate debug file of an object, if there is one.
-    pub(super) fn debug_file(&self, _object: &Object) -> Option<Image> {
-        None
+    /// The code that the kernel lends every process: that of this very process.
+    fn vdso(&self) -> Option<Image> {
+        if self.symfs.is_some() {
+            return None;
+        }
+        let maps = data::read_text(Path::new("/proc/self/maps"), 1 << 24).ok()?;
+        let line = maps.split(|&b| b == b'\n').find(|line| line.ends_with(b"[vdso]"))?;
+        let (start, rest) = line.split_at(memchr::memchr(b'-', line)?);
+        let end = &rest[1..memchr::memchr(b' ', rest)?];
+        let range = hex(start)?..hex(end)?;
+        let bytes = data::read_memory(range)?;
+        Image::parse(Path::new("[vdso]"), Data::memory(bytes)).ok()
+    }
+
+    /// The separate debug file of an object: by build id, else by the name and checksum it notes.
+    pub(super) fn debug_file(&self, object: &Object) -> Option<Image> {
+        let useful = |image: &Image| image.has_section(b".debug_info") || symbols::has_table(image);
+        if let Some(id) = object.build_id() {
+            let cached = self.cached(id, "debug");
+            let by_id = cached.chain(self.debug_files_by_id(id)).filter_map(|path| Image::open(&path).ok());
+            let same = |image: &Image| image.build_id().is_some_and(|found| same_id(found, id));
+            if let Some(image) = by_id.filter(same).find(useful) {
+                return Some(image);
+            }
+        }
+        let link = object.main.section(b".gnu_debuglink")?;
+        let name = string_at(link, 0).filter(|name| !name.is_empty() && !name.contains(&b'/'))?;
+        let checksum = link.get((name.len() + 4) & !3..)?.first_chunk::<4>()?;
+        let little = object.main.elf.format.little;
+        let checksum = if little { u32::from_le_bytes(*checksum) } else { u32::from_be_bytes(*checksum) };
+        let directory = object.main.path.parent()?;
+        let recorded = path_of(&object.recorded);
+        let recorded = recorded.parent().into_iter().flat_map(Path::components);
+        let recorded: PathBuf = recorded.filter(|c| matches!(c, Component::Normal(_))).collect();
+        let below = self.debug_dirs.iter().map(|debug| self.in_symfs(debug).join(&recorded));
+        let places = [directory.to_owned(), directory.join(".debug")].into_iter().chain(below);
+        places.map(|place| place.join(path_of(name))).find_map(|path| {
+            let image = Image::open(&path).ok().filter(useful)?;
+            (crc32(image.data.read(0, image.data.len())?) == checksum).then_some(image)
+        })
+    }
+
+    /// What `dwz` moved out of debug information that has the rest of it.
+    pub(super) fn supplement_file(&self, debug: &Image) -> Option<Image> {
+        let link = debug.section(b".gnu_debugaltlink")?;
+        let name = string_at(link, 0)?;
+        let id = link.get(name.len() + 1..)?;
+        let path = path_of(name);
+        let path = match path.is_absolute() {
+            true => self.in_symfs(&path),
+            false => debug.path.parent()?.join(path),
+        };
+        let places = [path].into_iter().chain(self.debug_files_by_id(id));
+        let mut images = places.filter_map(|path| Image::open(&path).ok());
+        images.find(|image| image.build_id().is_some_and(|found| same_id(found, id)))
+    }
+
+    /// Where separate debug files of a build id may be.
+    fn debug_files_by_id(&self, build_id: &[u8]) -> impl Iterator<Item = PathBuf> {
+        let inside = by_build_id(build_id).map(|path| {
+            let mut name = Path::new(".build-id").join(path).into_os_string();
+            name.push(".debug");
+            name
+        });
+        self.debug_dirs.iter().filter_map(move |debug| Some(self.in_symfs(debug).join(inside.as_ref()?)))
     }
 
     /// What the caches hold of a build id: `elf`, `debug`, `kallsyms`, `vdso`.
@@ -133,6 +218,20 @@ impl Search {
     }
 }
 
+/// Whether a file may be what was recorded: nothing tells them apart.
+fn is_build(image: &Image, module: &Module) -> bool {
+    // The kernel writes zeros where there is none.
+    let recorded = module.build_id.as_deref().filter(|id| id.iter().any(|byte| *byte != 0));
+    recorded.is_none_or(|id| image.build_id().is_some_and(|found| same_id(found, id)))
+}
+
+/// The checksum of `.gnu_debuglink`, that of gzip.
+fn crc32(bytes: &[u8]) -> u32 {
+    let mut crc = flate2::Crc::new();
+    crc.update(bytes);
+    crc.sum()
+}
+
 /// `ab/cdef…`: where directories of build ids have one.
 fn by_build_id(build_id: &[u8]) -> Option<PathBuf> {
     let hex: String = build_id.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -149,7 +248,7 @@ pub(super) fn same_id(a: &[u8], b: &[u8]) -> bool {
 #[cfg(unix)]
 pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
-    OsStr::from_bytes(bytes).into()
+    std::ffi::OsStr::from_bytes(bytes).into()
 }
 
 #[cfg(not(unix))]

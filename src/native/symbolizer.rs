@@ -1,11 +1,17 @@
 //! Addresses to frames: the symbol, and the functions inlined at the place.
 
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use super::dwarf::DebugInfo;
 use super::object::Object;
-use super::symbols::{self, Symbol, Symbols};
+use super::plt;
+use super::symbols::{self, Symbols};
 use crate::symbol::demangle;
+
+/// A function whose name cannot be read, and which is a frame all the same: something was inlined
+/// into it, or it was itself.
+const UNNAMED: &[u8] = b"[unknown]";
 
 /// What to find out about an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +59,10 @@ impl Place {
     }
 }
 
+/// By where a name stands in memory and how long it is: the files' contents and the symbols stay
+/// where they are, and a place is compared more quickly than a hundred bytes.
+type Names = HashMap<(usize, usize), Arc<[u8]>>;
+
 /// Finds the frames of an object's addresses, on as many threads as share it.
 ///
 /// Tables are read when the first address needs them, so it costs nothing to have one.
@@ -60,28 +70,51 @@ pub struct Symbolizer<'o> {
     object: &'o Object,
     options: SymbolizerOptions,
     symbols: OnceLock<Symbols<'o>>,
-    /// Names that were made readable: a function has many addresses, and demangling is the
-    /// slowest part of them.
-    names: RwLock<HashMap<&'o [u8], Arc<[u8]>>>,
+    debug: OnceLock<Option<DebugInfo<'o>>>,
+    /// Names that were made readable: a function has many addresses, and demangling would be the
+    /// slowest part of each.
+    names: RwLock<Names>,
 }
 
 impl<'o> Symbolizer<'o> {
     /// One for an object.
     pub fn new(object: &'o Object, options: SymbolizerOptions) -> Self {
-        Symbolizer { object, options, symbols: OnceLock::new(), names: RwLock::default() }
+        let (symbols, debug) = (OnceLock::new(), OnceLock::new());
+        Symbolizer { object, options, symbols, debug, names: RwLock::default() }
     }
 
     /// Appends the frames of a stated address (SVMA), the leaf first: inlined functions and the
     /// one they were put into. Nothing is appended where nothing is known.
     ///
     /// A return address stands behind its call, which may be another line or the next function's
-    /// first byte: lines and inlined functions are looked up one byte before.
+    /// first byte: one byte before it is still the call.
     pub fn resolve(&self, svma: u64, is_return_address: bool, sink: &mut Vec<ResolvedFrame>) {
-        let at = if is_return_address { svma.saturating_sub(1) } else { svma };
-        if let Some(symbol) = self.symbol(svma, at) {
-            let name = self.name(&symbol.name);
-            sink.push(ResolvedFrame { name, place: None, inlined: false });
+        let mut at = if is_return_address { svma.saturating_sub(1) } else { svma };
+        let mut symbol = self.symbols().find(at);
+        if symbol.is_none() && is_return_address {
+            // A signal's handler returns to a function's first byte: nothing called it from there.
+            symbol = self.symbols().find(svma);
+            at = if symbol.is_some() { svma } else { at };
         }
+        let mut found = Vec::new();
+        if let Some(debug) = self.debug() {
+            debug.frames(at, self.options.srcline, &mut found);
+        }
+        let Some(function) = found.pop() else {
+            sink.extend(symbol.map(|name| self.frame(name, None, false)));
+            return;
+        };
+        let mut innermost = None;
+        let unnamed = (self.options.inline && !found.is_empty()).then_some(UNNAMED);
+        if self.options.inline {
+            let inlined = found.into_iter().map(|f| self.frame(f.name.unwrap_or(UNNAMED), f.place, true));
+            sink.extend(inlined);
+        } else {
+            innermost = found.into_iter().next().map(|frame| frame.place);
+        }
+        // The symbol table's name is the one that everybody shows.
+        let name = symbol.map(|name| &**name).or(function.name).or(unnamed);
+        sink.extend(name.map(|name| self.frame(name, innermost.unwrap_or(function.place), false)));
     }
 
     /// Whether the object has a symbol for anything.
@@ -89,27 +122,44 @@ impl<'o> Symbolizer<'o> {
         !self.symbols().is_empty()
     }
 
-    /// A call at a function's very end returns to where the next one begins.
-    fn symbol(&self, svma: u64, at: u64) -> Option<&Symbol<'o>> {
-        self.symbols().find(at).or_else(|| self.symbols().find(svma))
-    }
-
     fn symbols(&self) -> &Symbols<'o> {
         self.symbols.get_or_init(|| {
             let main = &self.object.main;
             let mut all = Vec::new();
             symbols::read(main, &mut all);
-            if let Some(debug) = self.object.debug_image().filter(|debug| !std::ptr::eq(*debug, main)) {
-                symbols::read(debug, &mut all);
+            if !symbols::has_table(main) {
+                // Elsewhere are those that are not visible outside.
+                let elsewhere = self.object.debug_image().or_else(|| self.object.packed_table());
+                if let Some(elsewhere) = elsewhere {
+                    symbols::read(elsewhere, &mut all);
+                }
             }
-            Symbols::new(all, &symbols::code_sections(&main.elf))
+            plt::read(main, &mut all);
+            symbols::choose(all, &symbols::code_sections(&main.elf))
         })
     }
 
-    fn name(&self, raw: &[u8]) -> Arc<[u8]> {
-        if !self.options.demangle {
-            return raw.into();
+    /// The debug information, if anything that only it knows was asked for.
+    fn debug(&self) -> Option<&DebugInfo<'o>> {
+        if !self.options.inline && !self.options.srcline {
+            return None;
         }
-        demangle(raw).map_or_else(|| raw.into(), Arc::from)
+        self.debug.get_or_init(|| DebugInfo::new(self.object)).as_ref()
+    }
+
+    fn frame(&self, name: &[u8], place: Option<Place>, inlined: bool) -> ResolvedFrame {
+        ResolvedFrame { name: self.name(name), place, inlined }
+    }
+
+    /// `raw` is part of the object or of `self.symbols`, never a passing copy.
+    fn name(&self, raw: &[u8]) -> Arc<[u8]> {
+        let place = (raw.as_ptr() as usize, raw.len());
+        let known = self.names.read().unwrap_or_else(PoisonError::into_inner).get(&place).cloned();
+        known.unwrap_or_else(|| {
+            let readable = if self.options.demangle { demangle(raw) } else { None };
+            let name = readable.map_or_else(|| Arc::from(raw), Arc::from);
+            self.names.write().unwrap_or_else(PoisonError::into_inner).insert(place, Arc::clone(&name));
+            name
+        })
     }
 }

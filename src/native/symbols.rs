@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use super::elf::{ET_REL, Elf, Fields, SHT_DYNSYM, SHT_SYMTAB, Section, string_at};
 use super::image::Image;
+use super::intervals::Intervals;
 use crate::symbol::demangle;
 
 const STT_NOTYPE: u8 = 0;
@@ -22,10 +23,6 @@ const SHN_UNDEF: u16 = 0;
 const SHN_XINDEX: u16 = 0xffff;
 const SHN_LORESERVE: u16 = 0xff00;
 const SHF_EXECINSTR: u64 = 4;
-
-/// How far back a symbol is looked for that goes on behind a shorter one within it: hand-written
-/// assembly nests them, one or two deep.
-const NESTING: usize = 16;
 
 /// A name for a range of addresses.
 #[derive(Clone, Debug)]
@@ -46,40 +43,24 @@ struct Rank {
     global: bool,
 }
 
-/// The symbols of an object, one for an address.
-#[derive(Default)]
-pub(super) struct Symbols<'a> {
-    sorted: Vec<Symbol<'a>>,
-}
+/// The names of an object's symbols by address, one for an address.
+pub(super) type Symbols<'a> = Intervals<Cow<'a, [u8]>>;
 
-impl<'a> Symbols<'a> {
-    /// Puts them in order. Those without a size go on to the next one, but not beyond the
-    /// section (of `limits`) that they are in.
-    pub(super) fn new(mut all: Vec<Symbol<'a>>, limits: &[Range<u64>]) -> Self {
-        all.sort_by(|a, b| a.start.cmp(&b.start).then_with(|| preferred_first(a, b)));
-        all.dedup_by_key(|symbol| symbol.start);
-        let mut next = None;
-        for symbol in all.iter_mut().rev() {
-            if symbol.end <= symbol.start {
-                let limit = limits.iter().find(|l| l.contains(&symbol.start)).map(|l| l.end);
-                let end = next.into_iter().chain(limit).min();
-                symbol.end = end.unwrap_or(symbol.start.saturating_add(1));
-            }
-            next = Some(symbol.start);
+/// Chooses among symbols. Those without a size go on to the next one, but not beyond the section
+/// (of `limits`) that they are in.
+pub(super) fn choose<'a>(mut all: Vec<Symbol<'a>>, limits: &[Range<u64>]) -> Symbols<'a> {
+    all.sort_by(|a, b| a.start.cmp(&b.start).then_with(|| preferred_first(a, b)));
+    all.dedup_by_key(|symbol| symbol.start);
+    let mut next = None;
+    for symbol in all.iter_mut().rev() {
+        if symbol.end <= symbol.start {
+            let limit = limits.iter().find(|l| l.contains(&symbol.start)).map(|l| l.end);
+            let end = next.into_iter().chain(limit).min();
+            symbol.end = end.unwrap_or(symbol.start.saturating_add(1));
         }
-        all.shrink_to_fit();
-        Symbols { sorted: all }
+        next = Some(symbol.start);
     }
-
-    /// The symbol of an address: the one that begins last before it and has not ended.
-    pub(super) fn find(&self, address: u64) -> Option<&Symbol<'a>> {
-        let behind = self.sorted.partition_point(|s| s.start <= address);
-        self.sorted[..behind].iter().rev().take(NESTING).find(|s| address < s.end)
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.sorted.is_empty()
-    }
+    Intervals::new(all.into_iter().map(|symbol| (symbol.start, symbol.end, symbol.name)).collect())
 }
 
 impl<'a> Symbol<'a> {
@@ -184,4 +165,46 @@ pub(super) fn address_of(image: &Image, name: &[u8]) -> Option<u64> {
     let mut all = Vec::new();
     read(image, &mut all);
     all.iter().find(|symbol| *symbol.name == *name).map(|symbol| symbol.start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_preferred_of_two_names_for_one_address() {
+        let plain = Rank { sized: true, typed: true, strong: true, global: true };
+        let symbol = |name: &'static str, rank: Rank| {
+            let name = Cow::Borrowed(name.as_bytes());
+            Symbol { start: 0x10, end: if rank.sized { 0x20 } else { 0x10 }, name, rank }
+        };
+        for (preferred, other) in [
+            (symbol("_a", plain), symbol("longer", Rank { sized: false, ..plain })),
+            (symbol("_a", plain), symbol("longer", Rank { typed: false, ..plain })),
+            (symbol("_a", plain), symbol("longer", Rank { strong: false, ..plain })),
+            (symbol("_a", plain), symbol("longer", Rank { global: false, ..plain })),
+            (symbol("a", plain), symbol("_longer", plain)),
+            (symbol("longer", plain), symbol("short", plain)),
+            // As they are read, the second is the longer.
+            (symbol("a_name_in_c", plain), symbol("_ZN1a1bEiiiiiiiiiiiiiiiiiiiiii", plain)),
+            (symbol("a", plain), symbol("b", plain)),
+        ] {
+            for all in [vec![preferred.clone(), other.clone()], vec![other.clone(), preferred.clone()]] {
+                let names = choose(all, &[]);
+                assert_eq!(names.find(0x10).unwrap(), &preferred.name, "over {other:?}");
+                assert_eq!(names.len(), 1);
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_size_it_goes_on_to_the_next_or_the_end_of_the_section() {
+        let all = [(0x10, 0, "a"), (0x20, 4, "b"), (0x30, 0, "c")];
+        let all =
+            all.map(|(start, size, name)| Symbol::function(start, size, Cow::Borrowed(name.as_bytes())));
+        let names = choose(all.into(), &[0x10..0x30, 0x30..0x38]);
+        let found = |at| names.find(at).map(|name| String::from_utf8_lossy(name).into_owned());
+        let found: String = (0x0f..0x3a).map(|at| found(at).unwrap_or(".".into())).collect();
+        assert_eq!(found, format!(".{}bbbb{}cccccccc..", "a".repeat(16), ".".repeat(12)));
+    }
 }

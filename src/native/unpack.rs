@@ -6,6 +6,7 @@
 use std::io::Read;
 
 use super::elf::{Fields, Format, Section};
+use super::xz;
 
 const ELFCOMPRESS_ZLIB: u32 = 1;
 const ELFCOMPRESS_ZSTD: u32 = 2;
@@ -47,6 +48,7 @@ pub(super) fn file(packed: &[u8]) -> Option<Vec<u8>> {
             let decoder = ruzstd::decoding::StreamingDecoder::new(packed).ok()?;
             decoder.take(limit).read_to_end(&mut bytes).ok()?
         }
+        _ if packed.starts_with(xz::MAGIC) => return xz::unpack(packed, limit),
         _ => return None,
     };
     Some(bytes)

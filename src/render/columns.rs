@@ -10,14 +10,22 @@ use crate::weight::Weight;
 
 /// A table being put together; its last column is as wide as it likes.
 pub struct Table {
-    /// Cells but the last, and the last; the first of all is the head.
+    /// Cells but the last, and the last; the first of all is the head, if there is one.
     lines: Vec<(Vec<String>, String)>,
+    /// How many cells there are before the last.
+    cells: usize,
 }
 
 impl Table {
     /// With these headings.
     pub fn new(cells: &[&str], last: &str) -> Self {
-        Table { lines: vec![(cells.iter().map(|&cell| cell.to_owned()).collect(), last.to_owned())] }
+        let head = cells.iter().map(|&cell| cell.to_owned()).collect();
+        Table { lines: vec![(head, last.to_owned())], cells: cells.len() }
+    }
+
+    /// Without headings, with so many cells before the last.
+    pub fn without_head(cells: usize) -> Self {
+        Table { lines: Vec::new(), cells }
     }
 
     /// Adds a row of as many cells.
@@ -30,9 +38,8 @@ impl Table {
     /// # Errors
     /// What `out` says.
     pub fn write(&self, out: &mut dyn Write) -> Result<()> {
-        let columns = self.lines[0].0.len();
         let width = |n: usize| self.lines.iter().map(|(cells, _)| cells[n].len()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let widths: Vec<usize> = (0..self.cells).map(width).collect();
         for (cells, last) in &self.lines {
             let mut line = String::new();
             for (cell, width) in cells.iter().zip(&widths) {

@@ -2,7 +2,9 @@
 //! takes, the documentation and the tests all read it.
 
 use super::sink::Open;
-use super::{collapsed, json, svg, top, tsv};
+use super::{
+    collapsed, dot, firefox, html, json, markdown, peek, pprof, speedscope, svg, text, top, tree, tsv,
+};
 use crate::error::{ErrorKind, Result};
 
 /// An output format.
@@ -23,7 +25,25 @@ pub struct Format {
 }
 
 /// Every output format; the first is the default.
-pub const FORMATS: &[Format] = &[svg::FORMAT, top::FORMAT, collapsed::FORMAT, json::FORMAT, tsv::FORMAT];
+pub const FORMATS: &[Format] = &[
+    svg::FORMAT,
+    html::FORMAT,
+    #[cfg(feature = "png")]
+    super::png::FORMAT,
+    text::FORMAT,
+    top::FORMAT,
+    tree::TREE,
+    tree::BOTTOM_UP,
+    peek::FORMAT,
+    markdown::FORMAT,
+    json::FORMAT,
+    tsv::FORMAT,
+    collapsed::FORMAT,
+    speedscope::FORMAT,
+    pprof::FORMAT,
+    firefox::FORMAT,
+    dot::FORMAT,
+];
 
 /// Options that several formats take, by their long names without the dashes.
 pub mod takes {
@@ -31,8 +51,20 @@ pub mod takes {
     pub const LAYOUT: &[&str] = &["total", "minwidth", "widths"];
     /// The rows of a table.
     pub const TABLE: &[&str] = &["by", "sort", "limit"];
-    /// What a graph says.
-    pub const TEXT: &[&str] = &["title", "subtitle", "notes", "nametype", "nameattr"];
+    /// The least share of a tree's frames.
+    pub const TREE: &[&str] = &["min-percent"];
+    /// How many frames from the root.
+    pub const DEPTH: &[&str] = &["depth"];
+    /// Where text is drawn.
+    pub const TERMINAL: &[&str] = &["columns", "ansi", "upright"];
+    /// The functions to look around.
+    pub const PEEK: &[&str] = &["peek"];
+    /// What it is called.
+    pub const TITLE: &[&str] = &["title"];
+    /// Threads apart.
+    pub const PER_THREAD: &[&str] = &["per-thread"];
+    /// What else a graph says.
+    pub const TEXT: &[&str] = &["subtitle", "notes", "nametype", "nameattr"];
     /// What weights count.
     pub const UNIT: &[&str] = &["countname"];
     /// The names on frames.
@@ -78,6 +110,16 @@ impl Format {
     }
 }
 
+/// The formats as a table of Markdown.
+pub fn table() -> String {
+    let mut out = "| name | file endings | what |\n| --- | --- | --- |\n".to_owned();
+    for Format { name, endings, about, .. } in FORMATS {
+        let endings: Vec<String> = endings.iter().map(|ending| format!("`.{ending}`")).collect();
+        out += &format!("| `{name}` | {} | {about} |\n", endings.join(", "));
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,6 +141,8 @@ mod tests {
         let name = |file| Format::by_ending(file).map(|format| format.name);
         assert_eq!(name("out.svg"), Some("svg"));
         assert_eq!(name("a.b/OUT.SVG"), Some("svg"));
+        assert_eq!(name("a.json"), Some("json"));
+        assert_eq!(name("a.speedscope.json"), Some("speedscope"));
         assert_eq!(name("svg"), None);
         assert_eq!(name("out.nosuch"), None);
     }

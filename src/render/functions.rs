@@ -76,7 +76,8 @@ pub fn change(weights: Weights) -> Result<Weight> {
     weights.value.minus(weights.before)
 }
 
-fn size(weight: Weight) -> Weight {
+/// How large a change is, up or down.
+pub(super) fn size(weight: Weight) -> Weight {
     if weight.is_negative() { weight.negated() } else { weight }
 }
 

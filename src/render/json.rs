@@ -20,10 +20,11 @@ use std::io::Write;
 
 use super::format::takes;
 use super::functions::Functions;
+use super::json_text;
 use super::settings::Sort;
 use super::sink::{Finished, Sink, Target};
 use super::{Format, Settings};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
 use crate::tally::Group;
 
@@ -138,7 +139,7 @@ impl Sink for Json<'_> {
 /// A name: a string, or its bytes.
 fn string(name: &[u8], out: &mut Vec<u8>) -> Result<()> {
     match std::str::from_utf8(name) {
-        Ok(text) => serde_json::to_writer(out, text).map_err(|e| Error::io("write", e.into())),
+        Ok(_) => json_text::string(name, out),
         Err(_) => {
             out.extend_from_slice(b"{\"hex\": \"");
             name.iter().try_for_each(|byte| write!(out, "{byte:02x}"))?;

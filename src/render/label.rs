@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use unicode_width::UnicodeWidthChar;
+
 use super::Cut;
 use crate::weight::Weight;
 
@@ -111,21 +113,9 @@ pub fn fit(text: &str, columns: usize, cut: Cut) -> Cow<'_, str> {
     }
 }
 
-/// How many columns a character takes, nearly: marks that combine none, East Asian wide
-/// characters and pictures two.
+/// How many columns a character takes: marks that combine none, East Asian wide ones two.
 fn char_columns(c: char) -> usize {
-    match u32::from(c) {
-        0x0300..=0x036f | 0x200b..=0x200f | 0x20d0..=0x20ff | 0xfe00..=0xfe0f | 0x1f3fb..=0x1f3ff => 0,
-        0x1100..=0x115f
-        | 0x2e80..=0xa4cf
-        | 0xac00..=0xd7a3
-        | 0xf900..=0xfaff
-        | 0xfe30..=0xfe6f
-        | 0xff00..=0xff60
-        | 0x1f300..=0x1faff
-        | 0x20000..=0x3fffd => 2,
-        _ => 1,
-    }
+    c.width().unwrap_or(1)
 }
 
 #[cfg(test)]

@@ -167,6 +167,11 @@ impl Layout {
         self.ghosts.1 || self.comparison.widths == Widths::Union
     }
 
+    /// Shows this of differential input, from now on.
+    pub fn compare(&mut self, comparison: Comparison) {
+        self.comparison = comparison;
+    }
+
     /// What a column of weights, or the larger of two, contributes to the width.
     fn width(&self, weights: Weights) -> Weight {
         match self.comparison.widths {
@@ -400,7 +405,7 @@ impl Visitor for Layout {
     }
 
     fn least(&self, all: Weights) -> Weight {
-        let whole = self.least_total.map_or(all.value, |least| least.max(all.value));
+        let whole = self.least_total.map_or(self.width(all), |least| least.max(self.width(all)));
         // Rounded down, so that nothing is lost that is_wide_enough would keep.
         Weight::new((self.least_share * whole.to_f64()).floor() as i128)
     }
@@ -421,7 +426,7 @@ impl Visitor for Layout {
 
 impl Graph {
     /// The frames in tree order: a caller before its callees, from left to right.
-    pub fn frames(&self) -> impl ExactSizeIterator<Item = FrameBox<'_>> {
+    pub fn frames(&self) -> impl ExactSizeIterator<Item = FrameBox<'_>> + Clone {
         self.boxes.iter().enumerate().map(|(n, kept)| {
             let change = match kept.change {
                 0 => Change { after: kept.total, ..Change::default() },

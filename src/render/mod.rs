@@ -23,22 +23,36 @@
 //! ```
 
 pub mod attributes;
+pub mod calls;
 mod collapsed;
 pub mod colour;
 pub mod columns;
 pub mod compare;
+mod dot;
+mod firefox;
 pub mod format;
 pub mod functions;
+pub mod html;
 mod json;
+mod json_text;
 pub mod label;
 pub mod layout;
+mod markdown;
 pub mod options;
+mod path;
+mod peek;
 pub mod picture;
+#[cfg(feature = "png")]
+mod png;
+mod pprof;
 pub mod rewrite;
 pub mod settings;
 pub mod sink;
+mod speedscope;
 pub mod svg;
+mod text;
 mod top;
+mod tree;
 mod tsv;
 
 pub use format::{FORMATS, Format};

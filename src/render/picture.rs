@@ -9,7 +9,7 @@ use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
 use crate::weight::Weight;
 
 /// Draws a graph, with options that hold for this input; or, of a graph without frames, says so.
-pub type Draw = fn(&Graph, &Options, &mut dyn Target) -> Result<()>;
+pub type Draw = fn(&Graph, &Options, &Settings, &mut dyn Target) -> Result<()>;
 
 /// Lays out frames and draws them in the end.
 pub struct Picture<'a> {
@@ -59,9 +59,9 @@ impl Sink for Picture<'_> {
         options.count_name = settings.unit(summary).to_owned();
         let colours = keep_colours(&graph, settings, &mut options);
         graph.scale(settings.factor)?;
-        draw(&graph, &options, target)?;
+        draw(&graph, &options, settings, target)?;
         let drawn = Drawn { frames: graph.frames().len(), left_out: graph.left_out, total: graph.total };
-        Ok(Finished { drawn: Some(drawn), colours })
+        Ok(Finished { drawn: Some(drawn), colours, ..Finished::default() })
     }
 }
 

@@ -24,6 +24,12 @@ pub struct Settings {
     pub table: Table,
     /// How much of a tree is shown.
     pub tree: Tree,
+    /// Where text is drawn.
+    pub terminal: Terminal,
+    /// The functions to look around, as a regular expression.
+    pub peek: Option<String>,
+    /// Each thread is a profile of its own.
+    pub per_thread: bool,
     /// New names get colours that are handed back, to be kept for the next picture.
     pub keep_colours: bool,
 }
@@ -38,6 +44,9 @@ impl Default for Settings {
             unit: None,
             table: Table::default(),
             tree: Tree::default(),
+            terminal: Terminal::default(),
+            peek: None,
+            per_thread: false,
             keep_colours: false,
         }
     }
@@ -101,4 +110,33 @@ impl Settings {
     pub fn shown_both(&self, weights: Weights) -> Result<Weights> {
         Ok(Weights { value: self.shown(weights.value)?, before: self.shown(weights.before)? })
     }
+}
+
+/// A terminal, or what text is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terminal {
+    /// How many columns it has.
+    pub columns: usize,
+    /// Its colours.
+    pub paint: Paint,
+    /// Flames, not icicles.
+    pub root_at_bottom: bool,
+}
+
+impl Default for Terminal {
+    fn default() -> Self {
+        Terminal { columns: 80, paint: Paint::No, root_at_bottom: false }
+    }
+}
+
+/// The colours a terminal has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Paint {
+    /// None.
+    #[default]
+    No,
+    /// A palette of 256.
+    Ansi256,
+    /// All.
+    True,
 }

@@ -44,6 +44,8 @@ pub trait Sink: Visitor {
 pub struct Finished {
     /// Of a drawing, what was drawn.
     pub drawn: Option<Drawn>,
+    /// There were stacks, but nothing that was asked for.
+    pub nothing_selected: bool,
     /// With [`Settings::keep_colours`], the colours that names have now.
     pub colours: Option<PaletteMap>,
 }

@@ -41,62 +41,33 @@ pub struct Cell<A = Weight> {
     pub total: A,
 }
 
-/// Self and total weights by name, for one or more runs.
-pub struct Tally<A = Weight> {
-    group: Group,
+/// Self and total weights by number, for one or more runs: where recursion is counted once.
+pub(crate) struct Sums<A> {
     runs: usize,
     run: usize,
-    names: Names,
-    /// Of modules: the name of the module of each frame's name.
-    modules: Names,
-    module_of: Vec<u32>,
-    /// `runs` cells for each name.
+    /// `runs` cells for each number.
     cells: Vec<Cell<A>>,
-    /// How often each name is open.
+    /// How often each number is open.
     open_count: Vec<u32>,
     open: Vec<u32>,
 }
 
-impl<A: Amount> Tally<A> {
-    /// Of this many runs; the first one is begun.
-    pub fn new(group: Group, runs: usize) -> Self {
-        Tally {
-            group,
-            runs,
-            run: 0,
-            names: Names::default(),
-            modules: Names::default(),
-            module_of: Vec::new(),
-            cells: Vec::new(),
-            open_count: Vec::new(),
-            open: Vec::new(),
-        }
+impl<A: Amount> Sums<A> {
+    pub(crate) fn new(runs: usize) -> Self {
+        Sums { runs, run: 0, cells: Vec::new(), open_count: Vec::new(), open: Vec::new() }
     }
 
-    /// What it has rows for.
-    pub fn group(&self) -> Group {
-        self.group
-    }
-
-    /// Goes on with another run. No frame is open.
-    pub fn begin(&mut self, run: usize) {
-        self.run = run;
-    }
-
-    /// A frame begins; of functions and modules.
+    /// Begins what has this number: one that was used before, or the next.
     #[inline]
-    pub fn enter(&mut self, name: &[u8]) {
-        let key = self.key(name);
+    pub(crate) fn enter(&mut self, key: u32) {
+        self.make(key);
         self.open_count[key as usize] += 1;
         self.open.push(key);
     }
 
-    /// The frame that began last is complete, and weighs this.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Overflow`].
+    /// What began last is complete.
     #[inline]
-    pub fn exit(&mut self, own: A, total: A) -> Result<()> {
+    pub(crate) fn exit(&mut self, own: A, total: A) -> Result<()> {
         let Some(key) = self.open.pop() else { return Ok(()) };
         let count = &mut self.open_count[key as usize];
         *count -= 1;
@@ -109,6 +80,82 @@ impl<A: Amount> Tally<A> {
         Ok(())
     }
 
+    /// What began last and is still open.
+    pub(crate) fn last(&self) -> Option<u32> {
+        self.open.last().copied()
+    }
+
+    /// What has this number weighs so much more.
+    fn add(&mut self, key: u32, amount: A) -> Result<()> {
+        self.make(key);
+        let cell = &mut self.cells[key as usize * self.runs + self.run];
+        cell.own = cell.own.and(amount)?;
+        cell.total = cell.total.and(amount)?;
+        Ok(())
+    }
+
+    #[inline]
+    fn make(&mut self, key: u32) {
+        if key as usize == self.open_count.len() {
+            self.open_count.push(0);
+            self.cells.resize(self.cells.len() + self.runs, Cell::default());
+        }
+    }
+
+    /// The cells of every number, one for each run.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &[Cell<A>]> {
+        self.cells.chunks(self.runs.max(1))
+    }
+}
+
+/// Self and total weights by name, for one or more runs.
+pub struct Tally<A = Weight> {
+    group: Group,
+    names: Names,
+    /// Of modules: their names, and which of them each frame's name is of.
+    modules: Names,
+    module_of: Vec<u32>,
+    sums: Sums<A>,
+}
+
+impl<A: Amount> Tally<A> {
+    /// Of this many runs; the first one is begun.
+    pub fn new(group: Group, runs: usize) -> Self {
+        Tally {
+            group,
+            names: Names::default(),
+            modules: Names::default(),
+            module_of: Vec::new(),
+            sums: Sums::new(runs),
+        }
+    }
+
+    /// What it has rows for.
+    pub fn group(&self) -> Group {
+        self.group
+    }
+
+    /// Goes on with another run. No frame is open.
+    pub fn begin(&mut self, run: usize) {
+        self.sums.run = run;
+    }
+
+    /// A frame begins; of functions and modules.
+    #[inline]
+    pub fn enter(&mut self, name: &[u8]) {
+        let key = self.key(name);
+        self.sums.enter(key);
+    }
+
+    /// The frame that began last is complete, and weighs this.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    #[inline]
+    pub fn exit(&mut self, own: A, total: A) -> Result<()> {
+        self.sums.exit(own, total)
+    }
+
     /// A stack of this weight; of stacks and threads.
     ///
     /// # Errors
@@ -119,34 +166,26 @@ impl<A: Amount> Tally<A> {
             Group::Thread => self.key(thread_of(stack)),
             Group::Function | Group::Module => return Ok(()),
         };
-        let cell = &mut self.cells[key as usize * self.runs + self.run];
-        cell.own = cell.own.and(amount)?;
-        cell.total = cell.total.and(amount)?;
-        Ok(())
+        self.sums.add(key, amount)
     }
 
     #[inline]
     fn key(&mut self, name: &[u8]) -> u32 {
         let known = self.names.len();
-        let mut key = self.names.key(name);
-        if self.group == Group::Module {
-            if self.names.len() > known {
-                self.module_of.push(self.modules.key(&module_of(name)));
-            }
-            key = self.module_of[key as usize];
+        let key = self.names.key(name);
+        if self.group != Group::Module {
+            return key;
         }
-        if key as usize == self.open_count.len() {
-            self.open_count.push(0);
-            self.cells.resize(self.cells.len() + self.runs, Cell::default());
+        if self.names.len() > known {
+            self.module_of.push(self.modules.key(&module_of(name)));
         }
-        key
+        self.module_of[key as usize]
     }
 
     /// Every name and its cells, one for each run, in the order of the names' bytes.
     pub fn rows(&self) -> Vec<(&[u8], &[Cell<A>])> {
         let names = if self.group == Group::Module { &self.modules } else { &self.names };
-        let cells = self.cells.chunks(self.runs.max(1));
-        let mut rows: Vec<_> = names.all().zip(cells).collect();
+        let mut rows: Vec<_> = names.all().zip(self.sums.all()).collect();
         rows.sort_unstable_by(|a, b| a.0.cmp(b.0));
         rows
     }

@@ -75,6 +75,12 @@ export function draw(folded, ...options) {
   return save("svg", svg);
 }
 
+/** Runs one of the programs on folded text; what it wrote. */
+export function run(tool, folded, ...options) {
+  const path = join(binaries, tool);
+  return execFileSync(path, options, { input: folded, maxBuffer: 1 << 30, stdio: ["pipe", "pipe", "ignore"] });
+}
+
 export function save(extension, content) {
   const path = join(folder, `picture${serial++}.${extension}`);
   writeFileSync(path, content);

@@ -47,6 +47,13 @@ fn events_are_named_with_or_without_modifiers() {
 }
 
 #[test]
+fn commands_can_be_left_out() {
+    let text = "a  1 5.000001: 3 c: \n\t            1000 f (/a)\n\nb  1 5.000001: 4 c: \n\n";
+    let none = Options { threads_as_frames: Some(false), ..Options::default() };
+    assert_eq!(fold(text, &none), "[no stack] 4\nf 3\n");
+}
+
+#[test]
 fn the_last_sample_needs_no_blank_line() {
     assert_eq!(
         fold(

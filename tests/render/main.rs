@@ -1,14 +1,23 @@
 //! `fg-render` as a user meets it: the real program, its picture read by a strict XML parser.
 
+mod consumers;
 mod differential;
 mod golden;
 mod hostile;
+mod html;
 mod input;
 mod known_wrong;
 mod look;
 mod outputs;
+#[cfg(feature = "png")]
+mod png;
 mod program;
+mod round_trip;
 mod stacks;
+mod terminal;
+mod tmux;
+#[cfg(feature = "tui")]
+mod tui;
 
 use std::io::Write;
 use std::path::Path;
@@ -31,6 +40,8 @@ fn run_in(folder: &Path, arguments: &[&str], stdin: impl AsRef<[u8]>) -> Run {
     let mut child = Command::new(env!("CARGO_BIN_EXE_fg-render"))
         .args(arguments)
         .current_dir(folder)
+        .env_remove("COLORTERM")
+        .env_remove("NO_COLOR")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

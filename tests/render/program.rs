@@ -60,3 +60,69 @@ fn a_full_disk_is_said() {
     assert_eq!((run.status, run.stderr.lines().count()), (2, 1), "{}", run.stderr);
     assert!(run.stderr.contains("cannot write: no space left on device"), "{}", run.stderr);
 }
+
+#[test]
+fn the_table_in_the_documentation_is_the_registry_s() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/outputs.md");
+    let document = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = document.split_once("| name |").expect("the table");
+    let after = rest.split_once("\n\n").map_or("", |(_, after)| after);
+    let current = format!("{before}{}\n{after}", fg_tools::render::format::table());
+    if std::env::var_os("FG_UPDATE_DOCS").is_some() {
+        std::fs::write(&path, &current).unwrap();
+        return;
+    }
+    // The documentation is that of a program with everything in it.
+    let document: String = document
+        .split_inclusive('\n')
+        .filter(|line| cfg!(feature = "png") || !line.starts_with("| `png`"))
+        .collect();
+    assert!(
+        document == current,
+        "docs/outputs.md is out of date: FG_UPDATE_DOCS=1 cargo test --all-features --test render"
+    );
+}
+
+#[test]
+fn options_that_mean_nothing_are_refused() {
+    for (arguments, said) in [
+        (&["--format", "top", "--title", "x"][..], "--title means nothing to top; it is for svg, "),
+        (&["--limit", "3"], "--limit means nothing to svg; it is for "),
+        (
+            &["-o", "a.tsv", "-o", "b.folded", "-i"],
+            "--inverted means nothing to tsv and collapsed; it is for svg",
+        ),
+        (&["--format", "peek"], "peek needs a regular expression: --peek malloc"),
+        (&["--peek", "("], "--peek \"(\": "),
+    ] {
+        let run = run(arguments, SMALL);
+        assert_eq!((run.status, run.stderr.lines().count()), (2, 1), "{arguments:?}: {}", run.stderr);
+        assert!(run.stderr.contains(said), "{}", run.stderr);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let both = run_in(folder.path(), &["-o", "a.tsv", "-o", "b.svg", "--limit", "2", "--title", "x"], SMALL);
+    assert_eq!((both.status, both.stderr.as_str()), (0, ""));
+    assert_eq!(run(&["--peek", "nosuch"], SMALL).status, 1);
+}
+
+#[test]
+fn streamed_outputs_of_unsorted_input_start_over() {
+    // Sorted for longer than any buffer, and then not.
+    let mut text: String = (0..40_000).map(|n| format!("main;f{n:05};leaf 1\n")).collect();
+    text.push_str("early 1\n");
+    let mut sorted: Vec<&str> = text.lines().collect();
+    sorted.sort_unstable();
+    let sorted = sorted.join("\n") + "\n";
+    for format in ["collapsed", "json", "speedscope", "pprof", "firefox"] {
+        // Into a pipe, where nothing can be taken back, and into a file.
+        let piped = run(&["--format", format], &text).stdout;
+        assert!(piped == run(&["--format", format], &sorted).stdout, "{format}");
+        let folder = tempfile::tempdir().unwrap();
+        run_in(folder.path(), &["--format", format, "-o", "out"], &text);
+        assert!(piped == std::fs::read(folder.path().join("out")).unwrap(), "{format}");
+    }
+    // Two columns until the last line.
+    let text: String = (0..40_000).map(|n| format!("main;f {n:05} 1\n")).collect();
+    let one = run(&["--format", "collapsed"], format!("{text}z 1\n"));
+    assert!(one.text() == format!("{text}z 1\n"));
+}

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::values::{
     Stroke, alpha, background, colour, factor, font_size, font_width, formats, groups, min_width, palettes,
@@ -57,7 +57,7 @@ pub struct TextArgs {
     /// Notes to keep in the file, not drawn
     #[arg(long, value_name = "TEXT")]
     pub notes: Option<String>,
-    /// What weights count (default: samples)
+    /// What weights count (default: what a line `# unit: ns` says, else samples)
     #[arg(long, value_name = "TEXT")]
     pub countname: Option<String>,
     /// What stands before a name in the line at the bottom (default: Function:)
@@ -88,8 +88,8 @@ pub struct SizeArgs {
     /// Height of a frame (default: 16)
     #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub height: Option<u32>,
-    /// Leave out narrower frames: pixels of the static picture, or a share such as
-    /// 0.5% (default: 0.1)
+    /// Leave out narrower frames: pixels of the static picture, columns of text, or a
+    /// share such as 0.5% (default: 0.1; of text half a column)
     #[arg(long, value_name = "PIXELS|N%", value_parser = min_width)]
     pub minwidth: Option<MinWidth>,
     /// Font, as CSS names it (default: Verdana, sans-serif)
@@ -184,9 +184,9 @@ pub struct OutputArgs {
     pub format: Option<String>,
 }
 
-/// The rows of tables.
+/// The rows of tables, and the frames of trees.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Tables")]
+#[command(next_help_heading = "Tables and trees")]
 pub struct TableArgs {
     /// A row for each function, module, thread or whole stack (default: function)
     #[arg(long, value_name = "WHAT", value_parser = groups())]
@@ -195,9 +195,51 @@ pub struct TableArgs {
     /// self, or change if there is one)
     #[arg(long, value_name = "COLUMN", value_parser = sorts())]
     pub sort: Option<Sort>,
-    /// The most rows; 0 is all (default: 30 in top, 10 in markdown, all in the others)
+    /// The most rows; 0 is all (default: 30 in top, 10 in markdown, 80 functions
+    /// in dot, all in the others)
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
+    /// Leave frames out of a tree that weigh less than N percent of the whole (default:
+    /// 0.5, in markdown 5)
+    #[arg(long, value_name = "N", value_parser = points)]
+    pub min_percent: Option<f64>,
+    /// Show N frames of a stack, from the root; in bottomup from the leaf; of text N rows
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub depth: Option<u32>,
+    /// Callers and callees of functions that match the regular expression RE; alone as
+    /// --format peek
+    #[arg(long, value_name = "RE")]
+    pub peek: Option<String>,
+}
+
+/// The terminal.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Terminal")]
+pub struct TerminalArgs {
+    /// Draw text N columns wide (default: the terminal's, else 80)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(10..))]
+    pub columns: Option<u16>,
+    /// Colours in text: on a terminal unless NO_COLOR is set, always, or never
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub ansi: When,
+    /// Root at the bottom
+    #[arg(long)]
+    pub upright: bool,
+    /// Walk through the profile here: a flame graph, a table, callers and callees; ? tells
+    /// the keys
+    #[cfg(feature = "tui")]
+    #[arg(long, conflicts_with_all = ["output", "format", "peek"])]
+    pub tui: bool,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum When {
+    #[default]
+    Auto,
+    Always,
+    Never,
 }
 
 /// The output file.
@@ -210,6 +252,9 @@ pub struct FileArgs {
     /// Every element on its own line, indented
     #[arg(long)]
     pub pretty_xml: bool,
+    /// A profile for each thread, as the first frames of stacks tell it, without those
+    #[arg(long)]
+    pub per_thread: bool,
 }
 
 /// What is said on standard error.

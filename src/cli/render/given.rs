@@ -5,7 +5,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
 use crate::error::{ErrorKind, Result};
-use crate::render::{FORMATS, Format};
+use crate::render::FORMATS;
 
 /// The names of the options that were given. It has none of its own, and has to stand before the
 /// groups that have: reading an option takes it away.
@@ -35,23 +35,18 @@ impl FromArgMatches for Given {
 }
 
 impl Given {
-    /// Refuses an option that none of the formats takes.
+    /// Refuses an option that none of the outputs takes; they are called this.
     ///
     /// # Errors
     /// [`ErrorKind::Setting`].
-    pub fn check(&self, formats: &[&Format]) -> Result<()> {
+    pub fn check(&self, outputs: &str, takes: impl Fn(&str) -> bool) -> Result<()> {
         for option in &self.0 {
             let for_some: Vec<&str> =
                 FORMATS.iter().filter(|format| format.takes(option)).map(|format| format.name).collect();
-            if for_some.is_empty() || formats.iter().any(|format| format.takes(option)) {
+            if for_some.is_empty() || takes(option) {
                 continue;
             }
-            let chosen: Vec<&str> = formats.iter().map(|format| format.name).collect();
-            let what = format!(
-                "--{option} means nothing to {}; it is for {}",
-                chosen.join(" and "),
-                for_some.join(", ")
-            );
+            let what = format!("--{option} means nothing to {outputs}; it is for {}", for_some.join(", "));
             return Err(ErrorKind::Setting { what }.into());
         }
         Ok(())
@@ -78,6 +73,8 @@ mod tests {
         "strict",
         "quiet",
         "verbose",
+        #[cfg(feature = "tui")]
+        "tui",
     ];
 
     #[test]

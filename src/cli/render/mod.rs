@@ -4,6 +4,9 @@ mod args;
 mod given;
 mod outputs;
 mod settings;
+mod terminal;
+#[cfg(feature = "tui")]
+mod tui;
 mod values;
 
 use std::io;
@@ -13,13 +16,15 @@ use clap::Parser;
 
 use super::output::Output;
 use super::{Exit, GenerateArgs, InputArgs, Tool, say, say_not_understood};
-use crate::error::{Error, ErrorKind, Position};
+use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{Columns, Order, Rewrite, WalkSummary};
+use crate::input::Source;
 use crate::render::rewrite::StackRewrite;
 use crate::render::sink::{Finished, Sink, feed};
-use crate::render::{Format, Settings};
+use crate::render::{FORMATS, Format, Settings};
 pub use args::{
-    ChangeArgs, ColourArgs, FileArgs, OutputArgs, SizeArgs, StackArgs, TableArgs, TalkArgs, TextArgs,
+    ChangeArgs, ColourArgs, FileArgs, OutputArgs, SizeArgs, StackArgs, TableArgs, TalkArgs, TerminalArgs,
+    TextArgs,
 };
 pub use given::Given;
 use outputs::Pending;
@@ -27,10 +32,11 @@ use outputs::Pending;
 /// Where `--cp` keeps colours: in the current folder, as other tools do.
 const PALETTE_MAP: &str = "palette.map";
 
-/// Draw folded stacks as a flame graph
+/// Draw folded stacks as a flame graph, or write them for another viewer
 ///
 /// Reads folded text (`main;parse;lex 42`), writes an SVG to open in a browser: click to zoom,
-/// Ctrl-F to search. Input in frame order, as fg-collapse writes it, is streamed; other input is
+/// Ctrl-F to search; or text, tables, and files for other viewers, several of them in one run,
+/// as --format or the endings of the outputs say. Input in frame order, as fg-collapse writes it, is streamed; other input is
 /// sorted first. Two weights on each line draw a differential graph: as wide as after, orange
 /// where a frame and all it calls grew, blue where they shrank, grey where that may be noise.
 #[derive(Parser, Debug)]
@@ -41,9 +47,13 @@ const PALETTE_MAP: &str = "palette.map";
 Examples:
   perf script | fg-collapse | fg-render > out.svg
   fg-render --title 'after the fix' --colors rust -o out.svg out.folded
+  fg-render -o out.html out.folded   # a page with all of it, to explore
+  fg-render -o out.svg -o top.md -o out.speedscope.json out.folded
+  fg-render --format text out.folded
   fg-render --reverse --base malloc out.folded > who-allocates.svg
 
-Exit status: 0, or 2 for trouble. Without stacks 2, and a picture that says so."
+Exit status: 0, 1 when --peek matches nothing, 2 for trouble. Without stacks 2, and an
+output that is as valid as any."
 )]
 pub struct Render {
     /// Which options were given: before all others.
@@ -73,9 +83,12 @@ pub struct Render {
     /// What changed.
     #[command(flatten)]
     pub change: ChangeArgs,
-    /// The rows of tables.
+    /// The rows of tables, and the frames of trees.
     #[command(flatten)]
     pub table: TableArgs,
+    /// The terminal.
+    #[command(flatten)]
+    pub terminal: TerminalArgs,
     /// The file it is.
     #[command(flatten)]
     pub file: FileArgs,
@@ -88,9 +101,17 @@ impl Tool for Render {
     const NAME: &'static str = "fg-render";
 
     fn run(self) -> anyhow::Result<Exit> {
-        let chosen = self.output.choose()?;
+        #[cfg(feature = "tui")]
+        if self.terminal.tui {
+            let takes = |option: &str| tui::TAKES.iter().any(|group| group.contains(&option));
+            self.given.check("--tui", takes)?;
+            return self.show();
+        }
+        let unnamed = if self.table.peek.is_some() { "peek" } else { FORMATS[0].name };
+        let chosen = self.output.choose(unnamed)?;
         let formats: Vec<&Format> = chosen.iter().map(|(_, format)| *format).collect();
-        self.given.check(&formats)?;
+        let names: Vec<&str> = formats.iter().map(|format| format.name).collect();
+        self.given.check(&names.join(" and "), |option| formats.iter().any(|format| format.takes(option)))?;
         let settings = self.settings()?;
         let mut outputs = Vec::new();
         for (path, format) in &chosen {
@@ -100,7 +121,7 @@ impl Tool for Render {
         for (output, format) in outputs.iter_mut().zip(&formats) {
             sinks.push((format.open)(&settings, output)?);
         }
-        let summary = self.feed(&mut sinks)?;
+        let summary = self.feed(|sources, order, rewrite| feed(sources, order, rewrite, &mut sinks))?;
         if self.stacks.strict {
             summary.not_understood.refuse()?;
         }
@@ -116,12 +137,17 @@ impl Tool for Render {
         }
         self.keep_colours(&settings, &summary, &all_finished)?;
         self.say_drawn(&all_finished);
-        Ok(Exit::Yes)
+        let nothing_selected = all_finished.iter().any(|finished| finished.nothing_selected);
+        Ok(if nothing_selected { Exit::No } else { Exit::Yes })
     }
 }
 
 impl Render {
-    fn feed(&self, sinks: &mut [Box<dyn Sink + '_>]) -> anyhow::Result<WalkSummary> {
+    /// Has the input read in the order, and with the changes to its stacks, that were asked for.
+    fn feed(
+        &self,
+        read: impl FnOnce(&[Source], Order, Option<&Rewrite>) -> Result<WalkSummary>,
+    ) -> anyhow::Result<WalkSummary> {
         let order = match &self.stacks {
             StackArgs { flamechart: true, .. } => Order::Time,
             StackArgs { no_sort: true, .. } => Order::Input,
@@ -134,7 +160,7 @@ impl Render {
         let is_needed = rewrite.is_needed();
         let apply = move |stack: &[u8], out: &mut Vec<u8>| rewrite.apply(stack, out);
         let rewrite: Option<&Rewrite> = if is_needed { Some(&apply) } else { None };
-        Ok(feed(&self.input.sources(), order, rewrite, sinks)?)
+        Ok(read(&self.input.sources(), order, rewrite)?)
     }
 
     /// With `--cp`, writes the colours that names have now, if there are new ones.

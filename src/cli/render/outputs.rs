@@ -14,12 +14,12 @@ use crate::render::{FORMATS, Format};
 const BUFFER: usize = 64 * 1024;
 
 impl OutputArgs {
-    /// The outputs, none of them opened yet.
+    /// The outputs, none of them opened yet; `unnamed` is the format of one that does not tell.
     ///
     /// # Errors
     /// [`ErrorKind::Setting`] for an ending that tells no format, for `--format` with several
     /// outputs, and for one that is named twice.
-    pub fn choose(&self) -> Result<Vec<(Option<&Path>, &'static Format)>> {
+    pub fn choose(&self, unnamed: &str) -> Result<Vec<(Option<&Path>, &'static Format)>> {
         let setting = |what: String| Err(ErrorKind::Setting { what }.into());
         if let [_, second, ..] = &self.output[..]
             && self.format.is_some()
@@ -28,26 +28,29 @@ impl OutputArgs {
             return setting(format!("--format is for one output; the ending of {second} says its own"));
         }
         if self.output.is_empty() {
-            return Ok(vec![(None, self.format_of(None)?)]);
+            return Ok(vec![(None, self.format_of(None, unnamed)?)]);
         }
         for (n, path) in self.output.iter().enumerate() {
             if self.output[..n].contains(path) {
                 return setting(format!("the output {} is named twice", path.display()));
             }
         }
-        self.output.iter().map(|path| Ok((Some(path.as_path()), self.format_of(Some(path))?))).collect()
+        self.output
+            .iter()
+            .map(|path| Ok((Some(path.as_path()), self.format_of(Some(path), unnamed)?)))
+            .collect()
     }
 
-    fn format_of(&self, path: Option<&Path>) -> Result<&'static Format> {
+    fn format_of(&self, path: Option<&Path>, unnamed: &str) -> Result<&'static Format> {
         if let Some(name) = &self.format {
             return Format::by_name(name);
         }
-        let Some(path) = path else { return Ok(&FORMATS[0]) };
+        let Some(path) = path else { return Format::by_name(unnamed) };
         if let Some(format) = path.file_name().and_then(|name| Format::by_ending(&name.to_string_lossy())) {
             return Ok(format);
         }
         match path.extension() {
-            None => Ok(&FORMATS[0]),
+            None => Format::by_name(unnamed),
             Some(ending) => {
                 let known: Vec<&str> = FORMATS.iter().flat_map(|format| format.endings).copied().collect();
                 let what = format!(

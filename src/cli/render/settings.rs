@@ -26,7 +26,13 @@ impl Render {
                 sort: self.table.sort,
                 limit: self.table.limit.map(|limit| if limit == 0 { usize::MAX } else { limit }),
             },
-            tree: Tree::default(),
+            tree: Tree {
+                min_percent: self.table.min_percent,
+                depth: self.table.depth.map(|depth| depth as usize),
+            },
+            terminal: self.terminal.find(&self.output),
+            per_thread: self.file.per_thread,
+            peek: self.table.peek.clone(),
             keep_colours: self.colour.cp,
         })
     }

@@ -44,8 +44,8 @@ pub(super) struct Attr {
     pub read_format: u64,
     pub sample_id_all: bool,
     /// The samples' user or kernel part is left out.
-    exclude_user: bool,
-    exclude_kernel: bool,
+    pub exclude_user: bool,
+    pub exclude_kernel: bool,
     pub branch_sample_type: u64,
     pub sample_regs_user: u64,
 }
@@ -138,7 +138,8 @@ impl Attr {
             "bpf-output",
             "cgroup-switches",
         ];
-        let known = |names: &[&'static str]| usize::try_from(self.config).ok().and_then(|n| names.get(n).copied());
+        let known =
+            |names: &[&'static str]| usize::try_from(self.config).ok().and_then(|n| names.get(n).copied());
         let mut name = match self.kind {
             0 => known(&HARDWARE).map_or_else(|| format!("hardware-{:#x}", self.config), str::to_owned),
             1 => known(&SOFTWARE).map_or_else(|| format!("software-{:#x}", self.config), str::to_owned),

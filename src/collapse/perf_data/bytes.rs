@@ -26,10 +26,6 @@ impl<'a> Bytes<'a> {
         self.rest
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.rest.is_empty()
-    }
-
     /// The next so many bytes; `None` if there are not so many, which leaves all of them.
     #[inline]
     pub fn take(&mut self, len: usize) -> Option<&'a [u8]> {
@@ -139,10 +135,10 @@ mod tests {
         assert_eq!(little.u16(), Some(0x0201));
         assert_eq!(big.u16(), Some(0x0102));
         assert_eq!(big.u32(), Some(0x0304_0506));
-        assert_eq!(little.u64(), None, "not from beyond what is there: {little:?}");
         assert_eq!(little.take(6).unwrap(), [3, 4, 5, 6, 7, 8]);
+        assert_eq!(little.u64(), None, "there are four more: {little:?}");
         assert_eq!(little.text(), b"hi");
-        assert_eq!((little.rest(), little.text(), little.is_empty()), (&[9][..], &[9][..], true));
+        assert_eq!((little.rest(), little.text(), little.rest()), (&[9][..], &[9][..], &[][..]));
         assert!(big.u64s(u64::MAX).is_none());
     }
 }

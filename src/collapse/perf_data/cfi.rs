@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, DebugFrame, EhFrame, EndianSlice, FrameDescriptionEntry, LittleEndian,
-    RegisterRule, UnwindContext, UnwindOffset, UnwindSection,
+    RegisterRule, UnwindContext, UnwindSection,
 };
 
 use super::regs::{Cpu, Dump, Regs};
@@ -103,7 +103,14 @@ impl Table {
     }
 
     /// Unwinds from an address where that takes more than a [`Rule`].
-    pub fn step(&self, svma: u64, cpu: &Cpu, regs: &Regs, dump: &mut Dump<'_>, context: &mut Context) -> Option<Regs> {
+    pub fn step(
+        &self,
+        svma: u64,
+        cpu: &Cpu,
+        regs: &Regs,
+        dump: &mut Dump<'_>,
+        context: &mut Context,
+    ) -> Option<Regs> {
         self.with_row(svma, context, |row, _, expressions| {
             let cfa = match row.cfa() {
                 CfaRule::RegisterAndOffset { register, offset } => {
@@ -155,7 +162,9 @@ impl Table {
             let mut section = EhFrame::new(bytes, LittleEndian);
             section.set_address_size(8);
             let offset = match self.header.as_ref().and_then(|header| search(header, svma)) {
-                Some(address) => usize::try_from(address.wrapping_sub(self.eh_frame.as_ref()?.svma.start)).ok(),
+                Some(address) => {
+                    usize::try_from(address.wrapping_sub(self.eh_frame.as_ref()?.svma.start)).ok()
+                }
                 None => find(self.index.get_or_init(|| index(&section, &self.bases)), svma),
             };
             if let Some(entry) = offset.and_then(|offset| {
@@ -186,6 +195,11 @@ fn row<'b, S: UnwindSection<Slice<'b>>, T>(
     bytes: &[u8],
     each: impl FnOnce(&gimli::UnwindTableRow<usize>, bool, &[u8]) -> Option<T>,
 ) -> Option<T> {
+    /// Of an entry, in bytes; those of real functions have some hundreds.
+    const LONGEST: usize = 1 << 20;
+    if entry.entry_len() > LONGEST {
+        return None;
+    }
     let row = entry.unwind_info_for_address(section, bases, context, svma).ok()?;
     each(row, entry.is_signal_trampoline(), bytes)
 }
@@ -277,8 +291,11 @@ fn simple_rule(row: &gimli::UnwindTableRow<usize>, cpu: &Cpu) -> Option<Rule> {
             _ => return None,
         }
     }
-    // On x86-64 a return address is always in memory.
-    (returns || cpu.link_register).then_some(rule)
+    if !returns && !cpu.link_register {
+        // Nobody knows where it returns to.
+        rule.how = How::Root;
+    }
+    Some(rule)
 }
 
 /// The value of an expression.
@@ -309,7 +326,9 @@ fn evaluate(
             _ => return None,
         };
         result = match result {
-            EvaluationResult::RequiresRegister { .. } => evaluation.resume_with_register(Value::Generic(value)),
+            EvaluationResult::RequiresRegister { .. } => {
+                evaluation.resume_with_register(Value::Generic(value))
+            }
             _ => evaluation.resume_with_memory(Value::Generic(value)),
         }
         .ok()?;

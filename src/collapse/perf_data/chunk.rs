@@ -8,9 +8,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) const CHUNK: usize = 1 << 20;
 
 /// Buffers to be used again: fresh memory of this size costs more than what is read into it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Pool {
-    free: Arc<Mutex<Vec<Vec<u8>>>>,
+    /// `None` once there is nothing more to read.
+    free: Arc<Mutex<Option<Vec<Vec<u8>>>>>,
+}
+
+impl Default for Pool {
+    fn default() -> Self {
+        Pool { free: Arc::new(Mutex::new(Some(Vec::new()))) }
+    }
 }
 
 impl Pool {
@@ -18,7 +25,13 @@ impl Pool {
     const KEPT: usize = 64;
 
     pub fn take(&self) -> Vec<u8> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        free.as_mut().and_then(Vec::pop).unwrap_or_default()
+    }
+
+    /// Frees what is waiting, and what comes back from now on: naming needs the memory.
+    pub fn close(&self) {
+        *self.free.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     pub fn share(&self, bytes: Vec<u8>) -> Arc<Chunk> {
@@ -44,7 +57,10 @@ impl Deref for Chunk {
 impl Drop for Chunk {
     fn drop(&mut self) {
         let mut free = self.pool.free.lock().unwrap_or_else(PoisonError::into_inner);
-        if free.len() < Pool::KEPT && self.bytes.capacity() <= 2 * CHUNK {
+        if let Some(free) = free.as_mut()
+            && free.len() < Pool::KEPT
+            && self.bytes.capacity() <= 2 * CHUNK
+        {
             free.push(std::mem::take(&mut self.bytes));
         }
     }

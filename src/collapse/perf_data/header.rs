@@ -22,8 +22,10 @@ const SWAPPED: &[u8] = b"2ELIFREP";
 /// The parts of a file that matter, by the bits that say whether they are there.
 mod feature {
     pub const BUILD_ID: usize = 2;
+    pub const OS_RELEASE: usize = 4;
     pub const ARCH: usize = 6;
     pub const EVENT_DESC: usize = 12;
+    pub const WANTED: [usize; 4] = [BUILD_ID, OS_RELEASE, ARCH, EVENT_DESC];
     /// There are four numbers of 64 bits.
     pub const COUNT: usize = 256;
 }
@@ -65,15 +67,17 @@ pub(super) struct Event {
 
 /// All that is known of a recording but its records.
 #[derive(Clone, Debug, Default)]
-pub(super) struct About {
+pub(super) struct Described {
     pub order: ByteOrder,
     pub events: Vec<Event>,
     /// Which event an identity in a sample is of.
     ids: HashMap<u64, usize>,
     /// By path.
-    pub build_ids: HashMap<Vec<u8>, Vec<u8>>,
+    build_ids: HashMap<Vec<u8>, Vec<u8>>,
     /// `None` until the recording says it.
     pub arch: Option<Arch>,
+    /// The kernel's.
+    pub release: Option<Vec<u8>>,
 }
 
 /// Where the parts of a file are.
@@ -101,11 +105,11 @@ pub(super) fn is_recording(head: &[u8]) -> bool {
 /// The bytes of a pipe's header.
 pub(super) const PIPE_HEADER: usize = 16;
 
-impl About {
+impl Described {
     /// Reads the first bytes.
-    pub fn begin(head: &[u8]) -> Result<(About, Beginning)> {
+    pub fn begin(head: &[u8]) -> Result<(Described, Beginning)> {
         let order = if head.starts_with(SWAPPED) { ByteOrder::Big } else { ByteOrder::Little };
-        let about = About { order, ..About::default() };
+        let about = Described { order, ..Described::default() };
         let mut fields = Bytes::new(head, order);
         let beginning = (|| {
             fields.skip(MAGIC.len())?;
@@ -126,7 +130,11 @@ impl About {
     }
 
     /// Reads the parts of a file that are not records. `read` gives the bytes of one.
-    pub fn read_parts(&mut self, layout: &Layout, mut read: impl FnMut(Section) -> Result<Vec<u8>>) -> Result<()> {
+    pub fn read_parts(
+        &mut self,
+        layout: &Layout,
+        mut read: impl FnMut(Section) -> Result<Vec<u8>>,
+    ) -> Result<()> {
         let attrs = read(layout.attrs)?;
         let size = usize::try_from(layout.attr_size).unwrap_or(0);
         if size < 16 {
@@ -136,7 +144,8 @@ impl About {
             let (attr, ids) = entry.split_at(size - 16);
             let ids = Section::parse(&mut Bytes::new(ids, self.order)).unwrap_or_default();
             let ids = if ids.size == 0 { Vec::new() } else { read(ids)? };
-            let ids: Vec<u64> = Bytes::new(&ids, self.order).u64s(ids.len() as u64 / 8).unwrap_or_default().iter().collect();
+            let ids: Vec<u64> =
+                Bytes::new(&ids, self.order).u64s(ids.len() as u64 / 8).unwrap_or_default().iter().collect();
             self.add_event(attr, ids)?;
         }
         if layout.data.size == 0 {
@@ -151,7 +160,7 @@ impl About {
             let part = read(place)?;
             place.offset += 16;
             let part = Section::parse(&mut Bytes::new(&part, self.order)).unwrap_or_default();
-            if matches!(number, feature::BUILD_ID | feature::ARCH | feature::EVENT_DESC) && part.size > 0 {
+            if feature::WANTED.contains(&number) && part.size > 0 {
                 let bytes = read(part)?;
                 self.feature(number, &bytes);
             }
@@ -160,7 +169,8 @@ impl About {
     }
 
     fn add_event(&mut self, attr: &[u8], ids: impl IntoIterator<Item = u64>) -> Result<()> {
-        let attr = Attr::parse(attr, self.order).ok_or_else(|| Error::malformed("an event's attribute", attr))?;
+        let attr =
+            Attr::parse(attr, self.order).ok_or_else(|| Error::malformed("an event's attribute", attr))?;
         self.ids.extend(ids.into_iter().map(|id| (id, self.events.len())));
         self.events.push(Event { name: attr.name(), attr, named: false });
         Ok(())
@@ -171,6 +181,9 @@ impl About {
     fn feature(&mut self, number: usize, bytes: &[u8]) {
         match number {
             feature::BUILD_ID => self.build_id_table(bytes),
+            feature::OS_RELEASE => {
+                self.release = Bytes::new(bytes, self.order).counted_text().map(<[u8]>::to_vec);
+            }
             feature::ARCH => {
                 let name = Bytes::new(bytes, self.order).counted_text();
                 self.arch = name.map(|name| match name {
@@ -202,6 +215,16 @@ impl About {
         {
             self.build_ids.insert(path.to_vec(), id.to_vec());
         }
+    }
+
+    /// Which build a file is of.
+    pub fn build_id_of(&self, path: &[u8]) -> Option<&[u8]> {
+        // The kernel's mapping is called `[kernel.kallsyms]_text`.
+        let path = match path.iter().position(|b| *b == b']') {
+            Some(end) if path.starts_with(b"[kernel.") => &path[..=end],
+            _ => path,
+        };
+        self.build_ids.get(path).map(Vec::as_slice)
     }
 
     fn event_names(&mut self, bytes: &[u8]) -> Option<()> {
@@ -241,8 +264,11 @@ impl About {
         match header.kind {
             record::kind::ATTR => {
                 // The attribute says how long it is; identities follow.
-                let size = Bytes::new(body.get(4..).unwrap_or_default(), self.order).u32().unwrap_or(0) as usize;
-                let attr = fields.take(size.max(64)).ok_or_else(|| Error::malformed("an event's attribute", body))?;
+                let size =
+                    Bytes::new(body.get(4..).unwrap_or_default(), self.order).u32().unwrap_or(0) as usize;
+                let attr = fields
+                    .take(size.max(64))
+                    .ok_or_else(|| Error::malformed("an event's attribute", body))?;
                 let ids = fields.u64s(fields.rest().len() as u64 / 8).unwrap_or_default();
                 self.add_event(attr, ids.iter().collect::<Vec<_>>())?;
             }

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use super::cfi::Table;
 use super::record::Mmap;
+use crate::native::kernel::{Recorded, RecordedModule};
 use crate::native::{self, Missing, Object, Search};
 
 /// The number of what is no module: an address that nothing was mapped at.
@@ -12,7 +14,7 @@ pub(super) const UNKNOWN: u32 = 0;
 pub(super) const KERNEL: u32 = 1;
 
 /// What a module is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     /// No module.
     Unknown,
@@ -33,12 +35,12 @@ pub(super) struct Module {
     build_id: Option<Vec<u8>>,
     object: OnceLock<Result<Arc<Object>, Missing>>,
     /// For unwinding, made when it is needed.
-    pub frames: OnceLock<super::cfi::Table>,
+    table: OnceLock<Option<Table>>,
 }
 
 impl Module {
     fn new(id: u32, kind: Kind, path: Vec<u8>, build_id: Option<Vec<u8>>) -> Module {
-        Module { id, kind, path, build_id, object: OnceLock::new(), frames: OnceLock::new() }
+        Module { id, kind, path, build_id, object: OnceLock::new(), table: OnceLock::new() }
     }
 
     /// The file, opened when it is asked for the first time.
@@ -51,20 +53,30 @@ impl Module {
         });
         opened.as_ref()
     }
+
+    /// What was found when the file was asked for, if it was.
+    pub fn opened(&self) -> Option<Result<&Arc<Object>, &Missing>> {
+        self.object.get().map(Result::as_ref)
+    }
+
+    /// Its unwind tables, if there is a file.
+    pub fn table(&self, search: &Search) -> Option<&Table> {
+        self.table.get_or_init(|| self.object(search).ok().map(|object| Table::new(object))).as_ref()
+    }
 }
 
 /// All modules.
 pub(super) struct Modules {
     all: Vec<Arc<Module>>,
-    by_name: HashMap<(Kind0, Vec<u8>, Option<Vec<u8>>), u32>,
-    /// Which build a file is of, as the recording's header says.
-    pub build_ids: HashMap<Vec<u8>, Vec<u8>>,
+    by_name: HashMap<Key, u32>,
+    /// What is known of the kernel.
+    pub recorded: Recorded,
     /// Where processes have described the code they made, by process.
     pub jit_dumps: HashMap<i32, Vec<u8>>,
 }
 
-/// What tells modules of one name apart.
-type Kind0 = (u8, i32);
+/// What tells modules apart.
+type Key = (Kind, Vec<u8>, Option<Vec<u8>>);
 
 impl Default for Modules {
     fn default() -> Self {
@@ -73,7 +85,7 @@ impl Default for Modules {
         Modules {
             all: vec![unknown.into(), kernel.into()],
             by_name: HashMap::new(),
-            build_ids: HashMap::new(),
+            recorded: Recorded::default(),
             jit_dumps: HashMap::new(),
         }
     }
@@ -86,11 +98,20 @@ impl Modules {
     }
 
     /// The kernel, or one of its modules.
-    pub fn kernel(&mut self, path: &[u8]) -> Arc<Module> {
-        if path.starts_with(b"[kernel.kallsyms]") || path.starts_with(b"[kernel.vmlinux]") {
+    pub fn kernel(&mut self, mmap: &Mmap<'_>, end: u64) -> Arc<Module> {
+        let build_id = mmap.build_id.map(<[u8]>::to_vec);
+        // `[kernel.kallsyms]_text`: the symbol whose address is given as the offset.
+        let image = [b"[kernel.kallsyms]".as_slice(), b"[kernel.vmlinux]"];
+        if let Some(symbol) = image.iter().find_map(|image| mmap.path.strip_prefix(*image)) {
+            if !symbol.is_empty() {
+                self.recorded.reference = Some((symbol.to_vec(), mmap.offset));
+            }
+            self.recorded.build_id = build_id.or(self.recorded.build_id.take());
             return self.all[KERNEL as usize].clone();
         }
-        self.get(Kind::Kernel, path.to_vec(), None)
+        let (name, start) = (mmap.path.to_vec(), mmap.start);
+        self.recorded.modules.push(RecordedModule { name, start, end, build_id });
+        self.get(Kind::Kernel, mmap.path.to_vec(), None)
     }
 
     /// What a process has mapped, and whether places in it are addresses.
@@ -106,19 +127,12 @@ impl Modules {
         if is_jit_dump(path) {
             self.jit_dumps.insert(mmap.pid, path.to_vec());
         }
-        let build_id = mmap.build_id.or_else(|| self.build_ids.get(path).map(Vec::as_slice));
-        (self.get(Kind::File, path.to_vec(), build_id.map(<[u8]>::to_vec)), false)
+        (self.get(Kind::File, path.to_vec(), mmap.build_id.map(<[u8]>::to_vec)), false)
     }
 
     fn get(&mut self, kind: Kind, path: Vec<u8>, build_id: Option<Vec<u8>>) -> Arc<Module> {
-        let kind0 = match kind {
-            Kind::Unknown => (0, 0),
-            Kind::Kernel => (1, 0),
-            Kind::File => (2, 0),
-            Kind::Anonymous(pid) => (3, pid),
-        };
         let next = self.all.len() as u32;
-        let id = *self.by_name.entry((kind0, path.clone(), build_id.clone())).or_insert(next);
+        let id = *self.by_name.entry((kind, path.clone(), build_id.clone())).or_insert(next);
         if id == next {
             self.all.push(Module::new(id, kind, path, build_id).into());
         }
@@ -128,7 +142,16 @@ impl Modules {
 
 /// Memory that is no file's, in which a compiler may put code: `//anon`, `/memfd:…`.
 fn is_anonymous(path: &[u8]) -> bool {
-    let names = [b"//anon".as_slice(), b"/dev/zero", b"/anon_hugepage", b"/memfd:", b"/SYSV", b"[anon", b"[heap]", b"[stack"];
+    let names = [
+        b"//anon".as_slice(),
+        b"/dev/zero",
+        b"/anon_hugepage",
+        b"/memfd:",
+        b"/SYSV",
+        b"[anon",
+        b"[heap]",
+        b"[stack",
+    ];
     path.is_empty() || names.iter().any(|name| path.starts_with(name))
 }
 

@@ -4,7 +4,7 @@
 //! A [`Space`] never changes once a sample refers to it: a new mapping makes a new one. So threads
 //! can go on with older samples while the recording is read on.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::modules::{Module, Modules};
@@ -63,17 +63,29 @@ impl Space {
 }
 
 /// A name of a thread, by its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct CommId(pub u32);
+
+/// A thread.
+#[derive(Clone, Copy, Debug)]
+struct Thread {
+    comm: CommId,
+    has_ended: bool,
+}
+
+/// So many threads that have ended are remembered: a thread is still sampled while it ends.
+const ENDED: usize = 4096;
 
 /// All processes and threads.
 pub(super) struct Processes {
     spaces: HashMap<i32, Arc<Space>>,
-    threads: HashMap<i32, CommId>,
+    threads: HashMap<i32, Thread>,
+    /// Process and thread, in the order in which they ended.
+    ended: VecDeque<(i32, i32)>,
     comms: HashMap<Vec<u8>, CommId>,
     names: Vec<Vec<u8>>,
     /// Of the kernel and its modules.
-    kernel: Space,
+    kernel: Arc<Space>,
     nothing: Arc<Space>,
 }
 
@@ -82,13 +94,14 @@ impl Default for Processes {
         let mut processes = Processes {
             spaces: HashMap::new(),
             threads: HashMap::new(),
+            ended: VecDeque::new(),
             comms: HashMap::new(),
             names: Vec::new(),
-            kernel: Space::default(),
+            kernel: Arc::default(),
             nothing: Arc::default(),
         };
         let idle = processes.comm_id(b"swapper");
-        processes.threads.insert(0, idle);
+        processes.threads.insert(0, Thread { comm: idle, has_ended: false });
         processes
     }
 }
@@ -99,9 +112,9 @@ impl Processes {
         let Some(end) = mmap.start.checked_add(mmap.len) else { return };
         let (start, offset) = (mmap.start, mmap.offset);
         if kernel || mmap.pid == -1 {
-            // Its addresses are what its symbols have.
-            let module = modules.kernel(mmap.path);
-            self.kernel.insert(Mapping { start, end, offset: start, module });
+            // Places in it are addresses.
+            let module = modules.kernel(mmap, end);
+            Arc::make_mut(&mut self.kernel).insert(Mapping { start, end, offset: start, module });
             return;
         }
         let (module, by_address) = modules.user(mmap);
@@ -113,7 +126,7 @@ impl Processes {
     /// A thread has a new name, and a process perhaps another program.
     pub fn comm(&mut self, comm: &Comm<'_>) {
         let id = self.comm_id(comm.name);
-        self.threads.insert(comm.tid, id);
+        self.threads.insert(comm.tid, Thread { comm: id, has_ended: false });
         if comm.exec {
             self.spaces.remove(&comm.pid);
         }
@@ -122,7 +135,7 @@ impl Processes {
     /// A thread begins as its parent is, and a process too.
     pub fn fork(&mut self, fork: &Fork) {
         match self.threads.get(&fork.parent_tid).copied() {
-            Some(name) => self.threads.insert(fork.tid, name),
+            Some(parent) => self.threads.insert(fork.tid, Thread { has_ended: false, ..parent }),
             None => self.threads.remove(&fork.tid),
         };
         if fork.pid != fork.parent_pid {
@@ -133,13 +146,34 @@ impl Processes {
         }
     }
 
+    /// A thread ends, and is forgotten some time later.
+    pub fn exit(&mut self, fork: &Fork) {
+        let Some(thread) = self.threads.get_mut(&fork.tid) else { return };
+        if std::mem::replace(&mut thread.has_ended, true) {
+            return;
+        }
+        self.ended.push_back((fork.pid, fork.tid));
+        if self.ended.len() <= ENDED {
+            return;
+        }
+        // Its number may be another's by now.
+        if let Some((pid, tid)) = self.ended.pop_front()
+            && self.threads.get(&tid).is_some_and(|thread| thread.has_ended)
+        {
+            self.threads.remove(&tid);
+            if pid == tid {
+                self.spaces.remove(&pid);
+            }
+        }
+    }
+
     /// The name of a thread; one that nobody named is called by its number, as perf does it.
     pub fn comm_of(&mut self, tid: i32) -> CommId {
-        if let Some(&known) = self.threads.get(&tid) {
-            return known;
+        if let Some(known) = self.threads.get(&tid) {
+            return known.comm;
         }
         let id = self.comm_id(format!(":{tid}").as_bytes());
-        self.threads.insert(tid, id);
+        self.threads.insert(tid, Thread { comm: id, has_ended: false });
         id
     }
 
@@ -154,7 +188,7 @@ impl Processes {
     }
 
     /// What the kernel has where.
-    pub fn kernel(&self) -> &Space {
+    pub fn kernel(&self) -> &Arc<Space> {
         &self.kernel
     }
 
@@ -166,5 +200,52 @@ impl Processes {
         self.names.push(name.to_vec());
         self.comms.insert(name.to_vec(), id);
         id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_ended_is_forgotten_but_not_at_once() {
+        let (mut processes, mut modules) = (Processes::default(), Modules::default());
+        processes.comm(&Comm { pid: 1, tid: 1, exec: false, name: b"make" });
+        let (path, build_id) = (&b"/bin/cc"[..], None);
+        for pid in 2..20_000 {
+            let fork = Fork { pid, parent_pid: 1, tid: pid, parent_tid: 1 };
+            processes.fork(&fork);
+            processes.comm(&Comm { pid, tid: pid, exec: true, name: b"cc" });
+            let mmap = Mmap { pid, start: 0x1000, len: 0x1000, offset: 0, path, build_id, executable: true };
+            processes.mmap(&mmap, false, &mut modules);
+            processes.exit(&fork);
+            let comm = processes.comm_of(pid);
+            assert_eq!(processes.names()[comm.0 as usize], b"cc");
+            assert!(processes.space_of(pid).find(0x1800, &mut 0).is_some());
+        }
+        assert!(processes.threads.len() <= ENDED + 2 && processes.spaces.len() <= ENDED + 2);
+        let comm = processes.comm_of(1);
+        assert_eq!(processes.names()[comm.0 as usize], b"make");
+    }
+
+    #[test]
+    fn a_mapping_within_another_leaves_both_its_ends() {
+        let mut modules = Modules::default();
+        let mut space = Space::default();
+        let mut map = |start: u64, end: u64, path: &[u8]| {
+            let mmap =
+                Mmap { pid: 1, start, len: end - start, offset: 0, path, build_id: None, executable: true };
+            let (module, _) = modules.user(&mmap);
+            space.insert(Mapping { start, end, offset: start, module });
+            space.mappings.iter().map(|m| (m.start, m.end, m.offset)).collect::<Vec<_>>()
+        };
+        map(0x1000, 0x9000, b"/a");
+        assert_eq!(
+            map(0x3000, 0x4000, b"/b"),
+            [(0x1000, 0x3000, 0x1000), (0x3000, 0x4000, 0x3000), (0x4000, 0x9000, 0x4000)]
+        );
+        assert_eq!(map(0x2000, 0x5000, b"/c")[1], (0x2000, 0x5000, 0x2000));
+        assert_eq!(map(0, 0x10000, b"/d"), [(0, 0x10000, 0)]);
+        assert_eq!(map(7, 7, b"/e").len(), 1, "nothing");
     }
 }

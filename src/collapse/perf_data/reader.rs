@@ -5,7 +5,6 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::Read;
 use std::sync::Arc;
 
 use super::bytes::{ByteOrder, Bytes};
@@ -13,6 +12,7 @@ use super::chunk::{CHUNK, Chunk, Pool, Slice};
 use super::header::Section;
 use super::record::{Header, kind};
 use super::zstd::Inflater;
+use crate::collapse::Progress;
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::{self, Reader};
 
@@ -76,6 +76,8 @@ impl Source {
 pub(super) struct Record {
     pub header: Header,
     pub body: Slice,
+    /// Where it stands in the file, or the record that it was unpacked from.
+    pub at: u64,
 }
 
 /// Reads records.
@@ -119,7 +121,7 @@ impl Cut {
     }
 
     /// The next record, if it is all there.
-    fn next(&mut self, order: ByteOrder) -> Result<Option<Record>> {
+    fn next(&mut self, order: ByteOrder, at: u64) -> Result<Option<Record>> {
         let Some(header) = Header::parse(self.rest(), order) else { return Ok(None) };
         let size = usize::from(header.size);
         if size < Header::SIZE {
@@ -131,7 +133,7 @@ impl Cut {
         }
         let body = Slice::new(&self.chunk, self.at + Header::SIZE..self.at + size);
         self.at += size;
-        Ok(Some(Record { header, body }))
+        Ok(Some(Record { header, body, at }))
     }
 }
 
@@ -150,9 +152,22 @@ impl Records {
         }
     }
 
-    /// How far reading has come in the file.
-    pub fn position(&self) -> u64 {
-        self.position
+    /// Frees the buffers; there is nothing more to read.
+    pub fn close(&mut self) {
+        self.pool.close();
+        self.plain = Cut::new();
+        if let Some(inflated) = &mut self.inflater {
+            inflated.cut = Cut::new();
+        }
+    }
+
+    /// How far reading has come in the file, and how far it will go if that is known.
+    pub fn progress(&self) -> Progress {
+        let end = match &self.source {
+            Source::File { end, .. } => Some(*end),
+            Source::Stream(_) => None,
+        };
+        Progress::Bytes(self.position, end)
     }
 
     /// The next record, of perf's and of the kernel's.
@@ -192,7 +207,7 @@ impl Records {
 
     fn next_plain(&mut self) -> Result<Option<Record>> {
         loop {
-            if let Some(record) = self.plain.next(self.order)? {
+            if let Some(record) = self.plain.next(self.order, self.position)? {
                 self.position += u64::from(record.header.size);
                 self.pass_payload(&record)?;
                 return Ok(Some(record));
@@ -257,7 +272,7 @@ impl Records {
 
     fn next_inflated(&mut self) -> Result<Option<Record>> {
         let Some(inflated) = &mut self.inflater else { return Ok(None) };
-        if let Some(record) = inflated.cut.next(self.order)? {
+        if let Some(record) = inflated.cut.next(self.order, self.position)? {
             return Ok(Some(record));
         }
         if inflated.rounds.front().is_some_and(|(due, _)| *due <= inflated.total) {
@@ -272,23 +287,17 @@ impl Records {
             return Ok(None);
         }
         if let Some(inflated) = &mut self.inflater {
-            let finished = inflated.take(&self.pool, Inflater::finish);
-            if !self.may_be_cut {
-                finished?;
-            }
+            // perf 6.1 leaves the end of the frame unwritten when it does not fit a record.
+            self.was_cut |= !inflated.inflater.is_whole();
+            inflated.take(&self.pool, Inflater::finish)?;
             inflated.inflater = Inflater::default();
             inflated.rounds.clear();
         }
         let record = self.next_inflated()?;
         if record.is_none()
             && let Some(inflated) = &self.inflater
-            && !inflated.cut.rest().is_empty()
         {
-            let left = format!("the last {} bytes of one, uncompressed", inflated.cut.rest().len());
-            if !self.may_be_cut {
-                return Err(cut_short("a whole record", &left));
-            }
-            self.was_cut = true;
+            self.was_cut |= !inflated.cut.rest().is_empty();
         }
         Ok(record)
     }
@@ -296,7 +305,11 @@ impl Records {
 
 impl Inflated {
     /// Lets the decoder append to what is left of the records before.
-    fn take(&mut self, pool: &Pool, unpack: impl FnOnce(&mut Inflater, &mut Vec<u8>) -> Result<()>) -> Result<()> {
+    fn take(
+        &mut self,
+        pool: &Pool,
+        unpack: impl FnOnce(&mut Inflater, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
         let mut bytes = pool.take();
         bytes.clear();
         bytes.extend_from_slice(self.cut.rest());

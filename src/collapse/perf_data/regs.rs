@@ -32,7 +32,9 @@ const X86_64: Cpu = Cpu {
     saved: &[16, 6, 3, 12, 13, 14, 15],
     link_register: false,
     // ax bx cx dx si di bp sp, then ip flags cs ss ds es fs gs, then r8 to r15.
-    numbers: &[0, 3, 2, 1, 4, 5, 6, 7, 16, NONE, NONE, NONE, NONE, NONE, NONE, NONE, 8, 9, 10, 11, 12, 13, 14, 15],
+    numbers: &[
+        0, 3, 2, 1, 4, 5, 6, 7, 16, NONE, NONE, NONE, NONE, NONE, NONE, NONE, 8, 9, 10, 11, 12, 13, 14, 15,
+    ],
     ip: 8,
     address_bits: u64::MAX,
 };
@@ -44,8 +46,8 @@ const AARCH64: Cpu = Cpu {
     saved: &[30, 29, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28],
     link_register: true,
     numbers: &[
-        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29,
-        30, 31,
+        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27,
+        28, 29, 30, 31,
     ],
     ip: 32,
     address_bits: (1 << 52) - 1,

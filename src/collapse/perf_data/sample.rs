@@ -25,7 +25,7 @@ pub(super) struct Registers<'a> {
     pub is_64: bool,
     /// Which there are.
     pub mask: u64,
-    values: U64s<'a>,
+    pub values: U64s<'a>,
 }
 
 impl Registers<'_> {

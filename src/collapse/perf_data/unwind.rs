@@ -98,3 +98,64 @@ fn by_frame_pointer(cpu: &Cpu, regs: &mut Regs, dump: &mut Dump<'_>) -> Option<(
     regs.set_ip(cpu, returns_to);
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::bytes::{ByteOrder, Bytes};
+    use super::super::header::Arch;
+    use super::super::sample::{Parts, Registers};
+    use super::*;
+
+    const SP: u64 = 0x7fff_0000;
+
+    /// Registers by the kernel's numbers, and what follows the stack pointer.
+    fn start(arch: Arch, registers: &[(u32, u64)], stack: &[u64]) -> (&'static Cpu, Regs, Vec<u8>) {
+        let mask = registers.iter().fold(0, |mask, (number, _)| mask | 1 << number);
+        let bytes: Vec<u8> = registers.iter().flat_map(|(_, value)| value.to_le_bytes()).collect();
+        let values = Bytes::new(&bytes, ByteOrder::Little).u64s(registers.len() as u64).unwrap();
+        let cpu = Cpu::of(arch).unwrap();
+        let regs = Regs::of(&Registers { is_64: true, mask, values }, cpu).unwrap();
+        (cpu, regs, stack.iter().flat_map(|word| word.to_le_bytes()).collect())
+    }
+
+    fn go(rule: &Rule, leaf: bool, (cpu, mut regs, stack): (&Cpu, Regs, Vec<u8>)) -> (Step, Regs, bool) {
+        let parts = Parts { stack: &stack, stack_is_cut: true, ..Parts::default() };
+        let mut dump = Dump::new(&parts, SP);
+        let step = step(rule, None, leaf, cpu, &mut regs, &mut dump, &mut Context::new());
+        (step, regs, dump.missed)
+    }
+
+    #[test]
+    fn x86_64_returns_to_what_is_on_the_stack() {
+        // ax is 0, bp 6, sp 7, ip 8 to the kernel.
+        let start = || start(Arch::X86_64, &[(6, 0x66), (7, SP), (8, 0x1000)], &[0, 0xb9, 0x2000]);
+        let mut rule = Rule { how: How::Simple, base: 7, offset: 24, ..Rule::default() };
+        (rule.saved[0], rule.saved[1]) = (1, 2);
+        let (step, regs, _) = go(&rule, true, start());
+        assert_eq!(step, Step::Caller { called: true });
+        assert_eq!((regs.ip, regs.get(7), regs.get(6)), (0x2000, Some(SP + 24), Some(0xb9)));
+        let (step, ..) = go(&Rule { signal: true, ..rule }, true, start());
+        assert_eq!(step, Step::Caller { called: false }, "what a signal interrupts was not calling");
+        let far = Rule { offset: 4096, ..rule };
+        assert!(matches!(go(&far, true, start()), (Step::End, _, true)), "behind what was recorded");
+        let down = Rule { offset: 0, ..rule };
+        assert!(matches!(go(&down, false, start()), (Step::End, _, false)), "a caller's frame is above");
+        assert_eq!(go(&Rule { how: How::Root, ..rule }, true, start()).0, Step::End);
+        let (step, regs, _) = go(&Rule { how: How::Uncovered, ..rule }, true, start());
+        assert_eq!((step, regs.get(7)), (Step::End, Some(SP + 8)), "returns to nothing");
+    }
+
+    #[test]
+    fn aarch64_returns_to_its_link_register() {
+        // 29 is the frame pointer, 30 the link register, 31 sp, 32 pc. The upper bits are a signature.
+        let signed = 0x3f20_0000_0000_2000;
+        let at = [(29, SP + 16), (30, signed), (31, SP), (32, 0x1000)];
+        let start = || start(Arch::Aarch64, &at, &[0, 0, SP + 64, 0x3000]);
+        let rule = Rule { how: How::Simple, base: 31, ..Rule::default() };
+        let (step, regs, _) = go(&rule, true, start());
+        assert_eq!((step, regs.ip, regs.get(31)), (Step::Caller { called: true }, 0x2000, Some(SP)));
+        assert_eq!(go(&rule, false, start()).0, Step::End, "a caller has saved where it returns to");
+        let (step, regs, _) = go(&Rule::default(), true, start());
+        assert_eq!((step, regs.ip, regs.get(29)), (Step::Caller { called: true }, 0x3000, Some(SP + 64)));
+    }
+}

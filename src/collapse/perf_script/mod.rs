@@ -14,13 +14,17 @@
 mod event;
 mod frame;
 mod lines;
+mod sched;
 mod symbols;
+
+pub use sched::PerfSched;
 
 use self::event::{EventLine, Layout, is_side_band, parse_event, parse_without_thread};
 use self::frame::{Frame, one_line_frame};
 use self::symbols::{Known, Symbols};
 use super::driver::{self, Parser, Place};
 use super::events::event_unit;
+use super::names::NO_STACK;
 use super::naming::name_thread;
 use super::{About, Choice, Collapser, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::{Position, Result};
@@ -274,7 +278,11 @@ impl<'o> PerfParser<'o> {
         self.sample.on_event_line = on_event_line;
         self.sample.on_event_line.clear();
         let Sample { event, comm, weight, ref mut stack, .. } = self.sample;
-        stack.extend(comm.into_iter().chain(event));
+        let shown = comm.filter(|_| self.options.shows_threads(true));
+        if stack.is_empty() && comm.is_some() && shown.is_none() {
+            stack.push(sink.frame(NO_STACK));
+        }
+        stack.extend(shown.into_iter().chain(event));
         stack.reverse();
         let result = if stack.is_empty() { Ok(()) } else { sink.sample(stack, Weights::one(weight)) };
         stack.clear();

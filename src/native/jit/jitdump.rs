@@ -19,6 +19,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::super::elf::{Fields, Format, string_at};
+use super::super::intervals::Intervals;
 use super::super::symbolizer::Place;
 
 const MAGIC: u32 = 0x4a69_5444;
@@ -30,16 +31,13 @@ const LINES: u32 = 2;
 #[derive(Debug, Default)]
 pub struct JitDump {
     bytes: Vec<u8>,
-    /// By start, then by time.
-    code: Vec<Code>,
+    code: Intervals<Code>,
     /// By the number of the code they belong to.
     lines: Vec<Lines>,
 }
 
 #[derive(Clone, Debug)]
 struct Code {
-    start: u64,
-    end: u64,
     /// From when on it was there.
     time: u64,
     name: Range<usize>,
@@ -81,10 +79,7 @@ impl JitDump {
         };
         let format = Format { wide: true, little };
         let header = Fields::new(bytes.get(8..)?, format).word()? as usize;
-        let mut dump = JitDump::default();
-        let mut by_index = HashMap::new();
-        // Lines come before the code that they describe.
-        let mut pending: Option<(u64, Lines)> = None;
+        let mut reading = Reading::default();
         let mut at = header;
         while let Some(rest) = bytes.get(at..) {
             let mut fields = Fields::new(rest, format);
@@ -99,73 +94,30 @@ impl JitDump {
             // A record that is none is passed over: its size said where the next one is.
             match kind {
                 LOAD => {
-                    let _ = dump.load(body, time, &mut by_index, &mut pending);
+                    let _ = reading.load(body, time);
                 }
                 MOVE => {
-                    let _ = dump.moved(body, time, &by_index);
+                    let _ = reading.moved(body, time);
                 }
-                LINES => pending = lines(body),
+                LINES => reading.pending = lines(body),
                 _ => {}
             }
             at += size;
         }
-        dump.code.sort_by_key(|code| (code.start, code.time));
-        dump.bytes = bytes;
-        Some(dump)
-    }
-
-    fn load(
-        &mut self,
-        body: Body<'_>,
-        time: u64,
-        by_index: &mut HashMap<u64, Code>,
-        pending: &mut Option<(u64, Lines)>,
-    ) -> Option<()> {
-        /// Two words and four doubles.
-        const FIXED: usize = 40;
-        let mut fields = body.fields();
-        fields.skip(16)?;
-        let (start, size, index) = (fields.double()?, fields.double()?, fields.double()?);
-        let name_at = body.start + FIXED;
-        let name = string_at(body.bytes.get(..body.end)?, name_at as u64)?;
-        let lines = pending.take().filter(|(of, _)| *of == start).map(|(_, lines)| {
-            self.lines.push(lines);
-            self.lines.len() - 1
-        });
-        let code = Code {
-            start,
-            end: start.saturating_add(size),
-            time,
-            name: name_at..name_at + name.len(),
-            written_at: start,
-            lines,
-        };
-        by_index.insert(index, code.clone());
-        self.code.push(code);
-        Some(())
-    }
-
-    fn moved(&mut self, body: Body<'_>, time: u64, by_index: &HashMap<u64, Code>) -> Option<()> {
-        let mut fields = body.fields();
-        fields.skip(24)?;
-        let (to, size, index) = (fields.double()?, fields.double()?, fields.double()?);
-        let code = by_index.get(&index)?.clone();
-        self.code.push(Code { start: to, end: to.saturating_add(size), time, ..code });
-        Some(())
+        Some(JitDump { bytes, code: Intervals::new(reading.code), lines: reading.lines })
     }
 
     /// The code at an address of the process, at a time (of the clock the dump has, `perf record
     /// -k mono`), or the last that was there.
     pub fn find(&self, address: u64, time: Option<u64>) -> Option<JitSymbol<'_>> {
-        /// Pieces that overlapped over time: looked through from the nearest.
-        const OVERLAPS: usize = 64;
-        let behind = self.code.partition_point(|code| code.start <= address);
-        let at_address = || self.code[..behind].iter().rev().take(OVERLAPS).filter(|code| address < code.end);
-        let in_time = time.and_then(|time| at_address().filter(|c| c.time <= time).max_by_key(|c| c.time));
-        let code = in_time.or_else(|| at_address().max_by_key(|c| c.time))?;
+        let newest = |until| {
+            let pieces = self.code.containing(address).filter(move |(_, code)| code.time <= until);
+            pieces.max_by_key(|(_, code)| code.time)
+        };
+        let (start, code) = time.and_then(newest).or_else(|| newest(u64::MAX))?;
         let place = code.lines.and_then(|lines| {
             let lines = &self.lines[lines].entries;
-            let offset = address - code.start;
+            let offset = address - start;
             let at = lines.partition_point(|(line, ..)| line.wrapping_sub(code.written_at) <= offset);
             let (_, line, file) = lines.get(at.checked_sub(1)?)?;
             Some(Place { file: self.bytes[file.clone()].into(), line: *line })
@@ -184,6 +136,45 @@ impl JitDump {
     }
 }
 
+/// What is gathered while a dump is read.
+#[derive(Default)]
+struct Reading {
+    code: Vec<(u64, u64, Code)>,
+    lines: Vec<Lines>,
+    by_index: HashMap<u64, Code>,
+    /// Lines come before the code that they describe.
+    pending: Option<(u64, Lines)>,
+}
+
+impl Reading {
+    fn load(&mut self, body: Body<'_>, time: u64) -> Option<()> {
+        /// Two words and four doubles.
+        const FIXED: usize = 40;
+        let mut fields = body.fields();
+        fields.skip(16)?;
+        let (start, size, index) = (fields.double()?, fields.double()?, fields.double()?);
+        let name_at = body.start + FIXED;
+        let name = string_at(body.bytes.get(..body.end)?, name_at as u64)?;
+        let lines = self.pending.take().filter(|(of, _)| *of == start).and_then(|(_, lines)| {
+            self.lines.push(lines.of_code(start, size)?);
+            Some(self.lines.len() - 1)
+        });
+        let code = Code { time, name: name_at..name_at + name.len(), written_at: start, lines };
+        self.by_index.insert(index, code.clone());
+        self.code.push((start, start.saturating_add(size), code));
+        Some(())
+    }
+
+    fn moved(&mut self, body: Body<'_>, time: u64) -> Option<()> {
+        let mut fields = body.fields();
+        fields.skip(24)?;
+        let (to, size, index) = (fields.double()?, fields.double()?, fields.double()?);
+        let code = Code { time, ..self.by_index.get(&index)?.clone() };
+        self.code.push((to, to.saturating_add(size), code));
+        Some(())
+    }
+}
+
 /// A record behind its header.
 #[derive(Clone, Copy)]
 struct Body<'b> {
@@ -196,6 +187,20 @@ struct Body<'b> {
 impl<'b> Body<'b> {
     fn fields(&self) -> Fields<'b> {
         Fields::new(&self.bytes[self.start..self.end], self.format)
+    }
+}
+
+impl Lines {
+    /// Lines that begin in the code; `None` if some do not: node 20 writes what is left of a
+    /// string that it has freed, and what follows that is not where it should be.
+    fn of_code(mut self, start: u64, size: u64) -> Option<Lines> {
+        /// V8 counts the header that `perf inject` is going to put before the code.
+        const ELF_HEADER: u64 = 0x40;
+        let offset = |address: u64| address.wrapping_sub(start);
+        if self.entries.first().is_some_and(|(address, ..)| offset(*address) == ELF_HEADER) {
+            self.entries.iter_mut().for_each(|(address, ..)| *address = address.wrapping_sub(ELF_HEADER));
+        }
+        self.entries.iter().all(|(address, ..)| offset(*address) <= size).then_some(self)
     }
 }
 

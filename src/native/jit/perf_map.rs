@@ -13,24 +13,16 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
+use super::super::intervals::Intervals;
+
 /// The functions of a process by address.
 #[derive(Debug, Default)]
 pub struct PerfMap {
     text: Vec<u8>,
-    /// By start; of several with one start, the last written.
-    entries: Vec<Entry>,
+    /// Where in the text the names are: what stands further down is newer.
+    names: Intervals<Range<usize>>,
     not_understood: u64,
 }
-
-#[derive(Debug)]
-struct Entry {
-    start: u64,
-    end: u64,
-    name: Range<usize>,
-}
-
-/// How far back a function is looked for that was partly written over.
-const OVERLAPS: usize = 16;
 
 impl PerfMap {
     /// Reads the file.
@@ -49,27 +41,24 @@ impl PerfMap {
         while start < text.len() {
             let end = memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |n| start + n);
             match parse_line(&text[start..end]) {
-                Some(mut entry) => {
-                    entry.name = entry.name.start + start..entry.name.end + start;
-                    entries.push(entry);
-                }
+                Some((from, to, name)) => entries.push((from, to, name.start + start..name.end + start)),
                 None if text[start..end].trim_ascii().is_empty() => {}
                 None => not_understood += 1,
             }
             start = end + 1;
         }
-        // Of code at the same place the newest counts: reversed, a stable sort puts it first.
+        // Of code at the same place the newest counts: reversed, a stable sort puts it first. What
+        // is partly written over stays.
         entries.reverse();
-        entries.sort_by_key(|entry: &Entry| entry.start);
-        entries.dedup_by_key(|entry| entry.start);
-        PerfMap { text, entries, not_understood }
+        entries.sort_by_key(|(from, ..)| *from);
+        entries.dedup_by_key(|(from, ..)| *from);
+        PerfMap { text, names: Intervals::new(entries), not_understood }
     }
 
     /// The function at an address of the process.
     pub fn find(&self, address: u64) -> Option<&[u8]> {
-        let behind = self.entries.partition_point(|e| e.start <= address);
-        let entry = self.entries[..behind].iter().rev().take(OVERLAPS).find(|e| address < e.end)?;
-        Some(&self.text[entry.name.clone()])
+        let newest = self.names.containing(address).max_by_key(|(_, name)| name.start)?;
+        Some(&self.text[newest.1.clone()])
     }
 
     /// How many lines were not understood.
@@ -79,17 +68,17 @@ impl PerfMap {
 
     /// How many functions it has.
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.names.len()
     }
 
     /// Whether it has none.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.names.is_empty()
     }
 }
 
-/// An entry whose name is a range of the line.
-fn parse_line(line: &[u8]) -> Option<Entry> {
+/// Start, end, and where in the line the name is.
+fn parse_line(line: &[u8]) -> Option<(u64, u64, Range<usize>)> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let first = memchr::memchr(b' ', line)?;
     let second = first + 1 + memchr::memchr(b' ', &line[first + 1..])?;
@@ -98,7 +87,7 @@ fn parse_line(line: &[u8]) -> Option<Entry> {
     let name = second + 1..line.len();
     // Some write the size of what they do not know as 0; its first byte is still it.
     let end = start.saturating_add(size.max(1));
-    (!name.is_empty()).then_some(Entry { start, end, name })
+    (!name.is_empty()).then_some((start, end, name))
 }
 
 /// A number as the kernel's and everybody's texts have it: hexadecimal, `0x` or not.
@@ -137,6 +126,8 @@ mod tests {
         let map = PerfMap::parse(b"1000 100 outer\n1010 10 inner\n".to_vec());
         assert_eq!(map.find(0x1018), Some(&b"inner"[..]));
         assert_eq!(map.find(0x1020), Some(&b"outer"[..]));
+        let map = PerfMap::parse(b"1010 10 old and small\n1000 100 new and large\n".to_vec());
+        assert_eq!(map.find(0x1018), Some(&b"new and large"[..]));
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl Modules {
         if let (Some(found), Some(id)) = (image.build_id(), &module.build_id) {
             same_id(found, id).then_some(())?;
         }
-        Some(Arc::new(Object::new(image, &module.name, &self.search)))
+        Some(Arc::new(Object::new(image, &module.name, Some(&self.search))))
     }
 
     /// Every module's file by its name.

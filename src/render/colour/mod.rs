@@ -11,9 +11,13 @@ mod palette_map;
 use std::fmt;
 
 pub use background::Background;
-pub use palette::{PALETTES, Palette};
+pub use palette::{Hue, PALETTES, Palette};
 pub use palette_map::PaletteMap;
 
+use super::label::percent;
+use super::layout::{FrameBox, Graph};
+use crate::error::Result;
+use crate::folded::Columns;
 use crate::weight::Weight;
 
 /// A colour: red, green, blue.
@@ -34,6 +38,13 @@ impl fmt::Display for Rgb {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "#{:02x}{:02x}{:02x}", self.0, self.1, self.2)
     }
+}
+
+/// The nearest of the 216 colours of a terminal's palette: a cube of six shades each, which follows
+/// the sixteen old colours.
+pub fn ansi256(Rgb(r, g, b): Rgb) -> u8 {
+    let shade = |part: u8| ((u16::from(part) * 5 + 127) / 255) as u8;
+    16 + 36 * shade(r) + 6 * shade(g) + shade(b)
 }
 
 /// Three numbers in `[0, 1)` that a palette makes a colour of.
@@ -83,6 +94,18 @@ pub struct Colours {
 }
 
 impl Colours {
+    /// The colour of a frame of a graph, in which this is the largest change.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn of(&self, graph: &Graph, frame: &FrameBox<'_>, largest: Weight) -> Result<Rgb> {
+        Ok(match graph.columns {
+            Columns::Two if frame.is_sure => self.change(graph.change(frame)?, largest),
+            Columns::Two => UNSURE,
+            Columns::One => self.frame(frame.name, percent(frame.total, graph.total) / 100.0),
+        })
+    }
+
     /// The colour of a frame that has this share, 0 to 1, of the whole.
     pub fn frame(&self, name: &[u8], share: f64) -> Rgb {
         match name {

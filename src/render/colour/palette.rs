@@ -95,6 +95,14 @@ impl Palette {
         }
     }
 
+    /// Which range a name is coloured from, if that depends on the name.
+    pub fn hue(self, name: &[u8]) -> Option<Hue> {
+        match self {
+            Palette::Named(rules) => Some(rules.hue(name)),
+            _ => None,
+        }
+    }
+
     /// What its colours mean, if they mean anything.
     pub fn legend(self) -> &'static [(&'static str, Hue)] {
         match self {

@@ -8,7 +8,6 @@ use crate::error::Result;
 use crate::folded::{Columns, Weights};
 use crate::render::Options;
 use crate::render::attributes::Attributes;
-use crate::render::colour::{Rgb, UNSURE};
 use crate::render::label::{fit, grouped, percent, shown_name};
 use crate::render::layout::{FrameBox, Graph};
 use crate::weight::Weight;
@@ -116,7 +115,7 @@ impl Painter<'_> {
             .attr("y", self.top(frame.depth))
             .attr("width", Percent(percent(frame.total, whole)))
             .attr("height", height.saturating_sub(1).max(1))
-            .attr("fill", self.colour(frame)?);
+            .attr("fill", self.options.colours.of(self.graph, frame, self.largest)?);
         if let Some(stroke) = self.options.stroke_colour {
             xml.attr("stroke", stroke);
         }
@@ -157,15 +156,6 @@ impl Painter<'_> {
     fn top(&self, depth: u32) -> f64 {
         let row = if self.options.inverted { depth } else { self.page.rows - 1 - depth };
         self.page.top + f64::from(row) * f64::from(self.options.canvas.frame_height)
-    }
-
-    fn colour(&self, frame: &FrameBox<'_>) -> Result<Rgb> {
-        let colours = &self.options.colours;
-        Ok(match self.graph.columns {
-            Columns::Two if frame.is_sure => colours.change(self.graph.change(frame)?, self.largest),
-            Columns::Two => UNSURE,
-            Columns::One => colours.frame(frame.name, percent(frame.total, self.graph.total) / 100.0),
-        })
     }
 
     /// `name (1,234 samples, 12.34%)`; in a differential graph

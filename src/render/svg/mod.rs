@@ -32,6 +32,7 @@ pub const FORMAT: Format = Format {
     about: "a picture to zoom and search in a browser",
     takes: &[
         takes::LAYOUT,
+        takes::TITLE,
         takes::TEXT,
         takes::UNIT,
         takes::CUT,
@@ -51,7 +52,7 @@ fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dy
     Ok(Box::new(Picture::new(settings, least_share, target, draw).with_ghosts()))
 }
 
-fn draw(graph: &Graph, options: &Options, mut target: &mut dyn Target) -> Result<()> {
+fn draw(graph: &Graph, options: &Options, _: &Settings, mut target: &mut dyn Target) -> Result<()> {
     if graph.is_empty() { write_empty(options, &mut target) } else { write(graph, options, &mut target) }
 }
 
@@ -90,6 +91,22 @@ pub fn write(graph: &Graph, options: &Options, out: &mut dyn Write) -> Result<()
     xml.start("script")?.attr("type", "text/ecmascript").cdata(&[&settings, script::VIEWER]).end();
     background(&mut xml, options, graph.columns, &page)?;
     texts(&mut xml, options, &page)?;
+    frames::write(&mut xml, graph, options, &page)?;
+    xml.finish()
+}
+
+/// Writes the picture without script and controls, for a rasteriser.
+///
+/// # Errors
+/// Those of [`write`].
+#[cfg(feature = "png")]
+pub(super) fn write_still(graph: &Graph, options: &Options, out: &mut dyn Write) -> Result<()> {
+    let page = Page::new(options, graph.rows + 1);
+    let mut xml = document(options, out);
+    root(&mut xml, options, &page)?;
+    xml.start("style")?.attr("type", "text/css").cdata(&[include_str!("still.css")]).end();
+    background(&mut xml, options, graph.columns, &page)?;
+    titles(&mut xml, options)?;
     frames::write(&mut xml, graph, options, &page)?;
     xml.finish()
 }
@@ -170,17 +187,24 @@ fn background(xml: &mut Xml<'_>, options: &Options, columns: Columns, page: &Pag
     Ok(())
 }
 
-/// The texts around the frames; the script fills and shows some of them.
-fn texts(xml: &mut Xml<'_>, options: &Options, page: &Page) -> Result<()> {
+/// The texts above the frames.
+fn titles(xml: &mut Xml<'_>, options: &Options) -> Result<()> {
     let size = options.canvas.font_size;
-    let margin = f64::from(Canvas::MARGIN);
-    let low = page.height - margin;
     ui(xml, options, "title")?.attr("x", "50%").attr("y", 2.0 * size).attr("text-anchor", "middle");
     xml.attr("font-size", size + 5.0).text(options.title()).end();
     if let Some(subtitle) = &options.subtitle {
         ui(xml, options, "subtitle")?.attr("x", "50%").attr("y", 4.0 * size).attr("text-anchor", "middle");
         xml.attr("opacity", 0.75).text(subtitle).end();
     }
+    Ok(())
+}
+
+/// The texts around the frames; the script fills and shows some of them.
+fn texts(xml: &mut Xml<'_>, options: &Options, page: &Page) -> Result<()> {
+    let size = options.canvas.font_size;
+    let margin = f64::from(Canvas::MARGIN);
+    let low = page.height - margin;
+    titles(xml, options)?;
     ui(xml, options, "details")?.attr("x", margin).attr("y", low).attr("aria-live", "polite").text(" ").end();
     // Buttons are nothing to a reader of a static picture: the script shows them.
     let button = |xml: &mut Xml<'_>, id, x: Option<f64>, class, text: &str| -> Result<()> {

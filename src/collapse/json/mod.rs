@@ -1,4 +1,4 @@
-//! JSON that is read as it streams by, and what a file's first bytes say of its keys.
+//! JSON that is read as it streams by, and ([`HeadKeys`]) what a file's first bytes say of its keys.
 //!
 //! Profiles of a gigabyte are common in JSON, with millions of numbers in arrays. [`Json`] hands
 //! out one value after the other and keeps nothing; numbers stay as they are written, so that
@@ -21,16 +21,20 @@
 //! # }
 //! ```
 
+mod head;
+
 use std::io;
 use std::sync::Arc;
 
 use struson::reader::{
-    JsonReader, JsonReaderPosition, JsonStreamReader, ReaderError, ReaderSettings, ValueType,
+    JsonReader, JsonReaderPosition, JsonStreamReader, JsonSyntaxError, ReaderError, ReaderSettings,
+    SyntaxErrorKind, ValueType,
 };
 
 use crate::error::{Error, Position, Result};
 use crate::input::{Input, Reader};
 use crate::weight::Weight;
+pub use head::HeadKeys;
 
 /// What kind of value comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +54,19 @@ pub enum Kind {
 }
 
 /// Trees of functions nest as deep as the program did; a file of brackets only stays small.
-const DEEPEST: u32 = 3 * super::forest::DEEPEST as u32;
+const DEEPEST: u32 = 3 * crate::collapse::forest::DEEPEST as u32;
+
+/// Who listens to [`Json::tree`].
+pub trait Nodes {
+    /// A node begins, below another; its number is told back with what it holds.
+    fn begin(&mut self, above: Option<usize>) -> usize;
+
+    /// A key of a node other than that of its children; the value is next, and must be taken.
+    ///
+    /// # Errors
+    /// Those of reading the value.
+    fn field(&mut self, json: &mut Json, key: &str, node: usize) -> Result<()>;
+}
 
 /// Reads one value after the other.
 pub struct Json {
@@ -136,6 +152,20 @@ impl Json {
             self.inner.end_array().map_err(|e| error(&self.name, e))?;
         }
         Ok(more)
+    }
+
+    /// [`Json::next_item`] for an outermost array that nobody has closed: a trace is written as it
+    /// is recorded, and its specification allows that.
+    ///
+    /// # Errors
+    /// Those of [`Json::peek`].
+    pub fn next_item_or_end(&mut self) -> Result<bool> {
+        match self.inner.has_next() {
+            Ok(true) => Ok(true),
+            Ok(false) => self.inner.end_array().map(|()| false).map_err(|e| error(&self.name, e)),
+            Err(ReaderError::SyntaxError(syntax)) if is_end(&syntax) => Ok(false),
+            Err(e) => Err(error(&self.name, e)),
+        }
     }
 
     /// Whether another document follows the one just read, as in lines of JSON. Not to be asked
@@ -232,10 +262,44 @@ impl Json {
         if self.null()? { Ok(None) } else { Ok(usize::try_from(self.integer()?).ok()) }
     }
 
+    /// A node with its children, and theirs, in arrays below the key `children`: however deep they
+    /// nest, this does not recurse.
+    ///
+    /// # Errors
+    /// Those of `nodes`, and something else comes next.
+    pub fn tree(&mut self, children: &str, nodes: &mut dyn Nodes) -> Result<()> {
+        let mut key = String::new();
+        self.begin_object()?;
+        let mut open = vec![nodes.begin(None)];
+        while let Some(&node) = open.last() {
+            let mut child = false;
+            if self.next_key(&mut key)? {
+                if key != children {
+                    nodes.field(self, &key, node)?;
+                } else if !self.null()? {
+                    self.begin_array()?;
+                    child = self.next_item()?;
+                }
+            } else {
+                open.pop();
+                child = !open.is_empty() && self.next_item()?;
+            }
+            if child {
+                self.begin_object()?;
+                open.push(nodes.begin(open.last().copied()));
+            }
+        }
+        Ok(())
+    }
+
     /// An entry of a table that is not there.
     pub fn no_entry(&self, table: &str, index: usize, len: usize) -> Error {
         Error::malformed(format!("one of the {len} {table}"), index.to_string().as_bytes()).at(self.place())
     }
+}
+
+fn is_end(syntax: &JsonSyntaxError) -> bool {
+    matches!(syntax.kind, SyntaxErrorKind::IncompleteDocument)
 }
 
 fn at(name: &Arc<str>, position: &JsonReaderPosition) -> Position {
@@ -254,7 +318,7 @@ fn error(name: &Arc<str>, source: ReaderError) -> Error {
         }
         ReaderError::SyntaxError(syntax) => {
             let found = match syntax.kind {
-                struson::reader::SyntaxErrorKind::IncompleteDocument => "the end of the input".to_owned(),
+                SyntaxErrorKind::IncompleteDocument => "the end of the input".to_owned(),
                 kind => words(&kind.to_string()),
             };
             malformed("JSON", found).at(at(name, &syntax.location))
@@ -331,95 +395,6 @@ pub fn parse_number(text: &str) -> Option<Weight> {
     Weight::parse(shifted.as_bytes())
 }
 
-/// The keys in the first bytes of a JSON text, each with those above it: `meta.version`; arrays
-/// are passed through, so `nodes.callFrame` is a key of the nodes in the array `nodes`.
-#[derive(Debug, Default)]
-pub struct HeadKeys {
-    paths: std::collections::BTreeSet<String>,
-    /// Whether the outermost value is an array.
-    pub array: bool,
-}
-
-/// What formats are told by stands no deeper.
-const KEY_DEPTH: usize = 3;
-
-impl HeadKeys {
-    /// The keys, if the text begins as an object or an array does.
-    pub fn read(head: &[u8]) -> Option<HeadKeys> {
-        let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
-        let mut keys = HeadKeys { array: head.first() == Some(&b'['), ..HeadKeys::default() };
-        if !keys.array && head.first() != Some(&b'{') {
-            return None;
-        }
-        // For each open bracket whether it is an object's, and where its key ends in `path`.
-        let mut open: Vec<(bool, usize)> = Vec::new();
-        let mut path = String::new();
-        let mut objects = 0;
-        let mut at = 0;
-        while let Some(&byte) = head.get(at) {
-            at += 1;
-            match byte {
-                b'{' | b'[' => {
-                    open.push((byte == b'{', path.len()));
-                    objects += usize::from(byte == b'{');
-                }
-                b'}' | b']' => {
-                    let Some((object, len)) = open.pop() else { break };
-                    objects -= usize::from(object);
-                    path.truncate(len);
-                    if open.is_empty() {
-                        break;
-                    }
-                }
-                b'"' => {
-                    let Some(end) = end_of_text(&head[at..]) else { break };
-                    let text = &head[at..at + end];
-                    at += end + 1;
-                    let rest = head[at..].trim_ascii_start();
-                    if let Some(&(true, len)) = open.last()
-                        && rest.first() == Some(&b':')
-                        && objects <= KEY_DEPTH
-                    {
-                        path.truncate(len);
-                        if len > 0 {
-                            path.push('.');
-                        }
-                        path.push_str(&String::from_utf8_lossy(text));
-                        keys.paths.insert(path.clone());
-                    }
-                }
-                _ => {}
-            }
-        }
-        Some(keys)
-    }
-
-    /// Whether there is such a key.
-    pub fn has(&self, path: &str) -> bool {
-        self.paths.contains(path)
-    }
-
-    /// Whether there are all of these.
-    pub fn has_all(&self, paths: &[&str]) -> bool {
-        paths.iter().all(|path| self.has(path))
-    }
-}
-
-/// Where a text ends whose opening quote has been read.
-fn end_of_text(bytes: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    loop {
-        at += memchr::memchr2(b'"', b'\\', &bytes[at..])?;
-        if bytes[at] == b'"' {
-            return Some(at);
-        }
-        at += 2;
-        if at > bytes.len() {
-            return None;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -474,19 +449,32 @@ mod tests {
     }
 
     #[test]
-    fn brackets_without_end_are_refused() {
-        let deep = "[".repeat(1 + DEEPEST as usize);
-        assert!(json(&deep).skip().is_err());
+    fn trees_may_be_of_any_depth_and_order() {
+        struct Sums(Vec<(Option<usize>, i64)>);
+        impl Nodes for Sums {
+            fn begin(&mut self, above: Option<usize>) -> usize {
+                self.0.push((above, 0));
+                self.0.len() - 1
+            }
+            fn field(&mut self, json: &mut Json, key: &str, node: usize) -> Result<()> {
+                match key {
+                    "n" => self.0[node].1 = json.integer()?,
+                    _ => json.skip()?,
+                }
+                Ok(())
+            }
+        }
+        let mut sums = Sums(Vec::new());
+        let text = r#"{"c":[{"n":2,"c":[]},{"c":null,"n":3,"x":[{}]},{"c":[{"n":5}]}],"n":1}"#;
+        json(text).tree("c", &mut sums).unwrap();
+        assert_eq!(sums.0, [(None, 1), (Some(0), 2), (Some(0), 3), (Some(0), 0), (Some(3), 5)]);
+        let deep = format!("{}{}", r#"{"c":["#.repeat(50_000), "]}".repeat(50_000));
+        assert!(json(&deep.replace("[]", "[{}]")).tree("c", &mut Sums(Vec::new())).is_ok());
     }
 
     #[test]
-    fn keys_are_told_from_an_incomplete_text() {
-        let keys =
-            HeadKeys::read(br#" {"a":{"b\"":[1,{"c":"d"}]},"e":"f:","g":[{"h":{"i":{"j":1}}},{"k"#).unwrap();
-        let all: Vec<&str> = keys.paths.iter().map(String::as_str).collect();
-        assert_eq!(all, ["a", "a.b\\\"", "a.b\\\".c", "e", "g", "g.h", "g.h.i"]);
-        assert!(HeadKeys::read(br#"[{"ph":"B"}"#).unwrap().has("ph"));
-        assert!(HeadKeys::read(b"a;b 1").is_none() && HeadKeys::read(b"").is_none());
-        assert!(!HeadKeys::read(b"{\"a\\").unwrap().has("a"));
+    fn brackets_without_end_are_refused() {
+        let deep = "[".repeat(1 + DEEPEST as usize);
+        assert!(json(&deep).skip().is_err());
     }
 }

@@ -1,0 +1,53 @@
+//! The reader of perf's own recordings, on whatever records come.
+//!
+//! The first byte says how the rest is read: as records behind a pipe's header, in one byte order
+//! or the other, or as a whole file. Nothing of this machine is looked up.
+//!
+//! ```sh
+//! mkdir -p fuzz/corpus/perf_data
+//! for f in tests/perf_data/golden/*.gz; do (printf '\2'; gzip -dc "$f") > fuzz/corpus/perf_data/$(basename "$f"); done
+//! RUSTC_BOOTSTRAP=1 cargo fuzz run perf_data -- -max_len=200000 -rss_limit_mb=2048 -timeout=20
+//! ```
+#![no_main]
+
+use std::io::Cursor;
+use std::path::PathBuf;
+
+use fg_tools::Weight;
+use fg_tools::collapse::{Choice, Options, Report, registry};
+use fg_tools::folded::{StackTable, parse_line};
+use fg_tools::input::Input;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let [how, rest @ ..] = data else { return };
+    let header: &[u8] = match how & 3 {
+        0 => b"PERFILE2\x10\0\0\0\0\0\0\0",
+        1 => b"2ELIFREP\0\0\0\0\0\0\0\x10",
+        _ => b"",
+    };
+    let bytes = [header, rest].concat();
+    let Ok(input) = Input::new("fuzz", Box::new(Cursor::new(bytes))) else { return };
+    let options = Options {
+        values: if how & 4 != 0 { Choice::All } else { Choice::Default },
+        addrs: how & 8 != 0,
+        tid: how & 16 != 0,
+        threads: 1 + usize::from(how & 32 != 0),
+        symfs: Some(PathBuf::from("/nonexistent")),
+        ..Options::default()
+    };
+    let mut table = StackTable::default();
+    let format = registry::by_name("perf-data").expect("it is compiled in");
+    let collapsed = format.collapse(input, &options, &mut table, &mut Report::default());
+    if let Err(error) = &collapsed {
+        assert!(!error.to_string().contains('\n'), "a message is one line: {error}");
+    }
+    let mut out = Vec::new();
+    table.write(&mut out).expect("it fits in memory");
+    let mut sum = Weight::ZERO;
+    for line in out.split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
+        let parsed = parse_line(line, table.columns()).expect("what is written is folded text");
+        sum = sum.plus(parsed.weights.value).expect("periods of 64 bits are no large sum");
+    }
+    assert_eq!(table.total().expect("as above").value, sum, "what is written adds up");
+});

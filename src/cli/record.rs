@@ -1,0 +1,284 @@
+//! `fg-record`: a program, processes or the machine become folded stacks, or a picture.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use clap::{ArgGroup, Parser};
+
+use super::output::Output;
+use super::render::Render;
+use super::{Exit, GenerateArgs, Tool, progress, say};
+use crate::collapse::{self, Options, Report, registry};
+use crate::error::Error;
+use crate::folded::StackTable;
+use crate::input::Source;
+use crate::record::request::{CallGraph, Invocation, Rate, Request, Target};
+use crate::record::sampler::plan::Note;
+use crate::record::sampler::{self, Outcome};
+use crate::record::sys::signals::Stop;
+
+const EXAMPLES: &str = "\
+Examples:
+  fg-record -- ./app --its-args | fg-render > out.svg
+  fg-record --svg out.svg -- ./app
+  fg-record -p 1234,1240 -d 10 -F 499 | fg-filter --hide '^tokio::' | fg-render > out.svg
+  fg-record -a -d 5 > machine.folded
+  fg-record --raw -o perf.data -- ./app && perf report
+
+One Ctrl-C ends the recording and still writes the profile, a second one ends all at once.
+Exit status: that of COMMAND, 128 and the signal if one killed it; 2 if nothing was recorded.";
+
+/// Record where a program spends its time
+///
+/// Samples the stacks of a program, of running processes, or of all that runs, and writes folded
+/// stacks. Nothing needs to be installed: the kernel's perf events are used directly, processor
+/// cycles or else the clock, with the kernel's frames where the rights allow. Stacks are copied
+/// and unwound by the programs' own tables, so no frame pointers are needed.
+#[derive(Parser, Debug)]
+#[command(name = "fg-record", version, after_help = EXAMPLES)]
+#[command(group = ArgGroup::new("target").required(true).multiple(true).args(["command", "pid", "all", "generate"]))]
+pub struct Record {
+    /// The program to run and what it is given
+    #[arg(value_name = "COMMAND", last = true, conflicts_with = "pid")]
+    pub command: Vec<OsString>,
+
+    /// Record running processes with all their threads: numbers, separated by commas
+    #[arg(short, long, value_name = "PID", value_delimiter = ',', conflicts_with = "all")]
+    pub pid: Vec<u32>,
+
+    /// Record all that runs; while COMMAND does, if there is one
+    #[arg(short, long)]
+    pub all: bool,
+
+    /// Record for so many seconds; COMMAND is then ended by SIGTERM
+    #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
+    pub duration: Option<Duration>,
+
+    /// Samples a second of processor time
+    #[arg(short = 'F', long, value_name = "HZ", default_value_t = 997, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub freq: u64,
+
+    /// Sample when EVENT occurs, as perf names it: page-faults, cycles:u, sched:sched_switch.
+    /// Default: cycles, or cpu-clock where none are counted
+    #[arg(short, long, value_name = "EVENT")]
+    pub event: Option<String>,
+
+    /// How stacks are found: by frame pointers (fp), from a copy of the stack (dwarf, or
+    /// dwarf,BYTES), or none
+    #[arg(long, value_name = "HOW", default_value = "dwarf", value_parser = CallGraph::parse)]
+    pub call_graph: CallGraph,
+
+    /// Leave out the processes that the recorded ones start
+    #[arg(long)]
+    pub no_children: bool,
+
+    /// Write to FILE; COMMAND then keeps its standard output, which else goes to standard error
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Write the recording itself, perf.data, which perf reads too
+    #[arg(long, requires = "output", conflicts_with_all = ["svg", "html"])]
+    pub raw: bool,
+
+    /// Draw a flame graph into FILE
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+
+    /// Write a page to explore the profile in into FILE
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
+    /// A root frame for each process: `comm-PID`
+    #[arg(long)]
+    pub per_process: bool,
+
+    /// A root frame for each thread: `comm-PID/TID`
+    #[arg(long)]
+    pub per_thread: bool,
+
+    /// Leave inlined functions out
+    #[arg(long)]
+    pub no_inline: bool,
+
+    /// Say more: what was sampled, how often, for how long
+    #[arg(short, long, conflicts_with = "quiet")]
+    pub verbose: bool,
+
+    /// Say nothing but errors
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    /// Generate.
+    #[command(flatten)]
+    pub generate: GenerateArgs,
+}
+
+impl Tool for Record {
+    const NAME: &'static str = "fg-record";
+
+    fn run(self) -> anyhow::Result<Exit> {
+        let stop = Stop::install().map_err(|e| Error::io("watch for signals", e))?;
+        let request = self.request();
+        let raw = self.output.as_deref().filter(|_| self.raw);
+        // What is written takes its place only when it is whole.
+        let folder = raw.map(|path| path.parent().unwrap_or(Path::new("")).to_owned());
+        let folder = folder.map(|folder| if folder.as_os_str().is_empty() { ".".into() } else { folder });
+        let folder = folder.unwrap_or_else(std::env::temp_dir);
+        let recording = tempfile::Builder::new().prefix(".fg-record-").tempfile_in(&folder);
+        let recording = recording.map_err(|e| Error::io("make a file for the recording", e))?;
+        let file: File = recording.reopen().map_err(|e| Error::io("open the recording", e))?;
+        let live = progress::is_wanted() && !self.quiet;
+        let mut tell = |at: sampler::Progress| {
+            if live {
+                let lost = if at.lost > 0 { format!(", {} lost", at.lost) } else { String::new() };
+                progress::show(format_args!("{} s, {} samples{lost}", at.elapsed.as_secs(), at.samples));
+            }
+        };
+        let outcome = sampler::record(&request, file, &stop, &mut tell);
+        progress::end();
+        let outcome = outcome?;
+        self.describe(&outcome);
+        match raw {
+            Some(path) => self.keep(recording, path)?,
+            None if outcome.samples > 0 => self.fold(recording.path())?,
+            None => {}
+        }
+        if outcome.samples == 0 {
+            let seconds = outcome.elapsed.as_secs_f64();
+            anyhow::bail!(
+                "no samples in {seconds:.1} s at {} a second: the target did not compute; record it for longer, or at a higher -F",
+                self.freq
+            );
+        }
+        Ok(outcome.status.map_or(Exit::Yes, exit_of))
+    }
+}
+
+impl Record {
+    fn request(&self) -> Request {
+        let invocation = self.command.split_first().map(|(program, arguments)| Invocation {
+            program: program.clone(),
+            arguments: arguments.to_vec(),
+            stdout_is_taken: self.writes_to_stdout(),
+            ..Invocation::default()
+        });
+        let target = match invocation {
+            invocation if self.all => Target::Machine(invocation),
+            Some(invocation) => Target::Command(invocation),
+            None => Target::Processes(self.pid.clone()),
+        };
+        Request {
+            target,
+            rate: Rate::PerSecond(self.freq),
+            duration: self.duration,
+            event: self.event.clone(),
+            call_graph: self.call_graph,
+            children: !self.no_children,
+            off_cpu: false,
+        }
+    }
+
+    /// Whether folded text goes there.
+    fn writes_to_stdout(&self) -> bool {
+        match &self.output {
+            Some(path) => path == Path::new("-"),
+            None => self.svg.is_none() && self.html.is_none(),
+        }
+    }
+
+    fn describe(&self, outcome: &Outcome) {
+        if self.quiet {
+            return;
+        }
+        for note in &outcome.notes {
+            if *note != Note::Clock || self.verbose {
+                say(Self::NAME, note);
+            }
+        }
+        if outcome.lost > 0 {
+            let all = outcome.samples + outcome.lost;
+            say(
+                Self::NAME,
+                format_args!("{} of {all} samples were lost: lower -F, or use --call-graph fp", outcome.lost),
+            );
+        }
+        if self.verbose {
+            let (event, seconds) = (&outcome.plan.event.name, outcome.elapsed.as_secs_f64());
+            let kernel = if outcome.plan.kernel { "" } else { ", without the kernel" };
+            say(Self::NAME, format_args!("{} samples of {event} in {seconds:.1} s{kernel}", outcome.samples));
+        }
+    }
+
+    /// Puts the recording where it is wanted.
+    fn keep(&self, recording: tempfile::NamedTempFile, path: &Path) -> anyhow::Result<()> {
+        use std::os::unix::fs::PermissionsExt;
+        // Recordings hold pieces of memory: as perf does, for the owner's eyes only.
+        let private = std::fs::Permissions::from_mode(0o600);
+        recording.as_file().set_permissions(private).map_err(|e| Error::io("protect the recording", e))?;
+        recording.persist(path).map_err(|e| Error::io("write", e.error))?;
+        Ok(())
+    }
+
+    /// Collapses the recording, and writes what was asked for.
+    fn fold(&self, recording: &Path) -> anyhow::Result<()> {
+        let options = Options {
+            pid: self.per_process,
+            tid: self.per_thread,
+            no_inline: self.no_inline,
+            ..Options::default()
+        };
+        let mut table = StackTable::default();
+        let format = registry::by_name("perf-data")?;
+        let report = collapse::collapse(&[Source::new(recording)], Some(format), &options, &mut table)?;
+        self.describe_stacks(&report);
+        if self.writes_to_stdout() || self.output.is_some() {
+            let mut output = Output::new(self.output.as_deref())?;
+            table.write(&mut output)?;
+            output.finish()?;
+        }
+        let pictures: Vec<&PathBuf> = self.svg.iter().chain(&self.html).collect();
+        if !pictures.is_empty() {
+            let mut folded = tempfile::NamedTempFile::new().map_err(|e| Error::io("make a file", e))?;
+            table.write(&mut folded)?;
+            let format = |name: &str, path: &PathBuf| {
+                let words: [OsString; 6] = [
+                    "fg-render".into(),
+                    "--format".into(),
+                    name.into(),
+                    "-o".into(),
+                    path.into(),
+                    folded.path().into(),
+                ];
+                Render::parse_from(words).run().map(|_| ())
+            };
+            self.svg.iter().try_for_each(|path| format("svg", path))?;
+            self.html.iter().try_for_each(|path| format("html", path))?;
+        }
+        Ok(())
+    }
+
+    fn describe_stacks(&self, report: &Report) {
+        if !self.quiet {
+            report.notes.iter().for_each(|note| say(Self::NAME, note));
+        }
+        if self.verbose {
+            report.details.iter().for_each(|detail| say(Self::NAME, detail));
+        }
+    }
+}
+
+/// A program's exit status as a shell shows it.
+fn exit_of(status: ExitStatus) -> Exit {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    Exit::Status(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| *seconds > 0.0);
+    let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    duration.ok_or_else(|| "expected a number of seconds above zero".to_owned())
+}

@@ -1,0 +1,341 @@
+//! What is being looked at, and what each key does to it. Nothing here draws.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use regex::bytes::Regex;
+
+use super::model::{Model, Other};
+use crate::folded::{Columns, Weights};
+use crate::weight::Weight;
+
+/// The views, in the order of their keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum View {
+    Flame,
+    Table,
+    Butterfly,
+}
+
+/// The orders of the table, in the order in which `s` goes through them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    Own,
+    Total,
+    Change,
+    Name,
+}
+
+/// What is looked for.
+#[derive(Default)]
+pub(super) struct Search {
+    pub(super) pattern: Option<Regex>,
+    /// Whether each function matches.
+    pub(super) matches: Vec<bool>,
+    /// The share of the whole in stacks with a match.
+    pub(super) share: f64,
+    /// What is being typed.
+    pub(super) typing: Option<String>,
+    pub(super) error: Option<String>,
+}
+
+/// A list with a cursor.
+#[derive(Default)]
+pub(super) struct List {
+    pub(super) cursor: usize,
+}
+
+impl List {
+    fn step(&mut self, by: isize, len: usize) {
+        self.cursor = self.cursor.saturating_add_signed(by).min(len.saturating_sub(1));
+    }
+}
+
+/// The state of the view.
+pub(super) struct App {
+    pub(super) model: Model,
+    pub(super) view: View,
+    /// The frame that is as wide as the terminal, and the one that is marked.
+    pub(super) zoom: usize,
+    pub(super) selected: usize,
+    pub(super) search: Search,
+    pub(super) order: Order,
+    /// The functions of the table, in its order.
+    pub(super) rows: Vec<u32>,
+    pub(super) table: List,
+    /// The function in the middle of the butterfly, those before it, and the row that is marked.
+    pub(super) function: Option<u32>,
+    pub(super) history: Vec<u32>,
+    pub(super) butterfly: List,
+    pub(super) help: bool,
+    pub(super) done: bool,
+}
+
+impl App {
+    pub(super) fn new(model: Model) -> App {
+        let order = if model.columns == Columns::Two { Order::Change } else { Order::Own };
+        let mut app = App {
+            model,
+            view: View::Flame,
+            zoom: 0,
+            selected: 0,
+            search: Search::default(),
+            order,
+            rows: Vec::new(),
+            table: List::default(),
+            function: None,
+            history: Vec::new(),
+            butterfly: List::default(),
+            help: false,
+            done: false,
+        };
+        app.sort();
+        app.function = app.rows.first().copied();
+        app
+    }
+
+    pub(super) fn key(&mut self, key: KeyEvent) {
+        if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c') {
+            self.done = true;
+            return;
+        }
+        if self.search.typing.is_some() {
+            return self.type_search(key.code);
+        }
+        if std::mem::take(&mut self.help) {
+            return;
+        }
+        match key.code {
+            KeyCode::Char('q') => self.done = true,
+            KeyCode::Char('?') => self.help = true,
+            KeyCode::Char('/') => self.search.typing = Some(String::new()),
+            KeyCode::Esc => self.look_for(""),
+            KeyCode::Char('1') => self.view = View::Flame,
+            KeyCode::Char('2') => self.view = View::Table,
+            KeyCode::Char('3') => self.show_butterfly(),
+            KeyCode::Tab => match self.view {
+                View::Flame => self.view = View::Table,
+                View::Table => self.show_butterfly(),
+                View::Butterfly => self.view = View::Flame,
+            },
+            code => match self.view {
+                View::Flame => self.flame_key(code),
+                View::Table => self.table_key(code),
+                View::Butterfly => self.butterfly_key(code),
+            },
+        }
+    }
+
+    fn flame_key(&mut self, code: KeyCode) {
+        match code {
+            KeyCode::Down | KeyCode::Char('j') => {
+                let heaviest = self.model.callees(self.selected).max_by_key(|&n| self.model.nodes[n].total);
+                self.selected = heaviest.unwrap_or(self.selected);
+            }
+            KeyCode::Up | KeyCode::Char('k') => self.selected = self.model.nodes[self.selected].parent,
+            KeyCode::Right | KeyCode::Char('l') => self.sibling(1),
+            KeyCode::Left | KeyCode::Char('h') => self.sibling(-1),
+            KeyCode::Enter => self.zoom = self.selected,
+            KeyCode::Backspace | KeyCode::Char('u') => {
+                self.zoom = self.model.nodes[self.zoom].parent;
+            }
+            KeyCode::Char('r') => (self.zoom, self.selected) = (0, 0),
+            KeyCode::Char('n') => self.next_match(1),
+            KeyCode::Char('N') => self.next_match(-1),
+            _ => {}
+        }
+        // What is marked can be seen.
+        if !self.is_inside(self.selected, self.zoom) && !self.is_inside(self.zoom, self.selected) {
+            self.zoom = self.selected;
+        }
+    }
+
+    /// Whether a frame is another or below it.
+    fn is_inside(&self, node: usize, other: usize) -> bool {
+        (other..self.model.nodes[other].end).contains(&node)
+    }
+
+    fn sibling(&mut self, by: isize) {
+        let parent = self.model.nodes[self.selected].parent;
+        let all: Vec<usize> = self.model.callees(parent).collect();
+        if let Some(at) = all.iter().position(|&node| node == self.selected) {
+            self.selected = all[at.saturating_add_signed(by).min(all.len() - 1)];
+        }
+    }
+
+    fn next_match(&mut self, by: isize) {
+        let count = self.model.nodes.len();
+        let step = |node: usize| (node as isize + by).rem_euclid(count as isize) as usize;
+        let mut at = step(self.selected);
+        while at != self.selected {
+            if self.is_match(self.model.nodes[at].function) {
+                self.selected = at;
+                return;
+            }
+            at = step(at);
+        }
+    }
+
+    fn table_key(&mut self, code: KeyCode) {
+        let len = self.rows.len();
+        match code {
+            KeyCode::Char('s') => {
+                self.order = match self.order {
+                    Order::Own => Order::Total,
+                    Order::Total if self.model.columns == Columns::Two => Order::Change,
+                    Order::Total | Order::Change => Order::Name,
+                    Order::Name => Order::Own,
+                };
+                self.sort();
+            }
+            KeyCode::Enter => {
+                if let Some(&function) = self.rows.get(self.table.cursor) {
+                    self.go_to(function);
+                    self.view = View::Butterfly;
+                }
+            }
+            code => self.table.step(steps(code, len), len),
+        }
+    }
+
+    /// The rows of the butterfly: callers, and callees.
+    pub(super) fn around(&self) -> (&[Other], &[Other]) {
+        match self.function {
+            Some(function) => {
+                let function = &self.model.functions[function as usize];
+                (&function.callers, &function.callees)
+            }
+            None => (&[], &[]),
+        }
+    }
+
+    fn butterfly_key(&mut self, code: KeyCode) {
+        let (callers, callees) = self.around();
+        let len = callers.len() + callees.len();
+        match code {
+            KeyCode::Enter => {
+                if let Some(&(Some(other), _)) = callers.iter().chain(callees).nth(self.butterfly.cursor) {
+                    self.history.extend(self.function);
+                    self.go_to(other);
+                }
+            }
+            KeyCode::Backspace => {
+                if let Some(before) = self.history.pop() {
+                    self.go_to(before);
+                }
+            }
+            code => self.butterfly.step(steps(code, len), len),
+        }
+    }
+
+    fn go_to(&mut self, function: u32) {
+        self.function = Some(function);
+        self.butterfly = List::default();
+    }
+
+    /// The butterfly of what is marked.
+    fn show_butterfly(&mut self) {
+        let marked = match self.view {
+            View::Flame => self.model.nodes[self.selected].function,
+            View::Table => self.rows.get(self.table.cursor).copied(),
+            View::Butterfly => self.function,
+        };
+        if let Some(function) = marked {
+            self.go_to(function);
+        }
+        self.view = View::Butterfly;
+    }
+
+    fn type_search(&mut self, code: KeyCode) {
+        let Some(text) = &mut self.search.typing else { return };
+        match code {
+            KeyCode::Char(c) => text.push(c),
+            KeyCode::Backspace => {
+                text.pop();
+            }
+            KeyCode::Esc => self.search.typing = None,
+            KeyCode::Enter => {
+                let text = self.search.typing.take().unwrap_or_default();
+                self.look_for(&text);
+            }
+            _ => {}
+        }
+    }
+
+    /// Marks the functions that match; nothing for an empty text.
+    fn look_for(&mut self, text: &str) {
+        let (pattern, error) = match Regex::new(text) {
+            _ if text.is_empty() => (None, None),
+            Ok(pattern) => (Some(pattern), None),
+            Err(_) => (None, Some(format!("{text} is no regular expression"))),
+        };
+        let matches = match &pattern {
+            Some(pattern) => self.model.functions.iter().map(|f| pattern.is_match(&f.name)).collect(),
+            None => Vec::new(),
+        };
+        self.search = Search { pattern, matches, error, ..Search::default() };
+        self.search.share = self.matched_share();
+        self.sort();
+        if self.search.pattern.is_some() && !self.is_match(self.model.nodes[self.selected].function) {
+            self.next_match(1);
+        }
+    }
+
+    pub(super) fn is_match(&self, function: Option<u32>) -> bool {
+        function.is_some_and(|function| self.search.matches.get(function as usize).copied().unwrap_or(false))
+    }
+
+    /// A match below a match is not counted again.
+    fn matched_share(&self) -> f64 {
+        let nodes = &self.model.nodes;
+        let (mut sum, mut at) = (0.0, 0);
+        while at < nodes.len() {
+            let is_match = self.is_match(nodes[at].function);
+            sum += if is_match { nodes[at].total.to_f64() } else { 0.0 };
+            at = if is_match { nodes[at].end } else { at + 1 };
+        }
+        let whole = nodes[0].total.to_f64();
+        if whole > 0.0 { sum / whole } else { 0.0 }
+    }
+
+    fn sort(&mut self) {
+        let functions = &self.model.functions;
+        let searching = self.search.pattern.is_some();
+        let shown = |n: &u32| !searching || self.search.matches[*n as usize];
+        let mut rows: Vec<u32> = (0..functions.len() as u32).filter(shown).collect();
+        let of = |n: &u32| &functions[*n as usize];
+        rows.sort_by(|a, b| of(a).name.cmp(&of(b).name));
+        let change = |weights: Weights| -> Weight {
+            let change = weights.value.minus(weights.before).unwrap_or_default();
+            if change.is_negative() { change.negated() } else { change }
+        };
+        match self.order {
+            Order::Name => {}
+            Order::Own => {
+                rows.sort_by_key(|n| std::cmp::Reverse((of(n).weight.own.value, of(n).weight.total.value)))
+            }
+            Order::Total => {
+                rows.sort_by_key(|n| std::cmp::Reverse((of(n).weight.total.value, of(n).weight.own.value)))
+            }
+            Order::Change => {
+                rows.sort_by_key(|n| {
+                    std::cmp::Reverse((change(of(n).weight.own), change(of(n).weight.total)))
+                });
+            }
+        }
+        self.rows = rows;
+        self.table = List::default();
+    }
+}
+
+/// How far a key moves the cursor of a list.
+fn steps(code: KeyCode, len: usize) -> isize {
+    let all = len as isize;
+    match code {
+        KeyCode::Down | KeyCode::Char('j') => 1,
+        KeyCode::Up | KeyCode::Char('k') => -1,
+        KeyCode::PageDown => 10,
+        KeyCode::PageUp => -10,
+        KeyCode::Home | KeyCode::Char('g') => -all,
+        KeyCode::End | KeyCode::Char('G') => all,
+        _ => 0,
+    }
+}

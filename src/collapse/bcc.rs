@@ -1,0 +1,226 @@
+//! What the tools of bcc and libbpf-tools print of stacks: `profile`, `offcputime`, `stackcount`
+//! and their like, without `-f`.
+//!
+//! ```text
+//! Sampling at 99 Hertz of PID [20936] by user + kernel stack for 2 secs.
+//!
+//!     __GI_mprotect
+//!     --
+//!     work(int)
+//!     [unknown]
+//!     -                calc: two (20936)
+//!         10
+//! ```
+//! Frames are leaf first, the kernel's before the user's; `-d` sets a `--` between the two. What a
+//! stack weighs is samples, or microseconds for the tools that measure waiting, which say so in
+//! their first line; those of libbpf-tools say nothing, but their stacks end in the scheduler. With
+//! `-f` the tools write folded text. The sources are `tools/profile.py` and `tools/offcputime.py`
+//! (github.com/iovisor/bcc) and libbpf-tools beside them.
+
+use super::leaf_first::LeafFirst;
+use super::names::{NO_STACK, Names};
+use super::native::Native;
+use super::text::{Text, split_digits, split_last};
+use super::threads::Thread;
+use super::values::Values;
+use super::{About, Collapser, Options, Report, Sink, Verdict};
+use crate::error::Result;
+use crate::folded::{FrameId, StackTable};
+use crate::input::Input;
+use crate::weight::Weight;
+
+const ABOUT: About = About {
+    name: "bcc",
+    producer: "bcc's and libbpf-tools' profile, offcputime without -f",
+    tested: "bcc, libbpf-tools 0.26",
+    values: "samples, or offcpu",
+    unit: "samples, or us",
+};
+
+/// Collapses what bcc's tools print.
+pub struct Bcc;
+
+impl Collapser for Bcc {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn detect(&self, head: &[u8]) -> Verdict {
+        // A block: frames, whose they are, how much they weigh.
+        let mut last = [&b""[..]; 2];
+        for line in head.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)) {
+            let owner = owner(last[1]).is_some_and(|thread| !thread.pid.is_empty());
+            if owner && frame(last[0]).is_some() && weight(line).is_some() {
+                return Verdict::Yes;
+            }
+            last = [last[1], line];
+        }
+        Verdict::No
+    }
+
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        table: &mut StackTable,
+        report: &mut Report,
+    ) -> Result<()> {
+        let (name, unit) = if is_waiting(input.head()) { ("offcpu", "us") } else { ("samples", "samples") };
+        let mut parser = Parser {
+            options,
+            values: Values::single(options, name, unit),
+            names: Names::default(),
+            stack: LeafFirst::default(),
+            owned: false,
+            thread: None,
+        };
+        Text::new(input).for_each(report, |line| parser.line(line, table))?;
+        parser.values.finish(report)
+    }
+}
+
+/// Whether the tool measures waiting: it says so, or its stacks end where threads are switched.
+fn is_waiting(head: &[u8]) -> bool {
+    const SWITCH: [&[u8]; 4] =
+        [b"__schedule", b"schedule", b"finish_task_switch", b"finish_task_switch.isra.0"];
+    let (mut waiting, mut leaves) = (0, 0);
+    let mut in_stack = false;
+    for line in head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii_end) {
+        if line.starts_with(b"Tracing ") && memchr::memmem::find(line, b"(us)").is_some() {
+            return true;
+        }
+        if line.starts_with(b"Sampling at ") {
+            return false;
+        }
+        let Some(symbol) = frame(line) else {
+            in_stack = false;
+            continue;
+        };
+        leaves += usize::from(!in_stack && owner(line).is_none());
+        waiting += usize::from(symbol == SWITCH[0] || (!in_stack && SWITCH.contains(&symbol)));
+        in_stack = true;
+    }
+    waiting > 0 && 2 * waiting > leaves
+}
+
+struct Parser<'o> {
+    options: &'o Options,
+    values: Values,
+    names: Names,
+    stack: LeafFirst,
+    /// Whether the stack's end was read: whose it is.
+    owned: bool,
+    thread: Option<FrameId>,
+}
+
+impl Parser<'_> {
+    fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
+        if self.owned
+            && let Some(weight) = weight(line)
+        {
+            self.owned = false;
+            if let Some(thread) = self.thread.take() {
+                self.stack.push_above(thread);
+            } else if self.stack.is_empty() {
+                self.stack.push_above(self.names.plain(NO_STACK, sink));
+            }
+            self.values.add(0, self.stack.take(), weight, sink)?;
+            return Ok(true);
+        }
+        if let Some(thread) = owner(line) {
+            self.owned = true;
+            let shown = self.options.shows_threads(true);
+            self.thread = shown.then(|| self.names.build(sink, |out| thread.write(self.options, out)));
+        } else if let Some(symbol) = frame(line) {
+            if self.owned {
+                // The weight of the stack before is missing.
+                self.stack.clear();
+                self.owned = false;
+            }
+            let frame = match symbol {
+                b"--" => self.names.plain(b"-", sink),
+                symbol => Native { symbol, ..Native::default() }.frame(self.options, &mut self.names, sink),
+            };
+            self.stack.push(frame);
+        } else {
+            // What the tool says before and after; but a stack is not to end here.
+            let cut = self.owned || !self.stack.is_empty();
+            self.stack.clear();
+            self.owned = false;
+            return Ok(!cut);
+        }
+        Ok(true)
+    }
+}
+
+/// A frame, or the line between two halves of a stack.
+fn frame(line: &[u8]) -> Option<&[u8]> {
+    let symbol = line.strip_prefix(b"    ")?;
+    (!matches!(symbol.first(), None | Some(b' '))).then_some(symbol)
+}
+
+/// `    -                calc: two (20936)`
+fn owner(line: &[u8]) -> Option<Thread<'_>> {
+    const PADDED: &[u8] = b"    -                ";
+    let rest = match line.strip_prefix(PADDED) {
+        Some(rest) => rest,
+        None => line.strip_prefix(b"    - ")?.trim_ascii_start(),
+    };
+    match split_last(rest, b" (") {
+        Some((name, ids)) if split_digits(ids).1 == b")" => {
+            Some(Thread { name, pid: split_digits(ids).0, tid: b"" })
+        }
+        _ => Some(Thread { name: rest, ..Thread::default() }),
+    }
+}
+
+/// `        10`
+fn weight(line: &[u8]) -> Option<Weight> {
+    let digits = line.strip_prefix(b"        ")?.trim_ascii();
+    let only_digits = digits.first().is_some_and(u8::is_ascii_digit);
+    Weight::parse(digits).filter(|_| only_digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collapse::tests::{collapse_bytes, fold};
+
+    const OWNER: &str = "    -                a (b) (7)\n";
+
+    #[test]
+    fn stacks_belong_to_commands() {
+        let text = format!(
+            "Sampling at 99 Hertz.\n\n    f(int)\n    --\n    g\n{OWNER}        3\n\n{OWNER}        2\n\n"
+        );
+        assert_eq!(fold(&Bcc, &text, &Options::default()), "a (b) 2\na (b);g;-;f 3\n");
+        let none = Options { threads_as_frames: Some(false), ..Options::default() };
+        assert_eq!(fold(&Bcc, &text, &none), "[no stack] 2\ng;-;f 3\n");
+        let pid = Options { pid: true, ..Options::default() };
+        assert!(fold(&Bcc, &text, &pid).starts_with("a (b)-7 2\n"));
+    }
+
+    #[test]
+    fn tools_that_measure_waiting_are_told() {
+        let unit =
+            |text: &str| collapse_bytes(&Bcc, text, &Options::default()).unwrap().1.unit().map(str::to_owned);
+        let block = |leaf: &str| format!("    {leaf}\n    main\n{OWNER}        3\n\n");
+        assert_eq!(unit(&block("finish_task_switch")).as_deref(), Some("us"));
+        assert_eq!(unit(&block("bpf_trace_run4\n    __schedule")).as_deref(), Some("us"));
+        assert_eq!(unit(&block("f")).as_deref(), Some("samples"));
+        let profile = "Sampling at 99 Hertz of all threads.\n";
+        assert_eq!(unit(&(profile.to_owned() + &block("__schedule"))).as_deref(), Some("samples"));
+        let offcpu =
+            "Tracing off-CPU time (us) of all threads by user + kernel stack... Hit Ctrl-C to end.\n";
+        assert_eq!(unit(&(offcpu.to_owned() + &block("f"))).as_deref(), Some("us"));
+    }
+
+    #[test]
+    fn a_stack_that_is_cut_is_counted_as_not_understood() {
+        for text in ["    f\n\n", &format!("    f\n{OWNER}\n"), &format!("    f\n{OWNER}words\n")] {
+            let text = format!("{text}    g\n{OWNER}        1\n");
+            let (folded, report) = collapse_bytes(&Bcc, &text, &Options::default()).unwrap();
+            assert_eq!((folded.as_str(), report.not_understood.count), ("a (b);g 1\n", 1), "{text}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The maps of a bpftrace program, of which those with stacks in their keys are values.
+
+use std::collections::HashMap;
+
+use super::super::names::{NO_STACK, Names};
+use super::super::{Choice, Options, Report, Sink, Value, ValueTotal};
+use super::PRINTED;
+use super::key::Key;
+use crate::error::Result;
+use crate::folded::{FrameId, StackTable, Weights};
+use crate::weight::Weight;
+
+/// One map, and what came of it.
+#[derive(Default)]
+struct Map {
+    name: Vec<u8>,
+    total: ValueTotal,
+    /// Whether any of its keys has held a stack.
+    has_stacks: bool,
+    /// Its root frame, with [`Choice::All`].
+    root: Option<FrameId>,
+    /// Entries without a stack, read before it was known that others have one.
+    waiting: Vec<(Vec<u8>, Weight)>,
+}
+
+/// All maps, in the order they came.
+pub(super) struct Maps<'o> {
+    options: &'o Options,
+    separator: &'static [u8],
+    maps: Vec<Map>,
+    by_name: HashMap<Vec<u8>, usize>,
+    /// The first that has stacks.
+    first: Option<usize>,
+    names: Names,
+    stack: Vec<FrameId>,
+}
+
+impl<'o> Maps<'o> {
+    pub fn new(options: &'o Options, separator: &'static [u8]) -> Self {
+        Maps {
+            options,
+            separator,
+            maps: Vec::new(),
+            by_name: HashMap::new(),
+            first: None,
+            names: Names::default(),
+            stack: Vec::new(),
+        }
+    }
+
+    /// Adds an entry.
+    pub fn add(&mut self, name: &[u8], key: &[u8], weight: Weight, sink: &mut dyn Sink) -> Result<()> {
+        let at = match self.by_name.get(name) {
+            Some(&at) => at,
+            None => {
+                self.maps.push(Map { name: name.to_owned(), ..Map::default() });
+                self.by_name.insert(name.to_owned(), self.maps.len() - 1);
+                self.maps.len() - 1
+            }
+        };
+        let map = &mut self.maps[at];
+        if !map.has_stacks {
+            // The key of a stack that could not be walked is empty.
+            if !key.contains(&b'\n') && !key.is_empty() {
+                map.waiting.push((key.to_owned(), weight));
+                return Ok(());
+            }
+            map.has_stacks = true;
+            let first = *self.first.get_or_insert(at) == at;
+            self.maps[at].total.kept = match &self.options.values {
+                Choice::Default => first,
+                Choice::All => true,
+                Choice::Named(_) => self.is_named(at),
+            };
+            self.release(at, sink)?;
+        }
+        self.sample(at, key, weight, sink)
+    }
+
+    /// Whether a map was asked for, with or without its `@`.
+    fn is_named(&self, at: usize) -> bool {
+        let name = &self.maps[at].name;
+        let Choice::Named(names) = &self.options.values else { return false };
+        names.iter().any(|wanted| wanted == name || name.strip_prefix(b"@") == Some(wanted))
+    }
+
+    fn release(&mut self, at: usize, sink: &mut dyn Sink) -> Result<()> {
+        let waiting = std::mem::take(&mut self.maps[at].waiting);
+        waiting.iter().try_for_each(|(key, weight)| self.sample(at, key, *weight, sink))
+    }
+
+    fn sample(&mut self, at: usize, key: &[u8], weight: Weight, sink: &mut dyn Sink) -> Result<()> {
+        let map = &mut self.maps[at];
+        let weight = if self.options.count { Weight::ONE } else { weight };
+        map.total.add(weight)?;
+        if !map.total.kept {
+            return Ok(());
+        }
+        self.stack.clear();
+        if self.options.values == Choice::All {
+            let names = &mut self.names;
+            self.stack.push(*map.root.get_or_insert_with(|| names.plain(&map.name, sink)));
+        }
+        let separator = if map.name == PRINTED { b"\n" } else { self.separator };
+        let key = Key::parse(key, separator);
+        let above = self.stack.len();
+        if self.options.shows_threads(true) || key.stacks.is_empty() {
+            self.stack.extend(key.scalars.iter().map(|scalar| self.names.plain(scalar, sink)));
+        }
+        // What comes first is nearest to the leaf, but the kernel is below all.
+        for kernel in [false, true] {
+            for (stack, _) in key.stacks.iter().rev().filter(|(_, other)| *other == kernel) {
+                let frames = stack.iter().rev();
+                self.stack.extend(frames.map(|frame| frame.frame(self.options, &mut self.names, sink)));
+            }
+        }
+        if self.stack.len() == above {
+            self.stack.push(self.names.plain(NO_STACK, sink));
+        }
+        sink.sample(&self.stack, Weights::one(weight))
+    }
+
+    /// Adds the totals to a report, and the maps without stacks that were asked for.
+    pub fn finish(mut self, table: &mut StackTable, report: &mut Report) -> Result<()> {
+        for at in 0..self.maps.len() {
+            if !self.maps[at].has_stacks && self.is_named(at) {
+                self.maps[at].has_stacks = true;
+                self.maps[at].total.kept = true;
+                self.release(at, table)?;
+            }
+        }
+        for Map { name, total, .. } in self.maps.into_iter().filter(|map| map.has_stacks) {
+            let unit = (name == PRINTED).then_some("samples".into());
+            report.add_value(Value { name, unit }, total)?;
+        }
+        Ok(())
+    }
+}

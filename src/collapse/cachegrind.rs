@@ -1,0 +1,112 @@
+//! The costs of lines that `valgrind --tool=cachegrind` writes (seen: 3.19).
+//!
+//! ```text
+//! desc: I1 cache:         32768 B, 64 B, 8-way associative
+//! cmd: c/cyc 6
+//! events: Ir I1mr ILmr
+//! fl=/home/user/app/c/cyc.c
+//! fn=term
+//! 128 2 1 1
+//! summary: 984202 1604 1551
+//! ```
+//! There are no calls in it, so a stack is a file and a function. The format is specified in
+//! valgrind's manual, "Cachegrind Output File Format"; what the columns count is in its `events`.
+
+use super::lines::Lines;
+use super::names::Names;
+use super::values::Values;
+use super::{About, Collapser, Options, Report, Value, Verdict};
+use crate::error::Result;
+use crate::folded::{FrameId, StackTable};
+use crate::input::Input;
+use crate::weight::Weight;
+
+const ABOUT: About = About {
+    name: "cachegrind",
+    producer: "valgrind --tool=cachegrind",
+    tested: "valgrind 3.19",
+    values: "the events, the first is the default: Ir, I1mr, …",
+    unit: "instructions, events",
+};
+
+/// Collapses cachegrind's format.
+pub struct Cachegrind;
+
+impl Collapser for Cachegrind {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn detect(&self, head: &[u8]) -> Verdict {
+        let mut lines = head.split(|&b| b == b'\n').skip_while(|line| line.starts_with(b"desc:"));
+        let header = lines.next().is_some_and(|line| line.starts_with(b"cmd:"))
+            && lines.next().is_some_and(|line| line.starts_with(b"events:"));
+        if header { Verdict::Yes } else { Verdict::No }
+    }
+
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        table: &mut StackTable,
+        report: &mut Report,
+    ) -> Result<()> {
+        let mut lines = Lines::new(input);
+        let mut names = Names::default();
+        let mut declared: Vec<Value> = Vec::new();
+        let mut values: Option<Values> = None;
+        let mut stack: [FrameId; 2] = [names.plain(b"???", table); 2];
+        let mut row = Vec::new();
+        let mut summary = None;
+        let mut sums: Vec<Weight> = Vec::new();
+        while let Some(line) = lines.line()? {
+            if let Some(file) = line.strip_prefix(b"fl=") {
+                stack[0] = names.plain(file, table);
+            } else if let Some(function) = line.strip_prefix(b"fn=") {
+                stack[1] = names.plain(function, table);
+            } else if let Some(events) = line.strip_prefix(b"events:") {
+                declared = words(events).map(event).collect();
+                sums = vec![Weight::ZERO; declared.len()];
+                values = Some(Values::new(options, declared.clone(), 0).map_err(|e| e.at(lines.place()))?);
+            } else if let Some(totals) = line.strip_prefix(b"summary:") {
+                summary = Some(words(totals).filter_map(Weight::parse).collect::<Vec<_>>());
+            } else if line.starts_with(b"desc:") || line.starts_with(b"cmd:") || line.is_empty() {
+                continue;
+            } else {
+                row.clear();
+                row.extend(words(line).skip(1).map_while(Weight::parse));
+                let columns = words(line).count().saturating_sub(1);
+                match &mut values {
+                    Some(values) if columns == row.len() && columns <= declared.len() => {
+                        let added = values.sample(&stack, &row, table);
+                        added.map_err(|e| e.or_at(|| lines.place()))?;
+                        for (sum, cost) in sums.iter_mut().zip(&row) {
+                            *sum = sum.plus(*cost)?;
+                        }
+                    }
+                    _ => lines.not_understood(report),
+                }
+            }
+        }
+        match summary {
+            None => report.note("there is no summary at the end: the file is cut off"),
+            Some(summary) => {
+                for ((value, sum), total) in declared.iter().zip(sums).zip(summary) {
+                    if sum != total {
+                        let event = String::from_utf8_lossy(&value.name);
+                        report.note(format!("{event} adds up to {sum}, the file says {total}"));
+                    }
+                }
+            }
+        }
+        values.map_or(Ok(()), |values| values.finish(report))
+    }
+}
+
+fn event(name: &[u8]) -> Value {
+    Value::new(name, if name == b"Ir" { "instructions" } else { "events" })
+}
+
+fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
+}

@@ -1,0 +1,386 @@
+//! The costs that `valgrind --tool=callgrind` writes (seen: 3.19), and many that write as it does:
+//! xdebug's profiler, yappi, rbspy.
+//!
+//! ```text
+//! # callgrind format
+//! events: Ir
+//! ob=(6) /home/user/app/c/cyc
+//! fl=(158) /home/user/app/c/cyc.c
+//! fn=(620) term
+//! 10 10
+//! cfn=(622) factor
+//! calls=2 -1
+//! * 2180
+//! ```
+//! The format is specified in valgrind's manual, "Callgrind Format Specification". It holds what
+//! each function costs itself and what its calls cost, but no stacks; [`edges`](super::edges)
+//! estimates them. The line behind `calls=` is the cost of the call; it is no self cost.
+
+use std::collections::HashMap;
+
+use super::edges::Graph;
+use super::lines::Lines;
+use super::names::Names;
+use super::values::Values;
+use super::{About, Collapser, Options, Report, Value, Verdict};
+use crate::error::Result;
+use crate::folded::{FrameId, StackTable};
+use crate::input::Input;
+use crate::weight::Weight;
+
+const ABOUT: About = About {
+    name: "callgrind",
+    producer: "valgrind --tool=callgrind, xdebug's profiler, yappi, rbspy -f callgrind; stacks are estimates",
+    tested: "valgrind 3.19, xdebug 3.2, yappi 1.6, rbspy 0.55",
+    values: "the events, the first is the default: Ir, …",
+    unit: "as the events say: instructions, bytes, 10ns, …",
+};
+
+/// What stands for the costs of no function.
+const OUTSIDE: &[u8] = b"[outside functions]";
+
+/// Collapses callgrind's format.
+pub struct Callgrind;
+
+impl Collapser for Callgrind {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn detect(&self, head: &[u8]) -> Verdict {
+        if head.starts_with(b"# callgrind format") {
+            return Verdict::Yes;
+        }
+        let mut lines = head.split(|&b| b == b'\n').take(40);
+        let header = lines.clone().any(|line| line.starts_with(b"events:"))
+            && lines.clone().any(|line| line.starts_with(b"version:") || line.starts_with(b"positions:"));
+        let body = lines.any(|line| line.starts_with(b"fl=") || line.starts_with(b"fn="));
+        if header && body { Verdict::Yes } else { Verdict::No }
+    }
+
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        table: &mut StackTable,
+        report: &mut Report,
+    ) -> Result<()> {
+        let mut lines = Lines::new(input);
+        let mut reader = Reader::new(options);
+        while let Some(line) = lines.line()? {
+            let result = reader.line(line, table);
+            let understood = result.map_err(|e| e.or_at(|| lines.place()))?;
+            if !understood {
+                lines.not_understood(report);
+            }
+        }
+        reader.finish(table, report)
+    }
+}
+
+/// What the file has said so far.
+struct Reader<'o> {
+    options: &'o Options,
+    /// `(7)` stands for the name that came with it the first time; one list for each kind.
+    functions: Compressed,
+    objects: Compressed,
+    /// How many columns say where a cost arose: line, instruction, or both.
+    positions: usize,
+    declared: Vec<Value>,
+    /// Begins with the first cost, when the events are known.
+    costs: Option<Costs>,
+    object: usize,
+    function: usize,
+    called_object: Option<usize>,
+    called: usize,
+    /// The next line of costs is that of a call.
+    is_call: bool,
+    totals: Option<Vec<Weight>>,
+    /// Only xdebug has this and no totals.
+    summary: Option<Weight>,
+}
+
+struct Costs {
+    values: Values,
+    /// What each event adds up to.
+    sums: Vec<Weight>,
+    /// One for each event that is kept.
+    graphs: Vec<Option<Graph>>,
+    frames: Vec<FrameId>,
+    known: HashMap<(usize, usize), usize>,
+    names: Names,
+    row: Vec<Weight>,
+}
+
+impl<'o> Reader<'o> {
+    fn new(options: &'o Options) -> Reader<'o> {
+        let mut objects = Compressed::default();
+        let mut functions = Compressed::default();
+        let (object, function) = (objects.name(b"").unwrap_or(0), functions.name(b"???").unwrap_or(0));
+        Reader {
+            options,
+            functions,
+            objects,
+            positions: 1,
+            declared: Vec::new(),
+            costs: None,
+            object,
+            function,
+            called_object: None,
+            called: function,
+            is_call: false,
+            totals: None,
+            summary: None,
+        }
+    }
+
+    /// Whether the line was understood.
+    fn line(&mut self, line: &[u8], table: &mut StackTable) -> Result<bool> {
+        match line.first() {
+            None | Some(b'#') => return Ok(true),
+            Some(b'0'..=b'9' | b'+' | b'-' | b'*') => return self.costs(line, table),
+            _ => {}
+        }
+        if let Some((key, value)) = split(line, b'=') {
+            return Ok(self.assignment(key, value));
+        }
+        let Some((key, value)) = split(line, b':') else { return Ok(false) };
+        match key {
+            b"positions" => self.positions = words(value).count().max(1),
+            b"events" if self.costs.is_none() => self.declared = words(value).map(event).collect(),
+            b"totals" => self.add_totals(value)?,
+            b"summary" => self.summary = words(value).next().and_then(Weight::parse),
+            // The header goes on as the writer likes: `version`, `creator`, `desc`, ….
+            _ => {}
+        }
+        Ok(true)
+    }
+
+    fn assignment(&mut self, key: &[u8], value: &[u8]) -> bool {
+        match key {
+            b"fn" => {
+                let Some(name) = self.functions.name(value) else { return false };
+                self.function = name;
+            }
+            b"ob" => {
+                let Some(name) = self.objects.name(value) else { return false };
+                self.object = name;
+            }
+            b"cfn" => {
+                let Some(name) = self.functions.name(value) else { return false };
+                self.called = name;
+            }
+            b"cob" => {
+                let Some(name) = self.objects.name(value) else { return false };
+                self.called_object = Some(name);
+            }
+            b"calls" => self.is_call = true,
+            // Files do not tell functions apart, and jumps cost nothing.
+            b"fl" | b"fi" | b"fe" | b"cfi" | b"cfl" | b"jump" | b"jcnd" | b"jfi" | b"jfn" | b"rfl"
+            | b"rfi" | b"rfn" | b"rob" => {}
+            _ => return false,
+        }
+        true
+    }
+
+    /// `+3 7 0 2`: where, and what it cost of each event; what is missing is zero.
+    fn costs(&mut self, line: &[u8], table: &mut StackTable) -> Result<bool> {
+        if self.declared.is_empty() {
+            return Ok(false);
+        }
+        let costs = match &mut self.costs {
+            Some(costs) => costs,
+            None => self.costs.insert(Costs::new(self.options, &self.declared)?),
+        };
+        costs.row.clear();
+        for word in words(line).skip(self.positions) {
+            let Some(cost) = Weight::parse(word) else { return Ok(false) };
+            costs.row.push(cost);
+        }
+        if costs.row.len() > self.declared.len() {
+            return Ok(false);
+        }
+        let caller = costs.function((self.object, self.function), &self.functions, &self.objects, table);
+        if std::mem::take(&mut self.is_call) {
+            let object = self.called_object.take().unwrap_or(self.object);
+            let callee = costs.function((object, self.called), &self.functions, &self.objects, table);
+            costs.add_call(caller, callee)?;
+        } else {
+            costs.add_self(caller, table)?;
+        }
+        Ok(true)
+    }
+
+    fn add_totals(&mut self, value: &[u8]) -> Result<()> {
+        let new: Vec<Weight> = words(value).filter_map(Weight::parse).collect();
+        let totals = self.totals.get_or_insert_with(|| vec![Weight::ZERO; new.len()]);
+        for (total, new) in totals.iter_mut().zip(new) {
+            *total = total.plus(new)?;
+        }
+        Ok(())
+    }
+
+    fn finish(self, table: &mut StackTable, report: &mut Report) -> Result<()> {
+        let Some(mut costs) = self.costs else { return Ok(()) };
+        if let (None, Some(summary), Some(&sum)) = (&self.totals, self.summary, costs.sums.first())
+            && summary > sum
+        {
+            // What the program took before and after its functions.
+            let outside = [table.frame(OUTSIDE)];
+            costs.values.add(0, &outside, summary.minus(sum)?, table)?;
+        }
+        for (at, total) in self.totals.unwrap_or_default().into_iter().enumerate() {
+            let event = self.declared.get(at).map(|value| String::from_utf8_lossy(&value.name));
+            if let (Some(&sum), Some(event)) = (costs.sums.get(at), event)
+                && sum != total
+            {
+                report.note(format!("the self costs of {event} add up to {sum}, the file says {total}"));
+            }
+        }
+        let graphs = std::mem::take(&mut costs.graphs);
+        for (at, graph) in graphs.iter().enumerate() {
+            let Some(graph) = graph else { continue };
+            let (mut forest, weights) = graph.stacks(&costs.frames)?;
+            forest.samples(&[], weights, table, |stack, weight, sink| {
+                costs.values.add(at, stack, weight, sink)
+            })?;
+        }
+        costs.values.finish(report)
+    }
+}
+
+impl Costs {
+    fn new(options: &Options, declared: &[Value]) -> Result<Costs> {
+        let values = Values::new(options, declared.to_vec(), 0)?;
+        let graphs = (0..declared.len()).map(|at| values.is_kept(at).then(Graph::default)).collect();
+        Ok(Costs {
+            values,
+            sums: vec![Weight::ZERO; declared.len()],
+            graphs,
+            frames: Vec::new(),
+            known: HashMap::new(),
+            names: Names::default(),
+            row: Vec::new(),
+        })
+    }
+
+    /// The number of a function: of two objects' functions of one name, each is its own.
+    fn function(
+        &mut self,
+        key: (usize, usize),
+        functions: &Compressed,
+        objects: &Compressed,
+        table: &mut StackTable,
+    ) -> usize {
+        *self.known.entry(key).or_insert_with(|| {
+            let (object, name) = (objects.get(key.0), functions.get(key.1));
+            let frame = if object.is_empty() || !is_unknown(name) {
+                self.names.plain(name, table)
+            } else {
+                // As in all native recordings: the file is all that is known of it.
+                let file = object.rsplit(|&b| b == b'/').next().unwrap_or(object);
+                self.names.plain(&[b"[", file, b"]"].concat(), table)
+            };
+            self.frames.push(frame);
+            self.frames.len() - 1
+        })
+    }
+
+    fn add_self(&mut self, function: usize, table: &mut StackTable) -> Result<()> {
+        for (at, &cost) in self.row.iter().enumerate() {
+            self.sums[at] = self.sums[at].plus(cost)?;
+            match &mut self.graphs[at] {
+                Some(graph) => graph.add_self(function, cost)?,
+                // Only counted.
+                None => self.values.add(at, &[], cost, table)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn add_call(&mut self, caller: usize, callee: usize) -> Result<()> {
+        for (graph, &cost) in self.graphs.iter_mut().zip(&self.row) {
+            if let Some(graph) = graph {
+                graph.add_call(caller, callee, cost)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Names, of which a number in parentheses is short for one that came before: `(7) main`, `(7)`.
+/// Names that are alike are one, but for those whose numbers differ: static functions have them.
+#[derive(Default)]
+struct Compressed {
+    names: Vec<Box<[u8]>>,
+    by_name: HashMap<Box<[u8]>, usize>,
+    by_number: HashMap<u64, usize>,
+}
+
+impl Compressed {
+    fn get(&self, index: usize) -> &[u8] {
+        &self.names[index]
+    }
+
+    /// The index of a name; `None` for a number that stands for nothing.
+    fn name(&mut self, text: &[u8]) -> Option<usize> {
+        let Some((number, name)) = numbered(text) else {
+            if let Some(&index) = self.by_name.get(text) {
+                return Some(index);
+            }
+            let index = self.push(text);
+            self.by_name.insert(text.into(), index);
+            return Some(index);
+        };
+        let known = self.by_number.get(&number).copied();
+        if name.is_empty() || known.is_some_and(|index| *self.names[index] == *name) {
+            return known;
+        }
+        let index = self.push(name);
+        self.by_number.insert(number, index);
+        Some(index)
+    }
+
+    fn push(&mut self, name: &[u8]) -> usize {
+        self.names.push(name.into());
+        self.names.len() - 1
+    }
+}
+
+/// `(7) main`; a name may itself begin with a parenthesis: `(below main)`.
+fn numbered(text: &[u8]) -> Option<(u64, &[u8])> {
+    let rest = text.strip_prefix(b"(")?;
+    let end = rest.iter().position(|&b| b == b')')?;
+    let number = std::str::from_utf8(&rest[..end]).ok()?.parse().ok()?;
+    Some((number, rest[end + 1..].trim_ascii()))
+}
+
+fn is_unknown(name: &[u8]) -> bool {
+    name == b"???" || name.starts_with(b"0x") && name[2..].iter().all(u8::is_ascii_hexdigit)
+}
+
+/// `Ir`, or as xdebug has it `Time_(10ns)`.
+fn event(name: &[u8]) -> Value {
+    if let Some(rest) = name.strip_suffix(b")")
+        && let Some(at) = memchr::memmem::find(rest, b"_(")
+    {
+        return Value::with_producers_unit(&rest[..at], &String::from_utf8_lossy(&rest[at + 2..]));
+    }
+    let unit = match name {
+        b"Ir" => "instructions",
+        b"Samples" => "samples",
+        b"Ticks" => "ticks",
+        _ => "events",
+    };
+    Value::new(name, unit)
+}
+
+fn split(line: &[u8], at: u8) -> Option<(&[u8], &[u8])> {
+    let at = memchr::memchr(at, line)?;
+    let key = &line[..at];
+    key.iter().all(u8::is_ascii_alphanumeric).then(|| (key, line[at + 1..].trim_ascii()))
+}
+
+fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
+}

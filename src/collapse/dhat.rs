@@ -1,0 +1,133 @@
+//! The heap that `valgrind --tool=dhat` writes (seen: 3.19), and the Rust crate dhat.
+//!
+//! ```text
+//! {"dhatFileVersion":2,"mode":"heap","verb":"Allocated","bklt":true,…
+//! ,"pps":[{"tb":6400,"tbk":1,"gb":0,"gbk":0,"eb":0,"ebk":0,"rb":181596,"wb":72836,"fs":[1,2,3]}]
+//! ,"ftbl":["[root]","0x48417B4: malloc (in /usr/…)","0x109413: sorter (cyc.c:13)","…"]}
+//! ```
+//! A program point has a stack, leaf first, as numbers of frames, and many metrics: in total, at
+//! the time of the largest heap (`g`), and at the end (`e`). What they mean is in valgrind's
+//! manual and in the head of `dh_view.js`.
+
+use super::json::{HeadKeys, Json};
+use super::names::NO_STACK;
+use super::values::Values;
+use super::{About, Collapser, Options, Report, Value, Verdict, valgrind_frame};
+use crate::error::Result;
+use crate::folded::{FrameId, StackTable};
+use crate::input::Input;
+use crate::weight::Weight;
+
+const ABOUT: About = About {
+    name: "dhat",
+    producer: "valgrind --tool=dhat, the Rust crate dhat",
+    tested: "valgrind 3.19",
+    values: "total-bytes, total-blocks, peak-bytes, peak-blocks, end-bytes, end-blocks, read-bytes, written-bytes",
+    unit: "bytes, blocks, bytes, blocks, bytes, blocks, bytes, bytes",
+};
+
+/// The metrics: their key, name and unit.
+const METRICS: [(&str, &str, &str); 8] = [
+    ("tb", "total-bytes", "bytes"),
+    ("tbk", "total-blocks", "blocks"),
+    ("gb", "peak-bytes", "bytes"),
+    ("gbk", "peak-blocks", "blocks"),
+    ("eb", "end-bytes", "bytes"),
+    ("ebk", "end-blocks", "blocks"),
+    ("rb", "read-bytes", "bytes"),
+    ("wb", "written-bytes", "bytes"),
+];
+
+/// Collapses dhat's format.
+pub struct Dhat;
+
+/// A program point: its metrics, and which of the stacks' numbers are its own.
+struct Point {
+    metrics: [Weight; METRICS.len()],
+    frames: std::ops::Range<usize>,
+}
+
+impl Collapser for Dhat {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn detect(&self, head: &[u8]) -> Verdict {
+        match HeadKeys::read(head) {
+            Some(keys) if keys.has("dhatFileVersion") => Verdict::Yes,
+            _ => Verdict::No,
+        }
+    }
+
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        table: &mut StackTable,
+        report: &mut Report,
+    ) -> Result<()> {
+        let mut json = Json::new(input);
+        let mut points: Vec<Point> = Vec::new();
+        let mut numbers: Vec<usize> = Vec::new();
+        let mut frames: Vec<FrameId> = Vec::new();
+        let mut key = String::new();
+        json.begin_object()?;
+        while json.next_key(&mut key)? {
+            match key.as_str() {
+                "pps" => {
+                    json.begin_array()?;
+                    while json.next_item()? {
+                        points.push(point(&mut json, &mut key, &mut numbers)?);
+                    }
+                }
+                "ftbl" => {
+                    json.begin_array()?;
+                    while json.next_item()? {
+                        let text = json.text()?.as_bytes().to_vec();
+                        let frame = valgrind_frame::frame(&text, options, table);
+                        frames.push(frame.unwrap_or_else(|| table.frame(NO_STACK)));
+                    }
+                }
+                _ => json.skip()?,
+            }
+        }
+        let declared = METRICS.map(|(_, name, unit)| Value::new(name, unit)).to_vec();
+        let mut values = Values::new(options, declared, 0)?;
+        let mut stack = Vec::new();
+        for point in points {
+            stack.clear();
+            for &number in numbers[point.frames].iter().rev() {
+                let frame =
+                    frames.get(number).ok_or_else(|| json.no_entry("frames", number, frames.len()))?;
+                stack.push(*frame);
+            }
+            if stack.is_empty() {
+                stack.push(table.frame(NO_STACK));
+            }
+            values.sample(&stack, &point.metrics, table)?;
+        }
+        values.finish(report)
+    }
+}
+
+fn point(json: &mut Json, key: &mut String, numbers: &mut Vec<usize>) -> Result<Point> {
+    let start = numbers.len();
+    let mut metrics = [Weight::ZERO; METRICS.len()];
+    json.begin_object()?;
+    while json.next_key(key)? {
+        if key == "fs" {
+            json.begin_array()?;
+            while json.next_item()? {
+                let place = json.place();
+                let number = json.index()?;
+                let negative = || crate::Error::malformed("the number of a frame", b"none").at(place);
+                numbers.push(number.ok_or_else(negative)?);
+            }
+        } else if let Some(at) = METRICS.iter().position(|(metric, ..)| metric == key) {
+            metrics[at] = json.weight()?;
+        } else {
+            json.skip()?;
+        }
+    }
+    Ok(Point { metrics, frames: start..numbers.len() })
+}

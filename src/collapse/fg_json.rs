@@ -1,0 +1,183 @@
+//! What `fg-render --format json` writes: every stack, exactly; names that are not UTF-8 as `hex`.
+//!
+//! ```json
+//! {"fg-tools": "profile 1", "unit": "samples", "columns": 1,
+//! "stacks": [
+//! {"frames": ["main", {"hex": "70ff"}], "weight": 40}],
+//! "functions": [
+//! {"name": {"hex": "70ff"}, "self": 40, "total": 40}],
+//! "total": 40}
+//! ```
+//! The schema is described where it is written, in `render/json.rs`. Stacks are all that is read
+//! of it; the rest follows from them.
+
+use super::json::{HeadKeys, Json, Kind};
+use super::{About, Collapser, Options, Report, Sink, Value, ValueTotal, Verdict};
+use crate::error::{Error, Result};
+use crate::folded::{Columns, FrameId, StackTable, Weights, sanitize_frame};
+use crate::input::Input;
+use crate::weight::Weight;
+
+const ABOUT: About = About {
+    name: "fg-json",
+    producer: "fg-render --format json",
+    tested: "ourselves",
+    values: "-",
+    unit: "what `unit` says",
+};
+
+/// Collapses our own JSON.
+pub struct FgJson;
+
+impl Collapser for FgJson {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn detect(&self, head: &[u8]) -> Verdict {
+        match HeadKeys::read(head) {
+            Some(keys) if keys.has("fg-tools") => Verdict::Yes,
+            _ => Verdict::No,
+        }
+    }
+
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        table: &mut StackTable,
+        report: &mut Report,
+    ) -> Result<()> {
+        let mut reader = Reader {
+            json: Json::new(input),
+            key: String::new(),
+            name: Vec::new(),
+            stack: Vec::new(),
+            count: options.count,
+            total: ValueTotal::default(),
+        };
+        loop {
+            let value = reader.document(table)?;
+            report.add_value(value, ValueTotal { kept: true, ..std::mem::take(&mut reader.total) })?;
+            if !reader.json.next_document()? {
+                return Ok(());
+            }
+        }
+    }
+}
+
+struct Reader {
+    json: Json,
+    key: String,
+    name: Vec<u8>,
+    stack: Vec<FrameId>,
+    count: bool,
+    total: ValueTotal,
+}
+
+impl Reader {
+    fn document(&mut self, table: &mut StackTable) -> Result<Value> {
+        let mut value = Value::default();
+        self.json.begin_object()?;
+        while self.json.next_key(&mut self.key)? {
+            match self.key.as_str() {
+                "unit" => value = Value::with_producers_unit("", self.json.text()?),
+                "stacks" => self.stacks(table)?,
+                _ => self.json.skip()?,
+            }
+        }
+        Ok(value)
+    }
+
+    fn stacks(&mut self, table: &mut StackTable) -> Result<()> {
+        self.json.begin_array()?;
+        while self.json.next_item()? {
+            let (mut value, mut before) = (None, None);
+            self.stack.clear();
+            self.json.begin_object()?;
+            while self.json.next_key(&mut self.key)? {
+                match self.key.as_str() {
+                    "frames" => self.frames(table)?,
+                    "weight" | "after" => value = Some(self.json.weight()?),
+                    "before" => before = Some(self.json.weight()?),
+                    _ => self.json.skip()?,
+                }
+            }
+            let (Some(value), false) = (value, self.stack.is_empty()) else {
+                let expected = "a stack with frames and a weight";
+                return Err(Error::malformed(expected, b"one without").at(self.json.place()));
+            };
+            let columns = if before.is_some() { Columns::Two } else { Columns::One };
+            if !table.is_empty() && table.columns() != columns {
+                let expected = "as many weights as the stacks before have";
+                return Err(Error::malformed(expected, b"others").at(self.json.place()));
+            }
+            if before.is_some() {
+                table.make_differential();
+            }
+            let weights = match self.count {
+                true => Weights::one(Weight::ONE),
+                false => Weights { value, before: before.unwrap_or(Weight::ZERO) },
+            };
+            self.total.add(weights.value)?;
+            table.sample(&self.stack, weights)?;
+        }
+        Ok(())
+    }
+
+    fn frames(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        self.json.begin_array()?;
+        while self.json.next_item()? {
+            self.name.clear();
+            if self.json.peek()? == Kind::Object {
+                self.hex()?;
+            } else {
+                sanitize_frame(self.json.text()?.as_bytes(), &mut self.name);
+            }
+            self.stack.push(sink.frame(&self.name));
+        }
+        Ok(())
+    }
+
+    fn hex(&mut self) -> Result<()> {
+        self.json.begin_object()?;
+        while self.json.next_key(&mut self.key)? {
+            if self.key != "hex" {
+                self.json.skip()?;
+                continue;
+            }
+            let text = self.json.text()?;
+            let Some(name) = bytes(text) else {
+                let error = Error::malformed("pairs of hexadecimal digits", text.as_bytes());
+                return Err(error.at(self.json.place()));
+            };
+            sanitize_frame(&name, &mut self.name);
+        }
+        Ok(())
+    }
+}
+
+fn bytes(hex: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let pairs = hex.as_bytes().chunks(2);
+    pairs
+        .map(|pair| match pair {
+            [high, low] => Some((digit(*high)? * 16 + digit(*low)?) as u8),
+            _ => None,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_pairs_of_digits() {
+        assert_eq!(bytes("70fF00").unwrap(), b"p\xff\0");
+        assert_eq!(bytes("").unwrap(), b"");
+        for hex in ["7", "7g", "é"] {
+            assert_eq!(bytes(hex), None, "{hex}");
+        }
+    }
+}

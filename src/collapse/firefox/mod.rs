@@ -1,0 +1,454 @@
+//! The Firefox Profiler's JSON, as samply writes it and as profiler.firefox.com saves it (seen:
+//! samply 0.13, processed version 55).
+//!
+//! ```text
+//! {"meta": {"preprocessedProfileVersion": 55, …}, "libs": […],
+//!  "threads": [{"name": "pool", "pid": "7", "tid": "8", "stringArray": ["f", …],
+//!    "samples": {"stack": [0, null, …], "weight": [1, …], "weightType": "samples", …},
+//!    "stackTable": {"prefix": [null, 0, …], "frame": [0, 1, …]},
+//!    "frameTable": {"func": [0, …], …}, "funcTable": {"name": [0, …], "resource": [0, …], …}}]}
+//! ```
+//! Tables of columns: a sample has a stack, a stack has a frame and another stack above it, a frame
+//! has a function, a function a name. From version 57 on the tables are in `shared`, for all
+//! threads. Firefox itself and perf's script `gecko` write the same tables as rows, below a
+//! `schema`, and names in place of functions. samply writes addresses for names, and the names into a file beside the profile, if it
+//! is asked to; see [`symbols`]. Addresses become the module's name, as perf's do. The format is described in github.com/firefox-devtools/profiler,
+//! `docs-developer/CHANGELOG-formats.md` and `src/types/profile.js`.
+
+mod symbols;
+mod tables;
+mod thread;
+
+use self::symbols::Symbols;
+use self::tables::Tables;
+use self::thread::Thread;
+use super::forest::Forest;
+use super::json::{HeadKeys, Json, Kind};
+use super::names::{NO_STACK, Names};
+use super::values::Values;
+use super::{About, Collapser, Options, Report, Value, Verdict};
+use crate::error::{Error, Result};
+use crate::folded::{FrameId, StackTable};
+use crate::input::Input;
+use crate::weight::Weight;
+
+const ABOUT: About = About {
+    name: "firefox",
+    producer: "samply, the Firefox Profiler, perf script gecko",
+    tested: "samply 0.13",
+    values: "samples, cpu if it was measured; or size, of allocations",
+    unit: "samples or ms, us; bytes",
+};
+
+/// Collapses the Firefox Profiler's JSON.
+pub struct Firefox;
+
+impl Collapser for Firefox {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn detect(&self, head: &[u8]) -> Verdict {
+        let Some(keys) = HeadKeys::read(head).filter(|keys| !keys.array) else { return Verdict::No };
+        let known = keys.has("meta.preprocessedProfileVersion")
+            || keys.has_all(&["threads.stackTable", "threads.samples"])
+            || keys.has_all(&["meta.interval", "meta.version", "libs"]);
+        if known { Verdict::Yes } else { Verdict::No }
+    }
+
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        table: &mut StackTable,
+        report: &mut Report,
+    ) -> Result<()> {
+        let symbols = Symbols::beside(input.name())?;
+        let mut json = Json::new(input);
+        let mut profile = Profile { symbols, ..Profile::default() };
+        profile.read(&mut json, 0)?;
+        profile.collapse(options, table, report).map_err(|e| e.or_at(|| json.place()))
+    }
+}
+
+#[derive(Default)]
+struct Profile {
+    cpu_unit: String,
+    /// Its names are frames already: `fg-render` wrote it.
+    holds_frames: bool,
+    libs: Vec<Lib>,
+    symbols: Option<Symbols>,
+    shared: Tables,
+    threads: Vec<Thread>,
+}
+
+/// A program or library.
+#[derive(Default)]
+struct Lib {
+    name: String,
+    debug_name: String,
+    code_id: String,
+}
+
+impl Profile {
+    /// Reads a profile. As Firefox writes it, it holds one of each process that it started, the
+    /// same way.
+    fn read(&mut self, json: &mut Json, depth: usize) -> Result<()> {
+        let mut key = String::new();
+        json.begin_object()?;
+        while json.next_key(&mut key)? {
+            match key.as_str() {
+                "meta" => self.meta(json)?,
+                // The libraries of a process are its own, and its names are found already.
+                "libs" if depth == 0 => self.libs(json)?,
+                "shared" => {
+                    json.begin_object()?;
+                    while json.next_key(&mut key)? {
+                        self.shared.read(&key, json)?;
+                    }
+                }
+                "threads" => {
+                    json.begin_array()?;
+                    while json.next_item()? {
+                        let thread = Thread::read(json)?;
+                        self.threads.push(thread);
+                    }
+                }
+                "processes" if depth < 3 && json.peek()? == Kind::Array => {
+                    json.begin_array()?;
+                    while json.next_item()? {
+                        self.read(json, depth + 1)?;
+                    }
+                }
+                _ => json.skip()?,
+            }
+        }
+        Ok(())
+    }
+
+    fn meta(&mut self, json: &mut Json) -> Result<()> {
+        let mut key = String::new();
+        json.begin_object()?;
+        while json.next_key(&mut key)? {
+            if key == "importedFrom" && json.peek()? == Kind::Text {
+                self.holds_frames = json.text()? == "fg-render";
+                continue;
+            }
+            if key != "sampleUnits" || json.peek()? != Kind::Object {
+                json.skip()?;
+                continue;
+            }
+            json.begin_object()?;
+            while json.next_key(&mut key)? {
+                match key.as_str() {
+                    "threadCPUDelta" if self.cpu_unit.is_empty() => self.cpu_unit.push_str(json.text()?),
+                    _ => json.skip()?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn libs(&mut self, json: &mut Json) -> Result<()> {
+        let mut key = String::new();
+        json.begin_array()?;
+        while json.next_item()? {
+            let mut lib = Lib::default();
+            json.begin_object()?;
+            while json.next_key(&mut key)? {
+                match key.as_str() {
+                    "name" => lib.name.push_str(json.text()?),
+                    "debugName" => lib.debug_name.push_str(json.text()?),
+                    "codeId" => lib.code_id.push_str(json.text()?),
+                    _ => json.skip()?,
+                }
+            }
+            self.libs.push(lib);
+        }
+        Ok(())
+    }
+
+    fn collapse(&self, options: &Options, table: &mut StackTable, report: &mut Report) -> Result<()> {
+        // Threads without samples say nothing of what is measured.
+        let threads: Vec<&Thread> = self.threads.iter().filter(|thread| !thread.stacks.is_empty()).collect();
+        let mut declared: Vec<Value> = Vec::new();
+        let column = |value: Value, declared: &mut Vec<Value>| {
+            declared.iter().position(|other| *other == value).unwrap_or_else(|| {
+                declared.push(value);
+                declared.len() - 1
+            })
+        };
+        let weight_columns: Vec<usize> =
+            threads.iter().map(|thread| column(thread.value(), &mut declared)).collect();
+        let measured = threads.iter().any(|thread| thread.cpu.iter().any(|cpu| !cpu.is_zero()));
+        let cpu_column =
+            measured.then(|| column(Value::with_producers_unit("cpu", &self.cpu_unit), &mut declared));
+        if declared.is_empty() {
+            return Ok(());
+        }
+        let mut values = Values::new(options, declared, 0)?;
+        let mut names = Names::default();
+        let no_stack = table.frame(NO_STACK);
+        for (thread, weight_column) in threads.iter().zip(weight_columns) {
+            let shown = options.shows_threads(threads.len() > 1);
+            let start = shown.then(|| names.build(table, |out| thread.frame_name().write(options, out)));
+            let mut stacks = self.stacks(&thread.tables, options, &mut names, table)?;
+            // What weighs on each stack; behind them, what has none.
+            let none = stacks.len();
+            let mut sums = vec![(Weight::ZERO, Weight::ZERO, 0u64); none + 1];
+            for (sample, stack) in thread.stacks.iter().enumerate() {
+                let at = stack.unwrap_or(none);
+                let Some((weight, cpu, samples)) =
+                    sums.get_mut(at).filter(|_| stack.is_none_or(|at| at < none))
+                else {
+                    let expected = format!("one of the {none} stacks");
+                    return Err(Error::malformed(expected, at.to_string().as_bytes()));
+                };
+                *weight = weight.plus(thread.weights.get(sample).copied().unwrap_or(Weight::ONE))?;
+                *cpu = cpu.plus(thread.cpu.get(sample).copied().unwrap_or_default())?;
+                *samples += 1;
+            }
+            let mut stack = Vec::new();
+            for (at, (weight, cpu, samples)) in sums.into_iter().enumerate().filter(|(_, sum)| sum.2 > 0) {
+                stack.clear();
+                stack.extend(start);
+                if at == none {
+                    stack.push(no_stack)
+                } else {
+                    stacks.stack(at, &mut stack)?
+                }
+                values.add_many(weight_column, &stack, weight, samples, table)?;
+                if let Some(column) = cpu_column {
+                    values.add_many(column, &stack, cpu, samples, table)?;
+                }
+            }
+        }
+        values.finish(report)
+    }
+
+    /// The stack table of a thread as nodes, or that of all threads.
+    fn stacks(
+        &self,
+        own: &Tables,
+        options: &Options,
+        names: &mut Names,
+        table: &mut StackTable,
+    ) -> Result<Forest> {
+        let mut frames: Vec<Option<FrameId>> = Vec::new();
+        let mut forest = Forest::default();
+        let column = |of: fn(&Tables) -> &Vec<Option<usize>>| {
+            if of(own).is_empty() { of(&self.shared) } else { of(own) }
+        };
+        let columns = Columns {
+            strings: if own.strings.is_empty() { &self.shared.strings } else { &own.strings },
+            holds_frames: self.holds_frames,
+            libs: &self.libs,
+            symbols: self.symbols.as_ref(),
+            func: column(|t| &t.func),
+            location: column(|t| &t.location),
+            address: column(|t| &t.address),
+            line: column(|t| &t.line),
+            inline_depth: column(|t| &t.inline_depth),
+            name: column(|t| &t.name),
+            resource: column(|t| &t.resource),
+            file: column(|t| &t.file),
+            lib: column(|t| &t.lib),
+        };
+        let (stack_frames, prefix) = (column(|t| &t.frame), column(|t| &t.prefix));
+        frames.resize(columns.func.len().max(columns.location.len()), None);
+        for (at, frame) in stack_frames.iter().enumerate() {
+            let Some(known) = frame.and_then(|frame| frames.get_mut(frame)) else {
+                let expected = format!("one of the {} frames", frames.len());
+                return Err(Error::malformed(
+                    expected,
+                    frame.map_or("null".into(), |f| f.to_string()).as_bytes(),
+                ));
+            };
+            let frame = frame.unwrap_or_default();
+            let id = match known {
+                Some(id) => *id,
+                None => *known.insert(columns.frame(frame, options, names, table)?),
+            };
+            forest.add(id, prefix.get(at).copied().flatten());
+        }
+        Ok(forest)
+    }
+}
+
+/// The tables that hold for one thread.
+struct Columns<'p> {
+    strings: &'p [String],
+    holds_frames: bool,
+    libs: &'p [Lib],
+    symbols: Option<&'p Symbols>,
+    func: &'p [Option<usize>],
+    location: &'p [Option<usize>],
+    address: &'p [Option<usize>],
+    line: &'p [Option<usize>],
+    inline_depth: &'p [Option<usize>],
+    name: &'p [Option<usize>],
+    resource: &'p [Option<usize>],
+    file: &'p [Option<usize>],
+    lib: &'p [Option<usize>],
+}
+
+impl Columns<'_> {
+    fn string(&self, index: Option<usize>) -> Result<&str> {
+        let Some(index) = index else { return Ok("") };
+        self.strings.get(index).map(String::as_str).ok_or_else(|| {
+            let expected = format!("one of the {} strings", self.strings.len());
+            Error::malformed(expected, index.to_string().as_bytes())
+        })
+    }
+
+    fn frame(
+        &self,
+        frame: usize,
+        options: &Options,
+        names: &mut Names,
+        table: &mut StackTable,
+    ) -> Result<FrameId> {
+        let of =
+            |column: &[Option<usize>], at: Option<usize>| at.and_then(|at| column.get(at).copied().flatten());
+        if !self.location.is_empty() {
+            let name = self.string(of(self.location, Some(frame)))?;
+            return Ok(names.plain(name.as_bytes(), table));
+        }
+        let func = of(self.func, Some(frame));
+        if func.is_none_or(|func| func >= self.name.len()) {
+            let expected = format!("one of the {} functions", self.name.len());
+            return Err(Error::malformed(expected, func.map_or("null".into(), |f| f.to_string()).as_bytes()));
+        }
+        let mut name = self.string(of(self.name, func))?;
+        if self.holds_frames {
+            return Ok(names.plain(name.as_bytes(), table));
+        }
+        if let Some(address) = name.strip_prefix("0x").and_then(|hex| u64::from_str_radix(hex, 16).ok()) {
+            let lib = of(self.lib, of(self.resource, func)).and_then(|lib| self.libs.get(lib));
+            let address = of(self.address, Some(frame)).map_or(address, |address| address as u64);
+            let known = lib.zip(self.symbols);
+            match known.and_then(|(lib, symbols)| symbols.name(&lib.debug_name, &lib.code_id, address)) {
+                Some(symbol) => name = symbol,
+                None => {
+                    let module = lib.map_or("", |lib| &lib.name);
+                    return Ok(names.module(module.as_bytes(), address, options, table));
+                }
+            }
+        }
+        let file = if options.srcline { self.string(of(self.file, func))? } else { "" };
+        let inlined = options.inline && of(self.inline_depth, Some(frame)).is_some_and(|depth| depth > 0);
+        Ok(names.build(table, |out| {
+            super::tidy::tidy_symbol(name.as_bytes(), out);
+            if !file.is_empty() {
+                out.extend_from_slice(b" (");
+                crate::folded::sanitize_frame(file.as_bytes(), out);
+                if let Some(line) = of(self.line, Some(frame)) {
+                    out.extend_from_slice(format!(":{line}").as_bytes());
+                }
+                out.push(b')');
+            }
+            if inlined {
+                out.extend_from_slice(b"_[i]");
+            }
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn collapsed(text: &str, options: &Options) -> Result<String> {
+        let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();
+        assert_eq!(Firefox.detect(text.as_bytes()), Verdict::Yes);
+        let mut table = StackTable::default();
+        Firefox.collapse(input, options, &mut table, &mut Report::default())?;
+        let mut out = Vec::new();
+        table.write(&mut out)?;
+        Ok(String::from_utf8(out).unwrap())
+    }
+
+    const TABLES: &str = r#""stackTable":{"length":3,"prefix":[null,0,1],"frame":[0,1,2]},
+        "frameTable":{"func":[0,1,2],"address":[-1,4096,16],"inlineDepth":[0,0,1]},
+        "funcTable":{"name":[0,1,2],"resource":[-1,0,-1],"fileName":[null,null,3]},"resourceTable":{"lib":[0]},
+        "stringArray":["main","0x1000","f(int)","x.c"]"#;
+
+    fn thread(name: &str, samples: &str, tables: &str) -> String {
+        format!(r#"{{"name":"{name}","pid":"7.1","tid":8{tables},"samples":{{{samples}}}}}"#)
+    }
+
+    #[test]
+    fn tables_are_followed_and_weights_are_exact() {
+        let own = format!(",{TABLES}");
+        let samples = r#""stack":[2,null,1,2],"weight":[1,2,3,null],"weightType":"samples","threadCPUDelta":[null,5,0,7.5]"#;
+        let text = format!(
+            r#"{{"meta":{{"preprocessedProfileVersion":55,"sampleUnits":{{"threadCPUDelta":"µs"}}}},
+            "libs":[{{"name":"libc.so.6"}}],"threads":[{},{}]}}"#,
+            thread("idle", r#""stack":[]"#, ""),
+            thread("a", samples, &own)
+        );
+        assert_eq!(
+            collapsed(&text, &Options::default()).unwrap(),
+            "[no stack] 2\nmain;[libc.so.6] 3\nmain;[libc.so.6];f 2\n"
+        );
+        let all = Options {
+            addrs: true,
+            srcline: true,
+            inline: true,
+            tid: true,
+            values: crate::collapse::Choice::Named(vec![b"cpu".to_vec()]),
+            ..Options::default()
+        };
+        assert_eq!(
+            collapsed(&text, &all).unwrap(),
+            "a-7/8;[no stack] 5\na-7/8;main;[libc.so.6 <1000>];f (x.c)_[i] 7.5\n"
+        );
+    }
+
+    #[test]
+    fn tables_may_be_shared_by_threads() {
+        let text = format!(
+            r#"{{"meta":{{"preprocessedProfileVersion":58}},"libs":[{{"name":"l"}}],"threads":[{},{}],"shared":{{{TABLES}}}}}"#,
+            thread("a", r#""stack":[0,1]"#, ""),
+            thread("b", r#""stack":[0]"#, "")
+        );
+        assert_eq!(collapsed(&text, &Options::default()).unwrap(), "a;main 1\na;main;[l] 1\nb;main 1\n");
+    }
+
+    #[test]
+    fn tables_may_be_rows() {
+        let rows = r#""stackTable":{"schema":{"prefix":0,"frame":1},"data":[[null,0],[0,1]]},
+            "frameTable":{"schema":{"location":0,"line":1},"data":[[0],[1,7]]},"stringTable":["main","f (in l;x)"]"#;
+        let samples =
+            r#""schema":{"time":1,"stack":0,"responsiveness":2},"data":[[1,0.5],[0,1.25,0],[null,2]]"#;
+        let thread = thread("a", samples, &format!(",{rows}"));
+        let text = format!(
+            r#"{{"meta":{{"version":24,"interval":1}},"libs":[],"threads":[{thread}],
+               "processes":[{{"meta":{{}},"threads":[{thread}]}}]}}"#
+        );
+        let none = Options { threads_as_frames: Some(false), ..Options::default() };
+        assert_eq!(collapsed(&text, &none).unwrap(), "[no stack] 2\nmain 2\nmain;f (in l:x) 2\n");
+    }
+
+    #[test]
+    fn what_is_not_there_is_an_error() {
+        for (from, to, message) in [
+            ("\"frame\":[0,1,2]", "\"frame\":[0,1,3]", "one of the 3 frames, found \"3\""),
+            ("\"func\":[0,1,2]", "\"func\":[0,1,3]", "one of the 3 functions, found \"3\""),
+            ("\"name\":[0,1,2]", "\"name\":[0,1,4]", "one of the 4 strings, found \"4\""),
+            ("\"prefix\":[null,0,1]", "\"prefix\":[2,0,1]", "circles"),
+            ("\"prefix\":[null,0,1]", "\"prefix\":[null,0,9]", "one of 3 nodes, found \"9\""),
+            ("\"stack\":[2]", "\"stack\":[3]", "one of the 3 stacks, found \"3\""),
+            ("\"stack\":[2]", "\"stack\":[\"x\"]", "expected a number, found a text"),
+        ] {
+            let own = format!(",{TABLES}");
+            let text = format!(
+                r#"{{"meta":{{"preprocessedProfileVersion":55}},"threads":[{}]}}"#,
+                thread("a", r#""stack":[2]"#, &own)
+            );
+            assert!(text.contains(from));
+            let error = collapsed(&text.replace(from, to), &Options::default()).unwrap_err().to_string();
+            assert!(error.starts_with("test: byte ") && error.contains(message), "{error}");
+        }
+    }
+}

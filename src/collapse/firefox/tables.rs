@@ -1,0 +1,128 @@
+//! The Firefox Profiler's tables: columns of numbers that point into one another.
+
+use crate::collapse::json::{Json, Kind};
+use crate::error::Result;
+
+/// What links a sample to names; `None` is a `null`.
+#[derive(Default)]
+pub struct Tables {
+    pub strings: Vec<String>,
+    pub prefix: Vec<Option<usize>>,
+    pub frame: Vec<Option<usize>>,
+    pub func: Vec<Option<usize>>,
+    /// The name itself, in profiles that have no functions.
+    pub location: Vec<Option<usize>>,
+    pub address: Vec<Option<usize>>,
+    pub line: Vec<Option<usize>>,
+    pub inline_depth: Vec<Option<usize>>,
+    pub name: Vec<Option<usize>>,
+    pub resource: Vec<Option<usize>>,
+    pub file: Vec<Option<usize>>,
+    pub lib: Vec<Option<usize>>,
+}
+
+impl Tables {
+    /// A key of a thread or of `shared`, if it is one of the tables; passes over others.
+    pub fn read(&mut self, key: &str, json: &mut Json) -> Result<()> {
+        let columns: &mut [(&str, &mut Vec<Option<usize>>)] = match key {
+            "stringArray" | "stringTable" if json.peek()? == Kind::Array => {
+                json.begin_array()?;
+                while json.next_item()? {
+                    self.strings.push(json.text()?.to_owned());
+                }
+                return Ok(());
+            }
+            "stackTable" => &mut [("prefix", &mut self.prefix), ("frame", &mut self.frame)],
+            "frameTable" => &mut [
+                ("func", &mut self.func),
+                ("location", &mut self.location),
+                ("address", &mut self.address),
+                ("line", &mut self.line),
+                ("inlineDepth", &mut self.inline_depth),
+            ],
+            "funcTable" => &mut [
+                ("name", &mut self.name),
+                ("resource", &mut self.resource),
+                ("fileName", &mut self.file),
+            ],
+            "resourceTable" => &mut [("lib", &mut self.lib)],
+            _ => return json.skip(),
+        };
+        if json.peek()? != Kind::Object {
+            return json.skip();
+        }
+        let mut key = String::new();
+        let mut schema = Schema::default();
+        json.begin_object()?;
+        while json.next_key(&mut key)? {
+            match (key.as_str(), json.peek()?) {
+                ("schema", Kind::Object) => {
+                    schema.read(json, |key| columns.iter().position(|(name, _)| *name == key))?;
+                }
+                ("data", Kind::Array) => {
+                    json.begin_array()?;
+                    while json.next_item()? {
+                        columns.iter_mut().for_each(|(_, column)| column.push(None));
+                        schema.row(json, |json, at| {
+                            if let (Some(cell), Kind::Number) = (columns[at].1.last_mut(), json.peek()?) {
+                                *cell = json.index()?;
+                                return Ok(());
+                            }
+                            json.skip()
+                        })?;
+                    }
+                }
+                (_, Kind::Array) => match columns.iter_mut().find(|(name, _)| *name == key) {
+                    Some((_, column)) => {
+                        json.begin_array()?;
+                        while json.next_item()? {
+                            column.push(json.index()?);
+                        }
+                    }
+                    None => json.skip()?,
+                },
+                _ => json.skip()?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Which column each cell of a row is of, in profiles as Firefox and perf's `gecko` script write
+/// them: `"schema": {"prefix": 0, "frame": 1}, "data": [[null, 0], [0, 1]]`.
+#[derive(Default)]
+pub struct Schema {
+    columns: Vec<Option<usize>>,
+}
+
+impl Schema {
+    /// No table is wider.
+    const WIDEST: usize = 64;
+
+    pub fn read(&mut self, json: &mut Json, column: impl Fn(&str) -> Option<usize>) -> Result<()> {
+        let mut key = String::new();
+        json.begin_object()?;
+        while json.next_key(&mut key)? {
+            let known = column(&key);
+            if let Some(at) = json.index()?.filter(|at| *at < Schema::WIDEST) {
+                self.columns.resize(self.columns.len().max(at + 1), None);
+                self.columns[at] = known;
+            }
+        }
+        Ok(())
+    }
+
+    /// Shows the cells of a row that are of a known column to `cell`, which takes them.
+    pub fn row(&self, json: &mut Json, mut cell: impl FnMut(&mut Json, usize) -> Result<()>) -> Result<()> {
+        json.begin_array()?;
+        let mut at = 0;
+        while json.next_item()? {
+            match self.columns.get(at).copied().flatten() {
+                Some(column) => cell(json, column)?,
+                None => json.skip()?,
+            }
+            at += 1;
+        }
+        Ok(())
+    }
+}

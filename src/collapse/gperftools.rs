@@ -1,0 +1,180 @@
+//! The CPU profiles of gperftools (seen: 2.10): words of the machine, and its memory map as text.
+//!
+//! A header of five words, 0, 3, 0, the sampling period in microseconds, 0; then for each stack
+//! its count, its depth, and that many addresses, leaf first; then 0, 1, 0, and the lines of
+//! `/proc/self/maps`. With names in front, as `google-pprof --raw` writes it:
+//! ```text
+//! --- symbol
+//! binary=/home/user/app/cpp/orders
+//! 0x0000557a2969fe11 shop::Deep::visit(int)<0000000000007e10>
+//! ---
+//! --- profile
+//! ```
+//! The format is described in gperftools' `cpuprofile-fileformat.html`.
+
+use std::io::BufRead;
+
+use super::maps::{self, Maps, hex};
+use super::values::Values;
+use super::{About, Collapser, Options, Report, Value, Verdict};
+use crate::error::{Error, Result};
+use crate::folded::{FrameId, StackTable};
+use crate::input::{Input, Reader};
+use crate::weight::Weight;
+
+const ABOUT: About = About {
+    name: "gperftools",
+    producer: "gperftools' CPU profiler, google-pprof --raw",
+    tested: "gperftools 2.10",
+    values: "samples, cpu",
+    unit: "samples, us",
+};
+
+const SYMBOLS: &[u8] = b"--- symbol\n";
+
+/// Deeper stacks are not recorded; the library's own limit is 254.
+const DEEPEST: u64 = 1 << 16;
+
+/// Collapses gperftools' CPU profiles.
+pub struct Gperftools;
+
+/// The machine's words.
+#[derive(Clone, Copy)]
+struct Words {
+    bytes: usize,
+    big: bool,
+}
+
+impl Words {
+    /// By the first two, which are 0 and 3.
+    fn detect(head: &[u8]) -> Option<Words> {
+        let all = [(8, false), (8, true), (4, false), (4, true)].map(|(bytes, big)| Words { bytes, big });
+        all.into_iter().find(|words| {
+            let mut at = head.chunks_exact(words.bytes).map(|word| words.value(word));
+            (at.next(), at.next(), at.next()) == (Some(0), Some(3), Some(0))
+        })
+    }
+
+    fn value(self, word: &[u8]) -> u64 {
+        let digit = |value: u64, &byte: &u8| value << 8 | u64::from(byte);
+        if self.big { word.iter().fold(0, digit) } else { word.iter().rev().fold(0, digit) }
+    }
+
+    fn read(self, reader: &mut Reader, scratch: &mut Vec<u8>) -> Result<u64> {
+        scratch.clear();
+        reader.append(self.bytes as u64, scratch)?;
+        Ok(self.value(scratch))
+    }
+}
+
+impl Collapser for Gperftools {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn detect(&self, head: &[u8]) -> Verdict {
+        if head.starts_with(SYMBOLS) || Words::detect(head).is_some() { Verdict::Yes } else { Verdict::No }
+    }
+
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        table: &mut StackTable,
+        report: &mut Report,
+    ) -> Result<()> {
+        let has_symbols = input.head().starts_with(SYMBOLS);
+        let mut reader = input.into_reader();
+        let mut maps = Maps::default();
+        if has_symbols {
+            symbols(&mut reader, &mut maps)?;
+        }
+        let buffered = reader.fill_buf().map(Words::detect);
+        let Some(words) = buffered.map_err(|e| reader.error(e))? else {
+            return Err(Error::malformed("the words 0, 3, 0", b"others").at(reader.place()));
+        };
+        let mut scratch = Vec::new();
+        let mut next = |reader: &mut Reader| words.read(reader, &mut scratch);
+        let [_, _, _, period, _] = [(); 5].map(|()| next(&mut reader));
+        let period = Weight::new(i128::from(period?));
+        let mut addresses: Vec<u64> = Vec::new();
+        let mut samples: Vec<(u64, std::ops::Range<usize>)> = Vec::new();
+        // `google-pprof --raw` leaves the trailer out.
+        while !(has_symbols && reader.is_at_end()?) {
+            let (count, depth) = (next(&mut reader)?, next(&mut reader)?);
+            if depth > DEEPEST || depth == 0 {
+                let expected = format!("a depth of at most {DEEPEST}");
+                return Err(Error::malformed(expected, depth.to_string().as_bytes()).at(reader.place()));
+            }
+            let start = addresses.len();
+            for _ in 0..depth {
+                addresses.push(next(&mut reader)?);
+            }
+            if count == 0 && depth == 1 && addresses[start] == 0 {
+                break;
+            }
+            samples.push((count, start..addresses.len()));
+        }
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line).map_err(|e| reader.error(e))? > 0 {
+            maps.line(line.trim_ascii_end());
+            line.clear();
+        }
+        let declared = vec![Value::new("samples", "samples"), Value::new("cpu", "us")];
+        let mut values = Values::new(options, declared, 0)?;
+        let mut stack: Vec<FrameId> = Vec::new();
+        for (count, range) in samples {
+            stack.clear();
+            for &address in &addresses[range] {
+                maps.frames(address, table, &mut stack);
+            }
+            stack.reverse();
+            let count = Weight::new(i128::from(count));
+            values.sample(&stack, &[count, count.times(period)?], table)?;
+        }
+        if !maps.has_names() {
+            report.note(maps::NOTE);
+        }
+        values.finish(report)
+    }
+}
+
+/// Reads the names up to where the profile begins: `0xADDRESS inner--outer`.
+fn symbols(reader: &mut Reader, maps: &mut Maps) -> Result<()> {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if reader.read_until(b'\n', &mut line).map_err(|e| reader.error(e))? == 0 {
+            return Err(Error::malformed("--- profile", b"the end").at(reader.place()));
+        }
+        let text = line.trim_ascii_end();
+        if text == b"--- profile" {
+            return Ok(());
+        }
+        if text.starts_with(b"--- ") && text != b"--- symbol" {
+            return Err(Error::malformed("--- profile", text).at(reader.place()));
+        }
+        if let Some(space) = memchr::memchr(b' ', text)
+            && text.starts_with(b"0x")
+            && let Some(address) = hex(&text[..space])
+        {
+            let mut names: Vec<Box<[u8]>> = Vec::new();
+            let mut rest = &text[space + 1..];
+            while let Some(at) = memchr::memmem::find(rest, b"--") {
+                names.push(without_start(&rest[..at]).into());
+                rest = &rest[at + 2..];
+            }
+            names.push(without_start(rest).into());
+            maps.name(address, names);
+        }
+    }
+}
+
+/// `visit(int)<0000000000007e10>` without where the function starts.
+fn without_start(name: &[u8]) -> &[u8] {
+    let Some(rest) = name.strip_suffix(b">") else { return name };
+    match memchr::memrchr(b'<', rest) {
+        Some(at) if rest.len() - at == 17 && rest[at + 1..].iter().all(u8::is_ascii_hexdigit) => &rest[..at],
+        _ => name,
+    }
+}

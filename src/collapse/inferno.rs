@@ -1,0 +1,374 @@
+//! The formats that inferno reads for us: rare ones, of other systems, that it reads well.
+//!
+//! Each is told and described here and read by inferno's collapser, whose folded text is taken up
+//! line by line. Three things are ours: a `;` in a name becomes `:` before it can cut a frame in
+//! two, a panic becomes an error, and what inferno leaves out is said.
+//!
+//! ```text
+//! Call graph:
+//!     890 Thread_12537027: Main Thread   DispatchQueue_1: com.apple.main-thread  (serial)
+//!     + 890 start  (in dyld) + 6992  [0x1882b84e4]
+//! ```
+//! (`sample`; the others are shown in `tests/fixtures`.)
+
+use std::cell::Cell;
+use std::io::{self, BufRead, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::sync::Once;
+
+use ::inferno::collapse::{self as inferno, Collapse};
+
+use super::values::Values;
+use super::{About, Collapser, Options, Report, Value, Verdict};
+use crate::error::{Error, Position, Result};
+use crate::folded::{Columns, FrameId, StackTable, parse_line};
+use crate::input::Input;
+
+/// One of the formats.
+pub struct Inferno {
+    about: &'static About,
+    detect: fn(&[u8]) -> bool,
+    /// Which values there are, by the head; the first is the default.
+    values: fn(&[u8]) -> Vec<Value>,
+    /// Reads one of the values.
+    run: fn(usize, &mut dyn BufRead, &mut dyn Write) -> io::Result<()>,
+    /// Its frame without what its collapser should not have put there.
+    frame: fn(&[u8]) -> &[u8],
+    /// What its collapser leaves out.
+    note: Option<&'static str>,
+}
+
+/// `dtrace`: blocks of frames, leaf first, and a count.
+pub static DTRACE: Inferno = Inferno {
+    about: &About {
+        name: "dtrace",
+        producer: "dtrace -n 'profile-99 { @[ustack()] = count(); }'",
+        tested: "documented output",
+        values: "samples",
+        unit: "samples",
+    },
+    detect: |head| applies(&mut inferno::dtrace::Folder::default(), head),
+    values: samples,
+    run: |_, from, to| inferno::dtrace::Folder::default().collapse(from, to),
+    frame: |name| name,
+    note: None,
+};
+
+/// `sample` of macOS: a tree drawn with `+`, `!`, `:` and `|`.
+pub static SAMPLE: Inferno = Inferno {
+    about: &About {
+        name: "apple-sample",
+        producer: "sample of macOS, spindump",
+        tested: "documented output, report version 7",
+        values: "samples",
+        unit: "samples",
+    },
+    detect: |head| {
+        let begins = |line: &[u8]| {
+            line.starts_with(b"Analysis of sampling ") || line.starts_with(b"Sampling process ")
+        };
+        lines(head).any(begins) || lines(head).any(|line| line.trim_ascii_end() == b"Call graph:")
+    },
+    values: samples,
+    run: |_, from, to| inferno::sample::Folder::default().collapse(from, to),
+    // Of `Thread_7  (serial)` it makes ``Thread_7  (serial`Thread_7``.
+    frame: |name| match memchr::memchr(b'`', name) {
+        Some(at) if name.starts_with(b"Thread_") => &name[at + 1..],
+        _ => name,
+    },
+    note: Some("threads that wait (in kevent, mach_msg_trap, read, …) are left out"),
+};
+
+/// The `time-profile` table that `xctrace export` writes: XML with references.
+pub static XCTRACE: Inferno = Inferno {
+    about: &About {
+        name: "xctrace",
+        producer: "xctrace export --xpath … of a Time Profiler trace",
+        tested: "documented output, Xcode 14",
+        values: "samples",
+        unit: "samples",
+    },
+    detect: |head| memchr::memmem::find(head, b"<trace-query-result").is_some(),
+    values: samples,
+    run: |_, from, to| inferno::xctrace::Folder::default().collapse(from, to),
+    frame: |name| name,
+    note: None,
+};
+
+/// VTune's call tree as CSV, indented by a space for each level.
+pub static VTUNE: Inferno = Inferno {
+    about: &About {
+        name: "vtune",
+        producer: "vtune -report top-down -report-knob show-issues=false -format csv",
+        tested: "documented output",
+        values: "time",
+        unit: "ms",
+    },
+    detect: |head| lines(head).any(|line| line.starts_with(b"Function Stack,CPU Time:Self,Module")),
+    values: |_| vec![Value::new("time", "ms")],
+    run: |_, from, to| inferno::vtune::Folder::default().collapse(from, to),
+    frame: |name| name,
+    note: Some("VTune's seconds are rounded to milliseconds"),
+};
+
+/// Visual Studio's call tree as CSV, with its level in the first column.
+pub static VSPROF: Inferno = Inferno {
+    about: &About {
+        name: "vsprof",
+        producer: "Visual Studio's profiler, call tree as CSV",
+        tested: "documented output",
+        values: "calls",
+        unit: "calls",
+    },
+    detect: |head| {
+        let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+        head.starts_with(b"Level,Function Name,Number of Calls,")
+    },
+    values: |_| vec![Value::new("calls", "calls")],
+    run: |_, from, to| inferno::vsprof::Folder::default().collapse(from, to),
+    frame: |name| name,
+    note: Some("weights are numbers of calls, the table's exact column, and no times"),
+};
+
+/// GHC's `.prof`: a table of cost centres, indented.
+pub static GHC_PROF: Inferno = Inferno {
+    about: &About {
+        name: "ghc-prof",
+        producer: "a GHC program with +RTS -p, or -P for ticks and bytes",
+        tested: "documented output, GHC 9",
+        values: "time; time, ticks, bytes with -P",
+        unit: "0.1%; 0.1%, ticks, bytes",
+    },
+    detect: |head| lines(head).any(is_ghc_heading),
+    values: |head| {
+        let heading = lines(head).find(|line| is_ghc_heading(line)).unwrap_or_default();
+        let time = Value::new("time", "0.1%");
+        if heading.trim_ascii_end().ends_with(b"bytes") {
+            vec![time, Value::new("ticks", "ticks"), Value::new("bytes", "bytes")]
+        } else {
+            vec![time]
+        }
+    },
+    run: |value, from, to| {
+        let mut options = inferno::ghcprof::Options::default();
+        options.source = match value {
+            0 => inferno::ghcprof::Source::PercentTime,
+            1 => inferno::ghcprof::Source::Ticks,
+            _ => inferno::ghcprof::Source::Bytes,
+        };
+        inferno::ghcprof::Folder::from(options).collapse(from, to)
+    },
+    frame: |name| name,
+    note: None,
+};
+
+impl Collapser for Inferno {
+    fn about(&self) -> &'static About {
+        self.about
+    }
+
+    fn detect(&self, head: &[u8]) -> Verdict {
+        if (self.detect)(head) { Verdict::Yes } else { Verdict::No }
+    }
+
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        table: &mut StackTable,
+        report: &mut Report,
+    ) -> Result<()> {
+        let declared = (self.values)(input.head());
+        let columns = declared.len();
+        let mut values = Values::new(options, declared, 0)?;
+        if columns > 1 {
+            // A pass for each column.
+            let name = input.name().clone();
+            let bytes = input.read_all()?;
+            for at in 0..columns {
+                let pass = self.read(at, &bytes[..], &mut values, table);
+                pass.map_err(|e| e.or_at(|| Position::file(name.clone())))?;
+            }
+        } else {
+            self.read(0, input.into_reader(), &mut values, table)?;
+        }
+        if let Some(note) = self.note {
+            report.note(note);
+        }
+        values.finish(report)
+    }
+}
+
+impl Inferno {
+    /// Reads one of the values.
+    fn read<R: BufRead>(
+        &self,
+        at: usize,
+        from: R,
+        values: &mut Values,
+        table: &mut StackTable,
+    ) -> Result<()> {
+        let mut from = WithoutSemicolons::new(from);
+        let mut to = Folded {
+            at,
+            frame: self.frame,
+            values,
+            table,
+            rest: Vec::new(),
+            stack: Vec::new(),
+            failed: None,
+        };
+        let result = caught(|| (self.run)(at, &mut from, &mut to));
+        if let Some(error) = to.failed {
+            return Err(error);
+        }
+        let expected = || format!("what {} writes", self.about.producer);
+        match result {
+            Ok(Ok(())) => Ok(()),
+            // The system's or a decoder's, and not what inferno thinks of the text.
+            Ok(Err(e)) if from.failed => Err(crate::input::read_error(e)),
+            Ok(Err(e)) => Err(Error::malformed(expected(), e.to_string().as_bytes())),
+            Err(panic) => Err(Error::malformed(expected(), panic.as_bytes())),
+        }
+    }
+}
+
+/// Folded text as inferno writes it, taken up line by line.
+struct Folded<'a> {
+    at: usize,
+    frame: fn(&[u8]) -> &[u8],
+    values: &'a mut Values,
+    table: &'a mut StackTable,
+    rest: Vec<u8>,
+    stack: Vec<FrameId>,
+    failed: Option<Error>,
+}
+
+impl Folded<'_> {
+    fn line(&mut self, line: &[u8]) -> Result<()> {
+        let Some(line) = parse_line(line, Columns::One) else {
+            return Err(Error::malformed("a folded line", line));
+        };
+        self.stack.clear();
+        for frame in line.stack.split(|&b| b == b';') {
+            self.stack.push(self.table.frame((self.frame)(frame)));
+        }
+        self.values.add(self.at, &self.stack, line.weights.value, self.table)
+    }
+}
+
+impl Write for Folded<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.rest.extend_from_slice(bytes);
+        let Some(end) = memchr::memrchr(b'\n', &self.rest) else { return Ok(bytes.len()) };
+        let whole = self.rest.drain(..=end).collect::<Vec<u8>>();
+        for line in lines(&whole) {
+            if let Err(error) = self.line(line) {
+                self.failed = Some(error);
+                return Err(io::Error::other("a line that cannot be taken up"));
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The text with `:` for each `;` but those that end an entity of XML, `&lt;`.
+struct WithoutSemicolons<R> {
+    inner: R,
+    /// Some of the text, and how much of it has been taken.
+    buffer: Vec<u8>,
+    taken: usize,
+    in_entity: bool,
+    /// Whether what is read could not be had.
+    failed: bool,
+}
+
+impl<R: BufRead> WithoutSemicolons<R> {
+    fn new(inner: R) -> Self {
+        WithoutSemicolons { inner, buffer: Vec::new(), taken: 0, in_entity: false, failed: false }
+    }
+}
+
+impl<R: BufRead> BufRead for WithoutSemicolons<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.taken == self.buffer.len() {
+            self.taken = 0;
+            self.buffer.clear();
+            let bytes = self.inner.fill_buf().inspect_err(|_| self.failed = true)?;
+            self.buffer.extend_from_slice(bytes);
+            let len = bytes.len();
+            self.inner.consume(len);
+            for byte in &mut self.buffer {
+                let ends_entity = self.in_entity && *byte == b';';
+                self.in_entity =
+                    *byte == b'&' || self.in_entity && (byte.is_ascii_alphanumeric() || *byte == b'#');
+                if *byte == b';' && !ends_entity {
+                    *byte = b':';
+                }
+            }
+        }
+        Ok(&self.buffer[self.taken..])
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.taken += amount;
+    }
+}
+
+impl<R: BufRead> Read for WithoutSemicolons<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let n = self.fill_buf()?.read(to)?;
+        self.consume(n);
+        Ok(n)
+    }
+}
+
+thread_local! {
+    /// Whether a panic of this thread is caught and told as an error.
+    static CAUGHT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What `run` returns, or the message of its panic: some of inferno's readers panic on damaged
+/// input. Nothing is printed.
+fn caught<T>(run: impl FnOnce() -> T) -> std::result::Result<T, String> {
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let before = take_hook();
+        set_hook(Box::new(move |info| {
+            if !CAUGHT.get() {
+                before(info);
+            }
+        }));
+    });
+    CAUGHT.set(true);
+    // What a panic leaves half-done is thrown away with the error.
+    let result = catch_unwind(AssertUnwindSafe(run));
+    CAUGHT.set(false);
+    result.map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("something else").to_owned()
+    })
+}
+
+fn samples(_: &[u8]) -> Vec<Value> {
+    vec![Value::new("samples", "samples")]
+}
+
+/// Whether inferno is sure, or at least not against it at the end of a head that was cut.
+fn applies(folder: &mut impl Collapse, head: &[u8]) -> bool {
+    folder.is_applicable(&String::from_utf8_lossy(head)) == Some(true)
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|&b| b == b'\n').filter(|line| !line.is_empty())
+}
+
+fn is_ghc_heading(line: &[u8]) -> bool {
+    let words = ["COST", "CENTRE", "MODULE", "SRC", "no.", "entries", "%time", "%alloc"];
+    let mut found = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    words.iter().all(|word| found.next() == Some(word.as_bytes()))
+}

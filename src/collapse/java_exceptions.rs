@@ -1,0 +1,132 @@
+//! Java's exceptions in logs: where exceptions are thrown, and how often.
+//!
+//! ```text
+//! 12:00:01 ERROR order 17 failed
+//! shop.OrderException: no such order
+//!     at shop.Orders.load(Orders.java:40)
+//!     at shop.Main.main(Main.java:7)
+//! Caused by: java.io.IOException: disk full
+//!     at shop.Disk.read(Disk.java:9)
+//!     at shop.Orders.load(Orders.java:38)
+//!     ... 1 more
+//! ```
+//! Each trace is a sample, causes too; the class of the exception is its leaf. `... 1 more` are the
+//! last frames of the trace above. The text is that of `Throwable.printStackTrace`, which its
+//! documentation shows.
+
+use super::jstack::java_frame;
+use super::lines::Lines;
+use super::names::Names;
+use super::values::Values;
+use super::{About, Collapser, Options, Report, Verdict};
+use crate::error::Result;
+use crate::folded::{FrameId, StackTable};
+use crate::input::Input;
+use crate::weight::Weight;
+
+const ABOUT: About = About {
+    name: "java-exceptions",
+    producer: "Throwable.printStackTrace, in logs of any kind",
+    tested: "OpenJDK 17",
+    values: "exceptions",
+    unit: "exceptions",
+};
+
+/// Collapses the exceptions of a log.
+pub struct JavaExceptions;
+
+impl Collapser for JavaExceptions {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn detect(&self, head: &[u8]) -> Verdict {
+        let lines = head.split(|&b| b == b'\n');
+        let mut before = &b""[..];
+        for line in lines {
+            if is_frame(line) && class(before).is_some() {
+                return Verdict::Maybe;
+            }
+            before = line;
+        }
+        Verdict::No
+    }
+
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        table: &mut StackTable,
+        report: &mut Report,
+    ) -> Result<()> {
+        let mut lines = Lines::new(input);
+        let mut names = Names::default();
+        let mut values = Values::single(options, "exceptions", "exceptions");
+        // The last line that was no frame names the exception; both stacks are leaf first.
+        let mut class_line: Vec<u8> = Vec::new();
+        let mut frames: Vec<FrameId> = Vec::new();
+        let mut above: Vec<FrameId> = Vec::new();
+        loop {
+            let line = lines.line()?;
+            if let Some(line) = line {
+                if is_frame(line) {
+                    let text = &line.trim_ascii_start()[b"at ".len()..];
+                    frames.push(java_frame(text, options, &mut names, table));
+                    continue;
+                }
+                if let Some(more) = more(line) {
+                    let from = above.len().saturating_sub(more);
+                    frames.extend_from_slice(&above[from..]);
+                    continue;
+                }
+            }
+            if !frames.is_empty() {
+                let class = class(&class_line).unwrap_or(b"(exception)");
+                let mut stack: Vec<FrameId> = frames.iter().rev().copied().collect();
+                stack.push(names.plain(class, table));
+                values.add(0, &stack, Weight::ONE, table)?;
+                above = std::mem::take(&mut frames);
+            }
+            match line {
+                Some(line) => {
+                    class_line.clear();
+                    class_line.extend_from_slice(line);
+                }
+                None => break,
+            }
+        }
+        values.finish(report)
+    }
+}
+
+/// `    at shop.Main.main(Main.java:7)`: a dotted name and a place; JavaScript's have a blank between.
+fn is_frame(line: &[u8]) -> bool {
+    let text = line.trim_ascii();
+    let Some(rest) = text.strip_prefix(b"at ") else { return false };
+    let Some(open) = memchr::memchr(b'(', rest) else { return false };
+    line.len() > text.len()
+        && rest.ends_with(b")")
+        && rest[..open].contains(&b'.')
+        && !rest[..open].contains(&b' ')
+}
+
+/// `... 3 more`, `... 3 common frames omitted`
+fn more(line: &[u8]) -> Option<usize> {
+    let rest = line.trim_ascii().strip_prefix(b"... ")?;
+    let (number, what) = rest.split_at(memchr::memchr(b' ', rest)?);
+    let known = what == b" more" || what.starts_with(b" common frames omitted");
+    known.then(|| std::str::from_utf8(number).ok()?.parse().ok())?
+}
+
+/// The exception's class: of `Exception in thread "main" a.B: text`, `Caused by: a.B: text`, and
+/// `12:00 ERROR a.B: text` the dotted word before the text.
+fn class(line: &[u8]) -> Option<&[u8]> {
+    let is_class = |word: &&[u8]| {
+        let last = word.rsplit(|&b| b == b'.').next().unwrap_or_default();
+        word.contains(&b'.')
+            && last.first().is_some_and(u8::is_ascii_uppercase)
+            && word.iter().all(|b| b.is_ascii_alphanumeric() || b"._$".contains(b))
+    };
+    let words = line.split(|&b| b == b' ' || b == b'\t');
+    words.map(|word| word.strip_suffix(b":").unwrap_or(word)).find(is_class)
+}

@@ -1,0 +1,180 @@
+//! The heap that `valgrind --tool=massif` writes (seen: 3.19).
+//!
+//! ```text
+//! desc: --massif-out-file=massif.out
+//! cmd: c/cyc 9
+//! time_unit: i
+//! snapshot=2
+//! mem_heap_B=14400
+//! heap_tree=peak
+//! n2: 14400 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
+//!  n1: 7200 0x109413: sorter (cyc.c:13)
+//!   n0: 7200 0x10912A: main (cyc.c:18)
+//! ```
+//! A tree is drawn for some of the snapshots, from where memory was allocated out to `main`, so
+//! the deepest line is the root. The peak is taken, or without one the largest; snapshots are not
+//! added up, as what one holds the next holds too. The format is shown in valgrind's manual, and
+//! read by `ms_print`.
+
+use super::lines::Lines;
+use super::values::Values;
+use super::{About, Collapser, Options, Report, Sink, Verdict, valgrind_frame};
+use crate::error::Result;
+use crate::folded::{FrameId, StackTable};
+use crate::input::Input;
+use crate::weight::Weight;
+
+const ABOUT: About = About {
+    name: "massif",
+    producer: "valgrind --tool=massif; the snapshot of the peak",
+    tested: "valgrind 3.19",
+    values: "heap",
+    unit: "bytes",
+};
+
+/// What stands for the many places that massif does not show one by one.
+const BELOW: &[u8] = b"[below threshold]";
+
+/// Collapses massif's format.
+pub struct Massif;
+
+impl Collapser for Massif {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn detect(&self, head: &[u8]) -> Verdict {
+        let mut lines = head.split(|&b| b == b'\n').skip_while(|line| line.starts_with(b"desc:"));
+        let header = lines.next().is_some_and(|line| line.starts_with(b"cmd:"))
+            && lines.next().is_some_and(|line| line.starts_with(b"time_unit:"));
+        if header { Verdict::Yes } else { Verdict::No }
+    }
+
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        table: &mut StackTable,
+        report: &mut Report,
+    ) -> Result<()> {
+        let mut lines = Lines::new(input);
+        let mut best = Tree::default();
+        let mut snapshot = Tree::default();
+        let mut drawn = 0;
+        while let Some(line) = lines.line()? {
+            if let Some(number) = line.strip_prefix(b"snapshot=") {
+                snapshot = Tree { number: number.to_vec(), ..Tree::default() };
+            } else if let Some(kind) = line.strip_prefix(b"heap_tree=") {
+                snapshot.is_peak = kind == b"peak";
+                if kind != b"empty" {
+                    drawn += 1;
+                    snapshot.read(&mut lines, options, table)?;
+                    if (snapshot.is_peak, snapshot.weight()) > (best.is_peak, best.weight()) {
+                        best = std::mem::take(&mut snapshot);
+                    }
+                }
+            } else if !(line.is_empty() || line.starts_with(b"#") || is_field(line)) {
+                lines.not_understood(report);
+            }
+        }
+        let mut values = Values::single(options, "heap", "bytes");
+        best.samples(&mut values, table)?;
+        if drawn > 1 {
+            let which = if best.is_peak { "the peak, " } else { "the largest, " };
+            let number = String::from_utf8_lossy(&best.number);
+            report.note(format!("of {drawn} snapshots with stacks this is {which}number {number}"));
+        }
+        values.finish(report)
+    }
+}
+
+/// A snapshot's tree, in the order of its lines.
+#[derive(Default)]
+struct Tree {
+    number: Vec<u8>,
+    is_peak: bool,
+    nodes: Vec<Node>,
+}
+
+struct Node {
+    depth: usize,
+    children: u64,
+    bytes: Weight,
+    /// None for the root of the tree, which is no function.
+    frame: Option<FrameId>,
+}
+
+impl Tree {
+    fn weight(&self) -> Weight {
+        self.nodes.first().map_or(Weight::ZERO, |root| root.bytes)
+    }
+
+    /// Reads the lines of a tree: each says how many children follow, so its end is known.
+    fn read(&mut self, lines: &mut Lines, options: &Options, sink: &mut dyn Sink) -> Result<()> {
+        // How many lines are still to come at each depth.
+        let mut open: Vec<u64> = vec![1];
+        while let Some(depth) = open.len().checked_sub(1) {
+            let Some(left) = open[depth].checked_sub(1) else {
+                open.pop();
+                continue;
+            };
+            open[depth] = left;
+            let Some(line) = lines.line()? else {
+                return Err(lines.malformed("the rest of a heap tree", b"the end"));
+            };
+            let Some(node) = node(line, depth, options, sink) else {
+                let line = line.to_vec();
+                return Err(lines.malformed("a line of a heap tree", &line));
+            };
+            open.push(node.children);
+            if open.len() > super::forest::DEEPEST {
+                return Err(lines.malformed("a heap tree of a sensible depth", b"a deeper one"));
+            }
+            self.nodes.push(node);
+        }
+        Ok(())
+    }
+
+    /// What each line has more than those below it.
+    fn samples(&self, values: &mut Values, sink: &mut dyn Sink) -> Result<()> {
+        let mut stack: Vec<FrameId> = Vec::new();
+        for (at, node) in self.nodes.iter().enumerate() {
+            let mut own = node.bytes;
+            let below = self.nodes[at + 1..].iter().take_while(|below| below.depth > node.depth);
+            for child in below.filter(|below| below.depth == node.depth + 1) {
+                own = own.minus(child.bytes)?;
+            }
+            // Leaf first, down to this line.
+            stack.truncate(node.depth.saturating_sub(1));
+            stack.extend(node.frame);
+            let root_first: Vec<FrameId> = stack.iter().rev().copied().collect();
+            values.add(0, &root_first, own, sink)?;
+        }
+        Ok(())
+    }
+}
+
+/// ` n1: 7200 0x109413: sorter (cyc.c:13)`, indented by its depth.
+fn node(line: &[u8], depth: usize, options: &Options, sink: &mut dyn Sink) -> Option<Node> {
+    let indent = line.iter().take_while(|&&b| b == b' ').count();
+    let rest = line[indent..].strip_prefix(b"n")?;
+    let colon = memchr::memmem::find(rest, b": ")?;
+    let children = std::str::from_utf8(&rest[..colon]).ok()?.parse().ok()?;
+    let rest = &rest[colon + 2..];
+    let space = memchr::memchr(b' ', rest)?;
+    let bytes = Weight::parse(&rest[..space])?;
+    let what = &rest[space + 1..];
+    let frame = match (indent, what) {
+        _ if indent != depth => return None,
+        (0, _) => None,
+        (_, what) if what.starts_with(b"in ") => Some(sink.frame(BELOW)),
+        (_, what) => Some(valgrind_frame::frame(what, options, sink)?),
+    };
+    Some(Node { depth, children, bytes, frame })
+}
+
+/// `time=0`, `desc: …`
+fn is_field(line: &[u8]) -> bool {
+    let end = line.iter().position(|&b| b == b'=' || b == b':');
+    end.is_some_and(|end| line[..end].iter().all(|&b| b.is_ascii_alphanumeric() || b == b'_'))
+}

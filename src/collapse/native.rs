@@ -1,0 +1,87 @@
+//! Frames of native programs as tracers and debuggers print them: a symbol or none, a module, an
+//! address, a source line. They come out as those of `perf script` do, so that the same function
+//! has one name whoever recorded it.
+
+use super::names::Names;
+use super::tidy::tidy_symbol;
+use super::{Options, Sink, naming};
+use crate::folded::{FrameId, sanitize_frame};
+
+/// A frame taken apart; parts that are not there are empty.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Native<'a> {
+    /// Without offset and arguments; `[unknown]` and `??` are none.
+    pub symbol: &'a [u8],
+    /// The path of the file that holds the code.
+    pub module: &'a [u8],
+    /// Hexadecimal, without `0x`.
+    pub address: &'a [u8],
+    /// `file.c:12`
+    pub srcline: &'a [u8],
+    /// Whether it is the kernel's.
+    pub kernel: bool,
+    /// The symbol is a name already, parentheses and all.
+    pub verbatim: bool,
+}
+
+impl Native<'_> {
+    fn is_unknown(&self) -> bool {
+        matches!(self.symbol, b"" | b"[unknown]" | b"??")
+    }
+
+    /// Appends the frame's name to `out`.
+    pub fn write(&self, options: &Options, out: &mut Vec<u8>) {
+        if self.is_unknown() {
+            naming::name_unknown(self.module, self.address, options.addrs, out);
+        } else if self.verbatim {
+            sanitize_frame(self.symbol, out);
+        } else {
+            tidy_symbol(self.symbol, out);
+        }
+        if options.srcline {
+            naming::append_srcline(self.srcline, out);
+        }
+        if options.kernel && self.kernel && !out.ends_with(b"_[k]") {
+            out.extend_from_slice(b"_[k]");
+        }
+    }
+
+    /// The frame.
+    pub fn frame(&self, options: &Options, names: &mut Names, sink: &mut dyn Sink) -> FrameId {
+        names.build(sink, |out| self.write(options, out))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_perf_script() {
+        let all = Options { addrs: true, srcline: true, kernel: true, ..Options::default() };
+        let full = Native {
+            symbol: b"work(int)",
+            module: b"/bin/a",
+            address: b"7f01",
+            srcline: b"a;.c:3",
+            kernel: true,
+            verbatim: false,
+        };
+        for (frame, plain, rich) in [
+            (full, "work", "work (a:.c:3)_[k]"),
+            (Native { symbol: b"??", kernel: false, srcline: b"", ..full }, "[a]", "[a <7f01>]"),
+            (Native { address: b"7f", ..Native::default() }, "[unknown]", "[unknown <7f>]"),
+            (
+                Native { symbol: b"schedule_[k]", kernel: true, ..Native::default() },
+                "schedule_[k]",
+                "schedule_[k]",
+            ),
+        ] {
+            for (options, name) in [(&Options::default(), plain), (&all, rich)] {
+                let mut out = Vec::new();
+                frame.write(options, &mut out);
+                assert_eq!(String::from_utf8_lossy(&out), name);
+            }
+        }
+    }
+}

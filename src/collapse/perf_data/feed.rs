@@ -1,0 +1,284 @@
+//! Hands out samples in the order of time, each with the process it was taken in as that was at
+//! the time.
+//!
+//! One thread at a time does this: the little that has to be done in order. What takes time, the
+//! stacks, is left to whoever gets the batch.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::attr::Attr;
+use super::chunk::Slice;
+use super::header::{Arch, Described};
+use super::modules::Modules;
+use super::order::{Queue, Waiting};
+use super::process::{CommId, Processes, Space};
+use super::reader::{Record, Records};
+use super::record::{self, Comm, Fork, Mmap, Mode, SampleHead, kind};
+use crate::collapse::{Listener, Options, ValueTotal};
+use crate::error::{Error, ErrorKind, Position, Result};
+use crate::weight::Weight;
+
+/// A sample whose stack is to be found out.
+pub(super) struct Work {
+    /// What follows the head of the sample.
+    pub body: Slice,
+    pub event: u32,
+    pub ip: u64,
+    pub mode: Mode,
+    pub pid: i32,
+    pub tid: i32,
+    pub comm: CommId,
+    pub space: Arc<Space>,
+    pub weight: Weight,
+    /// Where the record stands in the file.
+    pub at: u64,
+}
+
+/// Some samples, and what they have in common.
+#[derive(Default)]
+pub(super) struct Batch {
+    pub work: Vec<Work>,
+    pub attrs: Arc<Vec<Attr>>,
+    pub kernel: Arc<Space>,
+    pub arch: Option<Arch>,
+}
+
+/// How much is handed out at once: enough that the lock does not matter.
+const BATCH: usize = 128;
+
+/// What is counted of one event.
+#[derive(Default)]
+struct Counted {
+    total: ValueTotal,
+    decided: bool,
+}
+
+/// Reads a recording.
+pub(super) struct Feed<'o> {
+    records: Records,
+    pub about: Described,
+    attrs: Arc<Vec<Attr>>,
+    queue: Queue,
+    /// Records whose turn it is.
+    ready: VecDeque<Waiting>,
+    scratch: Vec<Waiting>,
+    ended: bool,
+    pub processes: Processes,
+    pub modules: Modules,
+    options: &'o Options,
+    counted: Vec<Counted>,
+    /// The event that comes first.
+    pub first: Option<Vec<u8>>,
+    /// How many events the kernel had no room for.
+    pub lost: u64,
+    pub samples: u64,
+}
+
+impl<'o> Feed<'o> {
+    pub fn new(about: Described, records: Records, options: &'o Options, first: Option<Vec<u8>>) -> Self {
+        Feed {
+            records,
+            about,
+            attrs: Arc::default(),
+            queue: Queue::default(),
+            ready: VecDeque::new(),
+            scratch: Vec::new(),
+            ended: false,
+            processes: Processes::default(),
+            modules: Modules::default(),
+            options,
+            counted: Vec::new(),
+            first,
+            lost: 0,
+            samples: 0,
+        }
+    }
+
+    /// The events that came, by number, and their totals.
+    pub fn totals(&self) -> impl Iterator<Item = (usize, ValueTotal)> {
+        let came = |(_, counted): &(usize, &Counted)| counted.decided;
+        self.counted.iter().enumerate().filter(came).map(|(event, counted)| (event, counted.total))
+    }
+
+    /// Whether the recording ends within a record, because perf was killed.
+    pub fn was_cut(&self) -> bool {
+        self.records.was_cut
+    }
+
+    /// Fills the batch; `false` if there are no more samples.
+    ///
+    /// # Errors
+    /// What is wrong with the recording, placed by its byte.
+    pub fn next_batch(&mut self, batch: &mut Batch) -> Result<bool> {
+        batch.work.clear();
+        if let Some(Listener(tell)) = self.options.progress {
+            tell(self.records.progress());
+        }
+        while batch.work.len() < BATCH {
+            let Some(next) = self.ready.pop_front() else {
+                if self.ended {
+                    break;
+                }
+                self.read_on()?;
+                continue;
+            };
+            match next.sample {
+                Some((event, head)) => {
+                    let at = next.record.at;
+                    let work = self.sample(next.record, event, head);
+                    batch.work.extend(work.map_err(|e| e.or_at(|| place(at)))?);
+                }
+                None => self.apply(&next.record),
+            }
+        }
+        if self.attrs.len() != self.about.events.len() {
+            self.attrs = Arc::new(self.about.events.iter().map(|event| event.attr.clone()).collect());
+        }
+        batch.attrs = self.attrs.clone();
+        batch.kernel = self.processes.kernel().clone();
+        batch.arch = self.about.arch;
+        if batch.work.is_empty() {
+            self.records.close();
+        }
+        Ok(!batch.work.is_empty())
+    }
+
+    /// Reads until something is ready, or the end.
+    fn read_on(&mut self) -> Result<()> {
+        while self.ready.is_empty() {
+            let Some(record) = self.records.next()? else {
+                self.ended = true;
+                self.release(Queue::finish);
+                return Ok(());
+            };
+            let at = record.at;
+            self.take(record).map_err(|e| e.or_at(|| place(at)))?;
+        }
+        Ok(())
+    }
+
+    fn release(&mut self, how: impl FnOnce(&mut Queue, &mut Vec<Waiting>)) {
+        how(&mut self.queue, &mut self.scratch);
+        self.ready.extend(self.scratch.drain(..));
+    }
+
+    /// Puts a record where it belongs.
+    fn take(&mut self, record: Record) -> Result<()> {
+        let order = self.about.order;
+        let (time, sample) = match record.header.kind {
+            kind::FINISHED_ROUND => {
+                self.release(Queue::finish_round);
+                return Ok(());
+            }
+            kind::ATTR | kind::EVENT_UPDATE | kind::BUILD_ID | kind::FEATURE => {
+                self.about.learn(record.header, &record.body)?;
+                return Ok(());
+            }
+            kind::FIRST_OF_USER.. => return Ok(()),
+            kind::LOST | kind::LOST_SAMPLES => {
+                let lost = record::lost(record.header.kind, &record.body, order);
+                self.lost = self.lost.saturating_add(lost.unwrap_or(0));
+                return Ok(());
+            }
+            kind::SAMPLE => {
+                let event = self.about.event_of(&record.body);
+                let known = event.and_then(|event| Some((event, self.about.events.get(event)?)));
+                let Some((number, event)) = known else {
+                    return Err(Error::malformed("an event before its samples", b"none"));
+                };
+                let head = SampleHead::parse(&record.body, order, &event.attr)
+                    .ok_or_else(|| no_sample(&record.body))?;
+                (head.time, Some((number as u32, head)))
+            }
+            kind::MMAP | kind::MMAP2 | kind::COMM | kind::FORK | kind::EXIT => {
+                let first = self.about.events.first();
+                (first.and_then(|event| record::time_of(&record.body, order, &event.attr)), None)
+            }
+            _ => return Ok(()),
+        };
+        match time {
+            // What perf makes up at the beginning, of what was running before, has no time.
+            None | Some(0 | u64::MAX) if sample.is_none() => self.apply(&record),
+            None | Some(0 | u64::MAX) => self.ready.push_back(Waiting { time: 0, record, sample }),
+            Some(time) => {
+                if self.queue.push(Waiting { time, record, sample }) {
+                    self.release(Queue::overflow);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a record other than a sample changes. One that is too short changes nothing: the names
+    /// it would have given are missing, which shows.
+    fn apply(&mut self, record: &Record) {
+        let (header, order) = (record.header, self.about.order);
+        match header.kind {
+            kind::MMAP | kind::MMAP2 => {
+                if let Some(mut mmap) = Mmap::parse(header, &record.body, order) {
+                    if mmap.build_id.is_none() {
+                        mmap.build_id = self.about.build_id_of(mmap.path);
+                    }
+                    self.processes.mmap(&mmap, header.mode() == Mode::Kernel, &mut self.modules);
+                }
+            }
+            kind::COMM => {
+                if let Some(comm) = Comm::parse(header, &record.body, order) {
+                    self.processes.comm(&comm);
+                }
+            }
+            kind::FORK | kind::EXIT => match Fork::parse(&record.body, order) {
+                Some(fork) if header.kind == kind::FORK => self.processes.fork(&fork),
+                Some(ended) => self.processes.exit(&ended),
+                None => {}
+            },
+            _ => {}
+        }
+    }
+
+    /// Counts a sample, and makes it work if it is wanted.
+    fn sample(&mut self, record: Record, event: u32, head: SampleHead) -> Result<Option<Work>> {
+        let Some(of) = self.about.events.get(event as usize) else { return Ok(None) };
+        let weight = match (self.options.count, head.period, of.attr.period) {
+            (false, Some(period), _) if of.attr.has_weight() => Weight::new(period.into()),
+            (false, None, period) if of.attr.has_weight() && period > 0 => Weight::new(period.into()),
+            _ => Weight::ONE,
+        };
+        if self.counted.len() <= event as usize {
+            self.counted.resize_with(event as usize + 1, Counted::default);
+        }
+        let counted = &mut self.counted[event as usize];
+        if !counted.decided {
+            counted.decided = true;
+            counted.total.kept = self.options.values.keeps_event(&of.name, &mut self.first);
+        }
+        self.samples += 1;
+        counted.total.add(weight)?;
+        if !counted.total.kept {
+            return Ok(None);
+        }
+        Ok(Some(Work {
+            body: record.body.from(head.len),
+            event,
+            ip: head.ip,
+            mode: record.header.mode(),
+            pid: head.pid,
+            tid: head.tid,
+            comm: self.processes.comm_of(head.tid),
+            space: self.processes.space_of(head.pid).clone(),
+            weight,
+            at: record.at,
+        }))
+    }
+}
+
+/// A sample that is shorter than what its event says it holds.
+pub(super) fn no_sample(body: &[u8]) -> Error {
+    let found = format!("{} bytes that end within them", body.len());
+    ErrorKind::Malformed { expected: "the fields of a sample".into(), found }.into()
+}
+
+fn place(at: u64) -> Position {
+    Position { byte: Some(at), ..Position::default() }
+}

@@ -1,0 +1,257 @@
+//! The recordings that `perf record` writes, read without perf (seen: perf 6.1).
+//!
+//! ```text
+//! PERFILE2 …                                       header: events, where the records are
+//! MMAP2  pid 6329 [55d0c0a00000, +3000) @1000 /home/user/app/cpp/orders
+//! COMM   pid 6329 "orders"
+//! SAMPLE pid 6329 time 799251439 period 2004008 cpu-clock, call chain, registers, stack
+//! FINISHED_ROUND
+//! ```
+//! The format is described in perf's `Documentation/perf.data-file-format.txt` and the kernel's
+//! `include/uapi/linux/perf_event.h`. Reading goes through these hands:
+//!
+//! ```text
+//! reader ──► order ──► feed ───────► stacks, on all threads ────────► names
+//! records    in time   which process  chains, unwound dumps;         each place
+//!                      was like what  adds up stacks of raw places   once
+//! ```
+//! Memory holds what waits for its turn and the stacks that differ, whatever the file's size.
+
+mod attr;
+mod bytes;
+mod cfi;
+mod chunk;
+mod feed;
+mod header;
+mod modules;
+mod names;
+mod order;
+mod process;
+mod raw;
+mod reader;
+mod record;
+mod regs;
+mod sample;
+mod stacks;
+mod summary;
+mod unwind;
+mod zstd;
+
+use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+use self::feed::{Batch, Feed};
+use self::header::{Beginning, Described};
+use self::names::{Known, Namer, Names};
+use self::raw::Raw;
+use self::reader::{Records, Source, read_section};
+use self::stacks::Stacks;
+use self::summary::Summary;
+use super::{About, Collapser, Options, Report, Verdict};
+use crate::error::{Error, Position, Result};
+use crate::folded::{FrameId, StackTable};
+use crate::input::Input;
+use crate::native::Search;
+use crate::native::kernel::Recorded;
+
+const ABOUT: About = About {
+    name: "perf-data",
+    producer: "perf record",
+    tested: "perf 6.1",
+    values: "the recording's events",
+    unit: "ns for clocks, else the event",
+};
+
+/// Collapses what `perf record` writes.
+pub struct PerfData;
+
+impl Collapser for PerfData {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn detect(&self, head: &[u8]) -> Verdict {
+        if header::is_recording(head) { Verdict::Yes } else { Verdict::No }
+    }
+
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        table: &mut StackTable,
+        report: &mut Report,
+    ) -> Result<()> {
+        let name = input.name().clone();
+        let position = |e: Error| {
+            let byte = e.position().byte;
+            if e.position().file.is_some() {
+                e
+            } else {
+                e.at(Position { file: Some(name.clone()), line: None, byte })
+            }
+        };
+        collapse(input, options, table, report).map_err(position)
+    }
+}
+
+fn collapse(input: Input, options: &Options, table: &mut StackTable, report: &mut Report) -> Result<()> {
+    let search = Search { symfs: options.symfs.clone(), ..Search::default() };
+    let (about, records) = open(input)?;
+    let order = about.order;
+    let feed = Feed::new(about, records, options, report.first_value.take());
+    let threads = match options.threads {
+        0 => std::thread::available_parallelism().map_or(1, NonZero::get),
+        threads => threads,
+    };
+    let shared = Shared { feed: Mutex::new(feed), error: Mutex::default(), stop: AtomicBool::new(false) };
+    let work = || shared.work(Stacks::new(options, &search, order));
+    let mut all = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut all = vec![work()];
+        all.extend(others.into_iter().map(|other| other.join().expect("no thread panics")));
+        all
+    });
+    if let Some(error) = shared.error.into_inner().expect("no thread panics") {
+        return Err(error);
+    }
+    let feed = shared.feed.into_inner().expect("no thread panics");
+    let mut summary = Summary::default();
+    let mut raw = StackTable::default();
+    for (n, stacks) in all.drain(..).enumerate() {
+        summary.truncated.samples += stacks.truncated.samples;
+        summary.truncated.weight = summary.truncated.weight.plus(stacks.truncated.weight)?;
+        summary.not_unwound += stacks.not_unwound;
+        if n == 0 {
+            raw = stacks.table;
+        } else {
+            raw.merge(&stacks.table)?;
+        }
+    }
+    let recorded = Recorded { release: feed.about.release.clone(), ..feed.modules.recorded.clone() };
+    let namer = Namer {
+        options,
+        recorded: &recorded,
+        search: &search,
+        processes: &feed.processes,
+        modules: &feed.modules,
+        events: feed.about.events.iter().map(|event| event.name.as_slice()).collect(),
+        kernel: OnceLock::new(),
+        without_symbols: Mutex::default(),
+    };
+    let names = namer.name_all(&raw, threads, table);
+    add_up(&raw, &names, table, &mut summary)?;
+    summary.report(&feed, &namer, report)
+}
+
+/// The recording's header, and what reads its records.
+fn open(input: Input) -> Result<(Described, Records)> {
+    let (mut about, beginning) = Described::begin(input.head())?;
+    let layout = match beginning {
+        Beginning::File(layout) => layout,
+        Beginning::Pipe => {
+            let mut reader = input.into_reader();
+            reader.read_full(&mut [0; header::PIPE_HEADER])?;
+            let records = Records::new(Source::Stream(reader), header::PIPE_HEADER as u64, about.order);
+            return Ok((about, records));
+        }
+    };
+    let (file, begin) = match input.file() {
+        Some((file, begin)) => (file.try_clone().map_err(|e| Error::io("read", e))?, begin),
+        // What the header says of samples stands behind them: all of it has to be there.
+        None => (spool(input)?, 0),
+    };
+    let size = file.metadata().map_err(|e| Error::io("read", e))?.len().saturating_sub(begin);
+    about.read_parts(&layout, |section| read_section(&file, begin, size, section))?;
+    let was_killed = layout.data.size == 0;
+    let end = if was_killed { size } else { layout.data.end() };
+    if end > size {
+        let found = format!("the end of the file at byte {size}");
+        return Err(reader::cut_short(&format!("records up to byte {end}"), &found));
+    }
+    let source = Source::File { file, at: begin + layout.data.offset.min(end), end: begin + end };
+    let mut records = Records::new(source, layout.data.offset, about.order);
+    records.may_be_cut = was_killed;
+    Ok((about, records))
+}
+
+/// A file with all of an input, which nobody else sees.
+fn spool(input: Input) -> Result<std::fs::File> {
+    use std::io::Write;
+    let name = input.name().clone();
+    let mut file = tempfile::tempfile().map_err(|e| Error::io("make a temporary file for", e))?;
+    let mut reader = input.into_reader();
+    let mut buffer = vec![0; chunk::CHUNK];
+    loop {
+        let n = reader.read_full(&mut buffer)?;
+        if n == 0 {
+            return Ok(file);
+        }
+        let written = file.write_all(&buffer[..n]);
+        written.map_err(|e| Error::io("write a temporary copy of", e).at(Position::file(name.clone())))?;
+    }
+}
+
+/// What the threads share.
+struct Shared<'o> {
+    feed: Mutex<Feed<'o>>,
+    /// The first error in the file.
+    error: Mutex<Option<Error>>,
+    stop: AtomicBool,
+}
+
+impl Shared<'_> {
+    /// Takes batches until there are no more.
+    fn work<'s>(&self, mut stacks: Stacks<'s>) -> Stacks<'s> {
+        let mut batch = Batch::default();
+        while !self.stop.load(Ordering::Relaxed) {
+            let more = self.feed.lock().expect("no thread panics").next_batch(&mut batch);
+            let result = match more {
+                Ok(false) => break,
+                Ok(true) => stacks.add(&batch),
+                Err(e) => Err(e),
+            };
+            if let Err(e) = result {
+                self.stop.store(true, Ordering::Relaxed);
+                let mut first = self.error.lock().expect("no thread panics");
+                let place = |e: &Error| e.position().byte.unwrap_or(u64::MAX);
+                if first.as_ref().is_none_or(|other| place(&e) < place(other)) {
+                    *first = Some(e);
+                }
+            }
+        }
+        stacks
+    }
+}
+
+/// Adds the stacks to the table under their names.
+fn add_up(raw: &StackTable, names: &Names, table: &mut StackTable, summary: &mut Summary) -> Result<()> {
+    let mut stack: Vec<FrameId> = Vec::new();
+    for (places, weights) in raw.stacks() {
+        stack.clear();
+        let mut hidden = false;
+        let mut is_leaf = true;
+        let mut last = false;
+        for &place in places.iter().rev() {
+            let (named, frames) = names.of(place);
+            if last && !matches!(Raw::of(raw, place), Raw::Event(_)) {
+                continue;
+            }
+            summary.count(named.known, is_leaf, weights.value)?;
+            is_leaf = false;
+            let again = hidden && named.known == Known::Hidden;
+            hidden = named.known == Known::Hidden;
+            if !again {
+                stack.extend_from_slice(frames);
+            }
+            last |= named.last;
+        }
+        stack.reverse();
+        // Neither a thread, which was not wanted, nor a place.
+        if !stack.is_empty() {
+            table.add(&stack, weights)?;
+        }
+        summary.end_stack(weights.value)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,326 @@
+//! Names for the places of a recording, each looked up once, by as many threads as there are.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use super::modules::{Kind, Module, Modules};
+use super::process::Processes;
+use super::raw::Raw;
+use crate::collapse::naming::{Native, name_thread};
+use crate::collapse::{Listener, Options, Progress};
+use crate::folded::{FrameId, StackTable, sanitize_frame};
+use crate::native::jit::{JitDump, PerfMap};
+use crate::native::kernel::{Kernel, KernelSymbolizer, Recorded};
+use crate::native::{Missing, Object, ResolvedFrame, Search, Symbolizer, SymbolizerOptions};
+
+/// The frame at the root of a stack whose rootward part is missing.
+const TRUNCATED: &[u8] = b"[truncated]";
+/// All of a kernel whose symbols are hidden from us.
+const HIDDEN: &[u8] = b"[kernel]";
+
+/// What a raw frame stands for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Named {
+    /// Which thread has named it, and where among its names.
+    thread: usize,
+    start: usize,
+    len: usize,
+    /// Nothing rootward of it is wanted.
+    pub last: bool,
+    /// What is known of it.
+    pub known: Known,
+}
+
+/// Whether a frame has a name of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Known {
+    /// It has, or it is no code.
+    #[default]
+    Symbol,
+    /// Only its module is known, by this number.
+    Module(u32),
+    /// The same for all of the kernel: once is enough.
+    Hidden,
+}
+
+/// The names of all frames.
+pub(super) struct Names {
+    named: Vec<Named>,
+    /// Of each thread: names by number, one after the other.
+    frames: Vec<Vec<FrameId>>,
+}
+
+impl Names {
+    /// What a raw frame stands for, and its names, leaf first.
+    pub fn of(&self, raw: FrameId) -> (&Named, &[FrameId]) {
+        let named = &self.named[raw.0 as usize];
+        (named, &self.frames[named.thread][named.start..named.start + named.len])
+    }
+}
+
+/// What names are made of.
+pub(super) struct Namer<'a> {
+    pub options: &'a Options,
+    pub search: &'a Search,
+    pub processes: &'a Processes,
+    pub modules: &'a Modules,
+    /// What is known of the kernel.
+    pub recorded: &'a Recorded,
+    /// The names of events.
+    pub events: Vec<&'a [u8]>,
+    /// The kernel, opened when the first of its frames is named.
+    pub kernel: OnceLock<Result<Kernel, Missing>>,
+    /// Modules that have no symbol at all.
+    pub without_symbols: Mutex<Vec<u32>>,
+}
+
+/// What finds the symbols of one module.
+enum Source<'o> {
+    Object(&'o Object, Symbolizer<'o>),
+    Kernel(KernelSymbolizer<'o>),
+    Jit {
+        dump: Option<JitDump>,
+        map: Option<PerfMap>,
+        path: Vec<u8>,
+    },
+    /// One frame for all of it.
+    Hidden,
+    Nothing,
+}
+
+/// How many places a thread takes at once.
+const TASK: usize = 256;
+
+impl<'a> Namer<'a> {
+    /// Names all frames of a table, putting the names into another one.
+    pub fn name_all(&self, raw: &StackTable, threads: usize, into: &mut StackTable) -> Names {
+        let mut places: Vec<(u32, u64, bool, u32)> = Vec::new();
+        let mut others = Vec::new();
+        for number in 0..raw.frame_count() as u32 {
+            match Raw::of(raw, FrameId(number)) {
+                Raw::Code { module, place, called } => places.push((module, place, called, number)),
+                other => others.push((other, number)),
+            }
+        }
+        // Neighbours share what has to be read for them.
+        places.sort_unstable();
+        let sources: Vec<OnceLock<Source<'_>>> = self.modules.all().iter().map(|_| OnceLock::new()).collect();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut worker = Worker::new(self);
+            loop {
+                let start = next.fetch_add(TASK, Ordering::Relaxed);
+                if let Some(Listener(tell)) = self.options.progress {
+                    tell(Progress::Symbols(start as u64, places.len() as u64));
+                }
+                let Some(task) =
+                    places.get(start..places.len().min(start + TASK)).filter(|task| !task.is_empty())
+                else {
+                    return worker;
+                };
+                for &(module, place, called, number) in task {
+                    let source = sources[module as usize].get_or_init(|| self.source(module));
+                    worker.name(&self.modules.all()[module as usize], source, place, called, number);
+                }
+            }
+        };
+        let threads = threads.min(places.len() / TASK + 1);
+        let mut workers = std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let mut workers = vec![work()];
+            workers.extend(others.into_iter().map(|other| other.join().expect("no thread panics")));
+            workers
+        });
+        for (frame, number) in others {
+            workers[0].name_other(frame, number);
+        }
+        let mut names = Names { named: vec![Named::default(); raw.frame_count()], frames: Vec::new() };
+        for (thread, worker) in workers.into_iter().enumerate() {
+            let ids: Vec<FrameId> = (0..worker.names.frame_count())
+                .map(|n| into.frame(worker.names.name(FrameId(n as u32))))
+                .collect();
+            names.frames.push(worker.frames.iter().map(|local| ids[local.0 as usize]).collect());
+            for (number, named) in worker.named {
+                names.named[number as usize] = Named { thread, ..named };
+            }
+        }
+        names
+    }
+
+    fn symbolizer_options(&self) -> SymbolizerOptions {
+        // Names are made readable where those of perf's text are.
+        SymbolizerOptions { inline: !self.options.no_inline, srcline: self.options.srcline, demangle: false }
+    }
+
+    fn source(&self, module: u32) -> Source<'_> {
+        let module = &self.modules.all()[module as usize];
+        match module.kind {
+            Kind::Unknown => Source::Nothing,
+            Kind::Kernel => {
+                let kernel = self.kernel.get_or_init(|| Kernel::open(self.search, self.recorded));
+                match kernel {
+                    Ok(kernel) => Source::Kernel(kernel.symbolizer(self.symbolizer_options())),
+                    Err(Missing::Hidden { .. }) => Source::Hidden,
+                    Err(_) => Source::Nothing,
+                }
+            }
+            Kind::File => match module.object(self.search) {
+                Ok(object) => {
+                    let symbolizer = Symbolizer::new(object, self.symbolizer_options());
+                    if !symbolizer.has_symbols() {
+                        self.without_symbols.lock().unwrap_or_else(PoisonError::into_inner).push(module.id);
+                    }
+                    Source::Object(object, symbolizer)
+                }
+                Err(_) => Source::Nothing,
+            },
+            Kind::Anonymous(pid) => {
+                let dump = self.modules.jit_dumps.get(&pid).and_then(|path| {
+                    let path = std::str::from_utf8(path).ok()?;
+                    self.places_of(Path::new(path)).find_map(|path| JitDump::read(&path).ok())
+                });
+                let path = format!("/tmp/perf-{pid}.map");
+                let map = self.places_of(Path::new(&path)).find_map(|path| PerfMap::read(&path).ok());
+                Source::Jit { dump, map, path: path.into_bytes() }
+            }
+        }
+    }
+
+    /// Where a file of the recorded system may be.
+    fn places_of(&self, path: &Path) -> impl Iterator<Item = PathBuf> {
+        let below = self.search.symfs.as_ref().map(|root| root.join(path.strip_prefix("/").unwrap_or(path)));
+        below.into_iter().chain([path.to_owned()])
+    }
+}
+
+/// One thread's part.
+struct Worker<'n> {
+    namer: &'n Namer<'n>,
+    /// The names, as frames of a table without stacks.
+    names: StackTable,
+    named: Vec<(u32, Named)>,
+    frames: Vec<FrameId>,
+    resolved: Vec<ResolvedFrame>,
+    /// What was made of a symbol before: a function has many addresses.
+    tidied: HashMap<Vec<u8>, (Vec<FrameId>, bool)>,
+    key: Vec<u8>,
+}
+
+impl<'n> Worker<'n> {
+    fn new(namer: &'n Namer<'n>) -> Self {
+        Worker {
+            namer,
+            names: StackTable::default(),
+            named: Vec::new(),
+            frames: Vec::new(),
+            resolved: Vec::new(),
+            tidied: HashMap::new(),
+            key: Vec::new(),
+        }
+    }
+
+    fn name(&mut self, module: &Module, source: &Source<'_>, place: u64, called: bool, number: u32) {
+        let start = self.frames.len();
+        let mut named = Named { start, ..Named::default() };
+        let mut label = module.path.strip_suffix(b" (deleted)").unwrap_or(&module.path);
+        let mut resolved = std::mem::take(&mut self.resolved);
+        resolved.clear();
+        match source {
+            Source::Object(object, symbolizer) => {
+                // The call belongs to the function, what follows it may not.
+                let inside = place.wrapping_sub(called.into());
+                if let Some(svma) = object.file_offset_to_svma(inside) {
+                    symbolizer.resolve(svma.wrapping_add(called.into()), called, &mut resolved);
+                }
+            }
+            Source::Kernel(kernel) => kernel.resolve(place, called, &mut resolved),
+            Source::Jit { dump, map, path } => {
+                let inside = place.wrapping_sub(called.into());
+                let dumped = dump.as_ref().and_then(|dump| dump.find(inside, None));
+                let mapped = || map.as_ref().and_then(|map| map.find(inside));
+                let found = match dumped {
+                    Some(symbol) => Some((symbol.name, symbol.place)),
+                    None => mapped().map(|name| (name, None)),
+                };
+                if let Some((name, place)) = found {
+                    label = path;
+                    resolved.push(ResolvedFrame { name: name.into(), place, inlined: false });
+                }
+            }
+            Source::Hidden => {
+                self.frames.push(self.names.frame(HIDDEN));
+                named.known = Known::Hidden;
+            }
+            Source::Nothing => {}
+        }
+        if resolved.is_empty() && named.known != Known::Hidden {
+            named.known = Known::Module(module.id);
+            let address = format!("{place:x}");
+            let frame = Native { address: address.as_bytes(), module: label, ..Native::default() };
+            let (names, frames) = (&mut self.names, &mut self.frames);
+            named.last = frame.name(self.namer.options, |name| frames.push(names.frame(name)));
+        }
+        for frame in &resolved {
+            named.last |= self.push(frame, label);
+            if named.last {
+                break;
+            }
+        }
+        self.resolved = resolved;
+        named.len = self.frames.len() - start;
+        self.named.push((number, named));
+    }
+
+    /// Appends the frames of a symbol, and says whether nothing rootward of them is wanted.
+    fn push(&mut self, frame: &ResolvedFrame, module: &[u8]) -> bool {
+        let srcline = match &frame.place {
+            Some(place) if self.namer.options.srcline => place.short(),
+            _ => Vec::new(),
+        };
+        self.key.clear();
+        for part in [&frame.name, b"\0".as_slice(), module, b"\0", &srcline, &[frame.inlined.into()]] {
+            self.key.extend_from_slice(part);
+        }
+        let known = match self.tidied.get(&self.key) {
+            Some(known) => known,
+            None => {
+                let native = Native {
+                    symbol: &frame.name,
+                    module,
+                    srcline: &srcline,
+                    inlined: frame.inlined,
+                    ..Native::default()
+                };
+                let mut frames = Vec::new();
+                let last = native.name(self.namer.options, |name| frames.push(self.names.frame(name)));
+                self.tidied.entry(self.key.clone()).or_insert((frames, last))
+            }
+        };
+        self.frames.extend_from_slice(&known.0);
+        known.1
+    }
+
+    /// Names what is no code.
+    fn name_other(&mut self, raw: Raw, number: u32) {
+        let mut name = Vec::new();
+        match raw {
+            Raw::Thread { comm, pid, tid } => {
+                let names = self.namer.processes.names();
+                let comm = names.get(comm.0 as usize).map_or(&b""[..], Vec::as_slice);
+                let (pid, tid) = (pid.to_string(), tid.to_string());
+                name_thread(comm, pid.as_bytes(), tid.as_bytes(), self.namer.options, &mut name);
+            }
+            Raw::Event(event) => {
+                let event = self.namer.events.get(event as usize).copied().unwrap_or_default();
+                sanitize_frame(event, &mut name);
+            }
+            Raw::Truncated => name.extend_from_slice(TRUNCATED),
+            Raw::Code { .. } => {}
+        }
+        let start = self.frames.len();
+        self.frames.push(self.names.frame(&name));
+        self.named.push((number, Named { start, len: 1, ..Named::default() }));
+    }
+}

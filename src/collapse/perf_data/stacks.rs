@@ -1,0 +1,270 @@
+//! From a sample to its stack of places, and the table that adds them up.
+
+use std::collections::HashMap;
+
+use super::bytes::{ByteOrder, U64s};
+use super::cfi::{Context, Rule};
+use super::feed::{Batch, Work, no_sample};
+use super::modules::{KERNEL, Module, UNKNOWN};
+use super::process::{CommId, Mapping};
+use super::raw::Raw;
+use super::record::Mode;
+use super::regs::{Cpu, Dump, Regs};
+use super::sample::Parts;
+use super::unwind::{self, Step};
+use crate::collapse::{Choice, Options};
+use crate::error::{Position, Result};
+use crate::folded::{FrameId, StackTable, Weights};
+use crate::native::Search;
+use crate::weight::Weight;
+
+/// Marks in a call chain: what follows was recorded in the kernel, in user space, elsewhere.
+mod context {
+    pub const KERNEL: u64 = -128i64 as u64;
+    pub const USER: u64 = -512i64 as u64;
+    /// From here on numbers are marks, and no addresses.
+    pub const FIRST: u64 = -4095i64 as u64;
+}
+
+/// Stacks that could not be followed to their root.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Truncated {
+    pub samples: u64,
+    pub weight: Weight,
+}
+
+/// What one thread has made of its samples.
+pub(super) struct Stacks<'o> {
+    options: &'o Options,
+    search: &'o Search,
+    order: ByteOrder,
+    /// Stacks of [`Raw`] frames.
+    pub table: StackTable,
+    pub truncated: Truncated,
+    /// Samples of 32-bit programs, which are not unwound.
+    pub not_unwound: u64,
+    /// Places that were met before.
+    places: Vec<Place>,
+    threads: HashMap<(CommId, i32, i32), FrameId>,
+    context: Box<Context>,
+    /// The stack being put together, leaf first.
+    stack: Vec<FrameId>,
+    /// Where in the process's memory the last place was found.
+    hint: usize,
+    kernel_hint: usize,
+}
+
+/// A place in a module, and what was found out about it.
+#[derive(Clone, Copy)]
+struct Place {
+    module: u32,
+    called: bool,
+    place: u64,
+    frame: FrameId,
+    /// The place's stated address, and how to unwind from there, once that was asked for.
+    rule: Option<(u64, Rule)>,
+}
+
+/// How many places are remembered, each where its hash says. With half as many, a recording of a
+/// large program takes a tenth more time; with twice as many, it takes the same.
+const PLACES: usize = 1 << 13;
+
+impl<'o> Stacks<'o> {
+    pub fn new(options: &'o Options, search: &'o Search, order: ByteOrder) -> Self {
+        let nothing = Place { module: u32::MAX, called: false, place: 0, frame: FrameId(0), rule: None };
+        Stacks {
+            options,
+            search,
+            order,
+            table: StackTable::default(),
+            truncated: Truncated::default(),
+            not_unwound: 0,
+            places: vec![nothing; PLACES],
+            threads: HashMap::new(),
+            context: Box::default(),
+            stack: Vec::new(),
+            hint: 0,
+            kernel_hint: 0,
+        }
+    }
+
+    /// Adds the samples of a batch.
+    ///
+    /// # Errors
+    /// What is wrong with a sample, placed by its byte.
+    pub fn add(&mut self, batch: &Batch) -> Result<()> {
+        for work in &batch.work {
+            let at = || Position { byte: Some(work.at), ..Position::default() };
+            self.add_sample(work, batch).map_err(|e| e.or_at(at))?;
+        }
+        Ok(())
+    }
+
+    fn add_sample(&mut self, work: &Work, batch: &Batch) -> Result<()> {
+        self.stack.clear();
+        let attr = &batch.attrs[work.event as usize];
+        let parts = Parts::parse(&work.body, self.order, attr).ok_or_else(|| no_sample(&work.body))?;
+        match parts.chain {
+            Some(chain) => self.push_chain(chain, parts.calls, work, batch),
+            None if parts.calls.is_none() && parts.stack.is_empty() && attr.shows_place() => {
+                self.push(work.mode, work.ip, false, work, batch);
+            }
+            None => {}
+        }
+        let is_cut = self.unwind(&parts, work, batch);
+        if is_cut {
+            self.stack.push(Raw::Truncated.in_table(&mut self.table));
+            self.truncated.samples += 1;
+            self.truncated.weight = self.truncated.weight.plus(work.weight)?;
+        }
+        if self.options.threads_as_frames != Some(false) {
+            let thread = self.thread(work);
+            self.stack.push(thread);
+        }
+        if self.options.values == Choice::All {
+            self.stack.push(Raw::Event(work.event).in_table(&mut self.table));
+        }
+        self.stack.reverse();
+        self.table.add(&self.stack, Weights::one(work.weight))
+    }
+
+    /// A call chain, of which the user's part may have been recorded by the processor.
+    fn push_chain(&mut self, chain: U64s<'_>, calls: Option<U64s<'_>>, work: &Work, batch: &Batch) {
+        let mut mode = Mode::User;
+        let mut called = false;
+        for address in chain.iter() {
+            if address >= context::FIRST {
+                mode = match address {
+                    context::KERNEL => Mode::Kernel,
+                    context::USER => Mode::User,
+                    _ => Mode::Other,
+                };
+                called = false;
+                if let (Mode::User, Some(calls)) = (mode, calls.filter(|calls| calls.len() > 0)) {
+                    self.push_calls(calls, work, batch);
+                    return;
+                }
+                continue;
+            }
+            self.push(mode, address, called, work, batch);
+            called = true;
+        }
+    }
+
+    /// Calls that were not returned from, latest first: where each was made, and of the first also
+    /// where it went.
+    fn push_calls(&mut self, calls: U64s<'_>, work: &Work, batch: &Batch) {
+        /// From, to, flags.
+        const NUMBERS: usize = 3;
+        if let Some(leaf) = calls.get(1) {
+            self.push(Mode::User, leaf, false, work, batch);
+        }
+        for from in (0..calls.len()).step_by(NUMBERS).filter_map(|at| calls.get(at)) {
+            self.push(Mode::User, from, false, work, batch);
+        }
+    }
+
+    /// Who was running.
+    fn thread(&mut self, work: &Work) -> FrameId {
+        let pid = if self.options.pid || self.options.tid { work.pid } else { 0 };
+        let tid = if self.options.tid { work.tid } else { 0 };
+        let (comm, table) = (work.comm, &mut self.table);
+        *self
+            .threads
+            .entry((comm, pid, tid))
+            .or_insert_with(|| Raw::Thread { comm, pid, tid }.in_table(table))
+    }
+
+    /// Puts an address on the stack.
+    fn push(&mut self, mode: Mode, address: u64, called: bool, work: &Work, batch: &Batch) {
+        let inside = address.wrapping_sub(called.into());
+        let mapping = match mode {
+            Mode::User => work.space.find(inside, &mut self.hint),
+            Mode::Kernel => batch.kernel.find(inside, &mut self.kernel_hint),
+            Mode::Other => None,
+        };
+        let slot = match mapping {
+            Some(mapping) => self.place(mapping, address, called),
+            None if mode == Mode::Kernel => self.place_of(KERNEL, address, called),
+            None => self.nowhere(address),
+        };
+        self.stack.push(self.places[slot].frame);
+    }
+
+    /// An address at which nothing is mapped.
+    fn nowhere(&mut self, address: u64) -> usize {
+        // Which one matters only to those who want to see it.
+        self.place_of(UNKNOWN, if self.options.addrs { address } else { 0 }, false)
+    }
+
+    fn place(&mut self, mapping: &Mapping, address: u64, called: bool) -> usize {
+        let place = mapping.offset.wrapping_add(address.wrapping_sub(mapping.start));
+        self.place_of(mapping.module.id, place, called)
+    }
+
+    /// Where a place is kept.
+    #[inline]
+    fn place_of(&mut self, module: u32, place: u64, called: bool) -> usize {
+        let key = place ^ u64::from(module) << 40 ^ u64::from(called) << 63;
+        let hash = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let slot = (hash >> (64 - PLACES.trailing_zeros())) as usize;
+        let known = &self.places[slot];
+        if known.module == module && known.place == place && known.called == called {
+            return slot;
+        }
+        let frame = Raw::Code { module, place, called }.in_table(&mut self.table);
+        self.places[slot] = Place { module, called, place, frame, rule: None };
+        slot
+    }
+
+    /// The stated address of what is kept at `slot`, and how to unwind from there.
+    fn rule(&mut self, slot: usize, module: &Module, cpu: &Cpu) -> (u64, Rule) {
+        let place = &mut self.places[slot];
+        if let Some(known) = place.rule {
+            return known;
+        }
+        // Behind a call that does not return may begin another function.
+        let inside = place.place.wrapping_sub(place.called.into());
+        let object = module.object(self.search).ok();
+        let svma = object.and_then(|object| object.file_offset_to_svma(inside));
+        let rule =
+            svma.zip(module.table(self.search)).map(|(svma, table)| table.rule(svma, cpu, &mut self.context));
+        *place.rule.insert((svma.unwrap_or(0), rule.unwrap_or_default()))
+    }
+
+    /// Follows the stack dump, and says whether it was too short.
+    fn unwind(&mut self, parts: &Parts<'_>, work: &Work, batch: &Batch) -> bool {
+        let Some(registers) = parts.registers.filter(|_| !parts.stack.is_empty()) else { return false };
+        let cpu = Cpu::of(batch.arch.unwrap_or_default()).filter(|_| registers.is_64);
+        let regs = cpu.and_then(|cpu| Some((cpu, Regs::of(&registers, cpu)?)));
+        let Some((cpu, mut regs)) = regs else {
+            self.not_unwound += 1;
+            if work.mode == Mode::User {
+                self.push(Mode::User, work.ip, false, work, batch);
+            }
+            return false;
+        };
+        let Some(sp) = regs.get(cpu.sp) else { return false };
+        let mut dump = Dump::new(parts, sp);
+        let mut called = false;
+        // Every step goes up the stack by a word at least, but for a few that do not use it.
+        let most = parts.stack.len() / 8 + 16;
+        for _ in 0..most {
+            let inside = regs.ip.wrapping_sub(u64::from(called));
+            let mapping = work.space.find(inside, &mut self.hint);
+            let slot = match mapping {
+                Some(mapping) => self.place(mapping, regs.ip, called),
+                None => self.nowhere(regs.ip),
+            };
+            self.stack.push(self.places[slot].frame);
+            let (svma, rule) = mapping.map_or_else(Default::default, |m| self.rule(slot, &m.module, cpu));
+            let table =
+                mapping.and_then(|mapping| mapping.module.table(self.search)).map(|table| (table, svma));
+            match unwind::step(&rule, table, !called, cpu, &mut regs, &mut dump, &mut self.context) {
+                Step::Caller { called: by_call } => called = by_call,
+                Step::End => break,
+            }
+        }
+        dump.missed
+    }
+}

@@ -1,0 +1,189 @@
+//! What there is to say of a recording besides its stacks.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::PoisonError;
+
+use super::feed::Feed;
+use super::modules::{KERNEL, Kind, Module, UNKNOWN};
+use super::names::{Known, Namer};
+use super::stacks::Truncated;
+use crate::collapse::events::event_unit;
+use crate::collapse::{Report, Value};
+use crate::error::Result;
+use crate::native::Missing;
+use crate::weight::Weight;
+
+/// Of so many percent of the weight in code without a name, the user is told unasked.
+const MUCH: i128 = 25;
+/// And of so many percent in stacks that are cut off.
+const NOTABLE: i128 = 1;
+/// How many modules without symbols are listed.
+const LISTED: usize = 10;
+
+/// Counts while stacks are named.
+#[derive(Default)]
+pub(super) struct Summary {
+    pub truncated: Truncated,
+    pub not_unwound: u64,
+    total: Weight,
+    /// What weighs on leaves without a symbol, by module.
+    nameless: HashMap<u32, Weight>,
+    /// What stacks with a frame at an address of nothing weigh.
+    broken: Weight,
+    is_broken: bool,
+    /// Modules that a frame without a symbol is in.
+    met: BTreeSet<u32>,
+}
+
+impl Summary {
+    /// Counts a frame of a stack; `is_leaf` for the first one.
+    pub fn count(&mut self, known: Known, is_leaf: bool, weight: Weight) -> Result<()> {
+        match known {
+            Known::Module(module) => {
+                self.is_broken |= module == UNKNOWN;
+                self.met.insert(module);
+                if is_leaf {
+                    let sum = self.nameless.entry(module).or_default();
+                    *sum = sum.plus(weight)?;
+                }
+            }
+            Known::Hidden => {
+                self.met.insert(KERNEL);
+            }
+            Known::Symbol => {}
+        }
+        Ok(())
+    }
+
+    /// Counts a stack.
+    pub fn end_stack(&mut self, weight: Weight) -> Result<()> {
+        self.total = self.total.plus(weight)?;
+        if std::mem::take(&mut self.is_broken) {
+            self.broken = self.broken.plus(weight)?;
+        }
+        Ok(())
+    }
+
+    /// Writes all of it down.
+    pub fn report(self, feed: &Feed<'_>, namer: &Namer<'_>, report: &mut Report) -> Result<()> {
+        for (event, total) in feed.totals() {
+            let Some(event) = feed.about.events.get(event) else { continue };
+            let unit = event_unit(&event.name, event.attr.has_weight());
+            report.add_value(Value { name: event.name.clone(), unit: Some(unit) }, total)?;
+        }
+        if report.first_value.is_none() {
+            report.first_value.clone_from(&feed.first);
+        }
+        report.details.push(format!("{} samples, {} lost", feed.samples, feed.lost));
+        self.report_stacks(feed, report);
+        self.report_kernel(namer, report);
+        self.report_modules(namer, report);
+        Ok(())
+    }
+
+    fn report_stacks(&self, feed: &Feed<'_>, report: &mut Report) {
+        if feed.was_cut() {
+            report.note("the recording was not ended properly: its last record is cut off");
+        }
+        let Truncated { samples, weight } = self.truncated;
+        let said = format!(
+            "{samples} stacks, {} of the weight, are longer than what was recorded of them and begin with \
+             [truncated]",
+            self.percent(weight)
+        );
+        if self.is_share(weight, NOTABLE) {
+            report.note(said + ": record more of each with --call-graph dwarf,32768");
+        } else {
+            report.details.push(said);
+        }
+        if self.not_unwound > 0 {
+            let count = self.not_unwound;
+            report.note(format!("{count} stacks of 32-bit or foreign code could not be unwound"));
+        }
+    }
+
+    fn report_kernel(&self, namer: &Namer<'_>, report: &mut Report) {
+        let Some(Err(missing)) = namer.kernel.get() else { return };
+        let is_met = |id: &u32| matches!(namer.modules.all()[*id as usize].kind, Kind::Kernel);
+        if self.met.iter().any(is_met) {
+            report.note(format!("the kernel's symbols: {missing}"));
+        }
+    }
+
+    fn report_modules(&self, namer: &Namer<'_>, report: &mut Report) {
+        let total = self.nameless.values().try_fold(Weight::ZERO, |sum, weight| sum.plus(*weight));
+        let total = total.unwrap_or_default();
+        let mut modules: Vec<(Weight, &Module)> = self
+            .met
+            .iter()
+            .map(|id| {
+                (self.nameless.get(id).copied().unwrap_or_default(), &*namer.modules.all()[*id as usize])
+            })
+            .filter(|(_, module)| module.id != UNKNOWN)
+            .collect();
+        modules.sort_by(|(a, x), (b, y)| b.cmp(a).then_with(|| x.path.cmp(&y.path)));
+        for (_, module) in &modules {
+            if let Some(Err(missing @ Missing::OtherBuild { .. })) = module.opened() {
+                report.note(format!("{} {missing}", shown(module)));
+            }
+        }
+        let share = self.percent(total);
+        report.details.push(format!("{share} of the weight is in code without a symbol"));
+        for (weight, module) in modules.iter().take(LISTED) {
+            let share = self.percent(*weight);
+            report.details.push(format!("{} {}, {share} of the weight", shown(module), why(module, namer)));
+        }
+        if let Some(more) = modules.len().checked_sub(LISTED).filter(|more| *more > 0) {
+            report.details.push(format!("and {more} more files without some symbols"));
+        }
+        if self.is_share(total, MUCH) {
+            let worst = modules.iter().find(|(weight, _)| !weight.is_zero());
+            let what = match worst {
+                Some((weight, module)) => format!(
+                    "most of it {} in {}, which {}; install its symbols, or name where the recorded files are with \
+                     --symfs",
+                    self.percent(*weight),
+                    shown(module),
+                    why(module, namer)
+                ),
+                None => "at addresses of nothing".to_owned(),
+            };
+            report.note(format!("{share} of the weight is in code without a symbol, {what}"));
+        }
+        if self.is_share(self.broken, MUCH) {
+            report.note(format!(
+                "{} of the weight is in stacks with addresses of nothing, [unknown]: without frame pointers, record \
+                 with --call-graph dwarf",
+                self.percent(self.broken)
+            ));
+        }
+    }
+
+    /// A part of the weight, in percent.
+    fn percent(&self, part: Weight) -> String {
+        let percent = Weight::new(100).times_ratio(part, self.total, 1);
+        percent.map_or_else(|_| "0%".to_owned(), |percent| format!("{percent}%"))
+    }
+
+    fn is_share(&self, part: Weight, percent: i128) -> bool {
+        let hundred = part.times(Weight::new(100));
+        let least = self.total.times(Weight::new(percent));
+        !part.is_zero() && matches!((hundred, least), (Ok(hundred), Ok(least)) if hundred >= least)
+    }
+}
+
+/// A module's path, which may be any bytes, on one line.
+fn shown(module: &Module) -> String {
+    crate::error::excerpt(&module.path)
+}
+
+/// Why symbols are missing.
+fn why(module: &Module, namer: &Namer<'_>) -> String {
+    let lacks = namer.without_symbols.lock().unwrap_or_else(PoisonError::into_inner).contains(&module.id);
+    match (module.kind, module.opened()) {
+        (Kind::Anonymous(_), _) => "has no description of the code in it".to_owned(),
+        (Kind::File, Some(Err(missing))) => missing.to_string(),
+        (Kind::File, _) if lacks => "has no symbols".to_owned(),
+        _ => "lacks some symbols".to_owned(),
+    }
+}

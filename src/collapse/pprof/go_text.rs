@@ -1,0 +1,238 @@
+//! What Go prints of a profile with `debug=1`: `pprof.Lookup("heap").WriteTo(w, 1)`, or
+//! `/debug/pprof/heap?debug=1` (seen: Go 1.19).
+//!
+//! ```text
+//! heap profile: 485: 5154640 [89415: 236876136] @ heap/8192
+//! 3: 98304 [26: 851968] @ 0x4c594f 0x4c6a1c
+//! #    0x4c594e    regexp.(*bitState).reset+0x10e        regexp/backtrack.go:91
+//! #    0x4c6a1b    regexp.(*Regexp).backtrack+0x19b    regexp/backtrack.go:319
+//!
+//! ```
+//! Heap profiles show what was sampled, not what that stands for: their numbers add up to those
+//! in the first line. The profile itself, without `debug=1`, has the estimate. Profiles of
+//! contention (`--- contention:`, `--- mutex:`) count processor cycles; the others count what they
+//! are called after: `goroutine profile: total 7`. The source is Go's `runtime/pprof`.
+
+use crate::collapse::driver::{self, RecordParser, last_blank_line};
+use crate::collapse::names::{NO_STACK, Names};
+use crate::collapse::values::Values;
+use crate::collapse::{About, Collapser, Options, Report, Sink, Value, Verdict};
+use crate::error::{Error, Result};
+use crate::folded::{FrameId, StackTable, sanitize_frame};
+use crate::input::Input;
+use crate::weight::Weight;
+
+const ABOUT: About = About {
+    name: "go-text",
+    producer: "Go's profiles with debug=1",
+    tested: "Go 1.19",
+    values: "inuse_space, inuse_objects, alloc_space, alloc_objects; delay, contentions; goroutine, …",
+    unit: "bytes, count; cycles, count; count",
+};
+
+/// Collapses Go's profiles as text.
+pub struct GoText;
+
+impl Collapser for GoText {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn detect(&self, head: &[u8]) -> Verdict {
+        if Header::read(head).is_some() { Verdict::Yes } else { Verdict::No }
+    }
+
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        table: &mut StackTable,
+        report: &mut Report,
+    ) -> Result<()> {
+        let Some(header) = Header::read(input.head()) else {
+            let first = input.head().split(|&b| b == b'\n').next().unwrap_or_default();
+            return Err(Error::malformed("the first line of a profile of Go's", first));
+        };
+        // What can be chosen is told once, before there are threads.
+        Values::new(options, header.values(), 0)?;
+        if header.kind == Kind::Heap {
+            report
+                .note("Go's heap profile as text holds what was sampled; without debug=1 it is the estimate");
+        }
+        let new = || Lines {
+            values: Values::new(options, header.values(), 0).expect("it was possible before"),
+            header: header.clone(),
+            srcline: options.srcline,
+            pending: None,
+            stack: Vec::new(),
+            names: Names::default(),
+        };
+        driver::run_records(input, options.threads, &last_blank_line, new, table, report)
+    }
+}
+
+#[derive(Clone, PartialEq, Eq)]
+enum Kind {
+    /// `objects: bytes [objects: bytes] @`, in use and allocated.
+    Heap,
+    /// `cycles count @`.
+    Contention,
+    /// `count @`, of what is named.
+    Count(Vec<u8>),
+}
+
+#[derive(Clone)]
+struct Header {
+    kind: Kind,
+    /// What a count of contention stands for.
+    period: Weight,
+}
+
+impl Header {
+    fn read(head: &[u8]) -> Option<Header> {
+        let mut lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii_end);
+        let first = lines.next()?;
+        let kind = if first.starts_with(b"heap profile: ") {
+            memchr::memmem::find(first, b" @ heap/").map(|_| Kind::Heap)?
+        } else if first == b"--- contention:" || first == b"--- mutex:" {
+            Kind::Contention
+        } else {
+            let at = memchr::memmem::find(first, b" profile: total ")?;
+            let (name, total) = (&first[..at], &first[at + b" profile: total ".len()..]);
+            Weight::parse(total)?;
+            Kind::Count(name.to_vec())
+        };
+        let period = lines.take(4).find_map(|line| line.strip_prefix(b"sampling period="));
+        Some(Header { kind, period: period.and_then(Weight::parse).unwrap_or(Weight::ONE) })
+    }
+
+    fn values(&self) -> Vec<Value> {
+        match &self.kind {
+            Kind::Heap => vec![
+                Value::new("inuse_space", "bytes"),
+                Value::new("inuse_objects", "count"),
+                Value::new("alloc_space", "bytes"),
+                Value::new("alloc_objects", "count"),
+            ],
+            Kind::Contention => vec![Value::new("delay", "cycles"), Value::new("contentions", "count")],
+            Kind::Count(name) => vec![Value::new(name.clone(), "count")],
+        }
+    }
+
+    /// The weights of a record's first line, in the order of [`Header::values`].
+    fn weights(&self, line: &[u8]) -> Option<Vec<Weight>> {
+        let at =
+            memchr::memmem::find(line, b" @").filter(|at| matches!(line.get(at + 2), None | Some(b' ')))?;
+        let text = std::str::from_utf8(&line[..at]).ok()?;
+        let numbers: Vec<&str> = text.split([' ', ':', '[', ']']).filter(|part| !part.is_empty()).collect();
+        let numbers: Option<Vec<Weight>> = numbers.into_iter().map(|n| Weight::parse(n.as_bytes())).collect();
+        match (&self.kind, &numbers?[..]) {
+            (Kind::Heap, &[live, live_bytes, all, all_bytes]) => Some(vec![live_bytes, live, all_bytes, all]),
+            (Kind::Contention, &[cycles, count]) => {
+                Some(vec![cycles.times(self.period).ok()?, count.times(self.period).ok()?])
+            }
+            (Kind::Count(_), &[count]) => Some(vec![count]),
+            _ => None,
+        }
+    }
+}
+
+/// Reads the lines of one thread.
+struct Lines {
+    header: Header,
+    values: Values,
+    srcline: bool,
+    /// The weights of the record whose frames are being read.
+    pending: Option<Vec<Weight>>,
+    /// Leaf first.
+    stack: Vec<FrameId>,
+    names: Names,
+}
+
+impl RecordParser for Lines {
+    fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
+        if let Some(frame) = line.strip_prefix(b"#\t") {
+            if self.pending.is_some() {
+                self.frame(frame, sink);
+            }
+            return Ok(true);
+        }
+        if let Some(weights) = self.header.weights(line) {
+            // The first line of a heap profile has the totals where a record has its weights.
+            self.end(sink)?;
+            self.pending = Some(weights);
+            return Ok(true);
+        }
+        let known = line.is_empty()
+            || line.starts_with(b"#")
+            || line.starts_with(b"--- ")
+            || line.starts_with(b"cycles/second=")
+            || line.starts_with(b"sampling period=")
+            || memchr::memmem::find(line, b" profile: ").is_some();
+        Ok(known)
+    }
+
+    fn end(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        let Some(weights) = self.pending.take() else { return Ok(()) };
+        if self.stack.is_empty() {
+            self.stack.push(sink.frame(NO_STACK));
+        }
+        self.stack.reverse();
+        self.values.sample(&self.stack, &weights, sink)?;
+        self.stack.clear();
+        Ok(())
+    }
+
+    fn finish(self, report: &mut Report) -> Result<()> {
+        self.values.finish(report)
+    }
+}
+
+impl Lines {
+    /// `0x4c594e    regexp.(*bitState).reset+0x10e        regexp/backtrack.go:91`
+    fn frame(&mut self, line: &[u8], sink: &mut dyn Sink) {
+        let mut cells = line.split(|&b| b == b'\t').filter(|cell| !cell.is_empty());
+        let (Some(address), Some(symbol)) = (cells.next(), cells.next()) else { return };
+        let name = match memchr::memmem::rfind(symbol, b"+0x") {
+            Some(at) => &symbol[..at],
+            None => symbol,
+        };
+        let place = cells.next().filter(|_| self.srcline);
+        let name = if name.is_empty() { address } else { name };
+        self.stack.push(self.names.build(sink, |out| {
+            sanitize_frame(name, out);
+            if let Some(place) = place {
+                out.extend_from_slice(b" (");
+                sanitize_frame(place, out);
+                out.push(b')');
+            }
+        }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn collapsed(text: &str) -> String {
+        let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();
+        assert_eq!(GoText.detect(text.as_bytes()), Verdict::Yes);
+        let (mut table, mut report) = (StackTable::default(), Report::default());
+        GoText.collapse(input, &Options::default(), &mut table, &mut report).unwrap();
+        assert_eq!(report.not_understood.count, 0, "{:?}", report.not_understood);
+        let mut out = Vec::new();
+        table.write(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_line_of_totals_is_no_sample() {
+        let heap = "heap profile: 1: 8 [2: 16] @ heap/8192\n1: 8 [2: 16] @ 0x1 0x2\n#\t0x1\tmain.f+0x1\t\ta b.go:1\n\
+                    #\t0x2\tmain.(*T).g+0x1\ta.go:2\n\n\n# runtime.MemStats\n# Alloc = 3\n";
+        assert_eq!(collapsed(heap), "main.(*T).g;main.f 8\n");
+        assert_eq!(collapsed("threadcreate profile: total 6\n6 @\n#\t0x0\n\n"), "[no stack] 6\n");
+        let mutex = "--- mutex:\ncycles/second=3\nsampling period=2\n5 3 @ 0x1\n#\t0x1\tf+0x2\tx:1\n";
+        assert_eq!(collapsed(mutex), "f 10\n");
+        assert_eq!(GoText.detect(b"heap profile: 1: 8 [2: 16] @ heapprofile\n"), Verdict::No);
+    }
+}

@@ -1,0 +1,469 @@
+//! profile.proto: pprof's profiles as Go writes them, and many converters (austin2pprof, …).
+//!
+//! A protocol buffer, in most files gzipped. Its eight messages are specified in
+//! github.com/google/pprof, `proto/profile.proto`; numbers of fields below are from there.
+//! [`raw`] is the text that `go tool pprof -raw` prints of it, [`go_text`] the texts that Go's
+//! `debug=1` prints instead.
+//!
+//! The file is read field by field in one stream; what is kept are the numbers of the samples and
+//! the names, in about the file's own size.
+
+pub mod go_text;
+pub mod goroutines;
+mod profile;
+pub mod raw;
+mod wire;
+
+use std::collections::HashMap;
+
+use self::profile::{Labels, Samples, default_of};
+use self::wire::{Content, Fields, numbers, read_field};
+use super::names::Names;
+use super::{About, Choice, Collapser, Options, Report, Sink, Value, Verdict};
+use crate::error::{Error, Position, Result};
+use crate::folded::{FrameId, StackTable, sanitize_frame};
+use crate::input::Input;
+use crate::weight::Weight;
+
+const ABOUT: About = About {
+    name: "pprof",
+    producer: "Go, austin2pprof, any writer of profile.proto",
+    tested: "Go 1.19, austin2pprof 2.4",
+    values: "the profile's sample types",
+    unit: "the sample type's",
+};
+
+/// The comment of a profile whose names are frames of folded stacks, as `fg-render` leaves it.
+const FRAMES_COMMENT: &[u8] = b"folded stacks, written by fg-render";
+
+/// Collapses profile.proto.
+pub struct Pprof;
+
+impl Collapser for Pprof {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn detect(&self, head: &[u8]) -> Verdict {
+        let cut = head.len() >= crate::input::HEAD;
+        let mut types = 0;
+        for field in Fields(head) {
+            match field {
+                Some((1 | 11, Content::Bytes(bytes))) if is_value_type(bytes) => types += 1,
+                Some((2..=6, Content::Bytes(_))) => {}
+                Some((13, _)) => {}
+                Some((7..=10 | 12 | 14 | 15, Content::Number(_))) => {}
+                // The head ends within a field.
+                None if cut && types > 0 => break,
+                _ => return Verdict::No,
+            }
+        }
+        if types > 0 { Verdict::Yes } else { Verdict::No }
+    }
+
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        table: &mut StackTable,
+        report: &mut Report,
+    ) -> Result<()> {
+        let name = input.name().clone();
+        read(input, options)?.collapse(options, table, report).map_err(|e| e.or_at(|| Position::file(name)))
+    }
+}
+
+/// `ValueType { type = 1, unit = 2 }`, both numbers of strings.
+fn is_value_type(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && Fields(bytes).all(|field| matches!(field, Some((1 | 2, Content::Number(_)))))
+}
+
+#[derive(Default)]
+struct Location {
+    mapping: u64,
+    address: u64,
+    /// Function and line, the innermost first.
+    lines: Vec<(u64, i64)>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Function {
+    name: u64,
+    system_name: u64,
+    file: u64,
+}
+
+/// A sample's labels, by the numbers of their texts: key, text, number.
+type RawLabel = (u64, u64, u64);
+
+#[derive(Default)]
+struct Profile {
+    /// Numbers of texts: type and unit.
+    types: Vec<(u64, u64)>,
+    period_type: (u64, u64),
+    period: i64,
+    default_type: u64,
+    comments: Vec<u64>,
+    /// Its names are frames already: our own writer says so.
+    holds_frames: bool,
+    samples: Samples,
+    /// The labels of samples, where threads are to be frames.
+    threads: HashMap<Vec<RawLabel>, usize>,
+    wants_threads: bool,
+    locations: HashMap<u64, Location>,
+    functions: HashMap<u64, Function>,
+    /// The file of each mapping.
+    mappings: HashMap<u64, u64>,
+    strings: Vec<u8>,
+    string_ends: Vec<usize>,
+}
+
+/// Reads a whole profile.
+fn read(input: Input, options: &Options) -> Result<Profile> {
+    let mut reader = input.into_reader();
+    let mut profile = Profile { wants_threads: options.shows_threads(false), ..Profile::default() };
+    let mut buffer = Vec::new();
+    loop {
+        let place = reader.place();
+        match read_field(&mut reader, &mut buffer)? {
+            Some((6, None)) => {
+                profile.strings.extend_from_slice(&buffer);
+                profile.string_ends.push(profile.strings.len());
+            }
+            Some((number, value)) => {
+                let content = value.map_or(Content::Bytes(&buffer), Content::Number);
+                if profile.field(number, content).is_none() {
+                    let expected = format!("field {number} of profile.proto");
+                    return Err(Error::malformed(expected, b"damaged bytes").at(place));
+                }
+            }
+            None => break,
+        }
+    }
+    for &comment in &profile.comments {
+        profile.holds_frames |= profile.text(comment)? == FRAMES_COMMENT;
+    }
+    Ok(profile)
+}
+
+impl Profile {
+    /// A field of the outermost message but for strings; `None` if it is damaged.
+    fn field(&mut self, number: u32, content: Content<'_>) -> Option<()> {
+        match (number, content) {
+            (1, Content::Bytes(bytes)) => self.types.push(value_type(bytes)?),
+            (2, Content::Bytes(bytes)) => self.sample(bytes)?,
+            (3, Content::Bytes(bytes)) => {
+                let mut mapping = [0; 6];
+                message(bytes, &mut mapping)?;
+                let [_, id, _, _, _, file] = mapping;
+                self.mappings.insert(id, file);
+            }
+            (4, Content::Bytes(bytes)) => self.location(bytes)?,
+            (5, Content::Bytes(bytes)) => {
+                let mut function = [0; 5];
+                message(bytes, &mut function)?;
+                let [_, id, name, system_name, file] = function;
+                self.functions.insert(id, Function { name, system_name, file });
+            }
+            (11, Content::Bytes(bytes)) => self.period_type = value_type(bytes)?,
+            (12, Content::Number(period)) => self.period = period as i64,
+            (13, content) => numbers(content, |text| self.comments.push(text))?,
+            (14, Content::Number(name)) => self.default_type = name,
+            (1..=6, _) => return None,
+            // Times, and what later versions may add.
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn sample(&mut self, bytes: &[u8]) -> Option<()> {
+        let mut labels: Vec<RawLabel> = Vec::new();
+        for field in Fields(bytes) {
+            match field? {
+                (1, content) => numbers(content, |id| self.samples.location(id))?,
+                (2, content) => numbers(content, |value| self.samples.value(value as i64))?,
+                (3, Content::Bytes(bytes)) if self.wants_threads => {
+                    let mut label = [0; 4];
+                    message(bytes, &mut label)?;
+                    let [_, key, text, number] = label;
+                    labels.push((key, text, number));
+                }
+                _ => {}
+            }
+        }
+        let next = self.threads.len();
+        let thread = if self.wants_threads { *self.threads.entry(labels).or_insert(next) } else { 0 };
+        self.samples.end(thread);
+        Some(())
+    }
+
+    fn location(&mut self, bytes: &[u8]) -> Option<()> {
+        let (mut id, mut location) = (0, Location::default());
+        for field in Fields(bytes) {
+            match field? {
+                (1, Content::Number(number)) => id = number,
+                (2, Content::Number(number)) => location.mapping = number,
+                (3, Content::Number(number)) => location.address = number,
+                (4, Content::Bytes(bytes)) => {
+                    let mut line = [0; 3];
+                    message(bytes, &mut line)?;
+                    location.lines.push((line[1], line[2] as i64));
+                }
+                _ => {}
+            }
+        }
+        self.locations.insert(id, location);
+        Some(())
+    }
+
+    fn text(&self, number: u64) -> Result<&[u8]> {
+        let at = usize::try_from(number).unwrap_or(usize::MAX);
+        let Some(&end) = self.string_ends.get(at) else {
+            let expected = format!("the number of one of {} strings", self.string_ends.len());
+            return Err(Error::malformed(expected, number.to_string().as_bytes()));
+        };
+        let start = at.checked_sub(1).map_or(0, |before| self.string_ends[before]);
+        Ok(&self.strings[start..end])
+    }
+
+    fn value(&self, (name, unit): (u64, u64)) -> Result<Value> {
+        let unit = String::from_utf8_lossy(self.text(unit)?);
+        Ok(Value::with_producers_unit(self.text(name)?, &unit))
+    }
+
+    fn collapse(&self, options: &Options, sink: &mut StackTable, report: &mut Report) -> Result<()> {
+        let types = self.types.iter().map(|&kind| self.value(kind)).collect::<Result<Vec<_>>>()?;
+        if types.is_empty() {
+            return Err(Error::malformed("at least one sample type", b"none"));
+        }
+        let named = if self.default_type == 0 { b"" } else { self.text(self.default_type)? };
+        let default = default_of(&types, named);
+        // What a sample stands for is told for one of the values at most.
+        if self.period > 0
+            && options.values == Choice::Default
+            && types[default] == self.value(self.period_type)?
+        {
+            report.period(Weight::new(self.period.into()));
+        }
+        let mut names = Names::default();
+        let mut frames = Vec::new();
+        for id in self.samples.locations() {
+            let Some(location) = self.locations.get(id) else {
+                return Err(Error::malformed("a location that is in the profile", id.to_string().as_bytes()));
+            };
+            frames.push(self.frames(location, options, &mut names, sink)?);
+        }
+        let mut threads = vec![None; self.threads.len()];
+        for (labels, &at) in &self.threads {
+            let mut thread = Labels::default();
+            for &(key, text, number) in labels {
+                match text {
+                    0 => thread.note(self.text(key)?, number.to_string().as_bytes()),
+                    text => thread.note(self.text(key)?, self.text(text)?),
+                }
+            }
+            threads[at] = thread.frame(options, &mut names, sink);
+        }
+        self.samples.collapse((types, default), (&frames, &threads), options, sink, report)
+    }
+
+    /// The frames of a location, root first: a function, and what was inlined into it.
+    fn frames(
+        &self,
+        location: &Location,
+        options: &Options,
+        names: &mut Names,
+        sink: &mut dyn Sink,
+    ) -> Result<Vec<FrameId>> {
+        let mut frames = Vec::with_capacity(location.lines.len().max(1));
+        for (at, &(id, line)) in location.lines.iter().enumerate().rev() {
+            let inlined = at + 1 < location.lines.len();
+            let function = match self.functions.get(&id) {
+                Some(function) => *function,
+                None if id == 0 => Function::default(),
+                None => {
+                    return Err(Error::malformed(
+                        "a function that is in the profile",
+                        id.to_string().as_bytes(),
+                    ));
+                }
+            };
+            let name = match self.text(function.name)? {
+                b"" => self.text(function.system_name)?,
+                name => name,
+            };
+            if name.is_empty() {
+                frames.push(self.nameless(location, options, names, sink)?);
+                continue;
+            }
+            let file = if options.srcline { self.text(function.file)? } else { b"" };
+            frames.push(names.build(sink, |out| {
+                match self.holds_frames {
+                    true => sanitize_frame(name, out),
+                    false => super::tidy::tidy_symbol(name, out),
+                }
+                if !file.is_empty() {
+                    out.extend_from_slice(b" (");
+                    sanitize_frame(file, out);
+                    if line > 0 {
+                        out.extend_from_slice(format!(":{line}").as_bytes());
+                    }
+                    out.push(b')');
+                }
+                if inlined && options.inline {
+                    out.extend_from_slice(b"_[i]");
+                }
+            }));
+        }
+        if frames.is_empty() {
+            frames.push(self.nameless(location, options, names, sink)?);
+        }
+        Ok(frames)
+    }
+
+    /// A place without a name: the module, and the address if it is wanted.
+    fn nameless(
+        &self,
+        location: &Location,
+        options: &Options,
+        names: &mut Names,
+        sink: &mut dyn Sink,
+    ) -> Result<FrameId> {
+        let path = match self.mappings.get(&location.mapping) {
+            Some(&file) => self.text(file)?,
+            None => b"",
+        };
+        Ok(names.module(path, location.address, options, sink))
+    }
+}
+
+fn value_type(bytes: &[u8]) -> Option<(u64, u64)> {
+    let mut fields = [0; 3];
+    message(bytes, &mut fields)?;
+    Some((fields[1], fields[2]))
+}
+
+/// The numbers in a message by the numbers of their fields.
+fn message(bytes: &[u8], fields: &mut [u64]) -> Option<()> {
+    for field in Fields(bytes) {
+        if let (number, Content::Number(value)) = field?
+            && let Some(field) = fields.get_mut(number as usize)
+        {
+            *field = value;
+        }
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A field of bytes.
+    fn bytes(number: u8, content: &[u8]) -> Vec<u8> {
+        let mut out = vec![number << 3 | 2];
+        put(content.len() as u64, &mut out);
+        out.extend_from_slice(content);
+        out
+    }
+
+    /// A field of a number.
+    fn number(field: u8, value: u64) -> Vec<u8> {
+        let mut out = vec![field << 3];
+        put(value, &mut out);
+        out
+    }
+
+    fn put(mut value: u64, out: &mut Vec<u8>) {
+        while value >= 0x80 {
+            out.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        out.push(value as u8);
+    }
+
+    /// A profile of one sample: the location of this id, which holds the lines, weighs the value.
+    fn profile(location: u64, value: u64, lines: &[&[u8]]) -> Vec<u8> {
+        let lines: Vec<u8> = lines.iter().flat_map(|line| bytes(4, line)).collect();
+        let strings = ["", "cpu", "nanoseconds", "f;", "g(int)", "a.go", "thread", "pool"];
+        let label = [number(1, 6), number(2, 7)].concat();
+        [
+            bytes(1, &[number(1, 1), number(2, 2)].concat()),
+            bytes(2, &[bytes(1, &[1]), number(2, value), bytes(3, &label)].concat()),
+            bytes(4, &[number(1, location), number(3, 0x7f01), lines].concat()),
+            bytes(5, &[number(1, 1), number(2, 3), number(4, 5)].concat()),
+            bytes(5, &[number(1, 2), number(2, 4), number(4, 5)].concat()),
+            strings.iter().flat_map(|text| bytes(6, text.as_bytes())).collect(),
+            bytes(11, &[number(1, 1), number(2, 2)].concat()),
+            number(12, 10),
+        ]
+        .concat()
+    }
+
+    fn collapsed(profile: &[u8], options: &Options) -> Result<(String, Report)> {
+        assert_eq!(Pprof.detect(profile), Verdict::Yes);
+        let input = Input::new("test", Box::new(std::io::Cursor::new(profile.to_vec()))).unwrap();
+        let (mut table, mut report) = (StackTable::default(), Report::default());
+        Pprof.collapse(input, options, &mut table, &mut report)?;
+        let mut out = Vec::new();
+        table.write(&mut out)?;
+        Ok((String::from_utf8(out).unwrap(), report))
+    }
+
+    const INNER: &[u8] = &[8, 2, 16, 9];
+    const OUTER: &[u8] = &[8, 1, 16, 4];
+
+    #[test]
+    fn what_is_inlined_is_below_its_caller() {
+        let text = profile(1, 30, &[INNER, OUTER]);
+        let (out, report) = collapsed(&text, &Options::default()).unwrap();
+        assert_eq!((out.as_str(), report.unit()), ("f:;g 30\n", Some("ns")));
+        assert_eq!(report.period, Some(Weight::new(10)));
+        let all =
+            Options { inline: true, srcline: true, threads_as_frames: Some(true), ..Options::default() };
+        assert_eq!(collapsed(&text, &all).unwrap().0, "pool;f: (a.go:4);g (a.go:9)_[i] 30\n");
+        // A difference of two profiles, and places without a name.
+        let text = profile(1, -30i64 as u64, &[]);
+        assert_eq!(collapsed(&text, &Options::default()).unwrap().0, "[unknown] -30\n");
+        let addrs = Options { addrs: true, ..Options::default() };
+        assert_eq!(collapsed(&text, &addrs).unwrap().0, "[unknown <7f01>] -30\n");
+    }
+
+    #[test]
+    fn what_is_not_there_is_an_error() {
+        let whole = profile(1, 1, &[INNER]);
+        for (bytes, message) in [
+            (profile(2, 1, &[INNER]), "a location that is in the profile, found \"1\""),
+            (profile(1, 1, &[&[8, 9]]), "a function that is in the profile, found \"9\""),
+            ([whole.clone(), number(14, 99)].concat(), "the number of one of 8 strings, found \"99\""),
+            (
+                [whole.clone(), bytes(2, &number(1, 1))].concat(),
+                "1 values in each sample, found \"0 in sample 2\"",
+            ),
+            ([whole.clone(), vec![0x12, 0x05, 1]].concat(), "expected 5 bytes, found \"the end after 1\""),
+            (
+                [whole.clone(), vec![0x12, 0xff, 0xff, 0xff, 0xff, 0x7f]].concat(),
+                "of more than 67108864 bytes",
+            ),
+            ([whole.clone(), bytes(2, &[0x08, 0x80])].concat(), "expected field 2 of profile.proto"),
+            ([whole, vec![0x13]].concat(), "expected a field of profile.proto, found \"the tag 19\""),
+        ] {
+            // What is cut or broken behind the types may no longer be told by its first bytes.
+            let input = Input::new("test", Box::new(std::io::Cursor::new(bytes))).unwrap();
+            let mut table = StackTable::default();
+            let error = Pprof.collapse(input, &Options::default(), &mut table, &mut Report::default());
+            let error = error.unwrap_err().to_string();
+            assert!(error.starts_with("test: ") && error.contains(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_small_file_cannot_fill_the_memory() {
+        // A location of a hundred thousand inlined functions, a hundred thousand times in a stack.
+        let lines = vec![&OUTER[..2]; 100_000];
+        let mut text = profile(1, 1, &lines);
+        text.extend(bytes(2, &[bytes(1, &vec![1; 100_000]), number(2, 1)].concat()));
+        let error = collapsed(&text, &Options::default()).unwrap_err().to_string();
+        assert!(error.contains("a stack of at most"), "{error}");
+    }
+}

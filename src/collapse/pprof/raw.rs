@@ -1,0 +1,318 @@
+//! The text that `go tool pprof -raw` prints of a profile (seen: pprof of Go 1.19).
+//!
+//! ```text
+//! PeriodType: cpu nanoseconds
+//! Period: 10000000
+//! Samples:
+//! samples/count cpu/nanoseconds[dflt]
+//!           1   10000000: 1 2 3
+//!                 worker:[w 2]
+//! Locations
+//!      1: 0x4c6367 M=1 regexp.(*Regexp).tryBacktrack regexp/backtrack.go:206 s=0
+//!      2: 0x4a4053 M=1 fmt.(*buffer).writeString fmt/print.go:82 s=0
+//!              fmt.(*pp).doPrintf fmt/print.go:1018 s=0
+//! Mappings
+//! 1: 0x400000/0x4e9000/0x0 /home/user/app/orders  [FN]
+//! ```
+//! Samples name locations leaf first; the further lines of a location are what it was inlined
+//! into. The source is `Profile.String` in github.com/google/pprof.
+
+use std::collections::HashMap;
+
+use super::profile::{Labels, Samples, default_of};
+use crate::collapse::names::Names;
+use crate::collapse::tidy::tidy_symbol;
+use crate::collapse::{About, Choice, Collapser, Options, Report, Value, Verdict};
+use crate::error::{Error, Position, Result};
+use crate::folded::{FrameId, StackTable, sanitize_frame};
+use crate::input::Input;
+use crate::weight::Weight;
+
+const ABOUT: About = About {
+    name: "pprof-raw",
+    producer: "go tool pprof -raw",
+    tested: "pprof of Go 1.19",
+    values: "the profile's sample types",
+    unit: "the sample type's",
+};
+
+/// Collapses what `pprof -raw` prints.
+pub struct PprofRaw;
+
+impl Collapser for PprofRaw {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn detect(&self, head: &[u8]) -> Verdict {
+        let mut lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii_end);
+        let begins = head.starts_with(b"PeriodType: ")
+            || head.starts_with(b"Samples:")
+            || head.starts_with(b"Comment: ");
+        let samples = lines.by_ref().take(200).any(|line| line == b"Samples:");
+        let types = lines.next().is_some_and(|line| line.contains(&b'/'));
+        if begins && samples && types { Verdict::Yes } else { Verdict::No }
+    }
+
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        table: &mut StackTable,
+        report: &mut Report,
+    ) -> Result<()> {
+        let name = input.name().clone();
+        let mut reader = input.into_reader();
+        let mut profile = Raw::default();
+        let (mut line, mut number) = (Vec::new(), 0);
+        while reader.line(&mut line)? {
+            number += 1;
+            let place = || Position::line(name.clone(), number);
+            if !profile.line(&line, options, &mut Names::default(), table).map_err(|e| e.or_at(place))? {
+                report.not_understood.note(&line, place);
+            }
+        }
+        profile.collapse(options, table, report).map_err(|e| e.or_at(|| Position::file(name)))
+    }
+}
+
+/// The part of the text that is being read.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Part {
+    #[default]
+    Header,
+    Types,
+    Samples,
+    Locations,
+    Mappings,
+}
+
+#[derive(Default)]
+struct Raw {
+    part: Part,
+    period_type: Vec<u8>,
+    period: Option<Weight>,
+    types: Vec<Value>,
+    default: Option<usize>,
+    samples: Samples,
+    /// The sample whose labels may follow.
+    pending: bool,
+    labels: Labels,
+    threads: Vec<Option<FrameId>>,
+    thread_places: HashMap<Labels, usize>,
+    /// Frames of each location, the innermost first.
+    locations: HashMap<u64, Vec<FrameId>>,
+    location: Option<u64>,
+}
+
+impl Raw {
+    fn line(
+        &mut self,
+        line: &[u8],
+        options: &Options,
+        names: &mut Names,
+        table: &mut StackTable,
+    ) -> Result<bool> {
+        let part = match line {
+            b"Samples:" => Part::Types,
+            b"Locations" => Part::Locations,
+            b"Mappings" => Part::Mappings,
+            _ => self.part,
+        };
+        if part != self.part {
+            self.end_sample(options, names, table);
+            self.part = part;
+            return Ok(true);
+        }
+        match part {
+            Part::Header => {
+                if let Some(kind) = line.strip_prefix(b"PeriodType: ") {
+                    self.period_type = kind.to_vec();
+                } else if let Some(period) = line.strip_prefix(b"Period: ") {
+                    self.period = Weight::parse(period);
+                }
+                Ok(true)
+            }
+            Part::Types => {
+                self.types(line);
+                self.part = Part::Samples;
+                Ok(true)
+            }
+            Part::Samples => match sample(line) {
+                Some((values, locations)) => {
+                    self.end_sample(options, names, table);
+                    values.into_iter().for_each(|value| self.samples.value(value));
+                    locations.into_iter().for_each(|id| self.samples.location(id));
+                    self.pending = true;
+                    Ok(true)
+                }
+                None if line.starts_with(b"                ") => {
+                    self.read_labels(line);
+                    Ok(true)
+                }
+                None => Ok(false),
+            },
+            Part::Locations => Ok(self.location(line, options, names, table)),
+            Part::Mappings => Ok(true),
+        }
+    }
+
+    /// `samples/count cpu/nanoseconds[dflt]`; names may hold blanks: `Wall time/μs`.
+    fn types(&mut self, line: &[u8]) {
+        let text = String::from_utf8_lossy(line);
+        let mut name = String::new();
+        for word in text.split(' ').filter(|word| !word.is_empty()) {
+            if !name.is_empty() {
+                name.push(' ');
+            }
+            let Some((rest, unit)) = word.rsplit_once('/') else {
+                name.push_str(word);
+                continue;
+            };
+            name.push_str(rest);
+            let unit = unit
+                .strip_suffix("[dflt]")
+                .inspect(|_| self.default = Some(self.types.len()))
+                .unwrap_or(unit);
+            self.types.push(Value::with_producers_unit(std::mem::take(&mut name), unit));
+        }
+    }
+
+    /// `worker:[w 2] stage:[parse]`, `bytes:[128]`
+    fn read_labels(&mut self, line: &[u8]) {
+        let mut rest = line.trim_ascii();
+        while let Some(open) = memchr::memmem::find(rest, b":[") {
+            let Some(close) = memchr::memchr(b']', &rest[open..]) else { break };
+            self.labels.note(rest[..open].trim_ascii(), &rest[open + 2..open + close]);
+            rest = &rest[open + close + 1..];
+        }
+    }
+
+    fn end_sample(&mut self, options: &Options, names: &mut Names, table: &mut StackTable) {
+        if !std::mem::take(&mut self.pending) {
+            return;
+        }
+        let labels = std::mem::take(&mut self.labels);
+        let thread = match self.thread_places.get(&labels) {
+            Some(&thread) => thread,
+            None => {
+                let frame =
+                    if options.shows_threads(false) { labels.frame(options, names, table) } else { None };
+                self.threads.push(frame);
+                self.thread_places.insert(labels, self.threads.len() - 1);
+                self.threads.len() - 1
+            }
+        };
+        self.samples.end(thread);
+    }
+
+    /// `1: 0x4c6367 M=1 regexp.f regexp/backtrack.go:206 s=0`, or the same from the function on.
+    fn location(
+        &mut self,
+        line: &[u8],
+        options: &Options,
+        names: &mut Names,
+        table: &mut StackTable,
+    ) -> bool {
+        let text = line.trim_ascii();
+        let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
+        let mut function = text;
+        let mut address = &b""[..];
+        if digits > 0 && text[digits..].starts_with(b": 0x") {
+            let Some(id) = std::str::from_utf8(&text[..digits]).ok().and_then(|id| id.parse().ok()) else {
+                return false;
+            };
+            self.location = Some(id);
+            let mut rest = &text[digits + 2..];
+            (address, rest) = word(rest);
+            if rest.starts_with(b"M=") {
+                rest = word(rest).1;
+            }
+            if rest.starts_with(b"[F]") {
+                rest = word(rest).1;
+            }
+            function = rest;
+            self.locations.insert(id, Vec::new());
+        }
+        let Some(frames) = self.location.and_then(|id| self.locations.get_mut(&id)) else { return false };
+        let (name, place) = function_and_place(function);
+        frames.push(if name.is_empty() || name == b"??" {
+            let address = address.strip_prefix(b"0x").unwrap_or(address);
+            let address = std::str::from_utf8(address).ok().and_then(|a| u64::from_str_radix(a, 16).ok());
+            names.module(b"", address.unwrap_or(0), options, table)
+        } else {
+            names.build(table, |out| {
+                tidy_symbol(name, out);
+                if options.srcline && !place.is_empty() {
+                    out.extend_from_slice(b" (");
+                    sanitize_frame(place, out);
+                    out.push(b')');
+                }
+            })
+        });
+        true
+    }
+
+    fn collapse(&mut self, options: &Options, table: &mut StackTable, report: &mut Report) -> Result<()> {
+        let mut names = Names::default();
+        self.end_sample(options, &mut names, table);
+        let mut frames = Vec::new();
+        for id in self.samples.locations() {
+            let Some(location) = self.locations.get(id) else {
+                return Err(Error::malformed("a location that is listed below", id.to_string().as_bytes()));
+            };
+            let inlined = location.len().saturating_sub(1);
+            let marked =
+                location.iter().enumerate().map(|(at, &frame)| match options.inline && at < inlined {
+                    true => {
+                        let name = [table.name(frame), b"_[i]"].concat();
+                        table.frame(&name)
+                    }
+                    false => frame,
+                });
+            let mut marked: Vec<FrameId> = marked.collect();
+            marked.reverse();
+            frames.push(marked);
+        }
+        if self.types.is_empty() {
+            return Err(Error::malformed("a line of sample types", b"none"));
+        }
+        let default = self.default.unwrap_or_else(|| default_of(&self.types, b""));
+        let kind = [&self.types[default].name[..], b" "].concat();
+        if let Some(period) = self.period
+            && options.values == Choice::Default
+            && self.period_type.starts_with(&kind)
+        {
+            report.period(period);
+        }
+        let types = std::mem::take(&mut self.types);
+        self.samples.collapse((types, default), (&frames, &self.threads), options, table, report)
+    }
+}
+
+/// `1   10000000: 1 2 3`
+fn sample(line: &[u8]) -> Option<(Vec<i64>, Vec<u64>)> {
+    let text = std::str::from_utf8(line).ok()?;
+    let (values, locations) = text.split_once(':')?;
+    let values: Option<Vec<i64>> = values.split_whitespace().map(|n| n.parse().ok()).collect();
+    let locations: Option<Vec<u64>> = locations.split_whitespace().map(|n| n.parse().ok()).collect();
+    Some((values.filter(|values| !values.is_empty())?, locations?))
+}
+
+/// The first word, and what follows the blank behind it.
+fn word(text: &[u8]) -> (&[u8], &[u8]) {
+    match memchr::memchr(b' ', text) {
+        Some(at) => (&text[..at], &text[at + 1..]),
+        None => (text, b""),
+    }
+}
+
+/// `regexp.f regexp/backtrack.go:206 s=0(mangled)` as the function and `regexp/backtrack.go:206`.
+fn function_and_place(text: &[u8]) -> (&[u8], &[u8]) {
+    let Some(start) = memchr::memmem::rfind(text, b" s=") else { return (text, b"") };
+    let text = &text[..start];
+    match memchr::memrchr(b' ', text) {
+        Some(at) => (&text[..at], text[at + 1..].strip_suffix(b":0").unwrap_or(&text[at + 1..])),
+        None => (text, b""),
+    }
+}

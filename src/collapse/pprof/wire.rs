@@ -1,0 +1,175 @@
+//! The wire format of protocol buffers, as far as profile.proto needs it: tags, varints, and
+//! fields of a stated length (protobuf.dev/programming-guides/encoding).
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::input::Reader;
+
+/// Far larger than any sample or name; what states more is damaged.
+const MAX_MESSAGE: usize = 64 << 20;
+
+/// A field's content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content<'a> {
+    /// A number.
+    Number(u64),
+    /// A text, a message, or a list of numbers.
+    Bytes(&'a [u8]),
+    /// A number of fixed width, which no field of a profile is.
+    Fixed,
+}
+
+/// The fields of a message, one after the other; ends early, with an error, in damaged ones.
+pub struct Fields<'a>(pub &'a [u8]);
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Option<(u32, Content<'a>)>;
+
+    /// `Some(None)` is damage; the fields end there.
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let field = field(&mut self.0);
+        if field.is_none() {
+            self.0 = &[];
+        }
+        Some(field)
+    }
+}
+
+fn field<'a>(bytes: &mut &'a [u8]) -> Option<(u32, Content<'a>)> {
+    let tag = varint(bytes)?;
+    let number = u32::try_from(tag >> 3).ok().filter(|number| *number > 0)?;
+    let content = match tag & 7 {
+        0 => Content::Number(varint(bytes)?),
+        1 => skip(bytes, 8)?,
+        2 => {
+            let len = usize::try_from(varint(bytes)?).ok()?;
+            let (content, rest) = bytes.split_at_checked(len)?;
+            *bytes = rest;
+            Content::Bytes(content)
+        }
+        5 => skip(bytes, 4)?,
+        _ => return None,
+    };
+    Some((number, content))
+}
+
+fn skip<'a>(bytes: &mut &'a [u8], len: usize) -> Option<Content<'a>> {
+    *bytes = bytes.get(len..)?;
+    Some(Content::Fixed)
+}
+
+/// Takes a varint from the start of `bytes`; `None` if it is cut short or of more than 64 bits.
+pub fn varint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0u64;
+    for (at, &byte) in bytes.iter().enumerate().take(10) {
+        if at == 9 && byte > 1 {
+            return None;
+        }
+        value |= u64::from(byte & 0x7f) << (7 * at);
+        if byte < 0x80 {
+            *bytes = &bytes[at + 1..];
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// The numbers of a repeated field, of which writers make one packed list or many fields.
+pub fn numbers(content: Content<'_>, mut each: impl FnMut(u64)) -> Option<()> {
+    match content {
+        Content::Number(number) => each(number),
+        Content::Bytes(mut list) => {
+            while !list.is_empty() {
+                each(varint(&mut list)?);
+            }
+        }
+        Content::Fixed => return None,
+    }
+    Some(())
+}
+
+/// Reads the next field of the outermost message: its content goes to `buffer` if it is bytes.
+/// `None` at the end.
+pub fn read_field(reader: &mut Reader, buffer: &mut Vec<u8>) -> Result<Option<(u32, Option<u64>)>> {
+    buffer.clear();
+    if reader.is_at_end()? {
+        return Ok(None);
+    }
+    let place = reader.place();
+    let damaged =
+        |what: String| Error::malformed("a field of profile.proto", what.as_bytes()).at(place.clone());
+    let tag = read_varint(reader)?;
+    let number = u32::try_from(tag >> 3).map_err(|_| damaged(format!("the tag {tag}")))?;
+    let value = match tag & 7 {
+        0 => Some(read_varint(reader)?),
+        1 => reader.skip(8).map(|()| Some(0))?,
+        2 => {
+            let len = read_varint(reader)?;
+            if len > MAX_MESSAGE as u64 {
+                return Err(Error::new(ErrorKind::TooLong { limit: MAX_MESSAGE }, place));
+            }
+            reader.append(len, buffer)?;
+            None
+        }
+        5 => reader.skip(4).map(|()| Some(0))?,
+        _ => return Err(damaged(format!("the tag {tag}"))),
+    };
+    Ok(Some((number, value)))
+}
+
+fn read_varint(reader: &mut Reader) -> Result<u64> {
+    let place = reader.place();
+    let mut value = 0u64;
+    for at in 0..10 {
+        let byte = reader.byte()?;
+        if at == 9 && byte > 1 {
+            break;
+        }
+        value |= u64::from(byte & 0x7f) << (7 * at);
+        if byte < 0x80 {
+            return Ok(value);
+        }
+    }
+    Err(Error::malformed("a number of at most 64 bits", b"a longer one").at(place))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn varints_are_of_at_most_64_bits() {
+        for (bytes, value) in [
+            (&[0u8][..], Some(0)),
+            (&[0x7f], Some(127)),
+            (&[0x80, 0x01], Some(128)),
+            (&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01], Some(u64::MAX)),
+            (&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02], None),
+            (&[0x80], None),
+            (&[], None),
+        ] {
+            assert_eq!(varint(&mut &bytes[..]), value, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn fields_end_where_the_damage_is() {
+        let bytes = [0x08, 0x05, 0x12, 0x02, b'h', b'i', 0x1d, 0, 0, 0, 0, 0x12, 0x7f];
+        let fields: Vec<_> = Fields(&bytes).collect();
+        assert_eq!(
+            fields,
+            [
+                Some((1, Content::Number(5))),
+                Some((2, Content::Bytes(b"hi"))),
+                Some((3, Content::Fixed)),
+                None
+            ]
+        );
+        let mut list = Vec::new();
+        numbers(Content::Bytes(&[1, 0x80, 0x01]), |n| list.push(n)).unwrap();
+        assert_eq!(list, [1, 128]);
+        assert!(numbers(Content::Bytes(&[0x80]), |_| {}).is_none());
+    }
+}

@@ -1,0 +1,306 @@
+//! What `strace -k` prints: system calls, each with the stack that made it.
+//!
+//! ```text
+//! 7444  mmap(NULL, 8192, PROT_READ, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x7f949fa60000 <0.000012>
+//!  > /usr/lib/libc.so.6(__mmap+0x23) [0x20ca3]
+//!  > /home/user/app/orders(main+0x81) [0xa781]
+//! ```
+//! The call is the leaf. Each counts one; with `-T` there is also the time it took. A call that
+//! another thread interrupts stands in two lines, `<unfinished ...>` and `<... futex resumed>`, of
+//! which the second has the stack. The source is strace's `src/unwind.c`.
+
+use std::collections::HashMap;
+
+use super::folded::head_lines;
+use super::leaf_first::LeafFirst;
+use super::names::Names;
+use super::native::Native;
+use super::text::{Text, split_digits, split_first, split_last};
+use super::threads::Thread;
+use super::values::Values;
+use super::{About, Collapser, Options, Report, Sink, Value, Verdict};
+use crate::error::Result;
+use crate::folded::StackTable;
+use crate::input::Input;
+use crate::weight::Weight;
+
+const ABOUT: About = About {
+    name: "strace",
+    producer: "strace -k",
+    tested: "strace 6.1",
+    values: "calls, time with -T",
+    unit: "calls, us",
+};
+
+/// Collapses the stacks of strace.
+pub struct Strace;
+
+impl Collapser for Strace {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn detect(&self, head: &[u8]) -> Verdict {
+        let mut before = None;
+        for line in head_lines(head) {
+            if before.is_some() && line.starts_with(b" > ") && frame(line).is_some() {
+                return Verdict::Yes;
+            }
+            before = call(line);
+        }
+        Verdict::No
+    }
+
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        table: &mut StackTable,
+        report: &mut Report,
+    ) -> Result<()> {
+        let declared = vec![Value::new("calls", "calls"), Value::new("time", "us")];
+        let mut parser = Parser {
+            options,
+            values: Values::new(options, declared, 0)?,
+            names: Names::default(),
+            line: Vec::new(),
+            exits: HashMap::new(),
+            stack: LeafFirst::default(),
+        };
+        Text::new(input).for_each(report, |line| parser.line(line, table))?;
+        parser.flush(table)?;
+        parser.values.finish(report)
+    }
+}
+
+struct Parser<'o> {
+    options: &'o Options,
+    values: Values,
+    names: Names,
+    /// The line of the call whose stack is being read.
+    line: Vec<u8>,
+    /// The calls that have ended threads, by thread.
+    exits: HashMap<Vec<u8>, Vec<u8>>,
+    stack: LeafFirst,
+}
+
+impl Parser<'_> {
+    fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
+        if line.starts_with(b" > ") {
+            let Some(frame) = frame(line).filter(|_| !self.line.is_empty()) else { return Ok(false) };
+            self.stack.push(frame.frame(self.options, &mut self.names, sink));
+            return Ok(true);
+        }
+        self.flush(sink)?;
+        // Signals and what the program itself has to say have no stack.
+        if let Some(call) = call(line) {
+            line.clone_into(&mut self.line);
+            if line.ends_with(b"= ?") {
+                self.exits.insert(call.thread.tid.to_owned(), line.to_owned());
+            }
+        } else if let Some((ids, _)) = split_first(line, b"+++ ") {
+            // The stack of a call that never returns follows the end of its thread.
+            let exit = thread(ids).and_then(|(thread, _)| self.exits.remove(thread.tid));
+            self.line = exit.unwrap_or_default();
+        }
+        Ok(true)
+    }
+
+    fn flush(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        let line = std::mem::take(&mut self.line);
+        if !self.stack.is_empty()
+            && let Some(call) = call(&line)
+        {
+            if self.options.shows_threads(false) {
+                let frame = self.names.build(sink, |out| call.thread.write(self.options, out));
+                self.stack.push_above(frame);
+            }
+            let mut frames = self.stack.take().to_vec();
+            frames.push(self.names.plain(call.name, sink));
+            self.values.sample(&frames, &[Weight::ONE, call.time.unwrap_or_default()], sink)?;
+        }
+        self.line = line;
+        self.line.clear();
+        Ok(())
+    }
+}
+
+/// A system call, as far as it matters here.
+struct Call<'a> {
+    /// Called by its number where `--decode-pids=comm` does not name it.
+    thread: Thread<'a>,
+    name: &'a [u8],
+    /// In microseconds.
+    time: Option<Weight>,
+}
+
+/// `7444<orders> 12:30:01.500000 futex(0x7f94, …) = 0 <0.000012>`, `[pid 7] <... futex resumed>) = 0`
+fn call(line: &[u8]) -> Option<Call<'_>> {
+    let (thread, rest) = thread(line)?;
+    let (resumed, rest) = match rest.strip_prefix(b"<... ") {
+        Some(rest) => (true, rest),
+        None => (false, rest),
+    };
+    let len = rest.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+    let (name, behind) = rest.split_at(len);
+    let shape = if resumed { behind.starts_with(b" resumed>") } else { behind.starts_with(b"(") };
+    if name.is_empty() || !shape || behind.ends_with(b"<unfinished ...>") {
+        return None;
+    }
+    let time = line.strip_suffix(b">").and_then(|line| split_last(line, b" <"));
+    let time = time.and_then(|(_, seconds)| Weight::parse(seconds)?.times(Weight::new(1_000_000)).ok());
+    Some(Call { thread, name, time })
+}
+
+/// The thread and the time at the beginning of a line, either of which may be missing, and the
+/// rest.
+fn thread(line: &[u8]) -> Option<(Thread<'_>, &[u8])> {
+    let mut rest = line;
+    let mut thread = Thread::default();
+    let ids = rest.strip_prefix(b"[pid").map(<[u8]>::trim_ascii_start);
+    let (pid, behind) = split_digits(ids.unwrap_or(rest));
+    if !pid.is_empty() && (ids.is_some() || matches!(behind.first(), Some(b' ' | b'<'))) {
+        thread = Thread { name: pid, pid: b"", tid: pid };
+        rest = behind;
+        if let Some(named) = rest.strip_prefix(b"<")
+            && let Some((name, behind)) = split_first(named, b"> ").or_else(|| split_first(named, b">]"))
+        {
+            thread.name = name;
+            rest = behind;
+        }
+        rest = rest.strip_prefix(b"]").unwrap_or(rest);
+    }
+    rest = rest.trim_ascii_start();
+    // `-t`, `-r`: 12:30:01.500000, 0.000123
+    let time = rest.iter().take_while(|b| b.is_ascii_digit() || matches!(b, b':' | b'.')).count();
+    if time > 0 {
+        rest = rest[time..].strip_prefix(b" ")?.trim_ascii_start();
+    }
+    Some((thread, rest))
+}
+
+/// ` > /usr/lib/libc.so.6(__munmap+0x7) [0x101a07]`; symbol, module or all but a remark may miss.
+fn frame(line: &[u8]) -> Option<Native<'_>> {
+    let text = line.strip_prefix(b" > ")?.trim_ascii();
+    // `-kk` appends the source line.
+    let (text, address, srcline) = match split_last(text, b" [0x") {
+        Some((text, behind)) => {
+            let (address, srcline) = split_first(behind, b"]")?;
+            (text, address, srcline.trim_ascii())
+        }
+        None => match text.strip_prefix(b"[0x").and_then(|address| address.strip_suffix(b"]")) {
+            Some(address) => (&text[..0], address, &text[..0]),
+            None => (text, &text[..0], &text[..0]),
+        },
+    };
+    let frame = Native { address, srcline, ..Native::default() };
+    let Some(inner) = text.strip_suffix(b")") else {
+        // A remark: `unexpected_backtracing_error`, or a path without a symbol.
+        return (!text.is_empty() || !address.is_empty()).then_some(Native {
+            module: if text.starts_with(b"/") { text } else { b"" },
+            symbol: if text.starts_with(b"/") { b"" } else { text },
+            ..frame
+        });
+    };
+    // The path comes first, and the symbol may have parentheses of its own.
+    let open = opening(inner)?;
+    let (module, symbol) = (&inner[..open], &inner[open + 1..]);
+    let symbol = split_last(symbol, b"+0x").map_or(symbol, |(symbol, _)| symbol);
+    Some(Native { symbol, module, ..frame })
+}
+
+/// Where the parenthesis opens that was closed at the end.
+fn opening(text: &[u8]) -> Option<usize> {
+    let mut depth = 1usize;
+    for (at, byte) in text.iter().enumerate().rev() {
+        match byte {
+            b')' => depth += 1,
+            b'(' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(at);
+        }
+    }
+    // Parentheses that do not match: the path is unlikely to have one.
+    memchr::memchr(b'(', text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collapse::Choice;
+    use crate::collapse::tests::{collapse_bytes, fold};
+
+    #[test]
+    fn frames_are_read_from_the_right() {
+        let parts = |line: &'static str| frame(line.as_bytes()).map(|f| (f.symbol, f.module, f.address));
+        for (line, symbol, module, address) in [
+            (" > /lib/a b.so(__munmap+0x7) [0x101a07]", "__munmap", "/lib/a b.so", "101a07"),
+            (" > /lib/a.so(std::f(int, char) const+0x17) [0x1]", "std::f(int, char) const", "/lib/a.so", "1"),
+            (" > /opt/x (1)/a.so(f+0x17) [0x1] a.c:7", "f", "/opt/x (1)/a.so", "1"),
+            (" > /lib/a.so() [0x1]", "", "/lib/a.so", "1"),
+            (" > /lib/a.so [0x1]", "", "/lib/a.so", "1"),
+            (" > [0x7f]", "", "", "7f"),
+            (" > unexpected_backtracing_error [0x7f]", "unexpected_backtracing_error", "", "7f"),
+        ] {
+            assert_eq!(
+                parts(line),
+                Some((symbol.as_bytes(), module.as_bytes(), address.as_bytes())),
+                "{line}"
+            );
+        }
+        assert!(frame(b" > ").is_none());
+    }
+
+    #[test]
+    fn calls_are_told_from_other_lines() {
+        let named = |line: &'static str| {
+            call(line.as_bytes()).map(|c| (c.name, c.thread.name, c.time.map(|t| t.to_string())))
+        };
+        let none = &b""[..];
+        let time = Some("12".to_owned());
+        for (line, expected) in [
+            ("write(1, \"x\", 1) = 1", (&b"write"[..], none, None)),
+            ("7444  write(1, \"<9.5>\", 1) = 1 <0.000012>", (b"write", b"7444", time.clone())),
+            ("[pid  7] 12:30:01.500000 <... futex resumed>) = 0", (b"futex", b"7", None)),
+            ("7<a b> 0.000100 brk(NULL) = 0x1 <0.0000123>", (b"brk", b"a b", Some("12.3".into()))),
+            ("[pid 7<a b>] brk(NULL) = 0x1", (b"brk", b"a b", None)),
+        ] {
+            assert_eq!(named(line), Some(expected), "{line}");
+        }
+        for line in
+            ["7445  +++ exited with 0 +++", "--- SIGCHLD {} ---", "7 futex(0x1 <unfinished ...>", "", "words"]
+        {
+            assert!(call(line.as_bytes()).is_none(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_call_is_the_leaf() {
+        let text = "7 write(1) = 1 <0.000002>\n > /b(f+0x1) [0x1]\n > /b(main+0x1) [0x1]\n8 futex(1 <unfinished ...>\n7 write(2) = 1 <0.5>\n > /b(main+0x1) [0x1]\n8 <... futex resumed>) = 0 <0.1>\n > /b(g+0x1) [0x1]\n8 +++ exited +++\n";
+        assert_eq!(fold(&Strace, text, &Options::default()), "g;futex 1\nmain;f;write 1\nmain;write 1\n");
+        let time = Options { values: Choice::Named(vec![b"time".to_vec()]), tid: true, ..Options::default() };
+        assert_eq!(
+            fold(&Strace, text, &time),
+            "7-?/7;main;f;write 2\n7-?/7;main;write 500000\n8-?/8;g;futex 100000\n"
+        );
+    }
+
+    #[test]
+    fn the_stack_of_an_exit_follows_the_end_of_its_thread() {
+        let text = "7<a b> 1.5 exit(0) = ?\n8 exit_group(0) = ?\n7<a b> 1.6 +++ exited with 0 +++\n > /b(f+0x1) [0x1]\n8 +++ killed by SIGTERM +++\n > /b(g+0x1) [0x1]\n9 +++ exited with 0 +++\n";
+        assert_eq!(fold(&Strace, text, &Options::default()), "f;exit 1\ng;exit_group 1\n");
+    }
+
+    #[test]
+    fn stacks_of_nothing_are_not_understood() {
+        let (folded, report) = collapse_bytes(
+            &Strace,
+            " > /b(f+0x1) [0x1]\n1 brk(0) = 0\n > /b(g+0x1) [0x1]\n",
+            &Options::default(),
+        )
+        .unwrap();
+        assert_eq!((folded.as_str(), report.not_understood.count), ("g;brk 1\n", 1));
+    }
+}

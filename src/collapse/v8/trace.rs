@@ -1,0 +1,482 @@
+//! Chrome's trace events: chrome://tracing, Node's `--trace-event-categories`, `py-spy record -f
+//! chrometrace`, and whatever else writes them (seen: Node 20, py-spy 0.4).
+//!
+//! ```text
+//! {"traceEvents": [{"ph": "B", "name": "parse", "pid": 7, "tid": 8, "ts": 103305},
+//!                  {"ph": "E", "name": "parse", "pid": 7, "tid": 8, "ts": 103310},
+//!                  {"ph": "X", "name": "layout", "pid": 7, "tid": 8, "ts": 103305, "dur": 3.5},
+//!                  {"ph": "P", "name": "ProfileChunk", "id": "0x1", "args": {"data": {…}}, …}]}
+//! ```
+//! or only the array, which need not be closed. Two things in it have stacks. What begins and ends
+//! on a thread (`B` and `E`, `X`) nests, and weighs the time in which nothing further began. The
+//! processor profiles of V8 come in pieces (`Profile`, `ProfileChunk`), and are what counts where
+//! there are any. Everything else, such as asynchronous events, has no stack. Specified in "Trace
+//! Event Format", Google, 2016.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::cpu_profile::Tree;
+use crate::collapse::json::{HeadKeys, Json, Kind};
+use crate::collapse::names::Names;
+use crate::collapse::threads::Thread;
+use crate::collapse::trie::{PathId, Trie};
+use crate::collapse::values::Values;
+use crate::collapse::{About, Collapser, Options, Report, Sink, Value, Verdict};
+use crate::error::Result;
+use crate::folded::{FrameId, StackTable, sanitize_frame};
+use crate::input::Input;
+use crate::weight::Weight;
+
+const ABOUT: About = About {
+    name: "chrome-trace",
+    producer: "Chrome, Node, py-spy -f chrometrace: trace events",
+    tested: "Node 20, py-spy 0.4.3",
+    values: "cpu-profile if there is one, events",
+    unit: "us",
+};
+
+/// Collapses trace events.
+pub struct Trace;
+
+impl Collapser for Trace {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn detect(&self, head: &[u8]) -> Verdict {
+        let Some(keys) = HeadKeys::read(head) else { return Verdict::No };
+        if keys.has("traceEvents") || (keys.array && keys.has("ph")) { Verdict::Yes } else { Verdict::No }
+    }
+
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        table: &mut StackTable,
+        report: &mut Report,
+    ) -> Result<()> {
+        let mut json = Json::new(input);
+        let mut events = Events::default();
+        if json.peek()? == Kind::Array {
+            events.read(&mut json, table)?;
+        } else {
+            let mut key = String::new();
+            json.begin_object()?;
+            while json.next_key(&mut key)? {
+                match key.as_str() {
+                    "traceEvents" => events.read(&mut json, table)?,
+                    _ => json.skip()?,
+                }
+            }
+        }
+        events.collapse(options, table, report).map_err(|e| e.or_at(|| json.place()))
+    }
+}
+
+/// Process and thread, as numbers or whatever else a writer calls them.
+type ThreadKey = (String, String);
+
+#[derive(Default)]
+struct Events {
+    threads: BTreeMap<ThreadKey, Spans>,
+    /// By process and id: the thread that is profiled, and the profile.
+    profiles: BTreeMap<(String, String), (Option<ThreadKey>, Tree)>,
+    process_names: BTreeMap<String, String>,
+    thread_names: BTreeMap<ThreadKey, String>,
+    /// Events that have no stack, by their phase.
+    without_stack: u64,
+    names: Names,
+}
+
+/// What begins and ends on one thread, in the order of the file.
+#[derive(Default)]
+struct Spans {
+    /// Beginnings and ends, yet to be matched; an end may not name what it ends.
+    marks: Vec<(Weight, Mark)>,
+    /// Frames, when they begin and when they end.
+    whole: Vec<(Weight, Weight, FrameId)>,
+}
+
+#[derive(Clone, Copy)]
+enum Mark {
+    /// The frame, and the event's name, by which an end is told.
+    Begin(FrameId, FrameId),
+    End(Option<FrameId>),
+}
+
+/// One event as it stands there.
+#[derive(Default)]
+struct Event {
+    phase: String,
+    name: String,
+    process: String,
+    thread: String,
+    id: String,
+    at: Option<Weight>,
+    duration: Option<Weight>,
+    /// `args.name` of metadata; `args.filename` and `args.line` of py-spy's frames.
+    label: String,
+    file: String,
+    line: Option<u64>,
+    /// A piece of a profile, which may come before the event says whose it is.
+    piece: Option<Tree>,
+}
+
+impl Events {
+    fn read(&mut self, json: &mut Json, sink: &mut dyn Sink) -> Result<()> {
+        let mut event = Event::default();
+        json.begin_array()?;
+        while json.next_item_or_end()? {
+            if !json.null()? {
+                event.clear();
+                self.event(json, &mut event, sink)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, json: &mut Json, event: &mut Event, sink: &mut dyn Sink) -> Result<()> {
+        let mut key = String::new();
+        json.begin_object()?;
+        while json.next_key(&mut key)? {
+            match key.as_str() {
+                "ph" => event.phase.push_str(json.text()?),
+                "name" => event.name.push_str(json.text_or_number()?),
+                "pid" => event.process.push_str(json.text_or_number()?),
+                "tid" => event.thread.push_str(json.text_or_number()?),
+                "id" if matches!(json.peek()?, Kind::Text | Kind::Number) => {
+                    event.id.push_str(json.text_or_number()?)
+                }
+                "ts" => event.at = Some(json.weight()?),
+                "dur" => event.duration = Some(json.weight()?),
+                "args" if json.peek()? == Kind::Object => Events::arguments(json, event, sink)?,
+                _ => json.skip()?,
+            }
+        }
+        let thread = || (event.process.clone(), event.thread.clone());
+        match (event.phase.as_str(), event.at) {
+            ("B", Some(at)) => {
+                let frame = event.frame(&mut self.names, sink);
+                let name = self.names.plain(event.name.as_bytes(), sink);
+                self.threads.entry(thread()).or_default().marks.push((at, Mark::Begin(frame, name)));
+            }
+            ("E", Some(at)) => {
+                let named = !event.name.is_empty();
+                let name = named.then(|| self.names.plain(event.name.as_bytes(), sink));
+                self.threads.entry(thread()).or_default().marks.push((at, Mark::End(name)));
+            }
+            ("X", Some(at)) => {
+                let frame = event.frame(&mut self.names, sink);
+                let duration = event.duration.filter(|duration| !duration.is_negative());
+                let end = at.plus(duration.unwrap_or_default())?;
+                self.threads.entry(thread()).or_default().whole.push((at, end, frame));
+            }
+            ("M", _) if event.name == "process_name" => {
+                self.process_names.insert(event.process.clone(), event.label.clone());
+            }
+            ("M", _) if event.name == "thread_name" => {
+                self.thread_names.insert(thread(), event.label.clone());
+            }
+            ("P", _) if event.name == "Profile" => {
+                let profile = self.profiles.entry((event.process.clone(), event.id.clone())).or_default();
+                profile.0 = Some(thread());
+            }
+            ("P", _) if event.name == "ProfileChunk" => {
+                if let Some(piece) = event.piece.take() {
+                    let profile = self.profiles.entry((event.process.clone(), event.id.clone())).or_default();
+                    profile.1.absorb(piece).map_err(|e| e.or_at(|| json.place()))?;
+                }
+            }
+            ("M", _) => {}
+            _ => self.without_stack += 1,
+        }
+        Ok(())
+    }
+
+    /// What is used of `args`.
+    fn arguments(json: &mut Json, event: &mut Event, sink: &mut dyn Sink) -> Result<()> {
+        let mut key = String::new();
+        json.begin_object()?;
+        while json.next_key(&mut key)? {
+            match (key.as_str(), json.peek()?) {
+                ("name", Kind::Text) => event.label.push_str(json.text()?),
+                ("filename", Kind::Text) => event.file.push_str(json.text()?),
+                ("line", Kind::Number) => event.line = json.index()?.map(|line| line as u64),
+                ("data", Kind::Object) => {
+                    json.begin_object()?;
+                    while json.next_key(&mut key)? {
+                        match (key.as_str(), json.peek()?) {
+                            ("cpuProfile", Kind::Object) => {
+                                let tree = event.piece.get_or_insert_default();
+                                json.begin_object()?;
+                                while json.next_key(&mut key)? {
+                                    match key.as_str() {
+                                        "nodes" => tree.nodes(json, sink)?,
+                                        "samples" => tree.samples(json)?,
+                                        _ => json.skip()?,
+                                    }
+                                }
+                            }
+                            ("timeDeltas", Kind::Array) => {
+                                event.piece.get_or_insert_default().deltas(json)?
+                            }
+                            _ => json.skip()?,
+                        }
+                    }
+                }
+                _ => json.skip()?,
+            }
+        }
+        Ok(())
+    }
+
+    fn collapse(&mut self, options: &Options, table: &mut StackTable, report: &mut Report) -> Result<()> {
+        self.profiles.retain(|_, (_, tree)| !tree.is_empty());
+        let timed = self.profiles.values().any(|(_, tree)| tree.is_timed());
+        let profile = Value::new("cpu-profile", if timed { "us" } else { "samples" });
+        let events = Value::new("events", "us");
+        let declared = match (self.profiles.is_empty(), self.threads.is_empty()) {
+            (true, _) => vec![events],
+            (false, true) => vec![profile],
+            (false, false) => vec![profile, events],
+        };
+        let events_column = declared.len() - 1;
+        let mut values = Values::new(options, declared, 0)?;
+        let several = self.threads.len() > 1 || self.profiles.len() > 1;
+        let threads = std::mem::take(&mut self.threads);
+        for (thread, tree) in std::mem::take(&mut self.profiles).values_mut() {
+            let start = thread.as_ref().and_then(|thread| self.start(thread, several, options, table));
+            tree.collapse(start, &mut values, table)?;
+        }
+        let mut unmatched = 0;
+        for (thread, spans) in threads {
+            let start = self.start(&thread, several, options, table);
+            let mut stacks = Trie::default();
+            unmatched += spans.collapse(&mut stacks)?;
+            stacks.for_each(
+                start,
+                |frame| Ok(FrameId(frame)),
+                |stack, weight, samples| values.add_many(events_column, stack, weight, samples, table),
+            )?;
+        }
+        if unmatched > 0 {
+            report.note(format!("{unmatched} events end that have not begun; they are left out"));
+        }
+        if self.without_stack > 0 {
+            report.note(format!(
+                "{} events have no stack (asynchronous ones, counters, instants, …); they are left out",
+                self.without_stack
+            ));
+        }
+        values.finish(report)
+    }
+
+    /// The frame of a thread: where there are several, those that the trace names.
+    fn start(
+        &mut self,
+        key: &ThreadKey,
+        several: bool,
+        options: &Options,
+        sink: &mut dyn Sink,
+    ) -> Option<FrameId> {
+        let (process, thread) = key;
+        let own = self.thread_names.get(key).filter(|name| !name.is_empty());
+        let name = own.or_else(|| self.process_names.get(process)).map_or("", String::as_str);
+        let shown = options.shows_threads(several && own.is_some());
+        let thread = Thread { name: name.as_bytes(), pid: process.as_bytes(), tid: thread.as_bytes() };
+        shown.then(|| self.names.build(sink, |out| thread.write(options, out)))
+    }
+}
+
+impl Event {
+    fn clear(&mut self) {
+        for text in [
+            &mut self.phase,
+            &mut self.name,
+            &mut self.process,
+            &mut self.thread,
+            &mut self.id,
+            &mut self.label,
+            &mut self.file,
+        ] {
+            text.clear();
+        }
+        (self.at, self.duration, self.line, self.piece) = (None, None, None, None);
+    }
+
+    fn frame(&self, names: &mut Names, sink: &mut dyn Sink) -> FrameId {
+        if self.file.is_empty() {
+            names.build(sink, |out| sanitize_frame(self.name.as_bytes(), out))
+        } else {
+            names.located(self.name.as_bytes(), self.file.as_bytes(), self.line, sink)
+        }
+    }
+}
+
+impl Spans {
+    /// Adds to each path the time in which it was what was open, and returns how many ends there
+    /// were of what had not begun.
+    fn collapse(mut self, stacks: &mut Trie) -> Result<u64> {
+        let unmatched = self.match_ends();
+        // What begins at the same time and ends later is outermost.
+        self.whole.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
+        let mut path = Trie::ROOT;
+        let mut ends: Vec<Weight> = Vec::new();
+        let mut since = Weight::ZERO;
+        for (begin, end, frame) in self.whole {
+            close(&mut path, &mut ends, &mut since, Some(begin), stacks)?;
+            if path != Trie::ROOT {
+                stacks.add(path, begin.minus(since)?)?;
+            }
+            since = begin;
+            path = stacks.below(path, frame.0);
+            // What nests badly ends with what it is in.
+            ends.push(ends.last().map_or(end, |outer| end.min(*outer)));
+        }
+        close(&mut path, &mut ends, &mut since, None, stacks)?;
+        Ok(unmatched)
+    }
+
+    /// Makes whole spans of beginnings and ends. What is never ended ends with the thread.
+    fn match_ends(&mut self) -> u64 {
+        self.marks.sort_by_key(|mark| mark.0);
+        let last = self.marks.iter().map(|mark| mark.0).chain(self.whole.iter().map(|span| span.1)).max();
+        let mut open: Vec<(usize, FrameId)> = Vec::new();
+        // How often each name is open: what is not need not be looked for.
+        let mut names: HashMap<FrameId, usize> = HashMap::new();
+        let mut unmatched = 0;
+        let first = self.whole.len();
+        for (at, mark) in std::mem::take(&mut self.marks) {
+            match mark {
+                Mark::Begin(frame, name) => {
+                    *names.entry(name).or_default() += 1;
+                    open.push((self.whole.len(), name));
+                    self.whole.push((at, last.unwrap_or(at), frame));
+                }
+                Mark::End(name) => {
+                    let is_open = name.is_none_or(|name| names.get(&name).is_some_and(|count| *count > 0));
+                    let is_it = |begun: FrameId| name.is_none_or(|name| name == begun);
+                    let found =
+                        if is_open { open.iter().rposition(|(_, begun)| is_it(*begun)) } else { None };
+                    let Some(depth) = found else {
+                        unmatched += 1;
+                        continue;
+                    };
+                    for (span, name) in open.drain(depth..) {
+                        self.whole[span].1 = at;
+                        names.entry(name).and_modify(|count| *count -= 1);
+                    }
+                }
+            }
+        }
+        // In the order of the file a beginning stands before what is within it, a whole span behind.
+        self.whole.rotate_left(first);
+        unmatched
+    }
+}
+
+/// Ends what ends by `until`, or all, and gives each its time.
+fn close(
+    path: &mut PathId,
+    ends: &mut Vec<Weight>,
+    since: &mut Weight,
+    until: Option<Weight>,
+    stacks: &mut Trie,
+) -> Result<()> {
+    while let Some(&end) = ends.last()
+        && until.is_none_or(|until| end <= until)
+    {
+        stacks.add(*path, end.minus(*since)?)?;
+        *since = end;
+        ends.pop();
+        *path = stacks.above(*path).map_or(Trie::ROOT, |(above, _)| above);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn collapsed(events: &str, options: &Options) -> (String, Vec<String>) {
+        let text = format!("[{events}");
+        let input = Input::new("test", Box::new(std::io::Cursor::new(text.clone()))).unwrap();
+        assert_eq!(Trace.detect(text.as_bytes()), Verdict::Yes);
+        let (mut table, mut report) = (StackTable::default(), Report::default());
+        Trace.collapse(input, options, &mut table, &mut report).unwrap();
+        let mut out = Vec::new();
+        table.write(&mut out).unwrap();
+        (String::from_utf8(out).unwrap(), report.notes)
+    }
+
+    fn event(phase: &str, name: &str, at: &str, more: &str) -> String {
+        format!(r#"{{"ph":"{phase}","name":"{name}","pid":1,"tid":2,"ts":{at}{more}}},"#)
+    }
+
+    #[test]
+    fn time_is_that_of_what_was_begun_last() {
+        let events = [
+            // Not in the order of time.
+            event("X", "c", "4", r#","dur":2.5"#),
+            event("B", "a", "0", ""),
+            event("B", "b;", "1", r#","args":{"filename":"x.py","line":3}"#),
+            event("E", "b;", "3", ""),
+            event("E", "", "10", ""),
+            event("X", "d", "10", r#","dur":1"#),
+            event("X", "e", "10", r#","dur":1"#),
+            event("i", "instant", "11", ""),
+            event("E", "never begun", "12", ""),
+            event("B", "never ended", "13", ""),
+            event("X", "f", "14", r#","dur":9"#),
+        ];
+        let (out, notes) = collapsed(&events.concat(), &Options::default());
+        assert_eq!(out, "a 5.5\na;b: (x.py:3) 2\na;c 2.5\nd;e 1\nnever ended 1\nnever ended;f 9\n");
+        assert_eq!(notes.len(), 2, "{notes:?}");
+        assert!(notes[0].starts_with("1 events end") && notes[1].starts_with("1 events have no stack"));
+    }
+
+    #[test]
+    fn what_nests_badly_loses_no_time_of_what_it_is_in() {
+        let events = [event("X", "a", "0", r#","dur":10"#), event("X", "b", "5", r#","dur":10"#)];
+        assert_eq!(collapsed(&events.concat(), &Options::default()).0, "a 5\na;b 5\n");
+    }
+
+    #[test]
+    fn threads_that_are_named_are_frames() {
+        let name = |tid: u32, name: &str| {
+            format!(r#"{{"ph":"M","name":"thread_name","pid":1,"tid":{tid},"args":{{"name":"{name}"}}}},"#)
+        };
+        let span = |tid: u32| format!(r#"{{"ph":"X","name":"f","pid":1,"tid":{tid},"ts":1,"dur":2}},"#);
+        let text = [name(1, "main"), span(1), span(2), name(2, "")].concat();
+        assert_eq!(collapsed(&text, &Options::default()).0, "f 2\nmain;f 2\n");
+        let tid = Options { tid: true, ..Options::default() };
+        assert_eq!(collapsed(&text, &tid).0, "[unnamed]-1/2;f 2\nmain-1/1;f 2\n");
+        assert_eq!(collapsed(&[name(1, "main"), span(1)].concat(), &Options::default()).0, "f 2\n");
+    }
+
+    #[test]
+    fn a_profile_in_pieces_is_what_counts() {
+        let node = |id: u32, name: &str, parent: &str| {
+            format!(
+                r#"{{"id":{id},"callFrame":{{"functionName":"{name}","url":"","lineNumber":-1}}{parent}}}"#
+            )
+        };
+        let piece = |nodes: &str, samples: &str, deltas: &str| {
+            format!(
+                r#"{{"args":{{"data":{{"cpuProfile":{{"nodes":[{nodes}],"samples":[{samples}]}},"timeDeltas":[{deltas}]}}}},"ph":"P","name":"ProfileChunk","pid":1,"tid":9,"id":"0x1","ts":1}},"#
+            )
+        };
+        let text = [
+            event("P", "Profile", "0", r#","id":"0x1""#),
+            piece(&[node(1, "(root)", ""), node(2, "f", r#","parent":1"#)].join(","), "2", "5"),
+            piece(&node(3, "g", r#","parent":2"#), "3,1", "7,1"),
+            event("X", "other", "1", r#","dur":100"#),
+        ];
+        assert_eq!(collapsed(&text.concat(), &Options::default()).0, "(root) 1\nf 5\nf;g 7\n");
+        let events = Options {
+            values: crate::collapse::Choice::Named(vec![b"events".to_vec()]),
+            ..Options::default()
+        };
+        assert_eq!(collapsed(&text.concat(), &events).0, "other 100\n");
+    }
+}

@@ -1,0 +1,178 @@
+//! Debug information: the inlined functions and lines of an address.
+//!
+//! The index of an object (which unit has which addresses) is made when its first address is
+//! asked for, a unit is read when an address is in it, its line program when a line of it is
+//! wanted. All of it is shared by threads, needs no recursion, and stops where it has been made
+//! to do more than any real file needs (see [`meter`]).
+
+mod functions;
+mod lines;
+mod meter;
+mod space;
+mod split;
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use gimli::{DebugInfoOffset, DwarfFileType, UnitType};
+
+use super::intervals::Intervals;
+use super::object::Object;
+use super::symbolizer::Place;
+use functions::Functions;
+use lines::Lines;
+use meter::Work;
+use space::{Dwarf, Space, Unit, load, size};
+use split::{Split, SplitUnit};
+
+/// How many units are tried for one address: their ranges overlap where equal code was merged.
+const OVERLAPS: usize = 16;
+
+/// The debug information of an object.
+pub(super) struct DebugInfo<'o> {
+    work: Work,
+    space: Space<'o>,
+    /// What `dwz` put into a file that several objects share.
+    supplement: Option<Space<'o>>,
+    ranges: Intervals<usize>,
+    units: Vec<OnceLock<UnitCode<'o>>>,
+    split: Split<'o>,
+}
+
+/// What has been read of a unit.
+struct UnitCode<'o> {
+    functions: Functions,
+    split: Option<SplitUnit<'o>>,
+    lines: OnceLock<Lines>,
+}
+
+/// A function at an address, as the debug information has it.
+pub(super) struct DebugFrame<'o> {
+    pub(super) name: Option<&'o [u8]>,
+    pub(super) place: Option<Place>,
+}
+
+impl<'o> DebugInfo<'o> {
+    /// Makes the index; `None` if there is no debug information.
+    pub(super) fn new(object: &'o Object) -> Option<Self> {
+        let mut dwarf = load(object.debug_image()?, DwarfFileType::Main);
+        let supplement = object.supplement().map(|image| load(image, DwarfFileType::Main));
+        let work = Work::for_bytes(size(&dwarf) + supplement.as_ref().map_or(0, size));
+        if let Some(image) = object.supplement() {
+            // Once more for the strings, which are looked up by way of the one that needs them.
+            dwarf.set_sup(load(image, DwarfFileType::Main));
+        }
+        let (space, supplement, ranges) = work.spend(|| {
+            dwarf.populate_abbreviations_cache(gimli::AbbreviationsCacheStrategy::Duplicates);
+            let space = Space::new(dwarf);
+            let ranges = unit_ranges(&space);
+            (space, supplement.map(Space::new), ranges)
+        });
+        let units = (0..space.len()).map(|_| OnceLock::new()).collect();
+        Some(DebugInfo { work, space, supplement, ranges, units, split: Split::new(object) })
+    }
+
+    /// Appends the functions at an address, the innermost first; lines only if asked.
+    pub(super) fn frames(&self, address: u64, lines: bool, out: &mut Vec<DebugFrame<'o>>) {
+        self.work.spend(|| self.find_frames(address, lines, out));
+    }
+
+    fn find_frames(&self, address: u64, lines: bool, out: &mut Vec<DebugFrame<'o>>) {
+        let mut inlined = Vec::new();
+        let mut only_line = None;
+        for (_, &at) in self.ranges.containing(address).take(OVERLAPS) {
+            let Some(skeleton) = self.space.unit(at) else { continue };
+            let code = self.units[at].get_or_init(|| self.read(skeleton));
+            let (space, unit) = match &code.split {
+                Some(split) => (&split.space, &*split.unit),
+                None => (&self.space, skeleton),
+            };
+            // The line of the address itself; further out, those of the calls.
+            let mut place = lines.then(|| self.place(skeleton, code, address)).flatten();
+            let Some(function) = code.functions.find(address, &mut inlined) else {
+                only_line = only_line.or(place);
+                continue;
+            };
+            for range in inlined.iter().rev().map(|at| code.functions.inlined(*at)) {
+                let name = space.name(unit, range.entry, self.supplement.as_ref());
+                out.push(DebugFrame { name, place: place.take() });
+                if lines && range.call_line > 0 {
+                    // The files of a split unit are numbered by its own table, if it has one.
+                    let file = lines::file_name(&space.dwarf, unit, range.call_file)
+                        .or_else(|| lines::file_name(&self.space.dwarf, skeleton, range.call_file));
+                    place = file.map(|file| Place { file: file.into(), line: range.call_line });
+                }
+            }
+            let name = space.name(unit, function, self.supplement.as_ref());
+            out.push(DebugFrame { name, place });
+            return;
+        }
+        if only_line.is_some() {
+            out.push(DebugFrame { name: None, place: only_line });
+        }
+    }
+
+    fn read(&self, skeleton: &Unit<'o>) -> UnitCode<'o> {
+        let split = self.split.find(&self.space, skeleton, &self.work);
+        let functions = match &split {
+            Some(split) => Functions::parse(&split.space.dwarf, &split.unit),
+            None => Functions::parse(&self.space.dwarf, skeleton),
+        };
+        UnitCode { functions, split, lines: OnceLock::new() }
+    }
+
+    fn place(&self, skeleton: &Unit<'o>, code: &UnitCode<'o>, address: u64) -> Option<Place> {
+        let lines = code.lines.get_or_init(|| Lines::parse(skeleton));
+        let (file, line) = lines.find(address)?;
+        let file = lines::file_name(&self.space.dwarf, skeleton, file)?;
+        // 0 says that the code has no line, not that it has the first.
+        (line > 0).then(|| Place { file: file.into(), line })
+    }
+}
+
+/// Which unit has which addresses: by what the unit says, by what `.debug_aranges` says of it,
+/// by its lines.
+fn unit_ranges(space: &Space<'_>) -> Intervals<usize> {
+    let mut ranges = Vec::new();
+    let listed = listed_ranges(&space.dwarf);
+    for at in 0..space.len() {
+        let header = space.header(at);
+        let (UnitType::Compilation | UnitType::Skeleton(_)) = header.type_() else { continue };
+        let mut add = |start: u64, end: u64| {
+            ranges.push((start, end, at));
+            start < end
+        };
+        let offset = header.debug_info_offset();
+        if let Some(listed) = offset.and_then(|offset| listed.get(&offset)) {
+            // It saves reading the unit.
+            listed.iter().for_each(|(start, end)| _ = add(*start, *end));
+            continue;
+        }
+        // Not `space.unit`: of most units nothing more will be asked.
+        let Ok(unit) = space.dwarf.unit(*header) else { continue };
+        let mut found = false;
+        if let Ok(mut said) = space.dwarf.unit_ranges(&unit) {
+            while let Ok(Some(range)) = said.next() {
+                found |= add(range.begin, range.end);
+            }
+        }
+        if !found {
+            Lines::parse(&unit).ranges().for_each(|(start, end)| _ = add(start, end));
+        }
+    }
+    Intervals::new(ranges)
+}
+
+/// `.debug_aranges`, by the unit they are of.
+fn listed_ranges(dwarf: &Dwarf<'_>) -> HashMap<DebugInfoOffset<usize>, Vec<(u64, u64)>> {
+    let mut listed: HashMap<_, Vec<_>> = HashMap::new();
+    let mut headers = dwarf.debug_aranges.headers();
+    while let Ok(Some(header)) = headers.next() {
+        let mut entries = header.entries();
+        while let Ok(Some(entry)) = entries.next() {
+            let range = entry.range();
+            listed.entry(header.debug_info_offset()).or_default().push((range.begin, range.end));
+        }
+    }
+    listed
+}

@@ -1,0 +1,153 @@
+//! What to say when the system refuses to record: one plain line, with the command that mends it.
+//!
+//! A bare error number helps nobody. What is said follows from what failed and from
+//! [`super::system::Facts`]; where another way is open, [`super::sampler`] takes that first.
+
+use std::fmt;
+
+/// Why nothing could be recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Ordinary users may not record at all: `perf_event_paranoid` is 3 or more.
+    Paranoid(i64),
+    /// Nor may they record the whole machine: it is 1 or more.
+    Machine(i64),
+    /// Nor may they see the kernel, where threads leave the processor: it is 2 or more.
+    OffCpu(i64),
+    /// A filter of system calls, as in containers.
+    Seccomp,
+    /// Not allowed, though the numbers would.
+    Forbidden {
+        /// Within a container.
+        container: bool,
+    },
+    /// A kernel without perf events.
+    NoPerfEvents {
+        /// Of the first Windows Subsystem for Linux.
+        wsl1: bool,
+    },
+    /// The machine does not have this event.
+    NoEvent(String),
+    /// A process that may not be looked at.
+    Attach {
+        /// The process.
+        pid: u32,
+        /// `kernel.yama.ptrace_scope`, where there is one.
+        ptrace_scope: Option<i64>,
+        /// Within a container.
+        container: bool,
+    },
+    /// There is no such process.
+    NoProcess(u32),
+    /// Not even the smallest ring could be had.
+    LockedMemory {
+        /// `kernel.perf_event_mlock_kb`.
+        mlock_kb: Option<i64>,
+        /// `ulimit -l`, in bytes.
+        limit: u64,
+    },
+    /// Too many threads and processors for one process's files.
+    OpenFiles(u64),
+    /// A rate above the kernel's, which is not known.
+    Rate(u64),
+    /// `--call-graph dwarf` on a processor whose registers are not known here.
+    NoRegisters,
+    /// Anything else, in the system's words.
+    Other {
+        /// What was being done.
+        doing: &'static str,
+        /// What the system said.
+        said: String,
+    },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Paranoid(value) => write!(
+                f,
+                "recording is kept from ordinary users (kernel.perf_event_paranoid is {value}); \
+                 `sudo sysctl kernel.perf_event_paranoid=2` allows it until the next start, a file in \
+                 /etc/sysctl.d for good, `sudo setcap cap_perfmon=ep` this program alone, `sudo fg-record` once"
+            ),
+            Refusal::Machine(value) => write!(
+                f,
+                "the whole machine is kept from ordinary users (kernel.perf_event_paranoid is {value}); \
+                 use `sudo fg-record`, or `sudo sysctl kernel.perf_event_paranoid=0`"
+            ),
+            Refusal::OffCpu(value) => write!(
+                f,
+                "--off-cpu needs to see the kernel (kernel.perf_event_paranoid is {value}); \
+                 use `sudo fg-record`, or `sudo sysctl kernel.perf_event_paranoid=1`"
+            ),
+            Refusal::Seccomp => write!(
+                f,
+                "perf_event_open is filtered out, as containers do; start the container with \
+                 --cap-add PERFMON, or with a seccomp profile that allows perf_event_open"
+            ),
+            Refusal::Forbidden { container: true } => {
+                write!(f, "recording is not allowed in this container; start it with --cap-add PERFMON")
+            }
+            Refusal::Forbidden { container: false } => write!(
+                f,
+                "a security policy of this machine forbids recording (SELinux, AppArmor, lockdown); \
+                 try `sudo fg-record`"
+            ),
+            Refusal::NoPerfEvents { wsl1: true } => write!(
+                f,
+                "WSL 1 has no perf events; `wsl --set-version DISTRIBUTION 2` in Windows turns it into WSL 2"
+            ),
+            Refusal::NoPerfEvents { wsl1: false } => write!(
+                f,
+                "this kernel has no perf events (CONFIG_PERF_EVENTS), or hides them; \
+                 py-spy and austin record Python without them, and fg-collapse reads what they write"
+            ),
+            Refusal::NoEvent(name) => write!(
+                f,
+                "this machine does not count {name}; virtual machines seldom count more than cpu-clock: \
+                 use -e cpu-clock, or no -e"
+            ),
+            Refusal::Attach { pid, ptrace_scope, container } => {
+                write!(f, "process {pid} may not be looked at")?;
+                match (ptrace_scope, container) {
+                    (_, true) => {
+                        write!(f, "; in a container that takes --cap-add SYS_PTRACE, and the same user")
+                    }
+                    (Some(scope @ 1..), _) => write!(
+                        f,
+                        " (kernel.yama.ptrace_scope is {scope}); start it with fg-record, use `sudo fg-record`, or \
+                         `sudo sysctl kernel.yama.ptrace_scope=0`"
+                    ),
+                    _ => write!(f, "; it is another user's: use `sudo fg-record`"),
+                }
+            }
+            Refusal::NoProcess(pid) => write!(f, "there is no process {pid}; `pgrep -f NAME` finds one"),
+            Refusal::LockedMemory { mlock_kb, limit } => write!(
+                f,
+                "no memory for the samples may be locked (kernel.perf_event_mlock_kb is {}, `ulimit -l` is {}); \
+                 raise either, or end other recordings",
+                mlock_kb.map_or("unknown".to_owned(), |kb| kb.to_string()),
+                match *limit {
+                    u64::MAX => "unlimited".to_owned(),
+                    bytes => format!("{} kB", bytes / 1024),
+                }
+            ),
+            Refusal::OpenFiles(limit) => write!(
+                f,
+                "more threads and processors than {limit} open files allow; `ulimit -n {}` first, or fewer \
+                 processes",
+                limit.saturating_mul(8)
+            ),
+            Refusal::Rate(rate) => write!(
+                f,
+                "{rate} samples a second are more than kernel.perf_event_max_sample_rate allows; lower -F"
+            ),
+            Refusal::NoRegisters => {
+                write!(f, "stack dumps of this processor are not understood; use --call-graph fp")
+            }
+            Refusal::Other { doing, said } => write!(f, "cannot {doing}: {said}"),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}

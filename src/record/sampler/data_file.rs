@@ -1,0 +1,210 @@
+//! perf.data: a header, the records as the kernel wrote them, and what else perf wants to know.
+//!
+//! ```text
+//! header │ ids │ attr + where its ids are │ records … │ table of features │ features
+//! ```
+//! The header is written last: only then is known where the records end. A file that was cut
+//! short has none, and is not taken for a recording. The format is described in Linux's
+//! `tools/perf/Documentation/perf.data-file-format.txt`.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+
+use super::plan::Plan;
+use crate::record::sys::perf_event::{ATTR_SIZE, record};
+
+const HEADER_SIZE: u64 = 104;
+/// An attr, and a section for its ids.
+const ENTRY_SIZE: u64 = ATTR_SIZE as u64 + 16;
+
+/// What perf calls a feature, by its bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Feature {
+    BuildId = 2,
+    HostName = 3,
+    Release = 4,
+    Version = 5,
+    Architecture = 6,
+    Processors = 7,
+    CommandLine = 11,
+    Events = 12,
+    SampleTime = 21,
+}
+
+/// What is known of the machine and the recording besides the records.
+#[derive(Clone, Debug, Default)]
+pub struct About {
+    /// Host, kernel release, architecture.
+    pub system: [String; 3],
+    /// Processors there are, and those online.
+    pub processors: (u32, u32),
+    /// Our command line.
+    pub command_line: Vec<Vec<u8>>,
+    /// The running kernel's build id, if its samples are in the file.
+    pub kernel_build_id: Option<Vec<u8>>,
+}
+
+/// A recording being written.
+#[derive(Debug)]
+pub struct DataFile {
+    file: File,
+    data: u64,
+    end: u64,
+}
+
+impl DataFile {
+    /// Begins a file: `ids` are the numbers of the events opened by the plan.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn new(mut file: File, plan: &Plan, ids: &[u64]) -> io::Result<DataFile> {
+        let mut bytes = vec![0; HEADER_SIZE as usize];
+        let ids_at = bytes.len() as u64;
+        ids.iter().for_each(|id| put(&mut bytes, *id));
+        bytes.extend_from_slice(&plan.attr().to_bytes());
+        put(&mut bytes, ids_at);
+        put(&mut bytes, 8 * ids.len() as u64);
+        file.write_all(&bytes)?;
+        let data = bytes.len() as u64;
+        Ok(DataFile { file, data, end: data })
+    }
+
+    /// Where the next record will be.
+    pub fn position(&self) -> u64 {
+        self.end
+    }
+
+    /// Appends whole records.
+    ///
+    /// # Errors
+    /// What the system says: a full disk.
+    pub fn append(&mut self, records: &[u8]) -> io::Result<()> {
+        self.file.write_all(records)?;
+        self.end += records.len() as u64;
+        Ok(())
+    }
+
+    /// Notes that every ring has been read once: a reader may sort what it has by then.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn finish_round(&mut self) -> io::Result<()> {
+        let mut header = [0; 8];
+        header[..4].copy_from_slice(&record::FINISHED_ROUND.to_ne_bytes());
+        header[6..].copy_from_slice(&8u16.to_ne_bytes());
+        self.append(&header)
+    }
+
+    /// Changes a number in what was written.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn patch(&self, at: u64, number: u64) -> io::Result<()> {
+        self.file.write_all_at(&number.to_ne_bytes(), at)
+    }
+
+    /// Writes what comes after the records, and the header. `times` are those of the first and
+    /// the last sample.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn finish(mut self, plan: &Plan, ids: &[u64], about: &About, times: (u64, u64)) -> io::Result<File> {
+        let features = features(plan, ids, about, times);
+        let mut table = Vec::new();
+        let mut contents = Vec::new();
+        let contents_at = self.end + 16 * features.len() as u64;
+        let mut bits = [0u64; 4];
+        for (feature, content) in &features {
+            put(&mut table, contents_at + contents.len() as u64);
+            put(&mut table, content.len() as u64);
+            contents.extend_from_slice(content);
+            bits[0] |= 1 << *feature as u64;
+        }
+        self.file.write_all(&table)?;
+        self.file.write_all(&contents)?;
+
+        let attrs_at = HEADER_SIZE + 8 * ids.len() as u64;
+        let mut header = b"PERFILE2".to_vec();
+        for number in [HEADER_SIZE, ENTRY_SIZE, attrs_at, ENTRY_SIZE, self.data, self.end - self.data, 0, 0] {
+            put(&mut header, number);
+        }
+        bits.iter().for_each(|word| put(&mut header, *word));
+        self.file.write_all_at(&header, 0)?;
+        Ok(self.file)
+    }
+}
+
+/// The features in the order of their bits, which is the order of the table.
+fn features(plan: &Plan, ids: &[u64], about: &About, times: (u64, u64)) -> Vec<(Feature, Vec<u8>)> {
+    let [host, release, architecture] = about.system.each_ref().map(|text| string(text.as_bytes()));
+    let processors = [about.processors.0.to_ne_bytes(), about.processors.1.to_ne_bytes()].concat();
+
+    let mut command_line = u32_of(about.command_line.len()).to_vec();
+    about.command_line.iter().for_each(|word| command_line.extend(string(word)));
+
+    let mut events = [u32_of(1), ATTR_SIZE.to_ne_bytes()].concat();
+    events.extend_from_slice(&plan.attr().to_bytes());
+    events.extend_from_slice(&u32_of(ids.len()));
+    events.extend(string(plan.event.name.as_bytes()));
+    ids.iter().for_each(|id| put(&mut events, *id));
+
+    let mut all = Vec::new();
+    if let Some(id) = &about.kernel_build_id {
+        all.push((Feature::BuildId, build_id(id)));
+    }
+    all.extend([
+        (Feature::HostName, host),
+        (Feature::Release, release),
+        (Feature::Version, string(concat!("fg-record ", env!("CARGO_PKG_VERSION")).as_bytes())),
+        (Feature::Architecture, architecture),
+        (Feature::Processors, processors),
+        (Feature::CommandLine, command_line),
+        (Feature::Events, events),
+        (Feature::SampleTime, [times.0.to_ne_bytes(), times.1.to_ne_bytes()].concat()),
+    ]);
+    all
+}
+
+/// The kernel's name as the file of an object.
+pub const KERNEL: &[u8] = b"[kernel.kallsyms]";
+
+/// A record of the build-id section.
+fn build_id(id: &[u8]) -> Vec<u8> {
+    /// The id's size is given.
+    const MISC_SIZE: u16 = 1 << 15;
+    const RECORD: u32 = 67;
+    let name = padded(KERNEL);
+    let id = &id[..id.len().min(20)];
+    let mut bytes = RECORD.to_ne_bytes().to_vec();
+    bytes.extend_from_slice(&(record::MISC_KERNEL | MISC_SIZE).to_ne_bytes());
+    let size = 8 + 4 + 24 + name.len();
+    bytes.extend_from_slice(&u16::try_from(size).expect("a short name").to_ne_bytes());
+    bytes.extend_from_slice(&(-1i32).to_ne_bytes());
+    bytes.extend_from_slice(id);
+    bytes.resize(8 + 4 + 20, 0);
+    bytes.extend([u8::try_from(id.len()).expect("at most 20"), 0, 0, 0]);
+    bytes.extend(name);
+    bytes
+}
+
+fn put(bytes: &mut Vec<u8>, number: u64) {
+    bytes.extend_from_slice(&number.to_ne_bytes());
+}
+
+fn u32_of(count: usize) -> [u8; 4] {
+    u32::try_from(count).unwrap_or(u32::MAX).to_ne_bytes()
+}
+
+/// A text with its length before it and at least one zero after it.
+fn string(text: &[u8]) -> Vec<u8> {
+    let text = padded(text);
+    [&u32_of(text.len())[..], &text].concat()
+}
+
+/// With at least one zero after it, to a multiple of 64.
+fn padded(text: &[u8]) -> Vec<u8> {
+    let mut bytes = text.to_vec();
+    bytes.resize((text.len() + 1).next_multiple_of(64), 0);
+    bytes
+}

@@ -1,0 +1,420 @@
+//! The built-in sampler: opens the plan's events, and writes what the kernel hands over.
+//!
+//! For each processor there is one ring, into which all events of that processor write. Whoever
+//! has a quarter of a ring to tell wakes us; a round reads all rings once, so that a reader can
+//! put the records of a round in order.
+
+pub mod data_file;
+pub mod event;
+pub mod existing;
+pub mod plan;
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use self::data_file::{About, DataFile};
+use self::event::Event as EventName;
+use self::plan::{Doing, Note, Plan};
+use super::refusal::Refusal;
+use super::request::{Invocation, Request, Target};
+use super::sys::launch::Launched;
+use super::sys::limits;
+use super::sys::perf_event::{Event, Ring, Who, record};
+use super::sys::signals::{self, Stop};
+use super::system::{Facts, online_processors};
+
+/// How often to look whether processes still run, and to tell how far we are.
+const TICK: Duration = Duration::from_millis(200);
+
+/// What came of a recording.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How the program that we started ended.
+    pub status: Option<ExitStatus>,
+    /// How many samples were taken.
+    pub samples: u64,
+    /// How many the kernel had no room for.
+    pub lost: u64,
+    /// For how long.
+    pub elapsed: Duration,
+    /// What the user should know.
+    pub notes: Vec<Note>,
+    /// What was sampled in the end.
+    pub plan: Plan,
+}
+
+/// How far a recording has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// For how long it runs.
+    pub elapsed: Duration,
+    /// Samples taken.
+    pub samples: u64,
+    /// Samples lost.
+    pub lost: u64,
+}
+
+/// Records into a file, until the target ends, the time is over or somebody stops us.
+///
+/// # Errors
+/// The one line that says why not, and what to do.
+pub fn record(
+    request: &Request,
+    file: File,
+    stop: &Stop,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Outcome, Refusal> {
+    let event = request.event.as_deref().map(EventName::parse).transpose();
+    let event = event.map_err(|said| Refusal::Other { doing: "choose an event", said })?;
+    let facts = Facts::read();
+    limits::lift_open_files();
+    let processors = online_processors();
+    let mut plan = Plan::new(request, event, processors.len())?;
+    let mut launched = match request.target.invocation() {
+        Some(invocation) => {
+            Some(Launched::new(command(invocation)).map_err(|e| cannot_start(invocation, &e))?)
+        }
+        None => None,
+    };
+    stop.take_along(launched.as_ref().map(Launched::pid));
+    let mut notes = Vec::new();
+    let opened = loop {
+        match Opened::new(&plan, &request.target, launched.as_ref().map(Launched::pid), &processors) {
+            Ok(opened) => break opened,
+            Err((doing, error)) => {
+                let (next, note) = plan.after(doing, &error, &facts)?;
+                plan = next;
+                if note != Note::Nothing {
+                    notes.push(note);
+                }
+            }
+        }
+    };
+    let ids = opened.ids().map_err(|e| cannot("number the events", &e))?;
+    let file = DataFile::new(file, &plan, &ids).map_err(|e| cannot("write the recording", &e))?;
+    let mut session = Session { opened, file, samples: 0, lost: 0, times: None, scratch: Vec::new() };
+    let began = Instant::now();
+    session.begin(&plan, &request.target).map_err(|e| cannot("begin", &e))?;
+    if let Some(launched) = &mut launched {
+        launched.go();
+    }
+    let end = request.duration.map(|duration| began + duration);
+    loop {
+        session.round().map_err(|e| cannot("write the recording", &e))?;
+        let elapsed = began.elapsed();
+        progress(Progress { elapsed, samples: session.samples, lost: session.lost });
+        let now = Instant::now();
+        if stop.requested().is_some() || end.is_some_and(|end| now >= end) {
+            break;
+        }
+        if let Target::Processes(pids) = &request.target
+            && !pids.iter().any(|&pid| existing::is_running(pid))
+        {
+            break;
+        }
+        let timeout = end.map_or(TICK, |end| TICK.min(end - now));
+        let wait = session.wait(launched.as_ref(), stop, timeout).map_err(|e| cannot("wait", &e))?;
+        if wait == Wait::Ended {
+            break;
+        }
+    }
+    session.end().map_err(|e| cannot("write the recording", &e))?;
+    let elapsed = began.elapsed();
+    let status = match launched {
+        Some(launched) => Some(end_of(launched, request, stop)?),
+        None => None,
+    };
+    let (samples, lost) = (session.samples, session.lost);
+    let about = about(&plan, &processors);
+    let times = session.times.unwrap_or_default();
+    session.file.finish(&plan, &ids, &about, times).map_err(|e| cannot("write the recording", &e))?;
+    Ok(Outcome { status, samples, lost, elapsed, notes, plan })
+}
+
+/// Ends the program we started if it has not ended: when its time is over, or when a request to
+/// stop reached us alone. A Ctrl-C on the terminal has reached it too.
+fn end_of(launched: Launched, request: &Request, stop: &Stop) -> Result<ExitStatus, Refusal> {
+    let signal = match stop.requested() {
+        Some(_) if stop.reached_all() => None,
+        Some(signal) => Some(signal),
+        None => request.duration.map(|_| libc::SIGTERM),
+    };
+    if let Some(signal) = signal {
+        signals::send(launched.pid(), signal).map_err(|e| cannot("stop the program", &e))?;
+    }
+    let invocation = request.target.invocation();
+    launched.wait().map_err(|e| invocation.map_or_else(|| cannot("start", &e), |it| cannot_start(it, &e)))
+}
+
+fn command(invocation: &Invocation) -> Command {
+    let mut command = Command::new(&invocation.program);
+    command.args(&invocation.arguments);
+    if let Some(folder) = &invocation.folder {
+        command.current_dir(folder);
+    }
+    if invocation.stdout_is_taken {
+        use std::os::fd::AsFd;
+        let stderr = io::stderr().as_fd().try_clone_to_owned();
+        command.stdout(stderr.map_or_else(|_| Stdio::null(), Stdio::from));
+    }
+    if let Some((user, group)) = invocation.user {
+        use std::os::unix::process::CommandExt;
+        command.uid(user).gid(group);
+    }
+    command
+}
+
+fn cannot_start(invocation: &Invocation, error: &io::Error) -> Refusal {
+    let program = invocation.program.to_string_lossy();
+    let said = match error.kind() {
+        io::ErrorKind::NotFound => format!("{program}: there is no such program"),
+        io::ErrorKind::PermissionDenied => format!("{program}: it may not be executed"),
+        _ => format!("{program}: {}", plan::said(error)),
+    };
+    Refusal::Other { doing: "start the program", said }
+}
+
+fn cannot(doing: &'static str, error: &io::Error) -> Refusal {
+    Refusal::Other { doing, said: plan::said(error) }
+}
+
+fn about(plan: &Plan, processors: &[u32]) -> About {
+    use std::os::unix::ffi::OsStrExt;
+    let online = u32::try_from(processors.len()).unwrap_or(u32::MAX);
+    let all = processors.iter().max().map_or(online, |last| last + 1);
+    About {
+        system: limits::system_name().unwrap_or_default(),
+        processors: (all, online),
+        command_line: std::env::args_os().map(|word| word.as_bytes().to_vec()).collect(),
+        kernel_build_id: if plan.kernel { existing::kernel_build_id() } else { None },
+    }
+}
+
+/// The events that are open, and the ring of each processor.
+struct Opened {
+    events: Vec<Event>,
+    rings: Vec<(usize, Ring)>,
+}
+
+impl Opened {
+    fn new(
+        plan: &Plan,
+        target: &Target,
+        child: Option<u32>,
+        processors: &[u32],
+    ) -> Result<Opened, (Doing, io::Error)> {
+        let attr = plan.attr();
+        let whom: Vec<(Who, Doing)> = match (target, child) {
+            (Target::Machine(_), _) => vec![(Who::Everybody, Doing::Open)],
+            (Target::Processes(pids), _) => pids
+                .iter()
+                .flat_map(|&pid| {
+                    let threads = existing::threads(pid);
+                    // Nobody is there: the system is to say so.
+                    let threads = if threads.is_empty() { vec![pid] } else { threads };
+                    threads.into_iter().map(move |tid| (Who::Thread(tid), Doing::Attach(pid)))
+                })
+                .collect(),
+            (Target::Command(_), child) => {
+                child.into_iter().map(|pid| (Who::Thread(pid), Doing::Open)).collect()
+            }
+        };
+        let mut opened = Opened { events: Vec::new(), rings: Vec::new() };
+        for &processor in processors {
+            let first = opened.events.len();
+            for &(who, doing) in &whom {
+                match Event::open(&attr, who, Some(processor)) {
+                    Ok(event) => opened.events.push(event),
+                    // A thread that ended meanwhile is no loss, unless it was the only one.
+                    Err(e) if e.raw_os_error() == Some(libc::ESRCH) && whom.len() > 1 => {}
+                    // A processor that went off meanwhile, likewise.
+                    Err(e) if e.raw_os_error() == Some(libc::ENODEV) && !opened.events.is_empty() => {}
+                    Err(e) => return Err((doing, e)),
+                }
+            }
+            let Some(leader) = opened.events.get(first) else { continue };
+            let ring = Ring::map(leader, plan.ring, limits::page_size()).map_err(|e| (Doing::Map, e))?;
+            for event in &opened.events[first + 1..] {
+                event.write_to(leader).map_err(|e| (Doing::Map, e))?;
+            }
+            opened.rings.push((first, ring));
+        }
+        if opened.events.is_empty() {
+            let doing = whom.first().map_or(Doing::Open, |(_, doing)| *doing);
+            return Err((doing, io::Error::from_raw_os_error(libc::ESRCH)));
+        }
+        Ok(opened)
+    }
+
+    fn ids(&self) -> io::Result<Vec<u64>> {
+        self.events.iter().map(Event::id).collect()
+    }
+}
+
+/// Why waiting ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    /// There may be records.
+    Records,
+    /// The program that we started has ended.
+    Ended,
+}
+
+/// A recording in progress.
+struct Session {
+    opened: Opened,
+    file: DataFile,
+    samples: u64,
+    lost: u64,
+    /// Of the first and the last sample.
+    times: Option<(u64, u64)>,
+    scratch: Vec<u8>,
+}
+
+impl Session {
+    /// Lets the events count, and writes down what is already there.
+    fn begin(&mut self, plan: &Plan, target: &Target) -> io::Result<()> {
+        if !plan.on_exec {
+            self.opened.events.iter().try_for_each(Event::enable)?;
+        }
+        let mut records = Vec::new();
+        let data = plan.attr().flags & super::sys::perf_event::flag::MMAP_DATA != 0;
+        match target {
+            Target::Machine(_) => records = existing::everybody(data),
+            Target::Processes(pids) => {
+                pids.iter().for_each(|&pid| existing::process(pid, data, &mut records))
+            }
+            // Becoming the program tells all.
+            Target::Command(_) => {}
+        }
+        if plan.kernel {
+            existing::kernel(&mut records);
+        }
+        self.file.append(&records)
+    }
+
+    /// Reads every ring once.
+    fn round(&mut self) -> io::Result<()> {
+        let mut any = false;
+        for (_, ring) in &mut self.opened.rings {
+            let (first, second) = ring.pending();
+            let length = first.len() + second.len();
+            if length == 0 {
+                continue;
+            }
+            any = true;
+            self.scratch.clear();
+            self.scratch.extend_from_slice(first);
+            self.scratch.extend_from_slice(second);
+            ring.release(length);
+            let counted = count(&self.scratch);
+            self.samples += counted.samples;
+            self.lost += counted.lost;
+            if let Some((first, last)) = counted.times {
+                let (begin, end) = self.times.unwrap_or((first, last));
+                self.times = Some((begin.min(first), end.max(last)));
+            }
+            self.file.append(&self.scratch)?;
+        }
+        if any { self.file.finish_round() } else { Ok(()) }
+    }
+
+    fn wait(&self, launched: Option<&Launched>, stop: &Stop, timeout: Duration) -> io::Result<Wait> {
+        let readable = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        let mut fds = vec![readable(stop.wake().as_raw_fd())];
+        fds.extend(launched.map(|launched| readable(launched.ended().as_raw_fd())));
+        // An event whose threads have all ended is always readable, and says nothing any more.
+        let leaders = self.opened.rings.iter().map(|(leader, _)| &self.opened.events[*leader]);
+        if launched.is_some() {
+            fds.extend(leaders.map(|event| readable(event.fd().as_raw_fd())));
+        }
+        // Without a program of ours to end, a short sleep does as well as a wake-up.
+        let timeout = if launched.is_some() { timeout } else { timeout.min(TICK / 4) };
+        signals::wait_readable(&mut fds, i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX))?;
+        let ended = launched.is_some() && fds[1].revents != 0;
+        Ok(if ended { Wait::Ended } else { Wait::Records })
+    }
+
+    /// Stops counting, and reads what is left.
+    fn end(&mut self) -> io::Result<()> {
+        for event in &self.opened.events {
+            event.disable()?;
+        }
+        self.round()
+    }
+}
+
+/// What is in some records.
+#[derive(Default)]
+struct Counted {
+    samples: u64,
+    lost: u64,
+    times: Option<(u64, u64)>,
+}
+
+/// Where in a sample its time is: behind the header, its event's number, its address, its thread.
+const TIME_AT: usize = 8 + 8 + 8 + 8;
+
+fn count(records: &[u8]) -> Counted {
+    let mut counted = Counted::default();
+    let number = |at: usize| {
+        let bytes = records.get(at..at + 8)?;
+        Some(u64::from_ne_bytes(bytes.try_into().ok()?))
+    };
+    let mut at = 0;
+    while let Some(header) = records.get(at..at + 8) {
+        let kind = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]);
+        let size = usize::from(u16::from_ne_bytes([header[6], header[7]]));
+        match kind {
+            record::SAMPLE => {
+                counted.samples += 1;
+                if let Some(time) = number(at + TIME_AT) {
+                    let (first, last) = counted.times.unwrap_or((time, time));
+                    counted.times = Some((first.min(time), last.max(time)));
+                }
+            }
+            // The event's number, then how many.
+            record::LOST => counted.lost += number(at + 16).unwrap_or(0),
+            record::LOST_SAMPLES => counted.lost += number(at + 8).unwrap_or(0),
+            _ => {}
+        }
+        if size < 8 {
+            break;
+        }
+        at += size;
+    }
+    counted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(kind: u32, body: &[u64]) -> Vec<u8> {
+        let size = u16::try_from(8 + 8 * body.len()).unwrap();
+        let mut bytes = kind.to_ne_bytes().to_vec();
+        bytes.extend(0u16.to_ne_bytes());
+        bytes.extend(size.to_ne_bytes());
+        bytes.extend(body.iter().flat_map(|number| number.to_ne_bytes()));
+        bytes
+    }
+
+    #[test]
+    fn samples_losses_and_times_are_counted() {
+        let records = [
+            put(record::SAMPLE, &[1, 0x4000, 7, 500, 0]),
+            put(record::LOST, &[1, 12, 0]),
+            put(record::COMM, &[7, 0]),
+            put(record::SAMPLE, &[1, 0x4000, 7, 300, 0]),
+            put(record::LOST_SAMPLES, &[3]),
+        ]
+        .concat();
+        let counted = count(&records);
+        assert_eq!((counted.samples, counted.lost, counted.times), (2, 15, Some((300, 500))));
+        // A size of nothing must not keep us here.
+        assert_eq!(count(&[9, 0, 0, 0, 0, 0, 0, 0]).samples, 1);
+    }
+}

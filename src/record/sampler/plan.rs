@@ -1,0 +1,408 @@
+//! How the events will be opened, and what to try when the system says no.
+//!
+//! A [`Plan`] is tried as it is; [`Plan::after`] makes of a refusal the next plan, or the one line
+//! to end with. It asks the system nothing, so that every row of the table is tested anywhere.
+
+use std::io;
+
+use super::event::{Event, HARDWARE, Mode};
+use crate::record::refusal::Refusal;
+use crate::record::request::{CallGraph, Rate, Request, Target};
+use crate::record::sys::perf_event::{ATTR_SIZE, Attr, flag, sample};
+use crate::record::system::Facts;
+
+/// How to open events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// What makes samples.
+    pub event: Event,
+    /// Whether another event may take its place.
+    pub may_replace_event: bool,
+    /// Samples in the kernel too.
+    pub kernel: bool,
+    /// When.
+    pub rate: Rate,
+    /// How stacks are found.
+    pub call_graph: CallGraph,
+    /// Whom children belong to.
+    pub inherit: Inherit,
+    /// All processors, whoever runs.
+    pub machine: bool,
+    /// Where threads wait.
+    pub off_cpu: bool,
+    /// Begin when the waiting child becomes its program.
+    pub on_exec: bool,
+    /// Let the kernel note build ids with mappings: since Linux 5.12.
+    pub build_ids: bool,
+    /// The size of each ring, a power of two.
+    pub ring: usize,
+}
+
+/// What is followed besides the threads one starts with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inherit {
+    /// Later threads and processes.
+    All,
+    /// Later threads: since Linux 5.13.
+    Threads,
+    /// Nothing.
+    Nothing,
+}
+
+/// What was being done when the system said no.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// Opening an event for the target.
+    Open,
+    /// Opening an event for a running process.
+    Attach(u32),
+    /// Mapping a ring.
+    Map,
+}
+
+/// The smallest ring worth having: half of it is one processor's dumps of a few milliseconds.
+const SMALLEST_RING: usize = 32 * 1024;
+
+/// What the rings of all processors may take together.
+const ALL_RINGS: usize = 512 << 20;
+
+impl Plan {
+    /// The best plan for a request.
+    ///
+    /// # Errors
+    /// [`Refusal::NoRegisters`].
+    pub fn new(request: &Request, event: Option<Event>, processors: usize) -> Result<Plan, Refusal> {
+        if matches!(request.call_graph, CallGraph::Dwarf(_)) && USER_REGISTERS.is_none() {
+            return Err(Refusal::NoRegisters);
+        }
+        let may_replace_event = event.is_none() && !request.off_cpu;
+        let event = match event {
+            _ if request.off_cpu => Event::context_switches(),
+            Some(event) => event,
+            None => Event::cycles(),
+        };
+        let rate = match request.rate {
+            _ if request.off_cpu || event.is_counted_singly() => Rate::EveryEvents(1),
+            rate => rate,
+        };
+        Ok(Plan {
+            kernel: event.only != Some(Mode::User),
+            event,
+            may_replace_event,
+            rate,
+            call_graph: request.call_graph,
+            inherit: if request.children { Inherit::All } else { Inherit::Threads },
+            machine: matches!(request.target, Target::Machine(_)),
+            off_cpu: request.off_cpu,
+            on_exec: matches!(request.target, Target::Command(_)),
+            build_ids: true,
+            ring: ring_size(rate, request.call_graph, processors),
+        })
+    }
+
+    /// The plan as the kernel wants it.
+    pub fn attr(&self) -> Attr {
+        let mut flags = flag::DISABLED
+            | flag::EXCLUDE_HV
+            | flag::MMAP
+            | flag::COMM
+            | flag::TASK
+            | flag::WATERMARK
+            | flag::SAMPLE_ID_ALL
+            | flag::MMAP2
+            | flag::COMM_EXEC;
+        let mut set = |bit: u64, condition: bool| {
+            if condition {
+                flags |= bit;
+            }
+        };
+        let dwarf = match self.call_graph {
+            CallGraph::Dwarf(size) => Some(size),
+            _ => None,
+        };
+        set(flag::INHERIT, !self.machine && self.inherit != Inherit::Nothing);
+        set(flag::INHERIT_THREAD, !self.machine && self.inherit == Inherit::Threads);
+        set(flag::EXCLUDE_KERNEL, !self.kernel);
+        set(flag::EXCLUDE_USER, self.event.only == Some(Mode::Kernel));
+        set(flag::EXCLUDE_GUEST, self.event.kind == HARDWARE);
+        set(flag::ENABLE_ON_EXEC, self.on_exec);
+        // Unwind tables and constants may lie in mappings that are not executable.
+        set(flag::MMAP_DATA | flag::EXCLUDE_CALLCHAIN_USER, dwarf.is_some());
+        set(flag::CONTEXT_SWITCH, self.off_cpu);
+        set(flag::BUILD_ID, self.build_ids);
+        set(flag::FREQ, matches!(self.rate, Rate::PerSecond(_)));
+        let mut sample_type = SAMPLE_TYPE;
+        if self.call_graph != CallGraph::None {
+            sample_type |= sample::CALLCHAIN;
+        }
+        if dwarf.is_some() {
+            sample_type |= sample::REGS_USER | sample::STACK_USER;
+        }
+        Attr {
+            kind: self.event.kind,
+            size: ATTR_SIZE,
+            config: self.event.config,
+            period_or_rate: match self.rate {
+                Rate::PerSecond(n) | Rate::EveryEvents(n) => n,
+            },
+            sample_type,
+            flags,
+            wakeup: u32::try_from(self.ring / 4).unwrap_or(u32::MAX),
+            sample_regs_user: dwarf.and(USER_REGISTERS).unwrap_or(0),
+            sample_stack_user: dwarf.unwrap_or(0),
+            ..Attr::default()
+        }
+    }
+
+    /// What to try after the system said no, and what the user should then know.
+    ///
+    /// # Errors
+    /// When there is nothing left to try.
+    pub fn after(&self, doing: Doing, error: &io::Error, facts: &Facts) -> Result<(Plan, Note), Refusal> {
+        let next = |change: &dyn Fn(&mut Plan), note: Note| {
+            let mut plan = self.clone();
+            change(&mut plan);
+            Ok((plan, note))
+        };
+        let code = error.raw_os_error().unwrap_or(0);
+        match (doing, code) {
+            (Doing::Map, libc::EPERM | libc::ENOMEM) if self.ring > SMALLEST_RING => {
+                next(&|plan| plan.ring /= 2, Note::Nothing)
+            }
+            (Doing::Map, libc::EPERM | libc::ENOMEM) => {
+                Err(Refusal::LockedMemory { mlock_kb: facts.mlock_kb, limit: facts.locked_memory })
+            }
+            (Doing::Map, _) => Err(Refusal::Other { doing: "map memory for the samples", said: said(error) }),
+            (_, libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) if self.may_replace_event => next(
+                &|plan| {
+                    plan.event = Event::cpu_clock();
+                    plan.may_replace_event = false;
+                },
+                Note::Clock,
+            ),
+            (_, libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) => {
+                Err(Refusal::NoEvent(self.event.name.clone()))
+            }
+            (_, libc::ENOSYS) => Err(Refusal::NoPerfEvents { wsl1: facts.wsl1 }),
+            (_, libc::EMFILE) => Err(Refusal::OpenFiles(crate::record::sys::limits::lift_open_files())),
+            (Doing::Attach(pid), libc::ESRCH) => Err(Refusal::NoProcess(pid)),
+            (_, libc::EPERM) if facts.seccomp && !facts.privileged => Err(Refusal::Seccomp),
+            (_, libc::EACCES | libc::EPERM) => self.after_no_rights(doing, facts),
+            (_, libc::EINVAL) => self.after_invalid(facts),
+            _ => Err(Refusal::Other { doing: "open an event", said: said(error) }),
+        }
+    }
+
+    fn after_no_rights(&self, doing: Doing, facts: &Facts) -> Result<(Plan, Note), Refusal> {
+        let paranoid = facts.paranoid.unwrap_or(2);
+        if self.machine && paranoid >= 1 && !facts.privileged {
+            return Err(Refusal::Machine(paranoid));
+        }
+        if self.off_cpu && paranoid >= 2 && !facts.privileged {
+            return Err(Refusal::OffCpu(paranoid));
+        }
+        // The kernel's part is refused before the process is looked at.
+        if self.kernel && self.event.only != Some(Mode::Kernel) && !self.machine {
+            let note = if facts.privileged { Note::Nothing } else { Note::UserOnly(paranoid) };
+            return Ok((Plan { kernel: false, ..self.clone() }, note));
+        }
+        match doing {
+            _ if paranoid >= 3 && !facts.privileged => Err(Refusal::Paranoid(paranoid)),
+            Doing::Attach(pid) => {
+                let Facts { ptrace_scope, container, .. } = *facts;
+                Err(Refusal::Attach { pid, ptrace_scope, container })
+            }
+            _ => Err(Refusal::Forbidden { container: facts.container }),
+        }
+    }
+
+    fn after_invalid(&self, facts: &Facts) -> Result<(Plan, Note), Refusal> {
+        if let (Rate::PerSecond(rate), Some(Ok(most))) = (self.rate, facts.max_rate.map(u64::try_from))
+            && rate > most
+        {
+            return Ok((Plan { rate: Rate::PerSecond(most), ..self.clone() }, Note::Rate(rate, most)));
+        }
+        if self.build_ids {
+            return Ok((Plan { build_ids: false, ..self.clone() }, Note::Nothing));
+        }
+        if self.inherit == Inherit::Threads {
+            return Ok((Plan { inherit: Inherit::Nothing, ..self.clone() }, Note::NoLaterThreads));
+        }
+        match self.rate {
+            Rate::PerSecond(rate) if facts.max_rate.is_none() => Err(Refusal::Rate(rate)),
+            _ => Err(Refusal::Other {
+                doing: "open an event",
+                said: format!(
+                    "this kernel does not take {} with --call-graph {}",
+                    self.event.name, self.call_graph
+                ),
+            }),
+        }
+    }
+}
+
+/// What the user should know of a plan that is not the best.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// Nothing, or nothing new.
+    Nothing,
+    /// Processor time by the clock, for want of counters; of interest to few.
+    Clock,
+    /// `perf_event_paranoid` keeps us out of the kernel.
+    UserOnly(i64),
+    /// The rate wanted, and the kernel's highest.
+    Rate(u64, u64),
+    /// Threads that start later are not seen.
+    NoLaterThreads,
+}
+
+impl std::fmt::Display for Note {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Note::Nothing => Ok(()),
+            Note::Clock => write!(f, "no cycles are counted here: sampling by cpu-clock"),
+            Note::UserOnly(paranoid) => write!(
+                f,
+                "kernel frames left out (kernel.perf_event_paranoid is {paranoid}); \
+                 `sudo sysctl kernel.perf_event_paranoid=1` includes them"
+            ),
+            Note::Rate(wanted, most) => {
+                write!(f, "{most} samples a second instead of {wanted} (kernel.perf_event_max_sample_rate)")
+            }
+            Note::NoLaterThreads => {
+                write!(
+                    f,
+                    "this kernel cannot leave out children alone: threads started later are left out too"
+                )
+            }
+        }
+    }
+}
+
+/// What each sample holds, whatever else it does. [`super::data_file`] relies on the order.
+pub const SAMPLE_TYPE: u64 =
+    sample::IDENTIFIER | sample::IP | sample::TID | sample::TIME | sample::CPU | sample::PERIOD;
+
+/// The registers that unwinding needs, as `asm/perf_regs.h` numbers them.
+#[cfg(target_arch = "x86_64")]
+const USER_REGISTERS: Option<u64> = Some(0xff_0fff);
+#[cfg(target_arch = "aarch64")]
+const USER_REGISTERS: Option<u64> = Some(0x1_ffff_ffff);
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const USER_REGISTERS: Option<u64> = None;
+
+/// A second of one processor's samples, within reason.
+fn ring_size(rate: Rate, call_graph: CallGraph, processors: usize) -> usize {
+    let sample = match call_graph {
+        CallGraph::Dwarf(size) => size as usize + 512,
+        CallGraph::FramePointers => 512,
+        CallGraph::None => 64,
+    };
+    let rate = match rate {
+        Rate::PerSecond(rate) => usize::try_from(rate).unwrap_or(usize::MAX),
+        // Nobody knows how often; as for the highest usual rate.
+        Rate::EveryEvents(_) => 10_000,
+    };
+    let most = (ALL_RINGS / processors.max(1)).clamp(1 << 20, 16 << 20);
+    sample.saturating_mul(rate).clamp(512 * 1024, most).next_power_of_two()
+}
+
+pub(super) fn said(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request() -> Request {
+        Request {
+            target: Target::Processes(vec![7]),
+            rate: Rate::PerSecond(997),
+            duration: None,
+            event: None,
+            call_graph: CallGraph::FramePointers,
+            children: true,
+            off_cpu: false,
+        }
+    }
+
+    fn refused(plan: &Plan, doing: Doing, code: i32, facts: &Facts) -> Result<(Plan, Note), Refusal> {
+        plan.after(doing, &io::Error::from_raw_os_error(code), facts)
+    }
+
+    #[test]
+    fn what_can_be_done_without_is_done_without() {
+        let plan = Plan::new(&request(), None, 2).unwrap();
+        let facts = Facts { paranoid: Some(2), max_rate: Some(500), ..Facts::default() };
+        let open = Doing::Open;
+        let (next, note) = refused(&plan, open, libc::ENOENT, &facts).unwrap();
+        assert_eq!((next.event, note), (Event::cpu_clock(), Note::Clock));
+        let (next, note) = refused(&plan, open, libc::EACCES, &facts).unwrap();
+        assert_eq!((next.kernel, note), (false, Note::UserOnly(2)));
+        let (next, note) = refused(&plan, open, libc::EINVAL, &facts).unwrap();
+        assert_eq!((next.rate, note), (Rate::PerSecond(500), Note::Rate(997, 500)));
+        let (next, _) = refused(&next, open, libc::EINVAL, &facts).unwrap();
+        assert!(!next.build_ids);
+        let (next, note) = refused(&plan, Doing::Map, libc::EPERM, &facts).unwrap();
+        assert_eq!((next.ring, note), (plan.ring / 2, Note::Nothing));
+        // It ends: each refusal takes something away.
+        for code in [libc::EPERM, libc::EINVAL, libc::ENOENT] {
+            let mut plan = plan.clone();
+            let tries = (0..50).take_while(|_| match refused(&plan, open, code, &facts) {
+                Ok((next, _)) => {
+                    plan = next;
+                    true
+                }
+                Err(_) => false,
+            });
+            assert!(tries.count() < 10, "{code}");
+        }
+    }
+
+    #[test]
+    fn each_refusal_says_what_to_do() {
+        let plan = Plan::new(&request(), None, 2).unwrap();
+        let last =
+            Plan { kernel: false, may_replace_event: false, build_ids: false, ring: SMALLEST_RING, ..plan };
+        let machine = Plan { machine: true, ..last.clone() };
+        let facts = |paranoid| Facts { paranoid: Some(paranoid), ..Facts::default() };
+        let (open, attach) = (Doing::Open, Doing::Attach(7));
+        for (plan, doing, code, facts, said) in [
+            (&last, open, libc::EACCES, facts(3), "sudo sysctl kernel.perf_event_paranoid=2"),
+            (&last, open, libc::EACCES, facts(3), "setcap cap_perfmon=ep"),
+            (&machine, open, libc::EACCES, facts(2), "sudo sysctl kernel.perf_event_paranoid=0"),
+            (&last, open, libc::EPERM, Facts { seccomp: true, ..facts(2) }, "--cap-add PERFMON"),
+            (&last, open, libc::EPERM, Facts { container: true, ..facts(2) }, "--cap-add PERFMON"),
+            (&last, open, libc::EPERM, facts(2), "SELinux"),
+            (&last, open, libc::ENOENT, facts(2), "use -e cpu-clock"),
+            (&last, open, libc::ENOSYS, Facts { wsl1: true, ..facts(2) }, "wsl --set-version"),
+            (&last, open, libc::ENOSYS, facts(2), "no perf events"),
+            (&last, open, libc::EMFILE, facts(2), "ulimit -n"),
+            (&last, Doing::Map, libc::EPERM, facts(2), "kernel.perf_event_mlock_kb"),
+            (&last, Doing::Map, libc::EPERM, facts(2), "ulimit -l"),
+            (&last, attach, libc::ESRCH, facts(2), "there is no process 7"),
+            (
+                &last,
+                attach,
+                libc::EPERM,
+                Facts { ptrace_scope: Some(1), ..facts(2) },
+                "kernel.yama.ptrace_scope=0",
+            ),
+            (&last, attach, libc::EPERM, facts(2), "another user's"),
+            (&last, attach, libc::EPERM, Facts { container: true, ..facts(2) }, "--cap-add SYS_PTRACE"),
+            (
+                &last,
+                open,
+                libc::EINVAL,
+                Facts { max_rate: Some(100_000), ..facts(2) },
+                "does not take cycles",
+            ),
+        ] {
+            let refusal = refused(plan, doing, code, &facts).unwrap_err().to_string();
+            assert!(refusal.contains(said), "{doing:?} {code}: {refusal}");
+            assert!(!refusal.contains('\n') && !refusal.contains("os error"), "{refusal}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! A child that waits, just before it becomes another program, until it is told to go on.
+//!
+//! Events are attached to the child while it waits, so that not one instruction of the program is
+//! missed. The thread that starts the child also waits for its end: `Command::spawn` returns only
+//! when the new program runs.
+
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitStatus};
+use std::thread::JoinHandle;
+
+/// A child that waits, runs, or has ended.
+#[derive(Debug)]
+pub struct Launched {
+    pid: u32,
+    go: Option<PipeWriter>,
+    ended: PipeReader,
+    waiter: JoinHandle<io::Result<ExitStatus>>,
+}
+
+impl Launched {
+    /// Starts a child and returns as soon as it waits.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn new(mut command: Command) -> io::Result<Launched> {
+        let (mut ready, child_ready) = io::pipe()?;
+        let (child_go, go) = io::pipe()?;
+        let (ended, end) = io::pipe()?;
+        let (ready_fd, go_fd, writer_fd) = (child_ready.as_raw_fd(), child_go.as_raw_fd(), go.as_raw_fd());
+        // SAFETY: the closure runs between fork and exec and makes only system calls there; the
+        // descriptors are open in the child, which has a copy of ours.
+        unsafe {
+            command.pre_exec(move || wait_to_go(ready_fd, go_fd, writer_fd));
+        }
+        let waiter = std::thread::spawn(move || {
+            let child = command.spawn();
+            // Gone in the parent: only the child's copies count from here on.
+            drop((child_ready, child_go));
+            let status = child.and_then(|mut child| child.wait());
+            // Whoever polls the other end now sees that it is over.
+            drop(end);
+            status
+        });
+        let mut pid = [0; 4];
+        match ready.read_exact(&mut pid) {
+            Ok(()) => Ok(Launched { pid: u32::from_ne_bytes(pid), go: Some(go), ended, waiter }),
+            // It never came so far.
+            Err(_) => {
+                drop(go);
+                Err(join(waiter).err().unwrap_or_else(|| io::Error::other("the child ended at once")))
+            }
+        }
+    }
+
+    /// The child's process.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Lets it go on.
+    pub fn go(&mut self) {
+        if let Some(mut go) = self.go.take() {
+            // A child that was killed in the meantime is seen by `wait`.
+            let _ = go.write_all(&[1]);
+        }
+    }
+
+    /// Readable as soon as it has ended.
+    pub fn ended(&self) -> BorrowedFd<'_> {
+        self.ended.as_fd()
+    }
+
+    /// Waits for its end. A child that was never told to go does nothing and ends.
+    ///
+    /// # Errors
+    /// What the system says when the program could not be run.
+    pub fn wait(self) -> io::Result<ExitStatus> {
+        drop(self.go);
+        join(self.waiter)
+    }
+}
+
+fn join(waiter: JoinHandle<io::Result<ExitStatus>>) -> io::Result<ExitStatus> {
+    waiter.join().unwrap_or_else(|_| Err(io::Error::other("the thread that waits for it failed")))
+}
+
+/// In the child: says its number, and reads one byte.
+fn wait_to_go(ready: i32, go: i32, writer: i32) -> io::Result<()> {
+    let mut byte = [0u8];
+    // SAFETY: system calls on descriptors that are open here, with buffers that live as long.
+    unsafe {
+        // Else the child itself would keep the pipe open when its parent dies.
+        libc::close(writer);
+        let pid = (libc::getpid() as u32).to_ne_bytes();
+        if libc::write(ready, pid.as_ptr().cast(), pid.len()) != pid.len() as isize {
+            return Err(io::Error::last_os_error());
+        }
+        loop {
+            match libc::read(go, byte.as_mut_ptr().cast(), 1) {
+                1 => return Ok(()),
+                -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
+                _ => return Err(io::Error::from_raw_os_error(libc::ECANCELED)),
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Limits of this process.
+
+use std::io;
+
+use super::signals::check;
+
+/// Lifts the soft limit of open files to the hard one: there is a descriptor for each thread and
+/// processor. Returns the limit that holds now.
+pub fn lift_open_files() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: both pointers are to a live value.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 && limit.rlim_cur < limit.rlim_max {
+            let lifted = libc::rlimit { rlim_cur: limit.rlim_max, ..limit };
+            if libc::setrlimit(libc::RLIMIT_NOFILE, &lifted) == 0 {
+                limit = lifted;
+            }
+        }
+    }
+    limit.rlim_cur
+}
+
+/// How many bytes this process may lock in memory.
+pub fn locked_memory() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the pointer is to a live value.
+    match check(unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) }) {
+        Ok(_) => limit.rlim_cur,
+        Err(_) => 0,
+    }
+}
+
+/// A memory page's size in bytes.
+pub fn page_size() -> usize {
+    // SAFETY: takes an integer only.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
+
+/// The user this process acts as.
+pub fn effective_user() -> u32 {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+/// The kernel's name for this machine: host, release, architecture.
+///
+/// # Errors
+/// What the system says.
+pub fn system_name() -> io::Result<[String; 3]> {
+    // SAFETY: a zeroed utsname is a valid value, and the pointer is to a live one.
+    let (result, name) = unsafe {
+        let mut name: libc::utsname = std::mem::zeroed();
+        (libc::uname(&mut name), name)
+    };
+    check(result)?;
+    let text = |chars: &[libc::c_char]| {
+        let bytes: Vec<u8> = chars.iter().take_while(|c| **c != 0).map(|c| *c as u8).collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    Ok([text(&name.nodename), text(&name.release), text(&name.machine)])
+}

@@ -1,0 +1,12 @@
+//! The system calls that the standard library does not have, each behind a safe function.
+//!
+//! All of the crate's `unsafe` for recording is in this folder.
+
+#![allow(unsafe_code)]
+
+pub mod launch;
+#[cfg(target_os = "linux")]
+pub mod limits;
+#[cfg(target_os = "linux")]
+pub mod perf_event;
+pub mod signals;

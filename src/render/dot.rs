@@ -1,0 +1,218 @@
+//! `dot`: a call graph for graphviz: `fg-render --format dot | dot -Tsvg`.
+//!
+//! A node is a function, larger the more it weighs itself and redder the more it weighs in all;
+//! of differential input, orange for what grew and blue for what shrank. An edge is a call, thicker
+//! the more it weighs. What is light is left out: nodes by their total weight and by number, and the
+//! edges of nodes that are; a graph of thousands of nodes cannot be read, and graphviz takes hours.
+
+use std::cmp::Reverse;
+
+use super::calls::{Call, Calls, Function};
+use super::columns::{points, share, signed};
+use super::format::takes;
+use super::functions::{change, size};
+use super::label::{fit, grouped, percent};
+use super::sink::{Finished, Sink, Target};
+use super::{Cut, Format, Settings};
+use crate::error::Result;
+use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
+use crate::printable::printable;
+use crate::tally::Cell;
+use crate::weight::Weight;
+
+/// The format.
+pub const FORMAT: Format = Format {
+    name: "dot",
+    endings: &["dot", "gv"],
+    about: "a call graph for graphviz",
+    takes: &[takes::TITLE, takes::TREE, &["limit"], takes::UNIT, &["diff-colors", "negate"]],
+    streams: false,
+    open: |settings, target| Ok(Box::new(Dot { calls: Calls::default(), settings, target })),
+};
+
+/// The least share of a node when nobody says, in percent, and the most nodes.
+const MIN_PERCENT: f64 = 0.5;
+const MOST_NODES: usize = 80;
+/// Edges are left out below this part of what nodes are: pprof's measure too.
+const EDGE_PART: f64 = 0.2;
+const LONGEST_NAME: usize = 80;
+
+struct Dot<'a> {
+    calls: Calls,
+    settings: &'a Settings,
+    target: &'a mut dyn Target,
+}
+
+impl Visitor for Dot<'_> {
+    fn follows_stacks(&self) -> bool {
+        true
+    }
+
+    fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {
+        self.calls.enter(name, depth)
+    }
+
+    fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
+        self.calls.exit(frame, so_far)
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        self.calls.restart()
+    }
+}
+
+impl Sink for Dot<'_> {
+    fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
+        let Dot { calls, settings, target } = *self;
+        let graph = Graph::new(&calls, settings, summary)?;
+        let title = settings.picture.title.as_deref().unwrap_or("Call graph");
+        writeln!(target, "digraph {} {{", quoted(title))?;
+        writeln!(target, "graph [label={}, labelloc=t, fontname=Helvetica]", quoted(&graph.caption(title)))?;
+        writeln!(target, "node [shape=box, style=filled, fontname=Helvetica]\nedge [fontname=Helvetica]")?;
+        for &(function, name, weight) in &graph.nodes {
+            writeln!(target, "n{function} [{}]", graph.node(name, weight)?)?;
+        }
+        for &(caller, call) in &graph.edges {
+            writeln!(target, "n{caller} -> n{} [{}]", call.callee, graph.edge(call.total)?)?;
+        }
+        writeln!(target, "}}")?;
+        Ok(Finished::default())
+    }
+}
+
+/// What is drawn, in weights of the input.
+struct Graph<'a> {
+    settings: &'a Settings,
+    summary: &'a WalkSummary,
+    /// By total weight.
+    nodes: Vec<(Function, &'a [u8], Cell<Weights>)>,
+    /// By weight, with their callers.
+    edges: Vec<(Function, Call)>,
+    left_out: usize,
+    largest_change: Weight,
+}
+
+impl<'a> Graph<'a> {
+    fn new(calls: &'a Calls, settings: &'a Settings, summary: &'a WalkSummary) -> Result<Graph<'a>> {
+        let whole = heavier(summary.total);
+        let min_percent = settings.tree.min_percent.unwrap_or(MIN_PERCENT);
+        let mut nodes: Vec<_> =
+            (0..).zip(calls.functions()).map(|(n, (name, weight))| (n, name, weight)).collect();
+        let all = nodes.len();
+        nodes.retain(|(_, _, weight)| percent(heavier(weight.total), whole) >= min_percent);
+        nodes.sort_by_key(|&(_, name, weight)| (Reverse(heavier(weight.total)), name));
+        nodes.truncate(settings.table.limit.unwrap_or(MOST_NODES));
+        let mut kept: Vec<Function> = nodes.iter().map(|&(n, _, _)| n).collect();
+        kept.sort_unstable();
+        let is_kept = |function: Function| kept.binary_search(&function).is_ok();
+        let heavy = |call: &Call| percent(heavier(call.total), whole) >= EDGE_PART * min_percent;
+        let mut edges: Vec<(Function, Call)> = calls
+            .calls()
+            .filter(|call| heavy(call) && is_kept(call.callee))
+            .filter_map(|call| call.caller.filter(|&caller| is_kept(caller)).map(|caller| (caller, call)))
+            .collect();
+        let ends = |caller, call: &Call| (calls.name(caller), calls.name(call.callee));
+        edges.sort_by_key(|(caller, call)| (Reverse(heavier(call.total)), ends(*caller, call)));
+        let mut largest_change = size(change(summary.total)?);
+        for (_, _, weight) in &nodes {
+            largest_change = largest_change.max(size(change(weight.total)?));
+        }
+        Ok(Graph { settings, summary, left_out: all - nodes.len(), nodes, edges, largest_change })
+    }
+
+    fn caption(&self, title: &str) -> String {
+        let unit = printable(self.settings.unit(self.summary).as_bytes());
+        let shown = |weight| self.settings.shown(weight).map_or_else(|_| String::new(), grouped);
+        let total = match self.summary.columns {
+            Columns::One => format!("{} {unit}", shown(self.summary.total.value)),
+            Columns::Two => format!(
+                "{} {unit} before, {} after",
+                shown(self.summary.total.before),
+                shown(self.summary.total.value)
+            ),
+        };
+        let left_out = match self.left_out {
+            0 => String::new(),
+            1 => ", one lighter function left out".to_owned(),
+            n => format!(", {n} lighter functions left out"),
+        };
+        format!("{title}\n{total}{left_out}")
+    }
+
+    fn node(&self, name: &[u8], weight: Cell<Weights>) -> Result<String> {
+        let name = printable(name);
+        let lines = match self.summary.columns {
+            Columns::One => format!(
+                "{}\n{} ({}) of {} ({})",
+                fit(&name, LONGEST_NAME, Cut::Start),
+                grouped(self.settings.shown(weight.own.value)?),
+                self.share(weight.own),
+                grouped(self.settings.shown(weight.total.value)?),
+                self.share(weight.total)
+            ),
+            Columns::Two => format!(
+                "{}\n{} ({} pp) of {} ({} pp)",
+                fit(&name, LONGEST_NAME, Cut::Start),
+                signed(self.settings.shown(change(weight.own)?)?),
+                points(weight.own, self.summary.total),
+                signed(self.settings.shown(change(weight.total)?)?),
+                points(weight.total, self.summary.total)
+            ),
+        };
+        let part = percent(heavier(weight.own), heavier(self.summary.total)) / 100.0;
+        let size = 10.0 + 40.0 * part.sqrt();
+        let colour = self.colour(weight.total)?;
+        Ok(format!(
+            "label={}, tooltip={}, fontsize={size:.1}, fillcolor=\"{colour}\"",
+            quoted(&lines),
+            quoted(&name)
+        ))
+    }
+
+    fn edge(&self, total: Weights) -> Result<String> {
+        let part = percent(heavier(total), heavier(self.summary.total)) / 100.0;
+        let label = match self.summary.columns {
+            Columns::One => grouped(self.settings.shown(total.value)?),
+            Columns::Two => signed(self.settings.shown(change(total)?)?),
+        };
+        let (width, weight) = (1.0 + 5.0 * part, 1 + (100.0 * part) as u32);
+        Ok(format!("label={}, penwidth={width:.2}, weight={weight}", quoted(&format!(" {label}"))))
+    }
+
+    fn share(&self, weights: Weights) -> String {
+        share(weights.value, self.summary.total.value)
+    }
+
+    fn colour(&self, total: Weights) -> Result<String> {
+        Ok(match self.summary.columns {
+            Columns::One => {
+                let part = percent(total.value, self.summary.total.value) / 100.0;
+                // From nearly white to a red on which black is read.
+                let other = (245.0 - 105.0 * part.sqrt()).round() as u8;
+                format!("#f5{other:02x}{other:02x}")
+            }
+            Columns::Two => {
+                self.settings.picture.colours.change(change(total)?, self.largest_change).to_string()
+            }
+        })
+    }
+}
+
+fn heavier(weights: Weights) -> Weight {
+    weights.value.max(weights.before)
+}
+
+/// A string as graphviz reads it; a backslash would be an escape, `\N` even a name.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            '\n' => quoted.push_str("\\n"),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}

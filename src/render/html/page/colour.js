@@ -1,0 +1,150 @@
+// What colour a frame has: that of ../../colour, computed here once more.
+
+/** @import { About, Names } from "./types.js" */
+
+/** @typedef {[number, number, number]} Rgb */
+
+/** Where parts of a hue begin and how far they go, in the order of the enumeration in Rust.
+ * @type {[Rgb, Rgb][]} */
+const HUES = [
+  [[200, 50, 50], [55, 80, 80]],
+  [[50, 200, 50], [60, 55, 60]],
+  [[80, 80, 205], [60, 60, 50]],
+  [[175, 175, 50], [55, 55, 20]],
+  [[190, 80, 190], [65, 60, 65]],
+  [[50, 165, 165], [60, 55, 55]],
+  [[190, 90, 0], [65, 65, 0]],
+];
+const PLAIN = ["red", "green", "blue", "yellow", "purple", "aqua", "orange"];
+const KINDS = /** @type {const} */ ({ k: 6, i: 5, j: 1, w: 4, "": 3 });
+export const KIND_NAMES = /** @type {const} */ ([["", "user"], ["k", "kernel"], ["i", "inlined"], ["j", "jitted"], ["w", "waker"]]);
+
+/** Three numbers in [0, 1) from a name's hash.
+ * @param {number} hash */
+function shades(hash) {
+  return [1, 2, 3].map((n) => {
+    let h = (hash + Math.imul(n, 0x9e3779b9)) | 0;
+    h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
+    h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+    return ((h ^ (h >>> 16)) >>> 8) / 2 ** 24;
+  });
+}
+
+/** @param {number} hue
+ * @param {number} shade
+ * @returns {Rgb} */
+export function hueColour(hue, shade) {
+  const [from, range] = HUES[hue];
+  return [from[0] + range[0] * shade, from[1] + range[1] * shade, from[2] + range[2] * shade];
+}
+
+/** The colour of a name, unless colours go by width.
+ * @param {About} about
+ * @param {Names} names
+ * @param {number} id
+ * @returns {Rgb} */
+export function nameColour(about, names, id) {
+  const text = names.texts[id];
+  if (text === "--") return [160, 160, 160];
+  if (text === "-") return [200, 200, 200];
+  const [v1, v2, v3] = shades(names.hash(id));
+  const { palette } = about;
+  if (names.hues) return hueColour(names.hues[id] ?? 0, v1);
+  if (palette === "mem") return [0, 190 + 50 * v2, 210 * v1];
+  if (palette === "io") return [80 + 60 * v1, 80 + 60 * v1, 190 + 55 * v2];
+  if (palette === "wakeup") return hueColour(5, v1);
+  if (palette === "diff") return [255, 255, 255];
+  if (PLAIN.includes(palette)) return hueColour(PLAIN.indexOf(palette), v1);
+  return [205 + 50 * v3, 230 * v1, 55 * v2];
+}
+
+/** The wider, the deeper.
+ * @param {number} share
+ * @returns {Rgb} */
+export function widthColour(share) {
+  const depth = Math.sqrt(Math.min(Math.max(share, 0), 1));
+  return [255 - 25 * depth, 240 - 170 * depth, 215 - 175 * depth];
+}
+
+/** That of growing or shrinking, the fuller the nearer to the largest change.
+ * @param {About} about
+ * @param {number} change
+ * @param {number} largest
+ * @returns {Rgb} */
+export function changeColour(about, change, largest) {
+  const size = Math.abs(change) / largest;
+  if (change === 0 || !Number.isFinite(size)) return [255, 255, 255];
+  const ends = about.redBlue ? [[255, 70, 70], [70, 70, 255]] : [[230, 110, 0], [50, 120, 220]];
+  const end = ends[change < 0 === about.negate ? 0 : 1];
+  const depth = 0.08 + 0.92 * Math.min(size, 1);
+  return /** @type {Rgb} */ (end.map((part) => Math.round(255 - (255 - part) * depth)));
+}
+
+/** By what kind of code it is.
+ * @param {Names} names
+ * @param {number} id */
+export function kindColour(names, id) {
+  const mark = /** @type {keyof typeof KINDS} */ (names.mark(id));
+  return hueColour(KINDS[mark], shades(names.hash(id))[0]);
+}
+
+/** @param {string} mark */
+export function kindSwatch(mark) {
+  return css(hueColour(KINDS[/** @type {keyof typeof KINDS} */ (mark)], 0.5));
+}
+
+/** By the module it is of.
+ * @param {Names} names
+ * @param {number} id */
+export function moduleColour(names, id) {
+  const module = moduleOf(names.texts[id]);
+  if (module === "[no module]") return /** @type {Rgb} */ ([190, 190, 185]);
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < module.length; i++) hash = Math.imul(hash ^ module.charCodeAt(i), 0x01000193);
+  const [v1, v2, v3] = shades(hash >>> 0);
+  return hslColour(360 * v1, 0.5 + 0.25 * v2, 0.62 + 0.12 * v3);
+}
+
+/** @param {number} hue
+ * @param {number} saturation
+ * @param {number} lightness */
+function hslColour(hue, saturation, lightness) {
+  const reach = saturation * Math.min(lightness, 1 - lightness);
+  const part = (/** @type {number} */ n) => {
+    const k = (n + hue / 30) % 12;
+    return 255 * (lightness - reach * Math.max(-1, Math.min(k - 3, 9 - k, 1)));
+  };
+  return /** @type {Rgb} */ ([part(0), part(8), part(4)]);
+}
+
+/** The library, file, crate or package a name tells of: what fg-diff takes for its module.
+ * @param {string} text */
+export function moduleOf(text) {
+  if (text.endsWith("_[k]")) return "[kernel]";
+  const name = text.replace(/_\[[ijw]\]$/, "");
+  if (name.startsWith("[") && name.endsWith("]")) return name;
+  const open = name.endsWith(")") ? name.lastIndexOf(" (") : -1;
+  if (open >= 0) {
+    const file = name.slice(open + 2, -1).replace(/(?:(?<=.):[0-9]+)+$/, "");
+    if (file && !file.includes(" ")) return file;
+  }
+  const tick = name.indexOf("\x60");
+  if (tick > 0) return name.slice(0, tick);
+  const path = name.replace(/^(?:[<&*](?:mut )?(?:dyn )?(?:const )?)+/, "");
+  const first = /^(\w+)::/.exec(path);
+  if (first) return first[1];
+  const slash = name.split(/[.:(]/, 1)[0].lastIndexOf("/");
+  if (slash > 0 && !name.startsWith("/")) return name.slice(0, slash);
+  return "[no module]";
+}
+
+/** @param {Rgb} colour */
+export function css([r, g, b]) {
+  return "#" + ((1 << 24) | (Math.floor(r) << 16) | (Math.floor(g) << 8) | Math.floor(b)).toString(16).slice(1);
+}
+
+/** Whether letters on it are to be dark.
+ * @param {Rgb} colour */
+export function isLight([r, g, b]) {
+  return 0.299 * r + 0.587 * g + 0.114 * b > 110;
+}

@@ -1,0 +1,69 @@
+// Elements, made and found. Text is only ever text.
+
+/** @param {string} id
+ * @returns {HTMLElement} */
+export function byId(id) {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`no element ${id}`);
+  return found;
+}
+
+/** An element with attributes and what is in it.
+ * @param {string} name
+ * @param {Record<string, string | boolean | ((event: any) => void)>} attributes
+ * @param {(Node | string)[]} inside
+ * @returns {HTMLElement} */
+export function make(name, attributes = {}, ...inside) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(key, value);
+    else if (value === true) element.setAttribute(key, "");
+    else if (value !== false) element.setAttribute(key, value);
+  }
+  element.append(...inside);
+  return element;
+}
+
+/** Pairs of a word and what it says.
+ * @param {[string, string][]} pairs */
+export function list(pairs) {
+  return make("dl", {}, ...pairs.flatMap(([key, value]) => [make("dt", {}, key), make("dd", {}, value)]));
+}
+
+/** Puts a panel below what opens it, or at a point, within the window.
+ * @param {HTMLElement} panel
+ * @param {{ left: number, bottom: number, right?: number }} at */
+export function placeAt(panel, { left, bottom, right = left }) {
+  const { offsetWidth: width, offsetHeight: height } = panel;
+  const room = document.documentElement;
+  const x = left + width > room.clientWidth - 8 ? Math.max(right - width, 8) : left;
+  const y = Math.max(Math.min(bottom + 6, room.clientHeight - height - 8), 8);
+  panel.style.left = `${Math.min(x, Math.max(room.clientWidth - width - 8, 8))}px`;
+  panel.style.top = `${y}px`;
+}
+
+/** Copies a text; without the modern way, the old one.
+ * @param {string} text */
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+}
+
+/** Hands a file to the reader.
+ * @param {Blob} blob
+ * @param {string} name */
+export function download(blob, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}

@@ -1,0 +1,212 @@
+// Puts frames on a canvas.
+
+/** @import { Model } from "./model.js" */
+/** @import { Place, Part } from "./types.js" */
+
+import { css, isLight } from "./colour.js";
+import { eachVisible } from "./layout.js";
+
+export const ROW = 19;
+const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
+const PAD = 5;
+/** Narrower frames have no room for a word. */
+const LEAST_LABELLED = 32;
+/** More letters than any screen has room for. */
+const MOST_LETTERS = 600;
+
+/** @type {Map<string, number>} */
+const widths = new Map();
+
+/** @param {CanvasRenderingContext2D} context
+ * @param {string} text */
+function measured(context, text) {
+  let width = widths.get(text);
+  if (width === undefined) {
+    if (widths.size > 50000) widths.clear();
+    widths.set(text, (width = context.measureText(text).width));
+  }
+  return width;
+}
+
+/** As much of a text as fits; nothing if that is next to nothing.
+ * @param {CanvasRenderingContext2D} context
+ * @param {string} text
+ * @param {number} room
+ * @param {boolean} cutStart */
+function fitted(context, text, room, cutStart) {
+  if (text.length > MOST_LETTERS) text = cutStart ? text.slice(-MOST_LETTERS) : text.slice(0, MOST_LETTERS);
+  const width = measured(context, text);
+  if (width <= room) return text;
+  // Measuring every cut anew would take longer than all the rest: letters are about as wide as others.
+  const count = Math.floor((text.length * (room - 9) * 0.97) / width);
+  // A letter or two say nothing.
+  if (count < 3) return "";
+  const part = cutStart ? text.slice(-count) : text.slice(0, count);
+  return cutStart ? "…" + part.replace(/^[\udc00-\udfff]/, "") : part.replace(/[\ud800-\udbff]$/, "") + "…";
+}
+
+/** What is drawn, where and how.
+ * @typedef {object} Sheet
+ * @property {CanvasRenderingContext2D} context
+ * @property {number} width
+ * @property {number} height
+ * @property {number} scroll the scene's first pixel in sight
+ * @property {Place | null} hover
+ * @property {Place | null} selected
+ */
+
+/** @param {Model} model
+ * @param {Sheet} sheet */
+export function draw(model, { context, width, height, scroll, hover, selected }) {
+  const { scene, theme } = model;
+  const surface = new Surface(context, width, height, theme.back);
+  const run = pixelOf(theme.run);
+  context.font = FONT;
+  context.textBaseline = "middle";
+  context.direction = "ltr";
+  /** @type {[Place, number, number, number][]} */
+  const outlined = [];
+  /** @type {[string, number, number, number, string, number][]} */
+  const words = [];
+  scene.parts.forEach((part, index) => {
+    const { first, last } = scene.rowsBetween(part, scroll, scroll + height);
+    if (last < first) return;
+    const labels = new Labels(model, part);
+    const hovered = hover && hover.part === index ? hover.node : -1;
+    const chosen = selected && selected.part === index ? selected.node : -1;
+    const box = (/** @type {number} */ node, /** @type {number} */ x, /** @type {number} */ w, /** @type {number} */ row) => {
+      const y = scene.top(part, row) - scroll;
+      const left = Math.max(x, 0);
+      const right = Math.min(x + w, width);
+      const colour = model.colourOf(part, node);
+      const dim = model.dimmed(part, node);
+      surface.box(left, right - (w > 3 ? 1 : 0), y, dim < 1 ? surface.faded(colour.pixel, dim) : colour.pixel);
+      if (right - left > LEAST_LABELLED) {
+        const text = fitted(context, labels.of(node), right - left - 2 * PAD, model.about.cutStart);
+        if (text) words.push([text, left + PAD, y + ROW / 2, right - left - PAD, dim < 1 ? theme.ink : colour.ink, dim < 1 ? 0.75 : 1]);
+      }
+      if (right - left > 6 && model.isNew(part, node)) outlined.push([{ part: -1, node }, left, y, right - left]);
+      if (node === hovered && hover) outlined.push([hover, left, y, right - left]);
+      if (node === chosen && selected) outlined.push([selected, left, y, right - left]);
+    };
+    eachVisible(part.tree, model.window, width, first, last, box, (x, w, row) => surface.box(x, x + w, scene.top(part, row) - scroll, run));
+    for (let row = first; row <= last; row++) surface.spread(scene.top(part, row) - scroll);
+  });
+  surface.show();
+  for (const [text, x, y, room, ink, alpha] of words) {
+    context.fillStyle = ink;
+    context.globalAlpha = alpha;
+    context.fillText(text, x, y, room);
+  }
+  context.globalAlpha = 1;
+  for (const [place, x, y, w] of outlined) {
+    const isSelected = place === selected;
+    context.strokeStyle = theme.ink;
+    context.lineWidth = isSelected ? 2 : 1;
+    context.setLineDash(place.part < 0 ? [3, 2] : []);
+    const inset = context.lineWidth / 2;
+    context.strokeRect(x + inset, y + inset, Math.max(w - 1 - 2 * inset, 0.5), ROW - 1 - 2 * inset);
+  }
+  context.setLineDash([]);
+}
+
+/** A colour as the four bytes of a pixel.
+ * @param {string} hex */
+function pixelOf(hex) {
+  const colour = parseInt(hex.slice(1), 16);
+  return ((255 << 24) | ((colour & 255) << 16) | (colour & 0xff00) | (colour >>> 16)) >>> 0;
+}
+
+/** The pixels of the canvas. Tens of thousands of frames are in sight at times: drawn one by one
+ * they take longer than writing one line of pixels for each row and copying it downwards. */
+class Surface {
+  /** @type {ImageData | null} what was used last is used again */
+  static image = null;
+
+  /** @param {CanvasRenderingContext2D} context
+   * @param {number} width
+   * @param {number} height
+   * @param {string} back */
+  constructor(context, width, height, back) {
+    this.context = context;
+    this.ratio = context.getTransform().a;
+    this.width = Math.max(Math.round(width * this.ratio), 1);
+    this.height = Math.max(Math.round(height * this.ratio), 1);
+    if (Surface.image?.width !== this.width || Surface.image.height !== this.height) {
+      Surface.image = context.createImageData(this.width, this.height);
+    }
+    this.image = Surface.image;
+    this.pixels = new Uint32Array(this.image.data.buffer);
+    this.back = pixelOf(back);
+    this.pixels.fill(this.back);
+  }
+
+  /** The lines of pixels of a row that begins at a height.
+   * @param {number} y */
+  #lines(y) {
+    return { first: Math.max(Math.round(y * this.ratio), 0), end: Math.min(Math.round((y + ROW - 1) * this.ratio), this.height) };
+  }
+
+  /** @param {number} left
+   * @param {number} right
+   * @param {number} y
+   * @param {number} pixel */
+  box(left, right, y, pixel) {
+    const { first, end } = this.#lines(y);
+    if (end <= first) return;
+    const from = Math.max(Math.round(left * this.ratio), 0);
+    const to = Math.min(Math.max(Math.round(right * this.ratio), from + 1), this.width);
+    const line = first * this.width;
+    for (let x = from; x < to; x++) this.pixels[line + x] = pixel;
+  }
+
+  /** Copies the first line of a row to all others.
+   * @param {number} y */
+  spread(y) {
+    const { first, end } = this.#lines(y);
+    const from = first * this.width;
+    for (let line = first + 1; line < end; line++) this.pixels.copyWithin(line * this.width, from, from + this.width);
+  }
+
+  /** @param {number} pixel
+   * @param {number} alpha */
+  faded(pixel, alpha) {
+    let mixed = 255 << 24;
+    for (const shift of [0, 8, 16]) {
+      const part = ((pixel >>> shift) & 255) * alpha + ((this.back >>> shift) & 255) * (1 - alpha);
+      mixed |= Math.round(part) << shift;
+    }
+    return mixed >>> 0;
+  }
+
+  show() {
+    this.context.putImageData(this.image, 0, 0);
+  }
+}
+
+/** The words on frames: the name; in a comparison with a sign before it. */
+class Labels {
+  /** @param {Model} model
+   * @param {Part} part */
+  constructor(model, part) {
+    this.model = model;
+    this.part = part;
+  }
+
+  /** @param {number} node */
+  of(node) {
+    const { model, part } = this;
+    const name = model.names.show(part.tree.name[node]);
+    if (!model.about.differential) return name;
+    const change = model.change(part.tree, node);
+    if (model.isNew(part, node)) return "+ new " + name;
+    if (change !== 0 && part.tree.total[node] === 0) return "− gone " + name;
+    return (change > 0 ? "+ " : change < 0 ? "− " : "") + name;
+  }
+}
+
+/** @param {[number, number, number]} colour */
+export function paint(colour) {
+  const fill = css(colour);
+  return { fill, pixel: pixelOf(fill), ink: isLight(colour) ? "#15120c" : "#ffffff" };
+}

@@ -1,0 +1,122 @@
+// The keyboard: every view and every frame without a mouse.
+
+/** @import { App } from "./start.js" */
+/** @import { Place } from "./types.js" */
+
+import { byId } from "./dom.js";
+import { VIEWS } from "./state.js";
+
+const ARROWS = { ArrowUp: "up", k: "up", ArrowDown: "down", j: "down", ArrowLeft: "left", h: "left", ArrowRight: "right", l: "right" };
+
+/** @param {App} app */
+export function listenToKeys(app) {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const target = /** @type {HTMLElement} */ (event.target);
+    if (event.key === "Escape" && target.id === "query") app.stage.canvas.focus();
+    if (target.matches("input, select, textarea") || document.querySelector("[popover]:popover-open")) return;
+    const isFrame = target === app.stage.canvas || target === document.body;
+    // Buttons, tabs and rows have uses of their own for these.
+    if (!isFrame && (event.key === "Enter" || event.key === " " || event.key.startsWith("Arrow"))) return;
+    if (act(app, event.key)) event.preventDefault();
+  });
+}
+
+/** @param {App} app
+ * @param {string} key
+ * @returns {boolean} whether it meant something */
+function act(app, key) {
+  const { model, stage } = app;
+  const place = stage.selected;
+  const view = VIEWS[Number(key) - 1];
+  const arrow = ARROWS[/** @type {keyof typeof ARROWS} */ (key)];
+  if (view) app.change({ view });
+  else if (arrow && model.parts.length) step(app, arrow);
+  else if (key === "Enter" && place) app.zoomTo(place);
+  else if (key === "Backspace") app.back();
+  else if (key === "0" || key === "Home") app.zoomTo({ part: model.parts.length - 1, node: 0 });
+  else if (key === "/") /** @type {HTMLInputElement} */ (byId("query")).select();
+  else if (key === "?") byId("help").showPopover();
+  else if (key === "n" || key === "N") app.toMatch(key === "n" ? 1 : -1);
+  else if (key === "t") app.toggleTheme();
+  else if (key === "b" && place) app.butterfly(model.parts[place.part].tree.name[place.node]);
+  else if (key === "c" && place) app.copyName(place);
+  else if (key === "C" && place) app.copyStack(place);
+  else if (key === "m" && place) app.menuOfChosen();
+  else if (key === "Escape") app.select(null);
+  else return false;
+  return true;
+}
+
+/** To the frame in a direction of the screen.
+ * @param {App} app
+ * @param {string} arrow */
+function step(app, arrow) {
+  const { model, stage } = app;
+  const { parts } = model;
+  const place = stage.selected;
+  if (!place) {
+    const part = parts.length - 1;
+    app.select({ part, node: Math.max(model.zoomed, parts[part].skip) });
+    return;
+  }
+  const { tree, up, skip } = parts[place.part];
+  const { node } = place;
+  if (arrow === "left" || arrow === "right") {
+    const beside = sibling(app, place, arrow === "right" ? 1 : -1);
+    if (beside > 0) app.select({ part: place.part, node: beside });
+    return;
+  }
+  if ((arrow === "up") === up) {
+    const child = heaviestChild(place, app);
+    if (child > 0) app.select({ part: place.part, node: child });
+    return;
+  }
+  const above = tree.parent[node];
+  const depth = tree.depth[node];
+  if (depth > skip) {
+    app.select({ part: place.part, node: above });
+  } else if (parts.length > 1) {
+    // Over the middle of a butterfly, to the other side.
+    const part = 1 - place.part;
+    const to = part === 1 ? 1 : heaviestChild({ part, node: 1 }, app);
+    if (to > 0) app.select({ part, node: to });
+  }
+}
+
+/** @param {Place} place
+ * @param {App} app */
+function heaviestChild({ part, node }, app) {
+  const { tree } = app.model.parts[part];
+  let best = 0;
+  for (let k = node + 1; k < tree.end[node]; k = tree.end[k]) {
+    if (tree.width[k] > (best ? tree.width[best] : 0)) best = k;
+  }
+  return best;
+}
+
+/** The nearest one beside it that is wide enough to be seen, or else the nearest.
+ * @param {App} app
+ * @param {Place} place
+ * @param {1 | -1} direction */
+function sibling({ model, stage }, { part, node }, direction) {
+  const { tree } = model.parts[part];
+  const { from, to } = model.window;
+  const least = ((to - from) / Math.max(stage.width, 1)) * 0.5;
+  const above = tree.parent[node];
+  if (above < 0) return 0;
+  let any = 0;
+  if (direction === 1) {
+    for (let k = tree.end[node]; k < tree.end[above]; k = tree.end[k]) {
+      if (tree.width[k] >= least) return k;
+      any ||= tree.width[k] > 0 ? k : 0;
+    }
+    return any;
+  }
+  let seen = 0;
+  for (let k = above + 1; k < node; k = tree.end[k]) {
+    if (tree.width[k] >= least) seen = k;
+    else if (tree.width[k] > 0) any = k;
+  }
+  return seen || any;
+}

@@ -1,0 +1,151 @@
+// Where frames are: numbers only. Drawing costs what is seen, not what there is.
+
+/** @import { Tree, Part, Window } from "./types.js" */
+
+import { pathTo, rowsOf } from "./tree.js";
+
+/** Narrower than this many pixels, a frame is part of a run. */
+const LEAST = 0.5;
+
+/** Tells of every frame in sight, and of runs of those too narrow to tell apart.
+ * @param {Tree} tree
+ * @param {Window} window
+ * @param {number} pixels the width of the window
+ * @param {number} firstRow
+ * @param {number} lastRow
+ * @param {(node: number, x: number, width: number, row: number) => void} box
+ * @param {(x: number, width: number, row: number) => void} run */
+export function eachVisible({ n, depth, end, parent, own, width }, { from, to }, pixels, firstRow, lastRow, box, run) {
+  const scale = pixels / (to - from);
+  const least = LEAST / scale;
+  const rows = lastRow + 2;
+  const start = new Float64Array(rows + 1);
+  const runFrom = new Float64Array(rows + 1);
+  const runTo = new Float64Array(rows + 1).fill(-1);
+  const endRun = (/** @type {number} */ row) => {
+    if (runTo[row] < 0) return;
+    run((runFrom[row] - from) * scale, Math.max((runTo[row] - runFrom[row]) * scale, LEAST), row);
+    runTo[row] = -1;
+  };
+  for (let i = 0; i < n; ) {
+    const row = depth[i];
+    const w = width[i];
+    const x = start[row];
+    start[row] = x + w;
+    if (x >= to && i > 0) {
+      i = end[parent[i]];
+      continue;
+    }
+    if (x + w <= from || w === 0) {
+      i = end[i];
+      continue;
+    }
+    if (w < least) {
+      if (row >= firstRow) {
+        if (runTo[row] < 0 || x - runTo[row] > least) {
+          endRun(row);
+          runFrom[row] = x;
+        }
+        runTo[row] = x + w;
+      }
+      i = end[i];
+      continue;
+    }
+    if (row >= firstRow) {
+      if (runTo[row] >= 0) endRun(row);
+      box(i, (x - from) * scale, w * scale, row);
+    }
+    start[row + 1] = x + own[i];
+    i = row >= lastRow ? end[i] : i + 1;
+  }
+  for (let row = firstRow; row <= lastRow; row++) endRun(row);
+}
+
+/** Where a node begins, in weights.
+ * @param {Tree} tree
+ * @param {number} node */
+export function startOf(tree, node) {
+  let start = 0;
+  let above = 0;
+  for (const next of pathTo(tree, node)) {
+    start += tree.own[above];
+    for (let k = above + 1; k < next; k = tree.end[k]) start += tree.width[k];
+    above = next;
+  }
+  return start;
+}
+
+/** The node of a row at a weight from the left; -1 where there is none.
+ * @param {Tree} tree
+ * @param {number} row
+ * @param {number} weight */
+export function nodeAt(tree, row, weight) {
+  let node = 0;
+  let x = 0;
+  if (weight < 0 || weight >= tree.width[0]) return -1;
+  for (let depth = 0; depth < row; depth++) {
+    x += tree.own[node];
+    let child = node + 1;
+    while (child < tree.end[node] && x + tree.width[child] <= weight) {
+      x += tree.width[child];
+      child = tree.end[child];
+    }
+    if (child >= tree.end[node] || x > weight) return -1;
+    node = child;
+  }
+  return node;
+}
+
+/** @type {WeakMap<Tree, number>} */
+const rowCounts = new WeakMap();
+
+/** @param {Part} part */
+function rowsIn({ tree, skip }) {
+  let rows = rowCounts.get(tree);
+  if (rows === undefined) rowCounts.set(tree, (rows = rowsOf(tree)));
+  return Math.max(rows - skip, 0);
+}
+
+/** The parts of a scene below each other, in pixels from its top. What goes up stands above what
+ * goes down. */
+export class Scene {
+  /** @param {Part[]} parts
+   * @param {number} rowHeight
+   * @param {number} least how high it is at least */
+  constructor(parts, rowHeight, least) {
+    this.parts = parts;
+    this.rowHeight = rowHeight;
+    const height = (/** @type {boolean} */ up) =>
+      Math.max(0, ...parts.filter((part) => part.up === up).map(rowsIn)) * rowHeight;
+    const [above, below] = [height(true), height(false)];
+    this.height = Math.max(above + below, least);
+    /** Where what goes up ends and what goes down begins. */
+    this.base = below === 0 ? this.height : above === 0 ? 0 : above + Math.floor((this.height - above - below) / 2);
+  }
+
+  /** @param {Part} part
+   * @param {number} row */
+  top({ up, skip }, row) {
+    return up ? this.base - (row - skip + 1) * this.rowHeight : this.base + (row - skip) * this.rowHeight;
+  }
+
+  /** The rows of a part between two heights; none if the first is after the last.
+   * @param {Part} part
+   * @param {number} from
+   * @param {number} to */
+  rowsBetween({ up, skip }, from, to) {
+    const [near, far] = up ? [this.base - to, this.base - from] : [from - this.base, to - this.base];
+    const row = (/** @type {number} */ y) => Math.floor(y / this.rowHeight) + skip;
+    return { first: Math.max(row(near), skip), last: Math.max(row(far), skip - 1) };
+  }
+
+  /** @param {number} y
+   * @returns {{ part: number, row: number } | null} */
+  rowAt(y) {
+    const up = y < this.base;
+    const part = this.parts.findIndex((one) => one.up === up);
+    if (part < 0) return null;
+    const distance = Math.floor((up ? this.base - y - 1e-6 : y - this.base) / this.rowHeight);
+    return { part, row: distance + this.parts[part].skip };
+  }
+}

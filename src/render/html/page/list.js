@@ -1,0 +1,109 @@
+// The table of functions: real rows, for eyes and for screen readers.
+
+/** @import { App } from "./start.js" */
+/** @import { Row } from "./table.js" */
+
+import { byId, make } from "./dom.js";
+import { percent, signed } from "./numbers.js";
+import { meter } from "./panels.js";
+import { functions, sortRows } from "./table.js";
+
+/** Rows shown before one asks for more. */
+const PAGE = 200;
+
+export class List {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    this.box = byId("list");
+    this.shown = PAGE;
+    /** @type {unknown[]} what is shown */
+    this.inputs = [];
+  }
+
+  /** What the tree in use says, with the search as filter, in order.
+   * @returns {Row[]} */
+  rows() {
+    const { model } = this.app;
+    const { tree, names, marks, state } = model;
+    const all = model.memo.get("functions", [tree], () => functions(tree, names.texts.length));
+    const matching = marks ? all.filter((row) => marks[row.id]) : all;
+    return sortRows(matching, state.sort, (row, own) => this.#change(row, own), (id) => names.texts[id]);
+  }
+
+  /** @param {Row} row
+   * @param {boolean} own */
+  #change(row, own) {
+    return own ? this.app.model.difference(row.before, row.self) : this.app.model.difference(row.totalBefore, row.total);
+  }
+
+  show() {
+    const { state, tree, marks } = this.app.model;
+    this.box.hidden = state.view !== "table";
+    if (this.box.hidden) return;
+    const inputs = [tree, marks, state.sort, state.shares];
+    if (inputs.every((input, n) => input === this.inputs[n])) return;
+    this.inputs = inputs;
+    this.shown = PAGE;
+    this.#fill();
+  }
+
+  #fill() {
+    const { app } = this;
+    const { about, state, numbers, tree } = app.model;
+    const rows = this.rows();
+    const weights = `${numbers.full(tree.total[0]).length + 13}ch`;
+    const changes = `${numbers.full(tree.total[0]).length + 15}ch`;
+    /** @type {[string, string, string][]} */
+    const columns = [["name", "Function", ""], ["self", "Self", weights], ["total", "Total", weights], ["stacks", "Stacks", "11ch"]];
+    if (about.differential) columns.push(["selfChange", "Self change", changes], ["change", "Total change", changes]);
+    const sorted = state.sort.replace(/^-/, "");
+    const ascending = state.sort.startsWith("-") !== (sorted === "name");
+    const head = columns.map(([key, label, width]) => {
+      const is = key === sorted;
+      const cell = make("th", { scope: "col", class: key === "name" ? "" : "num", "aria-sort": is ? (ascending ? "ascending" : "descending") : false },
+        make("button", { click: () => app.change({ sort: is && !state.sort.startsWith("-") ? "-" + key : key }) }, label + (is ? (ascending ? " ▲" : " ▼") : "")));
+      if (width) cell.style.width = width;
+      return cell;
+    });
+    const body = make("tbody", {}, ...rows.slice(0, this.shown).map((row) => this.#row(row)));
+    const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), body);
+    this.box.replaceChildren(table);
+    if (rows.length > this.shown) {
+      const more = () => {
+        const had = this.shown;
+        this.shown += 5 * PAGE;
+        this.#fill();
+        /** @type {HTMLElement | undefined} */ (this.box.querySelectorAll("tbody button")[had])?.focus();
+      };
+      this.box.append(make("div", { class: "more" }, make("button", { click: more }, `${rows.length - this.shown} more`)));
+    }
+  }
+
+  /** @param {Row} row */
+  #row(row) {
+    const { app } = this;
+    const { about, names, numbers, tree } = app.model;
+    const whole = tree.total[0];
+    const name = make("button", { title: "Callers and callees", click: () => app.butterfly(row.id) }, names.show(row.id).slice(0, 400) || "\u00a0");
+    const weight = (/** @type {number} */ value) => {
+      return make("td", { class: "num", title: numbers.withUnit(value) },
+        numbers.full(value), make("small", {}, percent(value, whole)), meter(whole ? value / whole : 0));
+    };
+    const cells = [make("td", {}, name), weight(row.self), weight(row.total), make("td", { class: "num" }, row.stacks.toLocaleString("en"))];
+    if (about.differential) cells.push(this.#changed(row, true), this.#changed(row, false));
+    return make("tr", {}, ...cells);
+  }
+
+  /** @param {Row} row
+   * @param {boolean} own */
+  #changed(row, own) {
+    const { numbers, state } = this.app.model;
+    const [before, after] = own ? [row.before, row.self] : [row.totalBefore, row.total];
+    const change = this.#change(row, own);
+    const text = state.shares ? `${signed(100 * change, 2)} pp` : (change > 0 ? "+" : change < 0 ? "−" : "") + numbers.full(Math.abs(change));
+    const note = before === 0 && after > 0 ? "new" : after === 0 && before > 0 ? "gone" : before > 0 ? `${signed((100 * (after - before)) / before, 1)}%` : "";
+    const title = `${numbers.full(before)} → ${numbers.withUnit(after)}`;
+    return make("td", { class: `num ${change > 0 ? "up" : change < 0 ? "down" : ""}`, title }, text, make("small", {}, note));
+  }
+}

@@ -1,0 +1,111 @@
+// The names of frames: bytes, text, marks, and what colour they ask for.
+
+/** What is not a letter but steers how letters are shown. */
+// eslint-disable-next-line no-control-regex
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+const LONGEST_SHOWN = 10000;
+const KEY_LENGTH = 120;
+
+/** Every name once. Numbers beyond those of the file are of names made here. */
+export class Names {
+  /** @param {number[]} lengths
+   * @param {Uint8Array} bytes
+   * @param {Uint8Array | null} hues
+   * @param {number} seed */
+  constructor(lengths, bytes, hues, seed) {
+    this.bytes = bytes;
+    this.hues = hues;
+    this.seed = seed;
+    this.starts = new Float64Array(lengths.length + 1);
+    for (let i = 0; i < lengths.length; i++) this.starts[i + 1] = this.starts[i] + lengths[i];
+    this.given = lengths.length;
+    const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    /** @type {string[]} */
+    this.texts = lengths.map((length, i) => decoder.decode(bytes.subarray(this.starts[i], this.starts[i] + length)));
+    /** The whole has a name as well. */
+    this.all = this.texts.push("all") - 1;
+    /** @type {Map<string, number> | null} */
+    this.ids = null;
+    /** @type {Uint32Array | null} */
+    this.ranks = null;
+    /** @type {(string | undefined)[]} */
+    this.shown = [];
+    this.hashes = new Map();
+  }
+
+  /** The number of a name that may be new.
+   * @param {string} text */
+  intern(text) {
+    if (!this.ids) {
+      this.ids = new Map();
+      for (let i = this.given - 1; i >= 0; i--) this.ids.set(this.texts[i], i);
+    }
+    let id = this.ids.get(text);
+    if (id === undefined) {
+      id = this.texts.push(text) - 1;
+      this.ids.set(text, id);
+      this.ranks = null;
+    }
+    return id;
+  }
+
+  /** A name's own bytes, which need not be UTF-8.
+   * @param {number} id */
+  bytesOf(id) {
+    if (id < this.given) return this.bytes.subarray(this.starts[id], this.starts[id + 1]);
+    return new TextEncoder().encode(this.texts[id]);
+  }
+
+  /** As it is shown: without its mark, harmless, not endless.
+   * @param {number} id */
+  show(id) {
+    let text = this.shown[id];
+    if (text === undefined) {
+      text = this.texts[id];
+      if (text.length > 4) text = text.replace(/_\[[kijw]\]$/, "");
+      if (text.length > LONGEST_SHOWN) text = text.slice(0, LONGEST_SHOWN) + "…";
+      text = text.replace(UNSEEN, "\ufffd");
+      this.shown[id] = text;
+    }
+    return text;
+  }
+
+  /** The letter of its mark: k, i, j, w, or nothing.
+   * @param {number} id */
+  mark(id) {
+    return /_\[([kijw])\]$/.exec(this.texts[id])?.[1] ?? "";
+  }
+
+  /** What stands for it in the address: itself, unless it is long.
+   * @param {number} id */
+  key(id) {
+    const text = this.texts[id];
+    if (text.length <= KEY_LENGTH) return text;
+    return `${text.slice(0, 40)}…${this.hash(id).toString(16)}`;
+  }
+
+  /** FNV-1a of the bytes, which colours and long keys are made from.
+   * @param {number} id */
+  hash(id) {
+    let hash = this.hashes.get(id);
+    if (hash === undefined) {
+      hash = (0x811c9dc5 ^ this.seed) >>> 0;
+      for (const byte of this.bytesOf(id)) hash = Math.imul(hash ^ byte, 0x01000193);
+      hash >>>= 0;
+      this.hashes.set(id, hash);
+    }
+    return hash;
+  }
+
+  /** Places in the order of their bytes, as folded files have them. */
+  inOrder() {
+    if (!this.ranks) {
+      const ids = Uint32Array.from(this.texts.keys());
+      // The order of UTF-16 is that of UTF-8 but for rare letters beyond the first plane.
+      ids.sort((a, b) => (this.texts[a] < this.texts[b] ? -1 : this.texts[a] > this.texts[b] ? 1 : a - b));
+      this.ranks = new Uint32Array(ids.length);
+      for (let i = 0; i < ids.length; i++) this.ranks[ids[i]] = i;
+    }
+    return this.ranks;
+  }
+}

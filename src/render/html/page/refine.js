@@ -1,0 +1,117 @@
+// Refining: steps that choose stacks or change frames, each as fg-filter's operation of the name.
+
+/** @import { Chip, Names, Tree } from "./types.js" */
+
+import { expression, matching } from "./search.js";
+import { withoutTemplates } from "./templates.js";
+import { belowMarked, kept, merged } from "./tree.js";
+
+/**
+ * @typedef {object} Operation
+ * @property {string} op as fg-filter calls it
+ * @property {string} label
+ * @property {string} about
+ * @property {string} [value] the only value it takes; others take an expression
+ * @property {(tree: Tree, names: Names, marks: Uint8Array) => Tree} apply
+ */
+
+/** @type {Operation[]} */
+export const OPERATIONS = [
+  { op: "focus", label: "Focus", about: "keep stacks with a matching frame", apply: focus(1) },
+  { op: "ignore", label: "Ignore", about: "drop stacks with a matching frame", apply: focus(0) },
+  { op: "hide", label: "Hide", about: "delete matching frames, keep their weight", apply: hide },
+  { op: "show-from", label: "Show from", about: "begin stacks at the first matching frame", apply: showFrom },
+  { op: "recursion", value: "direct", label: "Collapse recursion", about: "merge calls of a function by itself", apply: recursion },
+  { op: "strip", value: "templates", label: "Shorten templates", about: "Vec<T>::push becomes Vec::push", apply: templates },
+];
+
+/** @param {number} wanted
+ * @returns {Operation["apply"]} */
+function focus(wanted) {
+  return (tree, _, marks) => {
+    const on = belowMarked(tree, marks);
+    for (let i = 0; i < on.length; i++) on[i] = on[i] === wanted ? 1 : 0;
+    return kept(tree, on);
+  };
+}
+
+/** @type {Operation["apply"]} */
+function hide(tree, names, marks) {
+  return merged(tree, names, (trie, i, above) => (marks[tree.name[i]] ? above : trie.child(above, tree.name[i])));
+}
+
+/** @type {Operation["apply"]} */
+function showFrom(tree, names, marks) {
+  const on = belowMarked(tree, marks);
+  return merged(tree, names, (trie, i, above) => (on[i] ? trie.child(Math.max(above, 0), tree.name[i]) : -1));
+}
+
+/** @type {Operation["apply"]} */
+function recursion(tree, names) {
+  return merged(tree, names, (trie, i, above) =>
+    above > 0 && trie.name[above] === tree.name[i] ? above : trie.child(above, tree.name[i]));
+}
+
+/** @type {Operation["apply"]} */
+function templates(tree, names) {
+  const known = names.texts.length;
+  const short = new Int32Array(known).fill(-1);
+  return merged(tree, names, (trie, i, above) => {
+    const id = tree.name[i];
+    if (short[id] < 0) {
+      const text = withoutTemplates(names.texts[id]);
+      short[id] = text === names.texts[id] ? id : names.intern(text);
+    }
+    return trie.child(above, short[id]);
+  });
+}
+
+/** Applies steps one after the other.
+ * @param {Tree} tree
+ * @param {Names} names
+ * @param {Chip[]} chips */
+export function refined(tree, names, chips) {
+  for (const { op, value } of chips) {
+    const operation = OPERATIONS.find((known) => known.op === op);
+    if (!operation) continue;
+    const marks = operation.value ? new Uint8Array(0) : matching(names, expression(value, true));
+    tree = operation.apply(tree, names, marks);
+  }
+  return tree;
+}
+
+/** Only the stacks of some roots.
+ * @param {Tree} tree
+ * @param {Names} names
+ * @param {string[]} roots keys of names */
+export function ofRoots(tree, names, roots) {
+  const on = new Uint8Array(tree.n);
+  for (let root = 1; root < tree.n; root = tree.end[root]) {
+    if (roots.includes(names.key(tree.name[root]))) on.fill(1, root, tree.end[root]);
+  }
+  return kept(tree, on);
+}
+
+/** The command that does the same to the file.
+ * @param {Chip[]} chips
+ * @param {string[]} roots names
+ * @param {string} focused an expression of the search that hides the rest */
+export function command(chips, roots, focused) {
+  const words = ["fg-filter"];
+  for (const root of roots) words.push("-e", `^${literally(root)}(;|$)`);
+  for (const { op, value } of chips) words.push("--" + op, value);
+  if (focused) words.push("--focus", focused);
+  if (words.length === 1) words.push("-e", "");
+  return [...words.map(quoted), "out.folded"].join(" ");
+}
+
+/** @param {string} text */
+export function literally(text) {
+  return text.replace(/[\\^$.*+?()[\]{}|#&~-]/g, "\\$&");
+}
+
+/** A word as a shell reads it.
+ * @param {string} word */
+function quoted(word) {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

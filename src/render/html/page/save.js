@@ -1,0 +1,130 @@
+// What can be taken away: folded stacks, and pictures of what is seen.
+
+/** @import { App } from "./start.js" */
+/** @import { Model } from "./model.js" */
+
+import { copy, download } from "./dom.js";
+import { ROW, draw } from "./draw.js";
+import { eachVisible } from "./layout.js";
+import { isStack, pathTo } from "./tree.js";
+
+/** No browser draws larger canvases. */
+const HIGHEST = 16000;
+/** More than this is for a file, not for the clipboard. */
+const MOST_COPIED = 64 * 1024 * 1024;
+
+/** @param {App} app
+ * @param {"folded" | "copy" | "png" | "svg"} what */
+export async function save(app, what) {
+  const { model } = app;
+  const name = (model.about.title.replace(/[^\w.-]+/g, "-").replace(/^-+|-+$/g, "") || "profile").toLowerCase();
+  if (what === "folded") {
+    download(new Blob(folded(model), { type: "text/plain" }), `${name}.folded`);
+  } else if (what === "copy") {
+    const blob = new Blob(folded(model));
+    if (blob.size > MOST_COPIED) app.say("too much for the clipboard: save it as a file");
+    else await copy(await blob.text()).then(() => app.say("folded stacks copied"));
+  } else if (model.parts.length === 0) {
+    app.say("a table is no picture: choose another view");
+  } else if (what === "png") {
+    const blob = await picture(app);
+    if (blob) download(blob, `${name}.png`);
+  } else {
+    download(new Blob([drawing(app)], { type: "image/svg+xml" }), `${name}.svg`);
+  }
+}
+
+/** The stacks of the view as folded text, byte by byte; of what is zoomed into, those through it.
+ * @param {Model} model
+ * @returns {Uint8Array<ArrayBuffer>[]} */
+export function folded(model) {
+  const { names, numbers, state } = model;
+  // Callers and butterflies show the same stacks from another side.
+  const straight = state.view === "flame" || state.view === "icicle";
+  const { tree } = model;
+  const from = straight && model.main === tree ? model.zoomed : 0;
+  const pieces = [];
+  let piece = new Uint8Array(1 << 20);
+  let used = 0;
+  const put = (/** @type {Uint8Array} */ bytes) => {
+    if (used + bytes.length > piece.length) {
+      pieces.push(piece.slice(0, used));
+      used = 0;
+      if (bytes.length > piece.length) piece = new Uint8Array(bytes.length);
+    }
+    piece.set(bytes, used);
+    used += bytes.length;
+  };
+  const encoder = new TextEncoder();
+  const semicolon = encoder.encode(";");
+  /** @type {number[]} */
+  const path = pathTo(tree, from).map((k) => tree.name[k]);
+  path.pop();
+  const above = path.length;
+  const base = tree.depth[from];
+  for (let i = from; i < tree.end[from]; i++) {
+    if (i === 0) continue;
+    path.length = above + tree.depth[i] - (from > 0 ? base : 1);
+    path.push(tree.name[i]);
+    if (!isStack(tree, i)) continue;
+    path.forEach((id, n) => {
+      if (n > 0) put(semicolon);
+      put(names.bytesOf(id));
+    });
+    const before = tree.before ? ` ${numbers.plain(tree.before[i])}` : "";
+    put(encoder.encode(`${before} ${numbers.plain(tree.self[i])}\n`));
+  }
+  pieces.push(piece.slice(0, used));
+  return pieces;
+}
+
+/** The whole height of the view on one canvas.
+ * @param {App} app
+ * @returns {Promise<Blob | null>} */
+function picture({ model, stage }) {
+  const { ratio } = stage;
+  const height = Math.min(model.scene.height, Math.floor(HIGHEST / ratio));
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.round(stage.width * ratio);
+  canvas.height = Math.round(height * ratio);
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d", { alpha: false }));
+  context.scale(ratio, ratio);
+  const scroll = model.state.view === "flame" ? model.scene.height - height : 0;
+  draw(model, { context, width: stage.width, height, scroll, hover: null, selected: null });
+  return new Promise((done) => canvas.toBlob(done, "image/png"));
+}
+
+/** @param {App} app */
+function drawing({ model, stage }) {
+  const { scene, window, names } = model;
+  const width = stage.width;
+  /** @type {string[]} */
+  const boxes = [];
+  for (const part of scene.parts) {
+    const { first, last } = scene.rowsBetween(part, 0, scene.height);
+    eachVisible(part.tree, window, width, first, last, (node, x, w, row) => {
+      const left = Math.max(x, 0);
+      const wide = Math.min(x + w, width) - left;
+      const y = scene.top(part, row);
+      const { fill, ink } = model.colourOf(part, node);
+      const name = names.show(part.tree.name[node]);
+      const letters = Math.floor((wide - 8) / 6.8);
+      const label = name.length <= letters ? name : letters > 2 ? name.slice(0, letters - 1) + "…" : "";
+      const text = label && `<text x="${(left + 4).toFixed(1)}" y="${y + 13}" fill="${ink}">${inXml(label)}</text>`;
+      const title = inXml(`${name} (${model.weightText(part.tree, node)})`);
+      boxes.push(`<g><title>${title}</title><rect x="${left.toFixed(2)}" y="${y}" width="${Math.max(wide - (wide > 3 ? 1 : 0), 0.3).toFixed(2)}" height="${ROW - 1}" fill="${fill}"/>${text}</g>`);
+    }, (x, w, row) => {
+      boxes.push(`<rect x="${x.toFixed(2)}" y="${scene.top(part, row)}" width="${w.toFixed(2)}" height="${ROW - 1}" fill="${model.theme.run}"/>`);
+    });
+  }
+  const size = `width="${width}" height="${scene.height}"`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" ${size} viewBox="0 0 ${width} ${scene.height}" font-family="sans-serif" font-size="12">`
+    + `<rect ${size} fill="${model.theme.back}"/>${boxes.join("\n")}</svg>\n`;
+}
+
+/** Text in XML, without what it cannot hold.
+ * @param {string} text */
+function inXml(text) {
+  const safe = text.toWellFormed ? text.toWellFormed() : text;
+  return safe.replace(/[\ufffe\uffff]/g, "\ufffd").replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+}

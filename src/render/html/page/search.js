@@ -1,0 +1,69 @@
+// Searching: the expression runs once for each name, then trees are walked by the answers.
+
+/** @import { Names, Tree } from "./types.js" */
+
+import { isStack } from "./tree.js";
+
+/** An expression, with `(?i)` in front as fg-filter takes it; throws when it has a mistake.
+ * @param {string} text
+ * @param {boolean} matchCase */
+export function expression(text, matchCase) {
+  const inline = text.startsWith("(?i)");
+  const source = inline ? text.slice(4) : text;
+  const flags = inline || !matchCase ? "i" : "";
+  try {
+    return new RegExp(source, flags + "u");
+  } catch {
+    // Escapes that mean nothing are let through without "u".
+    return new RegExp(source, flags);
+  }
+}
+
+/** Which names match.
+ * @param {Names} names
+ * @param {RegExp} regex */
+export function matching(names, regex) {
+  const marks = new Uint8Array(names.texts.length);
+  for (let id = 0; id < marks.length; id++) {
+    if (id !== names.all && regex.test(names.texts[id])) marks[id] = 1;
+  }
+  return marks;
+}
+
+/** @typedef {{ stacks: number, total: number, before: number, self: number, frames: number }} Found */
+
+/** What the stacks with a matching frame weigh, each once, and matching frames themselves.
+ * @param {Tree} tree
+ * @param {Uint8Array} marks
+ * @returns {Found} */
+export function measure(tree, marks) {
+  const found = { stacks: 0, total: 0, before: 0, self: 0, frames: 0 };
+  let outermost = 0;
+  for (let i = 1; i < tree.n; i++) {
+    const is = marks[tree.name[i]] === 1;
+    if (is) {
+      found.frames++;
+      found.self += tree.self[i];
+      if (i >= outermost) {
+        found.total += tree.total[i];
+        if (tree.totalBefore) found.before += tree.totalBefore[i];
+        outermost = tree.end[i];
+      }
+    }
+    if (i < outermost && isStack(tree, i)) found.stacks++;
+  }
+  return found;
+}
+
+/** The next matching node after one, or before it; 0 when there is none.
+ * @param {Tree} tree
+ * @param {Uint8Array} marks
+ * @param {number} from
+ * @param {1 | -1} step */
+export function nextMatch(tree, marks, from, step) {
+  for (let k = 0, i = from; k < tree.n; k++) {
+    i = (i + step + tree.n) % tree.n;
+    if (i > 0 && marks[tree.name[i]] === 1 && tree.width[i] > 0) return i;
+  }
+  return 0;
+}

@@ -1,0 +1,23 @@
+// The sections of the page: raw deflate in base64.
+
+/** The bytes of a section, inflated; null when there is none.
+ * @param {string} name
+ * @returns {Promise<Uint8Array | null>} */
+export async function section(name) {
+  const element = document.getElementById("data-" + name);
+  if (!element) return null;
+  const text = element.textContent ?? "";
+  element.remove();
+  const stream = new Blob([fromBase64(text)]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** @param {string} text */
+function fromBase64(text) {
+  const quick = /** @type {{ fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }} */ (Uint8Array);
+  if (quick.fromBase64) return quick.fromBase64(text);
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}

@@ -1,0 +1,263 @@
+// The canvas of frames: scrolling, pointing, touching.
+
+/** @import { App } from "./start.js" */
+/** @import { Place } from "./types.js" */
+
+import { ROW, draw } from "./draw.js";
+import { nodeAt } from "./layout.js";
+import { byId } from "./dom.js";
+
+/** A finger that moved less has tapped, in pixels; one that stayed longer asks for the menu. */
+const STILL = 8;
+const LONG_PRESS = 500;
+
+export class Stage {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    this.box = byId("stage");
+    this.room = byId("room");
+    this.canvas = /** @type {HTMLCanvasElement} */ (byId("frames"));
+    this.context = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d", { alpha: false }));
+    this.width = 0;
+    this.height = 0;
+    this.ratio = 1;
+    /** @type {Place | null} */
+    this.hover = null;
+    /** @type {Place | null} */
+    this.selected = null;
+    this.waiting = false;
+    /** How long the last drawing took, in milliseconds. */
+    this.took = 0;
+    new ResizeObserver(() => this.#resized()).observe(this.box);
+    this.box.addEventListener("scroll", () => this.redraw());
+    this.#listen();
+  }
+
+  /** Fits the canvas to the window, and the room to the scene.
+   * @param {boolean} [again] the scene is another one: show its beginning */
+  fit(again) {
+    const { model } = this.app;
+    const { clientWidth: width, clientHeight: height } = this.box;
+    const ratio = window.devicePixelRatio || 1;
+    model.minHeight = height;
+    model.place();
+    this.room.style.height = `${model.scene.height}px`;
+    if (width !== this.width || height !== this.height || ratio !== this.ratio) {
+      Object.assign(this, { width, height, ratio });
+      this.canvas.style.height = `${height}px`;
+      this.canvas.width = Math.max(Math.round(width * ratio), 1);
+      this.canvas.height = Math.max(Math.round(height * ratio), 1);
+    }
+    if (again) this.#showBeginning();
+    this.redraw();
+  }
+
+  #resized() {
+    const atEnd = this.box.scrollTop + this.height >= this.room.offsetHeight - 2;
+    this.fit();
+    if (atEnd && this.app.model.state.view === "flame") this.box.scrollTop = this.room.offsetHeight;
+    this.app.map.fit();
+  }
+
+  #showBeginning() {
+    const { scene, zoomed, parts } = this.app.model;
+    const part = parts.at(-1);
+    if (!part) return;
+    if (parts.length > 1) {
+      this.box.scrollTop = scene.base - this.height / 2;
+      return;
+    }
+    const row = zoomed > 0 ? part.tree.depth[zoomed] : 0;
+    const top = scene.top(part, row);
+    // Some of what is around the zoomed frame stays in sight.
+    this.box.scrollTop = part.up ? top + ROW * 4 - this.height : top - ROW * 3;
+  }
+
+  redraw() {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      this.drawNow();
+    });
+  }
+
+  drawNow() {
+    if (this.box.hidden || !this.width) return;
+    const began = performance.now();
+    this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    const { context, width, height, hover, selected } = this;
+    draw(this.app.model, { context, width, height, scroll: this.box.scrollTop, hover, selected });
+    this.took = performance.now() - began;
+    this.app.map.redraw();
+  }
+
+  /** The frame under a point of the screen.
+   * @param {number} clientX
+   * @param {number} clientY
+   * @returns {Place | null} */
+  placeAt(clientX, clientY) {
+    const { model } = this.app;
+    const edge = this.canvas.getBoundingClientRect();
+    const found = model.scene.rowAt(clientY - edge.top + this.box.scrollTop);
+    if (!found) return null;
+    const { tree } = model.parts[found.part];
+    const { from, to } = model.window;
+    const node = nodeAt(tree, found.row, from + ((clientX - edge.left) / this.width) * (to - from));
+    return node < 0 ? null : { part: found.part, node };
+  }
+
+  /** Brings a frame into sight.
+   * @param {Place} place */
+  reveal({ part, node }) {
+    const { scene, parts } = this.app.model;
+    const top = scene.top(parts[part], parts[part].tree.depth[node]);
+    if (top < this.box.scrollTop) this.box.scrollTop = top - ROW;
+    else if (top + ROW > this.box.scrollTop + this.height) this.box.scrollTop = top + 2 * ROW - this.height;
+  }
+
+  #listen() {
+    const { canvas, app } = this;
+    /** @type {Map<number, { x: number, y: number }>} */
+    const fingers = new Map();
+    let moved = 0;
+    let held = 0;
+    /** @type {Place | null} what a finger stays on: lifting it would close a menu, so it opens then */
+    let asked = null;
+    /** @type {{ x: number, y: number } | null} */
+    let down = null;
+
+    canvas.addEventListener("pointerdown", (event) => {
+      fingers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+      canvas.setPointerCapture(event.pointerId);
+      moved = 0;
+      down = { x: event.clientX, y: event.clientY };
+      clearTimeout(held);
+      if (event.pointerType !== "mouse" && fingers.size === 1) {
+        const { clientX, clientY } = event;
+        held = window.setTimeout(() => {
+          if (moved >= STILL || fingers.size !== 1) return;
+          down = null;
+          asked = this.placeAt(clientX, clientY);
+          app.select(asked, false);
+        }, LONG_PRESS);
+      }
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      const before = fingers.get(event.pointerId);
+      if (!before) {
+        this.#point(event);
+        return;
+      }
+      const now = { x: event.clientX, y: event.clientY };
+      if (down) moved = Math.max(moved, Math.hypot(now.x - down.x, now.y - down.y));
+      if (moved >= STILL || fingers.size > 1) this.#drag(fingers, event.pointerId, before, now);
+      fingers.set(event.pointerId, now);
+    });
+    const lift = (/** @type {PointerEvent} */ event) => {
+      clearTimeout(held);
+      const alone = fingers.size === 1;
+      if (!fingers.delete(event.pointerId)) return;
+      const chosen = asked;
+      asked = null;
+      if (chosen && event.type === "pointerup") setTimeout(() => app.openMenu(chosen, event.clientX, event.clientY));
+      if (event.type !== "pointerup" || !alone || moved >= STILL || !down || event.button !== 0) return;
+      const place = this.placeAt(event.clientX, event.clientY);
+      if (!place) app.select(null);
+      else if (event.pointerType !== "mouse") this.#tap(place);
+      else app.zoomTo(place);
+    };
+    canvas.addEventListener("pointerup", lift);
+    canvas.addEventListener("pointercancel", lift);
+    canvas.addEventListener("pointerleave", () => {
+      this.hover = null;
+      app.showTip(null);
+      this.redraw();
+    });
+    canvas.addEventListener("contextmenu", (event) => {
+      event.preventDefault();
+      const place = this.placeAt(event.clientX, event.clientY);
+      if (place) app.openMenu(place, event.clientX, event.clientY);
+    });
+    canvas.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
+  }
+
+  /** A finger cannot hover: the first tap chooses, the next one zooms.
+   * @param {Place} place */
+  #tap(place) {
+    const { selected } = this;
+    const again = selected && selected.node === place.node && selected.part === place.part;
+    if (again) this.app.zoomTo(place);
+    else this.app.select(place);
+  }
+
+  /** @param {PointerEvent} event */
+  #point(event) {
+    if (event.pointerType !== "mouse") return;
+    const place = this.placeAt(event.clientX, event.clientY);
+    const same = place?.node === this.hover?.node && place?.part === this.hover?.part;
+    this.hover = place;
+    this.canvas.style.cursor = place ? "pointer" : "default";
+    this.app.showTip(place, event.clientX, event.clientY);
+    if (!same) this.redraw();
+  }
+
+  /** One finger moves the picture, two stretch it.
+   * @param {Map<number, { x: number, y: number }>} fingers
+   * @param {number} id
+   * @param {{ x: number, y: number }} before
+   * @param {{ x: number, y: number }} now */
+  #drag(fingers, id, before, now) {
+    this.app.showTip(null);
+    const other = [...fingers].find(([key]) => key !== id)?.[1];
+    if (!other) {
+      this.box.scrollTop -= now.y - before.y;
+      this.#pan(before.x - now.x);
+      return;
+    }
+    const [old, wide] = [Math.abs(before.x - other.x), Math.abs(now.x - other.x)];
+    if (old > 10 && wide > 10) this.#stretch(old / wide, (now.x + other.x) / 2);
+  }
+
+  /** @param {WheelEvent} event */
+  #wheel(event) {
+    if (event.ctrlKey || event.metaKey) {
+      event.preventDefault();
+      this.#stretch(Math.exp(event.deltaY * (event.deltaMode ? 0.05 : 0.008)), event.clientX);
+      return;
+    }
+    const across = event.shiftKey && !event.deltaX ? event.deltaY : event.deltaX;
+    if (Math.abs(across) > Math.abs(event.shiftKey ? 0 : event.deltaY)) {
+      event.preventDefault();
+      this.#pan(across);
+    }
+  }
+
+  /** @param {number} pixels */
+  #pan(pixels) {
+    const { model } = this.app;
+    const { from, to } = model.window;
+    const by = (pixels / this.width) * (to - from);
+    if (by !== 0) this.#move(from + by, to + by);
+  }
+
+  /** @param {number} factor
+   * @param {number} clientX what stays where it is */
+  #stretch(factor, clientX) {
+    const { from, to } = this.app.model.window;
+    const part = (clientX - this.canvas.getBoundingClientRect().left) / this.width;
+    const middle = from + part * (to - from);
+    const width = (to - from) * factor;
+    this.#move(middle - part * width, middle + (1 - part) * width);
+  }
+
+  /** @param {number} from
+   * @param {number} to */
+  #move(from, to) {
+    const { model } = this.app;
+    if (!model.parts.length) return;
+    model.move(from, to);
+    this.redraw();
+  }
+}

@@ -1,0 +1,89 @@
+// What is looked at, in the address: so a link opens the same view, of a file made anew as well,
+// and the browser's back and forward walk through what was zoomed.
+
+/** @import { About, State, Widths } from "./types.js" */
+
+export const VIEWS = /** @type {const} */ (["flame", "icicle", "callers", "butterfly", "table"]);
+export const COLOURINGS = /** @type {const} */ (["name", "module", "kind", "change"]);
+const WIDTHS = ["after", "before", "union"];
+
+/** @param {About} about
+ * @returns {State} */
+export function initial(about) {
+  return {
+    view: about.icicle ? "icicle" : "flame",
+    zoom: [], query: "", matchCase: true, only: false, chips: [], roots: [], focus: "",
+    order: "name", theme: "", colour: about.differential ? "change" : "name",
+    widths: about.widths, ownChange: about.ownChange, shares: false, sort: about.differential ? "change" : "self",
+  };
+}
+
+/** @param {State} state
+ * @param {State} usual what need not be said */
+export function toHash(state, usual) {
+  const parts = [];
+  const say = (/** @type {string} */ key, /** @type {string} */ value) => parts.push(`${key}=${encoded(value)}`);
+  if (state.view !== usual.view) say("view", state.view);
+  if (state.zoom.length) parts.push("zoom=" + state.zoom.map(encoded).join(";"));
+  if (state.query) say("q", state.query);
+  if (!state.matchCase) say("case", "any");
+  if (state.only) say("only", "1");
+  for (const { op, value } of state.chips) parts.push(`do=${encoded(op)}:${encoded(value)}`);
+  for (const root of state.roots) say("in", root);
+  if (state.focus) say("of", state.focus);
+  if (state.order !== usual.order) say("order", state.order);
+  if (state.theme) say("theme", state.theme);
+  if (state.colour !== usual.colour) say("colour", state.colour);
+  if (state.widths !== usual.widths) say("widths", state.widths);
+  if (state.ownChange !== usual.ownChange) say("change", state.ownChange ? "self" : "total");
+  if (state.shares) say("as", "shares");
+  if (state.sort !== usual.sort) say("sort", state.sort);
+  return parts.length ? "#" + parts.join("&") : "";
+}
+
+/** @param {string} text */
+function encoded(text) {
+  // Half a pair has no encoding; everything else has.
+  return encodeURIComponent(text.replace(/[\ud800-\udfff]/gu, "\ufffd"));
+}
+
+/** @param {string} text */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Reads an address; what it does not understand is as usual.
+ * @param {string} hash
+ * @param {State} usual
+ * @returns {State} */
+export function fromHash(hash, usual) {
+  const state = { ...usual, zoom: [...usual.zoom], chips: [...usual.chips], roots: [...usual.roots] };
+  for (const part of hash.replace(/^#/, "").split("&")) {
+    const cut = part.indexOf("=");
+    const key = part.slice(0, cut);
+    const raw = part.slice(cut + 1);
+    const value = decoded(raw);
+    if (key === "view" && VIEWS.some((view) => view === value)) state.view = value;
+    else if (key === "zoom") state.zoom = raw ? raw.split(";").map(decoded) : [];
+    else if (key === "q") state.query = value;
+    else if (key === "case") state.matchCase = value !== "any";
+    else if (key === "only") state.only = value === "1";
+    else if (key === "do" && raw.includes(":")) {
+      const [op, ...rest] = raw.split(":");
+      state.chips.push({ op: decoded(op), value: decoded(rest.join(":")) });
+    } else if (key === "in") state.roots.push(value);
+    else if (key === "of") state.focus = value;
+    else if (key === "order") state.order = value === "weight" ? "weight" : "name";
+    else if (key === "theme") state.theme = value === "dark" || value === "light" ? value : "";
+    else if (key === "colour" && COLOURINGS.some((known) => known === value)) state.colour = value;
+    else if (key === "widths" && WIDTHS.includes(value)) state.widths = /** @type {Widths} */ (value);
+    else if (key === "change") state.ownChange = value === "self";
+    else if (key === "as") state.shares = value === "shares";
+    else if (key === "sort") state.sort = value;
+  }
+  return state;
+}

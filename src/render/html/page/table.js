@@ -1,0 +1,66 @@
+// What each function weighs: itself, and with all it calls.
+
+/** @import { Tree } from "./types.js" */
+
+import { isStack } from "./tree.js";
+
+/**
+ * @typedef {object} Row
+ * @property {number} id the name
+ * @property {number} self
+ * @property {number} total
+ * @property {number} stacks
+ * @property {number} before self before
+ * @property {number} totalBefore
+ */
+
+/** A row for each name; a stack counts once for it, however often it is in there.
+ * @param {Tree} tree
+ * @param {number} names how many there are
+ * @returns {Row[]} */
+export function functions(tree, names) {
+  const { n, name, end, self, total, before, totalBefore } = tree;
+  /** @type {(Row | undefined)[]} */
+  const rows = new Array(names);
+  const openUntil = new Uint32Array(names);
+  // How many stacks end before each node.
+  const stacks = new Uint32Array(n + 1);
+  for (let i = 0; i < n; i++) stacks[i + 1] = stacks[i] + (isStack(tree, i) ? 1 : 0);
+  for (let i = 1; i < n; i++) {
+    const id = name[i];
+    const row = (rows[id] ??= { id, self: 0, total: 0, stacks: 0, before: 0, totalBefore: 0 });
+    row.self += self[i];
+    if (before) row.before += before[i];
+    if (i < openUntil[id]) continue;
+    openUntil[id] = end[i];
+    row.total += total[i];
+    if (totalBefore) row.totalBefore += totalBefore[i];
+    row.stacks += stacks[end[i]] - stacks[i];
+  }
+  return rows.filter((row) => row !== undefined);
+}
+
+/** What columns sort by. */
+export const COLUMNS = /** @type {const} */ (["name", "self", "total", "stacks", "change", "selfChange"]);
+
+/** @param {Row[]} rows
+ * @param {string} column of COLUMNS, with "-" before it from the smallest
+ * @param {(row: Row, own: boolean) => number} change
+ * @param {(id: number) => string} show */
+export function sortRows(rows, column, change, show) {
+  const ascending = column.startsWith("-");
+  const key = ascending ? column.slice(1) : column;
+  /** @type {(row: Row) => number} */
+  const value = (row) => {
+    if (key === "self") return row.self;
+    if (key === "stacks") return row.stacks;
+    if (key === "change") return Math.abs(change(row, false));
+    if (key === "selfChange") return Math.abs(change(row, true));
+    return row.total;
+  };
+  const byName = (/** @type {Row} */ a, /** @type {Row} */ b) => (show(a.id) < show(b.id) ? -1 : show(a.id) > show(b.id) ? 1 : a.id - b.id);
+  const keyed = rows.map((row) => ({ row, value: key === "name" ? 0 : value(row) }));
+  keyed.sort((a, b) => (key === "name" ? byName(a.row, b.row) : b.value - a.value || byName(a.row, b.row)));
+  if (ascending) keyed.reverse();
+  return keyed.map(({ row }) => row);
+}

@@ -1,0 +1,339 @@
+// Trees made from trees: parts of them, merged, turned round, reordered.
+
+/** @import { Tree, Names, Weights, Widths } from "./types.js" */
+
+import { depthColumn, weightColumn } from "./decode.js";
+
+/** A tree being put together, name by name from the root. Nodes are found by the node above and
+ * the name, in a table that knows no objects. */
+export class Trie {
+  /** @param {boolean} differential
+   * @param {number} all */
+  constructor(differential, all) {
+    this.size = 1024;
+    this.n = 1;
+    this.name = new Uint32Array(this.size);
+    this.parent = new Int32Array(this.size);
+    this.self = new Float64Array(this.size);
+    this.before = differential ? new Float64Array(this.size) : null;
+    this.slots = new Int32Array(4 * this.size);
+    this.name[0] = all;
+    this.parent[0] = -1;
+  }
+
+  /** The node of a name below another.
+   * @param {number} parent
+   * @param {number} name */
+  child(parent, name) {
+    const mask = this.slots.length - 1;
+    let slot = (Math.imul(parent, 0x9e3779b1) ^ Math.imul(name + 1, 0x85ebca77)) >>> 0;
+    slot = (slot ^ (slot >>> 15)) & mask;
+    for (;;) {
+      const node = this.slots[slot];
+      if (node === 0) break;
+      if (this.parent[node] === parent && this.name[node] === name) return node;
+      slot = (slot + 1) & mask;
+    }
+    if (this.n === this.size) return this.#grow(parent, name);
+    const node = this.n++;
+    this.name[node] = name;
+    this.parent[node] = parent;
+    this.slots[slot] = node;
+    return node;
+  }
+
+  /** @param {number} parent
+   * @param {number} name
+   * @returns {number} */
+  #grow(parent, name) {
+    this.size *= 2;
+    const larger = (/** @type {any} */ old) => {
+      const copy = new old.constructor(this.size);
+      copy.set(old);
+      return copy;
+    };
+    this.name = larger(this.name);
+    this.parent = larger(this.parent);
+    this.self = larger(this.self);
+    if (this.before) this.before = larger(this.before);
+    this.slots = new Int32Array(4 * this.size);
+    const { n } = this;
+    this.n = 1;
+    // The same again: every node finds its slot, and its number is the next one once more.
+    for (let node = 1; node < n; node++) this.child(this.parent[node], this.name[node]);
+    return this.child(parent, name);
+  }
+
+  /** @param {number} node
+   * @param {Tree} from
+   * @param {number} source */
+  add(node, from, source) {
+    this.self[node] += from.self[source];
+    if (this.before && from.before) this.before[node] += from.before[source];
+  }
+
+  /** @param {Uint32Array | null} ranks by name; without them by weight
+   * @returns {Tree} */
+  tree(ranks) {
+    return arrange(this.n, this.name, this.parent, this.self, this.before, ranks);
+  }
+}
+
+/** Puts nodes, each after the one above it, in the order of a tree.
+ * @param {number} n
+ * @param {Uint32Array} name
+ * @param {Int32Array} parent
+ * @param {Weights} self
+ * @param {Weights | null} before
+ * @param {Uint32Array | null} ranks of names; without them the heaviest goes first
+ * @returns {Tree} */
+export function arrange(n, name, parent, self, before, ranks) {
+  let most = 0;
+  let mostBefore = 0;
+  for (let i = 0; i < n; i++) most += self[i];
+  if (before) for (let i = 0; i < n; i++) mostBefore += before[i];
+  most = Math.max(most, mostBefore);
+  const total = weightColumn(n, most);
+  const totalBefore = before && weightColumn(n, most);
+  const first = new Int32Array(n);
+  const next = new Int32Array(n);
+  for (let i = n - 1; i >= 0; i--) {
+    total[i] += self[i];
+    if (before && totalBefore) totalBefore[i] += before[i];
+    const above = parent[i];
+    if (above < 0) continue;
+    total[above] += total[i];
+    if (totalBefore) totalBefore[above] += totalBefore[i];
+    next[i] = first[above];
+    first[above] = i;
+  }
+  const weigh = (/** @type {number} */ i) => total[i] + (totalBefore ? totalBefore[i] : 0);
+  /** @type {(a: number, b: number) => number} */
+  const compare = ranks ? (a, b) => ranks[name[a]] - ranks[name[b]] : (a, b) => weigh(b) - weigh(a) || a - b;
+  const made = emptyTree(n, most, Boolean(before));
+  // A stack of nodes still to be placed, and where the one above was placed.
+  const waiting = [0];
+  const above = [-1];
+  /** @type {number[]} */
+  const children = [];
+  let at = 0;
+  while (waiting.length) {
+    const node = /** @type {number} */ (waiting.pop());
+    const placed = /** @type {number} */ (above.pop());
+    made.name[at] = name[node];
+    made.parent[at] = placed;
+    made.depth[at] = placed < 0 ? 0 : made.depth[placed] + 1;
+    made.self[at] = self[node];
+    made.total[at] = total[node];
+    if (before && totalBefore && made.before && made.totalBefore) {
+      made.before[at] = before[node];
+      made.totalBefore[at] = totalBefore[node];
+    }
+    let child = first[node];
+    if (child && !next[child]) {
+      waiting.push(child);
+      above.push(at);
+    } else if (child) {
+      children.length = 0;
+      for (; child; child = next[child]) children.push(child);
+      children.sort(compare);
+      for (let k = children.length - 1; k >= 0; k--) {
+        waiting.push(children[k]);
+        above.push(at);
+      }
+    }
+    at++;
+  }
+  setEnds(made);
+  return made;
+}
+
+/** @param {number} n
+ * @param {number} most
+ * @param {boolean} differential
+ * @returns {Tree} */
+function emptyTree(n, most, differential) {
+  const self = weightColumn(n, most);
+  const total = weightColumn(n, most);
+  return {
+    n, self, total, own: self, width: total,
+    name: new Uint32Array(n),
+    depth: depthColumn(n),
+    parent: new Int32Array(n),
+    end: new Uint32Array(n),
+    before: differential ? weightColumn(n, most) : null,
+    totalBefore: differential ? weightColumn(n, most) : null,
+  };
+}
+
+/** @param {Tree} tree */
+function setEnds({ n, end, parent }) {
+  for (let i = n - 1; i >= 0; i--) {
+    if (end[i] === 0) end[i] = i + 1;
+    const above = parent[i];
+    if (above >= 0 && end[above] < end[i]) end[above] = end[i];
+  }
+}
+
+/** Whether a stack ends in a node: it weighs something, or nothing is below it.
+ * @param {Tree} tree
+ * @param {number} i */
+export function isStack({ self, before, end }, i) {
+  return i > 0 && (self[i] > 0 || (before !== null && before[i] > 0) || end[i] === i + 1);
+}
+
+/** The same tree in another order.
+ * @param {Tree} tree
+ * @param {Uint32Array | null} ranks */
+export function reordered(tree, ranks) {
+  return arrange(tree.n, tree.name, tree.parent, tree.self, tree.before, ranks);
+}
+
+/** Only the stacks that end in marked nodes.
+ * @param {Tree} tree
+ * @param {Uint8Array} marked
+ * @returns {Tree} */
+export function kept(tree, marked) {
+  const { n } = tree;
+  const alive = new Uint8Array(n);
+  let size = 0;
+  let most = 0;
+  for (let i = n - 1; i >= 0; i--) {
+    if (isStack(tree, i) && marked[i]) {
+      alive[i] = 1;
+      most += Math.max(tree.self[i], tree.before ? tree.before[i] : 0);
+    }
+    if (i === 0) alive[0] = 1;
+    if (!alive[i]) continue;
+    size++;
+    if (i > 0) alive[tree.parent[i]] = 1;
+  }
+  const made = emptyTree(size, most, Boolean(tree.before));
+  const places = new Int32Array(n);
+  let at = 0;
+  for (let i = 0; i < n; i++) {
+    if (!alive[i]) continue;
+    places[i] = at;
+    made.name[at] = tree.name[i];
+    made.depth[at] = tree.depth[i];
+    made.parent[at] = i === 0 ? -1 : places[tree.parent[i]];
+    if (marked[i]) {
+      made.self[at] = tree.self[i];
+      if (made.before && tree.before) made.before[at] = tree.before[i];
+    }
+    at++;
+  }
+  for (let i = size - 1; i >= 0; i--) {
+    made.total[i] += made.self[i];
+    if (made.before && made.totalBefore) made.totalBefore[i] += made.before[i];
+    const above = made.parent[i];
+    if (above < 0) continue;
+    made.total[above] += made.total[i];
+    if (made.totalBefore) made.totalBefore[above] += made.totalBefore[i];
+  }
+  setEnds(made);
+  return made;
+}
+
+/** For each node, whether it or one above it has a marked name.
+ * @param {Tree} tree
+ * @param {Uint8Array} marks by name */
+export function belowMarked({ n, name, parent }, marks) {
+  const on = new Uint8Array(n);
+  for (let i = 1; i < n; i++) on[i] = on[parent[i]] | marks[name[i]];
+  return on;
+}
+
+/** Every node goes where `place` says: to the node of the result it is to be merged with, -1 for
+ * none. It is told where the one above went.
+ * @param {Tree} tree
+ * @param {Names} names
+ * @param {(trie: Trie, node: number, above: number) => number} place */
+export function merged(tree, names, place) {
+  const trie = new Trie(Boolean(tree.before), names.all);
+  const places = new Int32Array(tree.n);
+  for (let i = 1; i < tree.n; i++) {
+    const to = place(trie, i, places[tree.parent[i]]);
+    places[i] = to;
+    if (to > 0) trie.add(to, tree, i);
+  }
+  return trie.tree(names.inOrder());
+}
+
+/** What a function calls. Of recursive calls the outermost counts, so that nothing is weighed twice.
+ * @param {Tree} tree
+ * @param {Names} names
+ * @param {number} id */
+export function callees(tree, names, id) {
+  const trie = new Trie(Boolean(tree.before), names.all);
+  const places = new Int32Array(tree.n);
+  for (let i = 1; i < tree.n; ) {
+    if (tree.name[i] !== id) {
+      i++;
+      continue;
+    }
+    places[i] = trie.child(0, id);
+    trie.add(places[i], tree, i);
+    const end = tree.end[i];
+    for (let k = i + 1; k < end; k++) {
+      places[k] = trie.child(places[tree.parent[k]], tree.name[k]);
+      trie.add(places[k], tree, k);
+    }
+    i = end;
+  }
+  return trie.tree(null);
+}
+
+/** Chooses which weights widths are.
+ * @param {Tree} tree
+ * @param {Widths} widths */
+export function setWidths(tree, widths) {
+  tree.own = tree.self;
+  tree.width = tree.total;
+  if (!tree.before || !tree.totalBefore || widths === "after") return;
+  if (widths === "before") {
+    tree.own = tree.before;
+    tree.width = tree.totalBefore;
+    return;
+  }
+  const most = tree.total[0] + tree.totalBefore[0];
+  tree.own = weightColumn(tree.n, most);
+  tree.width = weightColumn(tree.n, most);
+  for (let i = tree.n - 1; i >= 0; i--) {
+    tree.own[i] = Math.max(tree.self[i], tree.before[i]);
+    tree.width[i] += tree.own[i];
+    if (i > 0) tree.width[tree.parent[i]] += tree.width[i];
+  }
+}
+
+/** The node that a path of keys leads to, or as far as there is one.
+ * @param {Tree} tree
+ * @param {Names} names
+ * @param {string[]} path */
+export function find(tree, names, path) {
+  let node = 0;
+  for (const key of path) {
+    let child = node + 1;
+    while (child < tree.end[node] && names.key(tree.name[child]) !== key) child = tree.end[child];
+    if (child >= tree.end[node]) break;
+    node = child;
+  }
+  return node;
+}
+
+/** The nodes from below the root to a node.
+ * @param {Tree} tree
+ * @param {number} node */
+export function pathTo(tree, node) {
+  const path = [];
+  for (let k = node; k > 0; k = tree.parent[k]) path.push(k);
+  return path.reverse();
+}
+
+/** How many rows a tree takes.
+ * @param {Tree} tree */
+export function rowsOf({ n, depth }) {
+  let deepest = 0;
+  for (let i = 0; i < n; i++) if (depth[i] > deepest) deepest = depth[i];
+  return deepest + 1;
+}

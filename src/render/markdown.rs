@@ -1,0 +1,156 @@
+//! `markdown`: the heaviest functions and a short tree, for pull requests and job summaries.
+
+use super::columns::{points, share, signed};
+use super::format::takes;
+use super::functions::{Functions, Row, change};
+use super::label::{fit, grouped};
+use super::layout::Graph;
+use super::sink::{Finished, Sink, Target};
+use super::top::group_name;
+use super::tree::{Pruned, heaviest_first, indented};
+use super::{Cut, Format, Settings};
+use crate::error::Result;
+use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
+use crate::printable::markdown_code;
+
+/// The format.
+pub const FORMAT: Format = Format {
+    name: "markdown",
+    endings: &["md", "markdown"],
+    about: "the heaviest functions and a short tree, for a pull request",
+    takes: &[takes::TABLE, takes::TREE, takes::DEPTH, takes::UNIT],
+    streams: false,
+    open: |settings, target| {
+        let functions = Functions::new(settings.table.by);
+        let pruned = Pruned::new(settings, MIN_PERCENT);
+        Ok(Box::new(Markdown { functions, pruned, settings, target }))
+    },
+};
+
+/// How many rows there are when nobody says.
+const LIMIT: usize = 10;
+/// The least share of a frame of the tree when nobody says, in percent.
+const MIN_PERCENT: f64 = 5.0;
+/// GitHub shows no comment of more than 65,536 characters.
+const MOST_FRAMES: usize = 200;
+const LONGEST_NAME: usize = 200;
+
+struct Markdown<'a> {
+    functions: Functions,
+    pruned: Pruned,
+    settings: &'a Settings,
+    target: &'a mut dyn Target,
+}
+
+impl Visitor for Markdown<'_> {
+    fn follows_stacks(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self, columns: Columns, unit: Option<&str>) -> Result<()> {
+        self.pruned.begin(columns, unit)
+    }
+
+    fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {
+        self.functions.enter(name, depth)
+    }
+
+    fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
+        self.functions.stack(stack, weights)
+    }
+
+    fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
+        self.functions.exit(frame, so_far)?;
+        self.pruned.exit(frame, so_far)
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        self.functions.restart()?;
+        self.pruned.restart()
+    }
+}
+
+impl Sink for Markdown<'_> {
+    fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
+        let Markdown { functions, pruned, settings, target } = *self;
+        let all = settings.shown_both(summary.total)?;
+        let unit = markdown_code(settings.unit(summary).as_bytes());
+        match summary.columns {
+            Columns::One => writeln!(target, "**{}** {unit}\n", grouped(all.value))?,
+            Columns::Two => {
+                writeln!(target, "**{}** → **{}** {unit}\n", grouped(all.before), grouped(all.value))?;
+            }
+        }
+        let rows = functions.rows(settings.table.sort, settings, summary)?;
+        let limit = settings.table.limit.unwrap_or(LIMIT).min(rows.len());
+        table(&rows[..limit], all, settings, summary.columns, target)?;
+        if limit < rows.len() {
+            writeln!(target, "\n{} more", rows.len() - limit)?;
+        }
+        let depth = pruned.depth();
+        let graph = pruned.finish(settings, summary)?;
+        if !graph.is_empty() {
+            tree(&graph, depth, all, target)?;
+        }
+        Ok(Finished::default())
+    }
+}
+
+fn table(
+    rows: &[Row<'_>],
+    all: Weights,
+    settings: &Settings,
+    columns: Columns,
+    target: &mut dyn Target,
+) -> Result<()> {
+    let kind = group_name(settings.table.by);
+    match columns {
+        Columns::One => {
+            writeln!(target, "| {kind} | self | | total | |\n| --- | ---: | ---: | ---: | ---: |")?;
+        }
+        Columns::Two => {
+            writeln!(target, "| {kind} | self | change | pp | total | change | pp |")?;
+            writeln!(target, "| --- | ---: | ---: | ---: | ---: | ---: | ---: |")?;
+        }
+    }
+    for Row { name, own, total } in rows {
+        let name = fit(&String::from_utf8_lossy(name), LONGEST_NAME, Cut::End).into_owned();
+        write!(target, "| {} |", markdown_code(name.as_bytes()))?;
+        for weights in [*own, *total] {
+            match columns {
+                Columns::One => {
+                    let share = share(weights.value, all.value);
+                    write!(target, " {} | {share} |", grouped(weights.value))?;
+                }
+                Columns::Two => {
+                    let (before, after) = (grouped(weights.before), grouped(weights.value));
+                    let (change, points) = (signed(change(weights)?), points(weights, all));
+                    write!(target, " {before} → {after} | {change} | {points} |")?;
+                }
+            }
+        }
+        writeln!(target)?;
+    }
+    Ok(())
+}
+
+/// The tree as code: indented by four blanks, which no name can end.
+fn tree(graph: &Graph, depth: usize, all: Weights, target: &mut dyn Target) -> Result<()> {
+    writeln!(target, "\n<details><summary>Call tree</summary>\n")?;
+    let frames = heaviest_first(graph, depth)?;
+    let more = frames.len().saturating_sub(MOST_FRAMES);
+    for frame in frames.into_iter().take(MOST_FRAMES) {
+        let total = Weights { value: graph.shown(frame.after)?, before: graph.shown(frame.before)? };
+        let numbers = match graph.columns {
+            Columns::One => format!("{:>7}", share(total.value, all.value)),
+            Columns::Two => format!("{:>7} pp", points(total, all)),
+        };
+        let line = format!("    {numbers}  {}", fit(&indented(&frame), LONGEST_NAME, Cut::End));
+        writeln!(target, "{}", line.trim_end())?;
+    }
+    if more > 0 {
+        writeln!(target, "    {more} more")?;
+    }
+    writeln!(target, "\n</details>")?;
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! `peek`: for each function that matches, who calls it and whom it calls, as pprof's peek has it.
+//!
+//! ```text
+//! 100 samples
+//!
+//!  60  100.00%    main
+//!  60   60.00%  parse
+//!  40   66.67%    [self]
+//!  20   33.33%    lex
+//! ```
+//! Above a function stand its callers, below it what it does itself and its callees; their
+//! percentages are of the function, its own is of the whole.
+
+use std::cmp::Reverse;
+
+use regex::bytes::Regex;
+
+use super::calls::{Call, Calls};
+use super::columns::{Table, change_cells, share};
+use super::format::takes;
+use super::label::grouped;
+use super::sink::{Finished, Sink, Target};
+use super::{Format, Settings};
+use crate::error::{ErrorKind, Result};
+use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
+use crate::printable::printable;
+use crate::tally::Cell;
+
+/// The format.
+pub const FORMAT: Format = Format {
+    name: "peek",
+    endings: &["peek", "peek.txt"],
+    about: "callers and callees of the functions that --peek names",
+    takes: &[takes::PEEK, takes::UNIT],
+    streams: false,
+    open: |settings, target| {
+        let Some(pattern) = &settings.peek else {
+            return Err(setting("peek needs a regular expression: --peek malloc".to_owned()));
+        };
+        let matching = Regex::new(pattern)
+            .map_err(|e| setting(format!("--peek {pattern:?}: {}", e.to_string().replace('\n', " "))))?;
+        Ok(Box::new(Peek { calls: Calls::default(), matching, settings, target }))
+    },
+};
+
+fn setting(what: String) -> crate::Error {
+    ErrorKind::Setting { what }.into()
+}
+
+struct Peek<'a> {
+    calls: Calls,
+    matching: Regex,
+    settings: &'a Settings,
+    target: &'a mut dyn Target,
+}
+
+impl Visitor for Peek<'_> {
+    fn follows_stacks(&self) -> bool {
+        true
+    }
+
+    fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {
+        self.calls.enter(name, depth)
+    }
+
+    fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
+        self.calls.exit(frame, so_far)
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        self.calls.restart()
+    }
+}
+
+/// A function, and the calls around it, the heaviest first.
+struct Around<'c> {
+    name: &'c [u8],
+    weight: Cell<Weights>,
+    callers: Vec<Call>,
+    callees: Vec<Call>,
+}
+
+impl Sink for Peek<'_> {
+    fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
+        let Peek { calls, matching, settings, target } = *self;
+        let mut found: Vec<(u32, Around<'_>)> = calls
+            .functions()
+            .zip(0..)
+            .filter(|((name, _), _)| matching.is_match(name))
+            .map(|((name, weight), number)| {
+                (number, Around { name, weight, callers: Vec::new(), callees: Vec::new() })
+            })
+            .collect();
+        for call in calls.calls() {
+            // They are in the order of their numbers.
+            let at = |function| found.binary_search_by_key(&function, |(number, _)| *number).ok();
+            let (callee, caller) = (at(call.callee), call.caller.and_then(at));
+            if let Some(n) = callee {
+                found[n].1.callers.push(call);
+            }
+            if let Some(n) = caller {
+                found[n].1.callees.push(call);
+            }
+        }
+        found.sort_by_key(|(_, around)| (Reverse(largest(around.weight.total)), around.name));
+        let unit = printable(settings.unit(summary).as_bytes());
+        let all = settings.shown_both(summary.total)?;
+        match summary.columns {
+            Columns::One => writeln!(target, "{} {unit}", grouped(all.value))?,
+            Columns::Two => {
+                writeln!(target, "{} {unit} before, {} after", grouped(all.before), grouped(all.value))?;
+            }
+        }
+        if found.is_empty() {
+            writeln!(target, "\nno function matches {:?}", matching.as_str())?;
+        }
+        for (_, around) in &mut found {
+            writeln!(target)?;
+            write_around(around, &calls, settings, summary, target)?;
+        }
+        Ok(Finished { nothing_selected: found.is_empty(), ..Finished::default() })
+    }
+}
+
+fn largest(weights: Weights) -> crate::Weight {
+    weights.value.max(weights.before)
+}
+
+fn write_around(
+    around: &mut Around<'_>,
+    calls: &Calls,
+    settings: &Settings,
+    summary: &WalkSummary,
+    target: &mut dyn Target,
+) -> Result<()> {
+    let other = |call: &Call, is_caller: bool| match (is_caller, call.caller) {
+        (false, _) => calls.name(call.callee),
+        (true, Some(caller)) => calls.name(caller),
+        (true, None) => b"[root]",
+    };
+    for (calls, is_caller) in [(&mut around.callers, true), (&mut around.callees, false)] {
+        calls.sort_by_key(|call| (Reverse(largest(call.total)), other(call, is_caller)));
+    }
+    let mut table = Table::without_head(if summary.columns == Columns::One { 2 } else { 4 });
+    let mut row = |weights: Weights, whole: Weights, name: String| -> Result<()> {
+        let (weights, whole) = (settings.shown_both(weights)?, settings.shown_both(whole)?);
+        let cells = match summary.columns {
+            Columns::One => vec![grouped(weights.value), share(weights.value, whole.value)],
+            Columns::Two => change_cells(weights, whole)?.into(),
+        };
+        table.row(cells, name);
+        Ok(())
+    };
+    let whole = around.weight.total;
+    for call in &around.callers {
+        row(call.total, whole, format!("  {}", printable(other(call, true))))?;
+    }
+    row(whole, summary.total, printable(around.name))?;
+    if !around.weight.own.is_zero() {
+        row(around.weight.own, whole, "  [self]".to_owned())?;
+    }
+    for call in &around.callees {
+        row(call.total, whole, format!("  {}", printable(other(call, false))))?;
+    }
+    table.write(target)
+}

@@ -1,0 +1,100 @@
+//! `png`: the SVG's picture without its controls, for places that show no SVG.
+//!
+//! The font is part of the program, so that the picture is the same on every machine, one
+//! without fonts too: DejaVu Sans, which was drawn after Verdana, the SVG's own. It has Latin,
+//! Greek and Cyrillic letters; others are shown as `�`.
+
+use std::sync::Arc;
+
+use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::usvg::{self, fontdb};
+
+use super::format::takes;
+use super::layout::Graph;
+use super::picture::Picture;
+use super::sink::Target;
+use super::{Encoding, Format, Options, Settings, svg};
+use crate::error::{Error, ErrorKind, Result};
+
+/// The format.
+pub const FORMAT: Format = Format {
+    name: "png",
+    endings: &["png"],
+    about: "the picture in pixels",
+    takes: &[
+        takes::LAYOUT,
+        takes::TITLE,
+        &["subtitle"],
+        takes::CUT,
+        takes::INVERTED,
+        &["width", "height", "fontsize", "fontwidth"],
+        takes::COLOURS,
+        &["bgcolors", "uicolor", "stroke-color"],
+        takes::CHANGE,
+    ],
+    streams: false,
+    open: |settings, target| {
+        let least_share = settings.picture.canvas.least_share();
+        Ok(Box::new(Picture::new(settings, least_share, target, draw)))
+    },
+};
+
+static FONT: &[u8] = include_bytes!("DejaVuSans.ttf");
+const FAMILY: &str = "DejaVu Sans";
+
+/// The letters that the font has besides ASCII's: what `pyftsubset --unicodes` was told.
+const LETTERS: &[std::ops::RangeInclusive<u32>] = &[
+    0xa0..=0x24f,
+    0x370..=0x3ff,
+    0x400..=0x45f,
+    0x490..=0x491,
+    0x1e00..=0x1eff,
+    0x2010..=0x2027,
+    0x2030..=0x203a,
+    0x2190..=0x21ff,
+    0x2200..=0x2265,
+    0x2500..=0x257f,
+    0x25a0..=0x25cf,
+];
+
+/// A picture of as many pixels takes 400 MB to draw; no program shows much larger ones.
+const MOST_PIXELS: u64 = 100_000_000;
+
+fn draw(graph: &Graph, options: &Options, _: &Settings, target: &mut dyn Target) -> Result<()> {
+    let mut options = Options { encoding: Encoding::default(), pretty: false, ..options.clone() };
+    options.canvas.font_family = FAMILY.to_owned();
+    let mut picture = Vec::new();
+    match graph.is_empty() {
+        true => svg::write_empty(&options, &mut picture)?,
+        false => svg::write_still(graph, &options, &mut picture)?,
+    }
+    let picture = with_known_letters(&String::from_utf8_lossy(&picture));
+    let mut fonts = fontdb::Database::new();
+    fonts.load_font_data(FONT.to_vec());
+    let settings =
+        usvg::Options { font_family: FAMILY.to_owned(), fontdb: Arc::new(fonts), ..usvg::Options::default() };
+    let tree = usvg::Tree::from_str(&picture, &settings).map_err(|e| trouble(&e))?;
+    let size = tree.size().to_int_size();
+    let (width, height) = (size.width(), size.height());
+    if u64::from(width) * u64::from(height) > MOST_PIXELS {
+        let what = format!(
+            "a PNG of {width} × {height} pixels is too large; --height, --width and --minwidth make it smaller"
+        );
+        return Err(ErrorKind::Setting { what }.into());
+    }
+    let mut pixels = Pixmap::new(width, height).ok_or_else(|| trouble(&"it has no pixels"))?;
+    resvg::render(&tree, Transform::identity(), &mut pixels.as_mut());
+    Ok(target.write_all(&pixels.encode_png().map_err(|e| trouble(&e))?)?)
+}
+
+/// The picture with a mark for each letter that the rasteriser would leave out. Names and titles
+/// are all that is not ASCII in it.
+fn with_known_letters(picture: &str) -> String {
+    let known = |c: char| c.is_ascii() || LETTERS.iter().any(|range| range.contains(&c.into()));
+    picture.chars().map(|c| if known(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
+}
+
+/// What the rasteriser cannot do with a picture of our own making.
+fn trouble(what: &dyn std::fmt::Display) -> Error {
+    Error::io("draw the PNG", std::io::Error::other(what.to_string()))
+}

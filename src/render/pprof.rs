@@ -1,0 +1,247 @@
+//! `pprof`: a gzipped profile.proto, which `go tool pprof` and many services read.
+//!
+//! The eight messages are specified in github.com/google/pprof, `proto/profile.proto`; a writer of
+//! those that are needed is shorter than what a generator would make of them. Fields may come in
+//! any order: samples are written as they come, functions and texts in the end, so that memory
+//! holds each name once. A name is one function with one location; nothing is known of files,
+//! lines and addresses. Values are whole numbers of 64 bits: fractions are refused.
+//!
+//! Differential input has two sample types, `before` and `after`, the latter shown by default.
+
+use std::io::Write;
+
+use flate2::{Compression, write::GzEncoder};
+
+use super::format::takes;
+use super::path::Path;
+use super::sink::{Finished, Sink, Target};
+use super::{Format, Settings};
+use crate::error::{ErrorKind, Result};
+use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
+use crate::weight::Weight;
+
+/// The format.
+pub const FORMAT: Format = Format {
+    name: "pprof",
+    endings: &["pb.gz", "pprof"],
+    about: "for go tool pprof, and what else reads profile.proto",
+    takes: &[takes::UNIT],
+    streams: true,
+    open: |settings, target| Ok(Box::new(Pprof::new(settings, target))),
+};
+
+/// Tells `fg-collapse` that names are frames, to be left as they are.
+const COMMENT: &str = "folded stacks, written by fg-render";
+/// Compressed bytes are handed on when there are so many.
+const FULL: usize = 64 * 1024;
+
+/// The numbers of fields in `Profile`.
+mod field {
+    pub(super) const SAMPLE_TYPE: u64 = 1;
+    pub(super) const SAMPLE: u64 = 2;
+    pub(super) const LOCATION: u64 = 4;
+    pub(super) const FUNCTION: u64 = 5;
+    pub(super) const STRING: u64 = 6;
+    pub(super) const COMMENT: u64 = 13;
+    pub(super) const DEFAULT_SAMPLE_TYPE: u64 = 14;
+}
+
+struct Pprof<'a> {
+    settings: &'a Settings,
+    target: &'a mut dyn Target,
+    gzip: GzEncoder<Vec<u8>>,
+    columns: Columns,
+    /// The texts that are no names; they come first.
+    texts: Vec<String>,
+    path: Path,
+    message: Vec<u8>,
+    part: Vec<u8>,
+}
+
+impl<'a> Pprof<'a> {
+    fn new(settings: &'a Settings, target: &'a mut dyn Target) -> Self {
+        Pprof {
+            settings,
+            target,
+            gzip: gzip(),
+            columns: Columns::One,
+            texts: Vec::new(),
+            path: Path::default(),
+            message: Vec::new(),
+            part: Vec::new(),
+        }
+    }
+
+    /// Writes the message, and forgets it.
+    fn write(&mut self, number: u64) -> Result<()> {
+        self.part.clear();
+        tag(number, LENGTH, &mut self.part);
+        varint(self.message.len() as u64, &mut self.part);
+        self.gzip.write_all(&self.part)?;
+        self.gzip.write_all(&self.message)?;
+        self.message.clear();
+        if self.gzip.get_ref().len() >= FULL {
+            self.target.write_all(self.gzip.get_ref())?;
+            self.gzip.get_mut().clear();
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, text: &str) -> u64 {
+        let known = self.texts.iter().position(|known| known == text);
+        known.unwrap_or_else(|| {
+            self.texts.push(text.to_owned());
+            self.texts.len() - 1
+        }) as u64
+    }
+
+    /// A value as the format holds it.
+    fn value(&self, weight: Weight) -> Result<u64> {
+        let shown = self.settings.shown(weight)?;
+        match shown.units(0).ok().and_then(|whole| i64::try_from(whole).ok()) {
+            Some(whole) => Ok(whole as u64),
+            None => {
+                let what = format!("pprof holds whole numbers of 64 bits, and {shown} is none; see --factor");
+                Err(ErrorKind::Setting { what }.into())
+            }
+        }
+    }
+}
+
+fn gzip() -> GzEncoder<Vec<u8>> {
+    GzEncoder::new(Vec::with_capacity(2 * FULL), Compression::fast())
+}
+
+/// What a type of value is called, and its unit, as other writers of the format have them.
+fn value_type(unit: &str) -> (&str, &str) {
+    match unit {
+        "samples" => ("samples", "count"),
+        "ns" => ("time", "nanoseconds"),
+        "us" | "µs" => ("time", "microseconds"),
+        "ms" => ("time", "milliseconds"),
+        "s" => ("time", "seconds"),
+        "bytes" => ("space", "bytes"),
+        other => (other, other),
+    }
+}
+
+impl Visitor for Pprof<'_> {
+    fn follows_stacks(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self, columns: Columns, unit: Option<&str>) -> Result<()> {
+        self.columns = columns;
+        // The first text has to be empty.
+        self.text("");
+        self.text(COMMENT);
+        let unit = self.settings.unit.as_deref().or(unit).unwrap_or("samples").to_owned();
+        let (kind, unit) = value_type(&unit);
+        let kinds = if columns == Columns::Two { vec!["before", "after"] } else { vec![kind] };
+        for kind in &kinds {
+            let (kind, unit) = (self.text(kind), self.text(unit));
+            number(1, kind, &mut self.message);
+            number(2, unit, &mut self.message);
+            self.write(field::SAMPLE_TYPE)?;
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, name: &[u8], _: usize) -> Result<()> {
+        self.path.enter(name);
+        Ok(())
+    }
+
+    fn stack(&mut self, _: &[u8], weights: Weights) -> Result<()> {
+        self.part.clear();
+        for &frame in self.path.open.iter().rev() {
+            varint(u64::from(frame) + 1, &mut self.part);
+        }
+        packed(1, &self.part, &mut self.message);
+        let value = self.value(weights.value)?;
+        let before = if self.columns == Columns::Two { Some(self.value(weights.before)?) } else { None };
+        self.part.clear();
+        before.into_iter().chain([value]).for_each(|value| varint(value, &mut self.part));
+        packed(2, &self.part, &mut self.message);
+        self.write(field::SAMPLE)
+    }
+
+    fn exit(&mut self, _: Frame<'_>, _: Weights) -> Result<()> {
+        self.path.exit();
+        Ok(())
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        self.target.start_over()?;
+        (self.gzip, self.path) = (gzip(), Path::default());
+        self.texts.clear();
+        self.message.clear();
+        Ok(())
+    }
+}
+
+impl Sink for Pprof<'_> {
+    fn finish(mut self: Box<Self>, _: &WalkSummary) -> Result<Finished> {
+        let path = std::mem::take(&mut self.path);
+        let first_name = self.texts.len() as u64;
+        for key in 0..path.names.len() as u64 {
+            // Functions and locations are numbered from 1.
+            let mut line = Vec::new();
+            number(1, key + 1, &mut line);
+            number(1, key + 1, &mut self.message);
+            packed(4, &line, &mut self.message);
+            self.write(field::LOCATION)?;
+            number(1, key + 1, &mut self.message);
+            // A system name that is the same would have pprof shorten both.
+            number(2, first_name + key, &mut self.message);
+            self.write(field::FUNCTION)?;
+        }
+        for text in std::mem::take(&mut self.texts) {
+            self.message.extend_from_slice(text.as_bytes());
+            self.write(field::STRING)?;
+            self.texts.push(text);
+        }
+        for name in path.names.all() {
+            self.message.extend_from_slice(name);
+            self.write(field::STRING)?;
+        }
+        let mut last = Vec::new();
+        number(field::COMMENT, self.text(COMMENT), &mut last);
+        if self.columns == Columns::Two {
+            number(field::DEFAULT_SAMPLE_TYPE, self.text("after"), &mut last);
+        }
+        self.gzip.write_all(&last)?;
+        let Pprof { target, gzip, .. } = *self;
+        target.write_all(&gzip.finish()?)?;
+        Ok(Finished::default())
+    }
+}
+
+/// How the value of a field is written: as a number, or as so many bytes.
+const NUMBER: u64 = 0;
+const LENGTH: u64 = 2;
+
+fn tag(field: u64, kind: u64, out: &mut Vec<u8>) {
+    varint(field << 3 | kind, out);
+}
+
+fn varint(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// A field that is a number.
+fn number(field: u64, value: u64, out: &mut Vec<u8>) {
+    tag(field, NUMBER, out);
+    varint(value, out);
+}
+
+/// A field that is a message, a text or several numbers.
+fn packed(field: u64, bytes: &[u8], out: &mut Vec<u8>) {
+    tag(field, LENGTH, out);
+    varint(bytes.len() as u64, out);
+    out.extend_from_slice(bytes);
+}

@@ -1,0 +1,201 @@
+//! `speedscope`: the file format of <https://www.speedscope.app>, a `sampled` profile whose samples
+//! are the stacks, in frame order.
+//!
+//! ```json
+//! {"$schema": "https://www.speedscope.app/file-format-schema.json", "exporter": "fg-render",
+//! "profiles": [{"type": "sampled", "name": "all", "unit": "none",
+//! "samples": [[0],[0,1]],
+//! "weights": [1,40],
+//! "startValue": 0, "endValue": 41}],
+//! "shared": {"frames": [{"name":"main"},{"name":"parse"}]}}
+//! ```
+//! Samples are written as they come. Weights stand in an array of their own behind them and are
+//! kept until then, deflated to a byte or two each; of the names each is kept once. Names that are
+//! not UTF-8 lose the bytes that are not, and differential input its weights before.
+
+use std::io::{Read, Write};
+
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+
+use super::format::takes;
+use super::json_text::string;
+use super::path::Path;
+use super::sink::{Finished, Sink, Target};
+use super::{Format, Settings};
+use crate::error::Result;
+use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
+use crate::tally::thread_of;
+use crate::weight::Weight;
+
+/// The format.
+pub const FORMAT: Format = Format {
+    name: "speedscope",
+    endings: &["speedscope.json", "speedscope"],
+    about: "for www.speedscope.app",
+    takes: &[takes::TITLE, takes::UNIT, takes::PER_THREAD],
+    streams: true,
+    open: |settings, target| Ok(Box::new(Speedscope::new(settings, target))),
+};
+
+struct Speedscope<'a> {
+    settings: &'a Settings,
+    target: &'a mut dyn Target,
+    unit: &'static str,
+    path: Path,
+    profile: Option<Profile>,
+    any_profile: bool,
+    line: Vec<u8>,
+}
+
+/// A profile that is being written.
+struct Profile {
+    /// Whose stacks it has, if threads are kept apart.
+    thread: Vec<u8>,
+    weights: DeflateEncoder<Vec<u8>>,
+    any_sample: bool,
+    total: Weight,
+}
+
+impl<'a> Speedscope<'a> {
+    fn new(settings: &'a Settings, target: &'a mut dyn Target) -> Self {
+        let (path, line) = (Path::default(), Vec::new());
+        Speedscope { settings, target, unit: "none", path, profile: None, any_profile: false, line }
+    }
+
+    fn begin_profile(&mut self, thread: &[u8]) -> Result<()> {
+        let name = if self.settings.per_thread { thread } else { self.title() };
+        self.line.clear();
+        if std::mem::replace(&mut self.any_profile, true) {
+            self.line.extend_from_slice(b",\n");
+        }
+        self.line.extend_from_slice(b"{\"type\": \"sampled\", \"name\": ");
+        string(name, &mut self.line)?;
+        write!(self.line, ", \"unit\": \"{}\",\n\"samples\": [", self.unit)?;
+        self.target.write_all(&self.line)?;
+        self.profile = Some(Profile {
+            thread: thread.to_vec(),
+            weights: DeflateEncoder::new(Vec::new(), Compression::fast()),
+            any_sample: false,
+            total: Weight::ZERO,
+        });
+        Ok(())
+    }
+
+    fn title(&self) -> &'a [u8] {
+        self.settings.picture.title.as_deref().unwrap_or("all").as_bytes()
+    }
+
+    fn end_profile(&mut self) -> Result<()> {
+        let Some(profile) = self.profile.take() else { return Ok(()) };
+        write!(self.target, "],\n\"weights\": [")?;
+        let deflated = profile.weights.finish()?;
+        let mut weights = DeflateDecoder::new(&deflated[..]);
+        self.line.resize(64 * 1024, 0);
+        loop {
+            match weights.read(&mut self.line)? {
+                0 => break,
+                n => self.target.write_all(&self.line[..n])?,
+            }
+        }
+        write!(self.target, "],\n\"startValue\": 0, \"endValue\": {}}}", profile.total)?;
+        Ok(())
+    }
+}
+
+impl Visitor for Speedscope<'_> {
+    fn follows_stacks(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self, _: Columns, unit: Option<&str>) -> Result<()> {
+        self.unit = match self.settings.unit.as_deref().or(unit) {
+            Some("ns") => "nanoseconds",
+            Some("us" | "µs") => "microseconds",
+            Some("ms") => "milliseconds",
+            Some("s") => "seconds",
+            Some("bytes") => "bytes",
+            _ => "none",
+        };
+        let schema = "https://www.speedscope.app/file-format-schema.json";
+        writeln!(self.target, "{{\"$schema\": \"{schema}\", \"exporter\": \"fg-render\",")?;
+        self.line.clear();
+        string(self.title(), &mut self.line)?;
+        self.target.write_all(b"\"name\": ")?;
+        self.target.write_all(&self.line)?;
+        self.target.write_all(b",\n\"profiles\": [")?;
+        if !self.settings.per_thread {
+            self.begin_profile(b"")?;
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, name: &[u8], _: usize) -> Result<()> {
+        self.path.enter(name);
+        Ok(())
+    }
+
+    fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
+        if weights.value.is_zero() {
+            return Ok(());
+        }
+        let mut frames = &self.path.open[..];
+        if self.settings.per_thread {
+            let thread = thread_of(stack);
+            if self.profile.as_ref().is_none_or(|profile| profile.thread != thread) {
+                self.end_profile()?;
+                self.begin_profile(thread)?;
+            }
+            frames = &self.path.open[1 + memchr::memchr_iter(b';', thread).count()..];
+        }
+        let Some(profile) = &mut self.profile else { return Ok(()) };
+        let weight = self.settings.shown(weights.value)?;
+        profile.total = profile.total.plus(weight)?;
+        let comma: &[u8] = if std::mem::replace(&mut profile.any_sample, true) { b"," } else { b"" };
+        self.line.clear();
+        self.line.extend_from_slice(comma);
+        weight.write_to(&mut self.line);
+        profile.weights.write_all(&self.line)?;
+        self.line.clear();
+        self.line.extend_from_slice(comma);
+        let mut separator = b'[';
+        for &frame in frames {
+            self.line.push(separator);
+            Weight::from(u64::from(frame)).write_to(&mut self.line);
+            separator = b',';
+        }
+        if frames.is_empty() {
+            self.line.push(b'[');
+        }
+        self.line.push(b']');
+        Ok(self.target.write_all(&self.line)?)
+    }
+
+    fn exit(&mut self, _: Frame<'_>, _: Weights) -> Result<()> {
+        self.path.exit();
+        Ok(())
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        self.target.start_over()?;
+        (self.path, self.profile, self.any_profile) = (Path::default(), None, false);
+        Ok(())
+    }
+}
+
+impl Sink for Speedscope<'_> {
+    fn finish(mut self: Box<Self>, _: &WalkSummary) -> Result<Finished> {
+        self.end_profile()?;
+        self.target.write_all(b"],\n\"shared\": {\"frames\": [")?;
+        for (n, name) in self.path.names.all().enumerate() {
+            self.line.clear();
+            self.line.extend_from_slice(if n > 0 { b",\n{\"name\":" } else { b"\n{\"name\":" });
+            string(name, &mut self.line)?;
+            self.line.push(b'}');
+            self.target.write_all(&self.line)?;
+        }
+        self.target.write_all(b"]}}\n")?;
+        Ok(Finished::default())
+    }
+}

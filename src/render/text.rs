@@ -1,0 +1,155 @@
+//! `text`: a flame graph in a terminal or a log, as wide as that, root at the top.
+//!
+//! ```text
+//! ▏main 100.00%░░░░░░░░░░░░░░░░░░░░░░░░░░░
+//! ▏parse 60.00%░░░░░░░░░░▏write 39.00%░░░░
+//! ▏lex ..░
+//!
+//! 100 samples; a column is 2.50%
+//! ```
+//! The bar at the left end parts neighbours; shades, or colours where there are any, reach to the
+//! right end.
+
+use anstyle::{Ansi256Color, AnsiColor, Color, RgbColor, Style};
+use unicode_width::UnicodeWidthStr;
+
+use super::colour::{Rgb, ansi256};
+use super::columns::{points, share};
+use super::format::takes;
+use super::label::{fit, grouped, percent};
+use super::layout::{FrameBox, Graph};
+use super::picture::Picture;
+use super::settings::{Paint, Terminal};
+use super::sink::Target;
+use super::{Format, MinWidth, Options, Settings};
+use crate::error::Result;
+use crate::folded::{Columns, Weights};
+use crate::printable::printable;
+
+/// The format.
+pub const FORMAT: Format = Format {
+    name: "text",
+    endings: &["txt"],
+    about: "a flame graph of letters, for a terminal or a log",
+    takes: &[
+        takes::TERMINAL,
+        takes::DEPTH,
+        takes::LAYOUT,
+        takes::UNIT,
+        takes::CUT,
+        takes::COLOURS,
+        takes::CHANGE,
+    ],
+    streams: false,
+    open: |settings, target| {
+        let share = match settings.picture.canvas.min_width {
+            MinWidth::Percent(percent) => percent / 100.0,
+            // What is narrower than half a column cannot be seen.
+            MinWidth::Pixels(columns) => columns.max(0.5) / settings.terminal.columns.max(1) as f64,
+        };
+        Ok(Box::new(Picture::new(settings, share, target, draw)))
+    },
+};
+
+fn draw(graph: &Graph, options: &Options, settings: &Settings, target: &mut dyn Target) -> Result<()> {
+    let Terminal { columns, paint, root_at_bottom } = settings.terminal;
+    let depth = settings.tree.depth.unwrap_or(usize::MAX).min(graph.rows as usize);
+    let mut rows: Vec<Vec<FrameBox<'_>>> = vec![Vec::new(); depth];
+    let mut left_out = graph.left_out;
+    for frame in graph.frames() {
+        match rows.get_mut(frame.depth as usize) {
+            Some(row) => row.push(frame),
+            None => left_out += 1,
+        }
+    }
+    if root_at_bottom {
+        rows.reverse();
+    }
+    let painter = Painter { graph, options, columns, paint, largest: graph.largest_change()? };
+    for row in rows {
+        writeln!(target, "{}", painter.row(&row)?)?;
+    }
+    let unit = printable(options.count_name.as_bytes());
+    let shown = |weight| graph.shown(weight).map(grouped);
+    let mut line = match graph.columns {
+        Columns::One => format!("{} {unit}", shown(graph.total)?),
+        Columns::Two => format!("{} {unit} before, {} after", shown(graph.before)?, shown(graph.after)?),
+    };
+    if !graph.is_empty() {
+        line.push_str(&format!("; a column is {:.2}%", 100.0 / columns.max(1) as f64));
+    }
+    if left_out > 0 {
+        line.push_str(&format!("; {left_out} frames left out"));
+    }
+    let gap = if graph.is_empty() { "" } else { "\n" };
+    writeln!(target, "{gap}{line}")?;
+    Ok(())
+}
+
+struct Painter<'a> {
+    graph: &'a Graph,
+    options: &'a Options,
+    columns: usize,
+    paint: Paint,
+    largest: crate::Weight,
+}
+
+impl Painter<'_> {
+    /// The frames of a row, from left to right.
+    fn row(&self, frames: &[FrameBox<'_>]) -> Result<String> {
+        let mut line = String::new();
+        let mut at = 0;
+        for frame in frames {
+            let from = self.column(frame.start)?.max(at);
+            let to = self.column(frame.start.plus(frame.total)?)?;
+            if to > from {
+                line.push_str(&" ".repeat(from - at));
+                line.push_str(&self.cell(frame, to - from)?);
+                at = to;
+            }
+        }
+        Ok(line)
+    }
+
+    /// The column nearest to a place.
+    fn column(&self, place: crate::Weight) -> Result<usize> {
+        let share = percent(place, self.graph.total) / 100.0;
+        Ok((share * self.columns as f64).round() as usize)
+    }
+
+    /// A frame, so many columns wide.
+    fn cell(&self, frame: &FrameBox<'_>, width: usize) -> Result<String> {
+        let name = printable(frame.name);
+        let number = match self.graph.columns {
+            Columns::One => share(frame.total, self.graph.total),
+            Columns::Two => {
+                let all = Weights { value: self.graph.after, before: self.graph.before };
+                format!("{} pp", points(Weights { value: frame.after, before: frame.before }, all))
+            }
+        };
+        let whole = format!("{name} {number}");
+        let room = width - 1;
+        let text =
+            if whole.width() <= room { whole } else { fit(&name, room, self.options.cut).into_owned() };
+        // A letter may be wider than it says: never beyond the frame.
+        let fill = room.saturating_sub(text.width());
+        Ok(match self.paint {
+            Paint::No => format!("▏{text}{}", "░".repeat(fill)),
+            paint => {
+                let colour = self.options.colours.of(self.graph, frame, self.largest)?;
+                let style = style(colour, paint);
+                format!("{style}▏{text}{}{style:#}", " ".repeat(fill))
+            }
+        })
+    }
+}
+
+/// Black letters on a colour.
+fn style(colour: Rgb, paint: Paint) -> Style {
+    let Rgb(r, g, b) = colour;
+    let background = match paint {
+        Paint::True => Color::Rgb(RgbColor(r, g, b)),
+        _ => Color::Ansi256(Ansi256Color(ansi256(colour))),
+    };
+    Style::new().fg_color(Some(Color::Ansi(AnsiColor::Black))).bg_color(Some(background))
+}

@@ -1,0 +1,302 @@
+//! `tree` and `bottomup`: the call tree as indented text, from the root down or from each function
+//! up to its callers.
+//!
+//! ```text
+//! 100 samples, 5 frames
+//!
+//! total   total%  self   self%
+//!   100  100.00%     1   1.00%  main
+//!    60   60.00%    40  40.00%    parse
+//! ```
+//! Of differential input every frame is shown that was there before or after.
+
+use super::columns::{Table, change_cells, share};
+use super::compare::{Comparison, Widths};
+use super::format::takes;
+use super::functions::size;
+use super::label::grouped;
+use super::layout::{FrameBox, Graph, Layout};
+use super::rewrite::StackRewrite;
+use super::sink::{Finished, Sink, Target};
+use super::{Format, Settings};
+use crate::error::Result;
+use crate::folded::{Columns, Frame, StackTable, Visitor, WalkSummary, Weights, walk_table};
+use crate::printable::printable;
+use crate::weight::Weight;
+
+/// The format, from the root.
+pub const TREE: Format = Format {
+    name: "tree",
+    endings: &["tree", "tree.txt"],
+    about: "the call tree, indented, with percentages",
+    takes: &[takes::TREE, takes::DEPTH, takes::UNIT],
+    streams: false,
+    open: |settings, target| {
+        let pruned = Pruned::new(settings, MIN_PERCENT);
+        Ok(Box::new(TopDown { pruned, settings, target }))
+    },
+};
+
+/// The format, from the leaves.
+pub const BOTTOM_UP: Format = Format {
+    name: "bottomup",
+    endings: &["bottomup", "bottomup.txt"],
+    about: "functions by self weight, and below each its callers",
+    takes: &[takes::TREE, takes::DEPTH, takes::UNIT],
+    streams: false,
+    open: |settings, target| Ok(Box::new(BottomUp { reversed: Reversed::default(), settings, target })),
+};
+
+/// The least share of a frame when nobody says.
+const MIN_PERCENT: f64 = 0.5;
+/// Farther in, a number says how deep a frame is: lines would be mostly blanks.
+const DEEPEST_INDENT: u32 = 60;
+
+/// Keeps the frames of a tree that are heavy and not too deep.
+pub(super) struct Pruned {
+    layout: Layout,
+    depth: usize,
+}
+
+impl Pruned {
+    pub(super) fn new(settings: &Settings, usual_percent: f64) -> Self {
+        let min_percent = settings.tree.min_percent.unwrap_or(usual_percent);
+        let comparison = Comparison { widths: Widths::After, own: true, ..Comparison::default() };
+        let layout = Layout::new(min_percent / 100.0, None).comparing(comparison);
+        Pruned { layout, depth: settings.tree.depth.unwrap_or(usize::MAX) }
+    }
+
+    /// So many frames from the root are shown.
+    pub(super) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    pub(super) fn finish(self, settings: &Settings, summary: &WalkSummary) -> Result<Graph> {
+        let mut graph = self.layout.finish(summary)?;
+        graph.scale(settings.factor)?;
+        Ok(graph)
+    }
+}
+
+impl Visitor for Pruned {
+    fn begin(&mut self, columns: Columns, _: Option<&str>) -> Result<()> {
+        let widths = if columns == Columns::Two { Widths::Union } else { Widths::After };
+        self.layout.compare(Comparison { widths, own: true, ..Comparison::default() });
+        Ok(())
+    }
+
+    fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
+        self.layout.exit(frame, so_far)
+    }
+
+    fn least(&self, all: Weights) -> Weight {
+        self.layout.least(all)
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        self.layout.restart()
+    }
+}
+
+struct TopDown<'a> {
+    pruned: Pruned,
+    settings: &'a Settings,
+    target: &'a mut dyn Target,
+}
+
+impl Visitor for TopDown<'_> {
+    fn begin(&mut self, columns: Columns, unit: Option<&str>) -> Result<()> {
+        self.pruned.begin(columns, unit)
+    }
+
+    fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
+        self.pruned.exit(frame, so_far)
+    }
+
+    fn least(&self, all: Weights) -> Weight {
+        self.pruned.least(all)
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        self.pruned.restart()
+    }
+}
+
+impl Sink for TopDown<'_> {
+    fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
+        let TopDown { pruned, settings, target } = *self;
+        let depth = pruned.depth();
+        let graph = pruned.finish(settings, summary)?;
+        write(&graph, depth, Direction::Down, settings, summary, target)?;
+        Ok(Finished::default())
+    }
+}
+
+/// All stacks, leaf first.
+#[derive(Default)]
+struct Reversed {
+    table: StackTable,
+    stack: Vec<u8>,
+}
+
+struct BottomUp<'a> {
+    reversed: Reversed,
+    settings: &'a Settings,
+    target: &'a mut dyn Target,
+}
+
+impl Visitor for BottomUp<'_> {
+    fn follows_stacks(&self) -> bool {
+        true
+    }
+
+    fn begin(&mut self, columns: Columns, _: Option<&str>) -> Result<()> {
+        if columns == Columns::Two {
+            self.reversed.table.make_differential();
+        }
+        Ok(())
+    }
+
+    fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
+        let Reversed { table, stack: reversed } = &mut self.reversed;
+        reversed.clear();
+        StackRewrite { reverse: true, bases: Vec::new() }.apply(stack, reversed);
+        table.add_stack(reversed, weights)
+    }
+
+    fn exit(&mut self, _: Frame<'_>, _: Weights) -> Result<()> {
+        Ok(())
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        self.reversed = Reversed::default();
+        Ok(())
+    }
+}
+
+impl Sink for BottomUp<'_> {
+    fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
+        let BottomUp { reversed, settings, target } = *self;
+        let mut pruned = Pruned::new(settings, MIN_PERCENT);
+        pruned.begin(summary.columns, None)?;
+        walk_table(&reversed.table, summary.columns, &mut pruned)?;
+        let depth = pruned.depth();
+        let graph = pruned.finish(settings, summary)?;
+        write(&graph, depth, Direction::Up, settings, summary, target)?;
+        Ok(Finished::default())
+    }
+}
+
+/// Whether callees stand below their callers, or callers below their callees.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Down,
+    Up,
+}
+
+fn write(
+    graph: &Graph,
+    depth: usize,
+    direction: Direction,
+    settings: &Settings,
+    summary: &WalkSummary,
+    target: &mut dyn Target,
+) -> Result<()> {
+    let all = settings.shown_both(summary.total)?;
+    let unit = printable(settings.unit(summary).as_bytes());
+    let frames = heaviest_first(graph, depth)?;
+    let count = frames.len();
+    let plural = if count == 1 { "" } else { "s" };
+    let total = grouped(all.value);
+    match summary.columns {
+        Columns::One => writeln!(target, "{total} {unit}, {count} frame{plural}\n")?,
+        Columns::Two => {
+            writeln!(
+                target,
+                "{} {unit} before, {total} after, {count} frame{plural}\n",
+                grouped(all.before)
+            )?;
+        }
+    }
+    let name = if direction == Direction::Up { "function, and its callers" } else { "function" };
+    tree_table(graph, frames, name, direction == Direction::Down, all)?.write(target)?;
+    let left_out = graph.left_out + (graph.frames().len() - count) as u64;
+    if left_out > 0 {
+        writeln!(target, "\n{left_out} more frames, lighter or deeper; --min-percent and --depth show them")?;
+    }
+    Ok(())
+}
+
+/// The rows of a tree; what a frame weighs itself is told where that is not what it weighs anyway.
+fn tree_table<'g>(
+    graph: &Graph,
+    frames: Vec<FrameBox<'g>>,
+    head: &str,
+    with_own: bool,
+    all: Weights,
+) -> Result<Table> {
+    let heads: &[&str] = match (graph.columns, with_own) {
+        (Columns::One, true) => &["total", "total%", "self", "self%"],
+        (Columns::One, false) => &["self", "self%"],
+        (Columns::Two, _) => &["before", "after", "change", "pp"],
+    };
+    let mut table = Table::new(heads, head);
+    for frame in frames {
+        let total = Weights { value: graph.shown(frame.after)?, before: graph.shown(frame.before)? };
+        let own = graph.shown(frame.own.value)?;
+        let mut cells: Vec<String> = match graph.columns {
+            Columns::One => vec![grouped(total.value), share(total.value, all.value)],
+            Columns::Two => change_cells(total, all)?.into(),
+        };
+        if graph.columns == Columns::One && with_own {
+            cells.extend([grouped(own), share(own, all.value)]);
+        }
+        table.row(cells, indented(&frame));
+    }
+    Ok(table)
+}
+
+/// The frames in tree order, of those with the same caller the heaviest first; of differential
+/// input those that changed most. Only those less than `depth` from the root.
+pub(super) fn heaviest_first(graph: &Graph, depth: usize) -> Result<Vec<FrameBox<'_>>> {
+    let frames: Vec<FrameBox<'_>> = graph.frames().filter(|frame| (frame.depth as usize) < depth).collect();
+    let mut callees: Vec<Vec<usize>> = vec![Vec::new(); frames.len()];
+    let mut roots = Vec::new();
+    let mut path: Vec<usize> = Vec::new();
+    let mut keys = Vec::with_capacity(frames.len());
+    for (n, frame) in frames.iter().enumerate() {
+        path.truncate(frame.depth as usize);
+        match path.last() {
+            Some(&caller) => callees[caller].push(n),
+            None => roots.push(n),
+        }
+        path.push(n);
+        let change = match graph.columns {
+            Columns::One => Weight::ZERO,
+            Columns::Two => size(frame.after.minus(frame.before)?),
+        };
+        keys.push((change, frame.total));
+    }
+    // Stable: equals stay in the order of their names.
+    let sort = |list: &mut Vec<usize>| list.sort_by(|&a, &b| keys[b].cmp(&keys[a]));
+    sort(&mut roots);
+    let mut sorted = Vec::with_capacity(frames.len());
+    let mut next: Vec<usize> = roots.into_iter().rev().collect();
+    while let Some(n) = next.pop() {
+        sorted.push(frames[n]);
+        let mut callees = std::mem::take(&mut callees[n]);
+        sort(&mut callees);
+        next.extend(callees.into_iter().rev());
+    }
+    Ok(sorted)
+}
+
+pub(super) fn indented(frame: &FrameBox<'_>) -> String {
+    let blanks = "  ".repeat(frame.depth.min(DEEPEST_INDENT) as usize);
+    let name = printable(frame.name);
+    if frame.depth <= DEEPEST_INDENT {
+        format!("{blanks}{name}")
+    } else {
+        format!("{blanks}[{}] {name}", frame.depth)
+    }
+}

@@ -1,0 +1,21 @@
+import js from "@eslint/js";
+
+// What the page's modules may take for granted: the web platform, nothing else.
+const platform = [
+  "addEventListener", "atob", "Blob", "clearTimeout", "DecompressionStream", "devicePixelRatio", "document", "history",
+  "innerHeight", "innerWidth", "location", "matchMedia", "navigator", "performance", "requestAnimationFrame",
+  "ResizeObserver", "Response", "setTimeout", "TextDecoder", "TextEncoder", "URL", "window",
+];
+
+export default [
+  js.configs.recommended,
+  {
+    languageOptions: { ecmaVersion: 2024, sourceType: "module", globals: Object.fromEntries(platform.map((name) => [name, "readonly"])) },
+    rules: {
+      eqeqeq: "error", "no-var": "error", "prefer-const": "error", "no-eval": "error", "no-implied-eval": "error",
+      // Text is only ever text.
+      "no-restricted-properties": ["error", ...["innerHTML", "outerHTML", "insertAdjacentHTML", "write"].map((property) => ({ property }))],
+      "no-restricted-globals": ["error", "fetch", "XMLHttpRequest", "WebSocket", "localStorage", "sessionStorage", "eval"],
+    },
+  },
+];

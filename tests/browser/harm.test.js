@@ -1,0 +1,173 @@
+// Pages of names and titles that mean harm, and of what a page must never do; and whether everybody can use it.
+
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
+import { afterEach, test } from "node:test";
+import { allQuiet, large, run, small } from "./picture.js";
+import { boxes, box, clickOn, makePage, openPage, refine, savedStacks, search, settled, text, view } from "./viewer.js";
+
+afterEach(allQuiet);
+
+const names = [
+  "<img src=x onerror=window.harmed=1>", "</script><script>window.harmed=1</script>", "<!--<script>", "]]><script>window.harmed=1</script>",
+  "</title></style><a href='javascript:window.harmed=1'>x</a>", "\" onload=\"window.harmed=1", "' onclick='window.harmed=1",
+  "&lt &amp &#60 &", "${window.harmed=1}", "javascript:window.harmed=1", "%s%n%00%", "#&=do=hide:x", "a=b&c",
+  "right\u202eto left\u202c and \u2066isolated\u2069", "zero\u200bwidth\ufeff", "tab\there", "bell\u0007 escape\u001b[31m", "ls\u2028 ps\u2029",
+  "lone (bracket", "(", " ", "", "\\", "__proto__", "constructor", "toString", "\ufffe\uffff", "\u{1f525}",
+];
+const folded = Buffer.concat([
+  ...names.map((name, i) => Buffer.from(`main;${name};inside ${1000 + i}\n`)),
+  Buffer.from("main;invalid \xff\xfe\xc3( utf-8;inside 1000\n", "latin1"),
+]);
+
+test("nothing in a name runs, whatever is done with it", async () => {
+  const page = await view(folded);
+  const drawn = (await boxes(page)).filter((one) => one.path.startsWith("main;") && one.name !== "inside");
+  assert.equal(drawn.length, names.length + 1);
+  const elements = await page.evaluate(() => document.querySelectorAll("*").length);
+  for (const { path, name, node } of drawn) {
+    const { left, top, width } = (await boxes(page)).find((one) => one.node === node);
+    await page.mouse.move(left + width / 2, top + 9);
+    await page.mouse.click(left + width / 2, top + 9, { button: "right" });
+    await page.keyboard.press("Escape");
+    await clickOn(page, path);
+    assert.ok((await box(page, path)).width > 1190, `zooms into ${JSON.stringify(name)}`);
+    // And the address leads there again.
+    await page.reload();
+    await page.waitForFunction(() => document.getElementById("loading").hidden);
+    await settled(page);
+    assert.ok((await box(page, path)).width > 1190, `finds ${JSON.stringify(name)} again`);
+    await page.keyboard.press("0");
+    await settled(page);
+  }
+  for (const view_ of ["3", "4", "5"]) await page.keyboard.press(view_);
+  for (const id of ["threads-open", "about-open", "save-open", "look-open", "help-open"]) {
+    await page.click(`#${id}`);
+    await page.keyboard.press("Escape");
+  }
+  assert.equal(await page.evaluate(() => window.harmed), undefined);
+  assert.equal(await page.evaluate(() => document.querySelectorAll("img, iframe, object, a[href], body script:not([type])").length), 0);
+  assert.ok(elements > 0);
+  assert.deepEqual((await savedStacks(page)).toString("latin1"), run("fg-collapse", folded).toString("latin1"));
+});
+
+test("hostile titles, units, facts and searches are text too", async () => {
+  const evil = "</script><img src=x onerror=window.harmed=1>\"'&";
+  const page = await view(`# event: ${evil}\n# host: ${evil}\na;b 1\n`, { hash: `#q=${encodeURIComponent(evil)}&of=${encodeURIComponent(evil)}` }, "--title", evil, "--subtitle", evil, "--notes", evil, "--countname", evil);
+  assert.equal(await page.title(), evil);
+  assert.equal(await text(page, "title"), evil);
+  await page.click("#about-open");
+  assert.ok((await text(page, "about")).includes(evil));
+  await page.keyboard.press("Escape");
+  await refine(page, "Hide", "<img src=x onerror=window.harmed=1>");
+  assert.equal(await page.evaluate(() => window.harmed ?? document.querySelectorAll("img").length), 0);
+});
+
+test("what steers letters is not let through to the screen", async () => {
+  const page = await view(folded, { hash: "#view=table" });
+  const shown = await text(page, "list");
+  assert.doesNotMatch(shown, /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/);
+});
+
+test("names of a megabyte, stacks of thousands, a hundred thousand roots", async () => {
+  const long = "x".repeat(1 << 20);
+  const page = await view(`m;${long};y 5\nm;${long}2;y 4\n`);
+  await clickOn(page, `m;${long}`);
+  assert.ok((await page.evaluate(() => location.hash.length)) < 400);
+  await page.reload();
+  await page.waitForFunction(() => document.getElementById("loading").hidden);
+  await settled(page);
+  assert.ok((await box(page, `m;${long}`)).width > 1190);
+  await page.keyboard.press("5");
+  await settled(page);
+  await page.context().close();
+
+  const deep = await view(`${Array.from({ length: 70_000 }, (_, n) => `f${n % 7}`).join(";")} 1\n`);
+  for (const key of ["2", "3", "4", "5", "1"]) {
+    await deep.keyboard.press(key);
+    await settled(deep);
+  }
+  await deep.evaluate(() => globalThis.flame.stage.box.scrollTo(0, 0));
+  await settled(deep);
+  assert.equal(await deep.evaluate(() => globalThis.flame.model.main.n), 70_001);
+  await deep.context().close();
+
+  const wide = await view(Array.from({ length: 100_000 }, (_, n) => `root${n};f 1\n`).join(""));
+  await wide.click("#threads-open");
+  assert.equal(await wide.locator("#threads label").count(), 500);
+});
+
+test("sums beyond what a browser counts are marked as rounded, single weights stay exact", async () => {
+  const big = "a;b 9007199254740993\na;c 9007199254740881\n";
+  const page = await view(big);
+  await page.click("#about-open");
+  assert.match(await text(page, "about"), /≈ 18,014,398,509,481,87\d samples/);
+  assert.match(await text(page, "about"), /rounded/);
+  assert.equal(run("fg-collapse", readFileSync(makePage(big))).toString(), big);
+});
+
+test("nothing is asked for, kept, or let in", async () => {
+  const path = makePage(large(200));
+  const source = readFileSync(path, "utf8");
+  assert.match(source, /<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:;/);
+  assert.doesNotMatch(source, /https?:\/\/(?!www\.w3\.org)/);
+  const page = await openPage(path, { viewport: { width: 1024, height: 700 } });
+  await search(page, "a");
+  await page.keyboard.press("Escape");
+  assert.equal(await page.evaluate(() => { try { return localStorage.length + sessionStorage.length; } catch { return 0; } }), 0);
+  assert.equal(await page.evaluate(() => performance.getEntriesByType("resource").filter((one) => !one.name.startsWith("data:")).length), 0);
+  assert.equal((await page.context().cookies()).length, 0);
+});
+
+test("at 1024 and 3840 pixels nothing sticks out", async () => {
+  for (const [width, height] of [[1024, 700], [3840, 1600], [390, 800]]) {
+    const page = await view(change(), { viewport: { width, height }, hash: "#q=a&do=hide:x&view=icicle" }, "--title", "A title of some length, as people give them to their profiles");
+    const over = await page.evaluate(() => {
+      const wide = document.documentElement.clientWidth;
+      return [...document.querySelectorAll("header, .bar, footer, #map, main, button, input, select")].filter((one) => {
+        const { left, right, width: w } = one.getBoundingClientRect();
+        return w > 0 && (left < -0.5 || right > wide + 0.5);
+      }).map((one) => one.id || one.className);
+    });
+    assert.deepEqual(over, [], `${width} wide`);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth), false);
+    await page.context().close();
+  }
+});
+
+function change() {
+  return small.trim().split("\n").map((line, n) => `${line} ${n * 30 + 5}\n`).join("");
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+test("axe finds nothing serious in any view, theme or panel", async () => {
+  const path = makePage(change(), "--title", "A comparison");
+  for (const colorScheme of ["light", "dark"]) {
+    for (const hash of ["#q=eval&do=hide:gc&zoom=main", "#view=icicle", "#view=callers", "#view=butterfly", "#view=table", "#view=table&q=("]) {
+      const page = await openPage(path, { colorScheme, hash, reducedMotion: "reduce" });
+      for (const panel of ["", "threads", "refine", "look", "save", "about", "help"]) {
+        if (panel && hash !== "#view=icicle") continue;
+        if (panel) await page.click(`#${panel}-open`);
+        await page.evaluate(axe);
+        const serious = await page.evaluate(async () => {
+          const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"] });
+          return violations.filter((one) => one.impact === "serious" || one.impact === "critical").map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`);
+        });
+        assert.deepEqual(serious, [], `${colorScheme} ${hash} ${panel}`);
+        if (panel) await page.keyboard.press("Escape");
+      }
+      await page.context().close();
+    }
+  }
+});
+
+test("the chosen frame is read out", async () => {
+  const page = await view(small);
+  assert.equal(await page.getAttribute("#chosen", "aria-live"), "polite");
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("ArrowUp");
+  await settled(page);
+  assert.equal(await text(page, "chosen"), "main: 900 samples, 90.00%");
+});

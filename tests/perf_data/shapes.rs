@@ -1,0 +1,223 @@
+//! One recording in every shape a file can have, and samples of every kind.
+
+use std::io::Write;
+
+use fg_tools::collapse::{Choice, Options};
+
+use super::kit::*;
+use super::{below, fold_bytes, folded, root_with_maps, total};
+
+const CODE: u64 = 0x7000_0000;
+const KERNEL_CODE: u64 = 0xffff_ffff_8100_0000;
+
+fn usual(style: Style) -> Recording {
+    let mut r = Recording::new(style, &[Event::default()]);
+    r.build_id("/lib/x.so", &[7; 20]);
+    r.comm(1, 1, 0, b"app", false);
+    r.mmap(1, 0, CODE, 0x1000, 0, "//anon");
+    r.mmap(1, 0, CODE + 0x1000, 0x1000, 0, "/lib/x.so");
+    for n in 0..300 {
+        let chain = vec![USER, CODE + (n % 3) * 0x100, CODE + 0x101 + n % 2, CODE + 0x1004];
+        r.sample(&Sample {
+            pid: 1,
+            tid: 1,
+            time: 10 + n,
+            ip: chain[1],
+            period: 1000 + n,
+            chain,
+            ..Sample::default()
+        });
+        if n % 50 == 0 {
+            r.finish_round();
+        }
+    }
+    r
+}
+
+fn root() -> tempfile::TempDir {
+    root_with_maps(&[(1, &[(CODE, "a"), (CODE + 0x100, "b"), (CODE + 0x200, "c")])])
+}
+
+#[test]
+fn every_shape_of_file_says_the_same() {
+    let root = root();
+    let expected = folded(&usual(PLAIN), root.path());
+    assert_eq!(expected, "app;[x.so];b;a 114850\napp;[x.so];b;b 114950\napp;[x.so];b;c 115050\n");
+    for big_endian in [false, true] {
+        for pipe in [false, true] {
+            for compressed in [false, true] {
+                let bytes = usual(Style { big_endian, pipe, compressed }).bytes();
+                for threads in [1, 2, 5] {
+                    let options = Options { threads, ..below(root.path()) };
+                    let (text, _) = fold_bytes(&bytes, &options)
+                        .unwrap_or_else(|e| panic!("big {big_endian} pipe {pipe} zstd {compressed}: {e}"));
+                    assert_eq!(text, expected, "big {big_endian} pipe {pipe} zstd {compressed} {threads}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn packed_files_and_pipes_are_read_too() {
+    let root = root();
+    let expected = folded(&usual(PLAIN), root.path());
+    let bytes = usual(PLAIN).bytes();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&bytes).unwrap();
+    let zstd = ruzstd::encoding::compress_to_vec(&bytes[..], ruzstd::encoding::CompressionLevel::Fastest);
+    for packed in [gzip.finish().unwrap(), zstd] {
+        assert_eq!(fold_bytes(&packed, &below(root.path())).unwrap().0, expected);
+    }
+    for style in [PLAIN, Style { pipe: true, ..PLAIN }] {
+        let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_fg-collapse"))
+            .arg("--symfs")
+            .arg(root.path())
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let bytes = usual(style).bytes();
+        child.stdin.take().unwrap().write_all(&bytes).unwrap();
+        assert_eq!(String::from_utf8_lossy(&child.wait_with_output().unwrap().stdout), expected);
+    }
+    // A file that a shell has read from already.
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), [b"first line\n".as_slice(), &bytes].concat()).unwrap();
+    let script = "read line; exec \"$0\" --symfs \"$1\"";
+    let out = std::process::Command::new("bash")
+        .args(["-c", script, env!("CARGO_BIN_EXE_fg-collapse")])
+        .arg(root.path())
+        .stdin(std::fs::File::open(file.path()).unwrap())
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&out.stdout), expected, "{}", String::from_utf8_lossy(&out.stderr));
+}
+
+#[test]
+fn kernel_and_user_parts_of_a_chain_are_told_apart() {
+    let root = root();
+    let mut r = Recording::new(PLAIN, &[Event::default()]);
+    r.comm(1, 1, 0, b"app", false);
+    r.mmap(-1, 0, KERNEL_CODE, 0xff_0000, KERNEL_CODE, "[kernel.kallsyms]_text");
+    r.mmap(-1, 0, 0xffff_ffff_c000_0000, 0x1000, 0, "[nf_tables]");
+    r.mmap(1, 0, CODE, 0x1000, 0, "//anon");
+    let chain = vec![KERNEL, 0xffff_ffff_c000_0010, KERNEL_CODE + 5, USER, CODE, CODE + 0x100];
+    r.sample(&Sample { pid: 1, tid: 1, time: 9, period: 5, mode: 1, chain, ..Sample::default() });
+    // An address just behind a call that ends a function belongs to that function, one at which
+    // the thread was interrupted does not.
+    let chain = vec![USER, CODE + 0x100, CODE + 0x200];
+    r.sample(&Sample { pid: 1, tid: 1, time: 10, period: 3, chain, ..Sample::default() });
+    // A guest's part of a chain is nobody's here.
+    let chain = vec![-2048i64 as u64, CODE, USER, CODE];
+    r.sample(&Sample { pid: 1, tid: 1, time: 11, period: 1, chain, ..Sample::default() });
+    r.sample(&Sample { pid: 1, tid: 1, time: 12, period: 2, ..Sample::default() });
+    let options = Options { kernel: true, addrs: true, ..below(root.path()) };
+    let (text, report) = fold_bytes(&r.bytes(), &options).unwrap();
+    assert_eq!(
+        text,
+        "app 2\napp;a;[unknown <70000000>] 1\napp;a;a;[[kernel.kallsyms] <ffffffff81000005>]_[k];\
+         [[nf_tables] <ffffffffc0000010>]_[k] 5\napp;b;b 3\n"
+    );
+    assert!(report.notes.iter().any(|note| note.contains("kernel's symbols")), "{:?}", report.notes);
+}
+
+#[test]
+fn without_call_graphs_the_place_is_the_stack() {
+    let root = root();
+    let event = Event { fields: USUAL & !CALLCHAIN, ..Event::default() };
+    let tracepoint = Event {
+        kind: 2,
+        config: 7,
+        name: "sched:sched_switch",
+        fields: event.fields | RAW,
+        ..Event::default()
+    };
+    let mut r = Recording::new(PLAIN, &[event, tracepoint]);
+    r.comm(1, 1, 0, b"app", false);
+    r.mmap(1, 0, CODE, 0x1000, 0, "//anon");
+    for event in 0..2 {
+        r.sample(&Sample { event, pid: 1, tid: 1, time: 9, ip: CODE, period: 5, ..Sample::default() });
+    }
+    let options = Options { values: Choice::All, ..below(root.path()) };
+    // A tracepoint has no column for the period in perf's text, and no place.
+    let (text, _) = fold_bytes(&r.bytes(), &options).unwrap();
+    assert_eq!(text, "cpu-clock;app;a 5\nsched:sched_switch;app 1\n");
+}
+
+#[test]
+fn calls_recorded_by_the_processor_are_a_stack() {
+    let root = root();
+    let fields = USUAL | BRANCH_STACK;
+    let lbr = Event { fields, branches: 1 << 11, name: "cycles", kind: 0, ..Event::default() };
+    let any = Event { branches: 1, ..lbr.clone() };
+    for (event, expected) in [(lbr, "app;c;b;a 7\n"), (any, "app;a 7\n")] {
+        let mut r = Recording::new(PLAIN, &[event]);
+        r.comm(1, 1, 0, b"app", false);
+        r.mmap(1, 0, CODE, 0x1000, 0, "//anon");
+        let branches = vec![(CODE + 0x150, CODE + 2), (CODE + 0x250, CODE + 0x101)];
+        let chain = vec![USER, CODE + 2];
+        r.sample(&Sample { pid: 1, tid: 1, time: 9, period: 7, chain, branches, ..Sample::default() });
+        assert_eq!(folded(&r, root.path()), expected);
+    }
+}
+
+#[test]
+fn events_are_chosen_as_in_perf_s_text() {
+    let root = root();
+    let cycles = Event { kind: 0, name: "cycles:u", ..Event::default() };
+    let faults =
+        Event { config: 2, name: "page-faults", period: 4, fields: USUAL & !PERIOD, ..Event::default() };
+    let mut r = Recording::new(PLAIN, &[faults, cycles]);
+    r.comm(1, 1, 0, b"app", false);
+    r.mmap(1, 0, CODE, 0x1000, 0, "//anon");
+    for (event, time) in [(0, 20), (1, 10), (1, 30)] {
+        let chain = vec![USER, CODE + event as u64 * 0x100];
+        r.sample(&Sample { event, pid: 1, tid: 1, time, period: 100, chain, ..Sample::default() });
+    }
+    let with = |values| Options { values, ..below(root.path()) };
+    let (text, report) = fold_bytes(&r.bytes(), &with(Choice::Default)).unwrap();
+    assert_eq!(text, "app;b 200\n", "the first in time");
+    let left_out = total(&report, "page-faults");
+    assert_eq!((left_out.samples, left_out.weight.to_string(), left_out.kept), (1, "4".to_owned(), false));
+    for (name, expected) in
+        [("page-faults", Some("app;a 4\n")), ("cycles", Some("app;b 200\n")), ("cycle", None)]
+    {
+        let result = fold_bytes(&r.bytes(), &with(Choice::Named(vec![name.into()])));
+        match expected {
+            Some(expected) => assert_eq!(result.unwrap().0, expected, "{name}"),
+            None => assert!(result.unwrap_err().contains("no samples of that value"), "{name}"),
+        }
+    }
+    let (text, _) = fold_bytes(&r.bytes(), &with(Choice::All)).unwrap();
+    assert_eq!(text, "cycles:u;app;b 200\npage-faults;app;a 4\n");
+    let options = Options { count: true, ..with(Choice::All) };
+    assert_eq!(fold_bytes(&r.bytes(), &options).unwrap().0, "cycles:u;app;b 2\npage-faults;app;a 1\n");
+}
+
+#[test]
+fn what_is_rootward_of_a_frame_can_be_dropped() {
+    let root = root();
+    let mut r = Recording::new(PLAIN, &[Event::default()]);
+    r.comm(1, 1, 0, b"app", false);
+    r.mmap(1, 0, CODE, 0x1000, 0, "//anon");
+    let chain = vec![USER, CODE, CODE + 0x101, CODE + 0x201];
+    r.sample(&Sample { pid: 1, tid: 1, time: 9, period: 7, chain, ..Sample::default() });
+    let options = Options { skip_after: vec![b"b".to_vec()], ..below(root.path()) };
+    assert_eq!(fold_bytes(&r.bytes(), &options).unwrap().0, "b;a 7\n");
+    let options = Options { values: Choice::All, ..options };
+    assert_eq!(fold_bytes(&r.bytes(), &options).unwrap().0, "cpu-clock;b;a 7\n");
+}
+
+#[test]
+fn threads_can_be_left_out() {
+    let root = root();
+    let mut r = Recording::new(PLAIN, &[Event::default()]);
+    r.comm(1, 1, 0, b"app", false);
+    r.mmap(1, 0, CODE, 0x1000, 0, "//anon");
+    for chain in [vec![USER, CODE], vec![]] {
+        r.sample(&Sample { pid: 1, tid: 1, time: 9, period: 7, chain, ..Sample::default() });
+    }
+    let options = Options { threads_as_frames: Some(false), ..below(root.path()) };
+    assert_eq!(fold_bytes(&r.bytes(), &options).unwrap().0, "a 7\n");
+}

@@ -1,0 +1,310 @@
+//! `fg-record` on this machine: real programs, real kernels. Where perf_event_open is refused the
+//! tests say so and pass.
+
+#![cfg(target_os = "linux")]
+#![allow(missing_docs)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+const PROGRAM: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <pthread.h>
+#include <unistd.h>
+#include <sys/wait.h>
+static volatile unsigned long x;
+__attribute__((noinline)) void hot(long n) { for (long i = 0; i < n; i++) x = x * 31 + i; }
+__attribute__((noinline)) void warm(long n) { for (long i = 0; i < n; i++) x = x * 31 + i; }
+static void *in_thread(void *n) { hot(*(long *)n); return 0; }
+int main(int argc, char **argv) {
+  long n = atol(argv[1]) * 1000000;
+  const char *how = argc > 2 ? argv[2] : "";
+  if (*how == 't') { pthread_t t; pthread_create(&t, 0, in_thread, &n); pthread_join(t, 0); }
+  else if (*how == 'c') { if (!fork()) { hot(n); _exit(0); } wait(0); }
+  else for (int i = 0; i < 20; i++) { hot(n / 20 * 3 / 4); warm(n / 20 / 4); }
+  puts("its own output");
+  if (*how == 'a') abort();
+  return argc > 3 ? atoi(argv[3]) : 0;
+}
+"#;
+
+/// The program, compiled once; `None` without a compiler.
+fn program() -> Option<&'static Path> {
+    static PATH: OnceLock<Option<(tempfile::TempDir, PathBuf)>> = OnceLock::new();
+    let built = PATH.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder");
+        // Other users run it too.
+        set_mode(folder.path(), 0o755);
+        let source = folder.path().join("busy.c");
+        fs::write(&source, PROGRAM).expect("a source");
+        let path = folder.path().join("busy");
+        let done = Command::new("cc").args(["-O1", "-g", "-pthread", "-o"]).arg(&path).arg(&source).status();
+        matches!(done, Ok(status) if status.success()).then_some((folder, path))
+    });
+    built.as_ref().map(|(_, path)| path.as_path())
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("its mode is set");
+}
+
+fn fg_record() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_fg-record"))
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// What it wrote; `None`, said, where the system does not let us record.
+fn recorded(command: &mut Command) -> Option<Output> {
+    let output = command.output().expect("fg-record starts");
+    let said = text(&output.stderr);
+    let refused = ["perf_event_paranoid", "perf_event_open", "perf events", "security policy"];
+    if output.status.code() == Some(2) && refused.iter().any(|word| said.contains(word)) {
+        eprintln!("skipped: {said}");
+        return None;
+    }
+    Some(output)
+}
+
+/// A program to record, or the reason to skip.
+fn ready() -> Option<&'static Path> {
+    let program = program();
+    if program.is_none() {
+        eprintln!("skipped: no C compiler");
+    }
+    program
+}
+
+/// The share of the weight in stacks with a frame of this name.
+fn share(folded: &str, frame: &str) -> f64 {
+    let (mut with, mut all) = (0.0, 0.0);
+    for line in folded.lines() {
+        let (stack, weight) = line.rsplit_once(' ').expect("a folded line");
+        let weight: f64 = weight.parse().expect("a weight");
+        all += weight;
+        if stack.split(';').any(|name| name == frame) {
+            with += weight;
+        }
+    }
+    with / all
+}
+
+#[test]
+fn a_command_its_share_its_output_and_its_status() {
+    let Some(program) = ready() else { return };
+    for how in ["dwarf", "fp"] {
+        let Some(output) =
+            recorded(fg_record().args(["--call-graph", how, "--"]).arg(program).args(["600", "-", "3"]))
+        else {
+            return;
+        };
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        let folded = text(&output.stdout);
+        assert!(text(&output.stderr).contains("its own output"), "on standard error");
+        assert!(!folded.contains("its own output"));
+        let hot = share(&folded, "hot");
+        assert!((hot - 0.75).abs() < 0.03, "{how}: {hot} of the time, which is three quarters\n{folded}");
+        if how == "dwarf" {
+            assert!(folded.lines().all(|line| line.starts_with("busy;")), "{folded}");
+            assert!(share(&folded, "main") > 0.97, "stacks reach main\n{folded}");
+        }
+    }
+}
+
+#[test]
+fn with_a_file_the_command_keeps_its_output() {
+    let Some(program) = ready() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name);
+    let mut command = fg_record();
+    command.arg("-o").arg(path("a.folded")).arg("--svg").arg(path("a.svg")).arg("--html").arg(path("a.html"));
+    let Some(output) = recorded(command.arg("--").arg(program).arg("100")) else { return };
+    assert_eq!(text(&output.stdout), "its own output\n");
+    assert!(fs::read_to_string(path("a.folded")).expect("folded text").contains(";main;hot"));
+    assert!(fs::read_to_string(path("a.svg")).expect("a picture").contains("<title>hot ("));
+    assert!(fs::read_to_string(path("a.html")).expect("a page").starts_with("<!doctype html>"));
+}
+
+#[test]
+fn threads_and_children_unless_left_out() {
+    let Some(program) = ready() else { return };
+    let run = |arguments: &[&str], how: &str| {
+        recorded(fg_record().args(arguments).arg("--").arg(program).args(["150", how]))
+    };
+    for how in ["thread", "child"] {
+        let Some(output) = run(&[], how) else { return };
+        assert!(share(&text(&output.stdout), "hot") > 0.9, "{how}: {output:?}");
+    }
+    let Some(output) = run(&["--no-children"], "thread") else { return };
+    assert!(share(&text(&output.stdout), "hot") > 0.9, "threads are no children");
+    let Some(output) = run(&["--no-children"], "child") else { return };
+    assert!(!text(&output.stdout).contains("hot"), "{output:?}");
+    let Some(output) = run(&["--per-thread"], "thread") else { return };
+    let folded = text(&output.stdout);
+    let threads: std::collections::BTreeSet<&str> =
+        folded.lines().map(|line| line.split(';').next().unwrap_or_default()).collect();
+    assert!(threads.iter().all(|name| name.starts_with("busy-") && name.contains('/')), "{threads:?}");
+}
+
+#[test]
+fn a_target_that_aborts_still_gives_a_profile() {
+    let Some(program) = ready() else { return };
+    let Some(output) = recorded(fg_record().arg("--").arg(program).args(["150", "abort"])) else { return };
+    assert_eq!(output.status.code(), Some(128 + 6), "{output:?}");
+    assert!(share(&text(&output.stdout), "hot") > 0.5);
+}
+
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn endless(program: &Path) -> Running {
+    let child = Command::new(program).arg("1000000").stdout(Stdio::null()).spawn().expect("it starts");
+    std::thread::sleep(Duration::from_millis(200));
+    Running(child)
+}
+
+#[test]
+fn running_processes_for_a_time() {
+    let Some(program) = ready() else { return };
+    let (one, other) = (endless(program), endless(program));
+    let pids = format!("{},{}", one.0.id(), other.0.id());
+    let Some(output) = recorded(fg_record().args(["-p", &pids, "-d", "0.7", "--per-process"])) else {
+        return;
+    };
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let folded = text(&output.stdout);
+    for running in [&one, &other] {
+        assert!(folded.contains(&format!("busy-{};", running.0.id())), "{folded}");
+    }
+    assert!(share(&folded, "main") > 0.9, "what was mapped before is known: {folded}");
+}
+
+#[test]
+fn the_whole_machine() {
+    let Some(program) = ready() else { return };
+    let _running = endless(program);
+    let Some(output) = recorded(fg_record().args(["-a", "-d", "0.7", "-F", "199"])) else { return };
+    assert!(text(&output.stdout).lines().any(|line| line.starts_with("busy;")), "{output:?}");
+}
+
+#[test]
+fn one_signal_ends_the_recording_and_writes_the_profile() {
+    let Some(program) = ready() else { return };
+    if recorded(fg_record().arg("--").arg(program).arg("20")).is_none() {
+        return;
+    }
+    for signal in ["INT", "TERM"] {
+        let child = fg_record()
+            .arg("--")
+            .arg(program)
+            .arg("1000000")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        std::thread::sleep(Duration::from_millis(900));
+        let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
+        assert!(sent.expect("kill is there").success());
+        let output = child.wait_with_output().expect("it ends");
+        let expected = if signal == "INT" { 130 } else { 143 };
+        assert_eq!(output.status.code(), Some(expected), "{output:?}");
+        assert!(share(&text(&output.stdout), "hot") > 0.5, "{output:?}");
+    }
+}
+
+#[test]
+fn perf_reads_the_recording_and_agrees() {
+    let Some(program) = ready() else { return };
+    if !Command::new("perf").arg("--version").output().is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: no perf");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("perf.data");
+    let mut command = fg_record();
+    command.args(["--raw", "-o"]).arg(&path).arg("--").arg(program).arg("200");
+    if recorded(&mut command).is_none() {
+        return;
+    }
+    let script = Command::new("perf").args(["script", "-i"]).arg(&path).output().expect("perf starts");
+    assert!(script.status.success(), "{script:?}");
+    let count = |bytes: &[u8]| text(bytes).lines().filter(|line| line.contains("hot+0x")).count();
+    assert!(count(&script.stdout) > 30, "{} samples", count(&script.stdout));
+    // perf's text and our own reading are the same stacks, but for what each makes of inlining.
+    let perf = folder.path().join("perf.txt");
+    let script = Command::new("perf").args(["script", "--no-inline", "-i"]).arg(&path).output();
+    fs::write(&perf, script.expect("perf starts").stdout).expect("a file");
+    let fold = |path: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fg-collapse"));
+        text(&command.args(["-q", "--no-inline"]).arg(path).output().expect("fg-collapse starts").stdout)
+    };
+    let (theirs, ours) = (fold(&perf), fold(&path));
+    assert!((share(&theirs, "hot") - share(&ours, "hot")).abs() < 0.01, "{theirs}\n{ours}");
+}
+
+#[test]
+fn trouble_is_one_line_and_status_2() {
+    for (arguments, said) in [
+        (
+            &["--", "/no/such/program"][..],
+            "cannot start the program: /no/such/program: there is no such program",
+        ),
+        (&["-p", "4194303", "-d", "0.1"], "there is no process 4194303"),
+        (&["-e", "nonsense", "--", "true"], "there is no event \"nonsense\""),
+    ] {
+        let Some(output) = recorded(fg_record().args(arguments)) else { return };
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains(said) && message.starts_with("fg-record: "), "{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+/// Ordinary users have less: what can be had is had, and said in one line.
+#[test]
+fn an_ordinary_user_records_without_the_kernel() {
+    use std::os::unix::process::CommandExt;
+    let Some(program) = ready() else { return };
+    let root = fs::metadata("/proc/self").is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0);
+    let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+    if !root || paranoid.trim() != "2" {
+        eprintln!("skipped: needs root to become an ordinary user, and perf_event_paranoid 2");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    set_mode(folder.path(), 0o777);
+    // What cargo built may lie where others cannot look.
+    let copy = folder.path().join("fg-record");
+    fs::copy(env!("CARGO_BIN_EXE_fg-record"), &copy).expect("a copy");
+    set_mode(&copy, 0o755);
+    let as_nobody = || {
+        let mut command = Command::new(&copy);
+        command.current_dir(folder.path()).uid(65534).gid(65534);
+        command
+    };
+    let output = as_nobody().arg("--").arg(program).arg("150").output().expect("it starts");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("kernel frames left out (kernel.perf_event_paranoid is 2)"), "{said}");
+    assert!(share(&text(&output.stdout), "hot") > 0.5, "{output:?}");
+    let output = as_nobody().args(["-a", "-d", "0.1"]).output().expect("it starts");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("the whole machine is kept from ordinary users"), "{said}");
+    let output = as_nobody().args(["-p", "1", "-d", "0.1"]).output().expect("it starts");
+    assert!(text(&output.stderr).contains("process 1 may not be looked at"), "{output:?}");
+}

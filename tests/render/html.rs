@@ -1,0 +1,116 @@
+//! The page: what goes in comes out again, whatever it is. How it looks and works is tested in a
+//! browser.
+
+use std::process::Command;
+
+use proptest::prelude::*;
+
+use super::{run, run_in};
+
+/// What `fg-collapse` reads out of the page of an input.
+fn there_and_back(options: &[&str], input: &[u8]) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let arguments = [options, &["-o", "page.html"]].concat();
+    let run = run_in(folder.path(), &arguments, input);
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    let back = Command::new(env!("CARGO_BIN_EXE_fg-collapse")).arg(&page).output().unwrap();
+    assert!(back.status.success(), "{}", String::from_utf8_lossy(&back.stderr));
+    back.stdout
+}
+
+#[test]
+fn profiles_come_back_exactly() {
+    for text in [
+        "a 1\n",
+        "a 1\na;b 2\na;b;c 0\na;bb 340282366920938463463374607431768\nd 5\n",
+        "a 0.5\na;b 2\na;c 0.125\n",
+        "a 1 2\na;b 0 3\na;c 4 0\nd;e 0.5 7\n",
+        ";;a 3\n",
+        "</script>;<img onerror=x> 1\n",
+        "main_[k];x y 12\n",
+    ] {
+        assert_eq!(String::from_utf8(there_and_back(&[], text.as_bytes())).unwrap(), text);
+    }
+    let invalid = b"\xff\xfe;\x00\x1b[31m 3\n";
+    assert_eq!(there_and_back(&[], invalid), invalid);
+    let long = [vec![b'x'; 1 << 20], b";y 1\n".to_vec()].concat();
+    assert!(there_and_back(&[], &long) == long, "a name of a megabyte");
+}
+
+#[test]
+fn unsorted_input_is_sorted_and_options_count() {
+    let text = b"b;c 1\na 2\nb 3\na 4\n";
+    assert_eq!(there_and_back(&[], text), b"a 6\nb 3\nb;c 1\n");
+    assert_eq!(there_and_back(&["--factor", "0.5"], text), b"a 3\nb 1.5\nb;c 0.5\n");
+    assert_eq!(there_and_back(&["--reverse"], text), b"a 6\nb 3\nc;b 1\n");
+}
+
+#[test]
+fn a_deep_stack_and_a_wide_root_come_back() {
+    let deep = format!("{} 1\n", vec!["f"; 100_000].join(";"));
+    assert!(there_and_back(&[], deep.as_bytes()) == deep.as_bytes());
+    let wide: String = (0..5000).map(|n| format!("root;f{n:05} {}\n", n + 1)).collect();
+    assert!(there_and_back(&[], wide.as_bytes()) == wide.as_bytes());
+}
+
+#[test]
+fn the_same_input_gives_the_same_page() {
+    let text = "a;b 1\na;c 2\n";
+    assert_eq!(run(&["--format", "html"], text).stdout, run(&["--format", "html"], text).stdout);
+}
+
+#[test]
+fn a_page_without_stacks_is_an_error_and_still_a_page() {
+    let run = run(&["--format", "html"], "");
+    assert_eq!(run.status, 2);
+    assert!(run.stdout.starts_with(b"<!doctype html>"));
+}
+
+#[test]
+fn a_damaged_page_is_named_as_one() {
+    let page = run(&["--format", "html"], "main;a 1\nmain;b 2\n").stdout;
+    let text = String::from_utf8(page).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let at = |section: &str| text.find(&format!("id=\"data-{section}\">")).unwrap() + section.len() + 11;
+    for section in ["about", "rises", "names", "weights", "lengths", "texts"] {
+        let start = at(section);
+        let mut variants = vec![format!("{}!{}", &text[..start], &text[start + 1..])];
+        let end = start + text[start..].find('<').unwrap();
+        variants.push(format!("{}{}", &text[..start], &text[end..]));
+        variants.push(text[..start + 1].to_owned());
+        variants.push(text.replace(&format!("data-{section}"), "data-other"));
+        for (n, damaged) in variants.iter().enumerate() {
+            let path = folder.path().join("damaged.html");
+            std::fs::write(&path, damaged).unwrap();
+            let run = Command::new(env!("CARGO_BIN_EXE_fg-collapse")).arg(&path).output().unwrap();
+            let message = String::from_utf8(run.stderr).unwrap();
+            assert_eq!(run.status.code(), Some(2), "{section} {n}: {message}");
+            assert!(
+                message.contains("damaged.html: expected the data of a page"),
+                "{section} {n}: {message}"
+            );
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn any_profile_comes_back(
+        lines in proptest::collection::btree_map(
+            proptest::collection::vec(proptest::sample::select(vec!["a", "b", "c c", "d::e", ""]), 1..7),
+            (0u64..300, 0u32..4),
+            1..40,
+        ),
+    ) {
+        let text: String = lines.iter().map(|(stack, (whole, quarters))| {
+            let fraction = ["", ".25", ".5", ".75"][*quarters as usize];
+            format!("{} {}{fraction}\n", stack.join(";"), whole + 1)
+        }).collect();
+        let sorted = run(&["--format", "html"], &text);
+        prop_assert_eq!(sorted.status, 0);
+        prop_assert_eq!(String::from_utf8(there_and_back(&[], text.as_bytes())).unwrap(), text);
+    }
+}
