@@ -41,6 +41,8 @@ pub struct Layout {
     steps: (Steps, Steps),
     /// Of [`Widths::Union`], by depth: the width of the callees so far of the open frame above.
     widths: Vec<Weight>,
+    /// Whether places in the union are wanted too, and whether this input has them.
+    ghosts: (bool, bool),
 }
 
 /// A kept frame. Callees are kept before their callers.
@@ -58,6 +60,8 @@ struct Kept {
 struct Change {
     before: Weight,
     after: Weight,
+    /// Where the frame starts after, if [`Kept::start`] says where in the union.
+    after_start: Weight,
     gone: Weight,
     own: Weights,
 }
@@ -85,6 +89,8 @@ pub struct FrameBox<'a> {
     /// In differential input, what those of its callees weighed before that are not there after,
     /// and so cannot be drawn.
     pub gone: Weight,
+    /// Its start and width among all that is or was there: see [`Layout::with_ghosts`].
+    pub union: Option<(Weight, Weight)>,
 }
 
 /// What is drawn.
@@ -104,6 +110,8 @@ pub struct Graph {
     pub comparison: Comparison,
     /// In differential input, the weight before of stacks whose root frame vanished.
     pub gone: Weight,
+    /// The width of all that is or was there, if frames say where they stand in that.
+    pub union: Option<Weight>,
     /// One or two weights.
     pub columns: Columns,
     /// How many rows of frames there are.
@@ -134,6 +142,7 @@ impl Layout {
             comparison: Comparison::default(),
             steps: Default::default(),
             widths: Vec::new(),
+            ghosts: (false, false),
         };
         layout.set_limit(Weight::ZERO);
         layout
@@ -143,6 +152,19 @@ impl Layout {
     pub fn comparing(mut self, comparison: Comparison) -> Self {
         self.comparison = comparison;
         self
+    }
+
+    /// Where widths are those after, keeps what is gone as well, as wide as nothing, and says of
+    /// each frame where it would stand if widths were those of the union: for pictures that can
+    /// change between the two. Only if something is gone that is wide enough.
+    pub fn with_ghosts(mut self) -> Self {
+        self.ghosts.0 = true;
+        self
+    }
+
+    /// Whether frames are placed as in the union, be it only to say so.
+    fn places_union(&self) -> bool {
+        self.ghosts.1 || self.comparison.widths == Widths::Union
     }
 
     /// Shows this of differential input, from now on.
@@ -163,14 +185,14 @@ impl Layout {
     /// only and is added up here; its start is counted from that of the frame above, for now.
     fn place(&mut self, frame: &Frame<'_>) -> Result<(Weight, Weight)> {
         match self.comparison.widths {
-            Widths::After => Ok((frame.start.value, frame.total.value)),
+            Widths::After if !self.ghosts.1 => Ok((frame.start.value, frame.total.value)),
             Widths::Before => Ok((frame.start.before, frame.total.before)),
-            Widths::Union => {
+            Widths::After | Widths::Union => {
                 if self.widths.len() < frame.depth + 2 {
                     self.widths.resize(frame.depth + 2, Weight::ZERO);
                 }
                 let callees = std::mem::take(&mut self.widths[frame.depth + 1]);
-                let width = self.width(frame.own).plus(callees)?;
+                let width = frame.own.value.max(frame.own.before).plus(callees)?;
                 let start = self.widths[frame.depth];
                 self.widths[frame.depth] = start.plus(width)?;
                 Ok((start, width))
@@ -216,10 +238,11 @@ impl Layout {
             self.look_again();
         }
         let mut change = 0;
-        let needs_own = self.comparison.own || self.comparison.widths == Widths::Union;
+        let needs_own = self.comparison.own || self.places_union();
         if !frame.total.before.is_zero() || !gone.is_zero() || needs_own {
             let Weights { value: after, before } = frame.total;
-            self.changes.push(Change { before, after, gone, own: frame.own });
+            let after_start = frame.start.value;
+            self.changes.push(Change { before, after, after_start, gone, own: frame.own });
             change = index(self.changes.len());
         }
         let name = self.intern(frame.name);
@@ -258,6 +281,30 @@ impl Layout {
             (LOOK_AGAIN_FRAMES.max(2 * self.boxes.len()), LOOK_AGAIN_BYTES.max(2 * self.name_bytes));
     }
 
+    /// Leaves what is wide enough after or in the union; if nothing of it is gone, what is after, in
+    /// its place there. Says whether something is.
+    fn settle_ghosts(&mut self, after: Weight, union: Weight) -> bool {
+        let least_in_union = self.least_share * union.to_f64();
+        let is_in_union = |kept: &Kept| kept.total.to_f64() >= least_in_union;
+        // Every frame has its change: see `keep`.
+        let changes = std::mem::take(&mut self.changes);
+        let change = |kept: &Kept| changes[kept.change as usize - 1];
+        let has_ghosts = !after.is_zero()
+            && self.boxes.iter().any(|kept| is_in_union(kept) && change(kept).after.is_zero());
+        let mut boxes = std::mem::take(&mut self.boxes);
+        boxes.retain_mut(|kept| {
+            let Change { after, after_start, .. } = change(kept);
+            let stays = self.is_wide_enough(after) || (has_ghosts && is_in_union(kept));
+            if !has_ghosts {
+                (kept.start, kept.total) = (after_start, after);
+            }
+            self.left_out += u64::from(!stays);
+            stays
+        });
+        (self.boxes, self.changes) = (boxes, changes);
+        has_ghosts
+    }
+
     /// What vanished below a frame that is closed now; a frame that vanished itself is handed up.
     fn take_gone(&mut self, frame: &Frame<'_>) -> Result<Weight> {
         let below = self.gone.get_mut(frame.depth + 1).map_or(Weight::ZERO, std::mem::take);
@@ -276,8 +323,9 @@ impl Layout {
     /// # Errors
     /// [`ErrorKind::Setting`] if the total that was asked for is smaller than the real one.
     pub fn finish(mut self, summary: &WalkSummary) -> Result<Graph> {
+        let union = self.widths.first().copied().unwrap_or_default();
         let real = match self.comparison.widths {
-            Widths::Union => self.widths.first().copied().unwrap_or_default(),
+            Widths::Union => union,
             _ => self.width(summary.total),
         };
         if let Some(least) = self.least_total
@@ -288,9 +336,10 @@ impl Layout {
         }
         self.set_limit(real);
         self.look_again();
-        if self.comparison.widths == Widths::Union {
+        if self.places_union() {
             self.place_union()?;
         }
+        let has_ghosts = self.ghosts.1 && self.settle_ghosts(real, union);
         // A caller starts where its first callee does, and has less depth: tree order.
         self.boxes.sort_unstable_by(|a, b| a.start.cmp(&b.start).then(a.depth.cmp(&b.depth)));
         let sure = match summary.columns {
@@ -312,6 +361,7 @@ impl Layout {
             comparison: self.comparison,
             sure,
             gone: self.gone.first().copied().unwrap_or_default(),
+            union: has_ghosts.then_some(self.least_total.map_or(union, |least| least.max(union))),
             columns: summary.columns,
             left_out: self.left_out,
             factor: Weight::ONE,
@@ -338,7 +388,10 @@ impl Visitor for Layout {
             self.steps.1.note(frame.own.value);
         }
         let place = self.place(&frame)?;
-        let whole = self.width(so_far);
+        let mut whole = self.width(so_far);
+        if self.ghosts.1 && whole.is_zero() {
+            whole = so_far.before;
+        }
         self.until_limit -= 1;
         if self.until_limit == 0 {
             self.set_limit(whole);
@@ -357,9 +410,16 @@ impl Visitor for Layout {
         Weight::new((self.least_share * whole.to_f64()).floor() as i128)
     }
 
+    fn begin(&mut self, columns: Columns, _: Option<&str>) -> Result<()> {
+        self.ghosts.1 = self.ghosts.0 && columns == Columns::Two && self.comparison.widths == Widths::After;
+        Ok(())
+    }
+
     fn restart(&mut self) -> Result<()> {
         let comparison = std::mem::take(&mut self.comparison);
+        let ghosts = self.ghosts;
         *self = Layout::new(self.least_share, self.least_total).comparing(comparison);
+        self.ghosts = ghosts;
         Ok(())
     }
 }
@@ -372,16 +432,22 @@ impl Graph {
                 0 => Change { after: kept.total, ..Change::default() },
                 n => self.changes[n as usize - 1],
             };
+            let union = self.union.map(|_| (kept.start, kept.total));
+            let (start, total) = match union {
+                Some(_) => (change.after_start, change.after),
+                None => (kept.start, kept.total),
+            };
             FrameBox {
                 name: self.names.name(kept.name),
                 depth: kept.depth,
-                start: kept.start,
-                total: kept.total,
+                start,
+                total,
                 before: change.before,
                 after: change.after,
                 own: change.own,
                 is_sure: self.sure.get(n).copied().unwrap_or(true),
                 gone: change.gone,
+                union,
             }
         })
     }
@@ -491,6 +557,42 @@ mod tests {
         assert!(sorted.left_out < 3000 * 9, "{} frames were looked at", sorted.left_out);
         let least = |asked: Option<Weight>| Layout::new(0.25, asked).least(Weights::one(Weight::new(10)));
         assert_eq!((least(None), least(Some(Weight::new(80)))), (Weight::new(2), Weight::new(20)));
+    }
+
+    #[test]
+    fn ghosts_know_their_place_in_the_union() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let lay = |text: &str, layout: Layout| {
+            std::fs::write(file.path(), text).unwrap();
+            let mut layout = layout;
+            let summary = walk(&[Source::new(file.path())], Order::Frame, None, &mut layout).unwrap();
+            layout.finish(&summary).unwrap()
+        };
+        let (after, union) =
+            (Comparison::default(), Comparison { widths: Widths::Union, ..Comparison::default() });
+        let text = "a;b 10 20\na;b;d 0 10\na;e 900 0\na;e;f 50 0\na;g 500 1\na;h 1 1000\n";
+        let ghosts = lay(text, Layout::new(0.01, None).comparing(after.clone()).with_ghosts());
+        let union = lay(text, Layout::new(0.01, None).comparing(union));
+        let places = |graph: &Graph| {
+            graph
+                .frames()
+                .map(|f| (f.name.to_vec(), f.union.unwrap_or((f.start, f.total))))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(ghosts.union, Some(union.total));
+        for place in places(&union) {
+            assert!(places(&ghosts).contains(&place), "{place:?}");
+        }
+        let gone: Vec<_> =
+            ghosts.frames().filter(|f| f.after.is_zero()).map(|f| (f.start, f.total)).collect();
+        assert_eq!(gone, [(Weight::new(30), Weight::ZERO); 2]);
+        // Nothing wide enough is gone: all is as if nobody had asked.
+        for text in ["a;b 1000 2000\na;c 1 0\nd 0 5\n", "a;b 10\nc 1\n", "a;b 5 0\n"] {
+            let asked = lay(text, Layout::new(0.01, None).comparing(after.clone()).with_ghosts());
+            let plain = lay(text, Layout::new(0.01, None).comparing(after.clone()));
+            assert_eq!(asked.union, None);
+            assert_eq!(asked.frames().collect::<Vec<_>>(), plain.frames().collect::<Vec<_>>());
+        }
     }
 
     #[test]

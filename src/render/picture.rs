@@ -25,12 +25,21 @@ impl<'a> Picture<'a> {
         let layout = Layout::new(least_share, settings.total).comparing(settings.comparison.clone());
         Picture { layout, settings, target, draw }
     }
+
+    /// See [`Layout::with_ghosts`].
+    pub fn with_ghosts(self) -> Self {
+        Picture { layout: self.layout.with_ghosts(), ..self }
+    }
 }
 
 impl Visitor for Picture<'_> {
     #[inline]
     fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
         self.layout.exit(frame, so_far)
+    }
+
+    fn begin(&mut self, columns: Columns, unit: Option<&str>) -> Result<()> {
+        self.layout.begin(columns, unit)
     }
 
     fn least(&self, all: Weights) -> Weight {

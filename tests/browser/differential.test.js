@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { allQuiet, click, draw, frame, says, searchFor, show, visible } from "./picture.js";
+import { allQuiet, click, draw, frame, near, says, searchFor, show, visible } from "./picture.js";
 
 afterEach(allQuiet);
 
@@ -67,4 +67,39 @@ test("what is gone is a ghost, what is new has a line around it", async () => {
   assert.match(await says(union, "details"), /gone \(500 → 0 samples, gone, -11\.11 pp\)$/);
   assert.deepEqual((await visible(union)).sort(), ["all", "gone", "lex", "main"]);
   assert.ok((await frame(union, "lex")).width > 1100);
+});
+
+test("what vanished is shown on request, and stays so in the address", async () => {
+  const page = await show(draw(changed));
+  const before = await visible(page);
+  assert.ok(!before.includes("gone") && !before.includes("lex"));
+  await searchFor(page, "^lex$");
+  assert.match(await says(page, "matched"), / 0\.0%$/);
+  await page.keyboard.press("Escape");
+
+  await page.keyboard.press("v");
+  assert.ok((await visible(page)).includes("gone"));
+  assert.ok((await frame(page, "gone")).width > 100);
+  assert.notEqual((await outline(page, "gone")).dash, "none");
+  const union = await show(draw(changed, "--widths", "union"));
+  for (const name of ["gone", "lex", "new", "parse", "same"]) {
+    const [here, there] = [await frame(page, name), await frame(union, name)];
+    near(here.left, there.left);
+    near(here.width, there.width);
+  }
+  await click(page, "gone");
+  assert.deepEqual((await visible(page)).sort(), ["all", "gone", "lex", "main"]);
+  const again = await show(draw(changed), { hash: new URL(page.url()).hash });
+  assert.deepEqual((await visible(again)).sort(), ["all", "gone", "lex", "main"]);
+
+  // Back: the zoom was into what is not there any more.
+  await page.keyboard.press("v");
+  assert.deepEqual((await visible(page)).sort(), before.sort());
+});
+
+test("there is no such button where nothing vanished", async () => {
+  const page = await show(draw("main;a 1 2\nmain;b 3 4\n"));
+  assert.equal(await says(page, "ghosts-toggle"), null);
+  await page.keyboard.press("v");
+  assert.deepEqual(await visible(page), ["a", "all", "b", "main"]);
 });

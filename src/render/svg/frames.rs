@@ -38,6 +38,7 @@ pub(super) fn write(xml: &mut Xml<'_>, graph: &Graph, options: &Options, page: &
         // The whole is not a share of anything.
         is_sure: true,
         gone: graph.gone,
+        union: graph.union.map(|union| (Weight::ZERO, union)),
     };
     painter.frame(xml, whole)?;
     for frame in graph.frames() {
@@ -121,6 +122,9 @@ impl Painter<'_> {
         xml.attr("data-x", self.graph.shown(frame.start)?).attr("data-w", self.graph.shown(frame.total)?);
         if self.graph.columns == Columns::Two {
             xml.attr("data-b", self.graph.shown(frame.before)?);
+        }
+        if let Some((start, width)) = frame.union {
+            xml.attr("data-u", format_args!("{} {}", self.graph.shown(start)?, self.graph.shown(width)?));
         }
         xml.end();
         Ok(())

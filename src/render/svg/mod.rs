@@ -6,7 +6,8 @@
 //!
 //! What the script relies on: the identifiers of the elements around the frames; in `#frames`,
 //! groups of class `frame` in tree order, each with a `title` of the form `name (weight …)` and
-//! a `rect` whose `data-x` and `data-w` are its exact start and weight.
+//! a `rect` whose `data-x` and `data-w` are its exact start and weight, and `data-u` both as they
+//! are among all that is or was there, if something is gone.
 
 mod frames;
 mod script;
@@ -48,7 +49,7 @@ pub const FORMAT: Format = Format {
 
 fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dyn Sink + 'a>> {
     let least_share = settings.picture.canvas.least_share();
-    Ok(Box::new(Picture::new(settings, least_share, target, draw)))
+    Ok(Box::new(Picture::new(settings, least_share, target, draw).with_ghosts()))
 }
 
 fn draw(graph: &Graph, options: &Options, _: &Settings, mut target: &mut dyn Target) -> Result<()> {

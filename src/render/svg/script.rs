@@ -18,6 +18,7 @@ pub(super) const VIEWER: &str = concat!(
     include_str!("viewer/draw.js"),
     include_str!("viewer/search.js"),
     include_str!("viewer/select.js"),
+    include_str!("viewer/ghosts.js"),
     include_str!("viewer/address.js"),
     include_str!("viewer/pointer.js"),
     include_str!("viewer/boxes.js"),
@@ -52,6 +53,7 @@ pub(super) fn settings(graph: &Graph, options: &Options, height: f64) -> Result<
     object.raw("flamechart", options.flame_chart);
     object.raw("truncateRight", options.cut == Cut::End);
     object.raw("differential", differential);
+    object.raw("ghosts", graph.union.is_some());
     object.raw("searchColor", format_args!("\"{}\"", options.search_colour));
     object.raw("legend", legend(options, differential));
     let mut text = object.0;

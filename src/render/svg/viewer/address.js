@@ -8,6 +8,7 @@ function stateText() {
     const path = stackOf(view.zoomed);
     if (path.length <= LONGEST_PATH) state.set("path", path);
   }
+  if (view.ghosts) state.set("vanished", "1");
   if (view.term) state.set("s", view.term);
   if (view.ignoreCase) state.set("ic", "1");
   return state.toString();
@@ -32,14 +33,16 @@ function restoreState() {
   const hasFragment = location.href.includes("#");
   const state = new URLSearchParams(hasFragment ? location.hash.slice(1) : location.search);
   view.trail = [];
-  setZoom(findFrame(state));
+  showGhosts(config.ghosts && state.get("vanished") === "1");
+  const found = findFrame(state);
+  setZoom(found.w ? found : top);
   search(state.get("s") || "", state.get("ic") === "1");
 }
 
 // By the path of names, which outlives a new recording; of several frames with
 // one path (a flame chart) the one at the same place. Without a path, by place.
 function findFrame(state) {
-  const at = (f) => f.x === Number(state.get("x"));
+  const at = (f) => f.after.x === Number(state.get("x"));
   if (!state.has("path")) {
     const placed = state.has("x") && frames.find((f) => at(f) && f.y === Number(state.get("y")));
     return placed || top;

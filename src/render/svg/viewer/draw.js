@@ -12,7 +12,8 @@ function readSize() {
 function draw() {
   const zoomed = view.zoomed;
   for (const f of frames) {
-    if (contains(zoomed, f)) place(f, (f.x - zoomed.x) / zoomed.w, f.w / zoomed.w, false);
+    if (!f.w) hideFrame(f, true);
+    else if (contains(zoomed, f)) place(f, (f.x - zoomed.x) / zoomed.w, f.w / zoomed.w, false);
     else if (contains(f, zoomed)) place(f, 0, 1, true);
     else hideFrame(f, true);
   }

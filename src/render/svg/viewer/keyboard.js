@@ -16,6 +16,7 @@ const commands = [
   { keys: ["c"], shown: "c", about: "copy the frame's name", run: copyName },
   { keys: ["C"], shown: "C", about: "copy its stack", run: copyStack },
   { keys: ["g"], shown: "g", about: "what the colours mean", run: () => legend.toggle() },
+  { keys: ["v"], shown: "v", about: "what vanished, or only what is there", run: toggleGhosts },
   { keys: ["?"], shown: "?", about: "this help", run: () => help.toggle() },
   { keys: ["Escape"], shown: "Esc", about: "close, clear", run: escape },
 ];

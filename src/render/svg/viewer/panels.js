@@ -52,6 +52,7 @@ function makeRoom(height) {
 const help = panel("help", "Keys", [
   ...commands
     .filter((one) => one.shown !== "g" || (config.legend || []).length)
+    .filter((one) => one.shown !== "v" || config.ghosts)
     .map((one) => ({ mark: one.shown, text: one.about })),
   { mark: "Ctrl-click", text: "zoom into a frame that is a link" },
   { mark: "double tap, hold", text: "zoom, on a touch screen" },

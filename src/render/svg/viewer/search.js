@@ -62,7 +62,7 @@ function showMatched() {
 }
 
 function stepMatch(direction) {
-  const hits = frames.slice(view.zoomed.index, view.zoomed.end).filter((f) => f.drawn.hit);
+  const hits = frames.slice(view.zoomed.index, view.zoomed.end).filter((f) => f.drawn.hit && f.w);
   if (!hits.length) return;
   const from = view.current ? view.current.index : direction > 0 ? -1 : frames.length;
   let next = direction > 0 ? hits.findIndex((f) => f.index > from) : hits.findLastIndex((f) => f.index < from);

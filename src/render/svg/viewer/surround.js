@@ -23,6 +23,7 @@ function findTexts() {
     search: control("search", "Search", "Search", () => (view.term ? clearSearch() : searchBox.open())),
     ignorecase: control("ignorecase", "ic", "Ignore case", toggleCase),
     legend: control("legend-toggle", "Legend", "What the colours mean", legend.toggle),
+    ghosts: control("ghosts-toggle", "Vanished", "Show what vanished", toggleGhosts),
     help: control("help-toggle", "?", "Help", help.toggle),
     copyName: control("copy-name", "Copy name", "Copy the frame's name", copyName),
     copyStack: control("copy-stack", "Copy stack", "Copy the frame's stack", copyStack),
@@ -32,6 +33,7 @@ function findTexts() {
   show(ui.search, true);
   show(ui.ignorecase, true);
   show(ui.legend, legend.useful);
+  show(ui.ghosts, config.ghosts);
   ui.details.setAttribute("aria-live", "polite");
   ui.matched.setAttribute("aria-live", "polite");
 }
@@ -56,7 +58,7 @@ function layoutTexts() {
   ui.reset.setAttribute("x", size.pad);
   ui.reset.setAttribute("y", topRow);
   ui.reset.setAttribute("text-anchor", "start");
-  const right = fromRight([ui.help, ui.ignorecase, ui.search, ui.legend], topRow);
+  const right = fromRight([ui.help, ui.ignorecase, ui.search, ui.legend, ui.ghosts], topRow);
   const cut = measure.fit(ui.titleText, (2 * right - size.width) / ui.titleScale, false);
   const title = cut === ui.titleText || cut.length > 7 ? cut : ""; // a stump says nothing
   if (ui.title.textContent !== title) ui.title.textContent = title;

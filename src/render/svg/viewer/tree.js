@@ -8,6 +8,7 @@ function readFrames() {
     const caption = title ? title.textContent : "";
     const cut = caption.lastIndexOf(" (");
     const link = g.parentNode.localName === "a";
+    const after = { x: Number(rect.getAttribute("data-x")), w: Number(rect.getAttribute("data-w")) };
     const name = g.getAttribute("data-n") ?? (cut < 0 ? caption : caption.slice(0, cut));
     rows.push({
       g, rect, name, caption,
@@ -15,8 +16,7 @@ function readFrames() {
       link,
       text: childOf(g, "text"),
       label: printable(name),
-      x: Number(rect.getAttribute("data-x")),
-      w: Number(rect.getAttribute("data-w")),
+      x: after.x, w: after.w, after, union: placeInUnion(rect) || after,
       y: Number(rect.getAttribute("y")),
       depth: 0, index: 0, end: 0, parent: null, lastChild: null,
       // what is drawn at present, so that draw() can skip what stays
@@ -26,13 +26,20 @@ function readFrames() {
   return rows;
 }
 
+// Where the frame stands among all that is or was there.
+function placeInUnion(rect) {
+  const [x, w] = (rect.getAttribute("data-u") || "").split(" ").map(Number);
+  return w ? { x, w } : null;
+}
+
 // Orders the frames as a tree from their places alone: a row is a depth, and
-// by start, then depth, a caller comes right before what it calls.
+// by start, then depth, a caller comes right before what it calls. Where frames
+// are gone, they have a width in the union only.
 function growTree(rows) {
   const levels = [...new Set(rows.map((f) => f.y))].sort((a, b) => (config.inverted ? a - b : b - a));
   const depthOf = new Map(levels.map((y, depth) => [y, depth]));
   for (const f of rows) f.depth = depthOf.get(f.y);
-  rows.sort((a, b) => a.x - b.x || a.depth - b.depth);
+  rows.sort((a, b) => a.union.x - b.union.x || a.depth - b.depth);
   const open = [];
   rows.forEach((f, index) => {
     while (open.length > f.depth) open.pop().end = index;

@@ -47,6 +47,7 @@ const view = {
   tabStop: null, // the frame that Tab leads to
   shown: null, // the frame the details line tells about
   trail: [], // zooms to go back to
+  ghosts: false, // frames stand as in the union of before and after
   term: "",
   ignoreCase: false,
   error: "", // why the term is no regular expression
