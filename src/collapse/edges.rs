@@ -7,8 +7,8 @@
 //! add up to its self weight, and so everything adds up to the producer's total.
 //!
 //! Calls that go round in a circle are cut where they would come back. The heaviest paths are
-//! followed first, up to [`MOST`] of them and none longer than [`LONGEST`]; what would go to lighter ones, and what is left of
-//! rounding, goes to the heaviest path that ends in the same function.
+//! followed first, up to `MOST` of them and none longer than `LONGEST`; what would go to lighter
+//! ones, and what is left of rounding, goes to the heaviest path that ends in the same function.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashSet};

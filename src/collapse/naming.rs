@@ -1,7 +1,7 @@
 //! What a frame of a native recording is called, and its mark.
 //!
 //! Shared by the reader of perf's text and the reader of perf's recordings, so that both say the
-//! same of the same frame. Symbols go through [`tidy_symbol`](super::tidy::tidy_symbol).
+//! same of the same frame. Symbols go through [`tidy_symbol`].
 
 use super::Options;
 use super::tidy::tidy_symbol;

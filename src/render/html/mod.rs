@@ -3,7 +3,7 @@
 //!
 //! Nothing is left out for being narrow: what is seen is the page's affair. The tree goes into a
 //! [`payload`] of a byte or so a frame, the page is made of the files in `page/`: ordinary
-//! modules, that are joined by [`bundle`], so that the file needs nothing but itself.
+//! modules, that are joined by `bundle`, so that the file needs nothing but itself.
 //!
 //! Names are hostile. They are in the file as compressed bytes in base64 only, the page makes
 //! text of them and never markup, and its policy allows nothing from elsewhere.
