@@ -7,6 +7,8 @@ mod golden;
 mod kit;
 mod live;
 mod model;
+#[path = "../common/recordings.rs"]
+mod recordings;
 mod said;
 mod shapes;
 
