@@ -7,6 +7,7 @@ mod golden;
 mod kit;
 mod live;
 mod model;
+mod off_cpu;
 mod said;
 mod shapes;
 

@@ -261,9 +261,10 @@ impl SwitchLayout {
     }
 
     fn parse(&self, data: &[u8], order: ByteOrder) -> Option<Switch> {
-        /// The kernel's numbers of states in which a thread waits, and has ended.
+        /// The kernel's numbers of states in which a thread waits, and has ended. The highest, idle,
+        /// is a kernel thread without work.
         const STATES: u64 = 0xff;
-        const ENDED: u64 = 0x10 | 0x20 | 0x80;
+        const ENDED: u64 = 0x10 | 0x20;
         let number = |field: Field| {
             let end = field.offset.checked_add(field.size)?;
             let mut fields = Bytes::new(data.get(field.offset..end)?, order);
@@ -311,7 +312,7 @@ mod tests {
         assert_eq!(parse(&data), Some(Switch { runnable: true, ends: false, next: Some(77) }));
         data[12] = 2;
         assert_eq!(parse(&data), Some(Switch { runnable: false, ends: false, next: Some(77) }));
-        data[12] = 0x80;
+        data[12] = 0x20;
         assert!(parse(&data).unwrap().ends);
         // Preempted, says a bit above the states.
         (data[12], data[13]) = (0, 1);
