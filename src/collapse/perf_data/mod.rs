@@ -25,6 +25,7 @@ mod feed;
 mod header;
 mod modules;
 mod names;
+mod off_cpu;
 mod order;
 mod process;
 mod raw;

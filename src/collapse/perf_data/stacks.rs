@@ -122,7 +122,7 @@ impl<'o> Stacks<'o> {
             self.stack.push(thread);
         }
         if self.options.values == Choice::All {
-            self.stack.push(Raw::Event(work.event).in_table(&mut self.table));
+            self.stack.push(Raw::Event(work.value).in_table(&mut self.table));
         }
         self.stack.reverse();
         self.table.add(&self.stack, Weights::one(work.weight))
