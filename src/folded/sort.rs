@@ -58,23 +58,12 @@ impl Ranks {
     }
 }
 
-/// Neighbours in order that agree in their first frames, as [`in_order`] hands them on.
-struct Group {
-    /// How many of its stacks were copied: all, or of a light one the first.
-    len: usize,
-    /// What they weigh together, if that is too little to tell them apart.
-    light: Option<Weights>,
-    /// In how many frames they agree.
-    depth: usize,
-}
-
 /// Copied stacks.
 #[derive(Default)]
 struct Near {
     frames: Vec<FrameId>,
     ends: Vec<usize>,
     weights: Vec<Weights>,
-    groups: Vec<Group>,
 }
 
 /// Calls `each` with every stack of a view in frame order, equal ones once. The stacks agree in
@@ -93,92 +82,58 @@ pub(super) fn in_order(
     const AT_ONCE: usize = 256;
     let place_bits = usize::BITS - view.len().leading_zeros();
     let count = ((u128::BITS - place_bits) / ranks.bits) as usize;
-    let index_of = |key: u128| (key & ((1 << place_bits) - 1)) as usize;
-    // The first so many ranks of a key.
-    let prefix = |key: u128, len: usize| key >> (place_bits + ranks.bits * (count - len) as u32);
+    let group_of = |key: u128| key >> place_bits;
     let mut keys: Vec<u128>;
     loop {
         let rest = |index: usize| view.stack(index).get(depth..).unwrap_or_default();
         let key = |index: usize| ranks.pack(rest(index), count) << place_bits | index as u128;
         keys = (0..view.len()).map(key).collect();
+        depth += count;
         // While all agree and go on there is nothing to sort.
         match keys.first() {
-            Some(&first) if keys.len() > 1 && view.stack(0).len() >= depth + count => {
-                if keys.iter().any(|&key| prefix(key, count) != prefix(first, count)) {
+            Some(&first) if keys.len() > 1 && keys.iter().all(|&key| group_of(key) == group_of(first)) => {
+                if view.stack(0).len() < depth {
                     break;
                 }
             }
             _ => break,
         }
-        depth += count;
     }
+    // A stack that ends exactly at `depth` looks like those that go on: only a shorter one is over.
     keys.sort_unstable();
-    let weights_of = |key: u128| (view.weights)(index_of(key));
-    // Where nothing is light, only all ranks count; else every rank does, and what the first
-    // stacks weigh is known, one more in each place.
-    let prunes = !least.is_zero();
-    let shallowest = if prunes { 1 } else { count };
-    let mut sums = vec![Weights::default()];
-    for &key in keys.iter().filter(|_| prunes) {
-        sums.push(sums[sums.len() - 1].plus(weights_of(key))?);
-    }
-    // Where those end that agree with the stack at hand in 1, 2, … ranks and are not light.
-    let mut heavy: Vec<usize> = Vec::with_capacity(count);
     let mut near = Near::default();
-    let mut at = 0;
-    while at < keys.len() {
+    let mut keys = &keys[..];
+    while !keys.is_empty() {
+        let mut some = keys.len().min(AT_ONCE);
+        let last = group_of(keys[some - 1]);
+        some += keys[some..].iter().take_while(|&&key| group_of(key) == last).count();
+        let (now, later) = keys.split_at(some);
+        keys = later;
         near.frames.clear();
         near.ends.clear();
-        near.ends.push(0);
         near.weights.clear();
-        near.groups.clear();
-        while at < keys.len() && near.weights.len() < AT_ONCE {
-            while heavy.last().is_some_and(|&end| end == at) {
-                heavy.pop();
-            }
-            let mut end = heavy.last().copied().unwrap_or(keys.len());
-            let (light, agree) = loop {
-                let agree = shallowest + heavy.len();
-                let same = prefix(keys[at], agree);
-                end = at + keys[at..end].partition_point(|&key| prefix(key, agree) == same);
-                let total = if prunes { Some(sums[end].minus(sums[at])?) } else { None };
-                let light = total.filter(|total| total.value < least);
-                if light.is_some() || agree == count {
-                    break (light, agree);
-                }
-                heavy.push(end);
-            };
-            // All that is asked of a light group is one of its stacks.
-            let wanted = if light.is_some() { &keys[at..=at] } else { &keys[at..end] };
-            for &key in wanted {
-                near.frames.extend_from_slice(view.stack(index_of(key)));
-                near.ends.push(near.frames.len());
-                near.weights.push(weights_of(key));
-            }
-            near.groups.push(Group { len: wanted.len(), light, depth: depth + agree });
-            at = end;
+        near.ends.push(0);
+        for key in now {
+            let index = (key & ((1 << place_bits) - 1)) as usize;
+            near.frames.extend_from_slice(view.stack(index));
+            near.ends.push(near.frames.len());
+            near.weights.push((view.weights)(index));
         }
         let mut start = 0;
-        for group in &near.groups {
-            let end = start + group.len;
+        for group in now.chunk_by(|&a, &b| group_of(a) == group_of(b)) {
             let weights = |index: usize| near.weights[start + index];
-            let view = View { frames: &near.frames, ends: &near.ends[start..=end], weights: &weights };
-            let stack = view.stack(0);
-            if let Some(total) = group.light {
-                each(&stack[..stack.len().min(group.depth)], total)?;
-            } else if group.len == 1 || stack.len() < group.depth {
-                // One that ends exactly at this depth looks like those that go on: only a shorter
-                // one is over.
-                each(
-                    stack,
-                    near.weights[start..end]
-                        .iter()
-                        .try_fold(Weights::default(), |sum, &one| sum.plus(one))?,
-                )?;
+            let ends = &near.ends[start..=start + group.len()];
+            let group = View { frames: &near.frames, ends, weights: &weights };
+            let total = (0..group.len()).try_fold(Weights::default(), |sum, n| sum.plus(weights(n)))?;
+            if total.value < least {
+                let stack = group.stack(0);
+                each(&stack[..stack.len().min(depth)], total)?;
+            } else if group.len() == 1 || group.stack(0).len() < depth {
+                each(group.stack(0), total)?;
             } else {
-                in_order(view, group.depth, ranks, least, each)?;
+                in_order(group, depth, ranks, least, each)?;
             }
-            start = end;
+            start += group.len();
         }
     }
     Ok(())
