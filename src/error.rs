@@ -75,6 +75,14 @@ pub enum ErrorKind {
     /// No collapser recognised the input.
     #[error("not a format known here; --list-formats shows those that are, --format names one")]
     Unrecognised,
+    /// The input is of another tool, and not read here.
+    #[error("not read here: {what}; {instead}")]
+    Foreign {
+        /// What it is.
+        what: &'static str,
+        /// The command that makes of it what is read.
+        instead: &'static str,
+    },
     /// There is no collapser of this name.
     #[error("there is no format {name:?}; the formats are {known}")]
     UnknownFormat {

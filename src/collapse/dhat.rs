@@ -91,6 +91,7 @@ impl Collapser for Dhat {
                 _ => json.skip()?,
             }
         }
+        json.end(report);
         let declared = METRICS.map(|(_, name, unit)| Value::new(name, unit)).to_vec();
         let mut values = Values::new(options, declared, 0)?;
         let mut stack = Vec::new();

@@ -16,7 +16,7 @@
 
 use super::folded::head_lines;
 use super::leaf_first::LeafFirst;
-use super::names::Names;
+use super::names::{NO_STACK, Names};
 use super::text::{Text, split_digits, split_first, split_last};
 use super::threads::Thread;
 use super::values::Values;
@@ -97,7 +97,10 @@ impl Parser<'_> {
             // The program's own words, the cause of a crash, the list of extension modules.
         } else if let Some((function, file, number)) = frame(line) {
             self.stack.push(self.names.located(function, file, number, sink));
-        } else if matches!(line, b"  ..." | b"  <no Python frame>" | b"  <invalid frame>") {
+        } else if matches!(
+            line,
+            b"  ..." | b"<no Python frame>" | b"  <no Python frame>" | b"  <invalid frame>"
+        ) {
             self.stack.push(self.names.plain(line.trim_ascii(), sink));
         } else {
             // What is indented belongs to the stack; what is not ends it.
@@ -108,9 +111,12 @@ impl Parser<'_> {
     }
 
     fn flush(&mut self, sink: &mut dyn Sink) -> Result<()> {
-        self.within = false;
-        if self.stack.is_empty() {
+        if !std::mem::take(&mut self.within) {
             return Ok(());
+        }
+        if self.stack.is_empty() {
+            // A thread that has not come to Python yet, of which 3.6 writes nothing but its header.
+            self.stack.push(sink.frame(NO_STACK));
         }
         if self.options.shows_threads(false) {
             let thread = Thread { name: &self.thread, pid: b"", tid: &self.tid };
@@ -165,6 +171,15 @@ mod tests {
             let text = format!("Stack (most recent call first):\n  {line}\n");
             assert_eq!(fold(&Faulthandler, text, &Options::default()), format!("{frame} 1\n"));
         }
+    }
+
+    #[test]
+    fn a_thread_without_python_counts_too() {
+        let text = "Thread 0x7f01 (most recent call first):\n<no Python frame>\n\n\
+                    Thread 0x7f02 (most recent call first):\n\n\
+                    Thread 0x7f03 (most recent call first):\n  File \"a.py\", line 2 in g\n";
+        let folded = "<no Python frame> 1\n[no stack] 1\ng (a.py:2) 1\n";
+        assert_eq!(fold(&Faulthandler, text, &Options::default()), folded);
     }
 
     #[test]
