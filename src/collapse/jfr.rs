@@ -16,8 +16,8 @@
 //! `--stack-depth 64` says otherwise; what it cut begins with `[truncated]`.
 
 use super::json::{HeadKeys, Json};
-use super::lines::Lines;
 use super::names::Names;
+use super::text::Text;
 use super::threads::Thread;
 use super::{About, Choice, Collapser, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::Result;
@@ -69,11 +69,10 @@ impl Collapser for JfrText {
         table: &mut StackTable,
         report: &mut Report,
     ) -> Result<()> {
-        let mut lines = Lines::new(input);
         let mut events = Events::new(options);
         let mut event = Event::default();
         let mut in_stack = false;
-        while let Some(line) = lines.line()? {
+        Text::new(input).for_each(report, |line| {
             let text = line.trim_ascii();
             if let Some(name) = event_name(line) {
                 event = Event { name: name.to_vec(), ..Event::default() };
@@ -97,10 +96,11 @@ impl Collapser for JfrText {
                 event.thread(thread);
             } else if line == b"}" {
                 events.add(&mut event, options, table)?;
-            } else if !(text.is_empty() || line.starts_with(b"  ")) {
-                lines.not_understood(report);
+            } else {
+                return Ok(text.is_empty() || line.starts_with(b"  "));
             }
-        }
+            Ok(true)
+        })?;
         events.finish(report)
     }
 }

@@ -15,8 +15,8 @@
 
 use std::borrow::Cow;
 
-use super::lines::Lines;
 use super::names::Names;
+use super::text::Text;
 use super::threads::Thread;
 use super::values::Values;
 use super::{About, Collapser, Options, Report, Sink, Value, Verdict};
@@ -55,10 +55,9 @@ impl Collapser for Jstack {
     ) -> Result<()> {
         let declared = ["threads", "runnable", "blocked", "waiting"].map(|name| Value::new(name, "threads"));
         let mut values = Values::new(options, declared.to_vec(), 0)?;
-        let mut lines = Lines::new(input);
         let mut names = Names::default();
         let mut thread = Dumped::default();
-        while let Some(line) = lines.line()? {
+        Text::new(input).for_each(report, |line| {
             let text = line.trim_ascii_start();
             if line.starts_with(b"\"") {
                 thread.finish(&mut values, table)?;
@@ -74,7 +73,8 @@ impl Collapser for Jstack {
                 thread.frames.push(java_frame(frame, options, &mut names, table));
             }
             // Locks, the heap and what else a JVM prints among its threads.
-        }
+            Ok(true)
+        })?;
         thread.finish(&mut values, table)?;
         values.finish(report)
     }
