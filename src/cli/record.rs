@@ -110,6 +110,10 @@ pub struct RecordArgs {
     #[arg(short, long, value_name = "EVENT")]
     pub event: Option<String>,
 
+    /// Record where threads wait, and for how long, not where they compute
+    #[arg(long, conflicts_with_all = ["event", "freq"])]
+    pub off_cpu: bool,
+
     /// How stacks are found: by frame pointers (fp), from a copy of the stack (dwarf, or
     /// dwarf,BYTES), or none
     #[arg(long, value_name = "HOW", default_value = "dwarf", value_parser = CallGraph::parse)]
@@ -260,7 +264,7 @@ impl RecordArgs {
             event: self.event.clone(),
             call_graph: self.call_graph,
             children: !self.no_children,
-            off_cpu: false,
+            off_cpu: self.off_cpu,
         }
     }
 
