@@ -200,6 +200,7 @@ impl RecordArgs {
         if raw == Some(Path::new("-")) {
             anyhow::bail!("--raw needs a file: a recording is completed at its beginning; name one with -o");
         }
+        self.try_files()?;
         let recording = Recording::new(raw)?;
         if self.root && limits::effective_user() != 0 {
             return rooted::record(self, &request, recording, &stop);
@@ -214,6 +215,15 @@ impl RecordArgs {
         self.expect_samples(&outcome)?;
         let status = outcome.target.map(|target| target.wait(&stop)).transpose()?;
         Ok(status.map_or(Exit::Yes, exit_of))
+    }
+
+    /// Sees to it that what will be written can be, before there is something to lose.
+    fn try_files(&self) -> Result<(), Error> {
+        let files = self.output.as_deref().filter(|path| !self.raw && *path != Path::new("-"));
+        let mut files = files.into_iter().chain(self.svg.as_deref()).chain(self.html());
+        // A device or a pipe may be opened once only.
+        let is_plain = |path: &Path| path.metadata().map_or(true, |kind| kind.is_file() || kind.is_dir());
+        files.try_for_each(|path| if is_plain(path) { Output::new(Some(path)).map(drop) } else { Ok(()) })
     }
 
     /// Records into a file, and tells how it goes: the user on a terminal, and `also`.

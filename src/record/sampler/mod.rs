@@ -205,10 +205,6 @@ fn command(invocation: &Invocation) -> Command {
         let stderr = io::stderr().as_fd().try_clone_to_owned();
         command.stdout(stderr.map_or_else(|_| Stdio::null(), Stdio::from));
     }
-    if let Some((user, group)) = invocation.user {
-        use std::os::unix::process::CommandExt;
-        command.uid(user).gid(group);
-    }
     command
 }
 
