@@ -10,8 +10,10 @@
 //! do ([`refusal`]).
 
 pub mod cargo;
+pub mod check;
 pub mod refusal;
 pub mod request;
+pub mod root;
 pub mod sampler;
 pub mod sys;
 pub mod system;

@@ -30,6 +30,10 @@ pub enum Target {
     Command(Invocation),
     /// Running processes with all their threads.
     Processes(Vec<u32>),
+    /// A process that waits to become another program: somebody else's [`Launched`] child.
+    ///
+    /// [`Launched`]: super::sys::launch::Launched
+    Waiting(u32),
     /// All that runs; while a program does, if there is one.
     Machine(Option<Invocation>),
 }
@@ -45,8 +49,6 @@ pub struct Invocation {
     pub folder: Option<PathBuf>,
     /// Variables it is given besides ours.
     pub environment: Vec<(OsString, OsString)>,
-    /// As whom it runs, user and group, if not as we.
-    pub user: Option<(u32, u32)>,
     /// Its standard output is ours for the profile: it writes to standard error instead.
     pub stdout_is_taken: bool,
 }
@@ -112,7 +114,7 @@ impl Target {
         match self {
             Target::Command(invocation) => Some(invocation),
             Target::Machine(invocation) => invocation.as_ref(),
-            Target::Processes(_) => None,
+            Target::Processes(_) | Target::Waiting(_) => None,
         }
     }
 }

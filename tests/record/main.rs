@@ -5,8 +5,11 @@
 #![allow(missing_docs)]
 
 mod cargo;
+mod check;
 mod off_cpu;
+mod open;
 mod rights;
+mod root;
 mod terminal;
 
 use std::fs;
@@ -270,6 +273,8 @@ fn trouble_is_one_line_and_status_2() {
             "cannot start the program: /no/such/program: there is no such program",
         ),
         (&["-p", "4194303", "-d", "0.1"], "there is no process 4194303"),
+        // Before the program runs.
+        (&["--svg", "/no/such/a.svg", "--", "echo", "it ran"], "/no/such/a.svg: cannot open: no such file"),
         (&["-e", "nonsense", "--", "true"], "there is no event \"nonsense\""),
     ] {
         let Some(output) = recorded(fg_record().args(arguments)) else { return };

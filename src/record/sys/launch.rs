@@ -105,7 +105,7 @@ fn wait_to_go(ready: i32, go: i32, writer: i32) -> io::Result<()> {
             match libc::read(go, byte.as_mut_ptr().cast(), 1) {
                 1 => return Ok(()),
                 -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
-                // Nothing more is to be done or said: who started it may be gone.
+                // Nobody needs it any more, or is there to be told why it does not run.
                 _ => libc::_exit(127),
             }
         }
