@@ -1,6 +1,7 @@
 //! `fg-record`: a program, processes or the machine become folded stacks, or a picture.
 
 pub mod cargo;
+pub mod with;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -89,9 +90,9 @@ pub struct RecordArgs {
     #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
     pub duration: Option<Duration>,
 
-    /// Samples a second of processor time
-    #[arg(short = 'F', long, value_name = "HZ", default_value_t = 997, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    pub freq: u64,
+    /// Samples a second of processor time [default: 997, or 100 with py-spy]
+    #[arg(short = 'F', long, value_name = "HZ", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub freq: Option<u64>,
 
     /// Sample when EVENT occurs, as perf names it: page-faults, cycles:u, sched:sched_switch.
     /// Default: cycles, or cpu-clock where none are counted
@@ -99,9 +100,13 @@ pub struct RecordArgs {
     pub event: Option<String>,
 
     /// How stacks are found: by frame pointers (fp), from a copy of the stack (dwarf, or
-    /// dwarf,BYTES), or none
-    #[arg(long, value_name = "HOW", default_value = "dwarf", value_parser = CallGraph::parse)]
-    pub call_graph: CallGraph,
+    /// dwarf,BYTES), or none [default: dwarf]
+    #[arg(long, value_name = "HOW", value_parser = CallGraph::parse)]
+    pub call_graph: Option<CallGraph>,
+
+    /// Who records.
+    #[command(flatten)]
+    pub with: with::WithArgs,
 
     /// Leave out the processes that the recorded ones start
     #[arg(long)]
@@ -111,7 +116,8 @@ pub struct RecordArgs {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Write the recording itself, perf.data, which perf reads too
+    /// Write the recording itself: perf.data, which perf reads too, or what the program named by
+    /// --with writes
     #[arg(long, requires = "output", conflicts_with_all = ["svg", "html"])]
     pub raw: bool,
 
@@ -171,6 +177,9 @@ impl RecordArgs {
         if raw == Some(Path::new("-")) {
             anyhow::bail!("--raw needs a file: a recording is completed at its beginning; name one with -o");
         }
+        if let Some(exit) = self.record_with(&request, &stop)? {
+            return Ok(exit);
+        }
         let recording = Recording::new(raw)?;
         let file = recording.file()?;
         let live = progress::is_wanted() && !self.quiet;
@@ -186,7 +195,9 @@ impl RecordArgs {
         self.describe(&outcome);
         match recording {
             Recording::Kept(file, path) => keep(file, &path)?,
-            Recording::Passing(file) if outcome.samples > 0 => self.fold(&file)?,
+            Recording::Passing(file) if outcome.samples > 0 => {
+                self.fold(&file, Some("perf-data"), &self.options())?
+            }
             Recording::Passing(_) => {}
         }
         if outcome.samples == 0 {
@@ -194,7 +205,7 @@ impl RecordArgs {
             anyhow::bail!(
                 "no samples in {seconds:.1} s at {} a second: the target did not compute, or is another \
                  process than the one meant; record it for longer, or at a higher -F",
-                self.freq
+                self.freq.unwrap_or(Rate::USUAL)
             );
         }
         let status = outcome.target.map(|target| target.wait(&stop)).transpose()?;
@@ -211,10 +222,10 @@ impl RecordArgs {
         };
         Request {
             target,
-            rate: Rate::PerSecond(self.freq),
+            rate: Rate::PerSecond(self.freq.unwrap_or(Rate::USUAL)),
             duration: self.duration,
             event: self.event.clone(),
-            call_graph: self.call_graph,
+            call_graph: self.call_graph.unwrap_or(CallGraph::Dwarf(CallGraph::DUMP)),
             children: !self.no_children,
             off_cpu: false,
         }
@@ -254,19 +265,23 @@ impl RecordArgs {
         }
     }
 
-    /// Collapses the recording, and writes what was asked for.
-    fn fold(&self, recording: &File) -> anyhow::Result<()> {
-        use std::os::fd::AsRawFd;
-        let recording = format!("/proc/self/fd/{}", recording.as_raw_fd());
-        let options = Options {
+    /// How to collapse.
+    fn options(&self) -> Options {
+        Options {
             pid: self.per_process,
             tid: self.per_thread,
             no_inline: self.no_inline,
             ..Options::default()
-        };
+        }
+    }
+
+    /// Collapses the recording, and writes what was asked for.
+    fn fold(&self, recording: &File, format: Option<&str>, options: &Options) -> anyhow::Result<()> {
+        use std::os::fd::AsRawFd;
+        let recording = format!("/proc/self/fd/{}", recording.as_raw_fd());
         let mut table = StackTable::default();
-        let format = registry::by_name("perf-data")?;
-        let report = collapse::collapse(&[Source::new(recording)], Some(format), &options, &mut table)?;
+        let format = format.map(registry::by_name).transpose()?;
+        let report = collapse::collapse(&[Source::new(recording)], format, options, &mut table)?;
         self.describe_stacks(&report);
         if self.writes_to_stdout() || self.output.is_some() {
             let mut output = Output::new(self.output.as_deref())?;

@@ -172,7 +172,7 @@ pub fn record(
 
 /// Asks the program we started to end: when its time is over, or when a request to stop reached us
 /// alone. A Ctrl-C on the terminal has reached it too.
-fn ask_to_end(launched: &Launched, request: &Request, stop: &Stop) -> io::Result<()> {
+pub(super) fn ask_to_end(launched: &Launched, request: &Request, stop: &Stop) -> io::Result<()> {
     let signal = match stop.requested() {
         Some(_) if stop.reached_all() => None,
         Some(signal) => Some(signal),
@@ -181,7 +181,7 @@ fn ask_to_end(launched: &Launched, request: &Request, stop: &Stop) -> io::Result
     signal.map_or(Ok(()), |signal| signals::send(launched.pid(), signal))
 }
 
-fn command(invocation: &Invocation) -> Command {
+pub(super) fn command(invocation: &Invocation) -> Command {
     let mut command = Command::new(&invocation.program);
     command.args(&invocation.arguments);
     command.envs(invocation.environment.iter().map(|(name, value)| (name, value)));
