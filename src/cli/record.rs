@@ -99,6 +99,10 @@ pub struct RecordArgs {
     #[arg(short, long, value_name = "EVENT")]
     pub event: Option<String>,
 
+    /// Record where threads wait, and for how long, not where they compute
+    #[arg(long, conflicts_with_all = ["event", "freq"])]
+    pub off_cpu: bool,
+
     /// How stacks are found: by frame pointers (fp), from a copy of the stack (dwarf, or
     /// dwarf,BYTES), or none [default: dwarf]
     #[arg(long, value_name = "HOW", value_parser = CallGraph::parse)]
@@ -227,7 +231,7 @@ impl RecordArgs {
             event: self.event.clone(),
             call_graph: self.call_graph.unwrap_or(CallGraph::Dwarf(CallGraph::DUMP)),
             children: !self.no_children,
-            off_cpu: false,
+            off_cpu: self.off_cpu,
         }
     }
 
