@@ -1,6 +1,9 @@
 //! `fg-record`: a program, processes or the machine become folded stacks, or a picture.
 
+mod browser;
 pub mod cargo;
+pub mod check;
+mod rooted;
 pub mod with;
 
 use std::ffi::OsString;
@@ -19,10 +22,17 @@ use crate::collapse::{self, Options, Report, registry};
 use crate::error::Error;
 use crate::folded::StackTable;
 use crate::input::Source;
+use crate::record::refusal::Refusal;
 use crate::record::request::{CallGraph, Invocation, Rate, Request, Target};
 use crate::record::sampler::plan::Note;
 use crate::record::sampler::{self, Outcome};
+use crate::record::sys::limits;
 use crate::record::sys::signals::Stop;
+
+const USAGE: &str = "\
+fg-record [OPTIONS] -- <COMMAND>...
+       fg-record [OPTIONS] <--pid <PID>|--all>
+       fg-record <cargo|check> [OPTIONS]";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -32,6 +42,7 @@ Examples:
   fg-record -a -d 5 > machine.folded
   fg-record --raw -o perf.data -- ./app && perf report
   fg-record cargo --bin server --svg out.svg -- --port 8080
+  fg-record --open -- ./app
 
 One Ctrl-C ends the recording and still writes the profile, a second one ends all at once.
 Exit status: that of COMMAND, 128 and the signal if one killed it; 2 if nothing was recorded.";
@@ -43,13 +54,13 @@ Exit status: that of COMMAND, 128 and the signal if one killed it; 2 if nothing 
 /// cycles or else the clock, with the kernel's frames where the rights allow. Stacks are copied
 /// and unwound by the programs' own tables, so no frame pointers are needed.
 #[derive(Parser, Debug)]
-#[command(name = "fg-record", version, after_help = EXAMPLES)]
+#[command(name = "fg-record", version, override_usage = USAGE, after_help = EXAMPLES)]
 #[command(
     subcommand_negates_reqs = true,
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true
 )]
-#[command(group = ArgGroup::new("target").required(true).multiple(true).args(["command", "pid", "all", "generate"]))]
+#[command(group = ArgGroup::new("target").required(true).multiple(true).args(["command", "pid", "all", "serve", "generate"]))]
 pub struct Record {
     /// Something else to do.
     #[command(subcommand)]
@@ -62,6 +73,10 @@ pub struct Record {
     /// Record running processes with all their threads: numbers, separated by commas
     #[arg(short, long, value_name = "PID", value_delimiter = ',', conflicts_with = "all")]
     pub pid: Vec<u32>,
+
+    /// Record for the process that waits at the other end of our standard output, as --root has it.
+    #[arg(long, value_name = "PID", hide = true)]
+    pub serve: Option<u32>,
 
     /// How, and what becomes of it.
     #[command(flatten)]
@@ -77,6 +92,8 @@ pub struct Record {
 pub enum Task {
     /// Build a program with cargo and record it
     Cargo(Box<cargo::Cargo>),
+    /// Say what works here, what does not, and what mends it
+    Check(check::Check),
 }
 
 /// How to record, and what becomes of the recording.
@@ -133,6 +150,15 @@ pub struct RecordArgs {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
+    /// Open the picture or page in the browser; without --svg or --html a page is made of it,
+    /// fg-record.html
+    #[arg(long, conflicts_with = "raw")]
+    pub open: bool,
+
+    /// Record with root's rights, by sudo; COMMAND itself stays yours, and so do the files
+    #[arg(long)]
+    pub root: bool,
+
     /// A root frame for each process: `comm-PID`
     #[arg(long)]
     pub per_process: bool,
@@ -160,13 +186,17 @@ impl Tool for Record {
     fn run(self) -> anyhow::Result<Exit> {
         match self.task {
             Some(Task::Cargo(cargo)) => cargo.run(),
+            Some(Task::Check(check)) => check.run(),
             None => {
                 let invocation = self.command.split_first().map(|(program, arguments)| Invocation {
                     program: program.clone(),
                     arguments: arguments.to_vec(),
                     ..Invocation::default()
                 });
-                self.how.record(invocation, self.pid)
+                match self.serve {
+                    Some(waiting) => self.how.serve(waiting, self.pid),
+                    None => self.how.record(invocation, self.pid),
+                }
             }
         }
     }
@@ -185,35 +215,54 @@ impl RecordArgs {
             return Ok(exit);
         }
         let recording = Recording::new(raw)?;
-        let file = recording.file()?;
+        if self.root && limits::effective_user() != 0 {
+            return rooted::record(self, &request, recording, &stop);
+        }
+        let outcome = self.sample(&request, recording.file()?, &stop, &mut |_| {})?;
+        self.describe(&outcome);
+        match recording {
+            Recording::Kept(file, path) => keep(file, &path)?,
+            Recording::Passing(file) if outcome.samples > 0 => {
+                self.write(&self.fold(&file)?)?;
+            }
+            Recording::Passing(_) => {}
+        }
+        self.expect_samples(&outcome)?;
+        let status = outcome.target.map(|target| target.wait(&stop)).transpose()?;
+        Ok(status.map_or(Exit::Yes, exit_of))
+    }
+
+    /// Records into a file, and tells how it goes: the user on a terminal, and `also`.
+    fn sample(
+        &self,
+        request: &Request,
+        file: File,
+        stop: &Stop,
+        also: &mut dyn FnMut(sampler::Progress),
+    ) -> Result<Outcome, Refusal> {
         let live = progress::is_wanted() && !self.quiet;
         let mut tell = |at: sampler::Progress| {
+            also(at);
             if live {
                 let lost = if at.lost > 0 { format!(", {} lost", at.lost) } else { String::new() };
                 progress::show(format_args!("{} s, {} samples{lost}", at.elapsed.as_secs(), at.samples));
             }
         };
-        let outcome = sampler::record(&request, file, &stop, &mut tell);
+        let outcome = sampler::record(request, file, stop, &mut tell);
         progress::end();
-        let outcome = outcome?;
-        self.describe(&outcome);
-        match recording {
-            Recording::Kept(file, path) => keep(file, &path)?,
-            Recording::Passing(file) if outcome.samples > 0 => {
-                self.fold(&file, Some("perf-data"), &self.options())?
-            }
-            Recording::Passing(_) => {}
+        outcome
+    }
+
+    fn expect_samples(&self, outcome: &Outcome) -> anyhow::Result<()> {
+        if outcome.samples > 0 {
+            return Ok(());
         }
-        if outcome.samples == 0 {
-            let seconds = outcome.elapsed.as_secs_f64();
-            anyhow::bail!(
-                "no samples in {seconds:.1} s at {} a second: the target did not compute, or is another \
-                 process than the one meant; record it for longer, or at a higher -F",
-                self.freq.unwrap_or(Rate::USUAL)
-            );
-        }
-        let status = outcome.target.map(|target| target.wait(&stop)).transpose()?;
-        Ok(status.map_or(Exit::Yes, exit_of))
+        let seconds = outcome.elapsed.as_secs_f64();
+        anyhow::bail!(
+            "no samples in {seconds:.1} s at {} a second: the target did not compute, or is another \
+             process than the one meant; record it for longer, or at a higher -F",
+            self.freq.unwrap_or(Rate::USUAL)
+        );
     }
 
     fn request(&self, invocation: Option<Invocation>, pids: Vec<u32>) -> Request {
@@ -239,8 +288,14 @@ impl RecordArgs {
     fn writes_to_stdout(&self) -> bool {
         match &self.output {
             Some(path) => path == Path::new("-"),
-            None => self.svg.is_none() && self.html.is_none(),
+            None => self.svg.is_none() && self.html().is_none(),
         }
+    }
+
+    /// The page to write.
+    fn html(&self) -> Option<&Path> {
+        let unless_asked = Some(Path::new("fg-record.html")).filter(|_| self.open && self.svg.is_none());
+        self.html.as_deref().or(unless_asked)
     }
 
     fn describe(&self, outcome: &Outcome) {
@@ -279,36 +334,56 @@ impl RecordArgs {
         }
     }
 
-    /// Collapses the recording, and writes what was asked for.
-    fn fold(&self, recording: &File, format: Option<&str>, options: &Options) -> anyhow::Result<()> {
+    /// Collapses a recording of the built-in sampler.
+    fn fold(&self, recording: &File) -> anyhow::Result<StackTable> {
+        self.fold_as(recording, Some("perf-data"), &self.options())
+    }
+
+    /// Collapses a recording.
+    fn fold_as(
+        &self,
+        recording: &File,
+        format: Option<&str>,
+        options: &Options,
+    ) -> anyhow::Result<StackTable> {
         use std::os::fd::AsRawFd;
         let recording = format!("/proc/self/fd/{}", recording.as_raw_fd());
         let mut table = StackTable::default();
         let format = format.map(registry::by_name).transpose()?;
         let report = collapse::collapse(&[Source::new(recording)], format, options, &mut table)?;
         self.describe_stacks(&report);
+        Ok(table)
+    }
+
+    /// Writes what was asked for, and shows it.
+    fn write(&self, table: &StackTable) -> anyhow::Result<()> {
         if self.writes_to_stdout() || self.output.is_some() {
             let mut output = Output::new(self.output.as_deref())?;
             table.write(&mut output)?;
             output.finish()?;
         }
-        let pictures: Vec<&PathBuf> = self.svg.iter().chain(&self.html).collect();
-        if !pictures.is_empty() {
-            let mut folded = tempfile::NamedTempFile::new().map_err(|e| Error::io("make a file", e))?;
-            table.write(&mut folded)?;
-            let format = |name: &str, path: &PathBuf| {
-                let words: [OsString; 6] = [
-                    "fg-render".into(),
-                    "--format".into(),
-                    name.into(),
-                    "-o".into(),
-                    path.into(),
-                    folded.path().into(),
-                ];
-                Render::parse_from(words).run().map(|_| ())
-            };
-            self.svg.iter().try_for_each(|path| format("svg", path))?;
-            self.html.iter().try_for_each(|path| format("html", path))?;
+        let pictures = [("svg", self.svg.as_deref()), ("html", self.html())];
+        let pictures: Vec<(&str, &Path)> =
+            pictures.iter().filter_map(|(format, path)| Some((*format, (*path)?))).collect();
+        if pictures.is_empty() {
+            return Ok(());
+        }
+        let mut folded = tempfile::NamedTempFile::new().map_err(|e| Error::io("make a file", e))?;
+        table.write(&mut folded)?;
+        for (format, path) in &pictures {
+            let words: [OsString; 6] = [
+                "fg-render".into(),
+                "--format".into(),
+                format.into(),
+                "-o".into(),
+                path.into(),
+                folded.path().into(),
+            ];
+            Render::parse_from(words).run()?;
+        }
+        // Of the two, the page has more to see.
+        if let (true, Some((_, path))) = (self.open, pictures.last()) {
+            browser::open(path);
         }
         Ok(())
     }

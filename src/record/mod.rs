@@ -13,8 +13,10 @@
 
 pub mod backend;
 pub mod cargo;
+pub mod check;
 pub mod refusal;
 pub mod request;
+pub mod root;
 pub mod sampler;
 pub mod sys;
 pub mod system;

@@ -30,6 +30,10 @@ pub enum Target {
     Command(Invocation),
     /// Running processes with all their threads.
     Processes(Vec<u32>),
+    /// A process that waits to become another program: somebody else's [`Launched`] child.
+    ///
+    /// [`Launched`]: super::sys::launch::Launched
+    Waiting(u32),
     /// All that runs; while a program does, if there is one.
     Machine(Option<Invocation>),
 }
@@ -118,7 +122,7 @@ impl Target {
         match self {
             Target::Command(invocation) => Some(invocation),
             Target::Machine(invocation) => invocation.as_ref(),
-            Target::Processes(_) => None,
+            Target::Processes(_) | Target::Waiting(_) => None,
         }
     }
 }

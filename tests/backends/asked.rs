@@ -106,6 +106,7 @@ fn what_a_backend_cannot_do_is_refused() {
             "py-spy cannot do -p with several processes; --with builtin, perf, bpf, dtrace can",
         ),
         ("--with perf --off-cpu -- true", "perf cannot do --off-cpu; --with builtin can"),
+        ("--with perf --root -- true", "perf cannot do --root; --with builtin can"),
         ("--with austin -e cycles -- true", "austin cannot do -e; --with builtin, perf can"),
         (
             "--with austin --per-process -- true",

@@ -5,6 +5,9 @@
 #![allow(missing_docs)]
 
 mod cargo;
+mod check;
+mod open;
+mod root;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -60,6 +60,7 @@ impl RecordArgs {
                 _ => Roots::AsTheyAre,
             },
             raw: self.raw,
+            root: self.root,
             arguments: self.with.arguments()?,
         };
         let choice = backend::choose(&self.with.with, &wishes)?;
@@ -139,7 +140,7 @@ impl RecordArgs {
         let is_empty = |e: &anyhow::Error| {
             e.downcast_ref::<Error>().is_some_and(|e| matches!(e.kind(), ErrorKind::Empty { .. }))
         };
-        self.fold(recording, outcome.format, &options).map_err(|e| match is_empty(&e) {
+        let table = self.fold_as(recording, outcome.format, &options).map_err(|e| match is_empty(&e) {
             true => Refusal::new(format!(
                 "{} took no samples in {:.1} s: the target did not compute, or is another process than the \
                  one meant; record it for longer, or at a higher -F",
@@ -148,7 +149,8 @@ impl RecordArgs {
             ))
             .into(),
             false => e,
-        })
+        })?;
+        self.write(&table)
     }
 }
 

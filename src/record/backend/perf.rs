@@ -62,7 +62,7 @@ impl Backend for Perf {
             Target::Processes(_) => {
                 words.option("-p", ask.pids.join(","));
             }
-            Target::Command(_) => {}
+            Target::Command(_) | Target::Waiting(_) => {}
         }
         words.option("-o", &file).add(&ask.wishes.arguments);
         let mut plan = match ask.command() {

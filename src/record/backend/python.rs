@@ -27,7 +27,7 @@ pub fn program_of(target: &Target) -> Option<String> {
             let all = pids.iter().all(|pid| exe(pid).is_some_and(|path| is_interpreter(&path)));
             (all && !pids.is_empty()).then(|| format!("process {}", pids[0]))
         }
-        Target::Machine(_) => None,
+        Target::Machine(_) | Target::Waiting(_) => None,
     }
 }
 

@@ -18,6 +18,8 @@ pub struct Wishes {
     pub roots: Roots,
     /// The recording itself is wanted.
     pub raw: bool,
+    /// Root is to record.
+    pub root: bool,
     /// More words for the backend's command line.
     pub arguments: Vec<OsString>,
 }
@@ -68,6 +70,8 @@ pub enum Wish {
     PerThread,
     /// To hand over the recording as a file.
     Raw,
+    /// To record as root while the command does not run as root.
+    Root,
 }
 
 impl Wish {
@@ -90,6 +94,7 @@ impl Wish {
             Wish::PerProcess => "--per-process",
             Wish::PerThread => "--per-thread",
             Wish::Raw => "--raw",
+            Wish::Root => "--root",
         }
     }
 }
@@ -100,7 +105,7 @@ impl Wishes {
     pub fn list(&self) -> Vec<Wish> {
         let request = &self.request;
         let target = match &request.target {
-            Target::Command(_) => Wish::Command,
+            Target::Command(_) | Target::Waiting(_) => Wish::Command,
             Target::Processes(pids) if pids.len() == 1 => Wish::Process,
             Target::Processes(_) => Wish::Processes,
             Target::Machine(None) => Wish::Machine,
@@ -126,6 +131,7 @@ impl Wishes {
             asked(request.off_cpu, Wish::OffCpu),
             roots,
             asked(self.raw, Wish::Raw),
+            asked(self.root, Wish::Root),
         ]
         .into_iter()
         .flatten()

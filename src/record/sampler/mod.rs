@@ -102,9 +102,7 @@ pub fn record(
     let processors = online_processors();
     let mut plan = Plan::new(request, event, processors.len())?;
     let mut launched = match request.target.invocation() {
-        Some(invocation) => {
-            Some(Launched::new(command(invocation)).map_err(|e| cannot_start(invocation, &e))?)
-        }
+        Some(invocation) => Some(launch(invocation)?),
         None => None,
     };
     stop.take_along(launched.as_ref().map(Launched::pid));
@@ -124,8 +122,8 @@ pub fn record(
     let ids = opened.ids().map_err(|e| cannot("number the events", &e))?;
     let file = DataFile::new(file, &plan, &ids).map_err(|e| cannot("write the recording", &e))?;
     let mut session = Session { opened, file, samples: 0, lost: 0, times: None, scratch: Vec::new() };
-    let began = Instant::now();
     session.begin(&plan, &request.target).map_err(|e| cannot("begin", &e))?;
+    let began = Instant::now();
     if let Some(launched) = &mut launched {
         launched.go();
     }
@@ -139,9 +137,12 @@ pub fn record(
         if stop.requested().is_some() || end.is_some_and(|end| now >= end) {
             break;
         }
-        if let Target::Processes(pids) = &request.target
-            && !pids.iter().any(|&pid| existing::is_running(pid))
-        {
+        let is_over = match &request.target {
+            Target::Processes(pids) => !pids.iter().any(|&pid| existing::is_running(pid)),
+            Target::Waiting(pid) => !existing::is_running(*pid),
+            Target::Command(_) | Target::Machine(_) => false,
+        };
+        if is_over {
             break;
         }
         let timeout = end.map_or(TICK, |end| TICK.min(end - now));
@@ -187,7 +188,12 @@ pub(super) fn ask_to_end(launched: &Launched, request: &Request, stop: &Stop) ->
     signal.map_or(Ok(()), |signal| signals::send(launched.pid(), signal))
 }
 
-pub(super) fn command(invocation: &Invocation) -> Command {
+/// Starts a program, which waits.
+pub(super) fn launch(invocation: &Invocation) -> Result<Launched, Refusal> {
+    Launched::new(command(invocation)).map_err(|e| cannot_start(invocation, &e))
+}
+
+fn command(invocation: &Invocation) -> Command {
     let mut command = Command::new(&invocation.program);
     command.args(&invocation.arguments);
     command.envs(invocation.environment.iter().map(|(name, value)| (name, value)));
@@ -216,7 +222,7 @@ fn cannot_start(invocation: &Invocation, error: &io::Error) -> Refusal {
     Refusal::Other { doing: "start the program", said }
 }
 
-fn cannot(doing: &'static str, error: &io::Error) -> Refusal {
+pub(super) fn cannot(doing: &'static str, error: &io::Error) -> Refusal {
     Refusal::Other { doing, said: plan::said(error) }
 }
 
@@ -257,6 +263,7 @@ impl Opened {
                     threads.into_iter().map(move |tid| (Who::Thread(tid), Doing::Attach(pid)))
                 })
                 .collect(),
+            (Target::Waiting(pid), _) => vec![(Who::Thread(*pid), Doing::Open)],
             (Target::Command(_), child) => {
                 child.into_iter().map(|pid| (Who::Thread(pid), Doing::Open)).collect()
             }
@@ -316,21 +323,22 @@ struct Session {
 impl Session {
     /// Lets the events count, and writes down what is already there.
     fn begin(&mut self, plan: &Plan, target: &Target) -> io::Result<()> {
+        let mut records = Vec::new();
+        // Reading all of its symbols takes a while, in which nothing need be counted.
+        if plan.kernel {
+            existing::kernel(&mut records);
+        }
         if !plan.on_exec {
             self.opened.events.iter().try_for_each(Event::enable)?;
         }
-        let mut records = Vec::new();
         let data = plan.attr().flags & super::sys::perf_event::flag::MMAP_DATA != 0;
         match target {
-            Target::Machine(_) => records = existing::everybody(data),
+            Target::Machine(_) => records.extend(existing::everybody(data)),
             Target::Processes(pids) => {
                 pids.iter().for_each(|&pid| existing::process(pid, data, &mut records))
             }
             // Becoming the program tells all.
-            Target::Command(_) => {}
-        }
-        if plan.kernel {
-            existing::kernel(&mut records);
+            Target::Command(_) | Target::Waiting(_) => {}
         }
         self.file.append(&records)
     }

@@ -148,6 +148,16 @@ fn set_nonblocking(fd: BorrowedFd<'_>) -> io::Result<()> {
     Ok(())
 }
 
+/// Asks ourselves to stop, as a first SIGTERM would; it does not count as one.
+pub fn request_stop() {
+    let _ = FIRST.compare_exchange(0, libc::SIGTERM, Ordering::SeqCst, Ordering::SeqCst);
+    let byte = [1u8];
+    // SAFETY: writes from a live buffer; before the handlers are installed, to no descriptor.
+    unsafe {
+        libc::write(WAKE.load(Ordering::SeqCst), byte.as_ptr().cast(), 1);
+    }
+}
+
 /// Sends a signal to a process.
 ///
 /// # Errors
