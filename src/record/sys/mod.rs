@@ -13,4 +13,5 @@ pub mod limits;
 pub mod nameless;
 #[cfg(target_os = "linux")]
 pub mod perf_event;
+pub mod processes;
 pub mod signals;
