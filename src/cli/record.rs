@@ -4,6 +4,7 @@ mod browser;
 pub mod cargo;
 pub mod check;
 mod rooted;
+pub mod with;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -28,6 +29,11 @@ use crate::record::sampler::{self, Outcome};
 use crate::record::sys::limits;
 use crate::record::sys::signals::Stop;
 
+const USAGE: &str = "\
+fg-record [OPTIONS] -- <COMMAND>...
+       fg-record [OPTIONS] <--pid <PID>|--all>
+       fg-record <cargo|check> [OPTIONS]";
+
 const EXAMPLES: &str = "\
 Examples:
   fg-record -- ./app --its-args | fg-render > out.svg
@@ -48,7 +54,7 @@ Exit status: that of COMMAND, 128 and the signal if one killed it; 2 if nothing 
 /// cycles or else the clock, with the kernel's frames where the rights allow. Stacks are copied
 /// and unwound by the programs' own tables, so no frame pointers are needed.
 #[derive(Parser, Debug)]
-#[command(name = "fg-record", version, after_help = EXAMPLES)]
+#[command(name = "fg-record", version, override_usage = USAGE, after_help = EXAMPLES)]
 #[command(
     subcommand_negates_reqs = true,
     args_conflicts_with_subcommands = true,
@@ -101,9 +107,9 @@ pub struct RecordArgs {
     #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
     pub duration: Option<Duration>,
 
-    /// Samples a second of processor time
-    #[arg(short = 'F', long, value_name = "HZ", default_value_t = 997, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    pub freq: u64,
+    /// Samples a second of processor time [default: 997, or 100 with py-spy]
+    #[arg(short = 'F', long, value_name = "HZ", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub freq: Option<u64>,
 
     /// Sample when EVENT occurs, as perf names it: page-faults, cycles:u, sched:sched_switch.
     /// Default: cycles, or cpu-clock where none are counted
@@ -115,9 +121,13 @@ pub struct RecordArgs {
     pub off_cpu: bool,
 
     /// How stacks are found: by frame pointers (fp), from a copy of the stack (dwarf, or
-    /// dwarf,BYTES), or none
-    #[arg(long, value_name = "HOW", default_value = "dwarf", value_parser = CallGraph::parse)]
-    pub call_graph: CallGraph,
+    /// dwarf,BYTES), or none [default: dwarf]
+    #[arg(long, value_name = "HOW", value_parser = CallGraph::parse)]
+    pub call_graph: Option<CallGraph>,
+
+    /// Who records.
+    #[command(flatten)]
+    pub with: with::WithArgs,
 
     /// Leave out the processes that the recorded ones start
     #[arg(long)]
@@ -127,7 +137,8 @@ pub struct RecordArgs {
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
-    /// Write the recording itself, perf.data, which perf reads too
+    /// Write the recording itself: perf.data, which perf reads too, or what the program named by
+    /// --with writes
     #[arg(long, requires = "output", conflicts_with_all = ["svg", "html"])]
     pub raw: bool,
 
@@ -201,6 +212,9 @@ impl RecordArgs {
             anyhow::bail!("--raw needs a file: a recording is completed at its beginning; name one with -o");
         }
         self.try_files()?;
+        if let Some(exit) = self.record_with(&request, &stop)? {
+            return Ok(exit);
+        }
         let recording = Recording::new(raw)?;
         if self.root && limits::effective_user() != 0 {
             return rooted::record(self, &request, recording, &stop);
@@ -209,7 +223,9 @@ impl RecordArgs {
         self.describe(&outcome);
         match recording {
             Recording::Kept(file, path) => keep(file, &path)?,
-            Recording::Passing(file) if outcome.samples > 0 => self.write(&self.fold(&file)?)?,
+            Recording::Passing(file) if outcome.samples > 0 => {
+                self.write(&self.fold(&file)?)?;
+            }
             Recording::Passing(_) => {}
         }
         self.expect_samples(&outcome)?;
@@ -255,7 +271,7 @@ impl RecordArgs {
         anyhow::bail!(
             "no samples in {seconds:.1} s at {} a second: the target did not compute, or is another \
              process than the one meant; record it for longer, or at a higher -F",
-            self.freq
+            self.freq.unwrap_or(Rate::USUAL)
         );
     }
 
@@ -269,10 +285,10 @@ impl RecordArgs {
         };
         Request {
             target,
-            rate: Rate::PerSecond(self.freq),
+            rate: Rate::PerSecond(self.freq.unwrap_or(Rate::USUAL)),
             duration: self.duration,
             event: self.event.clone(),
-            call_graph: self.call_graph,
+            call_graph: self.call_graph.unwrap_or(CallGraph::Dwarf(CallGraph::DUMP)),
             children: !self.no_children,
             off_cpu: self.off_cpu,
         }
@@ -318,19 +334,33 @@ impl RecordArgs {
         }
     }
 
-    /// Collapses a recording.
-    fn fold(&self, recording: &File) -> anyhow::Result<StackTable> {
-        use std::os::fd::AsRawFd;
-        let recording = format!("/proc/self/fd/{}", recording.as_raw_fd());
-        let options = Options {
+    /// How to collapse.
+    fn options(&self) -> Options {
+        Options {
             pid: self.per_process,
             tid: self.per_thread,
             no_inline: self.no_inline,
             ..Options::default()
-        };
+        }
+    }
+
+    /// Collapses a recording of the built-in sampler.
+    fn fold(&self, recording: &File) -> anyhow::Result<StackTable> {
+        self.fold_as(recording, Some("perf-data"), &self.options())
+    }
+
+    /// Collapses a recording.
+    fn fold_as(
+        &self,
+        recording: &File,
+        format: Option<&str>,
+        options: &Options,
+    ) -> anyhow::Result<StackTable> {
+        use std::os::fd::AsRawFd;
+        let recording = format!("/proc/self/fd/{}", recording.as_raw_fd());
         let mut table = StackTable::default();
-        let format = registry::by_name("perf-data")?;
-        let report = collapse::collapse(&[Source::new(recording)], Some(format), &options, &mut table)?;
+        let format = format.map(registry::by_name).transpose()?;
+        let report = collapse::collapse(&[Source::new(recording)], format, options, &mut table)?;
         self.describe_stacks(&report);
         Ok(table)
     }

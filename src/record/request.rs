@@ -62,6 +62,12 @@ pub enum Rate {
     EveryEvents(u64),
 }
 
+impl Rate {
+    /// Samples a second when nobody asks for more or fewer: a prime, so as not to keep step with
+    /// what programs do every millisecond.
+    pub const USUAL: u64 = 997;
+}
+
 /// How stacks are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallGraph {

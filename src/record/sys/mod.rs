@@ -11,4 +11,5 @@ pub mod launch;
 pub mod limits;
 #[cfg(target_os = "linux")]
 pub mod perf_event;
+pub mod processes;
 pub mod signals;
