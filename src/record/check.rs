@@ -432,7 +432,7 @@ mod tests {
             (&no_library, "debug info", "part the C library's is not installed"),
             (&no_library, "debug info", "`sudo apt install libc6-dbg` adds it"),
             (&machine, "whole machine", "no the whole machine is kept from ordinary users"),
-            (&others, "others' processes", "another user's: use `sudo fg-record`"),
+            (&others, "others' processes", "another user's: use `fg-record --root`"),
             (
                 &Findings { off_cpu: Err(Refusal::OffCpu(2)), ..findings() },
                 "waiting",
