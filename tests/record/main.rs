@@ -78,7 +78,13 @@ fn text(bytes: &[u8]) -> String {
 fn recorded(command: &mut Command) -> Option<Output> {
     let output = command.output().expect("fg-record starts");
     let said = text(&output.stderr);
-    let refused = ["perf_event_paranoid", "perf_event_open", "perf events", "security policy"];
+    let refused = [
+        "is kept from ordinary users",
+        "is filtered out",
+        "no perf events",
+        "security policy",
+        "not allowed in this",
+    ];
     if output.status.code() == Some(2) && refused.iter().any(|word| said.contains(word)) {
         eprintln!("skipped: {said}");
         return None;
