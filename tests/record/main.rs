@@ -4,6 +4,7 @@
 #![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
+mod cargo;
 mod off_cpu;
 mod rights;
 mod terminal;

@@ -4,20 +4,23 @@
 //! One thread at a time does this: the little that has to be done in order. What takes time, the
 //! stacks, is left to whoever gets the batch.
 
-use std::collections::VecDeque;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::attr::Attr;
+use super::attr::{Attr, sample};
+use super::bytes::Bytes;
 use super::chunk::Slice;
 use super::header::{Arch, Described};
 use super::modules::Modules;
 use super::off_cpu::OffCpu;
 use super::order::{Queue, Waiting};
 use super::process::{CommId, Processes, Space};
-use super::reader::{Record, Records};
+use super::reader::Record;
 use super::record::{self, Comm, Fork, Mmap, Mode, SampleHead, Switched, kind};
+use super::sample::Counters;
+use super::streams::Streams;
 use crate::collapse::{Listener, Options, ValueTotal};
-use crate::error::{Error, ErrorKind, Position, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::weight::Weight;
 
 /// A sample whose stack is to be found out.
@@ -25,8 +28,10 @@ use crate::weight::Weight;
 pub(super) struct Work {
     /// What follows the head of the sample.
     pub body: Slice,
-    pub event: u32,
-    /// What its weight is of: the event, or something that is made of it.
+    /// The event whose sample it is: what the body holds.
+    pub layout: u32,
+    /// What its weight is of: the event, another one in a group of which the leader is sampled, or
+    /// something that is made of it.
     pub value: u32,
     pub ip: u64,
     pub mode: Mode,
@@ -60,14 +65,12 @@ struct Counted {
 
 /// Reads a recording.
 pub(super) struct Feed<'o> {
-    records: Records,
+    streams: Streams,
     pub about: Described,
     attrs: Arc<Vec<Attr>>,
-    queue: Queue,
-    /// Records whose turn it is.
-    ready: VecDeque<Waiting>,
-    scratch: Vec<Waiting>,
-    ended: bool,
+    /// What counters that are read with samples had counted the last time, by identity and, where
+    /// each thread has its own, by thread.
+    counters: HashMap<(u64, i32), u64>,
     pub processes: Processes,
     pub modules: Modules,
     options: &'o Options,
@@ -83,15 +86,12 @@ pub(super) struct Feed<'o> {
 }
 
 impl<'o> Feed<'o> {
-    pub fn new(about: Described, records: Records, options: &'o Options, first: Option<Vec<u8>>) -> Self {
+    pub fn new(about: Described, streams: Streams, options: &'o Options, first: Option<Vec<u8>>) -> Self {
         Feed {
-            records,
+            streams,
             about,
             attrs: Arc::default(),
-            queue: Queue::default(),
-            ready: VecDeque::new(),
-            scratch: Vec::new(),
-            ended: false,
+            counters: HashMap::new(),
             processes: Processes::default(),
             modules: Modules::default(),
             options,
@@ -112,7 +112,7 @@ impl<'o> Feed<'o> {
 
     /// Whether the recording ends within a record, because perf was killed.
     pub fn was_cut(&self) -> bool {
-        self.records.was_cut
+        self.streams.was_cut()
     }
 
     /// Fills the batch; `false` if there are no more samples.
@@ -122,24 +122,27 @@ impl<'o> Feed<'o> {
     pub fn next_batch(&mut self, batch: &mut Batch) -> Result<bool> {
         batch.work.clear();
         if let Some(Listener(tell)) = self.options.progress {
-            tell(self.records.progress());
+            tell(self.streams.progress());
         }
         while batch.work.len() < BATCH {
-            let Some(next) = self.ready.pop_front() else {
-                if self.ended {
-                    self.off_cpu.finish(self.latest.max(self.about.end), &mut batch.work)?;
-                    break;
-                }
-                self.read_on()?;
+            if let Some(hungry) = self.streams.hungry() {
+                self.read_on(hungry)?;
                 continue;
+            }
+            let Some((stream, next)) = self.streams.next() else {
+                self.off_cpu.finish(self.latest.max(self.about.end), &mut batch.work)?;
+                break;
             };
             match next.sample {
                 Some((event, head)) => {
                     let at = next.record.at;
-                    let done = self.sample(next.record, event, head, &mut batch.work);
-                    done.map_err(|e| e.or_at(|| place(at)))?;
+                    let counted = self.sample(next.record, event, head, &mut batch.work);
+                    counted.map_err(|e| self.streams.at(stream).placed(e, at))?;
                 }
-                None if next.record.header.is_switch() => self.switched(&next, &mut batch.work)?,
+                None if next.record.header.is_switch() => {
+                    let done = self.switched(&next, &mut batch.work);
+                    done.map_err(|e| self.streams.at(stream).placed(e, next.record.at))?;
+                }
                 None => self.apply(&next.record),
             }
         }
@@ -150,36 +153,27 @@ impl<'o> Feed<'o> {
         batch.kernel = self.processes.kernel().clone();
         batch.arch = self.about.arch;
         if batch.work.is_empty() {
-            self.records.close();
+            self.streams.close();
         }
         Ok(!batch.work.is_empty())
     }
 
-    /// Reads until something is ready, or the end.
-    fn read_on(&mut self) -> Result<()> {
-        while self.ready.is_empty() {
-            let Some(record) = self.records.next()? else {
-                self.ended = true;
-                self.release(Queue::finish);
-                return Ok(());
-            };
+    /// Reads a stream until something of it is ready, or the end.
+    fn read_on(&mut self, stream: usize) -> Result<()> {
+        while self.streams.at(stream).ready.is_empty() {
+            let Some(record) = self.streams.read(stream)? else { return Ok(()) };
             let at = record.at;
-            self.take(record).map_err(|e| e.or_at(|| place(at)))?;
+            self.take(record, stream).map_err(|e| self.streams.at(stream).placed(e, at))?;
         }
         Ok(())
     }
 
-    fn release(&mut self, how: impl FnOnce(&mut Queue, &mut Vec<Waiting>)) {
-        how(&mut self.queue, &mut self.scratch);
-        self.ready.extend(self.scratch.drain(..));
-    }
-
     /// Puts a record where it belongs.
-    fn take(&mut self, record: Record) -> Result<()> {
+    fn take(&mut self, record: Record, from: usize) -> Result<()> {
         let order = self.about.order;
         let (time, sample) = match record.header.kind {
             kind::FINISHED_ROUND => {
-                self.release(Queue::finish_round);
+                self.streams.at(from).release(Queue::finish_round);
                 return Ok(());
             }
             kind::ATTR | kind::EVENT_UPDATE | kind::BUILD_ID | kind::FEATURE => {
@@ -216,10 +210,13 @@ impl<'o> Feed<'o> {
         match time {
             // What perf makes up at the beginning, of what was running before, has no time.
             None | Some(0 | u64::MAX) if sample.is_none() => self.apply(&record),
-            None | Some(0 | u64::MAX) => self.ready.push_back(Waiting { time: 0, record, sample }),
+            None | Some(0 | u64::MAX) => {
+                self.streams.at(from).ready.push_back(Waiting { time: 0, record, sample });
+            }
             Some(time) => {
-                if self.queue.push(Waiting { time, record, sample }) {
-                    self.release(Queue::overflow);
+                let stream = self.streams.at(from);
+                if stream.queue.push(Waiting { time, record, sample }) {
+                    stream.release(Queue::overflow);
                 }
             }
         }
@@ -256,11 +253,45 @@ impl<'o> Feed<'o> {
         }
     }
 
-    /// Counts a sample, and makes it work if it is wanted.
+    /// Counts a sample, and makes it work if it is wanted: once, or for each counter that was read
+    /// with it and has moved on.
     fn sample(&mut self, record: Record, event: u32, head: SampleHead, work: &mut Vec<Work>) -> Result<()> {
         let Some(of) = self.about.events.get(event as usize) else { return Ok(()) };
-        let switch =
-            of.switch(record.body.from(head.len).as_ref(), self.about.order, &self.about.switch_layout);
+        if !of.attr.has(sample::READ) {
+            return self.count(&record, event, event, &head, work);
+        }
+        let (format, inherit) = (of.attr.read_format, of.attr.inherit);
+        let body = record.body.from(head.len);
+        let counters = Counters::parse(&mut Bytes::new(&body, self.about.order), format)
+            .ok_or_else(|| no_sample(&record.body))?;
+        for (id, value) in counters.iter() {
+            let Some(id) = id else { return self.count(&record, event, event, &head, work) };
+            let Some(counted) = self.about.event_of_id(id) else { continue };
+            let last = self.counters.entry((id, if inherit { head.tid } else { 0 })).or_default();
+            let period = value.saturating_sub(std::mem::replace(last, value));
+            if period > 0 {
+                let head = SampleHead { period: Some(period), ..head };
+                self.count(&record, event, counted as u32, &head, work)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn count(
+        &mut self,
+        record: &Record,
+        layout: u32,
+        event: u32,
+        head: &SampleHead,
+        work: &mut Vec<Work>,
+    ) -> Result<()> {
+        let Some(of) = self.about.events.get(event as usize) else { return Ok(()) };
+        let switch = if event == layout {
+            let body = record.body.from(head.len);
+            of.switch(body.as_ref(), self.about.order, &self.about.switch_layout)
+        } else {
+            None
+        };
         if switch.is_some() {
             self.off_cpu.decide(self.options, &self.about.events, &mut self.first);
         }
@@ -280,10 +311,13 @@ impl<'o> Feed<'o> {
         self.samples += 1;
         counted.total.add(weight)?;
         let is_kept = counted.total.kept;
+        if record.header.mode() == Mode::User {
+            self.processes.runs(head.pid);
+        }
         let is_away = switch.is_some() && self.off_cpu.is_kept();
         let made = (is_kept || is_away).then(|| Work {
             body: record.body.from(head.len),
-            event,
+            layout,
             value: event,
             ip: head.ip,
             mode: record.header.mode(),
@@ -320,7 +354,7 @@ impl<'o> Feed<'o> {
         match Switched::parse(record.header, &record.body, self.about.order, &first.attr) {
             Some(Switched { tid, out: true, preempted }) => self.off_cpu.left(tid, *time, preempted),
             Some(Switched { tid, .. }) => {
-                self.off_cpu.back(tid, *time, work).map_err(|e| e.or_at(|| place(record.at)))?;
+                self.off_cpu.back(tid, *time, work)?;
             }
             None => {}
         }
@@ -332,8 +366,4 @@ impl<'o> Feed<'o> {
 pub(super) fn no_sample(body: &[u8]) -> Error {
     let found = format!("{} bytes that end within them", body.len());
     ErrorKind::Malformed { expected: "the fields of a sample".into(), found }.into()
-}
-
-fn place(at: u64) -> Position {
-    Position { byte: Some(at), ..Position::default() }
 }

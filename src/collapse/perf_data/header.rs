@@ -305,6 +305,11 @@ impl Described {
         Ok(())
     }
 
+    /// The event that a counter with this identity is of.
+    pub fn event_of_id(&self, id: u64) -> Option<usize> {
+        self.ids.get(&id).copied()
+    }
+
     /// The event of a sample; `None` if there are none.
     pub fn event_of(&self, body: &[u8]) -> Option<usize> {
         let first = &self.events.first()?.attr;

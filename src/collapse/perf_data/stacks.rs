@@ -132,7 +132,7 @@ impl<'o> Stacks<'o> {
 
     fn add_sample(&mut self, work: &Work, batch: &Batch) -> Result<()> {
         self.stack.clear();
-        let attr = &batch.attrs[work.event as usize];
+        let attr = &batch.attrs[work.layout as usize];
         let parts = Parts::parse(&work.body, self.order, attr).ok_or_else(|| no_sample(&work.body))?;
         match parts.chain {
             Some(chain) => {

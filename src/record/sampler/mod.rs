@@ -191,6 +191,7 @@ fn ask_to_end(launched: &Launched, request: &Request, stop: &Stop) -> io::Result
 fn command(invocation: &Invocation) -> Command {
     let mut command = Command::new(&invocation.program);
     command.args(&invocation.arguments);
+    command.envs(invocation.environment.iter().map(|(name, value)| (name, value)));
     if let Some(folder) = &invocation.folder {
         command.current_dir(folder);
     }

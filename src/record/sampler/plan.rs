@@ -310,7 +310,7 @@ fn ring_size(rate: Rate, call_graph: CallGraph, processors: usize) -> usize {
     sample.saturating_mul(rate).clamp(512 * 1024, most).next_power_of_two()
 }
 
-pub(super) fn said(error: &io::Error) -> String {
+pub(in crate::record) fn said(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_lowercase()
 }
