@@ -2,6 +2,7 @@
 
 mod corpus;
 mod fixtures;
+mod mutations;
 mod oracle;
 mod perf_script;
 mod program;
