@@ -1,5 +1,7 @@
 //! `fg-record`: a program, processes or the machine become folded stacks, or a picture.
 
+pub mod cargo;
+
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
@@ -7,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use clap::{ArgGroup, Parser};
+use clap::{ArgGroup, Args, Parser, Subcommand};
 
 use super::output::Output;
 use super::render::Render;
@@ -28,6 +30,7 @@ Examples:
   fg-record -p 1234,1240 -d 10 -F 499 | fg-filter --hide '^tokio::' | fg-render > out.svg
   fg-record -a -d 5 > machine.folded
   fg-record --raw -o perf.data -- ./app && perf report
+  fg-record cargo --bin server --svg out.svg -- --port 8080
 
 One Ctrl-C ends the recording and still writes the profile, a second one ends all at once.
 Exit status: that of COMMAND, 128 and the signal if one killed it; 2 if nothing was recorded.";
@@ -40,8 +43,17 @@ Exit status: that of COMMAND, 128 and the signal if one killed it; 2 if nothing 
 /// and unwound by the programs' own tables, so no frame pointers are needed.
 #[derive(Parser, Debug)]
 #[command(name = "fg-record", version, after_help = EXAMPLES)]
+#[command(
+    subcommand_negates_reqs = true,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true
+)]
 #[command(group = ArgGroup::new("target").required(true).multiple(true).args(["command", "pid", "all", "generate"]))]
 pub struct Record {
+    /// Something else to do.
+    #[command(subcommand)]
+    pub task: Option<Task>,
+
     /// The program to run and what it is given
     #[arg(value_name = "COMMAND", last = true, conflicts_with = "pid")]
     pub command: Vec<OsString>,
@@ -50,6 +62,25 @@ pub struct Record {
     #[arg(short, long, value_name = "PID", value_delimiter = ',', conflicts_with = "all")]
     pub pid: Vec<u32>,
 
+    /// How, and what becomes of it.
+    #[command(flatten)]
+    pub how: RecordArgs,
+
+    /// Generate.
+    #[command(flatten)]
+    pub generate: GenerateArgs,
+}
+
+/// What `fg-record` can do besides.
+#[derive(Subcommand, Debug)]
+pub enum Task {
+    /// Build a program with cargo and record it
+    Cargo(Box<cargo::Cargo>),
+}
+
+/// How to record, and what becomes of the recording.
+#[derive(Args, Debug)]
+pub struct RecordArgs {
     /// Record all that runs; while COMMAND does, if there is one
     #[arg(short, long)]
     pub all: bool,
@@ -66,6 +97,10 @@ pub struct Record {
     /// Default: cycles, or cpu-clock where none are counted
     #[arg(short, long, value_name = "EVENT")]
     pub event: Option<String>,
+
+    /// Record where threads wait, and for how long, not where they compute
+    #[arg(long, conflicts_with_all = ["event", "freq"])]
+    pub off_cpu: bool,
 
     /// How stacks are found: by frame pointers (fp), from a copy of the stack (dwarf, or
     /// dwarf,BYTES), or none
@@ -111,18 +146,31 @@ pub struct Record {
     /// Say nothing but errors
     #[arg(short, long)]
     pub quiet: bool,
-
-    /// Generate.
-    #[command(flatten)]
-    pub generate: GenerateArgs,
 }
 
 impl Tool for Record {
     const NAME: &'static str = "fg-record";
 
     fn run(self) -> anyhow::Result<Exit> {
+        match self.task {
+            Some(Task::Cargo(cargo)) => cargo.run(),
+            None => {
+                let invocation = self.command.split_first().map(|(program, arguments)| Invocation {
+                    program: program.clone(),
+                    arguments: arguments.to_vec(),
+                    ..Invocation::default()
+                });
+                self.how.record(invocation, self.pid)
+            }
+        }
+    }
+}
+
+impl RecordArgs {
+    /// Records a program, or processes, or all that runs.
+    fn record(&self, invocation: Option<Invocation>, pids: Vec<u32>) -> anyhow::Result<Exit> {
         let stop = Stop::install().map_err(|e| Error::io("watch for signals", e))?;
-        let request = self.request();
+        let request = self.request(invocation, pids);
         let raw = self.output.as_deref().filter(|_| self.raw);
         if raw == Some(Path::new("-")) {
             anyhow::bail!("--raw needs a file: a recording is completed at its beginning; name one with -o");
@@ -156,20 +204,14 @@ impl Tool for Record {
         let status = outcome.target.map(|target| target.wait(&stop)).transpose()?;
         Ok(status.map_or(Exit::Yes, exit_of))
     }
-}
 
-impl Record {
-    fn request(&self) -> Request {
-        let invocation = self.command.split_first().map(|(program, arguments)| Invocation {
-            program: program.clone(),
-            arguments: arguments.to_vec(),
-            stdout_is_taken: self.writes_to_stdout(),
-            ..Invocation::default()
-        });
+    fn request(&self, invocation: Option<Invocation>, pids: Vec<u32>) -> Request {
+        let stdout_is_taken = self.writes_to_stdout();
+        let invocation = invocation.map(|invocation| Invocation { stdout_is_taken, ..invocation });
         let target = match invocation {
             invocation if self.all => Target::Machine(invocation),
             Some(invocation) => Target::Command(invocation),
-            None => Target::Processes(self.pid.clone()),
+            None => Target::Processes(pids),
         };
         Request {
             target,
@@ -178,7 +220,7 @@ impl Record {
             event: self.event.clone(),
             call_graph: self.call_graph,
             children: !self.no_children,
-            off_cpu: false,
+            off_cpu: self.off_cpu,
         }
     }
 
@@ -196,20 +238,23 @@ impl Record {
         }
         for note in &outcome.notes {
             if *note != Note::Clock || self.verbose {
-                say(Self::NAME, note);
+                say(Record::NAME, note);
             }
         }
         if outcome.lost > 0 {
             let all = outcome.samples + outcome.lost;
             say(
-                Self::NAME,
+                Record::NAME,
                 format_args!("{} of {all} samples were lost: lower -F, or use --call-graph fp", outcome.lost),
             );
         }
         if self.verbose {
             let (event, seconds) = (&outcome.plan.event.name, outcome.elapsed.as_secs_f64());
             let kernel = if outcome.plan.kernel { "" } else { ", without the kernel" };
-            say(Self::NAME, format_args!("{} samples of {event} in {seconds:.1} s{kernel}", outcome.samples));
+            say(
+                Record::NAME,
+                format_args!("{} samples of {event} in {seconds:.1} s{kernel}", outcome.samples),
+            );
         }
     }
 
@@ -255,10 +300,10 @@ impl Record {
 
     fn describe_stacks(&self, report: &Report) {
         if !self.quiet {
-            report.notes.iter().for_each(|note| say(Self::NAME, note));
+            report.notes.iter().for_each(|note| say(Record::NAME, note));
         }
         if self.verbose {
-            report.details.iter().for_each(|detail| say(Self::NAME, detail));
+            report.details.iter().for_each(|detail| say(Record::NAME, detail));
         }
     }
 }

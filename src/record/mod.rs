@@ -9,6 +9,7 @@
 //! What the system refuses is answered with the next best way, or with one line that says what to
 //! do ([`refusal`]).
 
+pub mod cargo;
 pub mod refusal;
 pub mod request;
 pub mod sampler;

@@ -4,6 +4,8 @@
 #![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
+mod cargo;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

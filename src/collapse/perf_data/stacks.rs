@@ -102,7 +102,7 @@ impl<'o> Stacks<'o> {
 
     fn add_sample(&mut self, work: &Work, batch: &Batch) -> Result<()> {
         self.stack.clear();
-        let attr = &batch.attrs[work.event as usize];
+        let attr = &batch.attrs[work.layout as usize];
         let parts = Parts::parse(&work.body, self.order, attr).ok_or_else(|| no_sample(&work.body))?;
         match parts.chain {
             Some(chain) => self.push_chain(chain, parts.calls, work, batch),
@@ -122,7 +122,7 @@ impl<'o> Stacks<'o> {
             self.stack.push(thread);
         }
         if self.options.values == Choice::All {
-            self.stack.push(Raw::Event(work.event).in_table(&mut self.table));
+            self.stack.push(Raw::Event(work.value).in_table(&mut self.table));
         }
         self.stack.reverse();
         self.table.add(&self.stack, Weights::one(work.weight))

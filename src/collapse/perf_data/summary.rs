@@ -71,6 +71,8 @@ impl Summary {
             let unit = event_unit(&event.name, event.attr.has_weight());
             report.add_value(Value { name: event.name.clone(), unit: Some(unit) }, total)?;
         }
+        feed.off_cpu.values().try_for_each(|(value, total)| report.add_value(value, total))?;
+        report.notes.extend(feed.off_cpu.note());
         if report.first_value.is_none() {
             report.first_value.clone_from(&feed.first);
         }

@@ -20,6 +20,7 @@ use self::event::Event as EventName;
 use self::plan::{Doing, Note, Plan};
 use super::refusal::Refusal;
 use super::request::{Invocation, Request, Target};
+use super::sys::clock;
 use super::sys::launch::Launched;
 use super::sys::limits;
 use super::sys::perf_event::{Event, Ring, Who, record};
@@ -150,6 +151,7 @@ pub fn record(
             break;
         }
     }
+    let ended_at = clock::now();
     session.end().map_err(|e| cannot("write the recording", &e))?;
     let elapsed = began.elapsed();
     // Whether it ends soon is up to it: its profile does not wait for that.
@@ -165,7 +167,11 @@ pub fn record(
     };
     let (samples, lost) = (session.samples, session.lost);
     let about = about(&plan, &processors);
-    let times = session.times.unwrap_or_default();
+    let mut times = session.times.unwrap_or_default();
+    if plan.off_cpu {
+        // Some may wait until then, and beyond.
+        times.1 = times.1.max(ended_at);
+    }
     session.file.finish(&plan, &ids, &about, times).map_err(|e| cannot("write the recording", &e))?;
     Ok(Outcome { target, samples, lost, elapsed, notes, plan })
 }
@@ -184,6 +190,7 @@ fn ask_to_end(launched: &Launched, request: &Request, stop: &Stop) -> io::Result
 fn command(invocation: &Invocation) -> Command {
     let mut command = Command::new(&invocation.program);
     command.args(&invocation.arguments);
+    command.envs(invocation.environment.iter().map(|(name, value)| (name, value)));
     if let Some(folder) = &invocation.folder {
         command.current_dir(folder);
     }

@@ -8,6 +8,7 @@ use std::io;
 use super::event::{Event, HARDWARE, Mode};
 use crate::record::refusal::Refusal;
 use crate::record::request::{CallGraph, Rate, Request, Target};
+use crate::record::sys::clock;
 use crate::record::sys::perf_event::{ATTR_SIZE, Attr, flag, sample};
 use crate::record::system::Facts;
 
@@ -128,7 +129,8 @@ impl Plan {
         set(flag::ENABLE_ON_EXEC, self.on_exec);
         // Unwind tables and constants may lie in mappings that are not executable.
         set(flag::MMAP_DATA | flag::EXCLUDE_CALLCHAIN_USER, dwarf.is_some());
-        set(flag::CONTEXT_SWITCH, self.off_cpu);
+        // The end of the recording is told by the same clock.
+        set(flag::CONTEXT_SWITCH | flag::USE_CLOCKID, self.off_cpu);
         set(flag::BUILD_ID, self.build_ids);
         set(flag::FREQ, matches!(self.rate, Rate::PerSecond(_)));
         let mut sample_type = SAMPLE_TYPE;
@@ -150,6 +152,7 @@ impl Plan {
             wakeup: u32::try_from(self.ring / 4).unwrap_or(u32::MAX),
             sample_regs_user: dwarf.and(USER_REGISTERS).unwrap_or(0),
             sample_stack_user: dwarf.unwrap_or(0),
+            clock: if self.off_cpu { clock::MONOTONIC } else { 0 },
             ..Attr::default()
         }
     }
@@ -307,7 +310,7 @@ fn ring_size(rate: Rate, call_graph: CallGraph, processors: usize) -> usize {
     sample.saturating_mul(rate).clamp(512 * 1024, most).next_power_of_two()
 }
 
-pub(super) fn said(error: &io::Error) -> String {
+pub(in crate::record) fn said(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_lowercase()
 }

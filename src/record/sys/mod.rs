@@ -4,6 +4,8 @@
 
 #![allow(unsafe_code)]
 
+#[cfg(target_os = "linux")]
+pub mod clock;
 pub mod launch;
 #[cfg(target_os = "linux")]
 pub mod limits;
