@@ -135,7 +135,7 @@ pub static GHC_PROF: Inferno = Inferno {
     about: &About {
         name: "ghc-prof",
         producer: "a GHC program with +RTS -p, or -P for ticks and bytes",
-        tested: "documented output, GHC 9",
+        tested: "documented output, GHC 9.0",
         values: "time; time, ticks, bytes with -P",
         unit: "0.1%; 0.1%, ticks, bytes",
     },
