@@ -149,16 +149,26 @@ impl LineParser for AustinLines {
         Ok(true)
     }
 
+    /// The name of a file that holds a newline is written as it is.
+    fn goes_on(&self, cut: &[u8], line: &[u8]) -> bool {
+        begins_sample(cut) && !begins_sample(line)
+    }
+
     fn finish(self, report: &mut Report) -> Result<()> {
         self.values.finish(report)
     }
 }
 
+/// `P` and the process, `;T` and the thread.
+fn begins_sample(line: &[u8]) -> bool {
+    let Some(rest) = line.strip_prefix(b"P") else { return false };
+    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+    digits > 0 && rest[digits..].starts_with(b";T")
+}
+
 /// A sample's stack and its metrics, one or three; `None` if the line is no sample.
 fn split(line: &[u8]) -> Option<(&[u8], [Option<Weight>; 3])> {
-    let rest = line.strip_prefix(b"P")?;
-    let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
-    if digits == 0 || !rest[digits..].starts_with(b";T") {
+    if !begins_sample(line) {
         return None;
     }
     let space = memchr::memrchr(b' ', line)?;
@@ -225,6 +235,19 @@ mod tests {
         ] {
             assert_eq!(collapsed(sample, &plain), folded);
         }
+    }
+
+    #[test]
+    fn the_name_of_a_file_may_hold_a_newline() {
+        let text = "P1;T0:2;a.py:f:1;new\nline.py:g:2 10\nP1;T0:2;two\nnew\nlines.py:g:3 5\nP1;T0:2;cut off\nP1;T0:2;a.py:f:1 1\n";
+        let (out, report) =
+            crate::collapse::tests::collapse_bytes(&Austin, text, &Options::default()).unwrap();
+        assert_eq!(
+            out,
+            "P1;T0:2;f (a.py:1) 1\nP1;T0:2;f (a.py:1);g (new line.py:2) 10\nP1;T0:2;g (two new lines.py:3) 5\n"
+        );
+        let (place, excerpt) = report.not_understood.first.unwrap();
+        assert_eq!((report.not_understood.count, place.line), (1, Some(6)), "{excerpt}");
     }
 
     #[test]

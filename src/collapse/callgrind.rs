@@ -30,8 +30,8 @@ use crate::weight::Weight;
 
 const ABOUT: About = About {
     name: "callgrind",
-    producer: "valgrind --tool=callgrind, xdebug's profiler, yappi, rbspy -f callgrind; stacks are estimates",
-    tested: "valgrind 3.19, xdebug 3.2, yappi 1.6, rbspy 0.55",
+    producer: "valgrind --tool=callgrind, xdebug's profiler, yappi, rbspy -f callgrind, ruby-prof; stacks are estimates",
+    tested: "valgrind 3.19, xdebug 3.2, yappi 1.6, rbspy 0.55, ruby-prof 1.4",
     values: "the events, the first is the default: Ir, …",
     unit: "as the events say: instructions, bytes, 10ns, …",
 };
@@ -55,7 +55,9 @@ impl Collapser for Callgrind {
         let header = lines.clone().any(|line| line.starts_with(b"events:"))
             && lines.clone().any(|line| line.starts_with(b"version:") || line.starts_with(b"positions:"));
         let body = lines.any(|line| line.starts_with(b"fl=") || line.starts_with(b"fn="));
-        if header && body { Verdict::Yes } else { Verdict::No }
+        // ruby-prof's header is the events alone.
+        let calls = || head.starts_with(b"events:") && memchr::memmem::find(head, b"\ncalls=").is_some();
+        if body && (header || calls()) { Verdict::Yes } else { Verdict::No }
     }
 
     fn collapse(
@@ -363,6 +365,8 @@ fn event(name: &[u8]) -> Value {
         b"Ir" => "instructions",
         b"Samples" => "samples",
         b"Ticks" => "ticks",
+        // ruby-prof's, which scales them.
+        b"wall_time" | b"process_time" => "us",
         _ => "events",
     };
     Value::new(name, unit)

@@ -16,6 +16,7 @@ pub struct Foreign {
     is: fn(&[u8]) -> bool,
 }
 
+/// All that are known; the first that fits is meant.
 const FOREIGN: &[Foreign] = &[
     Foreign {
         what: "a recording of Java's Flight Recorder",
@@ -74,6 +75,22 @@ const FOREIGN: &[Foreign] = &[
         what: "rbspy's raw recording",
         instead: "convert it: rbspy report --format collapsed --input FILE --output OUT",
         is: |head| head.starts_with(b"rbspy0"),
+    },
+    Foreign {
+        what: "a recording of stackprof",
+        instead: "convert it: stackprof --stackcollapse FILE",
+        is: |head| {
+            let start = &head[..head.len().min(64)];
+            (head.starts_with(b"\x04\x08{") || head.starts_with(b"{\"version\":"))
+                && holds(start, b"version")
+                && holds(start, b"mode")
+                && holds(start, b"interval")
+        },
+    },
+    Foreign {
+        what: "xdebug's trace as a page",
+        instead: "record it with xdebug.trace_format=1",
+        is: |head| holds(&head[..head.len().min(200)], b"class='xdebug-trace'"),
     },
     Foreign {
         what: "a log of V8",
@@ -148,6 +165,9 @@ mod tests {
             (b"{\"start_time\": 1.5, \"duration\": 2.5, \"min_interval\": 0.001,", "session of pyinstrument"),
             (b"   9 function calls in 0.1 seconds\n\n   ncalls  tottime  percall  cumtime  x", "cProfile"),
             (b"rbspy02\n{\"sample_rate\":99}", "rbspy"),
+            (b"\x04\x08{\x11:\x0cversionf\x081.2:\tmode:\twall:\rintervali\x02", "stackprof"),
+            (b"{\"version\":1.2,\"mode\":\"wall\",\"interval\":1000,\"samples\":299", "stackprof"),
+            (b"<table style='hyphens: auto;' class='xdebug-trace' dir='ltr'", "xdebug"),
             (b"v8-version,11,3,244,8,-node.38,0\n", "log of V8"),
             (b"Statistical profiling result from v8.log, (388 ticks, 6", "--prof-process"),
             (b"{\"snapshot\":{\"meta\":{\"node_fields\"", "snapshot of V8"),

@@ -136,7 +136,7 @@ pub static GHC_PROF: Inferno = Inferno {
     about: &About {
         name: "ghc-prof",
         producer: "a GHC program with +RTS -p, or -P for ticks and bytes",
-        tested: "documented output, GHC 9",
+        tested: "documented output, GHC 9.0",
         values: "time; time, ticks, bytes with -P",
         unit: "0.1%; 0.1%, ticks, bytes",
     },
@@ -435,7 +435,7 @@ mod tests {
         };
         let levels: String = (2..6000).map(line).collect();
         let error = collapse_bytes(&super::VSPROF, CALL_TREE.to_owned() + &levels, &Options::default());
-        let error = error.err().expect("it is refused").to_string();
+        let error = error.expect_err("it is refused").to_string();
         assert!(error.contains("frames in all stacks"), "{error}");
     }
 }

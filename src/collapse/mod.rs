@@ -40,6 +40,7 @@ mod firefox;
 mod folded;
 mod foreign;
 mod gdb;
+mod ghc_json;
 mod gperftools;
 mod heap_text;
 mod heaptrack;

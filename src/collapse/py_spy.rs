@@ -81,6 +81,15 @@ impl LineParser for PySpyLines {
         Ok(true)
     }
 
+    /// A file name that holds a newline is written as it is: its parenthesis is open before and
+    /// closed behind it.
+    fn goes_on(&self, cut: &[u8], line: &[u8]) -> bool {
+        let last = cut.rsplit(|&b| b == b';').next().unwrap_or(cut);
+        let next = line.split(|&b| b == b';').next().unwrap_or(line);
+        let close = memchr::memchr(b')', next);
+        is_cut(last) && last.contains(&b'(') && close.is_some_and(|close| !next[..close].contains(&b'('))
+    }
+
     fn finish(self, report: &mut Report) -> Result<()> {
         report.add_value(Value::new("samples", "samples"), self.total)
     }
@@ -198,6 +207,15 @@ mod tests {
         ] {
             assert_eq!(split(stack), frames, "{stack}");
         }
+    }
+
+    #[test]
+    fn the_name_of_a_file_may_hold_a_newline() {
+        let text = "f (a.py:1);run (new\nline.py:2);g (a.py:3) 4\nf (a.py:1) 2\nrun (new\nline.py:2) 1\nrun (new\nf (a.py:1) 3\n";
+        let (out, report) =
+            crate::collapse::tests::collapse_bytes(&PySpy, text, &Options::default()).unwrap();
+        assert_eq!(out, "f (a.py:1) 5\nf (a.py:1);run (new line.py:2);g (a.py:3) 4\nrun (new line.py:2) 1\n");
+        assert_eq!(report.not_understood.count, 1);
     }
 
     #[test]

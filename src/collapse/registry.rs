@@ -3,9 +3,9 @@
 
 use super::{
     Collapser, Verdict, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eu_stack, faulthandler, fg_html,
-    fg_json, firefox, folded, foreign, gdb, gperftools, heap_text, heaptrack, inferno, java_exceptions, jfr,
-    jstack, massif, mojo, perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, speedscope, strace,
-    systemtap, v8, xdebug,
+    fg_json, firefox, folded, foreign, gdb, ghc_json, gperftools, heap_text, heaptrack, inferno,
+    java_exceptions, jfr, jstack, massif, mojo, perf_script, pprof, pstats, py_spy, py_spy_dump,
+    pyinstrument, speedscope, strace, systemtap, v8, xdebug,
 };
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
@@ -53,6 +53,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &inferno::VTUNE,
     &inferno::VSPROF,
     &inferno::GHC_PROF,
+    &ghc_json::GhcJson,
     &java_exceptions::JavaExceptions,
     &fg_json::FgJson,
     &speedscope::Speedscope,

@@ -10,16 +10,18 @@
 //! ```
 //! Format 1 has an entry (0), an exit (1) and perhaps a result (R) of each call, with its level,
 //! number, and the seconds since the start; what a call takes without those it makes is its own.
-//! Format 0 is for people and has entries only:
+//! Format 0 is for people and has entries, and with `xdebug.collect_return` results:
 //! ```text
 //!     0.0003     401616     -> range($start = 1, $end = 20) /home/user/app/orders.php:5
+//!     0.0004     402376      >=> [0 => 1, 1 => 2]
 //! ```
-//! There the time up to the next entry goes to the call before it, which is an estimate. The
-//! formats are in xdebug's documentation, "Function Trace".
+//! Without results the time up to the next entry goes to the call before it, which is an estimate.
+//! Both may hold assignments (`=> $x = 1`, A), which take no time. The formats are in xdebug's
+//! documentation, "Function Trace".
 
 use super::forest::Budget;
 use super::names::Names;
-use super::text::Text;
+use super::text::{Text, split_first};
 use super::trie::{PathId, Trie};
 use super::values::Values;
 use super::{About, Collapser, Options, Report, Sink, Value, Verdict};
@@ -72,7 +74,7 @@ impl Collapser for Xdebug {
                 trace.drawn(line, table)
             }
         })?;
-        if guessed {
+        if guessed && !trace.returns {
             report.note("format 0 has no exits: the times are estimates; xdebug.trace_format=1 has them");
         }
         if !trace.open.is_empty() {
@@ -91,12 +93,14 @@ struct Trace {
     open: Vec<[PathId; 2]>,
     now: Weight,
     started: bool,
+    /// Whether a drawn trace tells where calls end.
+    returns: bool,
 }
 
 impl Trace {
     fn new(values: Values) -> Trace {
         let (paths, names) = ([Trie::default(), Trie::default()], Names::default());
-        Trace { values, paths, names, open: Vec::new(), now: Weight::ZERO, started: false }
+        Trace { values, paths, names, open: Vec::new(), now: Weight::ZERO, started: false, returns: false }
     }
 
     /// A line of format 1.
@@ -114,8 +118,8 @@ impl Trace {
             (b"1", Some(level), Some(time)) if level > 0 && level <= self.open.len() => {
                 self.leave_to(level - 1, time)?;
             }
-            // Results cost nothing; the last line, without a level, is the end.
-            (b"R", Some(_), _) | (b"", None, Some(_)) => {}
+            // Results and assignments cost nothing; the last line, without a level, is the end.
+            (b"R" | b"A", Some(_), _) | (b"", None, Some(_)) => {}
             _ => return Ok(false),
         }
         Ok(true)
@@ -124,25 +128,31 @@ impl Trace {
     /// A line of format 0.
     fn drawn(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
         let text = line.trim_ascii_start();
-        if text.starts_with(b">=> ") {
+        if text.starts_with(b"=> ") {
             return Ok(true);
         }
-        let Some(time) = text.split(|&b| b == b' ').next().and_then(seconds) else { return Ok(false) };
-        let Some(arrow) = memchr::memmem::find(line, b"-> ") else {
+        let Some((time, text)) = split_first(text, b" ") else { return Ok(false) };
+        let Some(time) = seconds(time) else { return Ok(false) };
+        let (_memory, drawn) = split_first(text.trim_ascii_start(), b" ").unwrap_or_default();
+        let text = drawn.trim_ascii_start();
+        // `-> {main}()` stands three blanks behind the size, each call two further in, and a result
+        // one behind its call; one blank is split off.
+        let before = drawn.len() - text.len() + 1;
+        if let Some(call) = text.strip_prefix(b"-> ") {
+            let level = before.saturating_sub(3) / 2;
+            if level > self.open.len() {
+                return Ok(false);
+            }
+            self.leave_to(level, time)?;
+            let end = memchr::memchr(b'(', call).unwrap_or(call.len());
+            self.enter(&call[..end], sink)?;
+        } else if text.starts_with(b">=> ") {
+            self.returns = true;
+            self.leave_to(before.saturating_sub(4) / 2, time)?;
+        } else {
             // The end has a time and a size.
             self.leave_to(0, time)?;
-            return Ok(true);
-        };
-        let before = line[..arrow].iter().rev().take_while(|&&b| b == b' ').count();
-        // `-> {main}()` stands three blanks behind the size, and each call two further in.
-        let level = before.saturating_sub(3) / 2;
-        if level > self.open.len() {
-            return Ok(false);
         }
-        self.leave_to(level, time)?;
-        let call = &line[arrow + 3..];
-        let end = memchr::memchr(b'(', call).unwrap_or(call.len());
-        self.enter(&call[..end], sink)?;
         Ok(true)
     }
 

@@ -11,13 +11,17 @@
 //! Tables of columns: a sample has a stack, a stack has a frame and another stack above it, a frame
 //! has a function, a function a name. From version 57 on the tables are in `shared`, for all
 //! threads. Firefox itself and perf's script `gecko` write the same tables as rows, below a
-//! `schema`, and names in place of functions. samply writes addresses for names, and the names into a file beside the profile, if it
-//! is asked to; see [`symbols`]. Addresses become the module's name, as perf's do. The format is described in github.com/firefox-devtools/profiler,
+//! `schema`, and names in place of functions; places in native code are addresses in memory there,
+//! and `libs` tells what was mapped where in each process. samply writes addresses for names, and
+//! the names into a file beside the profile, if it is asked to; see [`symbols`]. Addresses become
+//! the module's name, as perf's do. The format is described in github.com/firefox-devtools/profiler,
 //! `docs-developer/CHANGELOG-formats.md` and `src/types/profile.js`.
 
 mod symbols;
 mod tables;
 mod thread;
+
+use std::ops::Range;
 
 use self::symbols::Symbols;
 use self::tables::Tables;
@@ -35,7 +39,7 @@ use crate::weight::Weight;
 const ABOUT: About = About {
     name: "firefox",
     producer: "samply, the Firefox Profiler, perf script gecko",
-    tested: "samply 0.13",
+    tested: "samply 0.13, Firefox 153",
     values: "samples, cpu if it was measured; or size, of allocations",
     unit: "samples or ms, us; bytes",
 };
@@ -52,7 +56,9 @@ impl Collapser for Firefox {
         let Some(keys) = HeadKeys::read(head).filter(|keys| !keys.array) else { return Verdict::No };
         let known = keys.has("meta.preprocessedProfileVersion")
             || keys.has_all(&["threads.stackTable", "threads.samples"])
-            || keys.has_all(&["meta.interval", "meta.version", "libs"]);
+            || keys.has_all(&["meta.interval", "meta.version", "libs"])
+            // Firefox has many libraries, and `meta` only behind them.
+            || keys.has_all(&["libs.breakpadId", "libs.debugPath"]);
         if known { Verdict::Yes } else { Verdict::No }
     }
 
@@ -78,9 +84,12 @@ struct Profile {
     /// Its names are frames already: `fg-render` wrote it.
     holds_frames: bool,
     libs: Vec<Lib>,
+    /// The libraries of each process by where they were mapped, as Firefox itself writes them.
+    mapped: Vec<Vec<Lib>>,
     symbols: Option<Symbols>,
     shared: Tables,
-    threads: Vec<Thread>,
+    /// With the number of their process.
+    threads: Vec<(usize, Thread)>,
 }
 
 /// A program or library.
@@ -89,6 +98,8 @@ struct Lib {
     name: String,
     debug_name: String,
     code_id: String,
+    /// Where it began and ended in memory, where addresses are absolute.
+    range: Range<u64>,
 }
 
 impl Profile {
@@ -96,12 +107,18 @@ impl Profile {
     /// same way.
     fn read(&mut self, json: &mut Json, depth: usize) -> Result<()> {
         let mut key = String::new();
+        let process = self.mapped.len();
+        self.mapped.push(Vec::new());
         json.begin_object()?;
         while json.next_key(&mut key)? {
             match key.as_str() {
                 "meta" => self.meta(json)?,
-                // The libraries of a process are its own, and its names are found already.
-                "libs" if depth == 0 => self.libs(json)?,
+                "libs" => {
+                    let (mapped, plain): (Vec<Lib>, Vec<Lib>) =
+                        libs(json)?.into_iter().partition(|lib| !lib.range.is_empty());
+                    self.mapped[process] = mapped;
+                    self.libs.extend(plain);
+                }
                 "shared" => {
                     json.begin_object()?;
                     while json.next_key(&mut key)? {
@@ -112,7 +129,7 @@ impl Profile {
                     json.begin_array()?;
                     while json.next_item()? {
                         let thread = Thread::read(json)?;
-                        self.threads.push(thread);
+                        self.threads.push((process, thread));
                     }
                 }
                 "processes" if depth < 3 && json.peek()? == Kind::Array => {
@@ -150,28 +167,11 @@ impl Profile {
         Ok(())
     }
 
-    fn libs(&mut self, json: &mut Json) -> Result<()> {
-        let mut key = String::new();
-        json.begin_array()?;
-        while json.next_item()? {
-            let mut lib = Lib::default();
-            json.begin_object()?;
-            while json.next_key(&mut key)? {
-                match key.as_str() {
-                    "name" => lib.name.push_str(json.text()?),
-                    "debugName" => lib.debug_name.push_str(json.text()?),
-                    "codeId" => lib.code_id.push_str(json.text()?),
-                    _ => json.skip()?,
-                }
-            }
-            self.libs.push(lib);
-        }
-        Ok(())
-    }
-
     fn collapse(&self, options: &Options, table: &mut StackTable, report: &mut Report) -> Result<()> {
         // Threads without samples say nothing of what is measured.
-        let threads: Vec<&Thread> = self.threads.iter().filter(|thread| !thread.stacks.is_empty()).collect();
+        let threads = self.threads.iter().filter(|(_, thread)| !thread.stacks.is_empty());
+        let (processes, threads): (Vec<usize>, Vec<&Thread>) =
+            threads.map(|(process, thread)| (*process, thread)).unzip();
         let mut declared: Vec<Value> = Vec::new();
         let column = |value: Value, declared: &mut Vec<Value>| {
             declared.iter().position(|other| *other == value).unwrap_or_else(|| {
@@ -190,10 +190,10 @@ impl Profile {
         let mut values = Values::new(options, declared, 0)?;
         let mut names = Names::default();
         let no_stack = table.frame(NO_STACK);
-        for (thread, weight_column) in threads.iter().zip(weight_columns) {
+        for ((thread, process), weight_column) in threads.iter().zip(processes).zip(weight_columns) {
             let shown = options.shows_threads(threads.len() > 1);
             let start = shown.then(|| names.build(table, |out| thread.frame_name().write(options, out)));
-            let mut stacks = self.stacks(&thread.tables, options, &mut names, table)?;
+            let mut stacks = self.stacks(&thread.tables, process, options, &mut names, table)?;
             // What weighs on each stack; behind them, what has none.
             let none = stacks.len();
             let mut sums = vec![(Weight::ZERO, Weight::ZERO, 0u64); none + 1];
@@ -231,6 +231,7 @@ impl Profile {
     fn stacks(
         &self,
         own: &Tables,
+        process: usize,
         options: &Options,
         names: &mut Names,
         table: &mut StackTable,
@@ -244,6 +245,8 @@ impl Profile {
             strings: if own.strings.is_empty() { &self.shared.strings } else { &own.strings },
             holds_frames: self.holds_frames,
             libs: &self.libs,
+            mapped: &self.mapped[process],
+            all_mapped: &self.mapped,
             symbols: self.symbols.as_ref(),
             func: column(|t| &t.func),
             location: column(|t| &t.location),
@@ -276,11 +279,35 @@ impl Profile {
     }
 }
 
+fn libs(json: &mut Json) -> Result<Vec<Lib>> {
+    let mut libs = Vec::new();
+    let mut key = String::new();
+    json.begin_array()?;
+    while json.next_item()? {
+        let mut lib = Lib::default();
+        json.begin_object()?;
+        while json.next_key(&mut key)? {
+            match (key.as_str(), json.peek()?) {
+                ("name", Kind::Text) => lib.name.push_str(json.text()?),
+                ("debugName", Kind::Text) => lib.debug_name.push_str(json.text()?),
+                ("codeId", Kind::Text) => lib.code_id.push_str(json.text()?),
+                ("start", Kind::Number) => lib.range.start = json.index()?.map_or(0, |at| at as u64),
+                ("end", Kind::Number) => lib.range.end = json.index()?.map_or(0, |at| at as u64),
+                _ => json.skip()?,
+            }
+        }
+        libs.push(lib);
+    }
+    Ok(libs)
+}
+
 /// The tables that hold for one thread.
 struct Columns<'p> {
     strings: &'p [String],
     holds_frames: bool,
     libs: &'p [Lib],
+    mapped: &'p [Lib],
+    all_mapped: &'p [Vec<Lib>],
     symbols: Option<&'p Symbols>,
     func: &'p [Option<usize>],
     location: &'p [Option<usize>],
@@ -302,6 +329,23 @@ impl Columns<'_> {
         })
     }
 
+    /// A place in memory. A process in a sandbox does not see the names of its libraries, but has
+    /// the same ones as others.
+    fn mapped(&self, address: u64, options: &Options, names: &mut Names, table: &mut StackTable) -> FrameId {
+        let lib = self.mapped.iter().find(|lib| lib.range.contains(&address));
+        let same = |lib: &&Lib| {
+            let all = self.all_mapped.iter().flatten();
+            all.filter(|other| !other.name.is_empty()).find(|other| other.code_id == lib.code_id)
+        };
+        let name = match lib {
+            Some(lib) if lib.name.is_empty() => same(&lib).map_or("", |lib| lib.name.as_str()),
+            Some(lib) => &lib.name,
+            None => "",
+        };
+        let offset = lib.map_or(address, |lib| address - lib.range.start);
+        names.module(name.as_bytes(), offset, options, table)
+    }
+
     fn frame(
         &self,
         frame: usize,
@@ -313,7 +357,11 @@ impl Columns<'_> {
             |column: &[Option<usize>], at: Option<usize>| at.and_then(|at| column.get(at).copied().flatten());
         if !self.location.is_empty() {
             let name = self.string(of(self.location, Some(frame)))?;
-            return Ok(names.plain(name.as_bytes(), table));
+            let hex = name.strip_prefix("0x").and_then(|hex| u64::from_str_radix(hex, 16).ok());
+            return Ok(match hex.filter(|_| !self.mapped.is_empty()) {
+                Some(address) => self.mapped(address, options, names, table),
+                None => names.plain(name.as_bytes(), table),
+            });
         }
         let func = of(self.func, Some(frame));
         if func.is_none_or(|func| func >= self.name.len()) {

@@ -1,0 +1,182 @@
+//! The profile of a GHC program as JSON: `+RTS -pj` (seen: GHC 9.0).
+//!
+//! ```text
+//! {"program": "hs", "total_ticks": 336, "tick_interval": 1000, "total_alloc": 439558416,
+//!  "cost_centres": [{"id": 147, "label": "fib", "module": "Main", "src_loc": "Main.hs:5:1-60", …}, …],
+//!  "profile": {"id": 146, "entries": 0, "alloc": 22488, "ticks": 0, "children": [{"id": 147, …}]}}
+//! ```
+//! A tree of cost centres, each with what it cost itself, which adds up to the totals: the same as
+//! GHC's text, but exact. Specified in GHC's user guide, "JSON profile format".
+
+use std::collections::HashMap;
+
+use super::forest::{Forest, Node};
+use super::json::{HeadKeys, Json, Nodes};
+use super::names::Names;
+use super::values::Values;
+use super::{About, Collapser, Options, Report, Value, Verdict};
+use crate::error::{Error, Result};
+use crate::folded::{FrameId, StackTable, sanitize_frame};
+use crate::input::Input;
+use crate::weight::Weight;
+
+const ABOUT: About = About {
+    name: "ghc-json",
+    producer: "a GHC program with +RTS -pj",
+    tested: "GHC 9.0",
+    values: "ticks, bytes, entries",
+    unit: "ticks, bytes, entries",
+};
+
+/// Collapses GHC's JSON.
+pub struct GhcJson;
+
+impl Collapser for GhcJson {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn detect(&self, head: &[u8]) -> Verdict {
+        match HeadKeys::read(head) {
+            Some(keys) if keys.has_all(&["total_ticks", "cost_centres.label"]) => Verdict::Yes,
+            _ => Verdict::No,
+        }
+    }
+
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        table: &mut StackTable,
+        report: &mut Report,
+    ) -> Result<()> {
+        let mut json = Json::new(input);
+        let mut centres = HashMap::new();
+        let unnamed = Names::default().plain(b"", table);
+        let mut tree = Tree { unnamed, forest: Forest::default(), nodes: Vec::new() };
+        let mut key = String::new();
+        json.begin_object()?;
+        while json.next_key(&mut key)? {
+            match key.as_str() {
+                "cost_centres" => read_centres(&mut json, options, &mut centres, table)?,
+                "profile" => json.tree("children", &mut tree)?,
+                _ => json.skip()?,
+            }
+        }
+        json.end(report);
+        let declared = ["ticks", "bytes", "entries"].map(|name| Value::new(name, name));
+        let mut values = Values::new(options, declared.to_vec(), 0)?;
+        let Tree { mut forest, nodes, .. } = tree;
+        for (at, (id, _)) in nodes.iter().enumerate() {
+            let Some(centre) = centres.get(id) else {
+                let expected = format!("one of the {} cost centres", centres.len());
+                return Err(Error::malformed(expected, id.to_string().as_bytes()).at(json.place()));
+            };
+            forest.set_frame(Node(at), *centre);
+        }
+        let mut stack = Vec::new();
+        for (at, (_, costs)) in nodes.iter().enumerate() {
+            if costs.iter().any(|cost| !cost.is_zero()) {
+                stack.clear();
+                forest.stack(at, &mut stack).map_err(|e| e.or_at(|| json.place()))?;
+                values.sample(&stack, costs, table)?;
+            }
+        }
+        values.finish(report)
+    }
+}
+
+/// The names of the cost centres: `Main.fib`.
+fn read_centres(
+    json: &mut Json,
+    options: &Options,
+    centres: &mut HashMap<i64, FrameId>,
+    table: &mut StackTable,
+) -> Result<()> {
+    let (mut key, mut label, mut module, mut place) =
+        (String::new(), String::new(), String::new(), String::new());
+    let mut names = Names::default();
+    json.begin_array()?;
+    while json.next_item()? {
+        let mut id = None;
+        [&mut label, &mut module, &mut place].into_iter().for_each(String::clear);
+        json.begin_object()?;
+        while json.next_key(&mut key)? {
+            match key.as_str() {
+                "id" => id = Some(json.integer()?),
+                "label" => label.push_str(json.text()?),
+                "module" => module.push_str(json.text()?),
+                "src_loc" => place.push_str(json.text()?),
+                _ => json.skip()?,
+            }
+        }
+        let frame = names.build(table, |out| {
+            sanitize_frame(module.as_bytes(), out);
+            out.push(b'.');
+            sanitize_frame(label.as_bytes(), out);
+            if options.srcline && !place.is_empty() {
+                out.extend_from_slice(b" (");
+                sanitize_frame(place.as_bytes(), out);
+                out.push(b')');
+            }
+        });
+        centres.extend(id.map(|id| (id, frame)));
+    }
+    Ok(())
+}
+
+/// The tree; its cost centres get their names at the end.
+struct Tree {
+    unnamed: FrameId,
+    forest: Forest,
+    /// The cost centre of each node, and its ticks, bytes and entries.
+    nodes: Vec<(i64, [Weight; 3])>,
+}
+
+impl Nodes for Tree {
+    fn begin(&mut self, above: Option<usize>) -> usize {
+        self.nodes.push((-1, [Weight::ZERO; 3]));
+        self.forest.add(self.unnamed, above).0
+    }
+
+    fn field(&mut self, json: &mut Json, key: &str, node: usize) -> Result<()> {
+        let (id, [ticks, bytes, entries]) = &mut self.nodes[node];
+        match key {
+            "id" => *id = json.integer()?,
+            "ticks" => *ticks = json.weight()?,
+            "alloc" => *bytes = json.weight()?,
+            "entries" => *entries = json.weight()?,
+            _ => json.skip()?,
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collapse::Choice;
+    use crate::collapse::tests::{collapse_bytes, fold};
+
+    const TEXT: &str = r#"{"program": "x", "total_ticks": 3, "total_alloc": 7,
+        "cost_centres": [{"id": 2, "label": "f;", "module": "M", "src_loc": "M.hs:1", "is_caf": false},
+                         {"id": 1, "label": "MAIN", "module": "MAIN"}],
+        "profile": {"id": 1, "entries": 0, "alloc": 4, "ticks": 0, "children": [
+            {"id": 2, "entries": 5, "alloc": 3, "ticks": 3, "children": []}]}}"#;
+
+    #[test]
+    fn each_cost_centre_has_its_own_costs() {
+        assert_eq!(GhcJson.detect(TEXT.as_bytes()), Verdict::Yes);
+        assert_eq!(fold(&GhcJson, TEXT, &Options::default()), "MAIN.MAIN;M.f: 3\n");
+        let bytes =
+            Options { values: Choice::Named(vec![b"bytes".to_vec()]), srcline: true, ..Options::default() };
+        assert_eq!(fold(&GhcJson, TEXT, &bytes), "MAIN.MAIN 4\nMAIN.MAIN;M.f: (M.hs:1) 3\n");
+    }
+
+    #[test]
+    fn a_cost_centre_that_is_not_there_is_an_error() {
+        let text = TEXT.replace("\"id\": 2, \"entries\"", "\"id\": 9, \"entries\"");
+        let error = collapse_bytes(&GhcJson, text, &Options::default()).unwrap_err().to_string();
+        assert!(error.contains("expected one of the 2 cost centres, found \"9\""), "{error}");
+    }
+}
