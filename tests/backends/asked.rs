@@ -56,7 +56,7 @@ fn command_lines() {
             "--with xctrace -p 7 -d 2",
             r#"xctrace record --template 'Time Profiler' --no-prompt --output time.trace --time-limit 2000ms --attach 7 && xctrace export --input time.trace --xpath '/trace-toc/*/data/table[@schema="time-profile"]'"#,
         ),
-        ("--with builtin -- ./app 'a b'", "./app 'a b'"),
+        ("--with builtin -- ./app 'a b' ''", "./app 'a b' ''"),
     ] {
         let words = shlex::split(arguments).expect("words");
         let output = run(stage.fg_record().arg("--print-command").args(words));
@@ -93,6 +93,31 @@ fn a_variable_names_the_tool() {
         let said = text(&output.stderr);
         assert!(said.contains(&format!("\"/no/such/tool\", which {variable} names")), "{said}");
         assert_eq!(said.lines().count(), 1, "{said}");
+    }
+}
+
+/// What is printed is a command line: a shell that reads it runs just this.
+#[test]
+fn what_is_printed_runs() {
+    let stage = Stage::full();
+    stage.add("bpftrace", "exit 0");
+    let odd = ["it's", "", "$HOME `x` \"y\"", "a\nb", "\\", "é*?"];
+    for tool in ["perf", "bpftrace"] {
+        let mut command = stage.alone();
+        command.env("BPF", "bpftrace").args(["--print-command", "--with"]);
+        command.arg(if tool == "perf" { "perf" } else { "bpf" }).args(["--", "true"]).args(odd);
+        let line = text(&run(&mut command).stdout);
+        let path = stage.path("bin");
+        let ran = run(std::process::Command::new("/bin/sh").args(["-c", &line]).env("PATH", &path));
+        assert_eq!(ran.status.code(), Some(0), "{line}: {ran:?}");
+        let asked = fs::read_to_string(stage.path("asked")).expect("it was asked");
+        fs::remove_file(stage.path("asked")).expect("the note");
+        if tool == "perf" {
+            assert!(asked.ends_with(&format!("\n--\ntrue\n{}\n", odd.join("\n"))), "{asked}");
+        } else {
+            let pid = asked.split_once("/pid == ").and_then(|(_, rest)| rest.split_once('/'));
+            assert!(pid.is_some_and(|(pid, _)| pid.parse::<u32>().is_ok()), "{line}: {asked}");
+        }
     }
 }
 

@@ -24,7 +24,7 @@ pub struct WithArgs {
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = PossibleValuesParser::new(backend::choose::names()))]
     pub with: String,
 
-    /// Print the command that would record, and exit
+    /// Print the command that would record, to be run here as it is, and exit
     #[arg(long)]
     pub print_command: bool,
 

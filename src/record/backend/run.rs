@@ -68,16 +68,11 @@ pub fn print(backend: &dyn Backend, program: &std::ffi::OsStr, wishes: &Wishes) 
     let mut plan = ask(&pids)?;
     let mut line = Vec::new();
     if let (Starter::We, Target::Command(invocation)) = (plan.starter, &wishes.request.target) {
-        // The shell's name for the process it has just started.
-        pids = vec!["$!".to_owned()];
+        pids = vec![STARTED.to_owned()];
         plan = ask(&pids)?;
         line = [shell(invocation.words())?, b" & ".to_vec()].concat();
     }
     line.extend(shell(&plan.words)?);
-    // The one word that is not to be quoted.
-    if let Some(at) = memchr::memmem::find(&line, b"'$!'") {
-        line.splice(at..at + 4, *b"$!");
-    }
     match &plan.recording {
         Recording::Output => line.extend(b" > recording"),
         _ if plan.output_at_3 => line.extend(b" 3>&1 >/dev/null"),
@@ -87,6 +82,9 @@ pub fn print(backend: &dyn Backend, program: &std::ffi::OsStr, wishes: &Wishes) 
     }
     Ok(line)
 }
+
+/// In a command line to be printed: the process that was started before, `$!` of the shell.
+const STARTED: &str = "\u{1}";
 
 /// Words as a shell would have to be given them.
 ///
@@ -99,8 +97,17 @@ pub fn shell<W: AsRef<std::ffi::OsStr>>(words: impl IntoIterator<Item = W>) -> R
         if !line.is_empty() {
             line.push(b' ');
         }
-        let quoted = shlex::bytes::try_quote(word.as_ref().as_bytes());
-        line.extend_from_slice(&quoted.map_err(|_| Refusal::new("a zero byte cannot be in a command"))?);
+        let word = word.as_ref().as_bytes();
+        for (n, part) in word.split(|byte| [*byte] == STARTED.as_bytes()).enumerate() {
+            if n > 0 {
+                line.extend_from_slice(b"$!");
+            }
+            if !part.is_empty() || part.len() == word.len() {
+                let quoted = shlex::bytes::try_quote(part);
+                let zero = |_| Refusal::new("a zero byte cannot be in a command");
+                line.extend_from_slice(&quoted.map_err(zero)?);
+            }
+        }
     }
     Ok(line)
 }
