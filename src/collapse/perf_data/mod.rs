@@ -130,6 +130,7 @@ fn collapse(input: Input, options: &Options, table: &mut StackTable, report: &mu
     for (n, stacks) in all.drain(..).enumerate() {
         summary.truncated.samples += stacks.truncated.samples;
         summary.truncated.weight = summary.truncated.weight.plus(stacks.truncated.weight)?;
+        summary.pointed.merge(stacks.pointed)?;
         summary.not_unwound += stacks.not_unwound;
         if n == 0 {
             raw = stacks.table;
