@@ -49,7 +49,7 @@ impl AsNobody {
 }
 
 /// The kernel's setting, which is the whole machine's: one test at a time has it.
-struct Paranoid {
+pub(super) struct Paranoid {
     before: String,
     is_changed: bool,
     _turn: MutexGuard<'static, ()>,
@@ -58,7 +58,7 @@ struct Paranoid {
 impl Paranoid {
     const PATH: &str = "/proc/sys/kernel/perf_event_paranoid";
 
-    fn read() -> Paranoid {
+    pub(super) fn read() -> Paranoid {
         static TURN: Mutex<()> = Mutex::new(());
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let before = fs::read_to_string(Paranoid::PATH).unwrap_or_default().trim().to_owned();

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use super::rights::Paranoid;
 use super::{ready, recorded, set_mode, share, text};
 
 const NOBODY: u32 = 65534;
@@ -62,6 +63,7 @@ fn owner(path: &Path) -> u32 {
 #[test]
 fn only_the_sampler_is_asked_of_sudo() {
     let Some(program) = ready() else { return };
+    let _unchanged = Paranoid::read();
     let place = Place::new("shift; exec \"$@\"");
     let script = format!("id -u; echo $MARK; read line; echo $line; exec {} 150 - 3", program.display());
     let mut command = place.fg_record();
@@ -89,6 +91,7 @@ fn only_the_sampler_is_asked_of_sudo() {
 #[test]
 fn to_standard_output_and_as_a_recording() {
     let Some(program) = ready() else { return };
+    let _unchanged = Paranoid::read();
     let place = Place::new("shift; exec \"$@\"");
     let Some(output) = recorded(place.fg_record().arg("--").arg(program).arg("150")) else { return };
     assert!(share(&text(&output.stdout), "hot") > 0.5, "{output:?}");
@@ -107,6 +110,7 @@ fn to_standard_output_and_as_a_recording() {
 #[test]
 fn it_ends_when_its_time_is_over_or_when_it_is_stopped() {
     let Some(program) = ready() else { return };
+    let _unchanged = Paranoid::read();
     let place = Place::new("shift; exec \"$@\"");
     let mut command = place.fg_record();
     let Some(output) = recorded(command.args(["-d", "0.3", "--"]).arg(program).arg("1000000")) else {
