@@ -2,7 +2,7 @@
 
 pub mod cargo;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -199,6 +199,13 @@ impl RecordArgs {
                      time; record it for longer, or without --off-cpu"
                 );
             }
+            if let Some(program) = request.target.invocation().filter(|it| is_set_uid(&it.program)) {
+                anyhow::bail!(
+                    "no samples: {} acts as another user (set-uid), and the kernel lets nobody look at such \
+                     programs; use `sudo fg-record` on what it starts, or -a",
+                    program.program.to_string_lossy()
+                );
+            }
             anyhow::bail!(
                 "no samples in {seconds:.1} s at {} a second: the target did not compute, or is another \
                  process than the one meant; record it for longer, at a higher -F, or where it waits, by \
@@ -364,6 +371,16 @@ fn keep(mut recording: File, path: &Path) -> anyhow::Result<()> {
     });
     let kept = named.and_then(|named| Ok(named.persist(path)?));
     Ok(kept.map_err(|e| Error::io("write", e))?)
+}
+
+/// Whether a program becomes another user.
+fn is_set_uid(program: &OsStr) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let path = std::env::var_os("PATH").filter(|_| !program.as_encoded_bytes().contains(&b'/'));
+    let folders = path.iter().flat_map(std::env::split_paths);
+    let found = folders.map(|folder| folder.join(program)).find(|path| path.is_file());
+    let found = found.unwrap_or_else(|| program.into());
+    found.metadata().is_ok_and(|it| it.permissions().mode() & 0o6000 != 0)
 }
 
 /// A program's exit status as a shell shows it.
