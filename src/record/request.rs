@@ -30,6 +30,10 @@ pub enum Target {
     Command(Invocation),
     /// Running processes with all their threads.
     Processes(Vec<u32>),
+    /// A process that waits to become another program: somebody else's [`Launched`] child.
+    ///
+    /// [`Launched`]: super::sys::launch::Launched
+    Waiting(u32),
     /// All that runs; while a program does, if there is one.
     Machine(Option<Invocation>),
 }
@@ -45,8 +49,6 @@ pub struct Invocation {
     pub folder: Option<PathBuf>,
     /// Variables it is given besides ours.
     pub environment: Vec<(OsString, OsString)>,
-    /// As whom it runs, user and group, if not as we.
-    pub user: Option<(u32, u32)>,
     /// Its standard output is ours for the profile: it writes to standard error instead.
     pub stdout_is_taken: bool,
 }
@@ -58,6 +60,12 @@ pub enum Rate {
     PerSecond(u64),
     /// After so many events.
     EveryEvents(u64),
+}
+
+impl Rate {
+    /// Samples a second when nobody asks for more or fewer: a prime, so as not to keep step with
+    /// what programs do every millisecond.
+    pub const USUAL: u64 = 997;
 }
 
 /// How stacks are found.
@@ -112,7 +120,7 @@ impl Target {
         match self {
             Target::Command(invocation) => Some(invocation),
             Target::Machine(invocation) => invocation.as_ref(),
-            Target::Processes(_) => None,
+            Target::Processes(_) | Target::Waiting(_) => None,
         }
     }
 }
@@ -121,6 +129,17 @@ impl Invocation {
     /// All of it, as it is typed.
     pub fn words(&self) -> impl Iterator<Item = &OsString> {
         std::iter::once(&self.program).chain(&self.arguments)
+    }
+
+    /// Whether the program becomes another user when it starts (set-uid), as sudo does.
+    pub fn becomes_another_user(&self) -> bool {
+        use std::os::unix::fs::PermissionsExt;
+        let is_path = self.program.as_encoded_bytes().contains(&b'/');
+        let path = std::env::var_os("PATH").filter(|_| !is_path);
+        let folders = path.iter().flat_map(std::env::split_paths);
+        let mut found = folders.map(|folder| folder.join(&self.program)).filter(|path| path.is_file());
+        let found = found.next().unwrap_or_else(|| PathBuf::from(&self.program));
+        found.metadata().is_ok_and(|it| it.permissions().mode() & 0o6000 != 0)
     }
 }
 

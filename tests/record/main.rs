@@ -5,8 +5,11 @@
 #![allow(missing_docs)]
 
 mod cargo;
+mod check;
 mod off_cpu;
+mod open;
 mod rights;
+mod root;
 mod terminal;
 
 use std::fs;
@@ -75,7 +78,13 @@ fn text(bytes: &[u8]) -> String {
 fn recorded(command: &mut Command) -> Option<Output> {
     let output = command.output().expect("fg-record starts");
     let said = text(&output.stderr);
-    let refused = ["perf_event_paranoid", "perf_event_open", "perf events", "security policy"];
+    let refused = [
+        "is kept from ordinary users",
+        "is filtered out",
+        "no perf events",
+        "security policy",
+        "not allowed in this",
+    ];
     if output.status.code() == Some(2) && refused.iter().any(|word| said.contains(word)) {
         eprintln!("skipped: {said}");
         return None;
@@ -305,6 +314,8 @@ fn trouble_is_one_line_and_status_2() {
             "cannot start the program: /no/such/program: there is no such program",
         ),
         (&["-p", "4194303", "-d", "0.1"], "there is no process 4194303"),
+        // Before the program runs.
+        (&["--svg", "/no/such/a.svg", "--", "echo", "it ran"], "/no/such/a.svg: cannot open: no such file"),
         (&["-e", "nonsense", "--", "true"], "there is no event \"nonsense\""),
     ] {
         let Some(output) = recorded(fg_record().args(arguments)) else { return };

@@ -18,7 +18,7 @@ Examples:
 
 Without a choice it is the program that `cargo run` would run. Tests and
 benchmarks run in the folder of their package, and all are given the variables
-that cargo sets for them.";
+that cargo sets for them, but for [env] in cargo's configuration.";
 
 /// Build a program with cargo and record it
 ///
@@ -200,7 +200,7 @@ mod tests {
             assert!(cargo(words).is_err(), "{words}");
         }
         let given = cargo("-F 99 -d 3 -o x.folded --call-graph fp -- -F 5").expect("recorder's options");
-        assert_eq!((given.how.freq, given.arguments), (99, vec!["-F".into(), "5".into()]));
+        assert_eq!((given.how.freq, given.arguments), (Some(99), vec!["-F".into(), "5".into()]));
     }
 
     #[test]

@@ -36,15 +36,11 @@ pub(super) fn advice(program: &Path, compiled_with: bool, profile: &str, root: &
     Some(Advice { missing, profile: profile.to_owned(), manifest: root.join("Cargo.toml") })
 }
 
-/// Without even the references to debug information in other files.
 fn is_stripped(program: &Path) -> bool {
     use std::os::unix::ffi::OsStrExt;
     let module = Module { path: program.as_os_str().as_bytes().to_vec(), build_id: None };
-    let sections: [&[u8]; 3] = [b".debug_info", b".zdebug_info", b".gnu_debuglink"];
     // What cannot be read is another's to complain about.
-    Search::default()
-        .open(&module)
-        .is_ok_and(|object| sections.iter().all(|name| object.section_address(name).is_none()))
+    Search::default().open(&module).is_ok_and(|object| !object.has_debug_info())
 }
 
 impl fmt::Display for Advice {

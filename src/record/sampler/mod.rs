@@ -22,7 +22,7 @@ use self::plan::{Doing, Note, Plan};
 use super::refusal::Refusal;
 use super::request::{Invocation, Request, Target};
 use super::sys::clock;
-use super::sys::launch::Launched;
+use super::sys::launch::{End, Launched};
 use super::sys::limits;
 use super::sys::perf_event::{Event, Ring, Who, record};
 use super::sys::signals::{self, Stop};
@@ -103,9 +103,7 @@ pub fn record(
     let processors = online_processors();
     let mut plan = Plan::new(request, event, processors.len())?;
     let mut launched = match request.target.invocation() {
-        Some(invocation) => {
-            Some(Launched::new(command(invocation)).map_err(|e| cannot_start(invocation, &e))?)
-        }
+        Some(invocation) => Some(launch(invocation)?),
         None => None,
     };
     stop.take_along(launched.as_ref().map(Launched::pid));
@@ -140,9 +138,12 @@ pub fn record(
         if stop.requested().is_some() || end.is_some_and(|end| now >= end) {
             break;
         }
-        if let Target::Processes(pids) = &request.target
-            && !pids.iter().any(|&pid| existing::is_running(pid))
-        {
+        let is_over = match &request.target {
+            Target::Processes(pids) => !pids.iter().any(|&pid| existing::is_running(pid)),
+            Target::Waiting(pid) => !existing::is_running(*pid),
+            Target::Command(_) | Target::Machine(_) => false,
+        };
+        if is_over {
             break;
         }
         let timeout = end.map_or(TICK, |end| TICK.min(end - now));
@@ -179,13 +180,23 @@ pub fn record(
 
 /// Asks the program we started to end: when its time is over, or when a request to stop reached us
 /// alone. A Ctrl-C on the terminal has reached it too.
-fn ask_to_end(launched: &Launched, request: &Request, stop: &Stop) -> io::Result<()> {
+pub(super) fn ask_to_end(launched: &Launched, request: &Request, stop: &Stop) -> io::Result<()> {
     let signal = match stop.requested() {
         Some(_) if stop.reached_all() => None,
         Some(signal) => Some(signal),
         None => request.duration.map(|_| libc::SIGTERM),
     };
     signal.map_or(Ok(()), |signal| signals::send(launched.pid(), signal))
+}
+
+/// Starts a program, which waits.
+pub(super) fn launch(invocation: &Invocation) -> Result<Launched, Refusal> {
+    launch_ending(invocation, End::Gone)
+}
+
+/// The same, and says what becomes of it at its end.
+pub(super) fn launch_ending(invocation: &Invocation, end: End) -> Result<Launched, Refusal> {
+    Launched::ending(command(invocation), end).map_err(|e| cannot_start(invocation, &e))
 }
 
 fn command(invocation: &Invocation) -> Command {
@@ -200,10 +211,6 @@ fn command(invocation: &Invocation) -> Command {
         let stderr = io::stderr().as_fd().try_clone_to_owned();
         command.stdout(stderr.map_or_else(|_| Stdio::null(), Stdio::from));
     }
-    if let Some((user, group)) = invocation.user {
-        use std::os::unix::process::CommandExt;
-        command.uid(user).gid(group);
-    }
     command
 }
 
@@ -217,7 +224,7 @@ fn cannot_start(invocation: &Invocation, error: &io::Error) -> Refusal {
     Refusal::Other { doing: "start the program", said }
 }
 
-fn cannot(doing: &'static str, error: &io::Error) -> Refusal {
+pub(super) fn cannot(doing: &'static str, error: &io::Error) -> Refusal {
     Refusal::Other { doing, said: plan::said(error) }
 }
 
@@ -267,6 +274,7 @@ impl Opened {
                     threads.into_iter().map(move |tid| (Who::Thread(tid), Doing::Attach(pid)))
                 })
                 .collect(),
+            (Target::Waiting(pid), _) => vec![(Who::Thread(*pid), Doing::Open)],
             (Target::Command(_), child) => {
                 child.into_iter().map(|pid| (Who::Thread(pid), Doing::Open)).collect()
             }
@@ -326,7 +334,7 @@ impl Session {
     /// Lets the events count, and writes down what is already there.
     fn begin(&mut self, plan: &Plan, target: &Target) -> io::Result<()> {
         let mut records = Vec::new();
-        // This takes a while, and does not change.
+        // Reading all of its symbols takes a while, in which nothing need be counted.
         if plan.kernel {
             existing::kernel(&mut records);
         }
@@ -340,7 +348,7 @@ impl Session {
                 pids.iter().for_each(|&pid| existing::process(pid, data, &mut records))
             }
             // Becoming the program tells all.
-            Target::Command(_) => {}
+            Target::Command(_) | Target::Waiting(_) => {}
         }
         self.file.append(&records)
     }

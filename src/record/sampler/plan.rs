@@ -95,7 +95,7 @@ impl Plan {
             inherit: if request.children { Inherit::All } else { Inherit::Threads },
             machine: matches!(request.target, Target::Machine(_)),
             off_cpu: request.off_cpu,
-            on_exec: matches!(request.target, Target::Command(_)),
+            on_exec: matches!(request.target, Target::Command(_) | Target::Waiting(_)),
             build_ids: true,
             ring: ring_size(rate, request.call_graph, processors),
         })

@@ -6,6 +6,8 @@
 
 #[cfg(target_os = "linux")]
 pub mod clock;
+#[cfg(target_os = "linux")]
+pub mod hold;
 pub mod launch;
 #[cfg(target_os = "linux")]
 pub mod limits;
@@ -13,4 +15,5 @@ pub mod limits;
 pub mod nameless;
 #[cfg(target_os = "linux")]
 pub mod perf_event;
+pub mod processes;
 pub mod signals;
