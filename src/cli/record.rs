@@ -227,7 +227,7 @@ impl RecordArgs {
             }
             Recording::Passing(_) => {}
         }
-        self.expect_samples(&outcome)?;
+        self.expect_samples(&outcome, request.target.invocation())?;
         let status = outcome.target.map(|target| target.wait(&stop)).transpose()?;
         Ok(status.map_or(Exit::Yes, exit_of))
     }
@@ -271,7 +271,7 @@ impl RecordArgs {
         outcome
     }
 
-    fn expect_samples(&self, outcome: &Outcome) -> anyhow::Result<()> {
+    fn expect_samples(&self, outcome: &Outcome, program: Option<&Invocation>) -> anyhow::Result<()> {
         if outcome.samples > 0 {
             return Ok(());
         }
@@ -280,6 +280,13 @@ impl RecordArgs {
             anyhow::bail!(
                 "nobody left a processor in {seconds:.1} s: the target computed, or waited all the time; \
                  record it for longer, or without --off-cpu"
+            );
+        }
+        if let Some(program) = program.filter(|it| it.becomes_another_user()) {
+            anyhow::bail!(
+                "no samples: {} acts as another user (set-uid), and the kernel lets nobody look at such \
+                 programs; use `sudo fg-record` on what it starts, or -a",
+                program.program.to_string_lossy()
             );
         }
         anyhow::bail!(

@@ -130,6 +130,17 @@ impl Invocation {
     pub fn words(&self) -> impl Iterator<Item = &OsString> {
         std::iter::once(&self.program).chain(&self.arguments)
     }
+
+    /// Whether the program becomes another user when it starts (set-uid), as sudo does.
+    pub fn becomes_another_user(&self) -> bool {
+        use std::os::unix::fs::PermissionsExt;
+        let is_path = self.program.as_encoded_bytes().contains(&b'/');
+        let path = std::env::var_os("PATH").filter(|_| !is_path);
+        let folders = path.iter().flat_map(std::env::split_paths);
+        let mut found = folders.map(|folder| folder.join(&self.program)).filter(|path| path.is_file());
+        let found = found.next().unwrap_or_else(|| PathBuf::from(&self.program));
+        found.metadata().is_ok_and(|it| it.permissions().mode() & 0o6000 != 0)
+    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::{Running, endless, ready, set_mode, share, text};
+use super::{Running, endless, ready, set_mode, share, text, wait_until_recording};
 
 /// An ordinary user, and nobody else's: locked memory is counted by user.
 fn nobody() -> u32 {
@@ -176,6 +176,7 @@ fn little_locked_memory_makes_small_rings_and_none_is_said() {
         assert!(std::time::Instant::now() < deadline, "{output:?}");
         std::thread::sleep(Duration::from_millis(100));
     }
+    wait_until_recording(&first.0);
     // The first one had what it needs, and takes its program along.
     let sent = Command::new("kill").args(["-s", "INT", &first.0.id().to_string()]).status();
     assert!(sent.expect("kill is there").success());
@@ -280,5 +281,65 @@ fn without_program(command: &mut Command, path: &Path) {
     // SAFETY: the closure makes system calls only, and allocates nothing.
     unsafe {
         command.pre_exec(hide);
+    }
+}
+
+/// A process that has its own files at its paths, as in a container.
+#[test]
+fn files_are_found_where_the_process_has_them() {
+    let Some(program) = ready() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let home = folder.path().join("home");
+    fs::create_dir(&home).expect("a folder");
+    fs::copy(program, home.join("app")).expect("a copy");
+    // What we see at that path is another program.
+    fs::copy("/bin/true", folder.path().join("app")).expect("a copy");
+    let mut command = Command::new(folder.path().join("app"));
+    let [from, to] = [home.join("app"), folder.path().join("app")]
+        .map(|path| CString::new(path.as_os_str().as_bytes()).expect("a path"));
+    let mount = move || {
+        let nothing = std::ptr::null();
+        // SAFETY: system calls only, with texts that live as long and end with zeros.
+        let done = unsafe {
+            libc::unshare(libc::CLONE_NEWNS) == 0
+                && libc::mount(
+                    nothing,
+                    c"/".as_ptr(),
+                    nothing,
+                    libc::MS_REC | libc::MS_PRIVATE,
+                    nothing.cast(),
+                ) == 0
+                && libc::mount(from.as_ptr(), to.as_ptr(), nothing, libc::MS_BIND, nothing.cast()) == 0
+        };
+        if done { Ok(()) } else { Err(io::Error::last_os_error()) }
+    };
+    // SAFETY: the closure makes system calls only, and allocates nothing.
+    unsafe {
+        command.pre_exec(mount);
+    }
+    let Ok(child) = command.arg("1000000").stdout(Stdio::null()).spawn() else {
+        eprintln!("skipped: needs root to have other files than the rest");
+        return;
+    };
+    let child = Running(child);
+    std::thread::sleep(Duration::from_millis(300));
+    let mut command = super::fg_record();
+    command.args(["-p", &child.0.id().to_string(), "-d", "1"]);
+    let Some(output) = super::recorded(&mut command) else { return };
+    assert!(share(&text(&output.stdout), "main") > 0.9, "{output:?}");
+}
+
+#[test]
+fn programs_that_become_another_user_are_said_to() {
+    let (Some(program), Some(nobody)) = (ready(), AsNobody::new()) else { return };
+    let copy = nobody.folder.path().join("becomes");
+    fs::copy(program, &copy).expect("a copy");
+    set_mode(&copy, 0o4755);
+    let _paranoid = Paranoid::read();
+    let mut command = nobody.fg_record();
+    let output = command.arg("--").arg(&copy).arg("20").output().expect("it starts");
+    // A file system may be mounted so that it does not, as /tmp often is.
+    if output.status.code() == Some(2) {
+        assert!(text(&output.stderr).contains("acts as another user (set-uid)"), "{output:?}");
     }
 }

@@ -81,7 +81,7 @@ impl RecordArgs {
         let outcome = self.sample(&request, copy, &stop, &mut |_| server.is_recording())?;
         server.is_recorded();
         self.describe(&outcome);
-        self.expect_samples(&outcome)?;
+        self.expect_samples(&outcome, request.target.invocation())?;
         if self.raw {
             let mut out = io::stdout().lock();
             let copied = file.seek(SeekFrom::Start(0)).and_then(|_| io::copy(&mut file, &mut out));

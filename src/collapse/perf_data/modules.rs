@@ -33,14 +33,16 @@ pub(super) struct Module {
     /// As perf's text names it.
     pub path: Vec<u8>,
     build_id: Option<Vec<u8>>,
+    /// A process that had it.
+    pid: i32,
     object: OnceLock<Result<Arc<Object>, Missing>>,
     /// For unwinding, made when it is needed.
     table: OnceLock<Option<Table>>,
 }
 
 impl Module {
-    fn new(id: u32, kind: Kind, path: Vec<u8>, build_id: Option<Vec<u8>>) -> Module {
-        Module { id, kind, path, build_id, object: OnceLock::new(), table: OnceLock::new() }
+    fn new(id: u32, kind: Kind, path: Vec<u8>, build_id: Option<Vec<u8>>, pid: i32) -> Module {
+        Module { id, kind, path, build_id, pid, object: OnceLock::new(), table: OnceLock::new() }
     }
 
     /// The file, opened when it is asked for the first time.
@@ -49,9 +51,20 @@ impl Module {
             if self.kind != Kind::File {
                 return Err(Missing::NoFile);
             }
-            search.open(&native::Module { path: self.path.clone(), build_id: self.build_id.clone() })
+            let module = native::Module { path: self.path.clone(), build_id: self.build_id.clone() };
+            search.open(&module).or_else(|missing| self.in_its_process(&module, search).ok_or(missing))
         });
         opened.as_ref()
+    }
+
+    /// The file as the process sees it that had it, in a container perhaps, while that process is
+    /// there: by its build id, since the number may be another's by now.
+    fn in_its_process(&self, module: &native::Module, search: &Search) -> Option<Arc<Object>> {
+        if module.build_id.is_none() || search.symfs.is_some() {
+            return None;
+        }
+        let root = format!("/proc/{}/root", self.pid);
+        Search { symfs: Some(root.into()), ..search.clone() }.open(module).ok()
     }
 
     /// What was found when the file was asked for, if it was.
@@ -80,8 +93,8 @@ type Key = (Kind, Vec<u8>, Option<Vec<u8>>);
 
 impl Default for Modules {
     fn default() -> Self {
-        let unknown = Module::new(UNKNOWN, Kind::Unknown, b"[unknown]".to_vec(), None);
-        let kernel = Module::new(KERNEL, Kind::Kernel, b"[kernel.kallsyms]".to_vec(), None);
+        let unknown = Module::new(UNKNOWN, Kind::Unknown, b"[unknown]".to_vec(), None, 0);
+        let kernel = Module::new(KERNEL, Kind::Kernel, b"[kernel.kallsyms]".to_vec(), None, 0);
         Modules {
             all: vec![unknown.into(), kernel.into()],
             by_name: HashMap::new(),
@@ -111,7 +124,7 @@ impl Modules {
         }
         let (name, start) = (mmap.path.to_vec(), mmap.start);
         self.recorded.modules.push(RecordedModule { name, start, end, build_id });
-        self.get(Kind::Kernel, mmap.path.to_vec(), None)
+        self.get(Kind::Kernel, mmap.path.to_vec(), None, 0)
     }
 
     /// What a process has mapped, and whether places in it are addresses.
@@ -122,19 +135,19 @@ impl Modules {
             // executable, it may still become so.
             let map = || format!("/tmp/perf-{}.map", mmap.pid).into_bytes();
             let name = if mmap.executable { map() } else { path.to_vec() };
-            return (self.get(Kind::Anonymous(mmap.pid), name, None), true);
+            return (self.get(Kind::Anonymous(mmap.pid), name, None, mmap.pid), true);
         }
         if is_jit_dump(path) {
             self.jit_dumps.insert(mmap.pid, path.to_vec());
         }
-        (self.get(Kind::File, path.to_vec(), mmap.build_id.map(<[u8]>::to_vec)), false)
+        (self.get(Kind::File, path.to_vec(), mmap.build_id.map(<[u8]>::to_vec), mmap.pid), false)
     }
 
-    fn get(&mut self, kind: Kind, path: Vec<u8>, build_id: Option<Vec<u8>>) -> Arc<Module> {
+    fn get(&mut self, kind: Kind, path: Vec<u8>, build_id: Option<Vec<u8>>, pid: i32) -> Arc<Module> {
         let next = self.all.len() as u32;
         let id = *self.by_name.entry((kind, path.clone(), build_id.clone())).or_insert(next);
         if id == next {
-            self.all.push(Module::new(id, kind, path, build_id).into());
+            self.all.push(Module::new(id, kind, path, build_id, pid).into());
         }
         self.all[id as usize].clone()
     }

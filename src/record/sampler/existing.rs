@@ -3,9 +3,11 @@
 //! The kernel reports what happens from then on; a reader needs to know what had happened before:
 //! threads and their names, and which file lies at which address. These records have the time 0.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 
+use crate::native::{Module, Search};
 use crate::record::sys::perf_event::record;
 
 /// The size of what follows each record: thread, time, processor, id; see
@@ -32,11 +34,34 @@ pub fn process(pid: u32, data: bool, records: &mut Vec<u8>) {
         name([pid, tid], comm, records);
     }
     let Ok(maps) = fs::read(format!("/proc/{pid}/maps")) else { return };
+    let mut ids = HashMap::new();
+    let elsewhere = sees_other_files(pid);
     for line in maps.split(|&b| b == b'\n') {
         if let Some(mapping) = Mapping::parse(line) {
-            mapping.record(pid, data, records);
+            if elsewhere && !ids.contains_key(mapping.name) {
+                ids.insert(mapping.name, build_id_in(pid, mapping.name));
+            }
+            let id = ids.get(mapping.name).and_then(Option::as_deref);
+            mapping.record(pid, data, id, records);
         }
     }
+}
+
+/// Whether a process has other files than we at the same paths, as in a container.
+fn sees_other_files(pid: u32) -> bool {
+    let differs = |name: &str| {
+        let [its, ours] =
+            [pid.to_string(), "self".to_owned()].map(|of| fs::read_link(format!("/proc/{of}/{name}")));
+        !matches!((its, ours), (Ok(its), Ok(ours)) if its == ours)
+    };
+    differs("ns/mnt") || differs("root")
+}
+
+/// The build id of a file as a process sees it. What a reader finds at its path may be another.
+fn build_id_in(pid: u32, name: &[u8]) -> Option<Vec<u8>> {
+    let root = Search { symfs: Some(format!("/proc/{pid}/root").into()), ..Search::default() };
+    let module = Module { path: name.to_vec(), build_id: None };
+    root.open(&module).ok()?.build_id().map(<[u8]>::to_vec)
 }
 
 /// The threads of a process.
@@ -188,7 +213,7 @@ impl Mapping<'_> {
         })
     }
 
-    fn record(&self, pid: u32, data: bool, records: &mut Vec<u8>) {
+    fn record(&self, pid: u32, data: bool, build_id: Option<&[u8]>, records: &mut Vec<u8>) {
         let may = |right: u8, bit: u32| if self.rights.contains(&right) { bit } else { 0 };
         let protection = may(b'r', 1) | may(b'w', 2) | may(b'x', 4);
         let mut misc = record::MISC_USER;
@@ -203,8 +228,16 @@ impl Mapping<'_> {
         let mut body = Vec::with_capacity(80 + name.len());
         body.extend([pid, pid].iter().flat_map(|n| n.to_ne_bytes()));
         body.extend([self.start, self.end - self.start, self.offset].iter().flat_map(|n| n.to_ne_bytes()));
-        body.extend([self.major, self.minor].iter().flat_map(|n| n.to_ne_bytes()));
-        body.extend([self.inode, 0].iter().flat_map(|n| n.to_ne_bytes()));
+        if let Some(id) = build_id.filter(|id| (1..=20).contains(&id.len())) {
+            misc |= record::MISC_BUILD_ID;
+            let end = body.len() + 24;
+            body.extend([id.len() as u8, 0, 0, 0]);
+            body.extend_from_slice(id);
+            body.resize(end, 0);
+        } else {
+            body.extend([self.major, self.minor].iter().flat_map(|n| n.to_ne_bytes()));
+            body.extend([self.inode, 0].iter().flat_map(|n| n.to_ne_bytes()));
+        }
         body.extend([protection, flags].iter().flat_map(|n| n.to_ne_bytes()));
         put(record::MMAP2, misc, body, name, records);
     }
@@ -279,7 +312,7 @@ mod tests {
     fn only_code_unless_data_is_wanted() {
         let sizes = |line: &str, data| {
             let mut records = Vec::new();
-            Mapping::parse(line.as_bytes()).unwrap().record(7, data, &mut records);
+            Mapping::parse(line.as_bytes()).unwrap().record(7, data, None, &mut records);
             records.len()
         };
         assert!(sizes("1000-2000 r-xp 0 0:0 0 /a", false) > 0);

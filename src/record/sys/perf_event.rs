@@ -124,6 +124,8 @@ pub mod record {
     pub const MISC_KERNEL: u16 = 1;
     /// A header's `misc`: user mode.
     pub const MISC_USER: u16 = 2;
+    /// A header's `misc`: a mapping that comes with its build id.
+    pub const MISC_BUILD_ID: u16 = 1 << 14;
     /// A header's `misc`: a mapping that is not executable; a thread leaves the processor.
     pub const MISC_DATA_OR_OUT: u16 = 1 << 13;
 }
