@@ -225,7 +225,7 @@ mod tests {
                 at(0x20, 0x20, "entry", Rank { global: true, ..LABEL }),
                 at(0x30, 0x30, "behind", LABEL),
             ],
-            std::slice::from_ref(&(0x10..0x40)),
+            &[0x10..0x20, 0x20..0x40],
         );
         for (address, name) in [(0x19, "function"), (0x21, "entry"), (0x31, "behind")] {
             assert_eq!(&**names.find(address).unwrap(), name.as_bytes());

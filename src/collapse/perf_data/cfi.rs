@@ -8,11 +8,11 @@ use std::sync::OnceLock;
 
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, DebugFrame, EhFrame, EndianSlice, FrameDescriptionEntry, LittleEndian,
-    RegisterRule, UnwindContext, UnwindSection,
+    RegisterRule, UnwindContext, UnwindSection, Vendor,
 };
 
 use super::regs::{Cpu, Dump, Regs};
-use crate::native::{Bytes, Contents, Object};
+use crate::native::{Bytes, Contents, Machine, Object};
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
@@ -59,6 +59,9 @@ pub(super) struct Table {
     header: Option<Contents>,
     debug_frame: Option<Bytes>,
     bases: BaseAddresses,
+    /// Whose additions to the instructions there are: aarch64's say where return addresses are
+    /// signed.
+    vendor: Vendor,
     /// Where entries begin: first address, offset; sorted. Made when there is no usable header.
     index: OnceLock<Vec<(u64, usize)>>,
     debug_index: OnceLock<Vec<(u64, usize)>>,
@@ -82,7 +85,11 @@ impl Table {
         }
         let debug_frame = section(b".debug_frame").map(|section| section.bytes);
         let (index, debug_index) = (OnceLock::new(), OnceLock::new());
-        Table { eh_frame, header, debug_frame, bases, index, debug_index }
+        let vendor = match object.machine() {
+            Machine::Aarch64 => Vendor::AArch64,
+            _ => Vendor::Default,
+        };
+        Table { eh_frame, header, debug_frame, bases, vendor, index, debug_index }
     }
 
     /// How to unwind from an address.
@@ -161,6 +168,7 @@ impl Table {
         if let Some(Contents { bytes, .. }) = &self.eh_frame {
             let mut section = EhFrame::new(bytes, LittleEndian);
             section.set_address_size(8);
+            section.set_vendor(self.vendor);
             let offset = match self.header.as_ref().and_then(|header| search(header, svma)) {
                 Some(address) => {
                     usize::try_from(address.wrapping_sub(self.eh_frame.as_ref()?.svma.start)).ok()
@@ -177,6 +185,7 @@ impl Table {
         let bytes = self.debug_frame.as_ref()?;
         let mut section = DebugFrame::new(bytes, LittleEndian);
         section.set_address_size(8);
+        section.set_vendor(self.vendor);
         let offset = find(self.debug_index.get_or_init(|| index(&section, &self.bases)), svma)?;
         let entry = section.fde_from_offset(&self.bases, offset.into(), DebugFrame::cie_from_offset).ok()?;
         if !entry.contains(svma) {
