@@ -92,7 +92,9 @@ struct Recording {
     highest: u64,
     /// How often there was a new highest.
     peaks: u64,
-    last: Option<usize>,
+    /// What was allocated last; 0 if something was freed since. heaptrack does not tell that from
+    /// the first kind, so that freeing one of those counts as temporary there, and here.
+    last: usize,
 }
 
 /// What the allocations of a trace come to.
@@ -217,7 +219,7 @@ impl Recording {
             self.highest = self.in_use;
             self.peaks += 1;
         }
-        self.last = Some(kind);
+        self.last = kind;
         Some(())
     }
 
@@ -228,7 +230,7 @@ impl Recording {
         cost.leaked = cost.leaked.saturating_sub(size);
         self.in_use = self.in_use.saturating_sub(size);
         // Freed before anything else was allocated.
-        if self.last.take() == Some(kind) {
+        if std::mem::take(&mut self.last) == kind {
             cost.temporary += 1;
         }
         Some(())

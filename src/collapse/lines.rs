@@ -20,7 +20,12 @@ pub struct Lines {
 impl Lines {
     /// Begins before the first line.
     pub fn new(input: Input) -> Lines {
-        Lines { reader: input.into_reader(), text: Vec::new(), number: 0 }
+        Lines::after(input.into_reader(), 0)
+    }
+
+    /// Goes on behind so many lines, which were read otherwise.
+    pub fn after(reader: Reader, number: u64) -> Lines {
+        Lines { reader, text: Vec::new(), number }
     }
 
     /// The next line.

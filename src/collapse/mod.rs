@@ -12,6 +12,7 @@ pub mod forest;
 pub mod json;
 pub mod leaf_first;
 pub mod lines;
+mod mapped;
 pub mod maps;
 pub mod names;
 pub mod native;
