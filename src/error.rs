@@ -75,6 +75,12 @@ pub enum ErrorKind {
     /// No collapser recognised the input.
     #[error("not a format known here; --list-formats shows those that are, --format names one")]
     Unrecognised,
+    /// It is what a profiler writes for people to read.
+    #[error("{what}")]
+    Report {
+        /// What it is, and what to collapse instead.
+        what: &'static str,
+    },
     /// There is no collapser of this name.
     #[error("there is no format {name:?}; the formats are {known}")]
     UnknownFormat {

@@ -55,6 +55,7 @@ mod pstats;
 mod py_spy;
 mod py_spy_dump;
 mod pyinstrument;
+mod reports;
 mod speedscope;
 mod strace;
 mod systemtap;
