@@ -7,8 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::mapped::{self, Known};
 use super::names::Names;
-use super::{Options, Report, Sink, mapped};
+use super::{Options, Report, Sink};
 use crate::folded::FrameId;
 
 /// Where code was at work: an address, and whether a call returns there, which is behind the call.
@@ -93,13 +94,14 @@ impl Maps {
         let mut missing = Vec::new();
         for (file, places) in by_file {
             let offsets: Vec<(u64, bool)> = places.iter().map(|(inside, place)| (*inside, place.1)).collect();
-            let named = mapped::name(file, &offsets, options, sink);
+            let named = mapped::name(&file.path, Known::Inode(file.inode), &offsets, options, sink);
             if let Err(why) = &named {
-                missing.push((places.len(), file, why.clone()));
+                missing.push((places.len(), &*file.path, why.clone()));
             }
             let mut named = named.unwrap_or_default().into_iter();
             for (inside, place) in places {
-                let frames = named.next().unwrap_or_else(|| vec![place_in(file, inside, &mut names, sink)]);
+                let frames =
+                    named.next().unwrap_or_else(|| vec![place_in(&file.path, inside, &mut names, sink)]);
                 known.insert(place, frames);
             }
         }
@@ -119,17 +121,18 @@ fn find(ranges: &[Range], address: u64) -> Option<&Range> {
     (address < range.end && !range.file.path.is_empty()).then_some(range)
 }
 
-/// `libc.so.6+0x27e10`
-fn place_in(file: &File, inside: u64, names: &mut Names, sink: &mut dyn Sink) -> FrameId {
-    let name = file.path.rsplit(|&b| b == b'/').next().unwrap_or(&file.path);
+/// A frame that is only known by its place: `libc.so.6+0x27e10`.
+pub fn place_in(path: &[u8], inside: u64, names: &mut Names, sink: &mut dyn Sink) -> FrameId {
+    let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
     names.plain(&[name, format!("+{inside:#x}").as_bytes()].concat(), sink)
 }
 
-/// Says which file, of those that names could not be taken from, has the most places.
-fn note(mut missing: Vec<(usize, &File, String)>, report: &mut Report) {
+/// Says which file, of those that names could not be taken from, has the most places; with each
+/// come their number and why.
+pub fn note(mut missing: Vec<(usize, &[u8], String)>, report: &mut Report) {
     missing.sort_by(|(a, x, _), (b, y, _)| b.cmp(a).then_with(|| x.cmp(y)));
-    let Some((_, file, why)) = missing.first() else { return };
-    let file = crate::error::excerpt(&file.path);
+    let Some((_, path, why)) = missing.first() else { return };
+    let file = crate::error::excerpt(path);
     let others = match missing.len() - 1 {
         0 => String::new(),
         1 => ", and for another file".to_owned(),
