@@ -112,11 +112,12 @@ pub struct OptionArgs {
     #[arg(long)]
     pub srcline: bool,
 
-    /// Leave out inlined functions, which debug information adds to perf.data
+    /// Leave out inlined functions, which debug information adds to recordings of addresses:
+    /// perf.data, jemalloc, tcmalloc, gperftools
     #[arg(long)]
     pub no_inline: bool,
 
-    /// Look for the programs and libraries of a perf.data below DIR, not /
+    /// Look for the programs and libraries of a recording of addresses below DIR, not /
     #[arg(long, value_name = "DIR")]
     pub symfs: Option<PathBuf>,
 

@@ -1,5 +1,5 @@
 //! The costs that `valgrind --tool=callgrind` writes (seen: 3.19), and many that write as it does:
-//! xdebug's profiler, yappi, rbspy.
+//! xdebug's profiler, yappi, rbspy, pyprof2calltree.
 //!
 //! ```text
 //! # callgrind format
@@ -30,8 +30,9 @@ use crate::weight::Weight;
 
 const ABOUT: About = About {
     name: "callgrind",
-    producer: "valgrind --tool=callgrind, xdebug's profiler, yappi, rbspy -f callgrind, ruby-prof; stacks are estimates",
-    tested: "valgrind 3.19, xdebug 3.2, yappi 1.6, rbspy 0.55, ruby-prof 1.4",
+    producer: "valgrind --tool=callgrind, xdebug's profiler, yappi, rbspy -f callgrind, ruby-prof, pyprof2calltree; \
+               stacks are estimates",
+    tested: "valgrind 3.19, xdebug 3.2, yappi 1.6, rbspy 0.55, ruby-prof 1.4, pyprof2calltree 1.4",
     values: "the events, the first is the default: Ir, …",
     unit: "as the events say: instructions, bytes, 10ns, …",
 };
@@ -52,8 +53,11 @@ impl Collapser for Callgrind {
             return Verdict::Yes;
         }
         let mut lines = head.split(|&b| b == b'\n').take(40);
+        // What begins with its events is pyprof2calltree's.
+        let begins = [b"version:".as_slice(), b"positions:", b"event:"];
         let header = lines.clone().any(|line| line.starts_with(b"events:"))
-            && lines.clone().any(|line| line.starts_with(b"version:") || line.starts_with(b"positions:"));
+            && (lines.clone().any(|line| begins.iter().any(|begin| line.starts_with(begin)))
+                || head.starts_with(b"events:"));
         let body = lines.any(|line| line.starts_with(b"fl=") || line.starts_with(b"fn="));
         // ruby-prof's header is the events alone.
         let calls = || head.starts_with(b"events:") && memchr::memmem::find(head, b"\ncalls=").is_some();
@@ -132,7 +136,8 @@ impl<'o> Reader<'o> {
     /// Whether the line was understood.
     fn line(&mut self, line: &[u8], table: &mut StackTable) -> Result<bool> {
         match line.first() {
-            None | Some(b'#') => return Ok(true),
+            // xdebug writes one profile after the other into a file: `==== NEW PROFILING FILE ====`.
+            None | Some(b'#' | b'=') => return Ok(true),
             Some(b'0'..=b'9' | b'+' | b'-' | b'*') => return self.costs(line, table),
             _ => {}
         }
@@ -144,7 +149,11 @@ impl<'o> Reader<'o> {
             b"positions" => self.positions = words(value).count().max(1),
             b"events" if self.costs.is_none() => self.declared = words(value).map(event).collect(),
             b"totals" => self.add_totals(value)?,
-            b"summary" => self.summary = words(value).next().and_then(Weight::parse),
+            b"summary" => {
+                if let Some(summary) = words(value).next().and_then(Weight::parse) {
+                    self.summary = Some(self.summary.unwrap_or_default().plus(summary)?);
+                }
+            }
             // The header goes on as the writer likes: `version`, `creator`, `desc`, ….
             _ => {}
         }
@@ -367,6 +376,9 @@ fn event(name: &[u8]) -> Value {
         b"Ticks" => "ticks",
         // ruby-prof's, which scales them.
         b"wall_time" | b"process_time" => "us",
+        b"ns" => "ns",
+        b"us" => "us",
+        b"ms" => "ms",
         _ => "events",
     };
     Value::new(name, unit)

@@ -6,8 +6,9 @@
 //! ,"ftbl":["[root]","0x48417B4: malloc (in /usr/…)","0x109413: sorter (cyc.c:13)","…"]}
 //! ```
 //! A program point has a stack, leaf first, as numbers of frames, and many metrics: in total, at
-//! the time of the largest heap (`g`), and at the end (`e`). What they mean is in valgrind's
-//! manual and in the head of `dh_view.js`.
+//! the time of the largest heap (`g`), and at the end (`e`). Of ad-hoc events there are units and
+//! events instead of bytes and blocks (`bsu`, `bksu`). What all of it means is in valgrind's manual
+//! and in the head of `dh_view.js`.
 
 use super::json::{HeadKeys, Json};
 use super::names::NO_STACK;
@@ -21,21 +22,22 @@ use crate::weight::Weight;
 const ABOUT: About = About {
     name: "dhat",
     producer: "valgrind --tool=dhat, the Rust crate dhat",
-    tested: "valgrind 3.19",
-    values: "total-bytes, total-blocks, peak-bytes, peak-blocks, end-bytes, end-blocks, read-bytes, written-bytes",
-    unit: "bytes, blocks, bytes, blocks, bytes, blocks, bytes, bytes",
+    tested: "valgrind 3.19, dhat 0.3",
+    values: "total-bytes, total-blocks, peak-bytes, peak-blocks, end-bytes, end-blocks, read-bytes, written-bytes; \
+             ad hoc: total-units, total-events",
+    unit: "bytes, blocks, bytes, blocks, bytes, blocks, bytes, bytes; units, events",
 };
 
-/// The metrics: their key, name and unit.
-const METRICS: [(&str, &str, &str); 8] = [
-    ("tb", "total-bytes", "bytes"),
-    ("tbk", "total-blocks", "blocks"),
-    ("gb", "peak-bytes", "bytes"),
-    ("gbk", "peak-blocks", "blocks"),
-    ("eb", "end-bytes", "bytes"),
-    ("ebk", "end-blocks", "blocks"),
-    ("rb", "read-bytes", "bytes"),
-    ("wb", "written-bytes", "bytes"),
+/// The metrics: their key, when they are from, and whether they count blocks.
+const METRICS: [(&str, &str, bool); 8] = [
+    ("tb", "total", false),
+    ("tbk", "total", true),
+    ("gb", "peak", false),
+    ("gbk", "peak", true),
+    ("eb", "end", false),
+    ("ebk", "end", true),
+    ("rb", "read", false),
+    ("wb", "written", false),
 ];
 
 /// Collapses dhat's format.
@@ -71,6 +73,7 @@ impl Collapser for Dhat {
         let mut numbers: Vec<usize> = Vec::new();
         let mut frames: Vec<FrameId> = Vec::new();
         let mut key = String::new();
+        let (mut bytes, mut blocks) = ("bytes".to_owned(), "blocks".to_owned());
         json.begin_object()?;
         while json.next_key(&mut key)? {
             match key.as_str() {
@@ -88,11 +91,17 @@ impl Collapser for Dhat {
                         frames.push(frame.unwrap_or_else(|| table.frame(NO_STACK)));
                     }
                 }
+                "bsu" => bytes = unit(json.text()?, bytes),
+                "bksu" => blocks = unit(json.text()?, blocks),
                 _ => json.skip()?,
             }
         }
         json.end(report);
-        let declared = METRICS.map(|(_, name, unit)| Value::new(name, unit)).to_vec();
+        let declared = METRICS.map(|(_, when, is_blocks)| {
+            let unit = if is_blocks { &blocks } else { &bytes };
+            Value::new(format!("{when}-{unit}"), unit.clone())
+        });
+        let declared = declared.to_vec();
         let mut values = Values::new(options, declared, 0)?;
         let mut stack = Vec::new();
         for point in points {
@@ -109,6 +118,12 @@ impl Collapser for Dhat {
         }
         values.finish(report)
     }
+}
+
+/// A unit as the file names it, if it is a word.
+fn unit(text: &str, known: String) -> String {
+    let is_word = !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric());
+    if is_word { text.to_owned() } else { known }
 }
 
 fn point(json: &mut Json, key: &mut String, numbers: &mut Vec<usize>) -> Result<Point> {

@@ -170,10 +170,7 @@ fn frame(line: &[u8]) -> Option<(&[u8], Shape<'_>)> {
     } else if let Some((_, file)) = split_last(behind, b") from ") {
         (module, is_telling) = (file.trim_ascii(), true);
     }
-    // Arguments are values here, so that parentheses within a name are those of the function that
-    // it is local to: `main(int, char**)::<lambda()>::operator()`.
-    let verbatim = memchr::memmem::find(symbol, b")::<lambda").is_some();
-    let native = Native { symbol, module, address, srcline, verbatim, kernel: false };
+    let native = Native { symbol, module, address, srcline, kernel: false };
     Some((number, Shape { native, is_telling }))
 }
 
@@ -231,7 +228,7 @@ mod tests {
             ("#1  0x1 in operator new (sz=8) from /lib/a.so", "operator new"),
             (
                 "#4  main(int, char**)::<lambda()>::operator()(void) const (this=0x1) at x y.cpp:3",
-                "main(int, char**)::<lambda()>::operator()(void) const",
+                "main(int, char**)::<lambda()>::operator()",
             ),
             (
                 "#1  core::ops::FnOnce::call_once<fn() -> i32, ()> () at a.rs:1",

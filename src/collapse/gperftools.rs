@@ -10,13 +10,16 @@
 //! ---
 //! --- profile
 //! ```
-//! The format is described in gperftools' `cpuprofile-fileformat.html`.
+//! What `google-pprof --raw` fetches from a server may be a heap, behind `--- heap`. The format is
+//! described in gperftools' `cpuprofile-fileformat.html`.
 
 use std::io::BufRead;
+use std::ops::Range;
 
-use super::maps::{self, Maps, hex};
+use super::maps::{Maps, hex};
+use super::text::Text;
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Value, Verdict};
+use super::{About, Collapser, Options, Report, Value, Verdict, heap_text};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, StackTable};
 use crate::input::{Input, Reader};
@@ -84,10 +87,15 @@ impl Collapser for Gperftools {
         report: &mut Report,
     ) -> Result<()> {
         let has_symbols = input.head().starts_with(SYMBOLS);
+        let name = input.name().clone();
         let mut reader = input.into_reader();
         let mut maps = Maps::default();
         if has_symbols {
-            symbols(&mut reader, &mut maps)?;
+            let (kind, lines) = symbols(&mut reader, &mut maps)?;
+            if kind != b"profile" {
+                let rest = Input::new(name, Box::new(reader))?;
+                return heap_text::read(Text::after(rest, lines), maps, options, table, report);
+            }
         }
         let buffered = reader.fill_buf().map(Words::detect);
         let Some(words) = buffered.map_err(|e| reader.error(e))? else {
@@ -98,7 +106,7 @@ impl Collapser for Gperftools {
         let [_, _, _, period, _] = [(); 5].map(|()| next(&mut reader));
         let period = Weight::new(i128::from(period?));
         let mut addresses: Vec<u64> = Vec::new();
-        let mut samples: Vec<(u64, std::ops::Range<usize>)> = Vec::new();
+        let mut samples: Vec<(u64, Range<usize>)> = Vec::new();
         // `google-pprof --raw` leaves the trailer out.
         while !(has_symbols && reader.is_at_end()?) {
             let (count, depth) = (next(&mut reader)?, next(&mut reader)?);
@@ -121,36 +129,39 @@ impl Collapser for Gperftools {
         }
         let declared = vec![Value::new("samples", "samples"), Value::new("cpu", "us")];
         let mut values = Values::new(options, declared, 0)?;
+        // The first of a stack is where the clock struck; the others are where calls return to.
+        let places = |range: &Range<usize>| {
+            let stack = addresses[range.clone()].iter().enumerate();
+            stack.map(|(depth, address)| (*address, depth > 0))
+        };
+        maps.name_all(samples.iter().flat_map(|(_, range)| places(range)), options, table, report);
         let mut stack: Vec<FrameId> = Vec::new();
-        for (count, range) in samples {
+        for (count, range) in &samples {
             stack.clear();
-            for &address in &addresses[range] {
-                maps.frames(address, table, &mut stack);
-            }
+            places(range).for_each(|place| maps.frames(place, &mut stack));
             stack.reverse();
-            let count = Weight::new(i128::from(count));
+            let count = Weight::new(i128::from(*count));
             values.sample(&stack, &[count, count.times(period)?], table)?;
-        }
-        if !maps.has_names() {
-            report.note(maps::NOTE);
         }
         values.finish(report)
     }
 }
 
-/// Reads the names up to where the profile begins: `0xADDRESS inner--outer`.
-fn symbols(reader: &mut Reader, maps: &mut Maps) -> Result<()> {
+/// Reads the names, `0xADDRESS inner--outer`, up to where the profile begins. Returns what follows,
+/// `profile` or, as a server sends them, `heap`; and behind how many lines.
+fn symbols(reader: &mut Reader, maps: &mut Maps) -> Result<(Vec<u8>, u64)> {
     let mut line = Vec::new();
+    let mut number = 0;
     loop {
+        number += 1;
         if !reader.line(&mut line)? {
             return Err(Error::malformed("--- profile", b"the end").at(reader.place()));
         }
         let text = line.trim_ascii_end();
-        if text == b"--- profile" {
-            return Ok(());
-        }
-        if text.starts_with(b"--- ") && text != b"--- symbol" {
-            return Err(Error::malformed("--- profile", text).at(reader.place()));
+        match text.strip_prefix(b"--- ") {
+            Some(b"symbol") | None => {}
+            Some(kind @ (b"profile" | b"heap" | b"growth")) => return Ok((kind.to_vec(), number)),
+            Some(_) => return Err(Error::malformed("--- profile or --- heap", text).at(reader.place())),
         }
         if let Some(space) = memchr::memchr(b' ', text)
             && text.starts_with(b"0x")

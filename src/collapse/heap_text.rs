@@ -17,7 +17,7 @@
 //! what it sampled, not scaled up to what was allocated. The formats are described in gperftools'
 //! `heapprofile.html` and jemalloc's `HEAP PROFILE FORMAT`.
 
-use super::maps::{self, Maps, hex};
+use super::maps::{Maps, hex};
 use super::text::Text;
 use super::values::Values;
 use super::{About, Collapser, Options, Report, Value, Verdict};
@@ -72,12 +72,14 @@ impl Collapser for Tcmalloc {
         let line = head.split(|&b| b == b'\n').next().unwrap_or_default();
         // Go's text has `@ heap/RATE` there.
         let kind = memchr::memmem::rfind(line, b" @ ").map(|at| line[at + 3..].trim_ascii());
+        // What is called `v2` was sampled, one byte in so many.
+        let kind = kind.map(|kind| kind.split(|&b| b == b'/').next().unwrap_or_default());
         match kind {
-            Some(b"heapprofile" | b"heap" | b"growthz" | b"fragmentationz")
-                if line.starts_with(b"heap profile:") =>
-            {
-                Verdict::Yes
-            }
+            Some(b"heap") if line.contains(&b'/') => Verdict::No,
+            Some(
+                b"heapprofile" | b"heap" | b"heap_v2" | b"heapz_v2" | b"growth" | b"growthz"
+                | b"fragmentationz",
+            ) if line.starts_with(b"heap profile:") => Verdict::Yes,
             _ => Verdict::No,
         }
     }
@@ -89,22 +91,7 @@ impl Collapser for Tcmalloc {
         table: &mut StackTable,
         report: &mut Report,
     ) -> Result<()> {
-        let mut lines = Text::new(input);
-        let mut heap = Heap::default();
-        if let Some(heading) = lines.next_line()?
-            && let Some(at) = memchr::memmem::rfind(heading, b" @")
-        {
-            heap.total = heading[..at].strip_prefix(b"heap profile:").and_then(counts);
-        }
-        lines.for_each(report, |line| {
-            let row = memchr::memmem::find(line, b" @")
-                .and_then(|at| Some((counts(&line[..at])?, &line[at + 2..])));
-            Ok(match row {
-                Some((weights, addresses)) => heap.row(weights, addresses),
-                None => is_heading(line) || heap.maps.line(line),
-            })
-        })?;
-        heap.finish(options, table, report)
+        read(Text::new(input), Maps::default(), options, table, report)
     }
 }
 
@@ -114,8 +101,7 @@ impl Collapser for Jemalloc {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let rate = head.strip_prefix(b"heap_v2/").and_then(|rest| rest.first());
-        if rate.is_some_and(u8::is_ascii_digit) { Verdict::Yes } else { Verdict::No }
+        if is_jemalloc(head) { Verdict::Yes } else { Verdict::No }
     }
 
     fn collapse(
@@ -125,9 +111,51 @@ impl Collapser for Jemalloc {
         table: &mut StackTable,
         report: &mut Report,
     ) -> Result<()> {
-        let mut lines = Text::new(input);
-        let mut heap = Heap::default();
-        let _heading = lines.next_line()?;
+        read(Text::new(input), Maps::default(), options, table, report)
+    }
+}
+
+/// Reads either, told by its first line. `maps` may hold names already.
+pub fn read(
+    mut lines: Text,
+    maps: Maps,
+    options: &Options,
+    table: &mut StackTable,
+    report: &mut Report,
+) -> Result<()> {
+    let mut heap = Heap { maps, ..Heap::default() };
+    let heading = match lines.next_line()? {
+        Some(heading) => heading.to_vec(),
+        None => return Ok(()),
+    };
+    if is_jemalloc(&heading) {
+        heap.read_jemalloc(&mut lines, report)?;
+    } else if let Some(counted) = heading.strip_prefix(b"heap profile:") {
+        heap.total = memchr::memmem::rfind(counted, b" @").and_then(|at| counts(&counted[..at]));
+        heap.read_tcmalloc(&mut lines, report)?;
+    } else {
+        return Err(lines.malformed("a heap profile's first line", &heading));
+    }
+    heap.finish(options, table, report)
+}
+
+fn is_jemalloc(head: &[u8]) -> bool {
+    head.strip_prefix(b"heap_v2/").and_then(|rest| rest.first()).is_some_and(u8::is_ascii_digit)
+}
+
+impl Heap {
+    fn read_tcmalloc(&mut self, lines: &mut Text, report: &mut Report) -> Result<()> {
+        lines.for_each(report, |line| {
+            let row = memchr::memmem::find(line, b" @")
+                .and_then(|at| Some((counts(&line[..at])?, &line[at + 2..])));
+            Ok(match row {
+                Some((weights, addresses)) => self.row(weights, addresses),
+                None => is_heading(line) || self.maps.line(line),
+            })
+        })
+    }
+
+    fn read_jemalloc(&mut self, lines: &mut Text, report: &mut Report) -> Result<()> {
         let mut stack: Option<Vec<u8>> = None;
         lines.for_each(report, |line| {
             Ok(if let Some(addresses) = line.strip_prefix(b"@") {
@@ -135,24 +163,21 @@ impl Collapser for Jemalloc {
                 true
             } else if let Some(row) = line.trim_ascii_start().strip_prefix(b"t*:") {
                 match (counts(row), &stack) {
-                    (Some(weights), Some(addresses)) => heap.row(weights, addresses),
+                    (Some(weights), Some(addresses)) => self.row(weights, addresses),
                     // Before the first stack it is the total.
                     (weights, None) => {
-                        heap.total = weights;
+                        self.total = weights;
                         weights.is_some()
                     }
                     (None, Some(_)) => false,
                 }
             } else {
                 // A thread's share of the row above.
-                line.trim_ascii_start().starts_with(b"t") || is_heading(line) || heap.maps.line(line)
+                line.trim_ascii_start().starts_with(b"t") || is_heading(line) || self.maps.line(line)
             })
-        })?;
-        heap.finish(options, table, report)
+        })
     }
-}
 
-impl Heap {
     fn row(&mut self, weights: [Weight; 4], addresses: &[u8]) -> bool {
         let start = self.addresses.len();
         for word in addresses.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()) {
@@ -172,12 +197,12 @@ impl Heap {
         ];
         let mut values =
             Values::new(options, declared.map(|(name, unit)| Value::new(name, unit)).to_vec(), 0)?;
+        // Even the first of a stack is where a call returns to: that of the allocator.
+        self.maps.name_all(self.addresses.iter().map(|&address| (address, true)), options, table, report);
         let mut stack = Vec::new();
         for (weights, range) in self.rows {
             stack.clear();
-            for &address in &self.addresses[range] {
-                self.maps.frames(address, table, &mut stack);
-            }
+            self.addresses[range].iter().for_each(|&address| self.maps.frames((address, true), &mut stack));
             stack.reverse();
             if stack.is_empty() {
                 stack.push(table.frame(super::names::NO_STACK));
@@ -187,12 +212,18 @@ impl Heap {
                 *left = left.minus(weight)?;
             }
         }
-        // jemalloc lists no stack for what is allocated while it writes.
+        // jemalloc lists no stack for what is allocated while it writes, and rounds each stack's share
+        // of what it estimates.
+        if let Some([left, ..]) = self.total
+            && left < Weight::ZERO
+        {
+            let more = Weight::ZERO.minus(left)?;
+            report.details.push(format!("the stacks hold {more} bytes more than the file says in all"));
+        }
         if let Some(left) = self.total {
             let stack = [table.frame(super::names::NO_STACK)];
             values.sample(&stack, &left.map(|left| left.max(Weight::ZERO)), table)?;
         }
-        report.note(maps::NOTE);
         values.finish(report)
     }
 }

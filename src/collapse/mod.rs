@@ -11,6 +11,7 @@ pub mod edges;
 pub mod forest;
 pub mod json;
 pub mod leaf_first;
+mod mapped;
 pub mod maps;
 pub mod names;
 pub mod native;

@@ -5,7 +5,7 @@
 use super::names::Names;
 use super::tidy::tidy_symbol;
 use super::{Options, Sink, naming};
-use crate::folded::{FrameId, sanitize_frame};
+use crate::folded::FrameId;
 
 /// A frame taken apart; parts that are not there are empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,8 +20,6 @@ pub struct Native<'a> {
     pub srcline: &'a [u8],
     /// Whether it is the kernel's.
     pub kernel: bool,
-    /// The symbol is a name already, parentheses and all.
-    pub verbatim: bool,
 }
 
 impl Native<'_> {
@@ -33,8 +31,6 @@ impl Native<'_> {
     pub fn write(&self, options: &Options, out: &mut Vec<u8>) {
         if self.is_unknown() {
             naming::name_unknown(self.module, self.address, options.addrs, out);
-        } else if self.verbatim {
-            sanitize_frame(self.symbol, out);
         } else {
             tidy_symbol(self.symbol, out);
         }
@@ -65,7 +61,6 @@ mod tests {
             address: b"7f01",
             srcline: b"a;.c:3",
             kernel: true,
-            verbatim: false,
         };
         for (frame, plain, rich) in [
             (full, "work", "work (a:.c:3)_[k]"),

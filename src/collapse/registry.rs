@@ -20,6 +20,8 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &bpftrace::Bpftrace,
     &bpftrace::BpftraceJson,
     &bcc::Bcc,
+    &bcc::stackcount::Stackcount,
+    &bcc::memleak::Memleak,
     &eu_stack::EuStack,
     &gdb::Gdb,
     &strace::Strace,

@@ -62,9 +62,14 @@ impl Collapser for Strace {
             printed: Printed::new(options, Values::new(options, declared, 0)?),
             line: Vec::new(),
             exits: HashMap::new(),
+            in_signal: false,
+            signals: 0,
         };
         Text::new(input).for_each(report, |line| parser.line(line, table))?;
         parser.flush(table)?;
+        if parser.signals > 0 {
+            report.details.push(format!("{} signals are no calls and are left out", parser.signals));
+        }
         parser.printed.values.finish(report)
     }
 }
@@ -75,17 +80,26 @@ struct Parser<'o> {
     line: Vec<u8>,
     /// The calls that have ended threads, by thread.
     exits: HashMap<Vec<u8>, Vec<u8>>,
+    /// Whether the stack that follows is that of a signal, which is no call.
+    in_signal: bool,
+    signals: u64,
 }
 
 impl Parser<'_> {
     fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
         if line.starts_with(b" > ") {
+            if self.in_signal {
+                return Ok(true);
+            }
             let Some(frame) = frame(line).filter(|_| !self.line.is_empty()) else { return Ok(false) };
             self.printed.push(&frame, sink);
             return Ok(true);
         }
         self.flush(sink)?;
-        // Signals and what the program itself has to say have no stack.
+        self.in_signal = split_first(line, b"--- ")
+            .is_some_and(|(ids, _)| thread(ids).is_some_and(|(_, rest)| rest.is_empty()));
+        self.signals += u64::from(self.in_signal);
+        // What the program itself has to say has no stack.
         if let Some(call) = call(line) {
             line.clone_into(&mut self.line);
             if line.ends_with(b"= ?") {
@@ -168,6 +182,12 @@ fn thread(line: &[u8]) -> Option<(Thread<'_>, &[u8])> {
     let time = rest.iter().take_while(|b| b.is_ascii_digit() || matches!(b, b':' | b'.')).count();
     if time > 0 {
         rest = rest[time..].strip_prefix(b" ")?.trim_ascii_start();
+    }
+    // `-n`, `-i`: [  12], [00007f134c5b6c47]
+    while let Some((number, behind)) = rest.strip_prefix(b"[").and_then(|rest| split_first(rest, b"] "))
+        && number.iter().all(|b| b.is_ascii_hexdigit() || *b == b' ')
+    {
+        rest = behind;
     }
     Some((thread, rest))
 }
@@ -259,6 +279,7 @@ mod tests {
             ("[pid  7] 12:30:01.500000 <... futex resumed>) = 0", (b"futex", b"7", None)),
             ("7<a b> 0.000100 brk(NULL) = 0x1 <0.0000123>", (b"brk", b"a b", Some("12.3".into()))),
             ("[pid 7<a b>] brk(NULL) = 0x1", (b"brk", b"a b", None)),
+            ("7      0.000000 [  12] [00007f134c5b6c47] brk(NULL) = 0x1", (b"brk", b"7", None)),
         ] {
             assert_eq!(named(line), Some(expected), "{line}");
         }
@@ -284,6 +305,14 @@ mod tests {
     fn the_stack_of_an_exit_follows_the_end_of_its_thread() {
         let text = "7<a b> 1.5 exit(0) = ?\n8 exit_group(0) = ?\n7<a b> 1.6 +++ exited with 0 +++\n > /b(f+0x1) [0x1]\n8 +++ killed by SIGTERM +++\n > /b(g+0x1) [0x1]\n9 +++ exited with 0 +++\n";
         assert_eq!(fold(&Strace, text, &Options::default()), "f;exit 1\ng;exit_group 1\n");
+    }
+
+    #[test]
+    fn the_stack_of_a_signal_is_passed_over() {
+        let text = "7 1.5 --- SIGCHLD {} ---\n > /b(f+0x1) [0x1]\n7 write(1, \"--- x ---\") = 1\n > /b(g+0x1) [0x1]\n";
+        let (folded, report) = collapse_bytes(&Strace, text, &Options::default()).unwrap();
+        assert_eq!((folded.as_str(), report.not_understood.count), ("g;write 1\n", 0));
+        assert_eq!(report.details, ["1 signals are no calls and are left out"]);
     }
 
     #[test]

@@ -25,13 +25,18 @@ pub struct Text {
 impl Text {
     /// Begins before the first line.
     pub fn new(input: Input) -> Text {
+        Text::after(input, 0)
+    }
+
+    /// Goes on behind so many lines, which were read otherwise.
+    pub fn after(input: Input, number: u64) -> Text {
         Text {
             name: input.name().clone(),
             blocks: input.into_blocks(BLOCK),
             block: Block::default(),
             line: 0..0,
             next: 0,
-            number: 0,
+            number,
         }
     }
 

@@ -62,7 +62,8 @@ fn without_java_class_marker(symbol: &[u8]) -> &[u8] {
 /// Cuts the argument list, and what follows it, off a function's name.
 ///
 /// Parentheses belong to the name within brackets of any kind, after `operator`, after the dot of
-/// a Go receiver, `.(*Tree).`, in `(anonymous namespace)`, and at the very beginning.
+/// a Go receiver, `.(*Tree).`, in `(anonymous namespace)`, at the very beginning, and where the
+/// function is one that something else is local to: `run(int)::{lambda()#1}::operator()`.
 fn without_arguments(name: &[u8]) -> &[u8] {
     if !name.contains(&b'(') {
         return name;
@@ -76,7 +77,8 @@ fn without_arguments(name: &[u8]) -> &[u8] {
                 let of_the_name = before.is_empty()
                     || before.ends_with(b".")
                     || (before.ends_with(b"operator") && starts_word(before, at - b"operator".len()))
-                    || name[at..].starts_with(b"(anonymous");
+                    || name[at..].starts_with(b"(anonymous")
+                    || is_scope(&name[at..]);
                 if !of_the_name {
                     return before.trim_ascii_end();
                 }
@@ -100,6 +102,25 @@ fn without_arguments(name: &[u8]) -> &[u8] {
     name
 }
 
+/// Whether what follows the parentheses at the beginning is local to the function whose arguments
+/// they are: `(int) const::{lambda()#1}`.
+fn is_scope(arguments: &[u8]) -> bool {
+    let mut depth = 0usize;
+    let end = arguments.iter().position(|byte| {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    });
+    let mut rest = end.map_or(&b""[..], |end| &arguments[end + 1..]);
+    for qualifier in [b" const".as_slice(), b" volatile", b" &", b"&"] {
+        rest = rest.strip_prefix(qualifier).unwrap_or(rest);
+    }
+    rest.starts_with(b"::")
+}
+
 /// Whether no identifier goes on at `at`: a `cooperator` is no operator.
 fn starts_word(name: &[u8], at: usize) -> bool {
     at == 0 || !(name[at - 1].is_ascii_alphanumeric() || name[at - 1] == b'_')
@@ -119,6 +140,16 @@ mod tests {
                 "std::function<void (int, int)>::operator()",
             ),
             ("{lambda(int, int)#2}::operator()(int)", "{lambda(int, int)#2}::operator()"),
+            (
+                "shop::Deep::run(int)::{lambda(int)#1}::operator()(int) const",
+                "shop::Deep::run(int)::{lambda(int)#1}::operator()",
+            ),
+            (
+                "A::f(void (*)(int)) const::{lambda()#1}::_FUN()",
+                "A::f(void (*)(int)) const::{lambda()#1}::_FUN",
+            ),
+            ("main(int, char**)::Local::go(int)", "main(int, char**)::Local::go"),
+            ("f(g(::x))", "f"),
             ("(anonymous namespace)::Key::operator<(int)", "(anonymous namespace)::Key::operator<"),
             (
                 "std::operator<< <std::char_traits<char> >(std::ostream&)",

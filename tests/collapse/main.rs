@@ -1,5 +1,6 @@
 //! Collapsing, through the library and through the program.
 
+mod addresses;
 mod corpus;
 #[path = "../common/feed.rs"]
 mod feed;

@@ -66,8 +66,27 @@ fn as_inferno(frame: &str, is_command: bool) -> Option<String> {
     if frame.starts_with('(') {
         return None;
     }
+    // It cuts at the first argument list, also that of a function that something is local to.
+    let frame = scope(frame).unwrap_or(frame);
     // The parentheses of a call operator are an argument list to it.
     Some(frame.strip_suffix("operator()").map_or(frame.to_owned(), |rest| format!("{rest}operator")))
+}
+
+/// `work` of `work(int)::{lambda()#1}::operator()`.
+fn scope(frame: &str) -> Option<&str> {
+    let mut depth = 0i32;
+    for (at, byte) in frame.bytes().enumerate() {
+        match byte {
+            b'(' if depth == 0 && !frame[at..].starts_with("(anonymous") => {
+                let is_scope = [")::", ") const::"].iter().any(|end| frame[at..].contains(end));
+                return is_scope.then_some(&frame[..at]);
+            }
+            b'<' | b'(' | b'{' => depth += 1,
+            b'>' | b')' | b'}' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// What we print for a frame of inferno's.

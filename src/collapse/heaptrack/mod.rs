@@ -13,13 +13,17 @@
 //! address, module, and function, file, line of each inlined function, innermost first), traces
 //! (`t`: instruction pointer and the trace that called), kinds of allocations (`a`: size and
 //! trace), and each allocation (`+`) and free (`-`) of such a kind. Strings, pointers and traces
-//! count from 1, kinds from 0. The source is heaptrack's own `accumulatedtracedata.cpp`.
+//! count from 1, kinds from 0. What `heaptrack --raw` leaves is in [`raw`]. The source is
+//! heaptrack's own `accumulatedtracedata.cpp`.
 
-use super::forest::Forest;
-use super::naming::Native;
-use super::text::Text;
-use super::values::Values;
-use super::{About, Collapser, Options, Report, Sink, Value, Verdict};
+mod raw;
+
+use self::raw::Raw;
+use crate::collapse::forest::Forest;
+use crate::collapse::naming::Native;
+use crate::collapse::text::Text;
+use crate::collapse::values::Values;
+use crate::collapse::{About, Collapser, Options, Report, Sink, Value, Verdict, maps};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
@@ -27,7 +31,7 @@ use crate::weight::Weight;
 
 const ABOUT: About = About {
     name: "heaptrack",
-    producer: "heaptrack",
+    producer: "heaptrack, heaptrack --raw",
     tested: "heaptrack 1.4",
     values: "allocations, temporary, leaked, peak",
     unit: "allocations, allocations, bytes, bytes",
@@ -78,12 +82,16 @@ impl Collapser for Heaptrack {
 /// What was read so far.
 #[derive(Default)]
 struct Recording {
+    /// Whether strings have their length in front.
+    has_lengths: bool,
     strings: Vec<Box<[u8]>>,
     /// For each instruction pointer its frames, leaf first.
     pointers: Vec<Vec<FrameId>>,
     /// Each trace's last frame; the frames of inlined functions are nodes too.
     forest: Forest,
     traces: Vec<usize>,
+    /// What there is instead of strings and pointers before heaptrack has interpreted it.
+    raw: Option<Raw>,
     /// Size and trace.
     kinds: Vec<(u64, usize)>,
     costs: Vec<Cost>,
@@ -91,7 +99,9 @@ struct Recording {
     highest: u64,
     /// How often there was a new highest.
     peaks: u64,
-    last: Option<usize>,
+    /// What was allocated last; 0 if something was freed since. heaptrack does not tell that from
+    /// the first kind, so that freeing one of those counts as temporary there, and here.
+    last: usize,
 }
 
 /// What the allocations of a trace come to.
@@ -121,8 +131,21 @@ impl Recording {
         let Some((&kind, rest)) = line.split_first() else { return Some(true) };
         let rest = rest.strip_prefix(b" ").unwrap_or(rest);
         if kind == b's' {
-            let text = memchr::memchr(b' ', rest).map_or(&b""[..], |at| &rest[at + 1..]);
+            // Before version 3 of the file the length was not there.
+            let text = match memchr::memchr(b' ', rest) {
+                Some(at) if self.has_lengths => &rest[at + 1..],
+                _ if self.has_lengths => b"",
+                _ => rest,
+            };
             self.strings.push(text.into());
+            return Some(true);
+        }
+        if kind == b'v' {
+            let version = rest.split(|&b| b == b' ').nth(1).and_then(maps::hex);
+            self.has_lengths = version.is_some_and(|version| version >= 3);
+        }
+        if Raw::is_telling(kind) {
+            self.raw.get_or_insert_default().module(kind, rest)?;
             return Some(true);
         }
         if b"vXIAScR#".contains(&kind) {
@@ -131,11 +154,16 @@ impl Recording {
         let mut numbers = [0u64; 128];
         let mut count = 0;
         for word in rest.split(|&b| b == b' ').filter(|word| !word.is_empty()) {
-            let (Some(number), Some(slot)) = (super::maps::hex(word), numbers.get_mut(count)) else {
+            let (Some(number), Some(slot)) = (maps::hex(word), numbers.get_mut(count)) else {
                 return Some(false);
             };
             *slot = number;
             count += 1;
+        }
+        if let Some(mut raw) = self.raw.take() {
+            let understood = raw.line(kind, &numbers[..count], self);
+            self.raw = Some(raw);
+            return understood;
         }
         match (kind, &numbers[..count]) {
             (b'i', [address, module, places @ ..]) => {
@@ -216,7 +244,7 @@ impl Recording {
             self.highest = self.in_use;
             self.peaks += 1;
         }
-        self.last = Some(kind);
+        self.last = kind;
         Some(())
     }
 
@@ -227,7 +255,7 @@ impl Recording {
         cost.leaked = cost.leaked.saturating_sub(size);
         self.in_use = self.in_use.saturating_sub(size);
         // Freed before anything else was allocated.
-        if self.last.take() == Some(kind) {
+        if std::mem::take(&mut self.last) == kind {
             cost.temporary += 1;
         }
         Some(())
@@ -242,6 +270,9 @@ impl Recording {
         ];
         let declared = declared.map(|(name, unit)| Value::new(name, unit)).to_vec();
         let mut values = Values::new(options, declared, 0)?;
+        if let Some(raw) = self.raw.take() {
+            self.traces = raw.name(&mut self.forest, options, table, report);
+        }
         let costs = self.traces.into_iter().zip(self.costs);
         let peaks = self.peaks;
         self.forest.samples(&[], costs, table, |stack, mut cost, sink| {
@@ -285,6 +316,53 @@ mod tests {
         assert_eq!(collapsed("leaked"), "main;f 24\n");
         // 16 and 16 at once; the 24 at first and at last are less.
         assert_eq!(collapsed("peak"), "main 16\nmain;f 16\n");
+    }
+
+    /// A recording of `orders.so` in this repository, and the library's segments as it says.
+    fn raw(segments: &str) -> String {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/native/objects/orders.so");
+        let len = path.len();
+        format!(
+            "v 10400 3\nx 6 /bin/a\nX /bin/a\nm 1 -\nm {len:x} {path} 7f0000000000 {segments}\nt 7f000000108b 0\n\
+             t 7f0000001045 1\nt 99 2\n+ 10 1 aa\n+ 8 3 bb\n- bb\n- cc\n+ 8 2 bb\n"
+        )
+    }
+
+    fn fold_raw(segments: &str, value: &str) -> (String, Report) {
+        let options =
+            Options { values: Choice::Named(vec![value.as_bytes().to_vec()]), ..Options::default() };
+        let text = raw(segments);
+        let (folded, report) = crate::collapse::tests::collapse_bytes(&Heaptrack, &text, &options).unwrap();
+        assert_eq!(report.not_understood.count, 0);
+        (folded, report)
+    }
+
+    #[test]
+    #[cfg(feature = "perf-data")]
+    fn what_is_not_interpreted_yet_gets_names_from_the_files() {
+        let segments = "0 3f0 1000 121 2000 ec 3ef8 120";
+        let (folded, report) = fold_raw(segments, "allocations");
+        let called = "sum_orders_alias;with_tax;line_total";
+        assert_eq!(
+            folded,
+            format!("{called} 1\n{called};check.isra.0 1\n{called};check.isra.0;[unknown] 1\n")
+        );
+        assert!(report.notes.is_empty(), "{:?}", report.notes);
+        assert_eq!(fold_raw(segments, "temporary").0, format!("{called};check.isra.0;[unknown] 1\n"));
+        assert_eq!(fold_raw(segments, "leaked").0, format!("{called} 16\n{called};check.isra.0 8\n"));
+    }
+
+    #[test]
+    fn a_file_with_other_segments_gives_no_names() {
+        let (folded, report) = fold_raw("0 3f0 1000 124 2000 ec 3ef8 120", "leaked");
+        assert_eq!(folded, "orders.so+0x108b 16\norders.so+0x108b;orders.so+0x1045 8\n");
+        assert_eq!(report.notes.len(), 1);
+    }
+
+    #[test]
+    fn older_files_have_strings_without_lengths() {
+        let text = "v 10200 2\ns main x\ni 10 0 1\nt 1 0\na 10 1\n+ 0\n";
+        assert_eq!(crate::collapse::tests::fold(&Heaptrack, text, &Options::default()), "main x 1\n");
     }
 
     #[test]

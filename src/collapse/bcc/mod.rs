@@ -1,5 +1,5 @@
-//! What the tools of bcc and libbpf-tools print of stacks: `profile`, `offcputime`, `stackcount`
-//! and their like, without `-f`.
+//! What the tools of bcc and libbpf-tools print of stacks: `profile`, `offcputime` and their like,
+//! without `-f`; `stackcount` and `memleak` have shapes of their own.
 //!
 //! ```text
 //! Sampling at 99 Hertz of PID [20936] by user + kernel stack for 2 secs.
@@ -17,13 +17,16 @@
 //! `-f` the tools write folded text. The sources are `tools/profile.py` and `tools/offcputime.py`
 //! (github.com/iovisor/bcc) and libbpf-tools beside them.
 
-use super::names::NO_STACK;
-use super::native::Native;
-use super::printed::Printed;
-use super::text::{Text, split_digits, split_last};
-use super::threads::Thread;
-use super::values::Values;
-use super::{About, Collapser, Options, Report, Sink, Verdict};
+pub mod memleak;
+pub mod stackcount;
+
+use crate::collapse::names::NO_STACK;
+use crate::collapse::native::Native;
+use crate::collapse::printed::Printed;
+use crate::collapse::text::{Text, split_digits, split_last};
+use crate::collapse::threads::Thread;
+use crate::collapse::values::Values;
+use crate::collapse::{About, Collapser, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
@@ -46,6 +49,10 @@ impl Collapser for Bcc {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
+        if head.starts_with(b"Sampling at ") {
+            // It may hold nothing else, and that is to be said.
+            return Verdict::Yes;
+        }
         // A block: frames, whose they are, how much they weigh.
         let mut last = [&b""[..]; 2];
         for line in head.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)) {
