@@ -27,6 +27,7 @@ use crate::record::request::{CallGraph, Invocation, Rate, Request, Target};
 use crate::record::sampler::plan::Note;
 use crate::record::sampler::{self, Outcome};
 use crate::record::sys::limits;
+use crate::record::sys::nameless::give_name;
 use crate::record::sys::signals::Stop;
 
 const USAGE: &str = "\
@@ -40,6 +41,7 @@ Examples:
   fg-record --svg out.svg -- ./app
   fg-record -p 1234,1240 -d 10 -F 499 | fg-filter --hide '^tokio::' | fg-render > out.svg
   fg-record -a -d 5 > machine.folded
+  fg-record --off-cpu -p 1234 -d 10 --svg waits.svg
   fg-record --raw -o perf.data -- ./app && perf report
   fg-record cargo --bin server --svg out.svg -- --port 8080
   fg-record --open -- ./app
@@ -207,10 +209,8 @@ impl RecordArgs {
     fn record(&self, invocation: Option<Invocation>, pids: Vec<u32>) -> anyhow::Result<Exit> {
         let stop = Stop::install().map_err(|e| Error::io("watch for signals", e))?;
         let request = self.request(invocation, pids);
-        let raw = self.output.as_deref().filter(|_| self.raw);
-        if raw == Some(Path::new("-")) {
-            anyhow::bail!("--raw needs a file: a recording is completed at its beginning; name one with -o");
-        }
+        self.try_files()?;
+        let raw = self.raw_file()?;
         if let Some(exit) = self.record_with(&request, &stop)? {
             return Ok(exit);
         }
@@ -230,6 +230,24 @@ impl RecordArgs {
         self.expect_samples(&outcome)?;
         let status = outcome.target.map(|target| target.wait(&stop)).transpose()?;
         Ok(status.map_or(Exit::Yes, exit_of))
+    }
+
+    /// The file of `--raw`.
+    fn raw_file(&self) -> anyhow::Result<Option<&Path>> {
+        let path = self.output.as_deref().filter(|_| self.raw);
+        if path.is_some_and(|path| path == Path::new("-") || path.metadata().is_ok_and(|it| !it.is_file())) {
+            anyhow::bail!("--raw needs a file: a recording is completed at its beginning; name one with -o");
+        }
+        Ok(path)
+    }
+
+    /// Sees to it that what will be written can be, before there is something to lose.
+    fn try_files(&self) -> Result<(), Error> {
+        let files = self.output.as_deref().filter(|path| !self.raw && *path != Path::new("-"));
+        let mut files = files.into_iter().chain(self.svg.as_deref()).chain(self.html());
+        // A device or a pipe may be opened once only.
+        let is_plain = |path: &Path| path.metadata().map_or(true, |kind| kind.is_file() || kind.is_dir());
+        files.try_for_each(|path| if is_plain(path) { Output::new(Some(path)).map(drop) } else { Ok(()) })
     }
 
     /// Records into a file, and tells how it goes: the user on a terminal, and `also`.
@@ -258,9 +276,16 @@ impl RecordArgs {
             return Ok(());
         }
         let seconds = outcome.elapsed.as_secs_f64();
+        if self.off_cpu {
+            anyhow::bail!(
+                "nobody left a processor in {seconds:.1} s: the target computed, or waited all the time; \
+                 record it for longer, or without --off-cpu"
+            );
+        }
         anyhow::bail!(
             "no samples in {seconds:.1} s at {} a second: the target did not compute, or is another \
-             process than the one meant; record it for longer, or at a higher -F",
+             process than the one meant; record it for longer, at a higher -F, or where it waits, by \
+             --off-cpu",
             self.freq.unwrap_or(Rate::USUAL)
         );
     }
@@ -398,46 +423,54 @@ impl RecordArgs {
     }
 }
 
-/// Where the kernel's records go.
+/// Where the kernel's records go: into a file without a name, which is gone with this process
+/// however that ends.
 enum Recording {
-    /// Into a file that takes its place only when it is whole.
-    Kept(tempfile::NamedTempFile, PathBuf),
-    /// Into a file without a name, which is gone with this process however that ends.
+    /// It is given this name when it is whole.
+    Kept(File, PathBuf),
     Passing(File),
 }
 
 impl Recording {
-    fn new(raw: Option<&Path>) -> Result<Recording, Error> {
-        let made = match raw {
-            None => tempfile::tempfile().map(Recording::Passing),
-            Some(path) => {
-                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-                let file = tempfile::Builder::new()
-                    .prefix(".fg-record-")
-                    .tempfile_in(folder.unwrap_or(Path::new(".")));
-                file.map(|file| Recording::Kept(file, path.to_owned()))
-            }
+    fn new(raw: Option<&Path>) -> anyhow::Result<Recording> {
+        let cannot = |e| Error::io("make a file for the recording", e);
+        let Some(path) = raw else {
+            return Ok(tempfile::tempfile().map(Recording::Passing).map_err(cannot)?);
         };
-        made.map_err(|e| Error::io("make a file for the recording", e))
+        // A link is followed: what it names is replaced, and not the link.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let file = tempfile::tempfile_in(folder_of(&path)).map_err(cannot)?;
+        // Recordings hold pieces of memory: as perf does, for the owner's eyes only.
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        file.set_permissions(private).map_err(cannot)?;
+        Ok(Recording::Kept(file, path))
     }
 
     fn file(&self) -> Result<File, Error> {
-        let file = match self {
-            Recording::Kept(file, _) => file.as_file(),
-            Recording::Passing(file) => file,
-        };
+        let (Recording::Kept(file, _) | Recording::Passing(file)) = self;
         file.try_clone().map_err(|e| Error::io("open the recording", e))
     }
 }
 
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Puts a recording where it is wanted.
-fn keep(recording: tempfile::NamedTempFile, path: &Path) -> anyhow::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    // Recordings hold pieces of memory: as perf does, for the owner's eyes only.
-    let private = std::fs::Permissions::from_mode(0o600);
-    recording.as_file().set_permissions(private).map_err(|e| Error::io("protect the recording", e))?;
-    recording.persist(path).map_err(|e| Error::io("write", e.error))?;
-    Ok(())
+fn keep(mut recording: File, path: &Path) -> anyhow::Result<()> {
+    use std::io::Seek;
+    let mut new = tempfile::Builder::new();
+    let new = new.prefix(".fg-record-");
+    let named = new.make_in(folder_of(path), |name| give_name(&recording, name));
+    // Some file systems have no files without names, and do not give the name back.
+    let named = named.map(|named| named.into_temp_path()).or_else(|_| {
+        let mut copy = new.tempfile_in(folder_of(path))?;
+        recording.rewind()?;
+        std::io::copy(&mut recording, copy.as_file_mut())?;
+        Ok(copy.into_temp_path())
+    });
+    let kept = named.and_then(|named| Ok(named.persist(path)?));
+    Ok(kept.map_err(|e| Error::io("write", e))?)
 }
 
 /// A program's exit status as a shell shows it.

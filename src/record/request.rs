@@ -49,8 +49,6 @@ pub struct Invocation {
     pub folder: Option<PathBuf>,
     /// Variables it is given besides ours.
     pub environment: Vec<(OsString, OsString)>,
-    /// As whom it runs, user and group, if not as we.
-    pub user: Option<(u32, u32)>,
     /// Its standard output is ours for the profile: it writes to standard error instead.
     pub stdout_is_taken: bool,
 }

@@ -55,6 +55,11 @@ fn trouble_is_one_line_and_status_2() {
             "hello there\n",
             "standard input: not a format known here; --list-formats shows those that are, --format names one",
         ),
+        (
+            &[],
+            "FLR\0\0\u{2}\0\u{1}",
+            "standard input: not read here: a recording of Java's Flight Recorder; convert it: jfr print",
+        ),
         (&["--format", "nonsense"], "", "there is no format \"nonsense\"; the formats are "),
         (
             &["--strict"],

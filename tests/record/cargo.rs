@@ -205,3 +205,16 @@ fn what_cannot_be_chosen_is_one_line() {
         "{output:?}"
     );
 }
+
+#[test]
+fn its_options_are_in_the_page_and_the_completions() {
+    for (kind, expected) in
+        [("man", "\\-\\-unit\\-test"), ("bash", "--unit-test"), ("man", "fg-record-check")]
+    {
+        let output = fg_record().args(["--generate", kind]).output().expect("fg-record starts");
+        assert!(text(&output.stdout).contains(expected), "{kind}: {}", text(&output.stdout));
+    }
+    let help = fg_record().args(["cargo", "--help"]).output().expect("fg-record starts");
+    let help = text(&help.stdout);
+    assert!(help.lines().all(|line| line.chars().count() <= 79), "{help}");
+}

@@ -18,7 +18,7 @@ Examples:
 
 Without a choice it is the program that `cargo run` would run. Tests and
 benchmarks run in the folder of their package, and all are given the variables
-that cargo sets for them.";
+that cargo sets for them, but for [env] in cargo's configuration.";
 
 /// Build a program with cargo and record it
 ///

@@ -1,4 +1,6 @@
 //! The variables that `cargo run`, `cargo test` and `cargo bench` set for what they start.
+//!
+//! All but those of `[env]` in cargo's configuration files, which cargo shows to no other tool.
 
 use std::env;
 use std::ffi::OsString;

@@ -11,6 +11,7 @@ pub mod plan;
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -121,7 +122,7 @@ pub fn record(
     };
     let ids = opened.ids().map_err(|e| cannot("number the events", &e))?;
     let file = DataFile::new(file, &plan, &ids).map_err(|e| cannot("write the recording", &e))?;
-    let mut session = Session { opened, file, samples: 0, lost: 0, times: None, scratch: Vec::new() };
+    let mut session = Session { opened, file, samples: 0, lost: 0, times: None };
     session.begin(&plan, &request.target).map_err(|e| cannot("begin", &e))?;
     let began = Instant::now();
     if let Some(launched) = &mut launched {
@@ -210,10 +211,6 @@ fn command(invocation: &Invocation) -> Command {
         let stderr = io::stderr().as_fd().try_clone_to_owned();
         command.stdout(stderr.map_or_else(|_| Stdio::null(), Stdio::from));
     }
-    if let Some((user, group)) = invocation.user {
-        use std::os::unix::process::CommandExt;
-        command.uid(user).gid(group);
-    }
     command
 }
 
@@ -246,7 +243,16 @@ fn about(plan: &Plan, processors: &[u32]) -> About {
 /// The events that are open, and the ring of each processor.
 struct Opened {
     events: Vec<Event>,
-    rings: Vec<(usize, Ring)>,
+    rings: Vec<OfProcessor>,
+}
+
+/// What one processor's events write into.
+struct OfProcessor {
+    ring: Ring,
+    /// The events that do.
+    events: Range<usize>,
+    /// Which of them wakes us; none once the threads of all have ended.
+    waker: usize,
 }
 
 impl Opened {
@@ -291,7 +297,7 @@ impl Opened {
             for event in &opened.events[first + 1..] {
                 event.write_to(leader).map_err(|e| (Doing::Map, e))?;
             }
-            opened.rings.push((first, ring));
+            opened.rings.push(OfProcessor { ring, events: first..opened.events.len(), waker: first });
         }
         if opened.events.is_empty() {
             let doing = whom.first().map_or(Doing::Open, |(_, doing)| *doing);
@@ -322,7 +328,6 @@ struct Session {
     lost: u64,
     /// Of the first and the last sample.
     times: Option<(u64, u64)>,
-    scratch: Vec<u8>,
 }
 
 impl Session {
@@ -338,7 +343,7 @@ impl Session {
         }
         let data = plan.attr().flags & super::sys::perf_event::flag::MMAP_DATA != 0;
         match target {
-            Target::Machine(_) => records.extend(existing::everybody(data)),
+            Target::Machine(_) => existing::everybody(data, &mut records),
             Target::Processes(pids) => {
                 pids.iter().for_each(|&pid| existing::process(pid, data, &mut records))
             }
@@ -351,43 +356,47 @@ impl Session {
     /// Reads every ring once.
     fn round(&mut self) -> io::Result<()> {
         let mut any = false;
-        for (_, ring) in &mut self.opened.rings {
+        for OfProcessor { ring, .. } in &mut self.opened.rings {
             let (first, second) = ring.pending();
             let length = first.len() + second.len();
             if length == 0 {
                 continue;
             }
             any = true;
-            self.scratch.clear();
-            self.scratch.extend_from_slice(first);
-            self.scratch.extend_from_slice(second);
-            ring.release(length);
-            let counted = count(&self.scratch);
+            let counted = count(first, second);
             self.samples += counted.samples;
             self.lost += counted.lost;
             if let Some((first, last)) = counted.times {
                 let (begin, end) = self.times.unwrap_or((first, last));
                 self.times = Some((begin.min(first), end.max(last)));
             }
-            self.file.append(&self.scratch)?;
+            self.file.append(first)?;
+            self.file.append(second)?;
+            ring.release(length);
         }
         if any { self.file.finish_round() } else { Ok(()) }
     }
 
-    fn wait(&self, launched: Option<&Launched>, stop: &Stop, timeout: Duration) -> io::Result<Wait> {
-        let readable = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        let mut fds = vec![readable(stop.wake().as_raw_fd())];
-        fds.extend(launched.map(|launched| readable(launched.ended().as_raw_fd())));
-        // An event whose threads have all ended is always readable, and says nothing any more.
-        let leaders = self.opened.rings.iter().map(|(leader, _)| &self.opened.events[*leader]);
-        if launched.is_some() {
-            fds.extend(leaders.map(|event| readable(event.fd().as_raw_fd())));
-        }
-        // Without a program of ours to end, a short sleep does as well as a wake-up.
-        let timeout = if launched.is_some() { timeout } else { timeout.min(TICK / 4) };
+    fn wait(&mut self, launched: Option<&Launched>, stop: &Stop, timeout: Duration) -> io::Result<Wait> {
+        // poll leaves out those below zero.
+        let readable =
+            |fd: Option<i32>| libc::pollfd { fd: fd.unwrap_or(-1), events: libc::POLLIN, revents: 0 };
+        let Opened { events, rings } = &mut self.opened;
+        let mut fds = vec![
+            readable(Some(stop.wake().as_raw_fd())),
+            readable(launched.map(|launched| launched.ended().as_raw_fd())),
+        ];
+        let others = fds.len();
+        fds.extend(rings.iter().map(|of| {
+            let waker = events.get(of.waker).filter(|_| of.events.contains(&of.waker));
+            readable(waker.map(|event| event.fd().as_raw_fd()))
+        }));
         signals::wait_readable(&mut fds, i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX))?;
-        let ended = launched.is_some() && fds[1].revents != 0;
-        Ok(if ended { Wait::Ended } else { Wait::Records })
+        // An event whose threads have all ended is always ready, and says nothing any more.
+        for (of, fd) in rings.iter_mut().zip(&fds[others..]) {
+            of.waker += usize::from(fd.revents & (libc::POLLHUP | libc::POLLERR) != 0);
+        }
+        Ok(if fds[1].revents != 0 { Wait::Ended } else { Wait::Records })
     }
 
     /// Stops counting, and reads what is left.
@@ -410,14 +419,17 @@ struct Counted {
 /// Where in a sample its time is: behind the header, its event's number, its address, its thread.
 const TIME_AT: usize = 8 + 8 + 8 + 8;
 
-fn count(records: &[u8]) -> Counted {
+/// Counts what is in a ring, which may go on from its end to its begin.
+fn count(first: &[u8], second: &[u8]) -> Counted {
     let mut counted = Counted::default();
-    let number = |at: usize| {
-        let bytes = records.get(at..at + 8)?;
-        Some(u64::from_ne_bytes(bytes.try_into().ok()?))
+    // All of a record is aligned to numbers, and so is where the ring ends.
+    let eight = |at: usize| -> Option<[u8; 8]> {
+        let piece = if at < first.len() { first.get(at..) } else { second.get(at - first.len()..) };
+        piece?.first_chunk().copied()
     };
+    let number = |at: usize| eight(at).map(u64::from_ne_bytes);
     let mut at = 0;
-    while let Some(header) = records.get(at..at + 8) {
+    while let Some(header) = eight(at) {
         let kind = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]);
         let size = usize::from(u16::from_ne_bytes([header[6], header[7]]));
         match kind {
@@ -464,9 +476,12 @@ mod tests {
             put(record::LOST_SAMPLES, &[3]),
         ]
         .concat();
-        let counted = count(&records);
-        assert_eq!((counted.samples, counted.lost, counted.times), (2, 15, Some((300, 500))));
+        for end in (0..=records.len()).step_by(8) {
+            let (first, second) = records.split_at(end);
+            let counted = count(first, second);
+            assert_eq!((counted.samples, counted.lost, counted.times), (2, 15, Some((300, 500))), "{end}");
+        }
         // A size of nothing must not keep us here.
-        assert_eq!(count(&[9, 0, 0, 0, 0, 0, 0, 0]).samples, 1);
+        assert_eq!(count(&[9, 0, 0, 0, 0, 0, 0, 0], &[]).samples, 1);
     }
 }

@@ -186,10 +186,10 @@ impl Plan {
             (_, libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) => {
                 Err(Refusal::NoEvent(self.event.name.clone()))
             }
+            (_, libc::EPERM | libc::ENOSYS) if facts.seccomp => Err(Refusal::Seccomp),
             (_, libc::ENOSYS) => Err(Refusal::NoPerfEvents { wsl1: facts.wsl1 }),
             (_, libc::EMFILE) => Err(Refusal::OpenFiles(crate::record::sys::limits::lift_open_files())),
             (Doing::Attach(pid), libc::ESRCH) => Err(Refusal::NoProcess(pid)),
-            (_, libc::EPERM) if facts.seccomp && !facts.privileged => Err(Refusal::Seccomp),
             (_, libc::EACCES | libc::EPERM) => self.after_no_rights(doing, facts),
             (_, libc::EINVAL) => self.after_invalid(facts),
             _ => Err(Refusal::Other { doing: "open an event", said: said(error) }),
@@ -377,6 +377,7 @@ mod tests {
             (&last, open, libc::EACCES, facts(3), "setcap cap_perfmon=ep"),
             (&machine, open, libc::EACCES, facts(2), "sudo sysctl kernel.perf_event_paranoid=0"),
             (&last, open, libc::EPERM, Facts { seccomp: true, ..facts(2) }, "--cap-add PERFMON"),
+            (&last, open, libc::ENOSYS, Facts { seccomp: true, ..facts(2) }, "is filtered out"),
             (&last, open, libc::EPERM, Facts { container: true, ..facts(2) }, "--cap-add PERFMON"),
             (&last, open, libc::EPERM, facts(2), "SELinux"),
             (&last, open, libc::ENOENT, facts(2), "use -e cpu-clock"),

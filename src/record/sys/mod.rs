@@ -12,6 +12,8 @@ pub mod launch;
 #[cfg(target_os = "linux")]
 pub mod limits;
 #[cfg(target_os = "linux")]
+pub mod nameless;
+#[cfg(target_os = "linux")]
 pub mod perf_event;
 pub mod processes;
 pub mod signals;
