@@ -15,7 +15,7 @@ use super::modules::Modules;
 use super::order::{Queue, Waiting};
 use super::process::{CommId, Processes, Space};
 use super::reader::Record;
-use super::record::{self, Comm, Fork, Mmap, Mode, SampleHead, kind};
+use super::record::{self, Comm, Fork, KernelFunction, Mmap, Mode, SampleHead, kind};
 use super::sample::Counters;
 use super::streams::Streams;
 use crate::collapse::{Listener, Options, ValueTotal};
@@ -180,6 +180,12 @@ impl<'o> Feed<'o> {
                 let head = SampleHead::parse(&record.body, order, &event.attr)
                     .ok_or_else(|| no_sample(&record.body))?;
                 (head.time, Some((number as u32, head)))
+            }
+            kind::KSYMBOL => {
+                if let Some(function) = KernelFunction::parse(&record.body, order) {
+                    self.modules.kernel_function(&function);
+                }
+                return Ok(());
             }
             kind::MMAP | kind::MMAP2 | kind::COMM | kind::FORK | kind::EXIT => {
                 let first = self.about.events.first();
