@@ -180,6 +180,30 @@ fn kernel_and_user_parts_of_a_chain_are_told_apart() {
 }
 
 #[test]
+fn code_that_the_kernel_has_made_is_named_by_the_recording() {
+    let root = root();
+    let mut r = Recording::new(PLAIN, &[Event::default()]);
+    r.comm(1, 1, 0, b"app", false);
+    let at = 0xffff_ffff_c012_3000u64;
+    // A BPF program of 64 bytes: loaded, and gone again.
+    for gone in [0u16, 1] {
+        let mut body = Vec::new();
+        body.extend(at.to_le_bytes());
+        body.extend(64u32.to_le_bytes());
+        body.extend([1u16, gone].map(u16::to_le_bytes).concat());
+        body.extend(b"bpf_prog_6deef7357e7b4530_on_switch\0\0\0\0\0");
+        r.raw(17, &body);
+    }
+    for (time, address) in [(10, at + 4), (20, at + 64)] {
+        let chain = vec![KERNEL, address];
+        r.sample(&Sample { pid: 1, tid: 1, time, period: 3, mode: 1, chain, ..Sample::default() });
+    }
+    let (text, _) = fold_bytes(&r.bytes(), &Options { kernel: true, ..below(root.path()) }).unwrap();
+    let named = "app;bpf_prog_6deef7357e7b4530_on_switch_[k] 3";
+    assert_eq!(text, format!("app;[[kernel.kallsyms]]_[k] 3\n{named}\n"));
+}
+
+#[test]
 fn without_call_graphs_the_place_is_the_stack() {
     let root = root();
     let event = Event { fields: USUAL & !CALLCHAIN, ..Event::default() };

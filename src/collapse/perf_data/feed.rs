@@ -16,7 +16,7 @@ use super::off_cpu::OffCpu;
 use super::order::{Queue, Waiting};
 use super::process::{CommId, Processes, Space};
 use super::reader::Record;
-use super::record::{self, Comm, Fork, Mmap, Mode, SampleHead, Switched, kind};
+use super::record::{self, Comm, Fork, KernelFunction, Mmap, Mode, SampleHead, Switched, kind};
 use super::sample::Counters;
 use super::streams::Streams;
 use crate::collapse::{Listener, Options, ValueTotal};
@@ -195,6 +195,12 @@ impl<'o> Feed<'o> {
                 let head = SampleHead::parse(&record.body, order, &event.attr)
                     .ok_or_else(|| no_sample(&record.body))?;
                 (head.time, Some((number as u32, head)))
+            }
+            kind::KSYMBOL => {
+                if let Some(function) = KernelFunction::parse(&record.body, order) {
+                    self.modules.kernel_function(&function);
+                }
+                return Ok(());
             }
             kind::MMAP | kind::MMAP2 | kind::COMM | kind::FORK | kind::EXIT => {
                 let first = self.about.events.first();

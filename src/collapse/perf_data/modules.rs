@@ -1,10 +1,10 @@
 //! What code came from: files, the kernel, and memory that a just-in-time compiler has filled.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use super::cfi::Table;
-use super::record::Mmap;
+use super::record::{KernelFunction, Mmap};
 use crate::native::kernel::{Recorded, RecordedModule};
 use crate::native::{self, Missing, Object, Search};
 
@@ -84,6 +84,8 @@ pub(super) struct Modules {
     by_name: HashMap<Key, u32>,
     /// What is known of the kernel.
     pub recorded: Recorded,
+    /// Code that the kernel has made for itself, by its first address: one past the last, name.
+    kernel_functions: BTreeMap<u64, (u64, Vec<u8>)>,
     /// Where processes have described the code they made, by process.
     pub jit_dumps: HashMap<i32, Vec<u8>>,
 }
@@ -99,6 +101,7 @@ impl Default for Modules {
             all: vec![unknown.into(), kernel.into()],
             by_name: HashMap::new(),
             recorded: Recorded::default(),
+            kernel_functions: BTreeMap::new(),
             jit_dumps: HashMap::new(),
         }
     }
@@ -125,6 +128,18 @@ impl Modules {
         let (name, start) = (mmap.path.to_vec(), mmap.start);
         self.recorded.modules.push(RecordedModule { name, start, end, build_id });
         self.get(Kind::Kernel, mmap.path.to_vec(), None, 0)
+    }
+
+    /// The kernel has made a function.
+    pub fn kernel_function(&mut self, function: &KernelFunction<'_>) {
+        let end = function.start.saturating_add(function.len.into());
+        self.kernel_functions.insert(function.start, (end, function.name.to_vec()));
+    }
+
+    /// The name of what the kernel has made at an address.
+    pub fn made_by_kernel(&self, address: u64) -> Option<&[u8]> {
+        let (_, (end, name)) = self.kernel_functions.range(..=address).next_back()?;
+        (address < *end).then_some(name)
     }
 
     /// What a process has mapped, and whether places in it are addresses.

@@ -228,7 +228,19 @@ impl<'n> Worker<'n> {
         let mut label = module.path.strip_suffix(b" (deleted)").unwrap_or(&module.path);
         let mut resolved = std::mem::take(&mut self.resolved);
         resolved.clear();
+        let made = match module.kind {
+            // Before kallsyms, where another's code may stand by now.
+            Kind::Kernel => self.namer.modules.made_by_kernel(place.wrapping_sub(called.into())),
+            _ => None,
+        };
         match source {
+            _ if made.is_some() => {
+                resolved.extend(made.map(|name| ResolvedFrame {
+                    name: name.into(),
+                    place: None,
+                    inlined: false,
+                }));
+            }
             Source::Object(object, symbolizer) => {
                 // The call belongs to the function, what follows it may not.
                 let inside = place.wrapping_sub(called.into());

@@ -16,6 +16,7 @@ pub(super) mod kind {
     pub const LOST_SAMPLES: u32 = 13;
     pub const SWITCH: u32 = 14;
     pub const SWITCH_CPU_WIDE: u32 = 15;
+    pub const KSYMBOL: u32 = 17;
     /// From here on they are perf's own, not the kernel's.
     pub const FIRST_OF_USER: u32 = 64;
     pub const ATTR: u32 = 64;
@@ -236,6 +237,26 @@ impl Fork {
             tid: fields.i32()?,
             parent_tid: fields.i32()?,
         })
+    }
+}
+
+/// Code that the kernel has made for itself: a BPF program, a trampoline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct KernelFunction<'a> {
+    pub start: u64,
+    pub len: u32,
+    pub name: &'a [u8],
+}
+
+impl<'a> KernelFunction<'a> {
+    /// `None`, too, for code that is gone: it was there when it was sampled.
+    pub fn parse(body: &'a [u8], order: ByteOrder) -> Option<KernelFunction<'a>> {
+        const UNREGISTERED: u16 = 1;
+        let mut fields = Bytes::new(body, order);
+        let (start, len) = (fields.u64()?, fields.u32()?);
+        let (_kind, flags) = (fields.u16()?, fields.u16()?);
+        let name = fields.text();
+        (flags & UNREGISTERED == 0 && !name.is_empty()).then_some(KernelFunction { start, len, name })
     }
 }
 

@@ -111,7 +111,14 @@ impl Summary {
         let Some(Err(missing)) = namer.kernel.get() else { return };
         let is_met = |id: &u32| matches!(namer.modules.all()[*id as usize].kind, Kind::Kernel);
         if self.met.iter().any(is_met) {
-            report.note(format!("the kernel's symbols: {missing}"));
+            report.note(match missing {
+                Missing::NotFound => {
+                    "the kernel's symbols were not found: a vmlinux below --symfs has them, or \
+                                      the ~/.debug of the machine that was recorded"
+                        .to_owned()
+                }
+                _ => format!("the kernel {missing}"),
+            });
         }
     }
 
