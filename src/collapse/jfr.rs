@@ -18,8 +18,8 @@
 //! `--stack-depth 64` says otherwise; what it cut begins with `[truncated]`.
 
 use super::json::{HeadKeys, Json, Kind};
-use super::lines::Lines;
 use super::names::{NO_STACK, Names};
+use super::text::Text;
 use super::threads::Thread;
 use super::trie::Trie;
 use super::values::Values;
@@ -79,13 +79,12 @@ impl Collapser for JfrText {
         table: &mut StackTable,
         report: &mut Report,
     ) -> Result<()> {
-        let mut lines = Lines::new(input);
         let mut events = Events::default();
         let mut event = Event::default();
         let (mut within, mut in_stack) = (false, false);
         // The field that names the thread, whose name may go on in the next line.
         let mut thread = Vec::new();
-        while let Some(line) = lines.line()? {
+        Text::new(input).for_each(report, |line| {
             let text = line.trim_ascii();
             if let Some(name) = event_name(line) {
                 event = Event { name: name.to_vec(), ..Event::default() };
@@ -118,10 +117,11 @@ impl Collapser for JfrText {
                     thread.push(b' ');
                     thread.extend_from_slice(line);
                 }
-            } else if !(text.is_empty() || line.starts_with(b"  ")) {
-                lines.not_understood(report);
+            } else {
+                return Ok(text.is_empty() || line.starts_with(b"  "));
             }
-        }
+            Ok(true)
+        })?;
         events.finish(options, table, report)
     }
 }

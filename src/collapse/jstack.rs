@@ -26,9 +26,8 @@
 use std::borrow::Cow;
 
 use super::json::HeadKeys;
-use super::lines::Lines;
 use super::names::Names;
-use super::text::split_digits;
+use super::text::{Text, split_digits};
 use super::thread_dump;
 use super::threads::Thread;
 use super::values::Values;
@@ -76,10 +75,9 @@ impl Collapser for Jstack {
         }
         // The file of `dump_to_file` begins with the process.
         let pid = is_dump_to_file(input.head()).then(|| split_digits(input.head()).0.to_vec());
-        let mut lines = Lines::new(input);
         let mut names = Names::default();
         let mut thread = Dumped::default();
-        while let Some(line) = lines.line()? {
+        Text::new(input).for_each(report, |line| {
             let text = line.trim_ascii_start();
             if line.starts_with(b"\"") {
                 thread.finish(&mut values, table)?;
@@ -97,7 +95,8 @@ impl Collapser for Jstack {
                 thread.frames.push(java_frame(frame, options, &mut names, table));
             }
             // Locks, the heap and what else a JVM prints among its threads.
-        }
+            Ok(true)
+        })?;
         thread.finish(&mut values, table)?;
         values.finish(report)
     }

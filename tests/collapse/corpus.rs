@@ -3,24 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fg_tools::Weight;
 use fg_tools::collapse::{Choice, Options};
 
 use super::fold;
-
-/// The corpus, or `None` with a message.
-fn corpus() -> Option<PathBuf> {
-    let shared = std::env::var_os("FG_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
-    let corpus = shared.join("corpus");
-    if corpus.join("MANIFEST.md").exists() {
-        return Some(corpus);
-    }
-    eprintln!("skipped: no corpus at {}", corpus.display());
-    None
-}
+use super::recordings::corpus;
 
 /// The `totals:` of each file in the manifest, by `folder/file`.
 fn totals(corpus: &Path) -> BTreeMap<String, String> {

@@ -31,12 +31,23 @@ pub struct Event {
     pub period: u64,
     pub branches: u64,
     pub registers: u64,
+    /// The kernel notes switches.
+    pub switches: bool,
 }
 
 impl Default for Event {
     /// cpu-clock with call chains.
     fn default() -> Self {
-        Event { kind: 1, config: 0, fields: USUAL, name: "cpu-clock", period: 0, branches: 0, registers: 0 }
+        Event {
+            kind: 1,
+            config: 0,
+            fields: USUAL,
+            name: "cpu-clock",
+            period: 0,
+            branches: 0,
+            registers: 0,
+            switches: false,
+        }
     }
 }
 
@@ -65,6 +76,8 @@ pub struct Sample {
     pub branches: Vec<(u64, u64)>,
     pub registers: Vec<u64>,
     pub stack: Vec<u8>,
+    /// What a tracepoint tells; something if a test does not say.
+    pub raw: Vec<u8>,
     /// How much of the stack there was; all of it if a test does not say.
     pub used: Option<u64>,
     /// 1 is the kernel, 2 is user space.
@@ -185,6 +198,20 @@ impl Recording {
         self.push(7, 0, out);
     }
 
+    /// A thread has left its processor, or is back.
+    pub fn switch(&mut self, tid: i32, time: u64, misc: u16) {
+        let mut out = self.out();
+        self.trailer(&mut out, tid, tid, time);
+        self.push(14, misc, out);
+    }
+
+    pub fn exit(&mut self, tid: i32, time: u64) {
+        let mut out = self.out();
+        out.u32(tid as u32).u32(1).u32(tid as u32).u32(1).u64(time);
+        self.trailer(&mut out, tid, tid, time);
+        self.push(4, 0, out);
+    }
+
     pub fn lost(&mut self, count: u64) {
         let mut out = self.out();
         out.u64(id_of(0)).u64(count);
@@ -226,7 +253,11 @@ impl Recording {
             });
         }
         if has(RAW) {
-            out.u32(12).u32(1).u64(2);
+            if sample.raw.is_empty() {
+                out.u32(12).u32(1).u64(2);
+            } else {
+                out.u32(sample.raw.len() as u32).bytes.extend_from_slice(&sample.raw);
+            }
         }
         if has(BRANCH_STACK) {
             out.u64(sample.branches.len() as u64);
@@ -256,7 +287,7 @@ impl Recording {
         out.u32(event.kind).u32(ATTR_SIZE as u32).u64(event.config);
         out.u64(if event.period > 0 { event.period } else { 999 }).u64(event.fields).u64(0);
         let frequency = u64::from(event.period == 0) << 10;
-        let flags = 1u64 << 18 | frequency;
+        let flags = 1u64 << 18 | frequency | u64::from(event.switches) << 26;
         out.u64(if self.style.big_endian { flags.reverse_bits() } else { flags });
         out.u64(0).u64(0).u64(0).u64(event.branches).u64(event.registers);
         out.u32(0).u32(0).u64(0).u32(0).u32(0);

@@ -7,6 +7,9 @@ mod golden;
 mod kit;
 mod live;
 mod model;
+mod off_cpu;
+#[path = "../common/recordings.rs"]
+mod recordings;
 mod said;
 mod shapes;
 

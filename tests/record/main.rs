@@ -4,6 +4,14 @@
 #![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
+mod cargo;
+mod check;
+mod off_cpu;
+mod open;
+mod rights;
+mod root;
+mod terminal;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -32,19 +40,24 @@ int main(int argc, char **argv) {
 }
 "#;
 
-/// The program, compiled once; `None` without a compiler.
-fn program() -> Option<&'static Path> {
-    static PATH: OnceLock<Option<(tempfile::TempDir, PathBuf)>> = OnceLock::new();
-    let built = PATH.get_or_init(|| {
+/// A compiled program and the folder it is in.
+type Built = OnceLock<Option<(tempfile::TempDir, PathBuf)>>;
+
+/// A program, compiled once; `None`, said, without a compiler.
+fn compiled(built: &'static Built, name: &str, source_text: &str) -> Option<&'static Path> {
+    let built = built.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a folder");
         // Other users run it too.
         set_mode(folder.path(), 0o755);
-        let source = folder.path().join("busy.c");
-        fs::write(&source, PROGRAM).expect("a source");
-        let path = folder.path().join("busy");
+        let source = folder.path().join(format!("{name}.c"));
+        fs::write(&source, source_text).expect("a source");
+        let path = folder.path().join(name);
         let done = Command::new("cc").args(["-O1", "-g", "-pthread", "-o"]).arg(&path).arg(&source).status();
         matches!(done, Ok(status) if status.success()).then_some((folder, path))
     });
+    if built.is_none() {
+        eprintln!("skipped: no C compiler");
+    }
     built.as_ref().map(|(_, path)| path.as_path())
 }
 
@@ -73,13 +86,10 @@ fn recorded(command: &mut Command) -> Option<Output> {
     Some(output)
 }
 
-/// A program to record, or the reason to skip.
+/// A program to record that computes.
 fn ready() -> Option<&'static Path> {
-    let program = program();
-    if program.is_none() {
-        eprintln!("skipped: no C compiler");
-    }
-    program
+    static BUILT: Built = Built::new();
+    compiled(&BUILT, "busy", PROGRAM)
 }
 
 /// The share of the weight in stacks with a frame of this name.
@@ -263,6 +273,8 @@ fn trouble_is_one_line_and_status_2() {
             "cannot start the program: /no/such/program: there is no such program",
         ),
         (&["-p", "4194303", "-d", "0.1"], "there is no process 4194303"),
+        // Before the program runs.
+        (&["--svg", "/no/such/a.svg", "--", "echo", "it ran"], "/no/such/a.svg: cannot open: no such file"),
         (&["-e", "nonsense", "--", "true"], "there is no event \"nonsense\""),
     ] {
         let Some(output) = recorded(fg_record().args(arguments)) else { return };
@@ -298,51 +310,4 @@ fn a_target_that_does_not_end_when_asked_gives_its_profile_all_the_same() {
     assert_eq!(child.0.wait().expect("it ends").code(), Some(0));
     assert!(fs::read_to_string(&path).expect("folded text").contains("hot"));
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing is left behind");
-}
-
-#[test]
-fn nothing_else_is_needed() {
-    let Some(program) = ready() else { return };
-    let mut command = fg_record();
-    command.env("PATH", "/nowhere").arg("--").arg(program).arg("100");
-    let Some(output) = recorded(&mut command) else { return };
-    assert!(share(&text(&output.stdout), "hot") > 0.5, "without perf or any other tool: {output:?}");
-    let output = fg_record().args(["--raw", "-o", "-", "--", "true"]).output().expect("it starts");
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("--raw needs a file"), "{output:?}");
-}
-
-/// Ordinary users have less: what can be had is had, and said in one line.
-#[test]
-fn an_ordinary_user_records_without_the_kernel() {
-    use std::os::unix::process::CommandExt;
-    let Some(program) = ready() else { return };
-    let root = fs::metadata("/proc/self").is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0);
-    let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
-    if !root || paranoid.trim() != "2" {
-        eprintln!("skipped: needs root to become an ordinary user, and perf_event_paranoid 2");
-        return;
-    }
-    let folder = tempfile::tempdir().expect("a folder");
-    set_mode(folder.path(), 0o777);
-    // What cargo built may lie where others cannot look.
-    let copy = folder.path().join("fg-record");
-    fs::copy(env!("CARGO_BIN_EXE_fg-record"), &copy).expect("a copy");
-    set_mode(&copy, 0o755);
-    let as_nobody = || {
-        let mut command = Command::new(&copy);
-        command.current_dir(folder.path()).uid(65534).gid(65534);
-        command
-    };
-    let output = as_nobody().arg("--").arg(program).arg("150").output().expect("it starts");
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("kernel frames left out (kernel.perf_event_paranoid is 2)"), "{said}");
-    assert!(share(&text(&output.stdout), "hot") > 0.5, "{output:?}");
-    let output = as_nobody().args(["-a", "-d", "0.1"]).output().expect("it starts");
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("the whole machine is kept from ordinary users"), "{said}");
-    let output = as_nobody().args(["-p", "1", "-d", "0.1"]).output().expect("it starts");
-    assert!(text(&output.stderr).contains("process 1 may not be looked at"), "{output:?}");
 }

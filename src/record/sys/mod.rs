@@ -4,9 +4,14 @@
 
 #![allow(unsafe_code)]
 
+#[cfg(target_os = "linux")]
+pub mod clock;
 pub mod launch;
 #[cfg(target_os = "linux")]
 pub mod limits;
 #[cfg(target_os = "linux")]
+pub mod nameless;
+#[cfg(target_os = "linux")]
 pub mod perf_event;
+pub mod processes;
 pub mod signals;

@@ -3,7 +3,7 @@
 /** @import { App } from "./start.js" */
 /** @import { Place } from "./types.js" */
 
-import { KIND_NAMES, changeColour, css, hueColour, kindSwatch } from "./colour.js";
+import { KIND_NAMES, UNSURE, changeColour, css, hueColour, kindSwatch } from "./colour.js";
 import { byId, copy, list, make, placeAt } from "./dom.js";
 import { percent } from "./numbers.js";
 import { OPERATIONS, command, literally } from "./refine.js";
@@ -181,6 +181,7 @@ export class Panels {
     const entries = [];
     if (state.colour === "change") {
       entries.push(swatch(css(changeColour(about, 1, 1)), "+ grew"), swatch("#fff", "same"), swatch(css(changeColour(about, -1, 1)), "− shrank"));
+      if (!state.noise) entries.push(swatch(css(UNSURE), "may be noise"));
     } else if (state.colour === "kind") {
       entries.push(...KIND_NAMES.map(([mark, label]) => swatch(kindSwatch(mark), label)));
     } else if (state.colour === "name") {

@@ -2,9 +2,10 @@
 
 /** @import { Chip, Names, Tree } from "./types.js" */
 
+import { changed } from "./merge.js";
 import { expression, matching } from "./search.js";
 import { withoutTemplates } from "./templates.js";
-import { belowMarked, kept, merged } from "./tree.js";
+import { belowMarked, kept } from "./tree.js";
 
 /**
  * @typedef {object} Operation
@@ -37,33 +38,30 @@ function focus(wanted) {
 
 /** @type {Operation["apply"]} */
 function hide(tree, names, marks) {
-  return merged(tree, names, (trie, i, above) => (marks[tree.name[i]] ? above : trie.child(above, tree.name[i])));
+  return changed(tree, names, { leavesOut: (i) => marks[tree.name[i]] === 1 });
 }
 
 /** @type {Operation["apply"]} */
 function showFrom(tree, names, marks) {
   const on = belowMarked(tree, marks);
-  return merged(tree, names, (trie, i, above) => (on[i] ? trie.child(Math.max(above, 0), tree.name[i]) : -1));
+  return changed(tree, names, { leavesOut: (i) => !on[i] });
 }
 
 /** @type {Operation["apply"]} */
 function recursion(tree, names) {
-  return merged(tree, names, (trie, i, above) =>
-    above > 0 && trie.name[above] === tree.name[i] ? above : trie.child(above, tree.name[i]));
+  const { name, parent } = tree;
+  return changed(tree, names, { leavesOut: (i) => name[i] === name[parent[i]] });
 }
 
 /** @type {Operation["apply"]} */
 function templates(tree, names) {
-  const known = names.texts.length;
-  const short = new Int32Array(known).fill(-1);
-  return merged(tree, names, (trie, i, above) => {
-    const id = tree.name[i];
-    if (short[id] < 0) {
-      const text = withoutTemplates(names.texts[id]);
-      short[id] = text === names.texts[id] ? id : names.intern(text);
-    }
-    return trie.child(above, short[id]);
-  });
+  /** @type {number[]} */
+  const short = [];
+  const shorten = (/** @type {number} */ id) => {
+    const text = withoutTemplates(names.texts[id]);
+    return text === names.texts[id] ? id : names.intern(text);
+  };
+  return changed(tree, names, { renames: (id) => (short[id] ??= shorten(id)) });
 }
 
 /** Applies steps one after the other.

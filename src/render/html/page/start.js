@@ -69,6 +69,7 @@ export class App {
       });
     }
     byId("shares").addEventListener("click", () => this.change({ shares: !this.model.state.shares }));
+    byId("noise").addEventListener("click", () => this.change({ noise: !this.model.state.noise }));
     const tabs = VIEWS.map((view) => byId(`tab-${view}`));
     tabs.forEach((tab, n) => {
       tab.addEventListener("click", () => this.change({ view: VIEWS[n] }));
@@ -173,6 +174,8 @@ export class App {
     /** @type {HTMLSelectElement} */ (byId("widths")).value = state.widths;
     /** @type {HTMLSelectElement} */ (byId("change")).value = state.ownChange ? "self" : "total";
     byId("shares").setAttribute("aria-pressed", String(state.shares));
+    byId("noise").hidden = about.alpha === null;
+    byId("noise").setAttribute("aria-pressed", String(!state.noise));
     byId("case").setAttribute("aria-pressed", String(state.matchCase));
     byId("only").setAttribute("aria-pressed", String(state.only));
     const query = /** @type {HTMLInputElement} */ (byId("query"));
