@@ -43,6 +43,9 @@ struct Rank {
     global: bool,
 }
 
+/// A label of an assembler. Within a function it begins nothing: V8's code has many.
+const LABEL: Rank = Rank { sized: false, typed: false, strong: true, global: false };
+
 /// The names of an object's symbols by address, one for an address.
 pub(super) type Symbols<'a> = Intervals<Cow<'a, [u8]>>;
 
@@ -51,6 +54,13 @@ pub(super) type Symbols<'a> = Intervals<Cow<'a, [u8]>>;
 pub(super) fn choose<'a>(mut all: Vec<Symbol<'a>>, limits: &[Range<u64>]) -> Symbols<'a> {
     all.sort_by(|a, b| a.start.cmp(&b.start).then_with(|| preferred_first(a, b)));
     all.dedup_by_key(|symbol| symbol.start);
+    let mut function_end = 0;
+    all.retain(|symbol| {
+        if symbol.rank.sized && symbol.rank.typed {
+            function_end = function_end.max(symbol.end);
+        }
+        symbol.rank != LABEL || symbol.start >= function_end
+    });
     let mut next = None;
     for symbol in all.iter_mut().rev() {
         if symbol.end <= symbol.start {
@@ -197,6 +207,29 @@ mod tests {
         }
         let names = choose(vec![symbol("b", plain), symbol("a", plain)], &[]);
         assert_eq!(&**names.find(0x10).unwrap(), b"b", "the first");
+    }
+
+    #[test]
+    fn a_label_within_a_function_begins_nothing() {
+        let at = |start, end, name: &'static str, rank| Symbol {
+            start,
+            end,
+            name: Cow::Borrowed(name.as_bytes()),
+            rank,
+        };
+        let function = Rank { sized: true, typed: true, strong: true, global: false };
+        let names = choose(
+            vec![
+                at(0x10, 0x30, "function", function),
+                at(0x18, 0x18, "label", LABEL),
+                at(0x20, 0x20, "entry", Rank { global: true, ..LABEL }),
+                at(0x30, 0x30, "behind", LABEL),
+            ],
+            &[0x10..0x40],
+        );
+        for (address, name) in [(0x19, "function"), (0x21, "entry"), (0x31, "behind")] {
+            assert_eq!(&**names.find(address).unwrap(), name.as_bytes());
+        }
     }
 
     #[test]

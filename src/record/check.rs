@@ -7,10 +7,11 @@
 use std::fmt;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::backend::{self, About};
 use super::refusal::Refusal;
 use super::request::{CallGraph, Rate, Request, Target};
 use super::sampler::plan::{Note, Plan};
@@ -74,6 +75,8 @@ pub struct Findings {
     pub debug_info: Option<bool>,
     /// The system's name for itself, as `/etc/os-release` has it.
     pub distribution: String,
+    /// Other profilers, and where they are.
+    pub profilers: Vec<(&'static About, Option<PathBuf>)>,
 }
 
 /// What came of a recording.
@@ -120,6 +123,7 @@ impl Findings {
             kernel_symbols: kallsyms.is_some(),
             debug_info: c_library_has_debug_info(),
             distribution: distribution(&fs::read_to_string("/etc/os-release").unwrap_or_default()),
+            profilers: backend::ALL.iter().map(|backend| found(backend.about())).collect(),
             facts,
         }
     }
@@ -165,6 +169,21 @@ impl Findings {
             None => {}
         }
         rows
+    }
+
+    /// The table of other profilers, for `--with`.
+    pub fn profilers(&self) -> Vec<Row> {
+        let row = |(about, path): &(&'static About, Option<PathBuf>)| {
+            let (verdict, found) = match path {
+                Some(path) => (Verdict::Works, path.display().to_string()),
+                None => {
+                    let About { programs, variable, install, .. } = about;
+                    (Verdict::Not, format!("no {}: {install}; {variable} may name it", programs.join(" or ")))
+                }
+            };
+            Row { verdict, what: about.name, found }
+        };
+        self.profilers.iter().map(row).collect()
     }
 
     /// What a recording that works may lack.
@@ -311,6 +330,11 @@ fn busy<T>(trial: impl FnOnce() -> T) -> T {
     })
 }
 
+/// Where a profiler is.
+fn found(about: &'static About) -> (&'static About, Option<PathBuf>) {
+    (about, backend::find::program(about).ok().and_then(|program| backend::find::on_path(&program)))
+}
+
 /// Of the library that this very program has loaded.
 fn c_library_has_debug_info() -> Option<bool> {
     let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
@@ -344,6 +368,7 @@ mod tests {
             kernel_symbols: true,
             debug_info: Some(true),
             distribution: "debian".to_owned(),
+            profilers: Vec::new(),
         }
     }
 
@@ -407,7 +432,7 @@ mod tests {
             (&no_library, "debug info", "part the C library's is not installed"),
             (&no_library, "debug info", "`sudo apt install libc6-dbg` adds it"),
             (&machine, "whole machine", "no the whole machine is kept from ordinary users"),
-            (&others, "others' processes", "another user's: use `sudo fg-record`"),
+            (&others, "others' processes", "another user's: use `fg-record --root`"),
             (
                 &Findings { off_cpu: Err(Refusal::OffCpu(2)), ..findings() },
                 "waiting",
@@ -428,6 +453,24 @@ mod tests {
         let silent = Findings { own: Ok(Trial { samples: 0, ..works() }), ..findings() };
         assert!(row(&silent, "samples").contains("none came of cycles"));
         assert!(!silent.can_record());
+    }
+
+    #[test]
+    fn other_profilers_are_where_they_are_or_come_from_somewhere() {
+        let path = |about: &About| (about.name == "perf").then(|| PathBuf::from("/usr/bin/perf"));
+        let profilers = backend::ALL.iter().map(|backend| (backend.about(), path(backend.about()))).collect();
+        let rows = Findings { profilers, ..findings() }.profilers();
+        assert_eq!(rows.len(), backend::ALL.len());
+        for row in rows {
+            match row.what {
+                "perf" => assert_eq!((row.verdict, &*row.found), (Verdict::Works, "/usr/bin/perf")),
+                "py-spy" => assert_eq!(
+                    (row.verdict, &*row.found),
+                    (Verdict::Not, "no py-spy: `pip install py-spy`; PY_SPY may name it")
+                ),
+                _ => assert_eq!(row.verdict, Verdict::Not, "{row:?}"),
+            }
+        }
     }
 
     #[test]

@@ -31,17 +31,22 @@ const RECORDED: &[u8] = b"# recorded\n";
 pub struct Answer {
     /// The program that we started; it may still run.
     pub target: Option<Started>,
-    /// The profile; `None` when the other has said why there is none.
-    pub profile: Option<Vec<u8>>,
+    /// Whether there is a profile; the other has said why not.
+    pub is_complete: bool,
 }
 
-/// Records by a second process of this very program, which is root.
+/// Records into a file by a second process of this very program, which is root.
 ///
-/// `words` are the options it is given besides.
+/// `words` are the options it is given besides; what it is asked for is what comes into the file.
 ///
 /// # Errors
 /// When it cannot be started.
-pub fn record(request: &Request, words: &[OsString], stop: &Stop) -> Result<Answer, Refusal> {
+pub fn record(
+    request: &Request,
+    words: &[OsString],
+    file: &mut dyn Write,
+    stop: &Stop,
+) -> Result<Answer, Refusal> {
     let invocation = request.target.invocation();
     let mut launched = None;
     if let Some(invocation) = invocation {
@@ -68,8 +73,8 @@ pub fn record(request: &Request, words: &[OsString], stop: &Stop) -> Result<Answ
         }
         _ => None,
     };
-    let profile = helper.finish().map_err(|e| sampler::cannot("read the profile", &e))?;
-    Ok(Answer { target, profile })
+    let is_complete = helper.finish(file).map_err(|e| sampler::cannot("write the recording", &e))?;
+    Ok(Answer { target, is_complete })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -160,16 +165,16 @@ impl Helper {
         Ok(length > 0)
     }
 
-    /// The profile, all of it.
-    fn finish(mut self) -> io::Result<Option<Vec<u8>>> {
+    /// Passes the profile on, all of it; `false` if there is none.
+    fn finish(mut self, file: &mut dyn Write) -> io::Result<bool> {
         self.go_on = None;
         // sudo has said why; or it still asks for a password, and we may not kill it.
         if self.state != State::Recorded {
-            return Ok(None);
+            return Ok(false);
         }
-        self.answer.read_to_end(&mut self.read)?;
-        let status = self.child.wait()?;
-        Ok(status.success().then_some(self.read))
+        file.write_all(&self.read)?;
+        io::copy(&mut self.answer, file)?;
+        Ok(self.child.wait()?.success())
     }
 }
 

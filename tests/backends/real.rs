@@ -232,9 +232,9 @@ fn one_signal_is_enough_for_each_of_them() {
 fn bpf_a_process_and_a_command() {
     let Some(program) = program() else { return };
     for tool in ["profile-bpfcc", "bpftrace"] {
-        let bpf = || {
+        let bpf = |arguments: &[&str]| {
             let mut command = fg_record();
-            command.env("BPF", tool).args(["--with", "bpf", "-d", "1", "-q"]);
+            command.env("BPF", tool).args(["--with", "bpf", "-q"]).args(arguments);
             command
         };
         if super::run(Command::new("sh").args(["-c", "command -v \"$0\"", tool])).stdout.is_empty() {
@@ -242,7 +242,7 @@ fn bpf_a_process_and_a_command() {
             continue;
         }
         let running = Running::new(program, &["1000000"]);
-        let Some(output) = recorded(bpf().args(["-p", &running.id()])) else { continue };
+        let Some(output) = recorded(&mut bpf(&["-d", "1", "-p", &running.id()])) else { continue };
         let folded = text(&output.stdout);
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         assert!(folded.lines().all(|line| line.starts_with("busy;")), "{folded}");
@@ -250,8 +250,12 @@ fn bpf_a_process_and_a_command() {
         assert!((hot - 0.75).abs() < 0.15, "{tool}: {hot}\n{folded}");
         drop(running);
         // Ended by us when the time was over, as SIGTERM ends it.
-        let Some(output) = recorded(bpf().arg("--").arg(program).arg("1000000")) else { continue };
+        let Some(output) = recorded(bpf(&["-d", "1", "--"]).arg(program).arg("1000000")) else { continue };
         assert_eq!(output.status.code(), Some(128 + 15), "{output:?}");
         assert!(share(&text(&output.stdout), "hot") > 0.5, "{tool}: {output:?}");
+        // One that ends by itself stays until its functions are named.
+        let Some(output) = recorded(bpf(&["--"]).arg(program).arg("600")) else { continue };
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        assert!(share(&text(&output.stdout), "hot") > 0.6, "{tool}: {output:?}");
     }
 }

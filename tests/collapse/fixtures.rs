@@ -16,13 +16,13 @@ use fg_tools::collapse::{Options, registry};
 
 use super::{fold, fold_bytes};
 
-struct Case {
-    name: String,
-    format: String,
+pub struct Case {
+    pub name: String,
+    pub format: String,
     input: PathBuf,
     expected: String,
     total: Weight,
-    options: Options,
+    pub options: Options,
     args: Vec<String>,
     whole: bool,
     /// The format, where its arguments name one: it is not to be detected.
@@ -30,7 +30,7 @@ struct Case {
 }
 
 /// Every case of the fixtures.
-fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let mut cases = Vec::new();
     for format in folders(&root) {
@@ -94,7 +94,7 @@ fn folders(path: &Path) -> Vec<PathBuf> {
 }
 
 /// The decompressed input.
-fn bytes(case: &Case) -> Vec<u8> {
+pub fn bytes(case: &Case) -> Vec<u8> {
     fg_tools::input::Source::new(&case.input).open().expect("a fixture opens").read_all().expect("and reads")
 }
 

@@ -4,6 +4,7 @@ mod corpus;
 #[path = "../common/feed.rs"]
 mod feed;
 mod fixtures;
+mod mutations;
 mod oracle;
 mod perf_script;
 mod program;

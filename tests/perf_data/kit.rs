@@ -5,6 +5,7 @@
 pub const IP: u64 = 1 << 0;
 pub const TID: u64 = 1 << 1;
 pub const TIME: u64 = 1 << 2;
+pub const READ: u64 = 1 << 4;
 pub const CALLCHAIN: u64 = 1 << 5;
 pub const ID: u64 = 1 << 6;
 pub const PERIOD: u64 = 1 << 8;
@@ -33,6 +34,8 @@ pub struct Event {
     pub registers: u64,
     /// The kernel notes switches.
     pub switches: bool,
+    /// 4 names the counters that are read, 8 reads a group of them.
+    pub read_format: u64,
 }
 
 impl Default for Event {
@@ -47,6 +50,7 @@ impl Default for Event {
             branches: 0,
             registers: 0,
             switches: false,
+            read_format: 0,
         }
     }
 }
@@ -71,6 +75,8 @@ pub struct Sample {
     pub time: u64,
     pub ip: u64,
     pub period: u64,
+    /// What each of a group of events has counted so far.
+    pub counters: Vec<(usize, u64)>,
     pub chain: Vec<u64>,
     /// From, to.
     pub branches: Vec<(u64, u64)>,
@@ -246,6 +252,12 @@ impl Recording {
         if has(PERIOD) {
             out.u64(sample.period);
         }
+        if has(READ) {
+            out.u64(sample.counters.len() as u64);
+            for (event, value) in &sample.counters {
+                out.u64(*value).u64(id_of(*event));
+            }
+        }
         if has(CALLCHAIN) {
             out.u64(sample.chain.len() as u64);
             sample.chain.iter().for_each(|ip| {
@@ -285,7 +297,7 @@ impl Recording {
     fn attr(&self, event: &Event) -> Vec<u8> {
         let mut out = self.out();
         out.u32(event.kind).u32(ATTR_SIZE as u32).u64(event.config);
-        out.u64(if event.period > 0 { event.period } else { 999 }).u64(event.fields).u64(0);
+        out.u64(if event.period > 0 { event.period } else { 999 }).u64(event.fields).u64(event.read_format);
         let frequency = u64::from(event.period == 0) << 10;
         let flags = 1u64 << 18 | frequency | u64::from(event.switches) << 26;
         out.u64(if self.style.big_endian { flags.reverse_bits() } else { flags });
@@ -309,6 +321,11 @@ impl Recording {
 
     fn header_size(&self) -> usize {
         104 + self.events.len() * (ATTR_SIZE + 16 + 8)
+    }
+
+    /// The records alone, as `data.0` of a folder has them.
+    pub fn records(&self) -> Vec<u8> {
+        self.records.concat()
     }
 
     /// The recording.

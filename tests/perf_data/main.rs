@@ -1,6 +1,7 @@
 //! perf.data, read by ourselves: recordings written by the [kit], small real ones with the
 //! programs they are of, those of the corpus, and live ones where perf is there.
 
+mod aarch64;
 mod corpus;
 mod damage;
 mod golden;

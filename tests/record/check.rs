@@ -6,7 +6,7 @@ use super::{fg_record, text};
 
 /// The rows: what, and whether it works.
 fn rows(table: &str) -> Vec<(String, String)> {
-    let rows = table.lines().skip(2).filter(|line| !line.starts_with(' '));
+    let rows = table.lines().skip(2).filter(|line| line.len() > 24 && !line.starts_with([' ', 'O']));
     rows.map(|row| (row[6..24].trim().to_owned(), row[..6].trim().to_owned())).collect()
 }
 
@@ -18,6 +18,8 @@ fn the_table_says_what_a_recording_then_does() {
     assert!(table.lines().all(|line| line.chars().count() <= 79 || line.contains('`')), "{table}");
     let rows = rows(&table);
     let verdict = |what: &str| rows.iter().find(|row| row.0 == what).map(|row| row.1.as_str());
+    let has_perf = Command::new("perf").arg("--version").output().is_ok();
+    assert_eq!(verdict("perf"), Some(if has_perf { "yes" } else { "no" }), "{table}");
     let folder = tempfile::tempdir().expect("a folder");
     let records = |arguments: &[&str]| {
         let mut command = fg_record();

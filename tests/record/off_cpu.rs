@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::{Running, compiled, fg_record, recorded, text};
+use super::{Running, compiled, fg_record, recorded, text, wait_until_recording};
 
 /// It says on standard output how long each function was off the processor: the time on the clock
 /// less that on the processor, in nanoseconds.
@@ -28,13 +28,14 @@ __attribute__((noinline)) void sleeps(void) { for (int i = 0; i < 10; i++) ms(30
 __attribute__((noinline)) void locks(void) { pthread_mutex_lock(&m); pthread_mutex_unlock(&m); x++; }
 __attribute__((noinline)) void reads(void) { char c; x += read(p[0], &c, 1); }
 __attribute__((noinline)) void polls(void) { poll(0, 0, 200); x++; }
+__attribute__((noinline)) void waits_on(void) { ms(1000000); x++; }
 __attribute__((noinline)) void burns(void) { for (long i = 0; i < 60000000; i++) x = x * 31 + i; }
 #define TELL(f) do { long before = off(); f(); printf(#f " %ld\n", off() - before); } while (0)
 __attribute__((noinline)) void *thread(void *_) {
   pthread_mutex_lock(&m); ms(150); pthread_mutex_unlock(&m); ms(100); x += write(p[1], "x", 1); return _;
 }
 int main(int argc, char **argv) {
-  if (argc > 1) { ms(200); for (;;) sleep(1000); }
+  if (argc > 1) { struct pollfd in = { 0, POLLIN, 0 }; while (poll(&in, 1, 0) == 0) ms(10); for (;;) waits_on(); }
   long begin = off();
   if (pipe(p)) return 1;
   pthread_t t;
@@ -100,17 +101,25 @@ fn functions_weigh_what_they_wait() {
 #[test]
 fn who_waits_on_is_counted_to_the_end() {
     let Some(program) = program() else { return };
-    let child = Command::new(program).arg("on").stdout(Stdio::null()).spawn().expect("it starts");
-    let child = Running(child);
-    let mut command = fg_record();
-    let Some(output) = recorded(command.args(["--off-cpu", "-d", "1.5", "-p", &child.0.id().to_string()]))
-    else {
+    let mut child = Command::new(program);
+    let child = child.arg("on").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
+    let mut child = Running(child);
+    let pid = child.0.id().to_string();
+    if recorded(fg_record().args(["--off-cpu", "--", "sleep", "0.01"])).is_none() {
         return;
-    };
-    let folded = text(&output.stdout);
-    let slept = weights(&folded, ["main"])["main"];
-    // It begins to wait within its first fifth of a second, if it had that much time.
-    assert!(slept > 0.8e9 && slept < 1.6e9, "{slept} {output:?}");
+    }
+    let mut command = fg_record();
+    command.args(["--off-cpu", "-d", "3", "-p", &pid]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let recorder = command.spawn().expect("it starts");
+    wait_until_recording(&recorder);
+    std::thread::sleep(Duration::from_millis(500));
+    // Now it waits for the last time, and is not back when the recording ends.
+    drop(child.0.stdin.take());
+    let output = recorder.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let seen = weights(&text(&output.stdout), ["waits_on", "main"]);
+    assert!(seen["waits_on"] > 0.5e9, "{output:?}");
+    assert!(seen["main"] > 2.5e9 && seen["main"] < 3.5e9, "{output:?}");
 }
 
 #[test]

@@ -14,8 +14,10 @@ use std::time::Duration;
 
 use super::{Running, endless, ready, set_mode, share, text};
 
-/// An ordinary user's.
-const NOBODY: u32 = 65534;
+/// An ordinary user, and nobody else's: locked memory is counted by user.
+fn nobody() -> u32 {
+    60_000 + std::process::id() % 5_000
+}
 
 /// The program where that user finds it, with a folder to write into.
 struct AsNobody {
@@ -41,7 +43,7 @@ impl AsNobody {
 
     fn fg_record(&self) -> Command {
         let mut command = Command::new(self.folder.path().join("fg-record"));
-        command.current_dir(self.folder.path()).uid(NOBODY).gid(NOBODY);
+        command.current_dir(self.folder.path()).uid(nobody()).gid(nobody());
         command
     }
 }
@@ -157,7 +159,7 @@ fn little_locked_memory_makes_small_rings_and_none_is_said() {
     let _paranoid = Paranoid::read();
     let mut first = nobody.fg_record();
     without_locked_memory(first.args(["-d", "30", "--"]).arg(program).arg("1000000"));
-    let first = Running(first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts"));
+    let mut first = Running(first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts"));
     // What all of this user's rings may take is the first one's now.
     let deadline = std::time::Instant::now() + Duration::from_secs(20);
     loop {
@@ -174,9 +176,10 @@ fn little_locked_memory_makes_small_rings_and_none_is_said() {
         assert!(std::time::Instant::now() < deadline, "{output:?}");
         std::thread::sleep(Duration::from_millis(100));
     }
-    // The first one had what it needs.
+    // The first one had what it needs, and takes its program along.
     let sent = Command::new("kill").args(["-s", "INT", &first.0.id().to_string()]).status();
     assert!(sent.expect("kill is there").success());
+    assert_eq!(first.0.wait().expect("it ends").code(), Some(130));
 }
 
 /// Ordinary users have less: what can be had is had, and said in one line.

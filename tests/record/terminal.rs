@@ -5,11 +5,11 @@
 use std::ffi::CStr;
 use std::fs::{self, File};
 use std::io::Read;
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::FromRawFd;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::{Running, fg_record, ready, recorded, text};
+use super::{Running, fg_record, ready, recorded, text, wait_until_recording};
 
 /// A terminal: what is written into the second end is read from the first.
 fn terminal() -> (File, File) {
@@ -35,12 +35,18 @@ fn recorded_with_gaps(stderr: Stdio, folder: &std::path::Path) -> Option<Running
     let program = ready()?;
     recorded(fg_record().arg("--").arg(program).arg("20"))?;
     let mut command = fg_record();
-    command.args(["-F", "9999", "--call-graph", "dwarf,65528", "-d", "3.5", "-o"]).arg(folder.join("out"));
+    command.args(["-F", "9999", "--call-graph", "dwarf,65528", "-o"]).arg(folder.join("out"));
     let child = command.arg("--").arg(program).arg("1000000").stderr(stderr).spawn().expect("it starts");
-    std::thread::sleep(Duration::from_millis(800));
+    wait_until_recording(&child);
     send("STOP", child.id());
     std::thread::sleep(Duration::from_millis(1200));
     send("CONT", child.id());
+    // It has something to show for at least a second more, and ends when asked.
+    let pid = child.id();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(1500));
+        send("TERM", pid);
+    });
     Some(Running(child))
 }
 
@@ -56,7 +62,6 @@ fn a_terminal_shows_seconds_samples_and_losses() {
         shown.extend_from_slice(&buffer[..n]);
     }
     assert_eq!(child.0.wait().expect("it ends").code(), Some(143), "{}", text(&shown));
-    let _ = first.as_raw_fd();
     let shown = text(&shown);
     let lines: Vec<&str> = shown.split('\r').collect();
     let number = |line: &str, before: &str| -> Option<u64> {
@@ -65,7 +70,7 @@ fn a_terminal_shows_seconds_samples_and_losses() {
     };
     let counts: Vec<u64> = lines.iter().filter_map(|line| number(line, " samples")).collect();
     assert!(counts.len() > 3 && counts.is_sorted() && counts[0] < counts[counts.len() - 1], "{shown:?}");
-    assert!(lines.iter().any(|line| number(line, " s") == Some(2)), "{shown:?}");
+    assert!(lines.iter().any(|line| number(line, " s").is_some_and(|seconds| seconds > 0)), "{shown:?}");
     assert!(lines.iter().any(|line| number(line, " lost").is_some_and(|lost| lost > 0)), "{shown:?}");
     // It goes away before anything is said.
     let said = shown.find(" samples were lost").expect("losses are said");
@@ -108,7 +113,7 @@ fn a_recorder_that_is_killed_leaves_nothing_behind() {
     command.args(["--raw", "-o"]).arg(&path).arg("--").arg(program).arg("1000");
     let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
     let mut child = Running(child);
-    std::thread::sleep(Duration::from_millis(400));
+    wait_until_recording(&child.0);
     assert_eq!(count(), 0, "it has no name before it is whole");
     child.0.kill().expect("it is killed");
     child.0.wait().expect("it ends");

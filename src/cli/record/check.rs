@@ -12,7 +12,8 @@ use crate::record::sys::limits;
 use crate::record::sys::signals::Stop;
 
 const ABOUT: &str = "\
-Exit status: 0 if samples can be taken here, if only of one's own programs; 1 if not.";
+Exit status: 0 if the built-in sampler works here, if only for one's own
+programs; 1 if not.";
 
 /// Say what works here, what does not, and what mends it
 ///
@@ -28,6 +29,8 @@ impl Check {
         let findings = Findings::new(&stop);
         let mut text = heading(findings.facts.privileged);
         findings.rows().iter().for_each(|row| write_row(row, &mut text));
+        text.push_str("\nOther profilers, for --with:\n");
+        findings.profilers().iter().for_each(|row| write_row(row, &mut text));
         std::io::stdout().write_all(text.as_bytes()).map_err(|e| Error::io("write", e))?;
         Ok(if findings.can_record() { Exit::Yes } else { Exit::No })
     }

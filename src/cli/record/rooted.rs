@@ -6,8 +6,8 @@ use std::io::{self, Seek, SeekFrom, Write};
 use clap::{ArgMatches, Args, Command, CommandFactory, parser::ValueSource};
 
 use super::{Exit, Record, RecordArgs, Recording, exit_of, keep};
+use crate::collapse::Options;
 use crate::error::Error;
-use crate::folded::{StackTable, is_comment};
 use crate::record::request::{Request, Target};
 use crate::record::root::{self, Server};
 use crate::record::sys::signals::Stop;
@@ -23,19 +23,15 @@ pub(super) fn record(
     stop: &Stop,
 ) -> anyhow::Result<Exit> {
     let matches = Record::command().get_matches();
-    let answer = root::record(request, &words(&matches), stop)?;
+    let answer = root::record(request, &words(&matches), &mut recording.file()?, stop)?;
     // The other has said why.
-    let Some(profile) = answer.profile else { return Ok(Exit::Status(2)) };
+    if !answer.is_complete {
+        return Ok(Exit::Status(2));
+    }
     match recording {
-        Recording::Kept(mut file, path) => {
-            file.write_all(&profile).map_err(|e| Error::io("write the recording", e))?;
-            keep(file, &path)?;
-        }
-        Recording::Passing(_) => {
-            let mut table = StackTable::default();
-            let lines = profile.split(|&b| b == b'\n').filter(|line| !line.is_empty() && !is_comment(line));
-            lines.into_iter().try_for_each(|line| table.add_line(line))?;
-            how.write(&table)?;
+        Recording::Kept(file, path) => keep(file, &path)?,
+        Recording::Passing(file) => {
+            how.write(&how.fold_as(&file, Some("folded"), &Options::default())?)?;
         }
     }
     let status = answer.target.map(|target| target.wait(stop)).transpose()?;

@@ -65,7 +65,7 @@ const ABOUT: About = About {
     name: "perf-data",
     producer: "perf record",
     tested: "perf 6.1",
-    values: "the recording's events",
+    values: "the recording's events; offcpu, blocked, runnable",
     unit: "ns for clocks, else the event",
 };
 

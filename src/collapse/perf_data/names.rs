@@ -114,7 +114,7 @@ impl<'a> Namer<'a> {
             loop {
                 let start = next.fetch_add(TASK, Ordering::Relaxed);
                 if let Some(Listener(tell)) = self.options.progress {
-                    tell(Progress::Symbols(start as u64, places.len() as u64));
+                    tell(Progress::Symbols(start.min(places.len()) as u64, places.len() as u64));
                 }
                 let Some(task) =
                     places.get(start..places.len().min(start + TASK)).filter(|task| !task.is_empty())

@@ -1,7 +1,8 @@
 //! BPF programs in the kernel, which add stacks up there: bcc's `profile`, or `bpftrace`.
 //!
 //! Both follow frame pointers and watch processes that run: a command is started by us, waits until
-//! they watch, and goes on. They find names only at the end, in the processes that are still there.
+//! they watch, and goes on. They find names only at the end, in what processes have mapped then, so
+//! a command that ends is held until they have.
 //! `BPF` may name either program; bcc's needs the kernel's headers, bpftrace does without.
 
 use std::path::Path;

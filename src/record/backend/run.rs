@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use super::{Ask, Backend, Plan, Recording, Refusal, Starter, Status, Stop as StopBy, Wishes, find};
 use crate::record::request::Target;
 use crate::record::sampler::existing::is_running;
-use crate::record::sampler::{Started, ask_to_end, launch};
-use crate::record::sys::launch::Launched;
+use crate::record::sampler::{Started, ask_to_end, launch_ending};
+use crate::record::sys::launch::{End, Launched};
 use crate::record::sys::processes::{self, Watched};
 use crate::record::sys::signals::{self, Stop};
 
@@ -131,7 +131,8 @@ pub fn run(
     stop.be_patient(true);
     let mut target = None;
     if let (Starter::We, Target::Command(invocation)) = (plan.starter, &wishes.request.target) {
-        let launched = launch(invocation).map_err(|refusal| Refusal::new(refusal.to_string()))?;
+        let launched =
+            launch_ending(invocation, End::Held).map_err(|refusal| Refusal::new(refusal.to_string()))?;
         plan = ask(&[launched.pid().to_string()])?;
         target = Some(launched);
     }

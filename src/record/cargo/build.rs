@@ -25,10 +25,7 @@ use crate::record::request::Invocation;
 /// A program that is ready to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Built {
-    /// Where it is.
-    pub program: PathBuf,
-    /// What it was built from.
-    pub choice: Choice,
+    program: PathBuf,
     /// What is missing to see more of it.
     pub advice: Option<Advice>,
     folder: Option<PathBuf>,
@@ -86,7 +83,7 @@ pub(super) fn build(wanted: &Wanted, choice: Choice, workspace: Workspace) -> Re
         "build" => None,
         _ => choice.manifest.parent().map(Path::to_owned),
     };
-    Ok(Built { program, choice, advice, folder, environment, is_bench })
+    Ok(Built { program, advice, folder, environment, is_bench })
 }
 
 /// Cargo's command line.

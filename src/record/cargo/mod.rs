@@ -19,7 +19,7 @@ use std::process::{Command, Stdio};
 
 pub use build::Built;
 pub use debug_info::Advice;
-pub use workspace::{Choice, Kind, Workspace};
+use workspace::Workspace;
 
 /// What to build, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

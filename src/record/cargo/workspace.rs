@@ -12,14 +12,14 @@ use super::{Trouble, Wanted, What, cargo, not_started};
 
 /// The packages of a workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Workspace {
+pub(super) struct Workspace {
     packages: Vec<Package>,
     /// Those that cargo takes when none is named, by their ids.
     defaults: Vec<String>,
     /// Where the profiles are read from.
-    pub root: PathBuf,
+    pub(super) root: PathBuf,
     /// Where cargo builds.
-    pub target_directory: PathBuf,
+    pub(super) target_directory: PathBuf,
 }
 
 /// One of them.
@@ -45,7 +45,7 @@ struct Target {
 
 /// What a target is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     /// Libraries of all sorts.
     Library,
     /// A program.
@@ -90,27 +90,24 @@ impl Kind {
 
 /// The program that is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub(super) struct Choice {
     /// Its package, by cargo's id.
-    pub package: String,
+    pub(super) package: String,
     /// What it is built from.
-    pub kind: Kind,
+    pub(super) kind: Kind,
     /// The name of that.
-    pub name: String,
+    pub(super) name: String,
     /// It is the tests or benchmarks inside of that.
-    pub inside: bool,
+    pub(super) inside: bool,
     /// The package's `Cargo.toml`.
-    pub manifest: PathBuf,
+    pub(super) manifest: PathBuf,
     /// What programs are told of their package, as cargo's variables.
-    pub about: Vec<(&'static str, String)>,
+    pub(super) about: Vec<(&'static str, String)>,
 }
 
 impl Workspace {
     /// Asks cargo.
-    ///
-    /// # Errors
-    /// What cargo says.
-    pub fn read(wanted: &Wanted) -> Result<Workspace, Trouble> {
+    pub(super) fn read(wanted: &Wanted) -> Result<Workspace, Trouble> {
         let mut command = cargo();
         command.args(["metadata", "--no-deps", "--format-version", "1"]);
         if let Some(path) = &wanted.manifest_path {
@@ -133,8 +130,9 @@ impl Workspace {
             let path = metadata.get(key).and_then(Value::as_str);
             path.map(PathBuf::from).ok_or(Trouble::NotUnderstood(key))
         };
-        let packages = list("packages")?.iter().map(Package::parse).collect::<Option<_>>();
+        let packages = list("packages")?;
         let defaults = list("workspace_default_members")?;
+        let packages = packages.iter().map(Package::parse).collect::<Option<_>>();
         Ok(Workspace {
             packages: packages.ok_or(Trouble::NotUnderstood("a package's name or targets"))?,
             defaults: defaults.iter().filter_map(|id| id.as_str().map(str::to_owned)).collect(),
@@ -143,11 +141,8 @@ impl Workspace {
         })
     }
 
-    /// Finds the program that is meant.
-    ///
-    /// # Errors
-    /// What there is to choose from.
-    pub fn choose(&self, wanted: &Wanted) -> Result<Choice, Trouble> {
+    /// Finds the program that is meant; else says what there is to choose from.
+    pub(super) fn choose(&self, wanted: &Wanted) -> Result<Choice, Trouble> {
         let packages: Vec<&Package> = match &wanted.package {
             Some(name) => vec![self.package(name)?],
             None => self.packages.iter().filter(|package| self.defaults.contains(&package.id)).collect(),
@@ -360,4 +355,118 @@ fn joined(names: impl IntoIterator<Item = impl AsRef<str>>) -> String {
 fn first_error(text: &str) -> String {
     let line = text.lines().find_map(|line| line.strip_prefix("error: "));
     line.or_else(|| text.lines().next()).unwrap_or("it failed without a word").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Packages with their targets, as `bin:name`; those that begin with `*` are cargo's default.
+    fn workspace(packages: &[(&str, Option<&str>, &[&str])]) -> Workspace {
+        let name = |package: &str| package.trim_start_matches('*').to_owned();
+        let list = packages.iter().map(|(package, default_run, targets)| {
+            let targets = targets.iter().map(|target| {
+                let (kind, name) = target.split_once(':').expect("kind:name");
+                json!({"kind": [kind], "crate_types": [if kind == "lib" { "lib" } else { "bin" }], "name": name})
+            });
+            json!({
+                "id": name(package), "name": name(package), "version": "1.2.3-rc.1+more", "authors": ["A", "B"],
+                "manifest_path": format!("/w/{}/Cargo.toml", name(package)), "default_run": default_run,
+                "targets": targets.collect::<Vec<_>>(),
+            })
+        });
+        let defaults = packages.iter().filter_map(|(package, ..)| package.strip_prefix('*'));
+        let metadata = json!({
+            "packages": list.collect::<Vec<_>>(), "workspace_default_members": defaults.collect::<Vec<_>>(),
+            "workspace_root": "/w", "target_directory": "/t",
+        });
+        Workspace::parse(&metadata).expect("metadata")
+    }
+
+    /// What is chosen: `package/kind:name`, or the message.
+    fn chosen(workspace: &Workspace, what: What, package: Option<&str>) -> String {
+        let wanted = Wanted { what, package: package.map(str::to_owned), ..Wanted::default() };
+        match workspace.choose(&wanted) {
+            Ok(choice) => format!("{}/{}:{}", choice.package, choice.kind.noun(), choice.name),
+            Err(trouble) => trouble.to_string(),
+        }
+    }
+
+    #[test]
+    fn as_cargo_run_chooses_or_a_line_that_says_how_to() {
+        let name = |name: &str| name.to_owned();
+        let two: &[&str] = &["bin:one", "bin:two", "lib:a", "custom-build:build-script-build"];
+        let plain =
+            workspace(&[("*a", None, two), ("b", None, &["bin:only", "example:show", "bench:speed"])]);
+        assert_eq!(
+            chosen(&plain, What::Default, None),
+            "several could be meant, choose one with --bin: one, two"
+        );
+        assert_eq!(chosen(&plain, What::Default, Some("b")), "b/binary:only");
+        assert_eq!(chosen(&plain, What::Bin(name("only")), None), "b/binary:only", "wherever it is");
+        assert_eq!(chosen(&plain, What::UnitTest(None), None), "a/library:a");
+        assert_eq!(chosen(&plain, What::UnitTest(Some(name("two"))), None), "a/binary:two");
+        assert_eq!(chosen(&plain, What::Example(name("x")), None), "there is no example x; there are show");
+        assert_eq!(chosen(&plain, What::Test(name("x")), None), "there is no test x; there is none");
+
+        let named = workspace(&[("*a", Some("two"), two), ("*b", None, &["bin:only"])]);
+        assert_eq!(chosen(&named, What::Default, None), "a/binary:two", "the only default there is");
+        let both = workspace(&[("*a", Some("two"), two), ("*b", Some("only"), &["bin:only"])]);
+        assert_eq!(
+            chosen(&both, What::Default, None),
+            "several could be meant, choose one with --bin: one, two, only"
+        );
+
+        let library = workspace(&[("*a", None, &["lib:a"]), ("b", None, &["example:show"])]);
+        let nothing = "there is no binary to run; choose another program with --example show, --unit-test a";
+        assert_eq!(chosen(&library, What::Default, None), nothing);
+
+        // The package we are in comes before the others; of two others neither does.
+        let same: &[&str] = &["bin:same"];
+        let first = workspace(&[("*a", None, same), ("b", None, same)]);
+        assert_eq!(chosen(&first, What::Bin(name("same")), None), "a/binary:same");
+        let neither = workspace(&[("*a", None, &[]), ("b", None, same), ("c", None, same)]);
+        let several = "several packages have a binary same; choose one with --package: b, c";
+        assert_eq!(chosen(&neither, What::Bin(name("same")), None), several);
+        let nobody = "there is no package x in this workspace; there are a, b, c";
+        assert_eq!(chosen(&neither, What::Default, Some("x")), nobody);
+    }
+
+    #[test]
+    fn packages_say_their_version_in_parts() {
+        let about = workspace(&[("*a", None, &[])]).packages[0].about.clone();
+        let value = |name: &str| about.iter().find(|(n, _)| *n == name).map(|(_, value)| value.as_str());
+        for (name, expected) in [
+            ("CARGO_PKG_VERSION_MAJOR", "1"),
+            ("CARGO_PKG_VERSION_PATCH", "3"),
+            ("CARGO_PKG_VERSION_PRE", "rc.1"),
+            ("CARGO_PKG_VERSION", "1.2.3-rc.1+more"),
+            ("CARGO_PKG_AUTHORS", "A:B"),
+            ("CARGO_PKG_LICENSE", ""),
+        ] {
+            assert_eq!(value(name), Some(expected), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_in_the_answer_is_named() {
+        for (metadata, missing) in [
+            (json!({}), "packages"),
+            (json!({"packages": [{}]}), "workspace_default_members"),
+            (json!({"packages": [{}], "workspace_default_members": []}), "a package's name or targets"),
+        ] {
+            let trouble = Workspace::parse(&metadata).expect_err("it is not complete").to_string();
+            assert!(trouble.contains(missing), "{trouble}");
+        }
+        assert_eq!(first_error("warning: x\nerror: no `y`\n\nCaused by:\n"), "no `y`");
+        assert_eq!(first_error(""), "it failed without a word");
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let names: Vec<String> = (0..25).map(|n| n.to_string()).collect();
+        assert!(joined(&names).ends_with("18, 19 and 5 more"));
+    }
 }

@@ -22,7 +22,7 @@ use self::plan::{Doing, Note, Plan};
 use super::refusal::Refusal;
 use super::request::{Invocation, Request, Target};
 use super::sys::clock;
-use super::sys::launch::Launched;
+use super::sys::launch::{End, Launched};
 use super::sys::limits;
 use super::sys::perf_event::{Event, Ring, Who, record};
 use super::sys::signals::{self, Stop};
@@ -191,7 +191,12 @@ pub(super) fn ask_to_end(launched: &Launched, request: &Request, stop: &Stop) ->
 
 /// Starts a program, which waits.
 pub(super) fn launch(invocation: &Invocation) -> Result<Launched, Refusal> {
-    Launched::new(command(invocation)).map_err(|e| cannot_start(invocation, &e))
+    launch_ending(invocation, End::Gone)
+}
+
+/// The same, and says what becomes of it at its end.
+pub(super) fn launch_ending(invocation: &Invocation, end: End) -> Result<Launched, Refusal> {
+    Launched::ending(command(invocation), end).map_err(|e| cannot_start(invocation, &e))
 }
 
 fn command(invocation: &Invocation) -> Command {

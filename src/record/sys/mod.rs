@@ -6,6 +6,8 @@
 
 #[cfg(target_os = "linux")]
 pub mod clock;
+#[cfg(target_os = "linux")]
+pub mod hold;
 pub mod launch;
 #[cfg(target_os = "linux")]
 pub mod limits;

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
+use std::time::Duration;
 
 /// Kills a process and all that it has started, and these, as far as they still know whose they
 /// are.
@@ -61,8 +62,20 @@ impl Watched {
         Some(Watched { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 
-    /// How it ended, once it has been waited for: since Linux 6.15.
+    /// How it ended, once its parent has waited for it: since Linux 6.15. That may be after the end
+    /// of the parent that we know of, so it is given a moment.
     pub fn status(&self) -> Option<ExitStatus> {
+        for _ in 0..50 {
+            match self.exit_code() {
+                Ok(None) => std::thread::sleep(Duration::from_millis(10)),
+                code => return code.ok().flatten().map(ExitStatus::from_raw),
+            }
+        }
+        None
+    }
+
+    /// As `waitpid` would have it; nothing, as long as nobody has called that.
+    fn exit_code(&self) -> std::io::Result<Option<i32>> {
         /// `struct pidfd_info` of `linux/pidfd.h`, in the size it had first.
         #[repr(C)]
         #[derive(Default)]
@@ -78,6 +91,57 @@ impl Watched {
         let mut info = Info { mask: EXIT, ..Info::default() };
         // SAFETY: the kernel writes as many bytes as the request says to a live value.
         let result = unsafe { libc::ioctl(self.fd.as_raw_fd(), PIDFD_GET_INFO as _, &raw mut info) };
-        (result == 0 && info.mask & EXIT != 0).then(|| ExitStatus::from_raw(info.exit_code))
+        super::signals::check(result)?;
+        Ok((info.mask & EXIT != 0).then_some(info.exit_code))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_s_child_s_end_is_known_or_not_told() {
+        // A shell waits for its child, as a profiler does for its command.
+        let mut shell =
+            Command::new("sh").args(["-c", "(sleep 0.2; exit 9); true"]).spawn().expect("a shell");
+        let mut found = None;
+        for _ in 0..100 {
+            found = children(shell.id()).first().copied();
+            if found.is_some() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let watched = found.and_then(Watched::new);
+        let _ = shell.wait();
+        match watched.and_then(|watched| watched.status()) {
+            Some(status) => assert_eq!(status.code(), Some(9)),
+            None => eprintln!("skipped: this kernel does not tell"),
+        }
+    }
+
+    #[test]
+    fn a_tree_is_killed_to_its_leaves() {
+        let mut root =
+            Command::new("sh").args(["-c", "(sleep 600; :) & (sleep 600; :)"]).spawn().expect("a shell");
+        let (mut below, mut leaves) = (Vec::new(), Vec::new());
+        for _ in 0..1000 {
+            below = children(root.id());
+            leaves = below.iter().flat_map(|pid| children(*pid)).collect::<Vec<u32>>();
+            if leaves.len() == 2 {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!((below.len(), leaves.len()), (2, 2));
+        kill_tree(root.id());
+        let _ = root.wait();
+        let lives = |pid: &u32| crate::record::sampler::existing::is_running(*pid);
+        let gone = (0..1000).any(|_| {
+            std::thread::sleep(Duration::from_millis(5));
+            !below.iter().chain(&leaves).any(lives)
+        });
+        assert!(gone, "{below:?} {leaves:?}");
     }
 }

@@ -30,6 +30,7 @@ const MODULES: &[&str] = &[
     include_str!("page/significance.js"),
     include_str!("page/model.js"),
     include_str!("page/save.js"),
+    include_str!("page/print.js"),
     include_str!("page/panels.js"),
     include_str!("page/list.js"),
     include_str!("page/minimap.js"),

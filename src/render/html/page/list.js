@@ -54,8 +54,9 @@ export class List {
     const { app } = this;
     const { about, state, numbers, tree } = app.model;
     const rows = this.rows();
-    const weights = `${numbers.full(tree.total[0]).length + 13}ch`;
-    const changes = `${numbers.full(tree.total[0]).length + 15}ch`;
+    const digits = Math.max(numbers.cell(tree.total[0]).length, 8);
+    const weights = `${digits + 13}ch`;
+    const changes = `${digits + 15}ch`;
     /** @type {[string, string, string][]} */
     const columns = [["name", "Function", ""], ["self", "Self", weights], ["total", "Total", weights], ["stacks", "Stacks", "11ch"]];
     if (about.differential) columns.push(["selfChange", "Self change", changes], ["change", "Total change", changes]);
@@ -71,6 +72,8 @@ export class List {
     this.sure = about.differential && !state.noise ? this.#judged() : null;
     const body = make("tbody", {}, ...rows.slice(0, this.shown).map((row) => this.#row(row)));
     const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), body);
+    // Where there is no room for all columns, the name stays and the others scroll.
+    table.style.minWidth = `calc(180px + ${columns.map(([, , width]) => width || "0px").join(" + ")})`;
     this.box.replaceChildren(table);
     if (rows.length > this.shown) {
       const more = () => {
@@ -107,10 +110,10 @@ export class List {
     const { app } = this;
     const { about, names, numbers, tree } = app.model;
     const whole = tree.total[0];
-    const name = make("button", { title: "Callers and callees", click: () => app.butterfly(row.id) }, names.show(row.id).slice(0, 400) || "\u00a0");
+    const name = make("button", { title: "Callers and callees", click: () => app.butterfly(row.id) }, names.show(row.id).slice(0, 400));
     const weight = (/** @type {number} */ value) => {
       return make("td", { class: "num", title: numbers.withUnit(value) },
-        numbers.full(value), make("small", {}, percent(value, whole)), meter(whole ? value / whole : 0));
+        numbers.cell(value), make("small", {}, percent(value, whole)), meter(whole ? value / whole : 0));
     };
     const cells = [make("td", {}, name), weight(row.self), weight(row.total), make("td", { class: "num" }, row.stacks.toLocaleString("en"))];
     if (about.differential) cells.push(this.#changed(row, true, this.sure?.[0][row.id] === 0), this.#changed(row, false, this.sure?.[1][row.id] === 0));
@@ -124,7 +127,7 @@ export class List {
     const { numbers, state } = this.app.model;
     const [before, after] = own ? [row.before, row.self] : [row.totalBefore, row.total];
     const change = this.#change(row, own);
-    const text = state.shares ? `${signed(100 * change, 2)} pp` : (change > 0 ? "+" : change < 0 ? "−" : "") + numbers.full(Math.abs(change));
+    const text = state.shares ? `${signed(100 * change, 2)} pp` : (change > 0 ? "+" : change < 0 ? "−" : "") + numbers.cell(Math.abs(change));
     const note = before === 0 && after > 0 ? "new" : after === 0 && before > 0 ? "gone" : before > 0 ? `${signed((100 * (after - before)) / before, 1)}%` : "";
     const title = `${numbers.full(before)} → ${numbers.withUnit(after)}${isNoise && change !== 0 ? "; may be noise" : ""}`;
     const direction = isNoise ? "noise" : change > 0 ? "up" : change < 0 ? "down" : "";

@@ -8,24 +8,22 @@ import { emptyTree, sumUp, trimmed } from "./tree.js";
 
 /** What is done to a tree's frames.
  * @typedef {object} Change
- * @property {(node: number) => boolean} [leavesOut] their callees take their place, and their caller
- *   their weight; where no caller is left, the weight is left out too
- * @property {(id: number) => number} [renames]
+ * @property {Uint8Array} [gone] marks frames to leave out: their callees take their place, and their
+ *   caller their weight; where no caller is left, the weight is left out too
+ * @property {Uint32Array} [renamed] what each name becomes
  * @property {Uint32Array} [roots] where to begin, rather than at all that the whole calls */
 
 /** @param {Tree} tree
  * @param {Names} names
  * @param {Change} change
  * @returns {Tree} */
-export function changed(tree, names, { leavesOut, renames, roots }) {
+export function changed(tree, names, { gone = new Uint8Array(tree.n), renamed, roots }) {
   const { n, parent, end } = tree;
-  const gone = new Uint8Array(n);
-  // Frames with a change below them.
-  const mixed = new Uint8Array(n);
-  if (leavesOut) for (let i = 1; i < n; i++) if (leavesOut(i)) gone[i] = 1;
-  const name = renames ? tree.name.map((id, i) => (i > 0 ? renames(id) : id)) : tree.name;
-  for (let i = n - 1; i > 0; i--) if (mixed[i] || gone[i] || name[i] !== tree.name[i]) mixed[parent[i]] = 1;
+  const name = renamed ? tree.name.map((id) => renamed[id]) : tree.name;
   const ranks = names.inOrder();
+  // Frames with something below them that is gone, or that stands or merges elsewhere.
+  const mixed = renamed ? outOfOrder(tree, name, ranks) : new Uint8Array(n);
+  for (let i = n - 1; i > 0; i--) mixed[parent[i]] |= mixed[i] | gone[i];
 
   const made = emptyTree(n, Math.max(tree.total[0], tree.totalBefore?.[0] ?? 0), Boolean(tree.before));
   // Frames waiting to be one each, on top of each other: where theirs begin in `pool`, and what
@@ -99,7 +97,7 @@ export function changed(tree, names, { leavesOut, renames, roots }) {
    * @param {number} node */
   function copyBelow(source, node) {
     const [from, to] = [source + 1, end[source]];
-    made.name.set(tree.name.subarray(from, to), at);
+    made.name.set(name.subarray(from, to), at);
     made.self.set(tree.self.subarray(from, to), at);
     if (made.before && tree.before) made.before.set(tree.before.subarray(from, to), at);
     const deeper = made.depth[node] - tree.depth[source];
@@ -145,4 +143,21 @@ export function changed(tree, names, { leavesOut, renames, roots }) {
     larger.set(pool);
     pool = larger;
   }
+}
+
+/** Frames whose callees are not in the order of their new names, each one once.
+ * @param {Tree} tree
+ * @param {Uint32Array} name
+ * @param {Uint32Array} ranks */
+function outOfOrder({ n, parent }, name, ranks) {
+  const found = new Uint8Array(n);
+  // One more than the rank of the callee before.
+  const last = new Uint32Array(n);
+  for (let i = 1; i < n; i++) {
+    const rank = ranks[name[i]] + 1;
+    const above = parent[i];
+    if (rank <= last[above]) found[above] = 1;
+    last[above] = rank;
+  }
+  return found;
 }

@@ -11,6 +11,7 @@ import { Numbers, percent, signed } from "./numbers.js";
 import { ofRoots, refined } from "./refine.js";
 import { expression, matching, measure } from "./search.js";
 import { judge, periods } from "./significance.js";
+import { totalsByName } from "./table.js";
 import { belowMarked, find, kept, pathTo, reordered, setWidths } from "./tree.js";
 
 /** @typedef {{ fill: string, pixel: number, ink: string }} Paint */
@@ -242,12 +243,15 @@ export class Model {
     return !this.state.noise && node > 0 && !this.sure(tree)[node];
   }
 
+  /** The largest change that has a colour; the whole has its own, and would make all others pale. */
   #largestChange() {
     const { tree, state } = this;
-    return this.memo.get("largest", [tree, tree.width, state.ownChange, state.shares], () => {
+    return this.memo.get("largest", [tree, tree.width, state.ownChange, state.shares, state.noise], () => {
       let largest = 0;
-      for (let i = 0; i < tree.n; i++) if (tree.width[i] > 0) largest = Math.max(largest, Math.abs(this.change(tree, i)));
-      return largest;
+      for (let i = 1; i < tree.n; i++) {
+        if (tree.width[i] > 0 && !this.isNoise(tree, i)) largest = Math.max(largest, Math.abs(this.change(tree, i)));
+      }
+      return largest || Math.abs(this.change(tree, 0));
     });
   }
 
@@ -297,7 +301,10 @@ export class Model {
    * @param {number} node
    * @returns {[string, string][]} */
   facts(tree, node) {
-    const { numbers, about, zoomed, main } = this;
+    const { numbers, about, zoomed, main, names } = this;
+    const everywhere = this.memo.get("totals", [this.tree, names.texts.length], () => totalsByName(this.tree, names.texts.length));
+    const id = tree.name[node];
+    const isElsewhere = id !== names.all && everywhere.after[id] + everywhere.before[id] > tree.total[node] + (tree.totalBefore ? tree.totalBefore[node] : 0);
     const total = this.sides(tree, node, false);
     const own = this.sides(tree, node, true);
     if (about.differential) {
@@ -307,6 +314,7 @@ export class Model {
         ["Total", `${numbers.full(total.before)} → ${numbers.withUnit(total.after)}`],
         ["Change", `${changeText(total.before, total.after)}, ${signed(points, 2)} pp`],
         ["Self", `${numbers.full(own.before)} → ${numbers.withUnit(own.after)}, ${changeText(own.before, own.after)}`],
+        ...(isElsewhere ? [/** @type {[string, string]} */ (["All calls of it", `${numbers.full(everywhere.before[id])} → ${numbers.withUnit(everywhere.after[id])}, ${changeText(everywhere.before[id], everywhere.after[id])}`])] : []),
         ...(node > 0 && about.alpha !== null && !this.sure(tree)[node] ? [note] : []),
       ];
     }
@@ -316,8 +324,11 @@ export class Model {
       ["Self", `${numbers.withUnit(own.after)}, ${percent(own.after, this.tree.total[0])}`],
     ];
     if (zoomed > 0 && tree === main && node >= zoomed && node < tree.end[zoomed]) {
-      facts.push([`Of ${this.names.show(tree.name[zoomed]).slice(0, 40)}`, percent(total.after, tree.total[zoomed])]);
+      facts.push([`Of ${names.show(tree.name[zoomed]).slice(0, 40)}`, percent(total.after, tree.total[zoomed])]);
     }
+    const above = tree.parent[node];
+    if (above > 0 && above !== zoomed && tree === this.tree) facts.push(["Of its caller", percent(total.after, tree.total[above])]);
+    if (isElsewhere) facts.push(["All calls of it", `${numbers.withUnit(everywhere.after[id])}, ${percent(everywhere.after[id], this.tree.total[0])}`]);
     return facts;
   }
 

@@ -67,7 +67,7 @@ export class Names {
       text = this.texts[id];
       if (text.length > 4) text = text.replace(/_\[[kijw]\]$/, "");
       if (text.length > LONGEST_SHOWN) text = text.slice(0, LONGEST_SHOWN) + "…";
-      text = text.replace(UNSEEN, "\ufffd");
+      text = text.replace(UNSEEN, "\ufffd") || "(no name)";
       this.shown[id] = text;
     }
     return text;

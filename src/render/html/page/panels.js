@@ -18,14 +18,15 @@ const KEYS = [
   ["arrows, h j k l", "to the frame above, below, beside"],
   ["Enter", "zoom into the chosen frame"],
   ["Backspace", "back to what was before; browser back does the same"],
-  ["0", "all again"],
-  ["/", "search; Enter and Escape lead back to the frames"],
+  ["0", "all again; so does a double click beside all frames"],
+  ["+, −", "stretch, shrink"],
+  ["/, Ctrl F", "search; Enter and Escape lead back to the frames"],
   ["n, N", "next match, previous match"],
   ["m", "menu of the chosen frame: focus, hide, copy, …"],
   ["b", "butterfly of the chosen frame"],
   ["c, C", "copy its name, its stack"],
   ["t", "dark or light"],
-  ["Ctrl and wheel, two fingers", "stretch; wheel to the side, one finger: move"],
+  ["Ctrl and wheel, two fingers", "stretch; dragging or a wheel to the side moves"],
   ["?", "this list"],
 ];
 

@@ -38,30 +38,38 @@ function focus(wanted) {
 
 /** @type {Operation["apply"]} */
 function hide(tree, names, marks) {
-  return changed(tree, names, { leavesOut: (i) => marks[tree.name[i]] === 1 });
+  return changed(tree, names, { gone: namedSo(tree, marks) });
+}
+
+/** For each node, whether its name is marked.
+ * @param {Tree} tree
+ * @param {Uint8Array} marks by name */
+function namedSo({ n, name }, marks) {
+  const on = new Uint8Array(n);
+  for (let i = 1; i < n; i++) on[i] = marks[name[i]];
+  return on;
 }
 
 /** @type {Operation["apply"]} */
 function showFrom(tree, names, marks) {
-  const on = belowMarked(tree, marks);
-  return changed(tree, names, { leavesOut: (i) => !on[i] });
+  return changed(tree, names, { gone: belowMarked(tree, marks).map((on) => 1 - on) });
 }
 
 /** @type {Operation["apply"]} */
 function recursion(tree, names) {
-  const { name, parent } = tree;
-  return changed(tree, names, { leavesOut: (i) => name[i] === name[parent[i]] });
+  const { n, name, parent } = tree;
+  const gone = new Uint8Array(n);
+  for (let i = 1; i < n; i++) if (name[i] === name[parent[i]]) gone[i] = 1;
+  return changed(tree, names, { gone });
 }
 
 /** @type {Operation["apply"]} */
 function templates(tree, names) {
-  /** @type {number[]} */
-  const short = [];
-  const shorten = (/** @type {number} */ id) => {
-    const text = withoutTemplates(names.texts[id]);
-    return text === names.texts[id] ? id : names.intern(text);
-  };
-  return changed(tree, names, { renames: (id) => (short[id] ??= shorten(id)) });
+  const renamed = Uint32Array.from(names.texts.keys());
+  for (let id = 0; id < renamed.length; id++) {
+    if (id !== names.all) renamed[id] = names.intern(withoutTemplates(names.texts[id]));
+  }
+  return changed(tree, names, { renamed });
 }
 
 /** Applies steps one after the other.
