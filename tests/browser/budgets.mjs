@@ -4,11 +4,15 @@
 //   node budgets.mjs [STACKS …] [--beside FOLDER]
 //
 // FG_BIN is the folder of release builds, CHROMIUM the browser. --beside also opens other
-// tools' files of the same profiles, FOLDER/10000.async-profiler.html and the like, if they are there.
+// tools' files of the same profiles, FOLDER/10000.async-profiler.html and the like, if they are there,
+// and the folded text itself in speedscope, up to 100 thousand stacks.
+// Of every time the least of some runs counts, as other programs may run meanwhile; what is done to
+// an open page is told in processor milliseconds of its thread, which others do not lengthen.
 // The table it prints is kept in benches/results.
 
 import { spawnSync } from "node:child_process";
-import { closeSync, existsSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from "node:fs";
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -27,6 +31,8 @@ const budgets = {
   100_000: { open: 0.5, heap: 100 },
   1_000_000: { open: 2.5 },
 };
+
+const RUNS = 3;
 
 /** Numbers in [0, 1), the same in every run. */
 function numbers(seed) {
@@ -93,7 +99,7 @@ function generate(path, stacks) {
 /** Processor seconds of a program, the least of some runs. */
 function seconds(program, ...arguments_) {
   let least = Infinity;
-  for (let n = 0; n < 3; n++) {
+  for (let n = 0; n < RUNS; n++) {
     const { stderr, status } = spawnSync("bash", ["-c", 'TIMEFORMAT="%U %S"; time "$@" >/dev/null', "-", join(binaries, program), ...arguments_], { encoding: "utf8" });
     if (status !== 0) throw new Error(stderr);
     const [user, system] = stderr.trim().split("\n").at(-1).split(" ").map(Number);
@@ -102,14 +108,27 @@ function seconds(program, ...arguments_) {
   return least;
 }
 
+/** What is done to a page once it is open, and what takes it back. */
+const actions = [
+  ["search", 'change({ query: "resolve.*_1[0-9]+$" })', 'change({ query: "" })'],
+  ["hide", 'refine("hide", "alloc")', "change({ chips: [] })"],
+  ["recursion", 'refine("recursion", "direct")', "change({ chips: [] })"],
+  ["callers", 'change({ view: "callers" })'],
+  ["table", 'change({ view: "table" })'],
+];
+
 async function measure(browser, path) {
   const context = await browser.newContext({ viewport: { width: 1600, height: 1000 } });
   const page = await context.newPage();
+  const client = await context.newCDPSession(page);
+  await client.send("Performance.enable", { timeDomain: "threadTicks" });
+  /** Processor seconds of the page's thread so far. */
+  const ticks = async () => (await client.send("Performance.getMetrics")).metrics.find(({ name }) => name === "TaskDuration").value;
   const began = performance.now();
   await page.goto(pathToFileURL(path).href, { waitUntil: "commit" });
   await page.waitForFunction(() => globalThis.flame?.stage.took > 0, null, { timeout: 120_000, polling: 10 });
   const wall = (performance.now() - began) / 1000;
-  const client = await context.newCDPSession(page);
+  const open = await ticks();
   // What opening left behind goes first.
   await client.send("HeapProfiler.collectGarbage");
   const { usedSize, backingStorageSize = 0, embedderHeapUsedSize = 0 } = await client.send("Runtime.getHeapUsage");
@@ -126,30 +145,25 @@ async function measure(browser, path) {
       await frame();
     }
     redraws.sort((a, b) => a - b);
-    const time = (act) => {
-      const from = performance.now();
-      act();
-      stage.drawNow();
-      return performance.now() - from;
-    };
-    const search = time(() => globalThis.flame.change({ query: "resolve.*_1[0-9]+$" }));
-    globalThis.flame.change({ query: "" });
-    const hide = time(() => globalThis.flame.refine("hide", "alloc"));
-    globalThis.flame.change({ chips: [] });
-    const callers = time(() => globalThis.flame.change({ view: "callers" }));
-    const table = time(() => globalThis.flame.change({ view: "table" }));
-    return { nodes: model.whole.n - 1, redraw: redraws[20], worst: redraws[39], search, hide, callers, table };
+    return { nodes: model.whole.n - 1, redraw: redraws[20], worst: redraws[39] };
   });
+  const times = {};
+  for (const [name, change, back] of actions) {
+    const from = await ticks();
+    await page.evaluate((one) => { Function(`flame.${one}; flame.stage.drawNow();`)(); }, change);
+    times[name] = 1000 * (await ticks() - from);
+    if (back) await page.evaluate((one) => { Function(`flame.${one}`)(); }, back);
+  }
   await context.close();
-  return { ...inside, wall, heap: (usedSize + backingStorageSize + embedderHeapUsedSize) / 1e6 };
+  return { ...inside, ...times, wall, open, heap: (usedSize + backingStorageSize + embedderHeapUsedSize) / 1e6 };
 }
 
 const folder = mkdtempSync(join(tmpdir(), "fg-budgets-"));
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--js-flags=--expose-gc"] });
 const late = [];
 try {
-  console.log("| stacks | frames | folded | file | bytes a frame | reading, CPU s | with writing | writing / reading | opens in, s | heap, MB | redraw, ms | worst | search | hide | callers | table |");
-  console.log("|" + " ---: |".repeat(16));
+  console.log("| stacks | frames | folded | file | bytes a frame | reading, CPU s | with writing | writing / reading | opens in, s | CPU s | heap, MB | redraw, ms | worst | search | hide | recursion | callers | table |");
+  console.log("|" + " ---: |".repeat(18));
   for (const stacks of sizes) {
     const input = join(folder, `${stacks}.folded`);
     const output = join(folder, `${stacks}.html`);
@@ -159,15 +173,16 @@ try {
     const writing = seconds("fg-render", "-q", "-o", output, input);
     const size = statSync(output).size;
     let best;
-    for (let n = 0; n < 3; n++) {
+    for (let n = 0; n < RUNS; n++) {
       const one = await measure(browser, output);
-      if (!best || one.wall < best.wall) best = one;
+      for (const key of Object.keys(one)) one[key] = Math.min(one[key], best?.[key] ?? Infinity);
+      best = one;
     }
     const ms = (value) => value.toFixed(1);
     const bytesANode = size / best.nodes;
     console.log("| " + [
       stacks, best.nodes, `${(bytes / 1e6).toFixed(0)} MB`, `${(size / 1e6).toFixed(2)} MB`, bytesANode.toFixed(2), reading.toFixed(2), writing.toFixed(2), ((writing - reading) / reading).toFixed(2),
-      best.wall.toFixed(2), best.heap.toFixed(0), ms(best.redraw), ms(best.worst), ms(best.search), ms(best.hide), ms(best.callers), ms(best.table),
+      best.wall.toFixed(2), best.open.toFixed(2), best.heap.toFixed(0), ms(best.redraw), ms(best.worst), ms(best.search), ms(best.hide), ms(best.recursion), ms(best.callers), ms(best.table),
     ].join(" | ") + " |");
     const hold = (what, value, most) => most !== undefined && value > most && late.push(`${stacks} stacks: ${what} ${value.toFixed(2)} > ${most}`);
     hold("bytes a frame", bytesANode, budgets.bytesANode);
@@ -175,7 +190,7 @@ try {
     hold("heap", best.heap, budgets[stacks]?.heap);
     if (stacks === 100_000) hold("redraw", best.redraw, budgets.redraw);
     if (stacks === 100_000) hold("writing beside reading", (writing - reading) / reading, budgets.writing);
-    if (besides) await beside(stacks);
+    if (besides) await beside(stacks, input);
     rmSync(input);
     rmSync(output);
   }
@@ -187,7 +202,8 @@ for (const line of late) console.error(`over budget: ${line}`);
 process.exit(late.length ? 1 : 0);
 
 /** Other tools' files of the same size: how long until the page has drawn and rests. */
-async function beside(stacks) {
+async function beside(stacks, input) {
+  if (stacks <= 100_000) await speedscope(stacks, input);
   for (const kind of ["async-profiler.html", "inferno.svg"]) {
     const path = join(besides, `${stacks}.${kind}`);
     if (!existsSync(path)) continue;
@@ -198,4 +214,21 @@ async function beside(stacks) {
     console.log(`beside: ${kind}, ${stacks} stacks, ${(statSync(path).size / 1e6).toFixed(1)} MB, opens in ${((performance.now() - began) / 1000).toFixed(2)} s`);
     await page.close();
   }
+}
+
+/** speedscope opens the folded text, handed to it the way its own program does. */
+async function speedscope(stacks, input) {
+  const app = join(dirname(createRequire(import.meta.url).resolve("speedscope/package.json")), "dist/release/index.html");
+  const script = join(folder, "profile.js");
+  writeFileSync(script, `speedscope.loadFileFromBase64("profile.folded", "${readFileSync(input).toString("base64")}")`);
+  const page = await browser.newPage();
+  const began = performance.now();
+  try {
+    await page.goto(`${pathToFileURL(app).href}#localProfilePath=${encodeURIComponent(pathToFileURL(script).pathname)}`, { waitUntil: "commit" });
+    await page.getByText("Sandwich").waitFor({ timeout: 180_000 });
+    console.log(`beside: speedscope, ${stacks} stacks, opens in ${((performance.now() - began) / 1000).toFixed(2)} s`);
+  } catch (error) {
+    console.log(`beside: speedscope, ${stacks} stacks, not within three minutes: ${String(error).split("\n")[0]}`);
+  }
+  await page.close();
 }
