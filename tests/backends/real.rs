@@ -208,8 +208,8 @@ fn one_signal_is_enough_for_each_of_them() {
     let script = script.to_str().expect("a path");
     for (tool, command) in [
         ("perf", [program.to_str().expect("a path"), "1000000", ""]),
-        ("py-spy", [python, script, "1000"]),
-        ("austin", [python, script, "1000"]),
+        ("py-spy", [python, script, "30"]),
+        ("austin", [python, script, "30"]),
     ] {
         for signal in ["INT", "TERM"] {
             let mut recorder = fg_record();
