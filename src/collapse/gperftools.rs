@@ -116,9 +116,8 @@ impl Collapser for Gperftools {
             samples.push((count, start..addresses.len()));
         }
         let mut line = Vec::new();
-        while reader.read_until(b'\n', &mut line).map_err(|e| reader.error(e))? > 0 {
+        while reader.line(&mut line)? {
             maps.line(line.trim_ascii_end());
-            line.clear();
         }
         let declared = vec![Value::new("samples", "samples"), Value::new("cpu", "us")];
         let mut values = Values::new(options, declared, 0)?;
@@ -143,8 +142,7 @@ impl Collapser for Gperftools {
 fn symbols(reader: &mut Reader, maps: &mut Maps) -> Result<()> {
     let mut line = Vec::new();
     loop {
-        line.clear();
-        if reader.read_until(b'\n', &mut line).map_err(|e| reader.error(e))? == 0 {
+        if !reader.line(&mut line)? {
             return Err(Error::malformed("--- profile", b"the end").at(reader.place()));
         }
         let text = line.trim_ascii_end();

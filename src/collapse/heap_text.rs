@@ -17,8 +17,8 @@
 //! what it sampled, not scaled up to what was allocated. The formats are described in gperftools'
 //! `heapprofile.html` and jemalloc's `HEAP PROFILE FORMAT`.
 
-use super::lines::Lines;
 use super::maps::{self, Maps, hex};
+use super::text::Text;
 use super::values::Values;
 use super::{About, Collapser, Options, Report, Value, Verdict};
 use crate::error::Result;
@@ -89,24 +89,21 @@ impl Collapser for Tcmalloc {
         table: &mut StackTable,
         report: &mut Report,
     ) -> Result<()> {
-        let mut lines = Lines::new(input);
+        let mut lines = Text::new(input);
         let mut heap = Heap::default();
-        if let Some(heading) = lines.line()?
+        if let Some(heading) = lines.next_line()?
             && let Some(at) = memchr::memmem::rfind(heading, b" @")
         {
             heap.total = heading[..at].strip_prefix(b"heap profile:").and_then(counts);
         }
-        while let Some(line) = lines.line()? {
+        lines.for_each(report, |line| {
             let row = memchr::memmem::find(line, b" @")
                 .and_then(|at| Some((counts(&line[..at])?, &line[at + 2..])));
-            let understood = match row {
+            Ok(match row {
                 Some((weights, addresses)) => heap.row(weights, addresses),
                 None => is_heading(line) || heap.maps.line(line),
-            };
-            if !understood {
-                lines.not_understood(report);
-            }
-        }
+            })
+        })?;
         heap.finish(options, table, report)
     }
 }
@@ -128,12 +125,12 @@ impl Collapser for Jemalloc {
         table: &mut StackTable,
         report: &mut Report,
     ) -> Result<()> {
-        let mut lines = Lines::new(input);
+        let mut lines = Text::new(input);
         let mut heap = Heap::default();
-        let _heading = lines.line()?;
+        let _heading = lines.next_line()?;
         let mut stack: Option<Vec<u8>> = None;
-        while let Some(line) = lines.line()? {
-            let understood = if let Some(addresses) = line.strip_prefix(b"@") {
+        lines.for_each(report, |line| {
+            Ok(if let Some(addresses) = line.strip_prefix(b"@") {
                 stack = Some(addresses.to_vec());
                 true
             } else if let Some(row) = line.trim_ascii_start().strip_prefix(b"t*:") {
@@ -149,11 +146,8 @@ impl Collapser for Jemalloc {
             } else {
                 // A thread's share of the row above.
                 line.trim_ascii_start().starts_with(b"t") || is_heading(line) || heap.maps.line(line)
-            };
-            if !understood {
-                lines.not_understood(report);
-            }
-        }
+            })
+        })?;
         heap.finish(options, table, report)
     }
 }

@@ -16,8 +16,8 @@
 //! count from 1, kinds from 0. The source is heaptrack's own `accumulatedtracedata.cpp`.
 
 use super::forest::Forest;
-use super::lines::Lines;
 use super::naming::Native;
+use super::text::Text;
 use super::values::Values;
 use super::{About, Collapser, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
@@ -60,16 +60,15 @@ impl Collapser for Heaptrack {
         table: &mut StackTable,
         report: &mut Report,
     ) -> Result<()> {
-        let mut lines = Lines::new(input);
+        let mut lines = Text::new(input);
         let mut recording = Recording::default();
-        let mut line = Vec::new();
-        while let Some(text) = lines.line()? {
-            line.clear();
-            line.extend_from_slice(text);
-            match recording.line(&line, options, table) {
+        while let Some(line) = lines.next_line()? {
+            match recording.line(line, options, table) {
                 Some(true) => {}
                 Some(false) => lines.not_understood(report),
-                None => return Err(lines.malformed("the number of something that came before", &line)),
+                None => {
+                    return Err(lines.malformed("the number of something that came before", lines.line()));
+                }
             }
         }
         recording.finish(options, table, report)

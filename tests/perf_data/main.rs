@@ -8,6 +8,9 @@ mod golden;
 mod kit;
 mod live;
 mod model;
+mod off_cpu;
+#[path = "../common/recordings.rs"]
+mod recordings;
 mod said;
 mod shapes;
 

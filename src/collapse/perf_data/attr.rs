@@ -50,6 +50,8 @@ pub(super) struct Attr {
     /// The samples' user or kernel part is left out.
     pub exclude_user: bool,
     pub exclude_kernel: bool,
+    /// The kernel notes when threads leave their processors, and are back.
+    pub context_switch: bool,
     pub branch_sample_type: u64,
     pub sample_regs_user: u64,
 }
@@ -95,6 +97,7 @@ impl Attr {
             sample_id_all: flags & SAMPLE_ID_ALL != 0,
             exclude_user: flags & (1 << 4) != 0,
             exclude_kernel: flags & (1 << 5) != 0,
+            context_switch: flags & (1 << 26) != 0,
             branch_sample_type,
             sample_regs_user,
         })

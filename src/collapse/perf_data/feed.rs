@@ -12,10 +12,11 @@ use super::bytes::Bytes;
 use super::chunk::Slice;
 use super::header::{Arch, Described};
 use super::modules::Modules;
+use super::off_cpu::OffCpu;
 use super::order::{Queue, Waiting};
 use super::process::{CommId, Processes, Space};
 use super::reader::Record;
-use super::record::{self, Comm, Fork, KernelFunction, Mmap, Mode, SampleHead, kind};
+use super::record::{self, Comm, Fork, KernelFunction, Mmap, Mode, SampleHead, Switched, kind};
 use super::sample::Counters;
 use super::streams::Streams;
 use crate::collapse::{Listener, Options, ValueTotal};
@@ -23,13 +24,15 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::weight::Weight;
 
 /// A sample whose stack is to be found out.
+#[derive(Clone)]
 pub(super) struct Work {
     /// What follows the head of the sample.
     pub body: Slice,
     /// The event whose sample it is: what the body holds.
     pub layout: u32,
-    /// The event that is counted; another one in a group of which the leader is sampled.
-    pub event: u32,
+    /// What its weight is of: the event, another one in a group of which the leader is sampled, or
+    /// something that is made of it.
+    pub value: u32,
     pub ip: u64,
     pub mode: Mode,
     pub pid: i32,
@@ -77,6 +80,9 @@ pub(super) struct Feed<'o> {
     /// How many events the kernel had no room for.
     pub lost: u64,
     pub samples: u64,
+    pub off_cpu: OffCpu,
+    /// The latest record.
+    latest: u64,
 }
 
 impl<'o> Feed<'o> {
@@ -93,6 +99,8 @@ impl<'o> Feed<'o> {
             first,
             lost: 0,
             samples: 0,
+            off_cpu: OffCpu::default(),
+            latest: 0,
         }
     }
 
@@ -121,12 +129,19 @@ impl<'o> Feed<'o> {
                 self.read_on(hungry)?;
                 continue;
             }
-            let Some((stream, next)) = self.streams.next() else { break };
+            let Some((stream, next)) = self.streams.next() else {
+                self.off_cpu.finish(self.latest.max(self.about.end), &mut batch.work)?;
+                break;
+            };
             match next.sample {
                 Some((event, head)) => {
                     let at = next.record.at;
                     let counted = self.sample(next.record, event, head, &mut batch.work);
                     counted.map_err(|e| self.streams.at(stream).placed(e, at))?;
+                }
+                None if next.record.header.is_switch() => {
+                    let done = self.switched(&next, &mut batch.work);
+                    done.map_err(|e| self.streams.at(stream).placed(e, next.record.at))?;
                 }
                 None => self.apply(&next.record),
             }
@@ -191,8 +206,13 @@ impl<'o> Feed<'o> {
                 let first = self.about.events.first();
                 (first.and_then(|event| record::time_of(&record.body, order, &event.attr)), None)
             }
+            kind::SWITCH | kind::SWITCH_CPU_WIDE if OffCpu::is_possible(&self.about.events) => {
+                let first = self.about.events.first();
+                (first.and_then(|event| record::time_of(&record.body, order, &event.attr)), None)
+            }
             _ => return Ok(()),
         };
+        self.latest = self.latest.max(time.filter(|time| *time < u64::MAX).unwrap_or(0));
         match time {
             // What perf makes up at the beginning, of what was running before, has no time.
             None | Some(0 | u64::MAX) if sample.is_none() => self.apply(&record),
@@ -229,7 +249,10 @@ impl<'o> Feed<'o> {
             }
             kind::FORK | kind::EXIT => match Fork::parse(&record.body, order) {
                 Some(fork) if header.kind == kind::FORK => self.processes.fork(&fork),
-                Some(ended) => self.processes.exit(&ended),
+                Some(ended) => {
+                    self.processes.exit(&ended);
+                    self.off_cpu.end(ended.tid);
+                }
                 None => {}
             },
             _ => {}
@@ -269,6 +292,15 @@ impl<'o> Feed<'o> {
         work: &mut Vec<Work>,
     ) -> Result<()> {
         let Some(of) = self.about.events.get(event as usize) else { return Ok(()) };
+        let switch = if event == layout {
+            let body = record.body.from(head.len);
+            of.switch(body.as_ref(), self.about.order, &self.about.switch_layout)
+        } else {
+            None
+        };
+        if switch.is_some() {
+            self.off_cpu.decide(self.options, &self.about.events, &mut self.first);
+        }
         let weight = match (self.options.count, head.period, of.attr.period) {
             (false, Some(period), _) if of.attr.has_weight() => Weight::new(period.into()),
             (false, None, period) if of.attr.has_weight() && period > 0 => Weight::new(period.into()),
@@ -284,23 +316,53 @@ impl<'o> Feed<'o> {
         }
         self.samples += 1;
         counted.total.add(weight)?;
+        let is_kept = counted.total.kept;
         if record.header.mode() == Mode::User {
             self.processes.runs(head.pid);
         }
-        if counted.total.kept {
-            work.push(Work {
-                body: record.body.from(head.len),
-                layout,
-                event,
-                ip: head.ip,
-                mode: record.header.mode(),
-                pid: head.pid,
-                tid: head.tid,
-                comm: self.processes.comm_of(head.tid),
-                space: self.processes.space_of(head.pid).clone(),
-                weight,
-                at: record.at,
-            });
+        let is_away = switch.is_some() && self.off_cpu.is_kept();
+        let made = (is_kept || is_away).then(|| Work {
+            body: record.body.from(head.len),
+            layout,
+            value: event,
+            ip: head.ip,
+            mode: record.header.mode(),
+            pid: head.pid,
+            tid: head.tid,
+            comm: self.processes.comm_of(head.tid),
+            space: self.processes.space_of(head.pid).clone(),
+            weight,
+            at: record.at,
+        });
+        if let (Some(switch), Some(time)) = (switch, head.time) {
+            if let Some(next) = switch.next {
+                self.off_cpu.back(next, time, work)?;
+            }
+            if !self.processes.has_ended(head.tid) {
+                let stack = made.as_ref().filter(|_| is_away).map(|work| self.kept_longer(work));
+                self.off_cpu.leave(head.tid, time, switch, stack);
+            }
+        }
+        work.extend(made.filter(|_| is_kept));
+        Ok(())
+    }
+
+    /// With a copy of its own of what it was read from: a thread may be away for long, and would
+    /// keep all of a chunk.
+    fn kept_longer(&self, work: &Work) -> Work {
+        Work { body: work.body.copied(), ..work.clone() }
+    }
+
+    /// The kernel notes that a thread has left its processor, or is back.
+    fn switched(&mut self, next: &Waiting, work: &mut Vec<Work>) -> Result<()> {
+        let Waiting { record, time, .. } = next;
+        let Some(first) = self.about.events.first() else { return Ok(()) };
+        match Switched::parse(record.header, &record.body, self.about.order, &first.attr) {
+            Some(Switched { tid, out: true, preempted }) => self.off_cpu.left(tid, *time, preempted),
+            Some(Switched { tid, .. }) => {
+                self.off_cpu.back(tid, *time, work)?;
+            }
+            None => {}
         }
         Ok(())
     }

@@ -25,6 +25,7 @@ mod feed;
 mod header;
 mod modules;
 mod names;
+mod off_cpu;
 mod order;
 mod process;
 mod raw;
@@ -64,7 +65,7 @@ const ABOUT: About = About {
     name: "perf-data",
     producer: "perf record",
     tested: "perf 6.1",
-    values: "the recording's events",
+    values: "the recording's events; offcpu, blocked, runnable",
     unit: "ns for clocks, else the event",
 };
 
@@ -129,6 +130,7 @@ fn collapse(input: Input, options: &Options, table: &mut StackTable, report: &mu
     for (n, stacks) in all.drain(..).enumerate() {
         summary.truncated.samples += stacks.truncated.samples;
         summary.truncated.weight = summary.truncated.weight.plus(stacks.truncated.weight)?;
+        summary.pointed.merge(stacks.pointed)?;
         summary.not_unwound += stacks.not_unwound;
         if n == 0 {
             raw = stacks.table;

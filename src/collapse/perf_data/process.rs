@@ -187,6 +187,11 @@ impl Processes {
         }
     }
 
+    /// Whether a thread has ended.
+    pub fn has_ended(&self, tid: i32) -> bool {
+        self.threads.get(&tid).is_some_and(|thread| thread.has_ended)
+    }
+
     /// The name of a thread; one that nobody named is called by its number, as perf does it.
     pub fn comm_of(&mut self, tid: i32) -> CommId {
         if let Some(known) = self.threads.get(&tid) {

@@ -10,6 +10,8 @@ pub(super) struct Parts<'a> {
     pub chain: Option<U64s<'a>>,
     /// Calls not yet returned from, latest first: from, to, and what else is known of them.
     pub calls: Option<U64s<'a>>,
+    /// What a tracepoint has to tell.
+    pub raw: &'a [u8],
     /// The user's registers.
     pub registers: Option<Registers<'a>>,
     /// The beginning of the user's stack, upward from the stack pointer.
@@ -55,7 +57,7 @@ impl<'a> Parts<'a> {
         }
         if attr.has(sample::RAW) {
             let size = fields.u32()?;
-            fields.take_u64(size.into())?;
+            parts.raw = fields.take_u64(size.into())?;
         }
         if attr.has(sample::BRANCH_STACK) {
             const NUMBERS_OF_A_BRANCH: u64 = 3;
