@@ -107,9 +107,11 @@ fn comes_back(format: &Format, order: Order, stacks: &[u8], out: &[u8]) {
     };
     let Some((expected, columns, fractions)) = table(stacks, "folded") else { return };
     let lossy = match format.name {
-        // A name without letters is none there.
+        // A name without letters is none in these three.
         "pprof" => columns == 2 || fractions || has_empty_frames(&expected),
-        "speedscope" | "firefox" => columns == 2 || std::str::from_utf8(stacks).is_err(),
+        "speedscope" | "firefox" => {
+            columns == 2 || std::str::from_utf8(stacks).is_err() || has_empty_frames(&expected)
+        }
         _ => order == Order::Time,
     };
     if lossy {
