@@ -36,8 +36,13 @@ fuzz_target!(|data: &[u8]| {
     let mut out = Vec::new();
     match pipeline.run(&sources, None, Selection::default(), &mut out) {
         Ok(filtered) => {
-            for line in out.split(|&b| b == b'\n').filter(|line| !line.is_empty() && !line.starts_with(b"#")) {
-                assert!(parse_line(line, filtered.selected.columns).is_some(), "{}", String::from_utf8_lossy(line));
+            for line in out.split(|&b| b == b'\n').filter(|line| !line.is_empty() && !line.starts_with(b"#"))
+            {
+                assert!(
+                    parse_line(line, filtered.selected.columns).is_some(),
+                    "{}",
+                    String::from_utf8_lossy(line)
+                );
             }
         }
         Err(error) => assert!(!error.to_string().contains('\n'), "a message is one line: {error}"),

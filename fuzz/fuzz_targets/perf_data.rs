@@ -4,9 +4,8 @@
 //! or the other, or as a whole file. Nothing of this machine is looked up.
 //!
 //! ```sh
-//! mkdir -p fuzz/corpus/perf_data
-//! for f in tests/perf_data/golden/*.gz; do (printf '\2'; gzip -dc "$f") > fuzz/corpus/perf_data/$(basename "$f"); done
-//! RUSTC_BOOTSTRAP=1 cargo fuzz run perf_data -- -max_len=200000 -rss_limit_mb=2048 -timeout=20
+//! fuzz/seed                # the golden recordings as a corpus to begin with
+//! RUSTC_BOOTSTRAP=1 cargo fuzz run perf_data -- -max_len=40000 -dict=fuzz/perf_data.dict -rss_limit_mb=2048 -timeout=20
 //! ```
 #![no_main]
 

@@ -65,12 +65,17 @@ fn rendered(format: &Format, settings: &Settings, order: Order, source: &Source)
 fn is_picture(out: &[u8]) {
     let text = std::str::from_utf8(out).expect("UTF-8");
     let document = roxmltree::Document::parse(text).expect("XML");
-    let scripts = document.descendants().filter(|node| node.has_tag_name(("http://www.w3.org/2000/svg", "script")));
+    let scripts =
+        document.descendants().filter(|node| node.has_tag_name(("http://www.w3.org/2000/svg", "script")));
     assert!(scripts.count() <= 1);
     for node in document.descendants().filter(|node| node.is_element()) {
-        let known = ["svg", "g", "defs", "style", "script", "rect", "text", "title", "linearGradient", "stop"];
+        let known =
+            ["svg", "g", "defs", "style", "script", "rect", "text", "title", "linearGradient", "stop"];
         let name = node.tag_name().name();
-        assert!(known.contains(&name) || ["desc", "metadata", "a", "path", "pattern"].contains(&name), "{name}");
+        assert!(
+            known.contains(&name) || ["desc", "metadata", "a", "path", "pattern"].contains(&name),
+            "{name}"
+        );
         assert!(node.attributes().all(|a| !a.name().starts_with("on")), "{node:?}");
     }
 }
@@ -102,16 +107,26 @@ fn comes_back(format: &Format, order: Order, stacks: &[u8], out: &[u8]) {
     };
     let Some((expected, columns, fractions)) = table(stacks, "folded") else { return };
     let lossy = match format.name {
-        "pprof" => columns == 2 || fractions,
-        "speedscope" | "firefox" => columns == 2 || std::str::from_utf8(stacks).is_err(),
+        // A name without letters is none in these three.
+        "pprof" => columns == 2 || fractions || has_empty_frames(&expected),
+        "speedscope" | "firefox" => {
+            columns == 2 || std::str::from_utf8(stacks).is_err() || has_empty_frames(&expected)
+        }
         _ => order == Order::Time,
     };
     if lossy {
         return;
     }
     let (back, ..) = table(out, reader).expect("it is read again");
-    let (back, expected) = (String::from_utf8_lossy(&back), String::from_utf8_lossy(&expected));
+    // In folded text a frame may hold a carriage return, elsewhere it is made a blank.
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace('\r', " ");
+    let (back, expected) = (text(&back), text(&expected));
     assert_eq!(back, expected, "as {}", format.name);
+}
+
+fn has_empty_frames(folded: &[u8]) -> bool {
+    let stacks = folded.split(|&b| b == b'\n').filter_map(|line| line.rsplitn(2, |&b| b == b' ').nth(1));
+    stacks.into_iter().any(|stack| stack.split(|&b| b == b';').any(<[u8]>::is_empty))
 }
 
 /// The folded text of something, how many weights it has, and whether they have fractions.
@@ -125,7 +140,10 @@ fn table(bytes: &[u8], format: &str) -> Option<(Vec<u8>, usize, bool)> {
     let columns = table.columns() as usize + 1;
     // What weighs nothing is no sample to most formats.
     let weighs = |line: &&[u8]| line.rsplit(|&b| b == b' ').take(columns).any(|weight| weight != b"0");
-    let lines: Vec<&[u8]> = out.split_inclusive(|&b| b == b'\n').filter(|line| weighs(&line.trim_ascii_end())).collect();
-    let fractions = lines.iter().any(|line| line.rsplit(|&b| b == b' ').next().is_some_and(|weight| weight.contains(&b'.')));
+    let lines: Vec<&[u8]> =
+        out.split_inclusive(|&b| b == b'\n').filter(|line| weighs(&line.trim_ascii_end())).collect();
+    let fractions = lines
+        .iter()
+        .any(|line| line.rsplit(|&b| b == b' ').next().is_some_and(|weight| weight.contains(&b'.')));
     (!lines.is_empty()).then(|| (lines.concat(), columns, fractions))
 }

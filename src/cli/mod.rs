@@ -13,6 +13,8 @@ pub mod progress;
 #[cfg(all(feature = "record", target_os = "linux"))]
 pub mod record;
 pub mod render;
+#[cfg(target_os = "linux")]
+mod shrunk;
 
 use std::fmt::Display;
 use std::io::Write;
@@ -58,11 +60,18 @@ pub fn main<T: Tool>() -> ExitCode {
     }
     let matches = T::command().term_width(HELP_WIDTH).get_matches();
     let tool = T::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
+    #[cfg(target_os = "linux")]
+    shrunk::explain(T::NAME);
     match tool.run() {
         Ok(Exit::Yes) => ExitCode::SUCCESS,
         Ok(Exit::No) => ExitCode::from(1),
         Ok(Exit::Status(status)) => ExitCode::from(status),
         Err(e) if e.downcast_ref::<Error>().is_some_and(Error::is_broken_pipe) => ExitCode::SUCCESS,
+        #[cfg(target_os = "linux")]
+        Err(e) if e.downcast_ref::<Error>().is_some_and(shrunk::is_behind) => {
+            say(T::NAME, shrunk::WHAT);
+            ExitCode::from(2)
+        }
         Err(e) => {
             say(T::NAME, format_args!("{e:#}"));
             ExitCode::from(2)

@@ -429,11 +429,10 @@ mod tests {
     #[test]
     fn stacks_that_would_fill_the_memory_are_refused() {
         let number = |n: u32| if n < 1000 { n.to_string() } else { format!("{},{:03}", n / 1000, n % 1000) };
-        let line = |level| {
-            let (level, calls) = (number(level), number(9000 - level));
-            format!("\"{level}\",\"f\",\"{calls}\",\"1\",\"1\",\"1\",\"1\",\"m\",\n")
-        };
-        let levels: String = (2..6000).map(line).collect();
+        let line =
+            |level, name| format!("\"{}\",\"f{name}\",\"1\",\"1\",\"1\",\"1\",\"1\",\"m\",\n", number(level));
+        // Many callees of one function far from the root.
+        let levels: String = (2..5000).map(|n| line(n, n)).chain((0..4000).map(|n| line(5000, n))).collect();
         let error = collapse_bytes(&super::VSPROF, CALL_TREE.to_owned() + &levels, &Options::default());
         let error = error.expect_err("it is refused").to_string();
         assert!(error.contains("frames in all stacks"), "{error}");

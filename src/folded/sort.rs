@@ -73,6 +73,21 @@ struct Near {
 /// that only they have.
 pub(super) fn in_order(
     view: View<'_>,
+    depth: usize,
+    ranks: &Ranks,
+    least: Weight,
+    each: &mut dyn FnMut(&[FrameId], Weights) -> Result<()>,
+) -> Result<()> {
+    // What agrees is copied again for each few frames: where recursion is endless that would be as
+    // many copies as there are frames.
+    let room = view.frames.len() + (1 << 20);
+    in_room(room, view, depth, ranks, least, each)
+}
+
+/// [`in_order`], with copies of so many frames at a time.
+fn in_room(
+    room: usize,
+    view: View<'_>,
     mut depth: usize,
     ranks: &Ranks,
     least: Weight,
@@ -130,11 +145,34 @@ pub(super) fn in_order(
                 each(&stack[..stack.len().min(depth)], total)?;
             } else if group.len() == 1 || group.stack(0).len() < depth {
                 each(group.stack(0), total)?;
+            } else if near.frames.len() > room {
+                by_comparison(group, depth, ranks, each)?;
             } else {
-                in_order(group, depth, ranks, least, each)?;
+                in_room(room - near.frames.len(), group, depth, ranks, least, each)?;
             }
             start += group.len();
         }
+    }
+    Ok(())
+}
+
+/// Calls `each` with every stack of a view in frame order, equal ones once; slower than
+/// [`in_order`], and nothing is copied.
+fn by_comparison(
+    view: View<'_>,
+    depth: usize,
+    ranks: &Ranks,
+    each: &mut dyn FnMut(&[FrameId], Weights) -> Result<()>,
+) -> Result<()> {
+    let rest = |index: usize| {
+        let rest = view.stack(index).get(depth..).unwrap_or_default();
+        rest.iter().map(|frame| ranks.ranks[frame.0 as usize])
+    };
+    let mut order: Vec<usize> = (0..view.len()).collect();
+    order.sort_unstable_by(|&a, &b| rest(a).cmp(rest(b)));
+    for equal in order.chunk_by(|&a, &b| view.stack(a) == view.stack(b)) {
+        let total = equal.iter().try_fold(Weights::default(), |sum, &n| sum.plus((view.weights)(n)))?;
+        each(view.stack(equal[0]), total)?;
     }
     Ok(())
 }
@@ -154,6 +192,7 @@ mod tests {
             ], 1..60),
             names in prop_oneof![Just(6u32), Just(1 << 13)],
             least in 0i128..12,
+            room in prop_oneof![Just(0), 0usize..600, Just(usize::MAX)],
         ) {
             // Many names make keys of few frames.
             let by_name: Vec<u32> = (0..names).collect();
@@ -163,7 +202,7 @@ mod tests {
             let weights = |_: usize| Weights::one(Weight::ONE);
             let view = View { frames: &frames, ends: &ends, weights: &weights };
             let mut seen: Vec<(Vec<u32>, i128)> = Vec::new();
-            in_order(view, 0, &Ranks::new(&by_name), Weight::new(least), &mut |stack, weights| {
+            in_room(room, view, 0, &Ranks::new(&by_name), Weight::new(least), &mut |stack, weights| {
                 let weight = (1..).find(|&n| Weight::new(n) == weights.value).unwrap();
                 seen.push((stack.iter().map(|id| id.0).collect(), weight));
                 Ok(())

@@ -19,7 +19,7 @@ impl Window {
         // SAFETY: the bytes are shared with whoever may write to the file. All that is done with
         // them is to look at them, by checked indices; a byte that changes while it is looked at
         // gives a wrong name or number, as a file that changes while it is read does. Who makes
-        // the file shorter meanwhile ends this program by a signal.
+        // the file shorter meanwhile ends the program by a signal; ours say so (`cli`).
         #[allow(unsafe_code)]
         let map = unsafe { MmapOptions::new().offset(start).len(len).map(file) }?;
         // Advice that a system does not know is not needed.

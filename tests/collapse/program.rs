@@ -193,3 +193,17 @@ fn it_describes_itself() {
         assert!(out.status.success() && text(&out.stdout).contains("values"), "{kind}");
     }
 }
+
+/// Each stack is a part of the next: what they have in common is there once, whatever it takes to
+/// sort them.
+#[test]
+#[cfg(target_os = "linux")]
+fn recursion_without_end_fits_in_the_memory() {
+    let lines = |depth: usize| format!("{} 1\n", vec!["f"; depth].join(";"));
+    let input: String = (1..3000).rev().map(lines).collect();
+    let limited = r#"ulimit -v 500000; exec "$0" --threads 1"#;
+    let output =
+        feed(Command::new("sh").args(["-c", limited, env!("CARGO_BIN_EXE_fg-collapse")]), input.as_bytes());
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
+    assert!(text(&output.stdout).starts_with("f 1\nf;f 1\nf;f;f 1\n"));
+}

@@ -343,3 +343,30 @@ proptest! {
         prop_assert_eq!(text(&output.stdout), reference(&pattern, invert, &all), "{}", pattern);
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_that_becomes_shorter_meanwhile_is_one_line_of_trouble() {
+    use std::io::Read;
+    let file = tempfile::NamedTempFile::new().unwrap();
+    // More than is mapped at once, so that it waits for its reader within what is mapped.
+    let lines: String = (0..200_000).map(|n| format!("main;f{n:07};{} 1\n", n % 2)).collect();
+    // All of it is written as it is mapped, or line by line.
+    for pattern in ["main", "1$"] {
+        std::fs::write(file.path(), &lines).unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_fg-filter"))
+            .arg(pattern)
+            .arg(file.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut first = [0];
+        child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+        file.as_file().set_len(0).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said =
+            "fg-filter: an input became shorter while it was read; run it again when nothing writes to it\n";
+        assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(2), said), "{pattern}");
+    }
+}

@@ -319,7 +319,7 @@ fn at(name: &Arc<str>, position: &JsonReaderPosition) -> Position {
 fn error(name: &Arc<str>, source: ReaderError) -> Error {
     match source {
         ReaderError::IoError { error, location }
-            if error.kind() == io::ErrorKind::InvalidData && error.get_ref().is_none() =>
+            if error.kind() == io::ErrorKind::InvalidData && error.to_string() == "invalid UTF-8 data" =>
         {
             Error::malformed("text in UTF-8", b"other bytes").at(at(name, &location))
         }
@@ -456,6 +456,14 @@ mod tests {
         ] {
             assert_eq!(read(text).unwrap_err().to_string(), message);
         }
+    }
+
+    #[test]
+    fn text_that_is_not_utf_8_is_placed() {
+        let bytes = b"{\"a\":\"x\xff\"}".to_vec();
+        let input = Input::new("test", Box::new(std::io::Cursor::new(bytes))).unwrap();
+        let error = Json::new(input).skip().unwrap_err().to_string();
+        assert!(error.starts_with("test: byte 7: expected text in UTF-8"), "{error}");
     }
 
     #[test]

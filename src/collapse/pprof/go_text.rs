@@ -17,7 +17,7 @@ use crate::collapse::driver::{self, RecordParser, last_blank_line};
 use crate::collapse::names::{NO_STACK, Names};
 use crate::collapse::values::Values;
 use crate::collapse::{About, Collapser, Options, Report, Sink, Value, Verdict};
-use crate::error::{Error, Result};
+use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, StackTable, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
@@ -51,7 +51,8 @@ impl Collapser for GoText {
     ) -> Result<()> {
         let Some(header) = Header::read(input.head()) else {
             let first = input.head().split(|&b| b == b'\n').next().unwrap_or_default();
-            return Err(Error::malformed("the first line of a profile of Go's", first));
+            let place = Position::line(input.name().clone(), 1);
+            return Err(Error::malformed("the first line of a profile of Go's", first).at(place));
         };
         // What can be chosen is told once, before there are threads.
         Values::new(options, header.values(), 0)?;

@@ -101,7 +101,8 @@ pub fn read_field(reader: &mut Reader, buffer: &mut Vec<u8>) -> Result<Option<(u
     let damaged =
         |what: String| Error::malformed("a field of profile.proto", what.as_bytes()).at(place.clone());
     let tag = read_varint(reader)?;
-    let number = u32::try_from(tag >> 3).map_err(|_| damaged(format!("the tag {tag}")))?;
+    let number = u32::try_from(tag >> 3).ok().filter(|number| *number > 0);
+    let number = number.ok_or_else(|| damaged(format!("the tag {tag}")))?;
     let value = match tag & 7 {
         0 => Some(read_varint(reader)?),
         1 => reader.skip(8).map(|()| Some(0))?,
@@ -152,6 +153,14 @@ mod tests {
         ] {
             assert_eq!(varint(&mut &bytes[..]), value, "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn there_is_no_field_zero() {
+        let zeros = Box::new(std::io::Cursor::new(vec![0; 9]));
+        let mut reader = crate::input::Input::new("test", zeros).unwrap().into_reader();
+        let error = read_field(&mut reader, &mut Vec::new()).unwrap_err().to_string();
+        assert_eq!(error, "test: byte 0: expected a field of profile.proto, found \"the tag 0\"");
     }
 
     #[test]
