@@ -10,6 +10,8 @@
 //! stack of a thread counts one. The form is that of gdb's `print_frame` (gdb/stack.c); the manual
 //! ("Backtraces") shows it.
 
+use std::borrow::Cow;
+
 use super::folded::head_lines;
 use super::native::Native;
 use super::printed::Printed;
@@ -38,8 +40,9 @@ impl Collapser for Gdb {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
+        let head = without_colours(head);
         let mut before = &b""[..];
-        for line in head_lines(head) {
+        for line in head_lines(&head) {
             if line.starts_with(b"#0  ") && frame(line).is_some_and(|(_, shape)| shape.is_telling) {
                 return Verdict::Yes;
             }
@@ -59,7 +62,7 @@ impl Collapser for Gdb {
         report: &mut Report,
     ) -> Result<()> {
         let mut parser = Parser { printed: Printed::samples(options), thread: None, held: Vec::new() };
-        Text::new(input).for_each(report, |line| parser.line(line, table))?;
+        Text::new(input).for_each(report, |line| parser.line(&without_colours(line), table))?;
         parser.flush(table)?;
         parser.printed.values.finish(report)
     }
@@ -121,9 +124,28 @@ impl Parser<'_> {
     }
 }
 
-/// `Thread 3 (Thread 0x7fdda121c6c0 (LWP 7313) "calc: two"):`, or `(LWP 7313)`, or `(process 7)`.
+/// The text without what sets colours on a terminal: `ESC [ 33 m`.
+fn without_colours(text: &[u8]) -> Cow<'_, [u8]> {
+    const BEGIN: &[u8] = b"\x1b[";
+    if memchr::memmem::find(text, BEGIN).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, behind)) = split_first(rest, BEGIN) {
+        plain.extend_from_slice(before);
+        let numbers = behind.iter().take_while(|b| b.is_ascii_digit() || **b == b';').count();
+        rest = behind[numbers..].strip_prefix(b"m").unwrap_or(behind);
+    }
+    plain.extend_from_slice(rest);
+    Cow::Owned(plain)
+}
+
+/// `Thread 3 (Thread 0x7fdda121c6c0 (LWP 7313) "calc: two"):`, or `(LWP 7313)`, or `(process 7)`. Where
+/// there are several programs, the number is that of the program and the thread: `1.3`.
 fn thread(line: &[u8]) -> Option<Thread<'_>> {
     let (number, rest) = split_digits(line.strip_prefix(b"Thread ")?);
+    let rest = rest.strip_prefix(b".").map_or(rest, |rest| split_digits(rest).1);
     let inner = rest.strip_prefix(b" (")?;
     // Behind the thread may stand why it is shown: `(Exiting)`, `(name)`.
     let (inner, _) = split_last(inner, b"):").filter(|_| !number.is_empty())?;
@@ -257,6 +279,7 @@ mod tests {
                 "Thread 3 (Thread 0x7f (LWP 7313) \"calc: \"two\"\"):",
                 (&b"calc: \"two\""[..], none, &b"7313"[..]),
             ),
+            ("Thread 1.2 (LWP 12):", (none, none, b"12")),
             ("Thread 1 (LWP 12):", (none, none, b"12")),
             ("Thread 1 (process 12):", (none, b"12", b"12")),
             ("Thread 1 (Thread 0x7f (LWP 1) (Exiting)):", (none, none, b"1")),
@@ -264,6 +287,15 @@ mod tests {
             assert_eq!(thread(line), Some(ids), "{line}");
         }
         assert!(thread("Thread 2 hit Breakpoint 1").is_none());
+    }
+
+    #[test]
+    fn colours_are_no_part_of_names() {
+        let text = "Thread 1 (LWP 7 \"a\"):\n#0  \x1b[34m0x0000000000001129\x1b[m in \x1b[33mf\x1b[m (\x1b[36mx\x1b[m=1) at \
+                    \x1b[32ma.c\x1b[m:3\n#1  \x1b[01;33mmain\x1b[m () at a.c:4\n";
+        assert_eq!(fold(&Gdb, text, &Options::default()), "a;main;f 1\n");
+        assert_eq!(Gdb.detect(text.as_bytes()), Verdict::Yes);
+        assert_eq!(*without_colours(b"a\x1b[mb\x1b[1;2x\x1b["), *b"ab1;2x");
     }
 
     #[test]
