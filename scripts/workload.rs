@@ -1,7 +1,7 @@
 //! Something to record: two threads that call, sort, hash, allocate and format for as many seconds
-//! as asked for.
+//! as asked for, or so many rounds (`workload 200x`), which is the same work however long it takes.
 //!
-//! `scripts/bench` compiles it with rustc alone, with frame pointers, and lets perf record it.
+//! `scripts/bench` compiles it with rustc alone, with frame pointers, and lets it be recorded.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
@@ -54,9 +54,21 @@ fn by_weight(words: HashMap<String, usize>) -> BTreeMap<usize, Vec<String>> {
     groups
 }
 
-fn work(end: Instant) -> u64 {
+/// When to end.
+#[derive(Clone, Copy)]
+enum Until {
+    Time(Instant),
+    Rounds(u64),
+}
+
+fn work(until: Until) -> u64 {
     let mut x = 1u64;
-    while Instant::now() < end {
+    let mut round = 0;
+    while match until {
+        Until::Time(end) => Instant::now() < end,
+        Until::Rounds(rounds) => round < rounds,
+    } {
+        round += 1;
         x ^= fib(20) ^ tree(7, x).visit(0);
         let text: String = (0..3000u64).map(|n| format!("w{} ", n * 7919 % 4001)).collect();
         x ^= by_weight(count(&text)).len() as u64;
@@ -68,9 +80,12 @@ fn work(end: Instant) -> u64 {
 }
 
 fn main() {
-    let seconds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1.0);
-    let end = Instant::now() + Duration::from_secs_f64(seconds);
-    let other = std::thread::Builder::new().name("worker 1".into()).spawn(move || work(end));
-    let x = work(end) ^ other.map_or(0, |other| other.join().unwrap_or(0));
+    let wanted = std::env::args().nth(1).unwrap_or_else(|| "1".to_owned());
+    let until = match wanted.strip_suffix('x').and_then(|rounds| rounds.parse().ok()) {
+        Some(rounds) => Until::Rounds(rounds),
+        None => Until::Time(Instant::now() + Duration::from_secs_f64(wanted.parse().unwrap_or(1.0))),
+    };
+    let other = std::thread::Builder::new().name("worker 1".into()).spawn(move || work(until));
+    let x = work(until) ^ other.map_or(0, |other| other.join().unwrap_or(0));
     println!("{x}");
 }

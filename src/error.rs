@@ -75,11 +75,13 @@ pub enum ErrorKind {
     /// No collapser recognised the input.
     #[error("not a format known here; --list-formats shows those that are, --format names one")]
     Unrecognised,
-    /// It is what a profiler writes for people to read.
-    #[error("{what}")]
-    Report {
-        /// What it is, and what to collapse instead.
+    /// The input is of another tool, and not read here.
+    #[error("not read here: {what}; {instead}")]
+    Foreign {
+        /// What it is.
         what: &'static str,
+        /// The command that makes of it what is read.
+        instead: &'static str,
     },
     /// There is no collapser of this name.
     #[error("there is no format {name:?}; the formats are {known}")]
@@ -141,13 +143,13 @@ fn plain(error: &io::Error) -> String {
 #[derive(Debug)]
 pub struct Error {
     // Boxed: results travel through every hot loop and must stay small.
-    inner: Box<(ErrorKind, Position)>,
+    inner: Box<(ErrorKind, Position, Option<String>)>,
 }
 
 impl Error {
     /// An error at a place.
     pub fn new(kind: ErrorKind, position: Position) -> Self {
-        Error { inner: Box::new((kind, position)) }
+        Error { inner: Box::new((kind, position, None)) }
     }
 
     /// What went wrong.
@@ -171,6 +173,14 @@ impl Error {
     /// The same error at another place.
     pub fn at(mut self, position: Position) -> Self {
         self.inner.1 = position;
+        self
+    }
+
+    /// The same error; what the input was taken for stands behind a [`ErrorKind::Malformed`].
+    pub(crate) fn read_as(mut self, what: impl FnOnce() -> String) -> Self {
+        if matches!(self.kind(), ErrorKind::Malformed { .. }) {
+            self.inner.2 = Some(what());
+        }
         self
     }
 
@@ -208,7 +218,11 @@ impl fmt::Display for Error {
         if self.position() != &Position::default() {
             write!(f, "{}: ", self.position())?;
         }
-        write!(f, "{}", self.kind())
+        write!(f, "{}", self.kind())?;
+        match &self.inner.2 {
+            Some(what) => write!(f, " (read as {what})"),
+            None => Ok(()),
+        }
     }
 }
 

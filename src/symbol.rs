@@ -69,12 +69,84 @@ fn rust(mangled: &str) -> Option<(String, bool)> {
 }
 
 fn cplusplus(mangled: &str) -> Option<String> {
+    match thunk(mangled) {
+        Some((what, function)) => Some(format!("{what} {}", plain_cplusplus(&format!("_Z{function}"))?)),
+        None => plain_cplusplus(mangled),
+    }
+}
+
+/// What a thunk is called, and the mangled function that it goes on to with another `this`.
+fn thunk(mangled: &str) -> Option<(&'static str, &str)> {
+    /// `h8_`, `v0_n24_`: how to get to the other object.
+    fn behind_offset(offset: &str) -> Option<&str> {
+        let numbers = match offset.bytes().next()? {
+            b'h' => 1,
+            b'v' => 2,
+            _ => return None,
+        };
+        (0..numbers).try_fold(&offset[1..], |rest, _| {
+            let (number, rest) = rest.split_once('_')?;
+            let digits = number.strip_prefix('n').unwrap_or(number);
+            (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())).then_some(rest)
+        })
+    }
+    let special = mangled.strip_prefix("_ZT")?;
+    let what = match special.bytes().next()? {
+        b'h' => "non-virtual thunk to",
+        b'v' => "virtual thunk to",
+        b'c' => return Some(("covariant return thunk to", behind_offset(behind_offset(&special[1..])?)?)),
+        _ => return None,
+    };
+    Some((what, behind_offset(special)?))
+}
+
+fn plain_cplusplus(mangled: &str) -> Option<String> {
     let parsed = cpp_demangle::Symbol::new(mangled).ok()?;
     let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
     let mut name = Limited::default();
     parsed.structured_demangle(&mut name, &options).ok()?;
     let name = with_suffixed_numbers(without_qualifiers(name.0));
+    let name = with_short_streams(without_empty_packs(name));
     Some(name).filter(|name| !name.is_empty())
+}
+
+/// Template arguments without the packs that hold nothing: `f<int>` for `f<int, >`.
+fn without_empty_packs(name: String) -> String {
+    let mut out = String::with_capacity(name.len());
+    let mut rest = name.as_str();
+    while let Some(at) = rest.find(", ") {
+        let (before, behind) = (&rest[..at], &rest[at + 2..]);
+        out.push_str(before);
+        // `operator,` and `operator<, int`.
+        let is_operator = before.trim_end_matches('<').ends_with("operator");
+        let is_empty = behind.starts_with('>') || behind.starts_with(", ") || before.ends_with('<');
+        if is_operator || !is_empty {
+            out.push_str(", ");
+        }
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// `std::ostream` for what it stands for, as binutils writes it; but a constructor is the
+/// template's.
+fn with_short_streams(mut name: String) -> String {
+    for kind in ["istream", "ostream", "iostream"] {
+        let long = format!("std::basic_{kind}<char, std::char_traits<char> >");
+        let mut from = 0;
+        while let Some(at) = name[from..].find(&long).map(|n| from + n) {
+            let behind = &name[at + long.len()..];
+            let constructor = behind.strip_prefix("::").map(|rest| rest.strip_prefix('~').unwrap_or(rest));
+            if constructor.is_some_and(|rest| rest.starts_with("basic_")) {
+                from = at + long.len();
+            } else {
+                name.replace_range(at..at + long.len(), &format!("std::{kind}"));
+                from = at + "std::".len() + kind.len();
+            }
+        }
+    }
+    name
 }
 
 /// Numbers as binutils, and so perf, write them: `5ul` for `(unsigned long)5`.
@@ -172,6 +244,18 @@ mod tests {
             ("_Z3fooIPFvjEEvv", "foo<void (*)(unsigned int)>"),
             ("_ZZ4mainENKUlvE_clEv", "main::{lambda()#1}::operator()"),
             ("_ZNK3foocvPKcEv", "foo::operator char const*"),
+            (
+                "_ZN4llvm15AnalysisManagerINS_8FunctionEJEE5clearEv",
+                "llvm::AnalysisManager<llvm::Function>::clear",
+            ),
+            ("_ZN1aIJEiE1fIJEJEEEvv", "a<int>::f<>"),
+            ("_ZNK1acmERKS_", "a::operator,"),
+            ("_ZNSolsEd", "std::ostream::operator<<"),
+            ("_ZNSiC1Ev", "std::basic_istream<char, std::char_traits<char> >::basic_istream"),
+            ("_ZThn16_N4plug1C1bEl", "non-virtual thunk to plug::C::b"),
+            ("_ZTv0_n32_N4plug1C1bEl", "virtual thunk to plug::C::b"),
+            ("_ZTchn8_v0_n24_NK1C5cloneEv.cold", "covariant return thunk to C::clone"),
+            ("_ZTv0_N4plug1C1bEl", "_ZTv0_N4plug1C1bEl"),
         ] {
             let shown = demangle(mangled.as_bytes()).unwrap_or_else(|| mangled.into());
             assert_eq!(String::from_utf8_lossy(&shown), name, "{mangled}");

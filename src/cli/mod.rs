@@ -137,6 +137,11 @@ fn generate<T: Tool>() -> Option<ExitCode> {
     let shell = match Generate::from_str(&kind, true).ok()? {
         Generate::Man => {
             clap_mangen::Man::new(command.clone()).render(&mut text).ok()?;
+            // Pages of their own, one after the other.
+            command.build();
+            for task in command.get_subcommands() {
+                clap_mangen::Man::new(task.clone()).render(&mut text).ok()?;
+            }
             None
         }
         Generate::Bash => Some(Shell::Bash),

@@ -12,10 +12,10 @@
 //! There are no calls in it, so a stack is a file and a function. The format is specified in
 //! valgrind's manual, "Cachegrind Output File Format"; what the columns count is in its `events`.
 
-use super::lines::Lines;
 use super::names::Names;
+use super::text::Text;
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Value, Verdict};
+use super::{About, Collapser, Options, Report, Value, Verdict, valgrind};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
@@ -38,10 +38,7 @@ impl Collapser for Cachegrind {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let mut lines = head.split(|&b| b == b'\n').skip_while(|line| line.starts_with(b"desc:"));
-        let header = lines.next().is_some_and(|line| line.starts_with(b"cmd:"))
-            && lines.next().is_some_and(|line| line.starts_with(b"events:"));
-        if header { Verdict::Yes } else { Verdict::No }
+        valgrind::header(head, b"events:")
     }
 
     fn collapse(
@@ -51,7 +48,6 @@ impl Collapser for Cachegrind {
         table: &mut StackTable,
         report: &mut Report,
     ) -> Result<()> {
-        let mut lines = Lines::new(input);
         let mut names = Names::default();
         let mut declared: Vec<Value> = Vec::new();
         let mut values: Option<Values> = None;
@@ -59,7 +55,7 @@ impl Collapser for Cachegrind {
         let mut row = Vec::new();
         let mut summary = None;
         let mut sums: Vec<Weight> = Vec::new();
-        while let Some(line) = lines.line()? {
+        Text::new(input).for_each(report, |line| {
             if let Some(file) = line.strip_prefix(b"fl=") {
                 stack[0] = names.plain(file, table);
             } else if let Some(function) = line.strip_prefix(b"fn=") {
@@ -67,27 +63,27 @@ impl Collapser for Cachegrind {
             } else if let Some(events) = line.strip_prefix(b"events:") {
                 declared = words(events).map(event).collect();
                 sums = vec![Weight::ZERO; declared.len()];
-                values = Some(Values::new(options, declared.clone(), 0).map_err(|e| e.at(lines.place()))?);
+                values = Some(Values::new(options, declared.clone(), 0)?);
             } else if let Some(totals) = line.strip_prefix(b"summary:") {
                 summary = Some(words(totals).filter_map(Weight::parse).collect::<Vec<_>>());
             } else if line.starts_with(b"desc:") || line.starts_with(b"cmd:") || line.is_empty() {
-                continue;
+                // Of the run, not of the costs.
             } else {
                 row.clear();
                 row.extend(words(line).skip(1).map_while(Weight::parse));
                 let columns = words(line).count().saturating_sub(1);
                 match &mut values {
                     Some(values) if columns == row.len() && columns <= declared.len() => {
-                        let added = values.sample(&stack, &row, table);
-                        added.map_err(|e| e.or_at(|| lines.place()))?;
+                        values.sample(&stack, &row, table)?;
                         for (sum, cost) in sums.iter_mut().zip(&row) {
                             *sum = sum.plus(*cost)?;
                         }
                     }
-                    _ => lines.not_understood(report),
+                    _ => return Ok(false),
                 }
             }
-        }
+            Ok(true)
+        })?;
         match summary {
             None => report.note("there is no summary at the end: the file is cut off"),
             Some(summary) => {

@@ -19,8 +19,8 @@
 use std::collections::HashMap;
 
 use super::edges::Graph;
-use super::lines::Lines;
 use super::names::Names;
+use super::text::Text;
 use super::values::Values;
 use super::{About, Collapser, Options, Report, Value, Verdict};
 use crate::error::Result;
@@ -69,15 +69,8 @@ impl Collapser for Callgrind {
         table: &mut StackTable,
         report: &mut Report,
     ) -> Result<()> {
-        let mut lines = Lines::new(input);
         let mut reader = Reader::new(options);
-        while let Some(line) = lines.line()? {
-            let result = reader.line(line, table);
-            let understood = result.map_err(|e| e.or_at(|| lines.place()))?;
-            if !understood {
-                lines.not_understood(report);
-            }
-        }
+        Text::new(input).for_each(report, |line| reader.line(line, table))?;
         reader.finish(table, report)
     }
 }

@@ -13,7 +13,7 @@
 use super::json::{HeadKeys, Json};
 use super::names::NO_STACK;
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Value, Verdict, valgrind_frame};
+use super::{About, Collapser, Options, Report, Value, Verdict, valgrind};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
@@ -87,7 +87,7 @@ impl Collapser for Dhat {
                     json.begin_array()?;
                     while json.next_item()? {
                         let text = json.text()?.as_bytes().to_vec();
-                        let frame = valgrind_frame::frame(&text, options, table);
+                        let frame = valgrind::frame(&text, options, table);
                         frames.push(frame.unwrap_or_else(|| table.frame(NO_STACK)));
                     }
                 }
@@ -96,6 +96,7 @@ impl Collapser for Dhat {
                 _ => json.skip()?,
             }
         }
+        json.end(report);
         let declared = METRICS.map(|(_, when, is_blocks)| {
             let unit = if is_blocks { &blocks } else { &bytes };
             Value::new(format!("{when}-{unit}"), unit.clone())

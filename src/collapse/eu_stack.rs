@@ -13,12 +13,10 @@
 //! elfutils' `src/stack.c`.
 
 use super::folded::head_lines;
-use super::leaf_first::LeafFirst;
-use super::names::Names;
 use super::native::Native;
+use super::printed::Printed;
 use super::text::{Text, split_address, split_digits, split_first, split_last};
 use super::threads::Thread;
-use super::values::Values;
 use super::{About, Collapser, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::StackTable;
@@ -60,28 +58,18 @@ impl Collapser for EuStack {
         table: &mut StackTable,
         report: &mut Report,
     ) -> Result<()> {
-        let mut parser = Parser {
-            options,
-            values: Values::single(options, "samples", "samples"),
-            names: Names::default(),
-            pid: Vec::new(),
-            tid: Vec::new(),
-            stack: LeafFirst::default(),
-            held: Vec::new(),
-        };
+        let mut parser =
+            Parser { printed: Printed::samples(options), pid: Vec::new(), tid: Vec::new(), held: Vec::new() };
         Text::new(input).for_each(report, |line| parser.line(line, table))?;
         parser.flush(table)?;
-        parser.values.finish(report)
+        parser.printed.values.finish(report)
     }
 }
 
 struct Parser<'o> {
-    options: &'o Options,
-    values: Values,
-    names: Names,
+    printed: Printed<'o>,
     pid: Vec<u8>,
     tid: Vec<u8>,
-    stack: LeafFirst,
     /// A frame whose source line may follow.
     held: Vec<u8>,
 }
@@ -112,7 +100,7 @@ impl Parser<'_> {
         let held = std::mem::take(&mut self.held);
         if let Some(frame) = frame(&held) {
             let frame = Native { srcline, ..frame };
-            self.stack.push(frame.frame(self.options, &mut self.names, sink));
+            self.printed.push(&frame, sink);
         }
         self.held = held;
         self.held.clear();
@@ -120,15 +108,16 @@ impl Parser<'_> {
 
     fn flush(&mut self, sink: &mut dyn Sink) -> Result<()> {
         self.release(b"", sink);
-        if self.stack.is_empty() {
+        if self.printed.stack.is_empty() {
             return Ok(());
         }
-        if self.options.shows_threads(false) {
+        if self.printed.options.shows_threads(false) {
             let name = [b"TID ", &self.tid[..]].concat();
             let thread = Thread { name: &name, pid: &self.pid, tid: &self.tid };
-            self.stack.push_above(self.names.build(sink, |out| thread.write(self.options, out)));
+            let thread = self.printed.thread(&thread, sink);
+            self.printed.stack.push_above(thread);
         }
-        self.values.add(0, self.stack.take(), Weight::ONE, sink)
+        self.printed.add(Weight::ONE, sink)
     }
 }
 

@@ -16,12 +16,13 @@ impl Choice {
     }
 }
 
-/// What an event is counted in: clocks tick in nanoseconds, cycles are cycles.
+/// What an event is counted in: clocks tick in nanoseconds, as does what `perf record --off-cpu`
+/// makes up, cycles are cycles.
 pub(super) fn event_unit(event: &[u8], weighed: bool) -> Cow<'static, str> {
     let base = without_modifiers(event);
     if !weighed || event.is_empty() {
         "samples".into()
-    } else if [&b"cpu-clock"[..], b"task-clock"].contains(&base) {
+    } else if [&b"cpu-clock"[..], b"task-clock", b"offcpu-time"].contains(&base) {
         "ns".into()
     } else {
         String::from_utf8_lossy(base).chars().map(|c| if c.is_control() { ' ' } else { c }).collect()

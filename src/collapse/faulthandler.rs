@@ -15,11 +15,10 @@
 //! one. The source is CPython's `Python/traceback.c`.
 
 use super::folded::head_lines;
-use super::leaf_first::LeafFirst;
-use super::names::Names;
+use super::names::NO_STACK;
+use super::printed::Printed;
 use super::text::{Text, split_digits, split_first, split_last};
 use super::threads::Thread;
-use super::values::Values;
 use super::{About, Collapser, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::StackTable;
@@ -60,30 +59,20 @@ impl Collapser for Faulthandler {
         table: &mut StackTable,
         report: &mut Report,
     ) -> Result<()> {
-        let mut parser = Parser {
-            options,
-            values: Values::single(options, "samples", "samples"),
-            names: Names::default(),
-            thread: Vec::new(),
-            tid: Vec::new(),
-            within: false,
-            stack: LeafFirst::default(),
-        };
+        let mut parser =
+            Parser { printed: Printed::samples(options), thread: Vec::new(), tid: Vec::new(), within: false };
         Text::new(input).for_each(report, |line| parser.line(line, table))?;
         parser.flush(table)?;
-        parser.values.finish(report)
+        parser.printed.values.finish(report)
     }
 }
 
 struct Parser<'o> {
-    options: &'o Options,
-    values: Values,
-    names: Names,
+    printed: Printed<'o>,
     thread: Vec<u8>,
     tid: Vec<u8>,
     /// Whether the frames that follow are a thread's.
     within: bool,
-    stack: LeafFirst,
 }
 
 impl Parser<'_> {
@@ -96,9 +85,13 @@ impl Parser<'_> {
         } else if !self.within {
             // The program's own words, the cause of a crash, the list of extension modules.
         } else if let Some((function, file, number)) = frame(line) {
-            self.stack.push(self.names.located(function, file, number, sink));
-        } else if matches!(line, b"  ..." | b"  <no Python frame>" | b"  <invalid frame>") {
-            self.stack.push(self.names.plain(line.trim_ascii(), sink));
+            let frame = self.printed.names.located(function, file, number, sink);
+            self.printed.stack.push(frame);
+        } else if matches!(
+            line,
+            b"  ..." | b"<no Python frame>" | b"  <no Python frame>" | b"  <invalid frame>"
+        ) {
+            self.printed.push_plain(line.trim_ascii(), sink);
         } else {
             // What is indented belongs to the stack; what is not ends it.
             self.flush(sink)?;
@@ -108,15 +101,19 @@ impl Parser<'_> {
     }
 
     fn flush(&mut self, sink: &mut dyn Sink) -> Result<()> {
-        self.within = false;
-        if self.stack.is_empty() {
+        if !std::mem::take(&mut self.within) {
             return Ok(());
         }
-        if self.options.shows_threads(false) {
-            let thread = Thread { name: &self.thread, pid: b"", tid: &self.tid };
-            self.stack.push_above(self.names.build(sink, |out| thread.write(self.options, out)));
+        if self.printed.stack.is_empty() {
+            // A thread that has not come to Python yet, of which 3.6 writes nothing but its header.
+            self.printed.stack.push(sink.frame(NO_STACK));
         }
-        self.values.add(0, self.stack.take(), Weight::ONE, sink)
+        if self.printed.options.shows_threads(false) {
+            let thread = Thread { name: &self.thread, pid: b"", tid: &self.tid };
+            let thread = self.printed.thread(&thread, sink);
+            self.printed.stack.push_above(thread);
+        }
+        self.printed.add(Weight::ONE, sink)
     }
 }
 
@@ -165,6 +162,15 @@ mod tests {
             let text = format!("Stack (most recent call first):\n  {line}\n");
             assert_eq!(fold(&Faulthandler, text, &Options::default()), format!("{frame} 1\n"));
         }
+    }
+
+    #[test]
+    fn a_thread_without_python_counts_too() {
+        let text = "Thread 0x7f01 (most recent call first):\n<no Python frame>\n\n\
+                    Thread 0x7f02 (most recent call first):\n\n\
+                    Thread 0x7f03 (most recent call first):\n  File \"a.py\", line 2 in g\n";
+        let folded = "<no Python frame> 1\n[no stack] 1\ng (a.py:2) 1\n";
+        assert_eq!(fold(&Faulthandler, text, &Options::default()), folded);
     }
 
     #[test]

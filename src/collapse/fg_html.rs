@@ -30,6 +30,12 @@ pub struct FgHtml;
 const GENERATOR: &[u8] = b"<meta name=\"generator\" content=\"fg-render html 1\">";
 /// Deeper stacks are no program's; a small page could claim one of terabytes.
 const DEEPEST: usize = 1 << 20;
+/// So many names are guessed after another.
+const MOST_GUESSES: usize = 126;
+/// So many weights have numbers.
+const MOST_VALUES: usize = 1 << 14;
+/// Names begin like the one before them: a small page could claim terabytes of them.
+const MOST_TEXT: usize = 1 << 30;
 
 impl Collapser for FgHtml {
     fn about(&self) -> &'static About {
@@ -76,13 +82,9 @@ struct Tree {
 
 impl Tree {
     fn read(page: &[u8]) -> Result<Tree> {
-        let small = |numbers: Vec<u128>| -> Result<Vec<u32>> {
-            numbers.into_iter().map(|n| u32::try_from(n).map_err(|_| damaged())).collect()
-        };
-        let rises = small(numbers(page, "rises")?.ok_or_else(damaged)?)?;
-        let names = names(&rises, &small(numbers(page, "names")?.ok_or_else(damaged)?)?)?;
-        let weights = numbers(page, "weights")?.ok_or_else(damaged)?;
-        let befores = numbers(page, "befores")?;
+        let rises = small_numbers(page, "rises")?;
+        let names = names(&rises, page)?;
+        let (weights, befores) = weights(&rises, page)?;
         let about = section(page, "about")?.ok_or_else(damaged)?;
         let about: serde_json::Value = serde_json::from_slice(&about).map_err(|_| damaged())?;
         let scales = about["scales"]
@@ -91,10 +93,6 @@ impl Tree {
             .iter()
             .map(|scale| Some((scale.get(0)?.as_u64()?, u8::try_from(scale.get(1)?.as_u64()?).ok()?)));
         let scales = scales.collect::<Option<Vec<_>>>().ok_or_else(damaged)?;
-        let frames = rises.len();
-        if weights.len() != frames || befores.as_ref().is_some_and(|befores| befores.len() != frames) {
-            return Err(damaged());
-        }
         let unit = about["unit"].as_str().filter(|unit| *unit != "samples").map(str::to_owned);
         Ok(Tree { rises, names, weights, befores, scales, unit })
     }
@@ -148,56 +146,125 @@ impl Tree {
 }
 
 /// The number of each frame's name.
-fn names(rises: &[u32], numbers: &[u32]) -> Result<Vec<u32>> {
+fn names(rises: &[u32], page: &[u8]) -> Result<Vec<u32>> {
+    let mut leaves = small_numbers(page, "leaves")?.into_iter();
+    let mut callers = small_numbers(page, "callers")?.into_iter();
+    let mut known = small_numbers(page, "known")?.into_iter();
     let mut lists: Vec<Vec<u32>> = Vec::new();
-    let mut numbers = numbers.iter();
     let mut names = Vec::with_capacity(rises.len());
-    let mut previous = 0u32;
+    let (mut previous, mut count) = (0u32, 0u32);
     for &rise in rises {
         let list = 2 * previous as usize + usize::from(rise > 0);
         if list >= lists.len() {
             lists.resize(list + 1, Vec::new());
         }
         let list = &mut lists[list];
-        let name = match *numbers.next().ok_or_else(damaged)? {
+        let column = if rise > 0 { &mut leaves } else { &mut callers };
+        let guess = column.next().ok_or_else(damaged)?;
+        previous = match guess {
             0 => {
-                let name = *numbers.next().ok_or_else(damaged)?;
-                // Names are numbered as they appear: there are no more of them than frames.
-                if name as usize > names.len() {
-                    return Err(damaged());
-                }
-                if list.len() < 127 {
-                    list.push(name);
-                }
-                name
+                count += 1;
+                count - 1
             }
-            guess => *list.get(guess as usize - 1).ok_or_else(damaged)?,
+            // Names are numbered as they appear.
+            1 => known.next().filter(|&name| name < count).ok_or_else(damaged)?,
+            place => *list.get(place as usize - 2).ok_or_else(damaged)?,
         };
-        names.push(name);
-        previous = name;
+        if guess < 2 && list.len() < MOST_GUESSES {
+            list.push(previous);
+        }
+        names.push(previous);
     }
-    if numbers.next().is_some() { Err(damaged()) } else { Ok(names) }
+    let all_used = [leaves, callers, known].iter_mut().all(|column| column.next().is_none());
+    if all_used { Ok(names) } else { Err(damaged()) }
+}
+
+/// What each frame weighs itself, after and, if there are two columns, before.
+fn weights(rises: &[u32], page: &[u8]) -> Result<(Vec<u128>, Option<Vec<u128>>)> {
+    let side = |kind: &str| -> Result<Option<[std::vec::IntoIter<u32>; 2]>> {
+        let leaves = format!("leaf-{kind}");
+        if section(page, &leaves)?.is_none() {
+            return Ok(None);
+        }
+        let callers = small_numbers(page, &format!("caller-{kind}"))?;
+        Ok(Some([callers, small_numbers(page, &leaves)?].map(Vec::into_iter)))
+    };
+    let mut after = side("weights")?.ok_or_else(damaged)?;
+    let mut before = side("befores")?;
+    let mut values = numbers(page, "values")?.ok_or_else(damaged)?.into_iter();
+    let mut known = vec![0u128];
+    let mut next = |columns: &mut [std::vec::IntoIter<u32>; 2], is_leaf: bool| {
+        let number = columns[usize::from(is_leaf)].next().ok_or_else(damaged)?;
+        if number > 0 {
+            return known.get(number as usize - 1).copied().ok_or_else(damaged);
+        }
+        let value = values.next().ok_or_else(damaged)?;
+        if known.len() + 1 < MOST_VALUES {
+            known.push(value);
+        }
+        Ok(value)
+    };
+    let mut weights = Vec::with_capacity(rises.len());
+    let mut befores = before.is_some().then(|| Vec::with_capacity(rises.len()));
+    for &rise in rises {
+        weights.push(next(&mut after, rise > 0)?);
+        if let (Some(befores), Some(before)) = (&mut befores, &mut before) {
+            befores.push(next(before, rise > 0)?);
+        }
+    }
+    let columns = after.iter_mut().chain(before.iter_mut().flatten());
+    if columns.into_iter().any(|column| column.next().is_some()) || values.next().is_some() {
+        return Err(damaged());
+    }
+    Ok((weights, befores))
 }
 
 /// Every name, as the sink numbers it.
 fn name_ids(page: &[u8], sink: &mut StackTable) -> Result<Vec<FrameId>> {
     let texts = section(page, "texts")?.ok_or_else(damaged)?;
     let mut rest = &texts[..];
-    let mut ids = Vec::new();
-    for length in numbers(page, "lengths")?.ok_or_else(damaged)? {
-        let length = usize::try_from(length).map_err(|_| damaged())?;
-        let (name, behind) = rest.split_at_checked(length).ok_or_else(damaged)?;
-        if memchr::memchr2(b';', b'\n', name).is_some() {
+    let shared = small_numbers(page, "shared")?;
+    let lengths = small_numbers(page, "lengths")?;
+    let ranks = numbers(page, "ranks")?.ok_or_else(damaged)?;
+    if shared.len() != lengths.len() || ranks.len() != lengths.len() {
+        return Err(damaged());
+    }
+    // In the order of their bytes.
+    let mut sorted = Vec::with_capacity(lengths.len());
+    let mut name = Vec::new();
+    let mut all = 0usize;
+    for (shared, length) in shared.into_iter().zip(lengths) {
+        let (behind, following) = rest.split_at_checked(length as usize).ok_or_else(damaged)?;
+        if shared as usize > name.len() || memchr::memchr2(b';', b'\n', behind).is_some() {
             return Err(damaged());
         }
-        ids.push(sink.frame(name));
-        rest = behind;
+        name.truncate(shared as usize);
+        name.extend_from_slice(behind);
+        rest = following;
+        all = all.saturating_add(name.len());
+        if all > MOST_TEXT {
+            return Err(damaged());
+        }
+        sorted.push(sink.frame(&name));
     }
-    Ok(ids)
+    let mut expected = 0i128;
+    let ids = ranks.into_iter().map(|step| {
+        let step = i128::try_from(step).ok()?;
+        let rank = expected.checked_add((step >> 1) ^ -(step & 1))?;
+        expected = rank.checked_add(1)?;
+        sorted.get(usize::try_from(rank).ok()?).copied()
+    });
+    ids.collect::<Option<Vec<_>>>().ok_or_else(damaged)
 }
 
 fn damaged() -> Error {
     Error::malformed("the data of a page that fg-render wrote", b"something else; fetch it again")
+}
+
+/// A section of varints that are no weights.
+fn small_numbers(page: &[u8], name: &str) -> Result<Vec<u32>> {
+    let numbers = numbers(page, name)?.ok_or_else(damaged)?;
+    numbers.into_iter().map(|n| u32::try_from(n).map_err(|_| damaged())).collect()
 }
 
 /// A section of varints.

@@ -13,7 +13,7 @@ use crate::folded::FrameId;
 pub const DEEPEST: usize = 100_000;
 
 /// No recording has more frames in all its different stacks; they take a gigabyte.
-pub const MOST: u64 = 1 << 28;
+pub const MOST: u64 = if cfg!(test) { 1 << 24 } else { 1 << 28 };
 
 /// Counts what is written out, and says when that is too much.
 #[derive(Debug, Default)]

@@ -13,12 +13,10 @@
 use std::borrow::Cow;
 
 use super::folded::head_lines;
-use super::leaf_first::LeafFirst;
-use super::names::Names;
 use super::native::Native;
+use super::printed::Printed;
 use super::text::{Text, split_address, split_digits, split_first, split_last};
 use super::threads::Thread;
-use super::values::Values;
 use super::{About, Collapser, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable};
@@ -63,26 +61,16 @@ impl Collapser for Gdb {
         table: &mut StackTable,
         report: &mut Report,
     ) -> Result<()> {
-        let mut parser = Parser {
-            options,
-            values: Values::single(options, "samples", "samples"),
-            names: Names::default(),
-            thread: None,
-            stack: LeafFirst::default(),
-            held: Vec::new(),
-        };
+        let mut parser = Parser { printed: Printed::samples(options), thread: None, held: Vec::new() };
         Text::new(input).for_each(report, |line| parser.line(&without_colours(line), table))?;
         parser.flush(table)?;
-        parser.values.finish(report)
+        parser.printed.values.finish(report)
     }
 }
 
 struct Parser<'o> {
-    options: &'o Options,
-    values: Values,
-    names: Names,
+    printed: Printed<'o>,
     thread: Option<FrameId>,
-    stack: LeafFirst,
     /// A frame that may go on in the next line, where gdb was told how wide the terminal is.
     held: Vec<u8>,
 }
@@ -91,13 +79,13 @@ impl Parser<'_> {
     fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
         if let Some(thread) = thread(line) {
             self.flush(sink)?;
-            let shown = self.options.shows_threads(!thread.name.is_empty());
-            self.thread = shown.then(|| self.names.build(sink, |out| thread.write(self.options, out)));
+            let shown = self.printed.options.shows_threads(!thread.name.is_empty());
+            self.thread = shown.then(|| self.printed.thread(&thread, sink));
             return Ok(true);
         }
         if let Some((number, _)) = frame(line) {
             self.release(sink);
-            if number == b"0" && !self.stack.is_empty() {
+            if number == b"0" && !self.printed.stack.is_empty() {
                 // A lone `bt`: nobody says of which thread.
                 self.flush(sink)?;
             }
@@ -117,7 +105,7 @@ impl Parser<'_> {
     fn release(&mut self, sink: &mut dyn Sink) {
         let held = std::mem::take(&mut self.held);
         if let Some((_, shape)) = frame(&held) {
-            self.stack.push(shape.native.frame(self.options, &mut self.names, sink));
+            self.printed.push(&shape.native, sink);
         }
         self.held = held;
         self.held.clear();
@@ -126,13 +114,13 @@ impl Parser<'_> {
     fn flush(&mut self, sink: &mut dyn Sink) -> Result<()> {
         self.release(sink);
         let thread = self.thread.take();
-        if self.stack.is_empty() {
+        if self.printed.stack.is_empty() {
             return Ok(());
         }
         if let Some(thread) = thread {
-            self.stack.push_above(thread);
+            self.printed.stack.push_above(thread);
         }
-        self.values.add(0, self.stack.take(), Weight::ONE, sink)
+        self.printed.add(Weight::ONE, sink)
     }
 }
 

@@ -16,8 +16,8 @@
 use std::io::BufRead;
 use std::ops::Range;
 
-use super::lines::Lines;
 use super::maps::{Maps, hex};
+use super::text::Text;
 use super::values::Values;
 use super::{About, Collapser, Options, Report, Value, Verdict, heap_text};
 use crate::error::{Error, Result};
@@ -87,12 +87,14 @@ impl Collapser for Gperftools {
         report: &mut Report,
     ) -> Result<()> {
         let has_symbols = input.head().starts_with(SYMBOLS);
+        let name = input.name().clone();
         let mut reader = input.into_reader();
         let mut maps = Maps::default();
         if has_symbols {
-            let (kind, lines) = symbols(&mut reader, &mut maps)?;
-            if kind != b"profile" {
-                return heap_text::read(Lines::after(reader, lines), maps, options, table, report);
+            if symbols(&mut reader, &mut maps)? != b"profile" {
+                // A text, whose lines are counted from there.
+                let input = Input::new(name, Box::new(reader))?;
+                return heap_text::read(Text::new(input), maps, options, table, report);
             }
         }
         let buffered = reader.fill_buf().map(Words::detect);
@@ -122,9 +124,8 @@ impl Collapser for Gperftools {
             samples.push((count, start..addresses.len()));
         }
         let mut line = Vec::new();
-        while reader.read_until(b'\n', &mut line).map_err(|e| reader.error(e))? > 0 {
+        while reader.line(&mut line)? {
             maps.line(line.trim_ascii_end());
-            line.clear();
         }
         let declared = vec![Value::new("samples", "samples"), Value::new("cpu", "us")];
         let mut values = Values::new(options, declared, 0)?;
@@ -147,20 +148,17 @@ impl Collapser for Gperftools {
 }
 
 /// Reads the names, `0xADDRESS inner--outer`, up to where the profile begins. Returns what follows,
-/// `profile` or, as a server sends them, `heap`; and behind how many lines.
-fn symbols(reader: &mut Reader, maps: &mut Maps) -> Result<(Vec<u8>, u64)> {
+/// `profile` or, as a server sends them, `heap`.
+fn symbols(reader: &mut Reader, maps: &mut Maps) -> Result<Vec<u8>> {
     let mut line = Vec::new();
-    let mut number = 0;
     loop {
-        line.clear();
-        number += 1;
-        if reader.read_until(b'\n', &mut line).map_err(|e| reader.error(e))? == 0 {
+        if !reader.line(&mut line)? {
             return Err(Error::malformed("--- profile", b"the end").at(reader.place()));
         }
         let text = line.trim_ascii_end();
         match text.strip_prefix(b"--- ") {
             Some(b"symbol") | None => {}
-            Some(kind @ (b"profile" | b"heap" | b"growth")) => return Ok((kind.to_vec(), number)),
+            Some(kind @ (b"profile" | b"heap" | b"growth")) => return Ok(kind.to_vec()),
             Some(_) => return Err(Error::malformed("--- profile or --- heap", text).at(reader.place())),
         }
         if let Some(space) = memchr::memchr(b' ', text)

@@ -17,8 +17,8 @@
 //! what it sampled, not scaled up to what was allocated. The formats are described in gperftools'
 //! `heapprofile.html` and jemalloc's `HEAP PROFILE FORMAT`.
 
-use super::lines::Lines;
 use super::maps::{Maps, hex};
+use super::text::Text;
 use super::values::Values;
 use super::{About, Collapser, Options, Report, Value, Verdict};
 use crate::error::Result;
@@ -91,7 +91,7 @@ impl Collapser for Tcmalloc {
         table: &mut StackTable,
         report: &mut Report,
     ) -> Result<()> {
-        read(Lines::new(input), Maps::default(), options, table, report)
+        read(Text::new(input), Maps::default(), options, table, report)
     }
 }
 
@@ -111,20 +111,20 @@ impl Collapser for Jemalloc {
         table: &mut StackTable,
         report: &mut Report,
     ) -> Result<()> {
-        read(Lines::new(input), Maps::default(), options, table, report)
+        read(Text::new(input), Maps::default(), options, table, report)
     }
 }
 
 /// Reads either, told by its first line. `maps` may hold names already.
 pub fn read(
-    mut lines: Lines,
+    mut lines: Text,
     maps: Maps,
     options: &Options,
     table: &mut StackTable,
     report: &mut Report,
 ) -> Result<()> {
     let mut heap = Heap { maps, ..Heap::default() };
-    let heading = match lines.line()? {
+    let heading = match lines.next_line()? {
         Some(heading) => heading.to_vec(),
         None => return Ok(()),
     };
@@ -144,25 +144,21 @@ fn is_jemalloc(head: &[u8]) -> bool {
 }
 
 impl Heap {
-    fn read_tcmalloc(&mut self, lines: &mut Lines, report: &mut Report) -> Result<()> {
-        while let Some(line) = lines.line()? {
+    fn read_tcmalloc(&mut self, lines: &mut Text, report: &mut Report) -> Result<()> {
+        lines.for_each(report, |line| {
             let row = memchr::memmem::find(line, b" @")
                 .and_then(|at| Some((counts(&line[..at])?, &line[at + 2..])));
-            let understood = match row {
+            Ok(match row {
                 Some((weights, addresses)) => self.row(weights, addresses),
                 None => is_heading(line) || self.maps.line(line),
-            };
-            if !understood {
-                lines.not_understood(report);
-            }
-        }
-        Ok(())
+            })
+        })
     }
 
-    fn read_jemalloc(&mut self, lines: &mut Lines, report: &mut Report) -> Result<()> {
+    fn read_jemalloc(&mut self, lines: &mut Text, report: &mut Report) -> Result<()> {
         let mut stack: Option<Vec<u8>> = None;
-        while let Some(line) = lines.line()? {
-            let understood = if let Some(addresses) = line.strip_prefix(b"@") {
+        lines.for_each(report, |line| {
+            Ok(if let Some(addresses) = line.strip_prefix(b"@") {
                 stack = Some(addresses.to_vec());
                 true
             } else if let Some(row) = line.trim_ascii_start().strip_prefix(b"t*:") {
@@ -178,12 +174,8 @@ impl Heap {
             } else {
                 // A thread's share of the row above.
                 line.trim_ascii_start().starts_with(b"t") || is_heading(line) || self.maps.line(line)
-            };
-            if !understood {
-                lines.not_understood(report);
-            }
-        }
-        Ok(())
+            })
+        })
     }
 
     fn row(&mut self, weights: [Weight; 4], addresses: &[u8]) -> bool {

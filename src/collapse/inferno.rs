@@ -14,15 +14,16 @@
 use std::cell::Cell;
 use std::io::{self, BufRead, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
-use std::sync::Once;
+use std::sync::{Arc, Once};
 
 use ::inferno::collapse::{self as inferno, Collapse};
 
+use super::forest::Budget;
 use super::values::Values;
 use super::{About, Collapser, Options, Report, Value, Verdict};
-use crate::error::{Error, Position, Result};
+use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{Columns, FrameId, StackTable, parse_line};
-use crate::input::Input;
+use crate::input::{Input, MAX_RECORD};
 
 /// One of the formats.
 pub struct Inferno {
@@ -181,16 +182,15 @@ impl Collapser for Inferno {
         let declared = (self.values)(input.head());
         let columns = declared.len();
         let mut values = Values::new(options, declared, 0)?;
+        let name = input.name().clone();
         if columns > 1 {
             // A pass for each column.
-            let name = input.name().clone();
             let bytes = input.read_all()?;
             for at in 0..columns {
-                let pass = self.read(at, &bytes[..], &mut values, table);
-                pass.map_err(|e| e.or_at(|| Position::file(name.clone())))?;
+                self.read(at, &name, &bytes[..], &mut values, table)?;
             }
         } else {
-            self.read(0, input.into_reader(), &mut values, table)?;
+            self.read(0, &name, input.into_reader(), &mut values, table)?;
         }
         if let Some(note) = self.note {
             report.note(note);
@@ -200,10 +200,12 @@ impl Collapser for Inferno {
 }
 
 impl Inferno {
-    /// Reads one of the values.
+    /// Reads one of the values. Where the text is wrong inferno does not say: it is in the last
+    /// line that it took, or before.
     fn read<R: BufRead>(
         &self,
         at: usize,
+        name: &Arc<str>,
         from: R,
         values: &mut Values,
         table: &mut StackTable,
@@ -216,19 +218,28 @@ impl Inferno {
             table,
             rest: Vec::new(),
             stack: Vec::new(),
+            budget: Budget::default(),
             failed: None,
         };
         let result = caught(|| (self.run)(at, &mut from, &mut to));
-        if let Some(error) = to.failed {
-            return Err(error);
-        }
         let expected = || format!("what {} writes", self.about.producer);
+        let place = || Position::line(name.clone(), from.line);
+        if let Some(error) = to.failed {
+            return Err(error.or_at(place));
+        }
         match result {
             Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) if from.length > MAX_RECORD => {
+                Err(Error::new(ErrorKind::TooLong { limit: MAX_RECORD }, place()))
+            }
             // The system's or a decoder's, and not what inferno thinks of the text.
-            Ok(Err(e)) if from.failed => Err(crate::input::read_error(e)),
-            Ok(Err(e)) => Err(Error::malformed(expected(), e.to_string().as_bytes())),
-            Err(panic) => Err(Error::malformed(expected(), panic.as_bytes())),
+            Ok(Err(e)) if from.failed => Err(crate::input::read_error(e).at(Position::file(name.clone()))),
+            Ok(Err(e)) => {
+                let what = e.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+                Err(Error::malformed(expected(), what.as_bytes()).at(place()))
+            }
+            // What a panic says is for who wrote the reader.
+            Err(Panic) => Err(Error::malformed(expected(), from.buffer.trim_ascii()).at(place())),
         }
     }
 }
@@ -241,6 +252,7 @@ struct Folded<'a> {
     table: &'a mut StackTable,
     rest: Vec<u8>,
     stack: Vec<FrameId>,
+    budget: Budget,
     failed: Option<Error>,
 }
 
@@ -253,6 +265,8 @@ impl Folded<'_> {
         for frame in line.stack.split(|&b| b == b';') {
             self.stack.push(self.table.frame((self.frame)(frame)));
         }
+        self.budget.check(self.stack.len())?;
+        self.budget.spend(self.stack.len())?;
         self.values.add(self.at, &self.stack, line.weights.value, self.table)
     }
 }
@@ -276,12 +290,16 @@ impl Write for Folded<'_> {
     }
 }
 
-/// The text with `:` for each `;` but those that end an entity of XML, `&lt;`.
+/// The text with `:` for each `;` but those that end an entity of XML, `&lt;`. It is handed out line
+/// by line, so that what inferno reads is never far ahead of what it understands.
 struct WithoutSemicolons<R> {
     inner: R,
-    /// Some of the text, and how much of it has been taken.
+    /// Some of a line, and how much of it has been taken.
     buffer: Vec<u8>,
     taken: usize,
+    /// The number of the line, and how many bytes of it there were.
+    line: u64,
+    length: usize,
     in_entity: bool,
     /// Whether what is read could not be had.
     failed: bool,
@@ -289,18 +307,27 @@ struct WithoutSemicolons<R> {
 
 impl<R: BufRead> WithoutSemicolons<R> {
     fn new(inner: R) -> Self {
-        WithoutSemicolons { inner, buffer: Vec::new(), taken: 0, in_entity: false, failed: false }
+        let buffer = Vec::new();
+        WithoutSemicolons { inner, buffer, taken: 0, line: 1, length: 0, in_entity: false, failed: false }
     }
 }
 
 impl<R: BufRead> BufRead for WithoutSemicolons<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.taken == self.buffer.len() {
+            let bytes = self.inner.fill_buf().inspect_err(|_| self.failed = true)?;
+            if self.buffer.ends_with(b"\n") && !bytes.is_empty() {
+                self.line += 1;
+                self.length = 0;
+            }
+            let len = memchr::memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1);
+            self.length += len;
+            if self.length > MAX_RECORD {
+                return Err(io::Error::other("a line without an end"));
+            }
             self.taken = 0;
             self.buffer.clear();
-            let bytes = self.inner.fill_buf().inspect_err(|_| self.failed = true)?;
-            self.buffer.extend_from_slice(bytes);
-            let len = bytes.len();
+            self.buffer.extend_from_slice(&bytes[..len]);
             self.inner.consume(len);
             for byte in &mut self.buffer {
                 let ends_entity = self.in_entity && *byte == b';';
@@ -332,9 +359,11 @@ thread_local! {
     static CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What `run` returns, or the message of its panic: some of inferno's readers panic on damaged
-/// input. Nothing is printed.
-fn caught<T>(run: impl FnOnce() -> T) -> std::result::Result<T, String> {
+/// A panic that was caught.
+struct Panic;
+
+/// What `run` returns; some of inferno's readers panic on damaged input. Nothing is printed.
+fn caught<T>(run: impl FnOnce() -> T) -> std::result::Result<T, Panic> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
         let before = take_hook();
@@ -348,10 +377,7 @@ fn caught<T>(run: impl FnOnce() -> T) -> std::result::Result<T, String> {
     // What a panic leaves half-done is thrown away with the error.
     let result = catch_unwind(AssertUnwindSafe(run));
     CAUGHT.set(false);
-    result.map_err(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("something else").to_owned()
-    })
+    result.map_err(|_| Panic)
 }
 
 fn samples(_: &[u8]) -> Vec<Value> {
@@ -371,4 +397,45 @@ fn is_ghc_heading(line: &[u8]) -> bool {
     let words = ["COST", "CENTRE", "MODULE", "SRC", "no.", "entries", "%time", "%alloc"];
     let mut found = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     words.iter().all(|word| found.next() == Some(word.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collapse::tests::collapse_bytes;
+
+    const CALL_TREE: &str = "Level,Function Name,Number of Calls,Elapsed Inclusive Time %,Elapsed Exclusive Time %,\
+        Avg Elapsed Inclusive Time,Avg Elapsed Exclusive Time,Module Name,\n\
+        1,\"f\",\"1\",\"1\",\"1\",\"1\",\"1\",\"m\",\n";
+
+    #[test]
+    fn mistakes_are_placed_and_panics_are_errors() {
+        let error = |format: &Inferno, text: &str| {
+            collapse_bytes(format, text, &Options::default()).unwrap_err().to_string()
+        };
+        // Inferno panics at a level that is left out.
+        let panics =
+            error(&super::VSPROF, &format!("{CALL_TREE}9,\"g\",\"1\",\"1\",\"1\",\"1\",\"1\",\"m\",\n1,x\n"));
+        assert!(
+            panics.starts_with("test:3: expected what Visual Studio's") && panics.contains("g"),
+            "{panics}"
+        );
+        let skipped =
+            error(&super::SAMPLE, "Call graph:\n    5 f  (in a)\n            3 g  (in a)\n    1 h\n");
+        assert!(skipped.starts_with("test:3: expected what sample of macOS"), "{skipped}");
+        assert!(skipped.contains("Skipped indentation") && !skipped.contains("\\n"), "{skipped}");
+    }
+
+    #[test]
+    fn stacks_that_would_fill_the_memory_are_refused() {
+        let number = |n: u32| if n < 1000 { n.to_string() } else { format!("{},{:03}", n / 1000, n % 1000) };
+        let line = |level| {
+            let (level, calls) = (number(level), number(9000 - level));
+            format!("\"{level}\",\"f\",\"{calls}\",\"1\",\"1\",\"1\",\"1\",\"m\",\n")
+        };
+        let levels: String = (2..6000).map(line).collect();
+        let error = collapse_bytes(&super::VSPROF, CALL_TREE.to_owned() + &levels, &Options::default());
+        let error = error.err().expect("it is refused").to_string();
+        assert!(error.contains("frames in all stacks"), "{error}");
+    }
 }

@@ -14,9 +14,10 @@
 //! last frames of the trace above. The text is that of `Throwable.printStackTrace`, which its
 //! documentation shows.
 
+use super::forest::Budget;
 use super::jstack::java_frame;
-use super::lines::Lines;
 use super::names::Names;
+use super::text::Text;
 use super::values::Values;
 use super::{About, Collapser, Options, Report, Verdict};
 use crate::error::Result;
@@ -59,15 +60,16 @@ impl Collapser for JavaExceptions {
         table: &mut StackTable,
         report: &mut Report,
     ) -> Result<()> {
-        let mut lines = Lines::new(input);
+        let mut lines = Text::new(input);
         let mut names = Names::default();
         let mut values = Values::single(options, "exceptions", "exceptions");
         // The last line that was no frame names the exception; both stacks are leaf first.
         let mut class_line: Vec<u8> = Vec::new();
         let mut frames: Vec<FrameId> = Vec::new();
         let mut above: Vec<FrameId> = Vec::new();
+        let mut budget = Budget::default();
         loop {
-            let line = lines.line()?;
+            let line = lines.next_line()?;
             if let Some(line) = line {
                 if is_frame(line) {
                     let text = &line.trim_ascii_start()[b"at ".len()..];
@@ -75,8 +77,11 @@ impl Collapser for JavaExceptions {
                     continue;
                 }
                 if let Some(more) = more(line) {
+                    // Said once in a trace, and above a cause there is a trace.
                     let from = above.len().saturating_sub(more);
-                    frames.extend_from_slice(&above[from..]);
+                    frames.extend(above.drain(..).skip(from));
+                    let fits = budget.check(frames.len()).and_then(|()| budget.spend(frames.len()));
+                    fits.map_err(|e| e.at(lines.place()))?;
                     continue;
                 }
             }
@@ -129,4 +134,24 @@ fn class(line: &[u8]) -> Option<&[u8]> {
     };
     let words = line.split(|&b| b == b' ' || b == b'\t');
     words.map(|word| word.strip_suffix(b":").unwrap_or(word)).find(is_class)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collapse::tests::{collapse_bytes, fold};
+
+    #[test]
+    fn frames_of_the_trace_above_are_counted_once() {
+        let text = "a.B: x\n\tat m.f(F:1)\n\tat m.g(F:2)\nCaused by: a.C\n\tat m.h(F:3)\n\t... 1 more\n\t... 1 more\n";
+        assert_eq!(fold(&JavaExceptions, text, &Options::default()), "m.g;m.f;a.B 1\nm.g;m.h;a.C 1\n");
+    }
+
+    #[test]
+    fn stacks_that_grow_with_every_line_end_somewhere() {
+        let causes = "Caused by: a.C\n\tat m.h(F:3)\n\t... 999999 more\n".repeat(6_000);
+        let text = format!("a.B: x\n\tat m.f(F:1)\n{causes}");
+        let error = collapse_bytes(&JavaExceptions, text, &Options::default()).unwrap_err().to_string();
+        assert!(error.starts_with("test:") && error.contains("frames in all stacks"), "{error}");
+    }
 }

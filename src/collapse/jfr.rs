@@ -11,35 +11,42 @@
 //!   ]
 //! }
 //! ```
-//! Each event that has a stack is a sample; which kind of event is chosen like perf's events, the
-//! first kind that comes is the default. Of deep stacks `jfr print` shows five frames unless
+//! Each event of a kind that has stacks is a sample. The kinds are the values, and samples of the
+//! processor are the default wherever they come: a whole recording begins with something else.
+//! What an event weighs of its own, the bytes of an allocation and the time of a wait, is a value
+//! besides, in JSON only: the text rounds it. Of deep stacks `jfr print` shows five frames unless
 //! `--stack-depth 64` says otherwise; what it cut begins with `[truncated]`.
 
-use super::json::{HeadKeys, Json};
-use super::lines::Lines;
-use super::names::Names;
+use super::json::{HeadKeys, Json, Kind};
+use super::names::{NO_STACK, Names};
+use super::text::Text;
 use super::threads::Thread;
-use super::{About, Choice, Collapser, Options, Report, Sink, Value, ValueTotal, Verdict};
+use super::trie::Trie;
+use super::values::Values;
+use super::{About, Collapser, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
-use crate::folded::{FrameId, StackTable, Weights, sanitize_frame};
+use crate::folded::{FrameId, StackTable, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
 const TEXT: About = About {
     name: "jfr-text",
     producer: "jfr print --events jdk.ExecutionSample --stack-depth 64",
-    tested: "OpenJDK 17",
-    values: "the events, the first is the default: jdk.ExecutionSample, …",
+    tested: "OpenJDK 17, 25",
+    values: "the events: jdk.ExecutionSample, or else the first; …",
     unit: "samples",
 };
 
 const JSON: About = About {
     name: "jfr-json",
     producer: "jfr print --json --stack-depth 64",
-    tested: "OpenJDK 17",
-    values: "the events, the first is the default: jdk.ExecutionSample, …",
-    unit: "samples",
+    tested: "OpenJDK 17, 25",
+    values: "the events: jdk.ExecutionSample, or else the first; …; jdk.ObjectAllocationSample.weight, jdk.JavaMonitorEnter.duration, …",
+    unit: "samples; bytes, ns",
 };
+
+/// The kinds of events that sample the processor, the default where there are any.
+const PROCESSOR: [&[u8]; 2] = [b"jdk.ExecutionSample", b"jdk.CPUTimeSample"];
 
 /// What stands for the frames that were cut off at the root.
 const TRUNCATED: &[u8] = b"[truncated]";
@@ -56,7 +63,10 @@ impl Collapser for JfrText {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let mut lines = head.split(|&b| b == b'\n').skip_while(|line| line.trim_ascii().is_empty());
+        let mut lines = head
+            .split(|&b| b == b'\n')
+            .map(<[u8]>::trim_ascii_end)
+            .skip_while(|line| line.trim_ascii().is_empty());
         let event = lines.next().and_then(event_name);
         let field = lines.next().is_some_and(|line| line.starts_with(b"  ") && line.contains(&b'='));
         if event.is_some() && field { Verdict::Yes } else { Verdict::No }
@@ -69,15 +79,17 @@ impl Collapser for JfrText {
         table: &mut StackTable,
         report: &mut Report,
     ) -> Result<()> {
-        let mut lines = Lines::new(input);
-        let mut events = Events::new(options);
+        let mut events = Events::default();
         let mut event = Event::default();
-        let mut in_stack = false;
-        while let Some(line) = lines.line()? {
+        let (mut within, mut in_stack) = (false, false);
+        // The field that names the thread, whose name may go on in the next line.
+        let mut thread = Vec::new();
+        Text::new(input).for_each(report, |line| {
             let text = line.trim_ascii();
             if let Some(name) = event_name(line) {
                 event = Event { name: name.to_vec(), ..Event::default() };
-                in_stack = false;
+                thread.clear();
+                (within, in_stack) = (true, false);
             } else if in_stack {
                 match text {
                     b"]" => in_stack = false,
@@ -89,19 +101,28 @@ impl Collapser for JfrText {
                         event.frame(&name[..open], line, options, &mut events.names, table);
                     }
                 }
-            } else if text == b"stackTrace = [" {
+            } else if within && line == b"}" {
+                event.thread(&thread);
+                events.add(&mut event, options, table)?;
+                within = false;
+            } else if within && text == b"stackTrace = [" {
                 in_stack = true;
-            } else if let Some(thread) =
+            } else if let Some(name) =
                 text.strip_prefix(b"sampledThread = ").or_else(|| text.strip_prefix(b"eventThread = "))
             {
-                event.thread(thread);
-            } else if line == b"}" {
-                events.add(&mut event, options, table)?;
-            } else if !(text.is_empty() || line.starts_with(b"  ")) {
-                lines.not_understood(report);
+                thread = name.to_vec();
+            } else if within && !line.starts_with(b"  ") {
+                // A text of several lines, which nothing marks as such.
+                if thread.starts_with(b"\"") && !thread.ends_with(b")") {
+                    thread.push(b' ');
+                    thread.extend_from_slice(line);
+                }
+            } else {
+                return Ok(text.is_empty() || line.starts_with(b"  "));
             }
-        }
-        events.finish(report)
+            Ok(true)
+        })?;
+        events.finish(options, table, report)
     }
 }
 
@@ -125,31 +146,37 @@ impl Collapser for JfrJson {
         report: &mut Report,
     ) -> Result<()> {
         let mut json = Json::new(input);
-        let mut events = Events::new(options);
-        each(&mut json, |json, key| match key {
-            "recording" => each(json, |json, key| {
-                if key != "events" {
-                    return json.skip();
-                }
-                json.begin_array()?;
-                while json.next_item()? {
-                    let mut event = Event::default();
-                    each(json, |json, key| match key {
-                        "type" => {
-                            event.name = json.text()?.as_bytes().to_vec();
-                            Ok(())
-                        }
-                        "values" => event.values(json, options, &mut events.names, table),
-                        _ => json.skip(),
-                    })?;
-                    let place = json.place();
-                    events.add(&mut event, options, table).map_err(|e| e.or_at(|| place))?;
-                }
-                Ok(())
-            }),
-            _ => json.skip(),
-        })?;
-        events.finish(report)
+        let mut events = Events::default();
+        // One document a recording.
+        loop {
+            each(&mut json, |json, key| match key {
+                "recording" => each(json, |json, key| {
+                    if key != "events" {
+                        return json.skip();
+                    }
+                    json.begin_array()?;
+                    while json.next_item()? {
+                        let mut event = Event::default();
+                        each(json, |json, key| match key {
+                            "type" => {
+                                event.name = json.text()?.as_bytes().to_vec();
+                                Ok(())
+                            }
+                            "values" => event.values(json, options, &mut events.names, table),
+                            _ => json.skip(),
+                        })?;
+                        let place = json.place();
+                        events.add(&mut event, options, table).map_err(|e| e.or_at(|| place))?;
+                    }
+                    Ok(())
+                }),
+                _ => json.skip(),
+            })?;
+            if !json.next_document()? {
+                break;
+            }
+        }
+        events.finish(options, table, report)
     }
 }
 
@@ -174,6 +201,27 @@ struct Event {
     thread_id: Vec<u8>,
     frames: Vec<FrameId>,
     truncated: bool,
+    /// What it weighs of its own, and what that is.
+    amount: Option<(Amount, Weight)>,
+}
+
+/// What an event may weigh, by the name of its field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Amount {
+    Weight,
+    AllocationSize,
+    Duration,
+}
+
+impl Amount {
+    fn value(self, kind: &[u8]) -> Value {
+        let (field, unit) = match self {
+            Amount::Weight => ("weight", "bytes"),
+            Amount::AllocationSize => ("allocationSize", "bytes"),
+            Amount::Duration => ("duration", "ns"),
+        };
+        Value::new([kind, b".", field.as_bytes()].concat(), unit)
+    }
 }
 
 impl Event {
@@ -234,8 +282,21 @@ impl Event {
                 }
                 _ => json.skip(),
             }),
+            "weight" if json.peek()? == Kind::Number => self.weighs(Amount::Weight, json.weight()?),
+            "allocationSize" if json.peek()? == Kind::Number => {
+                self.weighs(Amount::AllocationSize, json.weight()?)
+            }
+            "duration" if json.peek()? == Kind::Text => match nanoseconds(json.text()?) {
+                Some(time) => self.weighs(Amount::Duration, time),
+                None => Ok(()),
+            },
             _ => json.skip(),
         })
+    }
+
+    fn weighs(&mut self, amount: Amount, weight: Weight) -> Result<()> {
+        self.amount = Some((amount, weight));
+        Ok(())
     }
 
     fn json_frame(
@@ -278,35 +339,34 @@ impl Event {
     }
 }
 
-/// The kinds of events, and which are kept.
-struct Events<'o> {
-    options: &'o Options,
+/// The kinds of events that came, in their order.
+#[derive(Default)]
+struct Events {
     names: Names,
-    first: Option<Vec<u8>>,
-    kinds: Vec<(Vec<u8>, ValueTotal)>,
+    kinds: Vec<EventKind>,
 }
 
-impl<'o> Events<'o> {
-    fn new(options: &'o Options) -> Events<'o> {
-        Events { options, names: Names::default(), first: None, kinds: Vec::new() }
-    }
+/// The stacks of one kind of event.
+#[derive(Default)]
+struct EventKind {
+    name: Vec<u8>,
+    /// Whether one of them had a stack: otherwise it is a kind that has none.
+    stacks: bool,
+    samples: Trie,
+    amounts: Option<(Amount, Trie)>,
+}
 
+impl Events {
     fn add(&mut self, event: &mut Event, options: &Options, sink: &mut dyn Sink) -> Result<()> {
+        let at = self.kinds.iter().position(|kind| kind.name == event.name).unwrap_or_else(|| {
+            self.kinds.push(EventKind { name: event.name.clone(), ..EventKind::default() });
+            self.kinds.len() - 1
+        });
+        let kind = &mut self.kinds[at];
         if event.frames.is_empty() {
-            return Ok(());
-        }
-        let kind = match self.kinds.iter().position(|(name, _)| *name == event.name) {
-            Some(kind) => kind,
-            None => {
-                let kept = self.options.values.keeps_event(&event.name, &mut self.first);
-                self.kinds.push((event.name.clone(), ValueTotal { kept, ..ValueTotal::default() }));
-                self.kinds.len() - 1
-            }
-        };
-        let total = &mut self.kinds[kind].1;
-        total.add(Weight::ONE)?;
-        if !total.kept {
-            return Ok(());
+            event.frames.push(sink.frame(NO_STACK));
+        } else {
+            kind.stacks = true;
         }
         if event.truncated {
             event.frames.push(sink.frame(TRUNCATED));
@@ -316,17 +376,62 @@ impl<'o> Events<'o> {
             Thread { name: &event.thread, pid: b"", tid: &event.thread_id }.write(options, &mut name);
             event.frames.push(sink.frame(&name));
         }
-        if self.options.values == Choice::All {
-            event.frames.push(self.names.plain(&event.name, sink));
+        add(&mut kind.samples, &event.frames, Weight::ONE)?;
+        if let Some((amount, weight)) = event.amount {
+            let (_, amounts) = kind.amounts.get_or_insert_with(|| (amount, Trie::default()));
+            add(amounts, &event.frames, weight)?;
         }
-        event.frames.reverse();
-        sink.sample(&event.frames, Weights::one(Weight::ONE))
+        Ok(())
     }
 
-    fn finish(self, report: &mut Report) -> Result<()> {
-        let mut all = self.kinds.into_iter();
-        all.try_for_each(|(name, total)| report.add_value(Value::new(name, "samples"), total))
+    fn finish(mut self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+        self.kinds.retain(|kind| kind.stacks);
+        if self.kinds.is_empty() {
+            return Ok(());
+        }
+        let named = |name: &&[u8]| self.kinds.iter().position(|kind| kind.name == **name);
+        let default = PROCESSOR.iter().find_map(named).unwrap_or(0);
+        let counts = self.kinds.iter().map(|kind| Value::new(kind.name.clone(), "samples"));
+        let amounts = self.kinds.iter().filter_map(|kind| Some(kind.amounts.as_ref()?.0.value(&kind.name)));
+        let mut values = Values::new(options, counts.chain(amounts).collect(), default)?;
+        let counts = self.kinds.iter().map(|kind| &kind.samples);
+        let amounts = self.kinds.iter().filter_map(|kind| Some(&kind.amounts.as_ref()?.1));
+        for (column, stacks) in counts.chain(amounts).enumerate() {
+            stacks.for_each(
+                None,
+                |frame| Ok(FrameId(frame)),
+                |stack, weight, samples| values.add_many(column, stack, weight, samples, sink),
+            )?;
+        }
+        values.finish(report)
     }
+}
+
+/// Adds a stack, which is leaf first.
+fn add(stacks: &mut Trie, frames: &[FrameId], weight: Weight) -> Result<()> {
+    let path = frames.iter().rev().fold(Trie::ROOT, |path, frame| stacks.below(path, frame.0));
+    stacks.add(path, weight)
+}
+
+/// The nanoseconds of a duration as ISO 8601 has it, `PT1M0.066059622S`: hours, minutes, seconds.
+fn nanoseconds(text: &str) -> Option<Weight> {
+    let mut rest = text.strip_prefix("PT")?;
+    let mut total: i128 = 0;
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| c.is_ascii_alphabetic())?;
+        let (number, behind) = rest.split_at(end);
+        let factor: i128 = match behind.as_bytes()[0] {
+            b'H' => 3600,
+            b'M' => 60,
+            b'S' => 1,
+            _ => return None,
+        };
+        let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+        let digits: i128 = format!("{whole}{part:0<9}").parse().ok().filter(|_| part.len() <= 9)?;
+        total = total.checked_add(digits.checked_mul(factor)?)?;
+        rest = &behind[1..];
+    }
+    Some(Weight::new(total)).filter(|weight| !weight.is_negative())
 }
 
 /// `jdk.ExecutionSample {`
@@ -335,4 +440,46 @@ fn event_name(line: &[u8]) -> Option<&[u8]> {
     let is_name =
         name.contains(&b'.') && name.iter().all(|b| b.is_ascii_alphanumeric() || b"._$".contains(b));
     is_name.then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collapse::tests::{collapse_bytes, fold};
+
+    #[test]
+    fn durations_are_read_exactly() {
+        for (text, time) in [
+            ("PT0.066059622S", Some(66_059_622)),
+            ("PT1H2M3.5S", Some(3_723_500_000_000)),
+            ("PT2M", Some(120_000_000_000)),
+            ("PT0S", Some(0)),
+            ("PT-1S", None),
+            ("PT1.0000000001S", None),
+            ("PT5", None),
+            ("1S", None),
+            ("PTé", None),
+        ] {
+            assert_eq!(nanoseconds(text), time.map(Weight::new), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_processor_is_the_default_wherever_it_comes() {
+        let text = "jdk.ThreadPark {\n  x = 1\n  stackTrace = [\n    a.p() line: 1\n  ]\n}\n\n\
+                    jdk.GCPhase {\n  x = 1\n}\n\njdk.ExecutionSample {\n  x = two\nlines\n}\n\n\
+                    jdk.ExecutionSample {\n  x = 1\n  stackTrace = [\n    a.b() line: 1\n    ...\n  ]\n}\n";
+        assert_eq!(fold(&JfrText, text, &Options::default()), "[no stack] 1\n[truncated];a.b 1\n");
+        let waits = Options {
+            values: crate::collapse::Choice::Named(vec![b"jdk.ThreadPark".to_vec()]),
+            ..Options::default()
+        };
+        assert_eq!(fold(&JfrText, text, &waits), "a.p 1\n");
+        let other = Options {
+            values: crate::collapse::Choice::Named(vec![b"jdk.GCPhase".to_vec()]),
+            ..Options::default()
+        };
+        let error = collapse_bytes(&JfrText, text, &other).unwrap_err().to_string();
+        assert!(error.contains("there are \"jdk.ThreadPark\", \"jdk.ExecutionSample\""), "{error}");
+    }
 }

@@ -1,5 +1,5 @@
 //! The thread dumps of Java: `jstack`, `jcmd Thread.print`, and what a JVM prints on SIGQUIT
-//! (seen: OpenJDK 17).
+//! (seen: OpenJDK 17, 25).
 //!
 //! ```text
 //! Full thread dump OpenJDK 64-Bit Server VM (17.0.15+6-Debian-1deb12u1 mixed mode, sharing):
@@ -11,12 +11,24 @@
 //! ```
 //! Every thread with frames is a sample, in each of the dumps that follow one another. Most of
 //! them wait; the values tell those in one state from the others. Names are not quoted in any
-//! way: `"sleeper "q" #1" #22 …`.
+//! way: `"sleeper "q" #1" #22 …`. A blank line ends a thread: what a log has behind it, such as
+//! exceptions, is not its stack.
+//!
+//! `jcmd PID Thread.dump_to_file` writes the same in another shape, with virtual threads, as text
+//! or ([`thread_dump`](super::thread_dump)) as JSON (seen: OpenJDK 25). Its states are there since
+//! JDK 24:
+//!
+//! ```text
+//! #3 "main" TIMED_WAITING 2026-11-21T07:34:50.022063295Z
+//!     at java.base/java.lang.Thread.sleepNanos0(Native Method)
+//! ```
 
 use std::borrow::Cow;
 
-use super::lines::Lines;
+use super::json::HeadKeys;
 use super::names::Names;
+use super::text::{Text, split_digits};
+use super::thread_dump;
 use super::threads::Thread;
 use super::values::Values;
 use super::{About, Collapser, Options, Report, Sink, Value, Verdict};
@@ -27,8 +39,8 @@ use crate::weight::Weight;
 
 const ABOUT: About = About {
     name: "jstack",
-    producer: "jstack, jcmd PID Thread.print, kill -QUIT",
-    tested: "OpenJDK 17",
+    producer: "jstack, jcmd PID Thread.print, jcmd PID Thread.dump_to_file (text, JSON), kill -QUIT",
+    tested: "OpenJDK 17, 25",
     values: "threads, runnable, blocked, waiting",
     unit: "threads",
 };
@@ -42,8 +54,10 @@ impl Collapser for Jstack {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let mut lines = head.split(|&b| b == b'\n').take(200);
-        if lines.any(|line| line.starts_with(b"Full thread dump ")) { Verdict::Yes } else { Verdict::No }
+        // In a log it may come after much else.
+        let dump = head.starts_with(b"Full thread dump ")
+            || memchr::memmem::find(head, b"\nFull thread dump ").is_some();
+        if dump || is_dump_to_file(head) || is_json(head) { Verdict::Yes } else { Verdict::No }
     }
 
     fn collapse(
@@ -55,35 +69,65 @@ impl Collapser for Jstack {
     ) -> Result<()> {
         let declared = ["threads", "runnable", "blocked", "waiting"].map(|name| Value::new(name, "threads"));
         let mut values = Values::new(options, declared.to_vec(), 0)?;
-        let mut lines = Lines::new(input);
+        if is_json(input.head()) {
+            thread_dump::collapse(input, options, &mut values, table)?;
+            return values.finish(report);
+        }
+        // The file of `dump_to_file` begins with the process.
+        let pid = is_dump_to_file(input.head()).then(|| split_digits(input.head()).0.to_vec());
         let mut names = Names::default();
         let mut thread = Dumped::default();
-        while let Some(line) = lines.line()? {
+        Text::new(input).for_each(report, |line| {
             let text = line.trim_ascii_start();
             if line.starts_with(b"\"") {
                 thread.finish(&mut values, table)?;
                 thread = Dumped::new(line, options, table);
+            } else if let (Some((name, tid, state)), Some(pid)) = (numbered(line), &pid) {
+                thread.finish(&mut values, table)?;
+                thread = Dumped::of(Thread { name, pid, tid }, options, table);
+                thread.state(state);
+            } else if text.is_empty() {
+                thread.finish(&mut values, table)?;
+                thread = Dumped::default();
             } else if let Some(state) = text.strip_prefix(b"java.lang.Thread.State: ") {
-                thread.state = match state.split(|&b| b == b' ').next() {
-                    Some(b"RUNNABLE") => 1,
-                    Some(b"BLOCKED") => 2,
-                    Some(b"WAITING" | b"TIMED_WAITING") => 3,
-                    _ => 0,
-                };
-            } else if let Some(frame) = text.strip_prefix(b"at ") {
+                thread.state(state);
+            } else if let (Some(frame), true) = (text.strip_prefix(b"at "), thread.open) {
                 thread.frames.push(java_frame(frame, options, &mut names, table));
             }
             // Locks, the heap and what else a JVM prints among its threads.
-        }
+            Ok(true)
+        })?;
         thread.finish(&mut values, table)?;
         values.finish(report)
     }
 }
 
+fn is_json(head: &[u8]) -> bool {
+    HeadKeys::read(head).is_some_and(|keys| keys.has("threadDump.threadContainers"))
+}
+
+/// Whether a file begins as those of `Thread.dump_to_file` do: process, time, version and threads.
+fn is_dump_to_file(head: &[u8]) -> bool {
+    let mut lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii);
+    let pid = lines.next().is_some_and(|pid| !pid.is_empty() && pid.iter().all(u8::is_ascii_digit));
+    pid && lines.take(10).any(|line| numbered(line).is_some())
+}
+
+/// Name, number and state of `#32 "name" virtual RUNNABLE 2026-11-21T07:34:50Z`.
+fn numbered(line: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let (tid, rest) = split_digits(line.strip_prefix(b"#")?);
+    let rest = rest.strip_prefix(b" \"").filter(|_| !tid.is_empty())?;
+    let end = memchr::memrchr(b'"', rest)?;
+    let state = rest[end + 1..].trim_ascii_start();
+    Some((&rest[..end], tid, state.strip_prefix(b"virtual").unwrap_or(state).trim_ascii_start()))
+}
+
 /// A thread of a dump; frames leaf first.
 #[derive(Default)]
-struct Dumped {
+pub(super) struct Dumped {
     name: Option<FrameId>,
+    /// Whether the frames that come are its own.
+    open: bool,
     /// Which of the values it counts for, besides the first.
     state: usize,
     frames: Vec<FrameId>,
@@ -103,13 +147,33 @@ impl Dumped {
         let nid = nid.split(|&b| b == b' ').next().unwrap_or_default();
         let tid = super::maps::hex(nid).filter(|_| nid.starts_with(b"0x"));
         let tid = tid.map_or_else(|| String::from_utf8_lossy(nid).into_owned(), |tid| tid.to_string());
-        let mut frame = Vec::new();
-        Thread { name, pid: b"", tid: tid.as_bytes() }.write(options, &mut frame);
-        let name = options.shows_threads(true).then(|| sink.frame(&frame));
-        Dumped { name, ..Dumped::default() }
+        Dumped::of(Thread { name, pid: b"", tid: tid.as_bytes() }, options, sink)
     }
 
-    fn finish(&mut self, values: &mut Values, sink: &mut dyn Sink) -> Result<()> {
+    /// A thread without frames yet.
+    pub(super) fn of(thread: Thread<'_>, options: &Options, sink: &mut dyn Sink) -> Dumped {
+        let mut frame = Vec::new();
+        thread.write(options, &mut frame);
+        let name = options.shows_threads(true).then(|| sink.frame(&frame));
+        Dumped { name, open: true, ..Dumped::default() }
+    }
+
+    /// Its state as Java names it, and what is behind it.
+    pub(super) fn state(&mut self, state: &[u8]) {
+        self.state = match state.split(|&b| b == b' ').next() {
+            Some(b"RUNNABLE") => 1,
+            Some(b"BLOCKED") => 2,
+            Some(b"WAITING" | b"TIMED_WAITING") => 3,
+            _ => 0,
+        };
+    }
+
+    /// Its next frame, rootward of those before.
+    pub(super) fn push(&mut self, frame: FrameId) {
+        self.frames.push(frame);
+    }
+
+    pub(super) fn finish(&mut self, values: &mut Values, sink: &mut dyn Sink) -> Result<()> {
         if self.frames.is_empty() {
             return Ok(());
         }
@@ -156,6 +220,7 @@ fn without_module(name: &[u8]) -> Cow<'_, [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::tests::fold;
 
     #[test]
     fn names_are_those_of_the_source() {
@@ -180,6 +245,42 @@ mod tests {
             "Main$$Lambda$14.run"
         );
         assert_eq!(shown(b"app//x.Y.<init>(Y.java)", false), "x.Y.<init>");
+    }
+
+    #[test]
+    fn what_a_log_has_behind_a_dump_is_no_stack() {
+        let text = "[0.1s][info] hello\nFull thread dump OpenJDK (17):\n\n\"a\" #1 prio=5 nid=0x1 runnable\n   \
+                    java.lang.Thread.State: RUNNABLE\n\tat A.run(A.java:1)\n\n\"VM Thread\" os_prio=0 nid=0x2 runnable\n\n\
+                    java.lang.Error: x\n\tat B.main(B.java:2)\n";
+        assert_eq!(fold(&Jstack, text, &Options::default()), "a;A.run 1\n");
+    }
+
+    #[test]
+    fn both_shapes_of_a_dump_to_a_file_give_the_same() {
+        let text = "7\n2026-11-21T07:34:49Z\n25.0.2+10-LTS\n\n#3 \"m;\"#1 \"\" TIMED_WAITING 2026\n    at x/A.main(A.java:3)\n    \
+                    - waiting on <B@1>\n\n#4 \"\" virtual RUNNABLE 2026\n    at B.run(B.java:1)\n    at x/A.go(A.java:9)\n\n#5 \"none\"\n";
+        let json = r##"{"threadDump": {"processId": "7", "threadContainers": [{"container": "<root>", "threads": [
+            {"tid": "3", "name": "m;\"#1 \"", "state": "TIMED_WAITING", "waitingOn": "B@1", "stack": ["x\/A.main(A.java:3)"]}]},
+            {"container": "y", "threads": [{"tid": 4, "virtual": true, "name": "", "state": "RUNNABLE",
+             "stack": ["B.run(B.java:1)", "x\/A.go(A.java:9)"]}, {"tid": "5", "name": "none", "stack": []}], "threadCount": "2"}]}}"##;
+        let tid = Options { tid: true, srcline: true, ..Options::default() };
+        let runnable = Options {
+            values: crate::collapse::Choice::Named(vec![b"runnable".to_vec()]),
+            ..Options::default()
+        };
+        for text in [text, json] {
+            assert_eq!(Jstack.detect(text.as_bytes()), Verdict::Yes);
+            assert_eq!(
+                fold(&Jstack, text, &Options::default()),
+                "[unnamed];A.go;B.run 1\nm:\"#1 \";A.main 1\n"
+            );
+            assert_eq!(
+                fold(&Jstack, text, &tid),
+                "[unnamed]-7/4;A.go (A.java:9);B.run (B.java:1) 1\nm:\"#1 \"-7/3;A.main (A.java:3) 1\n"
+            );
+            assert_eq!(fold(&Jstack, text, &runnable), "[unnamed];A.go;B.run 1\n");
+        }
+        assert_eq!(Jstack.detect(b"7\nhello\n# 3 4\n"), Verdict::No);
     }
 
     #[test]

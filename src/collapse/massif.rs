@@ -16,9 +16,11 @@
 //! added up, as what one holds the next holds too. The format is shown in valgrind's manual, and
 //! read by `ms_print`.
 
-use super::lines::Lines;
+use super::forest::Budget;
+use super::names::NO_STACK;
+use super::text::Text;
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Sink, Verdict, valgrind_frame};
+use super::{About, Collapser, Options, Report, Sink, Verdict, valgrind};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
@@ -44,10 +46,7 @@ impl Collapser for Massif {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let mut lines = head.split(|&b| b == b'\n').skip_while(|line| line.starts_with(b"desc:"));
-        let header = lines.next().is_some_and(|line| line.starts_with(b"cmd:"))
-            && lines.next().is_some_and(|line| line.starts_with(b"time_unit:"));
-        if header { Verdict::Yes } else { Verdict::No }
+        valgrind::header(head, b"time_unit:")
     }
 
     fn collapse(
@@ -57,11 +56,11 @@ impl Collapser for Massif {
         table: &mut StackTable,
         report: &mut Report,
     ) -> Result<()> {
-        let mut lines = Lines::new(input);
+        let mut lines = Text::new(input);
         let mut best = Tree::default();
         let mut snapshot = Tree::default();
         let mut drawn = 0;
-        while let Some(line) = lines.line()? {
+        while let Some(line) = lines.next_line()? {
             if let Some(number) = line.strip_prefix(b"snapshot=") {
                 snapshot = Tree { number: number.to_vec(), ..Tree::default() };
             } else if let Some(kind) = line.strip_prefix(b"heap_tree=") {
@@ -110,7 +109,7 @@ impl Tree {
     }
 
     /// Reads the lines of a tree: each says how many children follow, so its end is known.
-    fn read(&mut self, lines: &mut Lines, options: &Options, sink: &mut dyn Sink) -> Result<()> {
+    fn read(&mut self, lines: &mut Text, options: &Options, sink: &mut dyn Sink) -> Result<()> {
         // How many lines are still to come at each depth.
         let mut open: Vec<u64> = vec![1];
         while let Some(depth) = open.len().checked_sub(1) {
@@ -119,17 +118,14 @@ impl Tree {
                 continue;
             };
             open[depth] = left;
-            let Some(line) = lines.line()? else {
+            let Some(line) = lines.next_line()? else {
                 return Err(lines.malformed("the rest of a heap tree", b"the end"));
             };
             let Some(node) = node(line, depth, options, sink) else {
-                let line = line.to_vec();
-                return Err(lines.malformed("a line of a heap tree", &line));
+                return Err(lines.malformed("a line of a heap tree", lines.line()));
             };
             open.push(node.children);
-            if open.len() > super::forest::DEEPEST {
-                return Err(lines.malformed("a heap tree of a sensible depth", b"a deeper one"));
-            }
+            Budget::default().check(open.len()).map_err(|e| e.at(lines.place()))?;
             self.nodes.push(node);
         }
         Ok(())
@@ -137,6 +133,7 @@ impl Tree {
 
     /// What each line has more than those below it.
     fn samples(&self, values: &mut Values, sink: &mut dyn Sink) -> Result<()> {
+        let mut budget = Budget::default();
         let mut stack: Vec<FrameId> = Vec::new();
         for (at, node) in self.nodes.iter().enumerate() {
             let mut own = node.bytes;
@@ -147,7 +144,11 @@ impl Tree {
             // Leaf first, down to this line.
             stack.truncate(node.depth.saturating_sub(1));
             stack.extend(node.frame);
-            let root_first: Vec<FrameId> = stack.iter().rev().copied().collect();
+            budget.spend(stack.len())?;
+            let mut root_first: Vec<FrameId> = stack.iter().rev().copied().collect();
+            if root_first.is_empty() && !own.is_zero() {
+                root_first.push(sink.frame(NO_STACK));
+            }
             values.add(0, &root_first, own, sink)?;
         }
         Ok(())
@@ -168,7 +169,7 @@ fn node(line: &[u8], depth: usize, options: &Options, sink: &mut dyn Sink) -> Op
         _ if indent != depth => return None,
         (0, _) => None,
         (_, what) if what.starts_with(b"in ") => Some(sink.frame(BELOW)),
-        (_, what) => Some(valgrind_frame::frame(what, options, sink)?),
+        (_, what) => Some(valgrind::frame(what, options, sink)?),
     };
     Some(Node { depth, children, bytes, frame })
 }
@@ -177,4 +178,29 @@ fn node(line: &[u8], depth: usize, options: &Options, sink: &mut dyn Sink) -> Op
 fn is_field(line: &[u8]) -> bool {
     let end = line.iter().position(|&b| b == b'=' || b == b':');
     end.is_some_and(|end| line[..end].iter().all(|&b| b.is_ascii_alphanumeric() || b == b'_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collapse::tests::{collapse_bytes, fold};
+
+    fn chain(depth: usize) -> String {
+        let line = |at: usize| {
+            let (indent, children) = (" ".repeat(at), usize::from(at < depth));
+            format!("{indent}n{children}: {} 0x1: f (a.c:1)\n", depth + 1 - at)
+        };
+        format!("snapshot=0\nheap_tree=peak\n{}", (0..=depth).map(line).collect::<String>())
+    }
+
+    #[test]
+    fn each_line_has_what_those_below_it_leave() {
+        assert_eq!(fold(&Massif, chain(2), &Options::default()), "[no stack] 1\nf 1\nf;f 1\n");
+    }
+
+    #[test]
+    fn stacks_that_would_fill_the_memory_are_refused() {
+        let error = collapse_bytes(&Massif, chain(6000), &Options::default()).unwrap_err().to_string();
+        assert!(error.contains("frames in all stacks"), "{error}");
+    }
 }

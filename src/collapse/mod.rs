@@ -11,7 +11,6 @@ pub mod edges;
 pub mod forest;
 pub mod json;
 pub mod leaf_first;
-pub mod lines;
 mod mapped;
 pub mod maps;
 pub mod names;
@@ -19,6 +18,7 @@ pub mod native;
 #[cfg(feature = "perf-data")]
 pub mod perf_data;
 pub mod perf_script;
+pub mod printed;
 pub mod registry;
 pub mod text;
 pub mod threads;
@@ -39,6 +39,7 @@ mod fg_html;
 mod fg_json;
 mod firefox;
 mod folded;
+mod foreign;
 mod gdb;
 mod gperftools;
 mod heap_text;
@@ -55,12 +56,12 @@ mod pstats;
 mod py_spy;
 mod py_spy_dump;
 mod pyinstrument;
-mod reports;
 mod speedscope;
 mod strace;
 mod systemtap;
+mod thread_dump;
 mod v8;
-mod valgrind_frame;
+mod valgrind;
 mod xdebug;
 
 use std::collections::BTreeMap;
@@ -262,13 +263,13 @@ pub fn collapse(
     for source in sources {
         let input = source.open()?;
         let name = input.name().clone();
-        let format = match format {
-            Some(format) => format,
-            None => registry::detect(&input)?,
+        let (format, hint) = match format {
+            Some(format) => (format, ""),
+            None => (registry::detect(&input)?, "; --format names another"),
         };
-        format
-            .collapse(input, options, table, &mut report)
-            .map_err(|e| e.or_at(|| Position::file(name.clone())))?;
+        let collapsed = format.collapse(input, options, table, &mut report);
+        let read_as = || format!("{}{hint}", format.name());
+        collapsed.map_err(|e| e.or_at(|| Position::file(name.clone())).read_as(read_as))?;
     }
     if table.is_empty() && report.not_understood.count > 0 {
         // Nothing at all was understood: this is not a profile with a few bad lines.

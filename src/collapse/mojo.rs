@@ -22,7 +22,7 @@ use std::io::{BufRead, Read};
 
 use super::austin::Mode;
 use super::forest::{DEEPEST, MOST};
-use super::names::Names;
+use super::names::{NO_STACK, Names};
 use super::values::Values;
 use super::{About, Collapser, Options, Report, Sink, Verdict};
 use crate::error::{Error, Result};
@@ -369,15 +369,20 @@ impl<'o> Parser<'o> {
             Mode::Full => &[time, busy, memory],
         };
         self.stack.clear();
-        self.stack.push(self.names.plain(format!("P{}", sample.pid).as_bytes(), sink));
-        self.stack.push(self.names.build(sink, |out| {
-            out.push(b'T');
-            if sample.iid >= 0 {
-                out.extend_from_slice(format!("{}:", sample.iid).as_bytes());
-            }
-            sanitize_frame(&sample.tid, out);
-        }));
+        if self.options.shows_threads(true) {
+            self.stack.push(self.names.plain(format!("P{}", sample.pid).as_bytes(), sink));
+            self.stack.push(self.names.build(sink, |out| {
+                out.push(b'T');
+                if sample.iid >= 0 {
+                    out.extend_from_slice(format!("{}:", sample.iid).as_bytes());
+                }
+                sanitize_frame(&sample.tid, out);
+            }));
+        }
         self.stack.extend(sample.frames.iter().map(|(frame, _)| *frame));
+        if self.stack.is_empty() {
+            self.stack.push(self.names.plain(NO_STACK, sink));
+        }
         values.sample(&self.stack, weights, sink)?;
         self.previous.insert((sample.pid, sample.tid), sample.frames);
         Ok(())
@@ -409,6 +414,9 @@ mod tests {
             fold(&Mojo, &text, &Options::default()),
             "P7;T0:255;:INVALID: 1\nP7;T0:255;<unknown> (a:b.py:73);f (a:b.py:5);:GC: 10\n"
         );
+        let without = Options { threads_as_frames: Some(false), ..Options::default() };
+        let text = mojo("wall", &[STACK, FRAMES, b"\x05\x01\x09\x0a", STACK, b"\x09\x01"]);
+        assert_eq!(fold(&Mojo, &text, &without), "[no stack] 1\nf (a:b.py:5) 10\n");
     }
 
     #[test]

@@ -171,7 +171,8 @@ fn collapse_json(input: Input, options: &Options, table: &mut StackTable, report
     let (mut key, mut name, mut pid, mut tid) = (String::new(), String::new(), String::new(), String::new());
     let mut stack = Vec::new();
     json.begin_array()?;
-    while json.next_item()? {
+    // py-spy run in a loop writes one array behind the other.
+    while json.next_item()? || next_array(&mut json)? {
         [&mut name, &mut pid, &mut tid].into_iter().for_each(String::clear);
         stack.clear();
         json.begin_object()?;
@@ -199,6 +200,17 @@ fn collapse_json(input: Input, options: &Options, table: &mut StackTable, report
         values.sample(&stack, &[Weight::ONE], table)?;
     }
     values.finish(report)
+}
+
+/// Goes on in the next document, if there is one that is not empty.
+fn next_array(json: &mut Json) -> Result<bool> {
+    while json.next_document()? {
+        json.begin_array()?;
+        if json.next_item()? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Frames leaf first, named as py-spy prints them: with the short file name.
@@ -263,6 +275,8 @@ mod tests {
             assert!(collapsed(text, &tid).contains("a:b-7/8;main"));
             let none = Options { threads_as_frames: Some(false), ..Options::default() };
             assert_eq!(collapsed(text, &none), "g (libc.so.6) 1\nmain (x.py:9);f (x.py:3) 1\n");
+            let again = format!("{text}\n{text}");
+            assert_eq!(collapsed(&again, &none), "g (libc.so.6) 2\nmain (x.py:9);f (x.py:3) 2\n");
         }
     }
 }

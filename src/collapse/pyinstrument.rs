@@ -64,6 +64,7 @@ impl Collapser for Pyinstrument {
                 json.skip()?;
             }
         }
+        json.end(report);
         settle(&mut nodes).map_err(|e| e.or_at(|| json.place()))?;
         let mut forest = Forest::default();
         for node in &nodes {

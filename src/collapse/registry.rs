@@ -3,8 +3,8 @@
 
 use super::{
     Collapser, Verdict, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eu_stack, faulthandler, fg_html,
-    fg_json, firefox, folded, gdb, gperftools, heap_text, heaptrack, inferno, java_exceptions, jfr, jstack,
-    massif, mojo, perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, reports, speedscope, strace,
+    fg_json, firefox, folded, foreign, gdb, gperftools, heap_text, heaptrack, inferno, java_exceptions, jfr,
+    jstack, massif, mojo, perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, speedscope, strace,
     systemtap, v8, xdebug,
 };
 use crate::error::{Error, ErrorKind, Position, Result};
@@ -78,7 +78,8 @@ pub fn by_name(name: &str) -> Result<&'static dyn Collapser> {
 /// The format of an input, told by its first bytes.
 ///
 /// # Errors
-/// [`ErrorKind::Unrecognised`] and [`ErrorKind::Report`], and [`ErrorKind::Empty`] for an input without bytes.
+/// [`ErrorKind::Unrecognised`], [`ErrorKind::Foreign`] for what is known, but not read, and
+/// [`ErrorKind::Empty`] for an input without bytes.
 pub fn detect(input: &Input) -> Result<&'static dyn Collapser> {
     let at = || Position::file(input.name().clone());
     if input.head().is_empty() {
@@ -93,13 +94,12 @@ pub fn detect(input: &Input) -> Result<&'static dyn Collapser> {
     }
     match best {
         Some((_, format)) => Ok(format),
-        None => Err(Error::new(
-            match reports::advice(input.head()) {
-                Some(what) => ErrorKind::Report { what },
-                None => ErrorKind::Unrecognised,
-            },
-            at(),
-        )),
+        None => match foreign::recognise(input.head()) {
+            Some(foreign::Foreign { what, instead, .. }) => {
+                Err(Error::new(ErrorKind::Foreign { what, instead }, at()))
+            }
+            None => Err(Error::new(ErrorKind::Unrecognised, at())),
+        },
     }
 }
 

@@ -80,6 +80,7 @@ impl Collapser for Speedscope {
                 _ => json.skip()?,
             }
         }
+        json.end(report);
         file.collapse(options, &mut names, table, report).map_err(|e| e.or_at(|| json.place()))
     }
 }

@@ -12,9 +12,8 @@
 use std::collections::HashMap;
 
 use super::folded::head_lines;
-use super::leaf_first::LeafFirst;
-use super::names::Names;
 use super::native::Native;
+use super::printed::Printed;
 use super::text::{Text, split_digits, split_first, split_last};
 use super::threads::Thread;
 use super::values::Values;
@@ -60,12 +59,9 @@ impl Collapser for Strace {
     ) -> Result<()> {
         let declared = vec![Value::new("calls", "calls"), Value::new("time", "us")];
         let mut parser = Parser {
-            options,
-            values: Values::new(options, declared, 0)?,
-            names: Names::default(),
+            printed: Printed::new(options, Values::new(options, declared, 0)?),
             line: Vec::new(),
             exits: HashMap::new(),
-            stack: LeafFirst::default(),
             in_signal: false,
             signals: 0,
         };
@@ -74,19 +70,16 @@ impl Collapser for Strace {
         if parser.signals > 0 {
             report.details.push(format!("{} signals are no calls and are left out", parser.signals));
         }
-        parser.values.finish(report)
+        parser.printed.values.finish(report)
     }
 }
 
 struct Parser<'o> {
-    options: &'o Options,
-    values: Values,
-    names: Names,
+    printed: Printed<'o>,
     /// The line of the call whose stack is being read.
     line: Vec<u8>,
     /// The calls that have ended threads, by thread.
     exits: HashMap<Vec<u8>, Vec<u8>>,
-    stack: LeafFirst,
     /// Whether the stack that follows is that of a signal, which is no call.
     in_signal: bool,
     signals: u64,
@@ -99,7 +92,7 @@ impl Parser<'_> {
                 return Ok(true);
             }
             let Some(frame) = frame(line).filter(|_| !self.line.is_empty()) else { return Ok(false) };
-            self.stack.push(frame.frame(self.options, &mut self.names, sink));
+            self.printed.push(&frame, sink);
             return Ok(true);
         }
         self.flush(sink)?;
@@ -122,16 +115,16 @@ impl Parser<'_> {
 
     fn flush(&mut self, sink: &mut dyn Sink) -> Result<()> {
         let line = std::mem::take(&mut self.line);
-        if !self.stack.is_empty()
+        if !self.printed.stack.is_empty()
             && let Some(call) = call(&line)
         {
-            if self.options.shows_threads(false) {
-                let frame = self.names.build(sink, |out| call.thread.write(self.options, out));
-                self.stack.push_above(frame);
+            if self.printed.options.shows_threads(false) {
+                let frame = self.printed.thread(&call.thread, sink);
+                self.printed.stack.push_above(frame);
             }
-            let mut frames = self.stack.take().to_vec();
-            frames.push(self.names.plain(call.name, sink));
-            self.values.sample(&frames, &[Weight::ONE, call.time.unwrap_or_default()], sink)?;
+            let mut frames = self.printed.stack.take().to_vec();
+            frames.push(self.printed.names.plain(call.name, sink));
+            self.printed.values.sample(&frames, &[Weight::ONE, call.time.unwrap_or_default()], sink)?;
         }
         self.line = line;
         self.line.clear();

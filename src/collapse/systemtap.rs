@@ -12,11 +12,9 @@
 //! in `runtime/sym.c`; a script may print only a count's digits, or words before it.
 
 use super::folded::head_lines;
-use super::leaf_first::LeafFirst;
-use super::names::Names;
 use super::native::Native;
+use super::printed::Printed;
 use super::text::{Text, split_address, split_first, split_last};
-use super::values::Values;
 use super::{About, Collapser, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::StackTable;
@@ -58,22 +56,14 @@ impl Collapser for SystemTap {
         table: &mut StackTable,
         report: &mut Report,
     ) -> Result<()> {
-        let mut parser = Parser {
-            options,
-            values: Values::single(options, "samples", "samples"),
-            names: Names::default(),
-            stack: LeafFirst::default(),
-        };
+        let mut parser = Parser { printed: Printed::samples(options) };
         Text::new(input).for_each(report, |line| parser.line(line, table))?;
-        parser.values.finish(report)
+        parser.printed.values.finish(report)
     }
 }
 
 struct Parser<'o> {
-    options: &'o Options,
-    values: Values,
-    names: Names,
-    stack: LeafFirst,
+    printed: Printed<'o>,
 }
 
 impl Parser<'_> {
@@ -81,16 +71,16 @@ impl Parser<'_> {
         if let Some(frame) = frame(line) {
             // `0x0` ends a stack whose root is not known.
             if !(frame.symbol.is_empty() && frame.module.is_empty() && is_zero(frame.address)) {
-                self.stack.push(frame.frame(self.options, &mut self.names, sink));
+                self.printed.push(&frame, sink);
             }
             return Ok(true);
         }
-        if self.stack.is_empty() {
+        if self.printed.stack.is_empty() {
             // What the script says between its stacks.
             return Ok(true);
         }
         let Some(weight) = weight(line) else { return Ok(line.trim_ascii().is_empty()) };
-        self.values.add(0, self.stack.take(), weight, sink)?;
+        self.printed.add(weight, sink)?;
         Ok(true)
     }
 }

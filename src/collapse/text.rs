@@ -1,10 +1,11 @@
-//! An input line by line, for formats whose records go over several lines and whose files are
-//! small: dumps and summaries, where threads of our own would gain nothing.
+//! An input line by line, for formats whose lines depend on those before them, so that they
+//! cannot be cut between threads: dumps, summaries, traces.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::Report;
-use crate::error::{Position, Result};
+use crate::error::{Error, Position, Result};
 use crate::input::{Block, Blocks, Input, last_newline};
 
 /// What is read at once.
@@ -15,15 +16,23 @@ pub struct Text {
     name: Arc<str>,
     blocks: Blocks,
     block: Block,
-    start: usize,
+    /// The line that was read last, without its end, and where the next one starts.
+    line: Range<usize>,
+    next: usize,
     number: u64,
 }
 
 impl Text {
     /// Begins before the first line.
     pub fn new(input: Input) -> Text {
-        let name = input.name().clone();
-        Text { name, blocks: input.into_blocks(BLOCK), block: Block::default(), start: 0, number: 0 }
+        Text {
+            name: input.name().clone(),
+            blocks: input.into_blocks(BLOCK),
+            block: Block::default(),
+            line: 0..0,
+            next: 0,
+            number: 0,
+        }
     }
 
     /// The next line, without its end.
@@ -31,23 +40,41 @@ impl Text {
     /// # Errors
     /// What the system or a decoder says, and lines of more than 256 MiB.
     pub fn next_line(&mut self) -> Result<Option<&[u8]>> {
-        if self.start >= self.block.bytes().len() {
-            self.start = 0;
+        if self.next >= self.block.bytes().len() {
+            self.next = 0;
+            self.line = 0..0;
             if !self.blocks.next(&mut self.block, last_newline)? {
                 return Ok(None);
             }
         }
-        let rest = &self.block.bytes()[self.start..];
+        let rest = &self.block.bytes()[self.next..];
         let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-        self.start += end + 1;
-        self.number += 1;
         let line = &rest[..end];
-        Ok(Some(line.strip_suffix(b"\r").unwrap_or(line)))
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        self.line = self.next..self.next + line.len();
+        self.next += end + 1;
+        self.number += 1;
+        Ok(Some(line))
+    }
+
+    /// The line that was read last.
+    pub fn line(&self) -> &[u8] {
+        &self.block.bytes()[self.line.clone()]
     }
 
     /// The line that was read last, for errors.
     pub fn place(&self) -> Position {
         Position::line(self.name.clone(), self.number)
+    }
+
+    /// A mistake in the line that was read last.
+    pub fn malformed(&self, expected: impl Into<String>, found: &[u8]) -> Error {
+        Error::malformed(expected, found).at(self.place())
+    }
+
+    /// Counts the line that was read last as one that is left out.
+    pub fn not_understood(&self, report: &mut Report) {
+        report.not_understood.note(self.line(), || self.place());
     }
 
     /// Passes every line to `each`, which says whether it was understood.
@@ -59,15 +86,13 @@ impl Text {
         report: &mut Report,
         mut each: impl FnMut(&[u8]) -> Result<bool>,
     ) -> Result<()> {
-        let name = self.name.clone();
-        loop {
-            let number = self.number + 1;
-            let Some(line) = self.next_line()? else { return Ok(()) };
-            let place = || Position::line(name.clone(), number);
-            if !each(line).map_err(|e| e.or_at(place))? {
-                report.not_understood.note(line, place);
+        while let Some(line) = self.next_line()? {
+            let understood = each(line);
+            if !understood.map_err(|e| e.or_at(|| self.place()))? {
+                self.not_understood(report);
             }
         }
+        Ok(())
     }
 }
 
@@ -115,5 +140,20 @@ mod tests {
         assert_eq!(lines, [1, 0, BLOCK, BLOCK, 3, 3]);
         let (place, first) = report.not_understood.first.unwrap();
         assert_eq!((place.to_string(), first.as_str()), ("test:5".into(), "\"bad\""));
+    }
+
+    #[test]
+    fn the_end_stays_the_end() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        // As large as files are that get mapped.
+        std::fs::write(file.path(), "x\n".repeat(1 << 20)).unwrap();
+        for text in [&b"a\nlast"[..], b"", b"a\n"] {
+            let of_memory = Input::new("test", Box::new(std::io::Cursor::new(text.to_vec()))).unwrap();
+            for input in [of_memory, crate::input::Source::new(file.path()).open().unwrap()] {
+                let mut lines = Text::new(input);
+                while lines.next_line().unwrap().is_some() {}
+                assert!(lines.next_line().unwrap().is_none() && lines.line().is_empty());
+            }
+        }
     }
 }

@@ -17,8 +17,10 @@
 //! There the time up to the next entry goes to the call before it, which is an estimate. The
 //! formats are in xdebug's documentation, "Function Trace".
 
-use super::lines::Lines;
+use super::forest::Budget;
 use super::names::Names;
+use super::text::Text;
+use super::trie::{PathId, Trie};
 use super::values::Values;
 use super::{About, Collapser, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
@@ -56,47 +58,45 @@ impl Collapser for Xdebug {
     ) -> Result<()> {
         let declared = vec![Value::new("time", "us"), Value::new("calls", "calls")];
         let mut trace = Trace::new(Values::new(options, declared, 0)?);
-        let mut lines = Lines::new(input);
         let mut guessed = false;
-        while let Some(line) = lines.line()? {
+        Text::new(input).for_each(report, |line| {
             if line.is_empty()
                 || [&b"Version:"[..], b"File format:", b"TRACE "].iter().any(|word| line.starts_with(word))
             {
-                continue;
+                return Ok(true);
             }
-            let understood = if memchr::memchr(b'\t', line).is_some() {
+            if memchr::memchr(b'\t', line).is_some() {
                 trace.record(line, table)
             } else {
                 guessed = true;
                 trace.drawn(line, table)
-            };
-            if !understood.map_err(|e| e.or_at(|| lines.place()))? {
-                lines.not_understood(report);
             }
-        }
+        })?;
         if guessed {
             report.note("format 0 has no exits: the times are estimates; xdebug.trace_format=1 has them");
         }
         if !trace.open.is_empty() {
             report.note(format!("{} calls have no end: the trace is cut off", trace.open.len()));
-            trace.leave_to(0, trace.now, table)?;
         }
-        trace.values.finish(report)
+        trace.finish(table, report)
     }
 }
 
 /// The calls that are open, and when the clock was last looked at.
 struct Trace {
+    /// Time and calls.
     values: Values,
+    paths: [Trie; 2],
     names: Names,
-    open: Vec<FrameId>,
+    open: Vec<[PathId; 2]>,
     now: Weight,
     started: bool,
 }
 
 impl Trace {
     fn new(values: Values) -> Trace {
-        Trace { values, names: Names::default(), open: Vec::new(), now: Weight::ZERO, started: false }
+        let (paths, names) = ([Trie::default(), Trie::default()], Names::default());
+        Trace { values, paths, names, open: Vec::new(), now: Weight::ZERO, started: false }
     }
 
     /// A line of format 1.
@@ -108,11 +108,11 @@ impl Trace {
         let time = seconds(time);
         match (kind, level, time) {
             (b"0", Some(level), Some(time)) if level > 0 && level <= self.open.len() + 1 => {
-                self.leave_to(level - 1, time, sink)?;
+                self.leave_to(level - 1, time)?;
                 self.enter(next(), sink)?;
             }
             (b"1", Some(level), Some(time)) if level > 0 && level <= self.open.len() => {
-                self.leave_to(level - 1, time, sink)?;
+                self.leave_to(level - 1, time)?;
             }
             // Results cost nothing; the last line, without a level, is the end.
             (b"R", Some(_), _) | (b"", None, Some(_)) => {}
@@ -130,7 +130,7 @@ impl Trace {
         let Some(time) = text.split(|&b| b == b' ').next().and_then(seconds) else { return Ok(false) };
         let Some(arrow) = memchr::memmem::find(line, b"-> ") else {
             // The end has a time and a size.
-            self.leave_to(0, time, sink)?;
+            self.leave_to(0, time)?;
             return Ok(true);
         };
         let before = line[..arrow].iter().rev().take_while(|&&b| b == b' ').count();
@@ -139,7 +139,7 @@ impl Trace {
         if level > self.open.len() {
             return Ok(false);
         }
-        self.leave_to(level, time, sink)?;
+        self.leave_to(level, time)?;
         let call = &line[arrow + 3..];
         let end = memchr::memchr(b'(', call).unwrap_or(call.len());
         self.enter(&call[..end], sink)?;
@@ -147,10 +147,13 @@ impl Trace {
     }
 
     /// The time up to now is that of the call that was open.
-    fn leave_to(&mut self, level: usize, time: Weight, sink: &mut dyn Sink) -> Result<()> {
+    fn leave_to(&mut self, level: usize, time: Weight) -> Result<()> {
         let passed = time.minus(self.now)?;
-        if self.started && !self.open.is_empty() && passed > Weight::ZERO {
-            self.values.add(0, &self.open, passed, sink)?;
+        if self.started
+            && let Some(&[path, _]) = self.open.last()
+            && passed > Weight::ZERO
+        {
+            self.paths[0].add(path, passed)?;
         }
         self.started = true;
         self.now = self.now.max(time);
@@ -159,16 +162,50 @@ impl Trace {
     }
 
     fn enter(&mut self, name: &[u8], sink: &mut dyn Sink) -> Result<()> {
-        if self.open.len() >= super::forest::DEEPEST {
-            let expected = format!("at most {} calls within each other", super::forest::DEEPEST);
-            return Err(crate::Error::malformed(expected, b"more"));
+        Budget::default().check(self.open.len())?;
+        let frame = self.names.plain(name, sink);
+        let [time, calls] = self.open.last().copied().unwrap_or([Trie::ROOT; 2]);
+        let [time, calls] = [self.paths[0].below(time, frame.0), self.paths[1].below(calls, frame.0)];
+        self.open.push([time, calls]);
+        self.paths[1].add(calls, Weight::ONE)
+    }
+
+    fn finish(mut self, table: &mut StackTable, report: &mut Report) -> Result<()> {
+        self.leave_to(0, self.now)?;
+        for (column, paths) in self.paths.iter().enumerate() {
+            paths.for_each(
+                None,
+                |frame| Ok(FrameId(frame)),
+                |stack, weight, samples| self.values.add_many(column, stack, weight, samples, table),
+            )?;
         }
-        self.open.push(self.names.plain(name, sink));
-        self.values.add(1, &self.open, Weight::ONE, sink)
+        self.values.finish(report)
     }
 }
 
 /// `0.000298` as microseconds, exactly.
 fn seconds(text: &[u8]) -> Option<Weight> {
     Weight::parse(text)?.times(Weight::new(1_000_000)).ok().filter(|time| *time >= Weight::ZERO)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collapse::Choice;
+    use crate::collapse::tests::collapse_bytes;
+
+    #[test]
+    fn deep_calls_take_no_more_memory_than_there_are() {
+        let nested =
+            |levels| -> String { (1..=levels).map(|level| format!("{level}\t1\t0\t0.1\t0\tf\n")).collect() };
+        let calls = Options { values: Choice::Named(vec![b"calls".to_vec()]), ..Options::default() };
+        let collapse = |text: String| collapse_bytes(&Xdebug, format!("TRACE START [x]\n{text}"), &calls);
+        // The same calls over and over are as many stacks as they are once.
+        let (folded, _) = collapse(nested(1000).repeat(10)).unwrap();
+        assert!(folded.starts_with("f 10\nf;f 10\n") && folded.lines().count() == 1000);
+        let error = collapse(nested(6000)).unwrap_err().to_string();
+        assert!(error.contains("frames in all stacks"), "{error}");
+        let error = collapse(nested(100_010)).unwrap_err().to_string();
+        assert!(error.starts_with("test:100003: expected a stack of at most 100000 frames"), "{error}");
+    }
 }

@@ -84,6 +84,7 @@ impl Blocks {
     /// # Errors
     /// What the system or a decoder says, and records of more than 256 MiB.
     pub fn next(&mut self, block: &mut Block, cut: impl Fn(&[u8]) -> Option<usize>) -> Result<bool> {
+        block.len = 0;
         if let Some(more) = self.next_window(block, &cut)? {
             return Ok(more);
         }

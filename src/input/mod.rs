@@ -75,6 +75,12 @@ impl Source {
                 let file = File::open(path).map_err(|e| Error::io("open", e).or_at(at))?;
                 let kind = file.metadata().map_err(|e| Error::io("open", e).or_at(at))?;
                 if kind.is_dir() {
+                    // `perf record --threads` writes one recording into the files of a folder.
+                    let data = path.join("data");
+                    if data.is_file() {
+                        let input = Source::Path(data).open()?;
+                        return Ok(Input { folder: Some(path.clone()), ..input });
+                    }
                     let error = io::Error::other("it is a directory");
                     return Err(Error::io("read", error).or_at(at));
                 }
@@ -96,7 +102,7 @@ impl Source {
     pub fn is_rereadable(&self) -> bool {
         match self {
             Source::Stdin => stdin_is_file(),
-            Source::Path(path) => std::fs::metadata(path).is_ok_and(|kind| kind.is_file()),
+            Source::Path(path) => std::fs::metadata(path).is_ok_and(|kind| kind.is_file() || kind.is_dir()),
         }
     }
 }
@@ -110,6 +116,8 @@ pub struct Input {
     compressed: bool,
     /// The file it is, and where in it the input begins.
     file: Option<(File, u64)>,
+    /// The folder that was meant, if it is a file of one.
+    folder: Option<PathBuf>,
 }
 
 impl Input {
@@ -121,7 +129,7 @@ impl Input {
         let name = name.into();
         let (head, rest, compressed) =
             decompress::open(reader).map_err(|e| e.or_at(|| Position::file(name.clone())))?;
-        Ok(Input { name, head, rest, compressed, file: None })
+        Ok(Input { name, head, rest, compressed, file: None, folder: None })
     }
 
     /// The name to use in messages.
@@ -143,6 +151,11 @@ impl Input {
     /// for what is compressed.
     pub fn file(&self) -> Option<(&File, u64)> {
         self.file.as_ref().map(|(file, begin)| (file, *begin))
+    }
+
+    /// The folder that stands for one recording, of which this is the file to begin with.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
     }
 
     /// All of it as one stream that knows its position; for formats that are no lines.

@@ -158,6 +158,11 @@ impl Object {
         })
     }
 
+    /// Whether there is debug information, in the file itself or in a separate one.
+    pub fn has_debug_info(&self) -> bool {
+        self.debug_image().is_some()
+    }
+
     /// The file with its debug information: itself, or a separate one, looked for now.
     pub(super) fn debug_image(&self) -> Option<&Image> {
         if self.main.has_section(b".debug_info") {

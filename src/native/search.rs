@@ -151,7 +151,8 @@ impl Search {
     pub(super) fn debug_file(&self, object: &Object) -> Option<Image> {
         let useful = |image: &Image| image.has_section(b".debug_info") || symbols::has_table(image);
         if let Some(id) = object.build_id() {
-            let cached = self.cached(id, "debug");
+            // The cache may hold the object as it was before it was stripped.
+            let cached = self.cached(id, "debug").chain(self.cached(id, "elf"));
             let by_id = cached.chain(self.debug_files_by_id(id)).filter_map(|path| Image::open(&path).ok());
             let same = |image: &Image| image.build_id().is_some_and(|found| same_id(found, id));
             if let Some(image) = by_id.filter(same).find(useful) {

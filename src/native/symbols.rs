@@ -43,6 +43,9 @@ struct Rank {
     global: bool,
 }
 
+/// A label of an assembler. Within a function it begins nothing: V8's code has many.
+const LABEL: Rank = Rank { sized: false, typed: false, strong: true, global: false };
+
 /// The names of an object's symbols by address, one for an address.
 pub(super) type Symbols<'a> = Intervals<Cow<'a, [u8]>>;
 
@@ -51,6 +54,13 @@ pub(super) type Symbols<'a> = Intervals<Cow<'a, [u8]>>;
 pub(super) fn choose<'a>(mut all: Vec<Symbol<'a>>, limits: &[Range<u64>]) -> Symbols<'a> {
     all.sort_by(|a, b| a.start.cmp(&b.start).then_with(|| preferred_first(a, b)));
     all.dedup_by_key(|symbol| symbol.start);
+    let mut function_end = 0;
+    all.retain(|symbol| {
+        if symbol.rank.sized && symbol.rank.typed {
+            function_end = function_end.max(symbol.end);
+        }
+        symbol.rank != LABEL || symbol.start >= function_end
+    });
     let mut next = None;
     for symbol in all.iter_mut().rev() {
         if symbol.end <= symbol.start {
@@ -78,8 +88,8 @@ fn preferred_first(a: &Symbol<'_>, b: &Symbol<'_>) -> Ordering {
         }
         let (a, b) = (readable(&a.name), readable(&b.name));
         let underscores = |name: &[u8]| name.iter().take_while(|&&b| b == b'_').count();
-        // The last comparison only makes the choice the same every time.
-        underscores(&a).cmp(&underscores(&b)).then(b.len().cmp(&a.len())).then_with(|| a.cmp(&b))
+        // Of two that are equal in all this, the one that the table lists first.
+        underscores(&a).cmp(&underscores(&b)).then(b.len().cmp(&a.len()))
     })
 }
 
@@ -95,7 +105,8 @@ pub(super) fn code_sections(elf: &Elf) -> Vec<Range<u64>> {
 
 /// Appends the code symbols of both tables of an image.
 pub(super) fn read<'a>(image: &'a Image, out: &mut Vec<Symbol<'a>>) {
-    for table in image.elf.sections.iter().filter(|s| matches!(s.kind, SHT_SYMTAB | SHT_DYNSYM)) {
+    let tables = [SHT_SYMTAB, SHT_DYNSYM];
+    for table in tables.iter().flat_map(|kind| image.elf.sections.iter().filter(|s| s.kind == *kind)) {
         let strings = image.elf.sections.get(table.link as usize);
         let strings = strings.and_then(|s| image.elf.contents(&image.data, s)).unwrap_or(b"");
         let contents = image.elf.contents(&image.data, table).unwrap_or(b"");
@@ -187,13 +198,37 @@ mod tests {
             (symbol("longer", plain), symbol("short", plain)),
             // As they are read, the second is the longer.
             (symbol("a_name_in_c", plain), symbol("_ZN1a1bEiiiiiiiiiiiiiiiiiiiiii", plain)),
-            (symbol("a", plain), symbol("b", plain)),
         ] {
             for all in [vec![preferred.clone(), other.clone()], vec![other.clone(), preferred.clone()]] {
                 let names = choose(all, &[]);
                 assert_eq!(names.find(0x10).unwrap(), &preferred.name, "over {other:?}");
                 assert_eq!(names.len(), 1);
             }
+        }
+        let names = choose(vec![symbol("b", plain), symbol("a", plain)], &[]);
+        assert_eq!(&**names.find(0x10).unwrap(), b"b", "the first");
+    }
+
+    #[test]
+    fn a_label_within_a_function_begins_nothing() {
+        let at = |start, end, name: &'static str, rank| Symbol {
+            start,
+            end,
+            name: Cow::Borrowed(name.as_bytes()),
+            rank,
+        };
+        let function = Rank { sized: true, typed: true, strong: true, global: false };
+        let names = choose(
+            vec![
+                at(0x10, 0x30, "function", function),
+                at(0x18, 0x18, "label", LABEL),
+                at(0x20, 0x20, "entry", Rank { global: true, ..LABEL }),
+                at(0x30, 0x30, "behind", LABEL),
+            ],
+            &[0x10..0x40],
+        );
+        for (address, name) in [(0x19, "function"), (0x21, "entry"), (0x31, "behind")] {
+            assert_eq!(&**names.find(address).unwrap(), name.as_bytes());
         }
     }
 

@@ -68,17 +68,17 @@ impl fmt::Display for Refusal {
                 f,
                 "recording is kept from ordinary users (kernel.perf_event_paranoid is {value}); \
                  `sudo sysctl kernel.perf_event_paranoid=2` allows it until the next start, a file in \
-                 /etc/sysctl.d for good, `sudo setcap cap_perfmon=ep` this program alone, `sudo fg-record` once"
+                 /etc/sysctl.d for good, `sudo setcap cap_perfmon=ep` this program alone, `fg-record --root` once"
             ),
             Refusal::Machine(value) => write!(
                 f,
                 "the whole machine is kept from ordinary users (kernel.perf_event_paranoid is {value}); \
-                 use `sudo fg-record`, or `sudo sysctl kernel.perf_event_paranoid=0`"
+                 use `fg-record --root`, or `sudo sysctl kernel.perf_event_paranoid=0`"
             ),
             Refusal::OffCpu(value) => write!(
                 f,
                 "--off-cpu needs to see the kernel (kernel.perf_event_paranoid is {value}); \
-                 use `sudo fg-record`, or `sudo sysctl kernel.perf_event_paranoid=1`"
+                 use `fg-record --root`, or `sudo sysctl kernel.perf_event_paranoid=1`"
             ),
             Refusal::Seccomp => write!(
                 f,
@@ -91,7 +91,7 @@ impl fmt::Display for Refusal {
             Refusal::Forbidden { container: false } => write!(
                 f,
                 "a security policy of this machine forbids recording (SELinux, AppArmor, lockdown); \
-                 try `sudo fg-record`"
+                 try `fg-record --root`"
             ),
             Refusal::NoPerfEvents { wsl1: true } => write!(
                 f,
@@ -115,10 +115,10 @@ impl fmt::Display for Refusal {
                     }
                     (Some(scope @ 1..), _) => write!(
                         f,
-                        " (kernel.yama.ptrace_scope is {scope}); start it with fg-record, use `sudo fg-record`, or \
+                        " (kernel.yama.ptrace_scope is {scope}); start it with fg-record, use `fg-record --root`, or \
                          `sudo sysctl kernel.yama.ptrace_scope=0`"
                     ),
-                    _ => write!(f, "; it is another user's: use `sudo fg-record`"),
+                    _ => write!(f, "; it is another user's: use `fg-record --root`"),
                 }
             }
             Refusal::NoProcess(pid) => write!(f, "there is no process {pid}; `pgrep -f NAME` finds one"),

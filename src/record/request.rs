@@ -30,6 +30,10 @@ pub enum Target {
     Command(Invocation),
     /// Running processes with all their threads.
     Processes(Vec<u32>),
+    /// A process that waits to become another program: somebody else's [`Launched`] child.
+    ///
+    /// [`Launched`]: super::sys::launch::Launched
+    Waiting(u32),
     /// All that runs; while a program does, if there is one.
     Machine(Option<Invocation>),
 }
@@ -43,8 +47,8 @@ pub struct Invocation {
     pub arguments: Vec<OsString>,
     /// Where it runs, if not here.
     pub folder: Option<PathBuf>,
-    /// As whom it runs, user and group, if not as we.
-    pub user: Option<(u32, u32)>,
+    /// Variables it is given besides ours.
+    pub environment: Vec<(OsString, OsString)>,
     /// Its standard output is ours for the profile: it writes to standard error instead.
     pub stdout_is_taken: bool,
 }
@@ -56,6 +60,12 @@ pub enum Rate {
     PerSecond(u64),
     /// After so many events.
     EveryEvents(u64),
+}
+
+impl Rate {
+    /// Samples a second when nobody asks for more or fewer: a prime, so as not to keep step with
+    /// what programs do every millisecond.
+    pub const USUAL: u64 = 997;
 }
 
 /// How stacks are found.
@@ -110,7 +120,7 @@ impl Target {
         match self {
             Target::Command(invocation) => Some(invocation),
             Target::Machine(invocation) => invocation.as_ref(),
-            Target::Processes(_) => None,
+            Target::Processes(_) | Target::Waiting(_) => None,
         }
     }
 }

@@ -162,8 +162,9 @@ test("the menu of a frame refines by its very name", async () => {
 const change = "m;grew 10 30\nm;shrank 40 20\nm;same 25 25\nm;new 0 15\nm;gone 20 0\nm;gone;deep 5 0\n";
 
 test("a differential page opens comparing, by total or self, absolute or in shares", async () => {
-  const page = await view(change);
+  const page = await view(change, {}, "--alpha", "1");
   assert.ok(await page.isVisible("#compare"));
+  assert.ok(await page.isHidden("#noise"), "all may be taken for a change");
   const paths = ["m", "m;grew", "m;shrank", "m;same", "m;new"];
   const [m, grew, shrank, same, fresh] = await coloursOf(page, paths);
   const tone = (colour) => {
@@ -185,6 +186,33 @@ test("a differential page opens comparing, by total or self, absolute or in shar
   const [whole, stayed] = await coloursOf(page, ["m", "m;same"]);
   assert.deepEqual([tone(whole), tone(stayed)], [0, 1]);
   assert.match(await address(page), /as=shares/);
+});
+
+test("changes that may be noise are grey, as in the SVG, until one asks for all", async () => {
+  const folded = "m;grew 1000 1500\nm;rest 9000 9000\nm;wobbles 500 510\nm;z 1 3\n";
+  const svg = run("fg-render", folded).toString();
+  const page = await view(folded);
+  const paths = ["m;grew", "m;rest", "m;wobbles"];
+  const grey = "rgb(208, 208, 208)";
+  for (const [n, colour] of (await coloursOf(page, paths)).entries()) {
+    const name = paths[n].slice(2);
+    const drawn = svg.match(new RegExp(`<title>${name} [^]*?fill="(#[0-9a-f]{6})"`))?.[1];
+    assert.equal(colour === grey, drawn === "#d0d0d0", `${name}: ${colour}, ${drawn}`);
+  }
+  assert.deepEqual((await coloursOf(page, paths)).map((colour) => colour === grey), [false, false, true]);
+  const { left, top, width } = await box(page, "m;wobbles");
+  await page.mouse.move(left + width / 2, top + 9);
+  assert.match(await text(page, "tip"), /may be noise: not significant/);
+  await page.click("#noise");
+  await settled(page);
+  assert.ok(!(await coloursOf(page, paths)).includes(grey));
+  assert.match(await address(page), /noise=coloured/);
+  await page.click("#noise");
+  await page.keyboard.press("5");
+  await settled(page);
+  const classes = await page.$$eval("#list tbody tr", (all) => all.map((row) => [row.cells[0].textContent, row.cells[5].className]));
+  assert.match(Object.fromEntries(classes).grew, /up/);
+  assert.match(Object.fromEntries(classes).wobbles, /noise/);
 });
 
 test("widths are those after, before, or both; what is gone can be reached", async () => {

@@ -7,7 +7,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use clap::Parser;
 use fg_tools::Weight;
@@ -16,13 +16,13 @@ use fg_tools::collapse::{Options, registry};
 
 use super::{fold, fold_bytes};
 
-struct Case {
-    name: String,
-    format: String,
+pub struct Case {
+    pub name: String,
+    pub format: String,
     input: PathBuf,
     expected: String,
     total: Weight,
-    options: Options,
+    pub options: Options,
     args: Vec<String>,
     whole: bool,
     /// The format, where its arguments name one: it is not to be detected.
@@ -30,7 +30,7 @@ struct Case {
 }
 
 /// Every case of the fixtures.
-fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let mut cases = Vec::new();
     for format in folders(&root) {
@@ -94,7 +94,7 @@ fn folders(path: &Path) -> Vec<PathBuf> {
 }
 
 /// The decompressed input.
-fn bytes(case: &Case) -> Vec<u8> {
+pub fn bytes(case: &Case) -> Vec<u8> {
     fg_tools::input::Source::new(&case.input).open().expect("a fixture opens").read_all().expect("and reads")
 }
 
@@ -121,17 +121,8 @@ fn every_case_is_detected_as_its_format() {
 #[test]
 fn a_pipe_gives_the_same_bytes() {
     for case in cases() {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_fg-collapse"))
-            .arg("--quiet")
-            .args(&case.args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
-        let (mut stdin, input) = (child.stdin.take().expect("a pipe"), bytes(&case));
-        let writer = std::thread::spawn(move || stdin.write_all(&input));
-        let out = child.wait_with_output().expect("the program ends");
-        writer.join().expect("no panic").expect("it reads all of it");
+        let mut program = Command::new(env!("CARGO_BIN_EXE_fg-collapse"));
+        let out = super::feed::feed(program.arg("--quiet").args(&case.args), bytes(&case));
         assert!(out.status.success(), "{}: {out:?}", case.name);
         assert!(
             String::from_utf8_lossy(&out.stdout) == case.expected,

@@ -2,10 +2,15 @@
 
 mod addresses;
 mod corpus;
+#[path = "../common/feed.rs"]
+mod feed;
 mod fixtures;
+mod mutations;
 mod oracle;
 mod perf_script;
 mod program;
+#[path = "../common/recordings.rs"]
+mod recordings;
 
 use fg_tools::collapse::{Options, Report, collapse, registry};
 use fg_tools::folded::StackTable;

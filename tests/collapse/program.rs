@@ -5,23 +5,12 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use super::feed::{feed, text};
+
 const PERF: &str = "a  1 5.000001: 3 c: \n\t            1000 f (/a)\n\n";
 
 fn run(args: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_fg-collapse"))
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    // A program that fails early may not read all of it.
-    let _ = child.stdin.take().expect("a pipe").write_all(input);
-    child.wait_with_output().expect("the program ends")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+    feed(Command::new(env!("CARGO_BIN_EXE_fg-collapse")).args(args), input)
 }
 
 #[test]
@@ -65,6 +54,11 @@ fn trouble_is_one_line_and_status_2() {
             &["-o", &out],
             "hello there\n",
             "standard input: not a format known here; --list-formats shows those that are, --format names one",
+        ),
+        (
+            &[],
+            "FLR\0\0\u{2}\0\u{1}",
+            "standard input: not read here: a recording of Java's Flight Recorder; convert it: jfr print",
         ),
         (&["--format", "nonsense"], "", "there is no format \"nonsense\"; the formats are "),
         (

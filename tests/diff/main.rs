@@ -1,14 +1,17 @@
 //! `fg-diff` as a user meets it: the real program, its streams and its exit status.
 
+#[path = "../common/feed.rs"]
+mod feed;
 mod gates;
 mod joined;
 mod laws;
 mod recorded;
 mod reports;
 
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
+
+use feed::{feed, text};
 
 /// What a run left behind.
 struct Run {
@@ -23,19 +26,7 @@ fn run(arguments: &[&str], stdin: &str) -> Run {
 }
 
 fn run_program(program: &str, arguments: &[&str], stdin: &str) -> Run {
-    let mut child = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut pipe = child.stdin.take().unwrap();
-    let bytes = stdin.as_bytes().to_vec();
-    let writer = std::thread::spawn(move || drop(pipe.write_all(&bytes)));
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let output = feed(Command::new(program).args(arguments), stdin);
     Run { status: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 

@@ -2,22 +2,11 @@
 //! said when what was recorded is gone.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use fg_tools::collapse::{Choice, Options};
 
 use super::fold;
-
-fn corpus() -> Option<PathBuf> {
-    let shared = std::env::var_os("FG_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
-    let corpus = shared.join("corpus");
-    if corpus.join("MANIFEST.md").exists() {
-        return Some(corpus);
-    }
-    eprintln!("skipped: no corpus at {}", corpus.display());
-    None
-}
+use super::recordings::corpus;
 
 #[test]
 fn totals_are_those_of_the_manifest() {

@@ -5,6 +5,7 @@
 pub const IP: u64 = 1 << 0;
 pub const TID: u64 = 1 << 1;
 pub const TIME: u64 = 1 << 2;
+pub const READ: u64 = 1 << 4;
 pub const CALLCHAIN: u64 = 1 << 5;
 pub const ID: u64 = 1 << 6;
 pub const PERIOD: u64 = 1 << 8;
@@ -31,12 +32,26 @@ pub struct Event {
     pub period: u64,
     pub branches: u64,
     pub registers: u64,
+    /// The kernel notes switches.
+    pub switches: bool,
+    /// 4 names the counters that are read, 8 reads a group of them.
+    pub read_format: u64,
 }
 
 impl Default for Event {
     /// cpu-clock with call chains.
     fn default() -> Self {
-        Event { kind: 1, config: 0, fields: USUAL, name: "cpu-clock", period: 0, branches: 0, registers: 0 }
+        Event {
+            kind: 1,
+            config: 0,
+            fields: USUAL,
+            name: "cpu-clock",
+            period: 0,
+            branches: 0,
+            registers: 0,
+            switches: false,
+            read_format: 0,
+        }
     }
 }
 
@@ -60,11 +75,15 @@ pub struct Sample {
     pub time: u64,
     pub ip: u64,
     pub period: u64,
+    /// What each of a group of events has counted so far.
+    pub counters: Vec<(usize, u64)>,
     pub chain: Vec<u64>,
     /// From, to.
     pub branches: Vec<(u64, u64)>,
     pub registers: Vec<u64>,
     pub stack: Vec<u8>,
+    /// What a tracepoint tells; something if a test does not say.
+    pub raw: Vec<u8>,
     /// How much of the stack there was; all of it if a test does not say.
     pub used: Option<u64>,
     /// 1 is the kernel, 2 is user space.
@@ -185,6 +204,20 @@ impl Recording {
         self.push(7, 0, out);
     }
 
+    /// A thread has left its processor, or is back.
+    pub fn switch(&mut self, tid: i32, time: u64, misc: u16) {
+        let mut out = self.out();
+        self.trailer(&mut out, tid, tid, time);
+        self.push(14, misc, out);
+    }
+
+    pub fn exit(&mut self, tid: i32, time: u64) {
+        let mut out = self.out();
+        out.u32(tid as u32).u32(1).u32(tid as u32).u32(1).u64(time);
+        self.trailer(&mut out, tid, tid, time);
+        self.push(4, 0, out);
+    }
+
     pub fn lost(&mut self, count: u64) {
         let mut out = self.out();
         out.u64(id_of(0)).u64(count);
@@ -219,6 +252,12 @@ impl Recording {
         if has(PERIOD) {
             out.u64(sample.period);
         }
+        if has(READ) {
+            out.u64(sample.counters.len() as u64);
+            for (event, value) in &sample.counters {
+                out.u64(*value).u64(id_of(*event));
+            }
+        }
         if has(CALLCHAIN) {
             out.u64(sample.chain.len() as u64);
             sample.chain.iter().for_each(|ip| {
@@ -226,7 +265,11 @@ impl Recording {
             });
         }
         if has(RAW) {
-            out.u32(12).u32(1).u64(2);
+            if sample.raw.is_empty() {
+                out.u32(12).u32(1).u64(2);
+            } else {
+                out.u32(sample.raw.len() as u32).bytes.extend_from_slice(&sample.raw);
+            }
         }
         if has(BRANCH_STACK) {
             out.u64(sample.branches.len() as u64);
@@ -254,9 +297,9 @@ impl Recording {
     fn attr(&self, event: &Event) -> Vec<u8> {
         let mut out = self.out();
         out.u32(event.kind).u32(ATTR_SIZE as u32).u64(event.config);
-        out.u64(if event.period > 0 { event.period } else { 999 }).u64(event.fields).u64(0);
+        out.u64(if event.period > 0 { event.period } else { 999 }).u64(event.fields).u64(event.read_format);
         let frequency = u64::from(event.period == 0) << 10;
-        let flags = 1u64 << 18 | frequency;
+        let flags = 1u64 << 18 | frequency | u64::from(event.switches) << 26;
         out.u64(if self.style.big_endian { flags.reverse_bits() } else { flags });
         out.u64(0).u64(0).u64(0).u64(event.branches).u64(event.registers);
         out.u32(0).u32(0).u64(0).u32(0).u32(0);
@@ -278,6 +321,11 @@ impl Recording {
 
     fn header_size(&self) -> usize {
         104 + self.events.len() * (ATTR_SIZE + 16 + 8)
+    }
+
+    /// The records alone, as `data.0` of a folder has them.
+    pub fn records(&self) -> Vec<u8> {
+        self.records.concat()
     }
 
     /// The recording.

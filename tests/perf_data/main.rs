@@ -1,12 +1,16 @@
 //! perf.data, read by ourselves: recordings written by the [kit], small real ones with the
 //! programs they are of, those of the corpus, and live ones where perf is there.
 
+mod aarch64;
 mod corpus;
 mod damage;
 mod golden;
 mod kit;
 mod live;
 mod model;
+mod off_cpu;
+#[path = "../common/recordings.rs"]
+mod recordings;
 mod said;
 mod shapes;
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use fg_tools::collapse::{Choice, Options};
 
 use super::kit::*;
-use super::{below, fold_bytes, folded, root_with_maps, total};
+use super::{below, fold, fold_bytes, folded, root_with_maps, total};
 
 const CODE: u64 = 0x7000_0000;
 const KERNEL_CODE: u64 = 0xffff_ffff_8100_0000;
@@ -92,6 +92,63 @@ fn packed_files_and_pipes_are_read_too() {
         .output()
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&out.stdout), expected, "{}", String::from_utf8_lossy(&out.stderr));
+}
+
+#[test]
+fn a_folder_is_one_recording_in_the_order_of_time() {
+    let root = root();
+    let folder = tempfile::tempdir().unwrap();
+    let mut about = Recording::new(PLAIN, &[Event::default()]);
+    about.comm(1, 1, 0, b"app", false);
+    about.mmap(1, 0, CODE, 0x1000, 0, "//anon");
+    about.comm(1, 1, 50, b"renamed", false);
+    std::fs::write(folder.path().join("data"), about.bytes()).unwrap();
+    for (n, times) in [[10u64, 60], [40, 70]].into_iter().enumerate() {
+        let mut of_one = Recording::new(PLAIN, &[Event::default()]);
+        for time in times {
+            let chain = vec![USER, CODE + 0x100 * n as u64];
+            of_one.sample(&Sample { pid: 1, tid: 1, time, period: time, chain, ..Sample::default() });
+        }
+        std::fs::write(folder.path().join(format!("data.{n}")), of_one.records()).unwrap();
+    }
+    let (text, _) = fold(folder.path(), &below(root.path())).unwrap();
+    assert_eq!(text, "app;a 10\napp;b 40\nrenamed;a 60\nrenamed;b 70\n");
+    // What is wrong is placed in the file it is wrong in.
+    let second = folder.path().join("data.1");
+    let bytes = std::fs::read(&second).unwrap();
+    std::fs::write(&second, &bytes[..bytes.len() - 3]).unwrap();
+    let error = fold(folder.path(), &below(root.path())).unwrap_err();
+    assert!(error.contains("data.1: byte ") && error.contains("a whole record"), "{error}");
+    // A folder of something else is no recording.
+    let error = fold(root.path(), &Options::default()).unwrap_err();
+    assert!(error.contains("it is a directory"), "{error}");
+}
+
+#[test]
+fn a_leader_s_samples_count_for_its_whole_group() {
+    let root = root();
+    let leader = Event { fields: USUAL | READ, read_format: 4 | 8, ..Event::default() };
+    let member = Event { config: 2, name: "page-faults", ..leader.clone() };
+    let mut r = Recording::new(PLAIN, &[leader, member]);
+    r.comm(1, 1, 0, b"app", false);
+    r.mmap(1, 0, CODE, 0x1000, 0, "//anon");
+    for (time, counters, at) in [
+        (10, vec![(0, 100), (1, 3)], 0),
+        (20, vec![(0, 250), (1, 3)], 0x100),
+        (30, vec![(0, 300), (1, 9)], 0),
+    ] {
+        // Nobody's identity, as of an event that was closed.
+        let counters = [counters, vec![(77, 5)]].concat();
+        let chain = vec![USER, CODE + at];
+        r.sample(&Sample { pid: 1, tid: 1, time, period: 1, counters, chain, ..Sample::default() });
+    }
+    let options = Options { values: Choice::All, ..below(root.path()) };
+    let (text, report) = fold_bytes(&r.bytes(), &options).unwrap();
+    assert_eq!(text, "cpu-clock;app;a 150\ncpu-clock;app;b 150\npage-faults;app;a 9\n");
+    let faults = total(&report, "page-faults");
+    assert_eq!((faults.samples, faults.weight.to_string()), (2, "9".to_owned()), "those that moved on");
+    let (text, _) = fold_bytes(&r.bytes(), &Options { count: true, ..options }).unwrap();
+    assert_eq!(text, "cpu-clock;app;a 2\ncpu-clock;app;b 1\npage-faults;app;a 2\n");
 }
 
 #[test]

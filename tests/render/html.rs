@@ -73,7 +73,19 @@ fn a_damaged_page_is_named_as_one() {
     let text = String::from_utf8(page).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let at = |section: &str| text.find(&format!("id=\"data-{section}\">")).unwrap() + section.len() + 11;
-    for section in ["about", "rises", "names", "weights", "lengths", "texts"] {
+    for section in [
+        "about",
+        "rises",
+        "leaves",
+        "callers",
+        "values",
+        "leaf-weights",
+        "caller-weights",
+        "ranks",
+        "shared",
+        "lengths",
+        "texts",
+    ] {
         let start = at(section);
         let mut variants = vec![format!("{}!{}", &text[..start], &text[start + 1..])];
         let end = start + text[start..].find('<').unwrap();

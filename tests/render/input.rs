@@ -135,14 +135,8 @@ fn files_that_cannot_be_read_are_named() {
 
 #[test]
 fn real_recordings_are_drawn_whole() {
-    let shared = std::env::var_os("FG_SHARED").map_or_else(
-        || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"),
-        std::path::PathBuf::from,
-    );
-    let Ok(folder) = std::fs::read_dir(shared.join("corpus/py-spy")) else {
-        eprintln!("skipped: no recordings beside the project");
-        return;
-    };
+    let Some(corpus) = super::recordings::corpus() else { return };
+    let folder = std::fs::read_dir(corpus.join("py-spy")).unwrap();
     let mut seen = 0;
     for path in
         folder.map(|entry| entry.unwrap().path()).filter(|p| p.to_string_lossy().ends_with(".raw.txt"))

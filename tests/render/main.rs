@@ -2,6 +2,8 @@
 
 mod consumers;
 mod differential;
+#[path = "../common/feed.rs"]
+mod feed;
 mod golden;
 mod hostile;
 mod html;
@@ -12,6 +14,8 @@ mod outputs;
 #[cfg(feature = "png")]
 mod png;
 mod program;
+#[path = "../common/recordings.rs"]
+mod recordings;
 mod round_trip;
 mod stacks;
 mod terminal;
@@ -19,9 +23,10 @@ mod tmux;
 #[cfg(feature = "tui")]
 mod tui;
 
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
+
+use feed::{feed, text};
 
 /// What a run left behind.
 struct Run {
@@ -37,26 +42,13 @@ fn run(arguments: &[&str], stdin: impl AsRef<[u8]>) -> Run {
 }
 
 fn run_in(folder: &Path, arguments: &[&str], stdin: impl AsRef<[u8]>) -> Run {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_fg-render"))
-        .args(arguments)
-        .current_dir(folder)
-        .env_remove("COLORTERM")
-        .env_remove("NO_COLOR")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut pipe = child.stdin.take().unwrap();
-    let text = stdin.as_ref().to_vec();
-    // A program that fails early does not read its input.
-    let writer = std::thread::spawn(move || drop(pipe.write_all(&text)));
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fg-render"));
+    command.args(arguments).current_dir(folder).env_remove("COLORTERM").env_remove("NO_COLOR");
+    let output = feed(&mut command, stdin);
     Run {
         status: output.status.code().expect("it was not killed"),
         stdout: output.stdout,
-        stderr: String::from_utf8(output.stderr).unwrap(),
+        stderr: text(output.stderr),
     }
 }
 

@@ -20,9 +20,9 @@
 pub mod memleak;
 pub mod stackcount;
 
-use crate::collapse::leaf_first::LeafFirst;
-use crate::collapse::names::{NO_STACK, Names};
+use crate::collapse::names::NO_STACK;
 use crate::collapse::native::Native;
+use crate::collapse::printed::Printed;
 use crate::collapse::text::{Text, split_digits, split_last};
 use crate::collapse::threads::Thread;
 use crate::collapse::values::Values;
@@ -74,15 +74,12 @@ impl Collapser for Bcc {
     ) -> Result<()> {
         let (name, unit) = if is_waiting(input.head()) { ("offcpu", "us") } else { ("samples", "samples") };
         let mut parser = Parser {
-            options,
-            values: Values::single(options, name, unit),
-            names: Names::default(),
-            stack: LeafFirst::default(),
+            printed: Printed::new(options, Values::single(options, name, unit)),
             owned: false,
             thread: None,
         };
         Text::new(input).for_each(report, |line| parser.line(line, table))?;
-        parser.values.finish(report)
+        parser.printed.values.finish(report)
     }
 }
 
@@ -111,10 +108,7 @@ fn is_waiting(head: &[u8]) -> bool {
 }
 
 struct Parser<'o> {
-    options: &'o Options,
-    values: Values,
-    names: Names,
-    stack: LeafFirst,
+    printed: Printed<'o>,
     /// Whether the stack's end was read: whose it is.
     owned: bool,
     thread: Option<FrameId>,
@@ -127,32 +121,31 @@ impl Parser<'_> {
         {
             self.owned = false;
             if let Some(thread) = self.thread.take() {
-                self.stack.push_above(thread);
-            } else if self.stack.is_empty() {
-                self.stack.push_above(self.names.plain(NO_STACK, sink));
+                self.printed.stack.push_above(thread);
+            } else if self.printed.stack.is_empty() {
+                self.printed.push_plain(NO_STACK, sink);
             }
-            self.values.add(0, self.stack.take(), weight, sink)?;
+            self.printed.add(weight, sink)?;
             return Ok(true);
         }
         if let Some(thread) = owner(line) {
             self.owned = true;
-            let shown = self.options.shows_threads(true);
-            self.thread = shown.then(|| self.names.build(sink, |out| thread.write(self.options, out)));
+            let shown = self.printed.options.shows_threads(true);
+            self.thread = shown.then(|| self.printed.thread(&thread, sink));
         } else if let Some(symbol) = frame(line) {
             if self.owned {
                 // The weight of the stack before is missing.
-                self.stack.clear();
+                self.printed.stack.clear();
                 self.owned = false;
             }
-            let frame = match symbol {
-                b"--" => self.names.plain(b"-", sink),
-                symbol => Native { symbol, ..Native::default() }.frame(self.options, &mut self.names, sink),
-            };
-            self.stack.push(frame);
+            match symbol {
+                b"--" => self.printed.push_plain(b"-", sink),
+                symbol => self.printed.push(&Native { symbol, ..Native::default() }, sink),
+            }
         } else {
             // What the tool says before and after; but a stack is not to end here.
-            let cut = self.owned || !self.stack.is_empty();
-            self.stack.clear();
+            let cut = self.owned || !self.printed.stack.is_empty();
+            self.printed.stack.clear();
             self.owned = false;
             return Ok(!cut);
         }

@@ -67,6 +67,7 @@ impl Collapser for Firefox {
         let mut json = Json::new(input);
         let mut profile = Profile { symbols, ..Profile::default() };
         profile.read(&mut json, 0)?;
+        json.end(report);
         profile.collapse(options, table, report).map_err(|e| e.or_at(|| json.place()))
     }
 }

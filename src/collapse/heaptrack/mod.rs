@@ -19,8 +19,8 @@ mod raw;
 
 use self::raw::Raw;
 use crate::collapse::forest::Forest;
-use crate::collapse::lines::Lines;
 use crate::collapse::naming::Native;
+use crate::collapse::text::Text;
 use crate::collapse::values::Values;
 use crate::collapse::{About, Collapser, Options, Report, Sink, Value, Verdict, maps};
 use crate::error::Result;
@@ -63,16 +63,15 @@ impl Collapser for Heaptrack {
         table: &mut StackTable,
         report: &mut Report,
     ) -> Result<()> {
-        let mut lines = Lines::new(input);
+        let mut lines = Text::new(input);
         let mut recording = Recording::default();
-        let mut line = Vec::new();
-        while let Some(text) = lines.line()? {
-            line.clear();
-            line.extend_from_slice(text);
-            match recording.line(&line, options, table) {
+        while let Some(line) = lines.next_line()? {
+            match recording.line(line, options, table) {
                 Some(true) => {}
                 Some(false) => lines.not_understood(report),
-                None => return Err(lines.malformed("the number of something that came before", &line)),
+                None => {
+                    return Err(lines.malformed("the number of something that came before", lines.line()));
+                }
             }
         }
         recording.finish(options, table, report)

@@ -31,6 +31,7 @@ use struson::reader::{
     SyntaxErrorKind, ValueType,
 };
 
+use crate::collapse::Report;
 use crate::error::{Error, Position, Result};
 use crate::input::{Input, Reader};
 use crate::weight::Weight;
@@ -175,6 +176,15 @@ impl Json {
     /// Those of [`Json::peek`].
     pub fn next_document(&mut self) -> Result<bool> {
         self.inner.has_next().map_err(|e| error(&self.name, e))
+    }
+
+    /// After the one document that a format has: says so if there is another, as behind a `cat` of
+    /// several files, whose samples would be missed.
+    pub fn end(&mut self, report: &mut Report) {
+        if matches!(self.inner.has_next(), Ok(true)) {
+            report
+                .note("a second JSON document follows the first and is left out; give several files instead");
+        }
     }
 
     /// Passes over a value of any kind.

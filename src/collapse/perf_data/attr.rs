@@ -28,9 +28,12 @@ pub(super) mod sample {
 pub(super) mod branch {
     pub const CALL_STACK: u64 = 1 << 11;
     pub const HW_INDEX: u64 = 1 << 17;
+    pub const COUNTERS: u64 = 1 << 19;
 }
 
-/// The flag, among the bits of the attribute, that says that other records end with a time.
+/// The flag, among the bits of the attribute, that says that new threads are counted, too.
+const INHERIT: u64 = 1 << 1;
+/// The flag that says that other records end with a time.
 const SAMPLE_ID_ALL: u64 = 1 << 18;
 
 /// An event's attribute.
@@ -42,10 +45,13 @@ pub(super) struct Attr {
     pub period: u64,
     pub sample_type: u64,
     pub read_format: u64,
+    pub inherit: bool,
     pub sample_id_all: bool,
     /// The samples' user or kernel part is left out.
     pub exclude_user: bool,
     pub exclude_kernel: bool,
+    /// The kernel notes when threads leave their processors, and are back.
+    pub context_switch: bool,
     pub branch_sample_type: u64,
     pub sample_regs_user: u64,
 }
@@ -87,9 +93,11 @@ impl Attr {
             period: if frequency { 0 } else { period },
             sample_type,
             read_format,
+            inherit: flags & INHERIT != 0,
             sample_id_all: flags & SAMPLE_ID_ALL != 0,
             exclude_user: flags & (1 << 4) != 0,
             exclude_kernel: flags & (1 << 5) != 0,
+            context_switch: flags & (1 << 26) != 0,
             branch_sample_type,
             sample_regs_user,
         })

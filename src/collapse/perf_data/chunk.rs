@@ -24,6 +24,11 @@ impl Pool {
     /// More than these are never waiting, but in a recording that is out of order.
     const KEPT: usize = 64;
 
+    /// One that keeps nothing.
+    fn none() -> Pool {
+        Pool { free: Arc::default() }
+    }
+
     pub fn take(&self) -> Vec<u8> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         free.as_mut().and_then(Vec::pop).unwrap_or_default()
@@ -83,6 +88,12 @@ impl Slice {
     /// What follows the first `len` bytes of it.
     pub fn from(&self, len: usize) -> Slice {
         Slice { start: self.end.min(self.start + len as u32), ..self.clone() }
+    }
+
+    /// The same in memory of its own.
+    pub fn copied(&self) -> Slice {
+        let chunk = Arc::new(Chunk { bytes: self.to_vec(), pool: Pool::none() });
+        Slice { start: 0, end: self.end - self.start, chunk }
     }
 }
 

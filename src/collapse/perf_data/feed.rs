@@ -4,26 +4,35 @@
 //! One thread at a time does this: the little that has to be done in order. What takes time, the
 //! stacks, is left to whoever gets the batch.
 
-use std::collections::VecDeque;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::attr::Attr;
+use super::attr::{Attr, sample};
+use super::bytes::Bytes;
 use super::chunk::Slice;
 use super::header::{Arch, Described};
 use super::modules::Modules;
+use super::off_cpu::OffCpu;
 use super::order::{Queue, Waiting};
 use super::process::{CommId, Processes, Space};
-use super::reader::{Record, Records};
-use super::record::{self, Comm, Fork, Mmap, Mode, SampleHead, kind};
+use super::reader::Record;
+use super::record::{self, Comm, Fork, Mmap, Mode, SampleHead, Switched, kind};
+use super::sample::Counters;
+use super::streams::Streams;
 use crate::collapse::{Listener, Options, ValueTotal};
-use crate::error::{Error, ErrorKind, Position, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::weight::Weight;
 
 /// A sample whose stack is to be found out.
+#[derive(Clone)]
 pub(super) struct Work {
     /// What follows the head of the sample.
     pub body: Slice,
-    pub event: u32,
+    /// The event whose sample it is: what the body holds.
+    pub layout: u32,
+    /// What its weight is of: the event, another one in a group of which the leader is sampled, or
+    /// something that is made of it.
+    pub value: u32,
     pub ip: u64,
     pub mode: Mode,
     pub pid: i32,
@@ -56,14 +65,12 @@ struct Counted {
 
 /// Reads a recording.
 pub(super) struct Feed<'o> {
-    records: Records,
+    streams: Streams,
     pub about: Described,
     attrs: Arc<Vec<Attr>>,
-    queue: Queue,
-    /// Records whose turn it is.
-    ready: VecDeque<Waiting>,
-    scratch: Vec<Waiting>,
-    ended: bool,
+    /// What counters that are read with samples had counted the last time, by identity and, where
+    /// each thread has its own, by thread.
+    counters: HashMap<(u64, i32), u64>,
     pub processes: Processes,
     pub modules: Modules,
     options: &'o Options,
@@ -73,18 +80,18 @@ pub(super) struct Feed<'o> {
     /// How many events the kernel had no room for.
     pub lost: u64,
     pub samples: u64,
+    pub off_cpu: OffCpu,
+    /// The latest record.
+    latest: u64,
 }
 
 impl<'o> Feed<'o> {
-    pub fn new(about: Described, records: Records, options: &'o Options, first: Option<Vec<u8>>) -> Self {
+    pub fn new(about: Described, streams: Streams, options: &'o Options, first: Option<Vec<u8>>) -> Self {
         Feed {
-            records,
+            streams,
             about,
             attrs: Arc::default(),
-            queue: Queue::default(),
-            ready: VecDeque::new(),
-            scratch: Vec::new(),
-            ended: false,
+            counters: HashMap::new(),
             processes: Processes::default(),
             modules: Modules::default(),
             options,
@@ -92,6 +99,8 @@ impl<'o> Feed<'o> {
             first,
             lost: 0,
             samples: 0,
+            off_cpu: OffCpu::default(),
+            latest: 0,
         }
     }
 
@@ -103,7 +112,7 @@ impl<'o> Feed<'o> {
 
     /// Whether the recording ends within a record, because perf was killed.
     pub fn was_cut(&self) -> bool {
-        self.records.was_cut
+        self.streams.was_cut()
     }
 
     /// Fills the batch; `false` if there are no more samples.
@@ -113,21 +122,26 @@ impl<'o> Feed<'o> {
     pub fn next_batch(&mut self, batch: &mut Batch) -> Result<bool> {
         batch.work.clear();
         if let Some(Listener(tell)) = self.options.progress {
-            tell(self.records.progress());
+            tell(self.streams.progress());
         }
         while batch.work.len() < BATCH {
-            let Some(next) = self.ready.pop_front() else {
-                if self.ended {
-                    break;
-                }
-                self.read_on()?;
+            if let Some(hungry) = self.streams.hungry() {
+                self.read_on(hungry)?;
                 continue;
+            }
+            let Some((stream, next)) = self.streams.next() else {
+                self.off_cpu.finish(self.latest.max(self.about.end), &mut batch.work)?;
+                break;
             };
             match next.sample {
                 Some((event, head)) => {
                     let at = next.record.at;
-                    let work = self.sample(next.record, event, head);
-                    batch.work.extend(work.map_err(|e| e.or_at(|| place(at)))?);
+                    let counted = self.sample(next.record, event, head, &mut batch.work);
+                    counted.map_err(|e| self.streams.at(stream).placed(e, at))?;
+                }
+                None if next.record.header.is_switch() => {
+                    let done = self.switched(&next, &mut batch.work);
+                    done.map_err(|e| self.streams.at(stream).placed(e, next.record.at))?;
                 }
                 None => self.apply(&next.record),
             }
@@ -139,36 +153,27 @@ impl<'o> Feed<'o> {
         batch.kernel = self.processes.kernel().clone();
         batch.arch = self.about.arch;
         if batch.work.is_empty() {
-            self.records.close();
+            self.streams.close();
         }
         Ok(!batch.work.is_empty())
     }
 
-    /// Reads until something is ready, or the end.
-    fn read_on(&mut self) -> Result<()> {
-        while self.ready.is_empty() {
-            let Some(record) = self.records.next()? else {
-                self.ended = true;
-                self.release(Queue::finish);
-                return Ok(());
-            };
+    /// Reads a stream until something of it is ready, or the end.
+    fn read_on(&mut self, stream: usize) -> Result<()> {
+        while self.streams.at(stream).ready.is_empty() {
+            let Some(record) = self.streams.read(stream)? else { return Ok(()) };
             let at = record.at;
-            self.take(record).map_err(|e| e.or_at(|| place(at)))?;
+            self.take(record, stream).map_err(|e| self.streams.at(stream).placed(e, at))?;
         }
         Ok(())
     }
 
-    fn release(&mut self, how: impl FnOnce(&mut Queue, &mut Vec<Waiting>)) {
-        how(&mut self.queue, &mut self.scratch);
-        self.ready.extend(self.scratch.drain(..));
-    }
-
     /// Puts a record where it belongs.
-    fn take(&mut self, record: Record) -> Result<()> {
+    fn take(&mut self, record: Record, from: usize) -> Result<()> {
         let order = self.about.order;
         let (time, sample) = match record.header.kind {
             kind::FINISHED_ROUND => {
-                self.release(Queue::finish_round);
+                self.streams.at(from).release(Queue::finish_round);
                 return Ok(());
             }
             kind::ATTR | kind::EVENT_UPDATE | kind::BUILD_ID | kind::FEATURE => {
@@ -195,15 +200,23 @@ impl<'o> Feed<'o> {
                 let first = self.about.events.first();
                 (first.and_then(|event| record::time_of(&record.body, order, &event.attr)), None)
             }
+            kind::SWITCH | kind::SWITCH_CPU_WIDE if OffCpu::is_possible(&self.about.events) => {
+                let first = self.about.events.first();
+                (first.and_then(|event| record::time_of(&record.body, order, &event.attr)), None)
+            }
             _ => return Ok(()),
         };
+        self.latest = self.latest.max(time.filter(|time| *time < u64::MAX).unwrap_or(0));
         match time {
             // What perf makes up at the beginning, of what was running before, has no time.
             None | Some(0 | u64::MAX) if sample.is_none() => self.apply(&record),
-            None | Some(0 | u64::MAX) => self.ready.push_back(Waiting { time: 0, record, sample }),
+            None | Some(0 | u64::MAX) => {
+                self.streams.at(from).ready.push_back(Waiting { time: 0, record, sample });
+            }
             Some(time) => {
-                if self.queue.push(Waiting { time, record, sample }) {
-                    self.release(Queue::overflow);
+                let stream = self.streams.at(from);
+                if stream.queue.push(Waiting { time, record, sample }) {
+                    stream.release(Queue::overflow);
                 }
             }
         }
@@ -230,16 +243,58 @@ impl<'o> Feed<'o> {
             }
             kind::FORK | kind::EXIT => match Fork::parse(&record.body, order) {
                 Some(fork) if header.kind == kind::FORK => self.processes.fork(&fork),
-                Some(ended) => self.processes.exit(&ended),
+                Some(ended) => {
+                    self.processes.exit(&ended);
+                    self.off_cpu.end(ended.tid);
+                }
                 None => {}
             },
             _ => {}
         }
     }
 
-    /// Counts a sample, and makes it work if it is wanted.
-    fn sample(&mut self, record: Record, event: u32, head: SampleHead) -> Result<Option<Work>> {
-        let Some(of) = self.about.events.get(event as usize) else { return Ok(None) };
+    /// Counts a sample, and makes it work if it is wanted: once, or for each counter that was read
+    /// with it and has moved on.
+    fn sample(&mut self, record: Record, event: u32, head: SampleHead, work: &mut Vec<Work>) -> Result<()> {
+        let Some(of) = self.about.events.get(event as usize) else { return Ok(()) };
+        if !of.attr.has(sample::READ) {
+            return self.count(&record, event, event, &head, work);
+        }
+        let (format, inherit) = (of.attr.read_format, of.attr.inherit);
+        let body = record.body.from(head.len);
+        let counters = Counters::parse(&mut Bytes::new(&body, self.about.order), format)
+            .ok_or_else(|| no_sample(&record.body))?;
+        for (id, value) in counters.iter() {
+            let Some(id) = id else { return self.count(&record, event, event, &head, work) };
+            let Some(counted) = self.about.event_of_id(id) else { continue };
+            let last = self.counters.entry((id, if inherit { head.tid } else { 0 })).or_default();
+            let period = value.saturating_sub(std::mem::replace(last, value));
+            if period > 0 {
+                let head = SampleHead { period: Some(period), ..head };
+                self.count(&record, event, counted as u32, &head, work)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn count(
+        &mut self,
+        record: &Record,
+        layout: u32,
+        event: u32,
+        head: &SampleHead,
+        work: &mut Vec<Work>,
+    ) -> Result<()> {
+        let Some(of) = self.about.events.get(event as usize) else { return Ok(()) };
+        let switch = if event == layout {
+            let body = record.body.from(head.len);
+            of.switch(body.as_ref(), self.about.order, &self.about.switch_layout)
+        } else {
+            None
+        };
+        if switch.is_some() {
+            self.off_cpu.decide(self.options, &self.about.events, &mut self.first);
+        }
         let weight = match (self.options.count, head.period, of.attr.period) {
             (false, Some(period), _) if of.attr.has_weight() => Weight::new(period.into()),
             (false, None, period) if of.attr.has_weight() && period > 0 => Weight::new(period.into()),
@@ -255,12 +310,15 @@ impl<'o> Feed<'o> {
         }
         self.samples += 1;
         counted.total.add(weight)?;
-        if !counted.total.kept {
-            return Ok(None);
+        let is_kept = counted.total.kept;
+        if record.header.mode() == Mode::User {
+            self.processes.runs(head.pid);
         }
-        Ok(Some(Work {
+        let is_away = switch.is_some() && self.off_cpu.is_kept();
+        let made = (is_kept || is_away).then(|| Work {
             body: record.body.from(head.len),
-            event,
+            layout,
+            value: event,
             ip: head.ip,
             mode: record.header.mode(),
             pid: head.pid,
@@ -269,7 +327,38 @@ impl<'o> Feed<'o> {
             space: self.processes.space_of(head.pid).clone(),
             weight,
             at: record.at,
-        }))
+        });
+        if let (Some(switch), Some(time)) = (switch, head.time) {
+            if let Some(next) = switch.next {
+                self.off_cpu.back(next, time, work)?;
+            }
+            if !self.processes.has_ended(head.tid) {
+                let stack = made.as_ref().filter(|_| is_away).map(|work| self.kept_longer(work));
+                self.off_cpu.leave(head.tid, time, switch, stack);
+            }
+        }
+        work.extend(made.filter(|_| is_kept));
+        Ok(())
+    }
+
+    /// With a copy of its own of what it was read from: a thread may be away for long, and would
+    /// keep all of a chunk.
+    fn kept_longer(&self, work: &Work) -> Work {
+        Work { body: work.body.copied(), ..work.clone() }
+    }
+
+    /// The kernel notes that a thread has left its processor, or is back.
+    fn switched(&mut self, next: &Waiting, work: &mut Vec<Work>) -> Result<()> {
+        let Waiting { record, time, .. } = next;
+        let Some(first) = self.about.events.first() else { return Ok(()) };
+        match Switched::parse(record.header, &record.body, self.about.order, &first.attr) {
+            Some(Switched { tid, out: true, preempted }) => self.off_cpu.left(tid, *time, preempted),
+            Some(Switched { tid, .. }) => {
+                self.off_cpu.back(tid, *time, work)?;
+            }
+            None => {}
+        }
+        Ok(())
     }
 }
 
@@ -277,8 +366,4 @@ impl<'o> Feed<'o> {
 pub(super) fn no_sample(body: &[u8]) -> Error {
     let found = format!("{} bytes that end within them", body.len());
     ErrorKind::Malformed { expected: "the fields of a sample".into(), found }.into()
-}
-
-fn place(at: u64) -> Position {
-    Position { byte: Some(at), ..Position::default() }
 }

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 
 use super::attr::{Attr, sample};
 use super::bytes::{ByteOrder, Bytes};
+use super::off_cpu::SwitchLayout;
 use super::record::{self, Header};
 use crate::error::{Error, Result};
 
@@ -21,11 +22,13 @@ const SWAPPED: &[u8] = b"2ELIFREP";
 
 /// The parts of a file that matter, by the bits that say whether they are there.
 mod feature {
+    pub const TRACING_DATA: usize = 1;
     pub const BUILD_ID: usize = 2;
     pub const OS_RELEASE: usize = 4;
     pub const ARCH: usize = 6;
     pub const EVENT_DESC: usize = 12;
-    pub const WANTED: [usize; 4] = [BUILD_ID, OS_RELEASE, ARCH, EVENT_DESC];
+    pub const SAMPLE_TIME: usize = 21;
+    pub const WANTED: [usize; 6] = [TRACING_DATA, BUILD_ID, OS_RELEASE, ARCH, EVENT_DESC, SAMPLE_TIME];
     /// There are four numbers of 64 bits.
     pub const COUNT: usize = 256;
 }
@@ -78,6 +81,9 @@ pub(super) struct Described {
     pub arch: Option<Arch>,
     /// The kernel's.
     pub release: Option<Vec<u8>>,
+    pub switch_layout: SwitchLayout,
+    /// When it ended; 0 if it does not say.
+    pub end: u64,
 }
 
 /// Where the parts of a file are.
@@ -192,6 +198,13 @@ impl Described {
                     _ => Arch::Other,
                 });
             }
+            feature::TRACING_DATA => {
+                self.switch_layout = SwitchLayout::described(bytes).unwrap_or_default();
+            }
+            feature::SAMPLE_TIME => {
+                let end = Bytes::new(bytes, self.order).u64s(2).and_then(|times| times.get(1));
+                self.end = end.unwrap_or(0);
+            }
             feature::EVENT_DESC => {
                 self.event_names(bytes);
             }
@@ -290,6 +303,11 @@ impl Described {
             _ => {}
         }
         Ok(())
+    }
+
+    /// The event that a counter with this identity is of.
+    pub fn event_of_id(&self, id: u64) -> Option<usize> {
+        self.ids.get(&id).copied()
     }
 
     /// The event of a sample; `None` if there are none.

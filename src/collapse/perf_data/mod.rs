@@ -25,6 +25,7 @@ mod feed;
 mod header;
 mod modules;
 mod names;
+mod off_cpu;
 mod order;
 mod process;
 mod raw;
@@ -33,20 +34,25 @@ mod record;
 mod regs;
 mod sample;
 mod stacks;
+mod streams;
 mod summary;
 mod unwind;
 mod zstd;
 
+use std::fs::File;
 use std::num::NonZero;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
+use self::bytes::ByteOrder;
 use self::feed::{Batch, Feed};
 use self::header::{Beginning, Described};
 use self::names::{Known, Namer, Names};
 use self::raw::Raw;
 use self::reader::{Records, Source, read_section};
 use self::stacks::Stacks;
+use self::streams::Streams;
 use self::summary::Summary;
 use super::{About, Collapser, Options, Report, Verdict};
 use crate::error::{Error, Position, Result};
@@ -59,7 +65,7 @@ const ABOUT: About = About {
     name: "perf-data",
     producer: "perf record",
     tested: "perf 6.1",
-    values: "the recording's events",
+    values: "the recording's events; offcpu, blocked, runnable",
     unit: "ns for clocks, else the event",
 };
 
@@ -97,9 +103,12 @@ impl Collapser for PerfData {
 
 fn collapse(input: Input, options: &Options, table: &mut StackTable, report: &mut Report) -> Result<()> {
     let search = Search { symfs: options.symfs.clone(), ..Search::default() };
+    let folder = input.folder().map(Path::to_owned);
     let (about, records) = open(input)?;
+    let others =
+        folder.map_or_else(|| Ok(Vec::new()), |folder| open_others(&folder, &records, about.order))?;
     let order = about.order;
-    let feed = Feed::new(about, records, options, report.first_value.take());
+    let feed = Feed::new(about, Streams::new(records, others), options, report.first_value.take());
     let threads = match options.threads {
         0 => std::thread::available_parallelism().map_or(1, NonZero::get),
         threads => threads,
@@ -121,6 +130,7 @@ fn collapse(input: Input, options: &Options, table: &mut StackTable, report: &mu
     for (n, stacks) in all.drain(..).enumerate() {
         summary.truncated.samples += stacks.truncated.samples;
         summary.truncated.weight = summary.truncated.weight.plus(stacks.truncated.weight)?;
+        summary.pointed.merge(stacks.pointed)?;
         summary.not_unwound += stacks.not_unwound;
         if n == 0 {
             raw = stacks.table;
@@ -175,8 +185,27 @@ fn open(input: Input) -> Result<(Described, Records)> {
     Ok((about, records))
 }
 
+/// The files of a folder that hold records only: `data.0`, `data.1`, ….
+fn open_others(folder: &Path, first: &Records, order: ByteOrder) -> Result<Vec<(Arc<str>, Records)>> {
+    let mut others = Vec::new();
+    loop {
+        let path = folder.join(format!("data.{}", others.len()));
+        let name: Arc<str> = path.to_string_lossy().into();
+        let error = |e| Error::io("open", e).at(Position::file(name.clone()));
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(others),
+            Err(e) => return Err(error(e)),
+        };
+        let end = file.metadata().map_err(error)?.len();
+        let mut records = Records::new(Source::File { file, at: 0, end }, 0, order);
+        records.may_be_cut = first.may_be_cut;
+        others.push((name, records));
+    }
+}
+
 /// A file with all of an input, which nobody else sees.
-fn spool(input: Input) -> Result<std::fs::File> {
+fn spool(input: Input) -> Result<File> {
     use std::io::Write;
     let name = input.name().clone();
     let mut file = tempfile::tempfile().map_err(|e| Error::io("make a temporary file for", e))?;

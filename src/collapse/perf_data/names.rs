@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::modules::{Kind, Module, Modules};
+use super::off_cpu;
 use super::process::Processes;
 use super::raw::Raw;
 use crate::collapse::naming::{Native, name_thread};
@@ -113,7 +114,7 @@ impl<'a> Namer<'a> {
             loop {
                 let start = next.fetch_add(TASK, Ordering::Relaxed);
                 if let Some(Listener(tell)) = self.options.progress {
-                    tell(Progress::Symbols(start as u64, places.len() as u64));
+                    tell(Progress::Symbols(start.min(places.len()) as u64, places.len() as u64));
                 }
                 let Some(task) =
                     places.get(start..places.len().min(start + TASK)).filter(|task| !task.is_empty())
@@ -313,7 +314,8 @@ impl<'n> Worker<'n> {
                 name_thread(comm, pid.as_bytes(), tid.as_bytes(), self.namer.options, &mut name);
             }
             Raw::Event(event) => {
-                let event = self.namer.events.get(event as usize).copied().unwrap_or_default();
+                let of_event = || self.namer.events.get(event as usize).copied().unwrap_or_default();
+                let event = off_cpu::name_of(event).map_or_else(of_event, str::as_bytes);
                 sanitize_frame(event, &mut name);
             }
             Raw::Truncated => name.extend_from_slice(TRUNCATED),

@@ -17,8 +17,9 @@ pub(super) struct Waiting {
 }
 
 /// Puts records in order.
-#[derive(Default)]
 pub(super) struct Queue {
+    /// So many bytes may wait.
+    most: usize,
     waiting: Vec<Waiting>,
     /// The latest record so far.
     latest: u64,
@@ -33,12 +34,18 @@ pub(super) struct Queue {
 const MOST: usize = 64 << 20;
 
 impl Queue {
+    /// One of so many that are read at the same time.
+    pub fn one_of(files: usize) -> Queue {
+        let most = MOST / files.max(1);
+        Queue { most, waiting: Vec::new(), latest: 0, limit: 0, bytes: 0 }
+    }
+
     /// Adds a record; `true` if so much waits that some must go on, as by [`Queue::overflow`].
     pub fn push(&mut self, record: Waiting) -> bool {
         self.latest = self.latest.max(record.time);
         self.bytes += record.record.body.len() + size_of::<Waiting>();
         self.waiting.push(record);
-        self.bytes > MOST
+        self.bytes > self.most
     }
 
     /// A round is finished: appends what can go on.
@@ -82,7 +89,7 @@ mod tests {
 
     #[test]
     fn what_can_still_come_is_waited_for() {
-        let mut queue = Queue::default();
+        let mut queue = Queue::one_of(1);
         let mut ready = Vec::new();
         let mut round = |times: &[u64], ready: &mut Vec<Waiting>| {
             for time in times {
@@ -101,7 +108,7 @@ mod tests {
 
     #[test]
     fn without_rounds_memory_is_bounded() {
-        let mut queue = Queue::default();
+        let mut queue = Queue::one_of(1);
         let mut ready = Vec::new();
         let mut most = 0;
         for time in 0..600_000 {

@@ -25,6 +25,8 @@ pub(super) struct Mapping {
 pub(super) struct Space {
     /// In order, without overlaps.
     mappings: Vec<Mapping>,
+    /// While the kernel starts another program: what called it to.
+    before: Option<Arc<Space>>,
 }
 
 impl Space {
@@ -36,9 +38,13 @@ impl Space {
             return Some(same);
         }
         let index = self.mappings.partition_point(|mapping| mapping.end <= address);
-        let found = self.mappings.get(index).filter(inside)?;
-        *hint = index;
-        Some(found)
+        match self.mappings.get(index).filter(inside) {
+            Some(found) => {
+                *hint = index;
+                Some(found)
+            }
+            None => self.before.as_ref()?.find(address, &mut 0),
+        }
     }
 
     /// Puts a mapping over what was there before.
@@ -127,8 +133,22 @@ impl Processes {
     pub fn comm(&mut self, comm: &Comm<'_>) {
         let id = self.comm_id(comm.name);
         self.threads.insert(comm.tid, Thread { comm: id, has_ended: false });
-        if comm.exec {
-            self.spaces.remove(&comm.pid);
+        if comm.exec
+            && let Some(mut before) = self.spaces.remove(&comm.pid)
+        {
+            if before.before.is_some() {
+                Arc::make_mut(&mut before).before = None;
+            }
+            self.spaces.insert(comm.pid, Space { before: Some(before), ..Space::default() }.into());
+        }
+    }
+
+    /// A process was seen to run code of its own: whatever it was before has no callers in it.
+    pub fn runs(&mut self, pid: i32) {
+        if let Some(space) = self.spaces.get_mut(&pid)
+            && space.before.is_some()
+        {
+            Arc::make_mut(space).before = None;
         }
     }
 
@@ -165,6 +185,11 @@ impl Processes {
                 self.spaces.remove(&pid);
             }
         }
+    }
+
+    /// Whether a thread has ended.
+    pub fn has_ended(&self, tid: i32) -> bool {
+        self.threads.get(&tid).is_some_and(|thread| thread.has_ended)
     }
 
     /// The name of a thread; one that nobody named is called by its number, as perf does it.
@@ -226,6 +251,33 @@ mod tests {
         assert!(processes.threads.len() <= ENDED + 2 && processes.spaces.len() <= ENDED + 2);
         let comm = processes.comm_of(1);
         assert_eq!(processes.names()[comm.0 as usize], b"make");
+    }
+
+    #[test]
+    fn what_starts_another_program_is_known_until_that_runs() {
+        let (mut processes, mut modules) = (Processes::default(), Modules::default());
+        let mut mmap = |processes: &mut Processes, start, path| {
+            let mmap = Mmap { pid: 1, start, len: 0x1000, offset: 0, path, build_id: None, executable: true };
+            processes.mmap(&mmap, false, &mut modules);
+        };
+        let found = |processes: &Processes, at| {
+            let space = processes.space_of(1).clone();
+            space.find(at, &mut 0).map(|mapping| mapping.module.path.clone())
+        };
+        let exec = Comm { pid: 1, tid: 1, exec: true, name: b"cc" };
+        mmap(&mut processes, 0x1000, b"/bin/make");
+        processes.comm(&exec);
+        mmap(&mut processes, 0x5000, b"/bin/cc");
+        assert_eq!(found(&processes, 0x1800).unwrap(), b"/bin/make");
+        assert_eq!(found(&processes, 0x5800).unwrap(), b"/bin/cc");
+        processes.runs(1);
+        assert_eq!(
+            (found(&processes, 0x1800), found(&processes, 0x5800).unwrap()),
+            (None, b"/bin/cc".into())
+        );
+        processes.comm(&exec);
+        processes.comm(&exec);
+        assert_eq!(found(&processes, 0x5800), None, "two programs ago");
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(super) enum Raw {
     },
     /// Who was running. Process and thread are 0 if they are not shown.
     Thread { comm: CommId, pid: i32, tid: i32 },
-    /// An event, by its number, as the root of its samples.
+    /// An event, or a value that is made of one, by its number, as the root of its samples.
     Event(u32),
     /// What is rootward is missing: the dump of the stack was too short.
     Truncated,

@@ -14,6 +14,8 @@ pub(super) mod kind {
     pub const SAMPLE: u32 = 9;
     pub const MMAP2: u32 = 10;
     pub const LOST_SAMPLES: u32 = 13;
+    pub const SWITCH: u32 = 14;
+    pub const SWITCH_CPU_WIDE: u32 = 15;
     /// From here on they are perf's own, not the kernel's.
     pub const FIRST_OF_USER: u32 = 64;
     pub const ATTR: u32 = 64;
@@ -58,6 +60,10 @@ impl Header {
     pub fn parse(bytes: &[u8], order: ByteOrder) -> Option<Header> {
         let mut fields = Bytes::new(bytes, order);
         Some(Header { kind: fields.u32()?, misc: fields.u16()?, size: fields.u16()? })
+    }
+
+    pub fn is_switch(&self) -> bool {
+        matches!(self.kind, kind::SWITCH | kind::SWITCH_CPU_WIDE)
     }
 
     pub fn mode(&self) -> Mode {
@@ -121,14 +127,40 @@ impl SampleHead {
 
 /// When a record other than a sample was written; `None` if it does not say.
 pub(super) fn time_of(body: &[u8], order: ByteOrder, attr: &Attr) -> Option<u64> {
+    Bytes::new(&body[time_at(body, attr)?..], order).u64()
+}
+
+fn time_at(body: &[u8], attr: &Attr) -> Option<usize> {
     if !attr.sample_id_all || !attr.has(sample::TIME) {
         return None;
     }
     // Behind everything else stand those of these fields that samples have, too.
     let behind = [sample::ID, sample::STREAM_ID, sample::CPU, sample::IDENTIFIER];
     let from_end = 8 * (1 + behind.into_iter().filter(|field| attr.has(*field)).count());
-    let at = body.len().checked_sub(from_end)?;
-    Bytes::new(&body[at..], order).u64()
+    body.len().checked_sub(from_end)
+}
+
+/// A thread has left its processor, or is back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Switched {
+    pub tid: i32,
+    pub out: bool,
+    /// It could have gone on.
+    pub preempted: bool,
+}
+
+impl Switched {
+    /// The thread stands at the record's end, before the [time](time_of).
+    pub fn parse(header: Header, body: &[u8], order: ByteOrder, attr: &Attr) -> Option<Switched> {
+        const OUT: u16 = 1 << 13;
+        const PREEMPTED: u16 = 1 << 14;
+        if !attr.has(sample::TID) {
+            return None;
+        }
+        let at = time_at(body, attr)?.checked_sub(4)?;
+        let tid = Bytes::new(&body[at..], order).i32()?;
+        Some(Switched { tid, out: header.misc & OUT != 0, preempted: header.misc & PREEMPTED != 0 })
+    }
 }
 
 /// A part of a process's memory that is backed by a file or a name.

@@ -21,7 +21,8 @@ pub(super) struct Cpu {
     numbers: &'static [u8],
     /// The instruction pointer's number there.
     ip: u32,
-    /// The bits of an address: above them aarch64 keeps signatures.
+    /// The bits of an address: above them aarch64 keeps signatures. It may have 52 of them, but gives
+    /// no program addresses of more than 48 that does not ask for such.
     address_bits: u64,
 }
 
@@ -50,7 +51,7 @@ const AARCH64: Cpu = Cpu {
         28, 29, 30, 31,
     ],
     ip: 32,
-    address_bits: (1 << 52) - 1,
+    address_bits: (1 << 48) - 1,
 };
 
 /// No register of DWARF's.

@@ -10,6 +10,8 @@ pub(super) struct Parts<'a> {
     pub chain: Option<U64s<'a>>,
     /// Calls not yet returned from, latest first: from, to, and what else is known of them.
     pub calls: Option<U64s<'a>>,
+    /// What a tracepoint has to tell.
+    pub raw: &'a [u8],
     /// The user's registers.
     pub registers: Option<Registers<'a>>,
     /// The beginning of the user's stack, upward from the stack pointer.
@@ -47,7 +49,7 @@ impl<'a> Parts<'a> {
         let mut fields = Bytes::new(bytes, order);
         let mut parts = Parts::default();
         if attr.has(sample::READ) {
-            skip_counters(&mut fields, attr.read_format)?;
+            Counters::parse(&mut fields, attr.read_format)?;
         }
         if attr.has(sample::CALLCHAIN) {
             let count = fields.u64()?;
@@ -55,7 +57,7 @@ impl<'a> Parts<'a> {
         }
         if attr.has(sample::RAW) {
             let size = fields.u32()?;
-            fields.take_u64(size.into())?;
+            parts.raw = fields.take_u64(size.into())?;
         }
         if attr.has(sample::BRANCH_STACK) {
             const NUMBERS_OF_A_BRANCH: u64 = 3;
@@ -64,6 +66,9 @@ impl<'a> Parts<'a> {
                 fields.skip(8)?;
             }
             let branches = fields.u64s(count.checked_mul(NUMBERS_OF_A_BRANCH)?)?;
+            if attr.branch_sample_type & branch::COUNTERS != 0 {
+                fields.u64s(count)?;
+            }
             if attr.branch_sample_type & branch::CALL_STACK != 0 {
                 parts.calls = Some(branches);
             }
@@ -91,21 +96,43 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Values of counters: one, or a group of them.
-fn skip_counters(fields: &mut Bytes<'_>, format: u64) -> Option<()> {
-    const TIME_ENABLED: u64 = 1 << 0;
-    const TIME_RUNNING: u64 = 1 << 1;
-    const ID: u64 = 1 << 2;
-    const GROUP: u64 = 1 << 3;
-    const LOST: u64 = 1 << 4;
-    let times = (format & (TIME_ENABLED | TIME_RUNNING)).count_ones();
-    let of_each = 1 + (format & (ID | LOST)).count_ones();
-    if format & GROUP == 0 {
-        return fields.skip(8 * (times + of_each) as usize);
+/// Values of counters at the moment of a sample: of its event, or of all in its group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counters<'a> {
+    numbers: U64s<'a>,
+    /// How many numbers there are of each, the value first.
+    of_each: usize,
+    /// Which of them says what was counted.
+    id: Option<usize>,
+}
+
+impl<'a> Counters<'a> {
+    pub fn parse(fields: &mut Bytes<'a>, format: u64) -> Option<Counters<'a>> {
+        const TIME_ENABLED: u64 = 1 << 0;
+        const TIME_RUNNING: u64 = 1 << 1;
+        const ID: u64 = 1 << 2;
+        const GROUP: u64 = 1 << 3;
+        const LOST: u64 = 1 << 4;
+        let times = (format & (TIME_ENABLED | TIME_RUNNING)).count_ones() as usize;
+        let of_each = 1 + (format & (ID | LOST)).count_ones() as usize;
+        let has_id = format & ID != 0;
+        if format & GROUP == 0 {
+            let of_each = of_each + times;
+            let id = has_id.then_some(1 + times);
+            return Some(Counters { numbers: fields.u64s(of_each as u64)?, of_each, id });
+        }
+        let count = fields.u64()?;
+        fields.skip(8 * times)?;
+        let numbers = fields.u64s(count.checked_mul(of_each as u64)?)?;
+        Some(Counters { numbers, of_each, id: has_id.then_some(1) })
     }
-    let count = fields.u64()?;
-    fields.skip(8 * times as usize)?;
-    fields.u64s(count.checked_mul(of_each.into())?).map(|_| ())
+
+    /// Identities, where the recording has them, and values.
+    pub fn iter(self) -> impl Iterator<Item = (Option<u64>, u64)> + 'a {
+        let Counters { numbers, of_each, id } = self;
+        let one = move |at: usize| Some((id.and_then(|id| numbers.get(at + id)), numbers.get(at)?));
+        (0..numbers.len()).step_by(of_each).filter_map(one)
+    }
 }
 
 #[cfg(test)]
@@ -117,6 +144,23 @@ mod tests {
     }
 
     #[test]
+    fn counters_come_alone_or_in_groups() {
+        for (format, numbers, counters) in [
+            (0, vec![7], vec![(None, 7)]),
+            (0b1_0111, vec![7, 1, 2, 33, 0], vec![(Some(33), 7)]),
+            (0b1000, vec![2, 7, 8], vec![(None, 7), (None, 8)]),
+            (0b1_1101, vec![2, 99, 7, 33, 0, 8, 34, 0], vec![(Some(33), 7), (Some(34), 8)]),
+        ] {
+            let body = bytes(&numbers);
+            let mut fields = Bytes::new(&body, ByteOrder::Little);
+            let parsed = Counters::parse(&mut fields, format).unwrap();
+            assert_eq!((parsed.iter().collect::<Vec<_>>(), fields.rest().len()), (counters, 0));
+            let mut cut = Bytes::new(&body[..body.len() - 1], ByteOrder::Little);
+            assert!(Counters::parse(&mut cut, format).is_none());
+        }
+    }
+
+    #[test]
     fn every_part_is_found_behind_the_others() {
         let attr = Attr {
             sample_type: sample::READ
@@ -125,13 +169,13 @@ mod tests {
                 | sample::REGS_USER
                 | sample::STACK_USER,
             read_format: 1 << 3 | 1 << 2 | 1,
-            branch_sample_type: branch::CALL_STACK | branch::HW_INDEX,
+            branch_sample_type: branch::CALL_STACK | branch::HW_INDEX | branch::COUNTERS,
             sample_regs_user: 0b1_0100_0010,
             ..Attr::default()
         };
         let mut body = bytes(&[2, 99, 1, 1, 2, 2]); // Two counters and a time.
         body.extend(bytes(&[3, 0xa, 0xb, 0xc])); // The chain.
-        body.extend(bytes(&[1, 0, 0x10, 0x20, 0x30])); // A branch.
+        body.extend(bytes(&[1, 0, 0x10, 0x20, 0x30, 5])); // A branch, and what was counted in it.
         body.extend(bytes(&[2, 0x66, 0x77, 0x88])); // Registers.
         body.extend(bytes(&[16, 1, 2, 8])); // The stack, of which half was there.
         let parts = Parts::parse(&body, ByteOrder::Little, &attr).unwrap();

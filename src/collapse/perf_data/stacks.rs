@@ -33,6 +33,33 @@ pub(super) struct Truncated {
     pub weight: Weight,
 }
 
+/// Weights of stacks that were found by programs' frame pointers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pointed {
+    pub weight: Weight,
+    /// Those that end with the function or its caller, as they do without frame pointers.
+    pub shallow: Weight,
+}
+
+impl Pointed {
+    fn count(&mut self, frames: usize, weight: Weight) -> Result<()> {
+        if frames > 0 {
+            self.weight = self.weight.plus(weight)?;
+        }
+        if matches!(frames, 1 | 2) {
+            self.shallow = self.shallow.plus(weight)?;
+        }
+        Ok(())
+    }
+
+    /// Adds what another thread has counted.
+    pub fn merge(&mut self, other: Pointed) -> Result<()> {
+        self.weight = self.weight.plus(other.weight)?;
+        self.shallow = self.shallow.plus(other.shallow)?;
+        Ok(())
+    }
+}
+
 /// What one thread has made of its samples.
 pub(super) struct Stacks<'o> {
     options: &'o Options,
@@ -41,6 +68,8 @@ pub(super) struct Stacks<'o> {
     /// Stacks of [`Raw`] frames.
     pub table: StackTable,
     pub truncated: Truncated,
+    /// Stacks of frame pointers in programs.
+    pub pointed: Pointed,
     /// Samples of 32-bit programs, which are not unwound.
     pub not_unwound: u64,
     /// Places that were met before.
@@ -78,6 +107,7 @@ impl<'o> Stacks<'o> {
             order,
             table: StackTable::default(),
             truncated: Truncated::default(),
+            pointed: Pointed::default(),
             not_unwound: 0,
             places: vec![nothing; PLACES],
             threads: HashMap::new(),
@@ -102,10 +132,13 @@ impl<'o> Stacks<'o> {
 
     fn add_sample(&mut self, work: &Work, batch: &Batch) -> Result<()> {
         self.stack.clear();
-        let attr = &batch.attrs[work.event as usize];
+        let attr = &batch.attrs[work.layout as usize];
         let parts = Parts::parse(&work.body, self.order, attr).ok_or_else(|| no_sample(&work.body))?;
         match parts.chain {
-            Some(chain) => self.push_chain(chain, parts.calls, work, batch),
+            Some(chain) => {
+                let in_program = self.push_chain(chain, parts.calls, work, batch);
+                self.pointed.count(in_program, work.weight)?;
+            }
             None if parts.calls.is_none() && parts.stack.is_empty() && attr.shows_place() => {
                 self.push(work.mode, work.ip, false, work, batch);
             }
@@ -122,16 +155,18 @@ impl<'o> Stacks<'o> {
             self.stack.push(thread);
         }
         if self.options.values == Choice::All {
-            self.stack.push(Raw::Event(work.event).in_table(&mut self.table));
+            self.stack.push(Raw::Event(work.value).in_table(&mut self.table));
         }
         self.stack.reverse();
         self.table.add(&self.stack, Weights::one(work.weight))
     }
 
-    /// A call chain, of which the user's part may have been recorded by the processor.
-    fn push_chain(&mut self, chain: U64s<'_>, calls: Option<U64s<'_>>, work: &Work, batch: &Batch) {
+    /// A call chain, of which the user's part may have been recorded by the processor. Says how many
+    /// frames were found by the program's frame pointers.
+    fn push_chain(&mut self, chain: U64s<'_>, calls: Option<U64s<'_>>, work: &Work, batch: &Batch) -> usize {
         let mut mode = Mode::User;
         let mut called = false;
+        let mut in_program = 0;
         for address in chain.iter() {
             if address >= context::FIRST {
                 mode = match address {
@@ -142,13 +177,15 @@ impl<'o> Stacks<'o> {
                 called = false;
                 if let (Mode::User, Some(calls)) = (mode, calls.filter(|calls| calls.len() > 0)) {
                     self.push_calls(calls, work, batch);
-                    return;
+                    return 0;
                 }
                 continue;
             }
+            in_program += usize::from(mode == Mode::User);
             self.push(mode, address, called, work, batch);
             called = true;
         }
+        in_program
     }
 
     /// Calls that were not returned from, latest first: where each was made, and of the first also

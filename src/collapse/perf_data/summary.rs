@@ -6,7 +6,7 @@ use std::sync::PoisonError;
 use super::feed::Feed;
 use super::modules::{KERNEL, Kind, Module, UNKNOWN};
 use super::names::{Known, Namer};
-use super::stacks::Truncated;
+use super::stacks::{Pointed, Truncated};
 use crate::collapse::events::event_unit;
 use crate::collapse::{Report, Value};
 use crate::error::Result;
@@ -17,6 +17,8 @@ use crate::weight::Weight;
 const MUCH: i128 = 25;
 /// And of so many percent in stacks that are cut off.
 const NOTABLE: i128 = 1;
+/// Of so many percent of the weight in stacks of one or two frames.
+const NEARLY_ALL: i128 = 90;
 /// How many modules without symbols are listed.
 const LISTED: usize = 10;
 
@@ -24,6 +26,7 @@ const LISTED: usize = 10;
 #[derive(Default)]
 pub(super) struct Summary {
     pub truncated: Truncated,
+    pub pointed: Pointed,
     pub not_unwound: u64,
     total: Weight,
     /// What weighs on leaves without a symbol, by module.
@@ -71,6 +74,8 @@ impl Summary {
             let unit = event_unit(&event.name, event.attr.has_weight());
             report.add_value(Value { name: event.name.clone(), unit: Some(unit) }, total)?;
         }
+        feed.off_cpu.values().try_for_each(|(value, total)| report.add_value(value, total))?;
+        report.notes.extend(feed.off_cpu.note());
         if report.first_value.is_none() {
             report.first_value.clone_from(&feed.first);
         }
@@ -150,11 +155,18 @@ impl Summary {
             };
             report.note(format!("{share} of the weight is in code without a symbol, {what}"));
         }
+        let Pointed { weight: pointed, shallow } = self.pointed;
         if self.is_share(self.broken, MUCH) {
             report.note(format!(
                 "{} of the weight is in stacks with addresses of nothing, [unknown]: without frame pointers, record \
                  with --call-graph dwarf",
                 self.percent(self.broken)
+            ));
+        } else if is_share(shallow, pointed, NEARLY_ALL) && self.is_share(pointed, MUCH) {
+            report.note(format!(
+                "{} of the weight is in stacks that end after a frame or two of the program: it has no frame \
+                 pointers, record with --call-graph dwarf",
+                self.percent(shallow)
             ));
         }
     }
@@ -166,10 +178,15 @@ impl Summary {
     }
 
     fn is_share(&self, part: Weight, percent: i128) -> bool {
-        let hundred = part.times(Weight::new(100));
-        let least = self.total.times(Weight::new(percent));
-        !part.is_zero() && matches!((hundred, least), (Ok(hundred), Ok(least)) if hundred >= least)
+        is_share(part, self.total, percent)
     }
+}
+
+/// Whether a part is so many percent of the whole or more.
+fn is_share(part: Weight, whole: Weight, percent: i128) -> bool {
+    let hundred = part.times(Weight::new(100));
+    let least = whole.times(Weight::new(percent));
+    !part.is_zero() && matches!((hundred, least), (Ok(hundred), Ok(least)) if hundred >= least)
 }
 
 /// A module's path, which may be any bytes, on one line.

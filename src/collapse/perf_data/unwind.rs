@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn aarch64_returns_to_its_link_register() {
         // 29 is the frame pointer, 30 the link register, 31 sp, 32 pc. The upper bits are a signature.
-        let signed = 0x3f20_0000_0000_2000;
+        let signed = 0x3f25_0000_0000_2000;
         let at = [(29, SP + 16), (30, signed), (31, SP), (32, 0x1000)];
         let start = || start(Arch::Aarch64, &at, &[0, 0, SP + 64, 0x3000]);
         let rule = Rule { how: How::Simple, base: 31, ..Rule::default() };

@@ -25,8 +25,8 @@ pub(super) struct Inflater {
 /// What one record may unpack to: what perf has taken from its buffers at once.
 const MOST: usize = 256 << 20;
 
-/// No window of perf's comes near.
-const LARGEST_WINDOW: u64 = 64 << 20;
+/// That of the highest level, `perf record -z22`.
+const LARGEST_WINDOW: u64 = 128 << 20;
 
 impl Inflater {
     /// Whether what was fed ends with a whole block.
@@ -72,6 +72,7 @@ impl Inflater {
         if self.decoder.as_ref().is_none_or(FrameDecoder::is_finished) {
             let Some((len, window, checksum)) = frame_header(input)? else { return Ok(None) };
             let mut decoder = self.decoder.take().unwrap_or_default();
+            decoder.set_max_window_size(LARGEST_WINDOW);
             decoder.init(input).map_err(error)?;
             self.decoder = Some(decoder);
             (self.window, self.checksum) = (window, checksum);

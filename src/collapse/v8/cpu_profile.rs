@@ -70,6 +70,7 @@ impl Collapser for CpuProfile {
                 _ => json.skip()?,
             }
         }
+        json.end(report);
         let (name, unit) = if tree.is_timed() { ("time", "us") } else { ("samples", "samples") };
         let mut values = Values::single(options, name, unit);
         tree.collapse(None, &mut values, table).map_err(|e| e.or_at(|| json.place()))?;

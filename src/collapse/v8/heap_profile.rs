@@ -65,6 +65,7 @@ impl Collapser for HeapProfile {
                 _ => json.skip()?,
             }
         }
+        json.end(report);
         let mut values = Values::single(options, "size", "bytes");
         let Tree { table, mut forest, sizes, root, .. } = tree;
         let sized = sizes.into_iter().enumerate().filter(|(_, size)| !size.is_zero());

@@ -63,6 +63,7 @@ impl Collapser for Ticks {
                 _ => json.skip()?,
             }
         }
+        json.end(report);
         let mut values = Values::single(options, "ticks", "samples");
         let no_stack = table.frame(crate::collapse::names::NO_STACK);
         let mut stack = Vec::new();

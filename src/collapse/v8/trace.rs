@@ -12,6 +12,10 @@
 //! processor profiles of V8 come in pieces (`Profile`, `ProfileChunk`), and are what counts where
 //! there are any. Everything else, such as asynchronous events, has no stack. Specified in "Trace
 //! Event Format", Google, 2016.
+//!
+//! py-spy ends what was open on a thread when it sees another process on a thread of the same
+//! number, which forked processes have, and gives the end that other process; so its events are
+//! matched by their thread alone.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -69,6 +73,7 @@ impl Collapser for Trace {
                 }
             }
         }
+        json.end(report);
         events.collapse(options, table, report).map_err(|e| e.or_at(|| json.place()))
     }
 }
@@ -82,6 +87,8 @@ struct Events {
     /// By process and id: the thread that is profiled, and the profile.
     profiles: BTreeMap<(String, String), (Option<ThreadKey>, Tree)>,
     process_names: BTreeMap<String, String>,
+    /// Of py-spy's threads: the process that was seen first on each.
+    py_spy: HashMap<String, String>,
     thread_names: BTreeMap<ThreadKey, String>,
     /// Events that have no stack, by their phase.
     without_stack: u64,
@@ -109,6 +116,8 @@ enum Mark {
 struct Event {
     phase: String,
     name: String,
+    /// Whether its category is py-spy's.
+    py_spy: bool,
     process: String,
     thread: String,
     id: String,
@@ -142,6 +151,7 @@ impl Events {
             match key.as_str() {
                 "ph" => event.phase.push_str(json.text()?),
                 "name" => event.name.push_str(json.text_or_number()?),
+                "cat" if json.peek()? == Kind::Text => event.py_spy = json.text()? == "py-spy",
                 "pid" => event.process.push_str(json.text_or_number()?),
                 "tid" => event.thread.push_str(json.text_or_number()?),
                 "id" if matches!(json.peek()?, Kind::Text | Kind::Number) => {
@@ -152,6 +162,10 @@ impl Events {
                 "args" if json.peek()? == Kind::Object => Events::arguments(json, event, sink)?,
                 _ => json.skip()?,
             }
+        }
+        if event.py_spy {
+            let first = self.py_spy.entry(event.thread.clone()).or_insert_with(|| event.process.clone());
+            event.process.clone_from(first);
         }
         let thread = || (event.process.clone(), event.thread.clone());
         match (event.phase.as_str(), event.at) {
@@ -302,6 +316,7 @@ impl Event {
             text.clear();
         }
         (self.at, self.duration, self.line, self.piece) = (None, None, None, None);
+        self.py_spy = false;
     }
 
     fn frame(&self, names: &mut Names, sink: &mut dyn Sink) -> FrameId {

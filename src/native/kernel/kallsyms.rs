@@ -56,14 +56,14 @@ impl Kallsyms {
         let name = |entry: &Entry| &text[entry.name.clone()];
         let underscores = |entry: &Entry| name(entry).iter().take_while(|&&b| b == b'_').count();
         entries.sort_by(|a, b| {
-            // Preferred first, as for the symbols of files.
+            // Preferred first, nearly as for the symbols of files. Of `__ia32_sys_getpid` and
+            // `__x64_sys_getpid` perf shows the one that is listed last.
             let rank = |e: &Entry| (e.code, e.strong, e.global);
             a.start
                 .cmp(&b.start)
                 .then_with(|| rank(b).cmp(&rank(a)))
                 .then_with(|| underscores(a).cmp(&underscores(b)))
-                .then_with(|| b.name.len().cmp(&a.name.len()))
-                .then_with(|| name(a).cmp(name(b)))
+                .then_with(|| b.name.start.cmp(&a.name.start))
         });
         entries.dedup_by_key(|entry| entry.start);
         (!entries.is_empty()).then_some(Kallsyms { text, entries })
@@ -143,6 +143,9 @@ ffffffff81000000 T _text
 ffffffff81000000 T entry_point
 ffffffff81000100 t local_one
 ffffffff81000100 T global_one
+ffffffff81000140 t __do_sys_getpid
+ffffffff81000140 T __ia32_sys_getpid
+ffffffff81000140 T __x64_sys_getpid
 ffffffff81000200 W weak_one
 ffffffff81000200 t strong_one
 ffffffff81000300 D a_table
@@ -162,8 +165,9 @@ ffffffffc0201080 t second_of_a_module\t[nf_conntrack]
         let kernel = |name: &str| Some((name.to_owned(), String::new()));
         let module = |name: &str| Some((name.to_owned(), "nf_conntrack".to_owned()));
         assert_eq!(find(0xffffffff80ffffff), None);
-        assert_eq!(find(0xffffffff81000000), kernel("entry_point"), "fewest underscores, longest name");
-        assert_eq!(find(0xffffffff810001ff), kernel("global_one"));
+        assert_eq!(find(0xffffffff81000000), kernel("entry_point"), "fewest underscores, then the last");
+        assert_eq!(find(0xffffffff8100013f), kernel("global_one"));
+        assert_eq!(find(0xffffffff810001ff), kernel("__x64_sys_getpid"));
         assert_eq!(find(0xffffffff81000200), kernel("strong_one"));
         assert_eq!(find(0xffffffff81000300), None, "no code");
         assert_eq!(find(0xffffffff81001fff), kernel("last_of_the_kernel"));

@@ -146,7 +146,7 @@ fn tracepoint(tracing: &Path, group: &str, point: &str) -> Result<u64, String> {
     let path = tracing.join("events").join(group).join(point).join("id");
     let id = fs::read_to_string(&path).map_err(|e| match e.kind() {
         std::io::ErrorKind::PermissionDenied => {
-            format!("tracepoints are kept from ordinary users: use `sudo fg-record` for {group}:{point}")
+            format!("tracepoints are kept from ordinary users: use `fg-record --root` for {group}:{point}")
         }
         _ => format!("there is no tracepoint {group}:{point} in {}", tracing.join("events").display()),
     })?;

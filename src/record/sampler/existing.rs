@@ -13,12 +13,10 @@ use crate::record::sys::perf_event::record;
 pub const TRAILER: usize = 32;
 
 /// Records of the processes that run now.
-pub fn everybody(data: bool) -> Vec<u8> {
-    let mut records = Vec::new();
+pub fn everybody(data: bool, records: &mut Vec<u8>) {
     for pid in numbers_in("/proc") {
-        process(pid, data, &mut records);
+        process(pid, data, records);
     }
-    records
 }
 
 /// Records of one process: its threads and their names, and its mappings; `data` includes those
@@ -102,24 +100,29 @@ const KERNEL_PID: [u32; 2] = [u32::MAX, 0];
 /// Where the kernel's code begins and ends. The list of symbols is in order: it is read as far as
 /// the code's end.
 fn kernel_text() -> Option<(u64, u64)> {
-    let list = BufReader::with_capacity(1 << 16, fs::File::open("/proc/kallsyms").ok()?);
-    let (mut start, mut end) = (None, None);
-    for line in list.split(b'\n').map_while(Result::ok) {
-        let line = String::from_utf8_lossy(&line);
-        let mut words = line.split([' ', '\t']);
-        let (Some(address), _, Some(symbol)) = (words.next(), words.next(), words.next()) else { continue };
-        match symbol {
-            "_text" | "_stext" if start.is_none() => start = u64::from_str_radix(address, 16).ok(),
-            "_etext" => {
-                end = u64::from_str_radix(address, 16).ok();
-                break;
-            }
-            _ => {}
+    text_among(BufReader::with_capacity(1 << 16, fs::File::open("/proc/kallsyms").ok()?))
+}
+
+fn text_among(mut symbols: impl BufRead) -> Option<(u64, u64)> {
+    let mut start = None;
+    // A hundred thousand of them, of which two matter.
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if symbols.read_until(b'\n', &mut line).ok()? == 0 {
+            return None;
         }
-    }
-    match (start?, end?) {
-        (start @ 1.., end) if start < end => Some((start, end)),
-        _ => None,
+        let is = |name: &[u8]| line.trim_ascii_end().ends_with(name);
+        let address = || {
+            let digits = line.split(|&b| b == b' ').next()?;
+            u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+        };
+        if start.is_none() && (is(b" _text") || is(b" _stext")) {
+            // All zeros are what an ordinary user sees.
+            start = Some(address().filter(|start| *start > 0)?);
+        } else if is(b" _etext") {
+            return start.zip(address()).filter(|(start, end)| start < end);
+        }
     }
 }
 
@@ -262,6 +265,14 @@ mod tests {
         for line in ["", "x", "2000-1000 r-xp 0 0:0 0", "1000-2000 r-xp 0 0 0", "1000-1000 r-xp 0 0:0 0 /a"] {
             assert_eq!(parse(line), None, "{line}");
         }
+    }
+
+    #[test]
+    fn the_kernels_text_is_between_two_symbols() {
+        let list = "f100 T other\nf100 T _stext\nf180 t my_etext\nf200 T _etext\nf300 T _stext\n";
+        assert_eq!(text_among(list.as_bytes()), Some((0xf100, 0xf200)));
+        assert_eq!(text_among("0 T _text\n0 T _etext\n".as_bytes()), None, "hidden");
+        assert_eq!(text_among("f T _text\n".as_bytes()), None);
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod plan;
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -20,7 +21,8 @@ use self::event::Event as EventName;
 use self::plan::{Doing, Note, Plan};
 use super::refusal::Refusal;
 use super::request::{Invocation, Request, Target};
-use super::sys::launch::Launched;
+use super::sys::clock;
+use super::sys::launch::{End, Launched};
 use super::sys::limits;
 use super::sys::perf_event::{Event, Ring, Who, record};
 use super::sys::signals::{self, Stop};
@@ -101,9 +103,7 @@ pub fn record(
     let processors = online_processors();
     let mut plan = Plan::new(request, event, processors.len())?;
     let mut launched = match request.target.invocation() {
-        Some(invocation) => {
-            Some(Launched::new(command(invocation)).map_err(|e| cannot_start(invocation, &e))?)
-        }
+        Some(invocation) => Some(launch(invocation)?),
         None => None,
     };
     stop.take_along(launched.as_ref().map(Launched::pid));
@@ -122,9 +122,9 @@ pub fn record(
     };
     let ids = opened.ids().map_err(|e| cannot("number the events", &e))?;
     let file = DataFile::new(file, &plan, &ids).map_err(|e| cannot("write the recording", &e))?;
-    let mut session = Session { opened, file, samples: 0, lost: 0, times: None, scratch: Vec::new() };
-    let began = Instant::now();
+    let mut session = Session { opened, file, samples: 0, lost: 0, times: None };
     session.begin(&plan, &request.target).map_err(|e| cannot("begin", &e))?;
+    let began = Instant::now();
     if let Some(launched) = &mut launched {
         launched.go();
     }
@@ -138,9 +138,12 @@ pub fn record(
         if stop.requested().is_some() || end.is_some_and(|end| now >= end) {
             break;
         }
-        if let Target::Processes(pids) = &request.target
-            && !pids.iter().any(|&pid| existing::is_running(pid))
-        {
+        let is_over = match &request.target {
+            Target::Processes(pids) => !pids.iter().any(|&pid| existing::is_running(pid)),
+            Target::Waiting(pid) => !existing::is_running(*pid),
+            Target::Command(_) | Target::Machine(_) => false,
+        };
+        if is_over {
             break;
         }
         let timeout = end.map_or(TICK, |end| TICK.min(end - now));
@@ -150,6 +153,7 @@ pub fn record(
             break;
         }
     }
+    let ended_at = clock::now();
     session.end().map_err(|e| cannot("write the recording", &e))?;
     let elapsed = began.elapsed();
     // Whether it ends soon is up to it: its profile does not wait for that.
@@ -165,14 +169,18 @@ pub fn record(
     };
     let (samples, lost) = (session.samples, session.lost);
     let about = about(&plan, &processors);
-    let times = session.times.unwrap_or_default();
+    let mut times = session.times.unwrap_or_default();
+    if plan.off_cpu {
+        // Some may wait until then, and beyond.
+        times.1 = times.1.max(ended_at);
+    }
     session.file.finish(&plan, &ids, &about, times).map_err(|e| cannot("write the recording", &e))?;
     Ok(Outcome { target, samples, lost, elapsed, notes, plan })
 }
 
 /// Asks the program we started to end: when its time is over, or when a request to stop reached us
 /// alone. A Ctrl-C on the terminal has reached it too.
-fn ask_to_end(launched: &Launched, request: &Request, stop: &Stop) -> io::Result<()> {
+pub(super) fn ask_to_end(launched: &Launched, request: &Request, stop: &Stop) -> io::Result<()> {
     let signal = match stop.requested() {
         Some(_) if stop.reached_all() => None,
         Some(signal) => Some(signal),
@@ -181,9 +189,20 @@ fn ask_to_end(launched: &Launched, request: &Request, stop: &Stop) -> io::Result
     signal.map_or(Ok(()), |signal| signals::send(launched.pid(), signal))
 }
 
+/// Starts a program, which waits.
+pub(super) fn launch(invocation: &Invocation) -> Result<Launched, Refusal> {
+    launch_ending(invocation, End::Gone)
+}
+
+/// The same, and says what becomes of it at its end.
+pub(super) fn launch_ending(invocation: &Invocation, end: End) -> Result<Launched, Refusal> {
+    Launched::ending(command(invocation), end).map_err(|e| cannot_start(invocation, &e))
+}
+
 fn command(invocation: &Invocation) -> Command {
     let mut command = Command::new(&invocation.program);
     command.args(&invocation.arguments);
+    command.envs(invocation.environment.iter().map(|(name, value)| (name, value)));
     if let Some(folder) = &invocation.folder {
         command.current_dir(folder);
     }
@@ -191,10 +210,6 @@ fn command(invocation: &Invocation) -> Command {
         use std::os::fd::AsFd;
         let stderr = io::stderr().as_fd().try_clone_to_owned();
         command.stdout(stderr.map_or_else(|_| Stdio::null(), Stdio::from));
-    }
-    if let Some((user, group)) = invocation.user {
-        use std::os::unix::process::CommandExt;
-        command.uid(user).gid(group);
     }
     command
 }
@@ -209,7 +224,7 @@ fn cannot_start(invocation: &Invocation, error: &io::Error) -> Refusal {
     Refusal::Other { doing: "start the program", said }
 }
 
-fn cannot(doing: &'static str, error: &io::Error) -> Refusal {
+pub(super) fn cannot(doing: &'static str, error: &io::Error) -> Refusal {
     Refusal::Other { doing, said: plan::said(error) }
 }
 
@@ -228,7 +243,16 @@ fn about(plan: &Plan, processors: &[u32]) -> About {
 /// The events that are open, and the ring of each processor.
 struct Opened {
     events: Vec<Event>,
-    rings: Vec<(usize, Ring)>,
+    rings: Vec<OfProcessor>,
+}
+
+/// What one processor's events write into.
+struct OfProcessor {
+    ring: Ring,
+    /// The events that do.
+    events: Range<usize>,
+    /// Which of them wakes us; none once the threads of all have ended.
+    waker: usize,
 }
 
 impl Opened {
@@ -250,6 +274,7 @@ impl Opened {
                     threads.into_iter().map(move |tid| (Who::Thread(tid), Doing::Attach(pid)))
                 })
                 .collect(),
+            (Target::Waiting(pid), _) => vec![(Who::Thread(*pid), Doing::Open)],
             (Target::Command(_), child) => {
                 child.into_iter().map(|pid| (Who::Thread(pid), Doing::Open)).collect()
             }
@@ -272,7 +297,7 @@ impl Opened {
             for event in &opened.events[first + 1..] {
                 event.write_to(leader).map_err(|e| (Doing::Map, e))?;
             }
-            opened.rings.push((first, ring));
+            opened.rings.push(OfProcessor { ring, events: first..opened.events.len(), waker: first });
         }
         if opened.events.is_empty() {
             let doing = whom.first().map_or(Doing::Open, |(_, doing)| *doing);
@@ -303,27 +328,27 @@ struct Session {
     lost: u64,
     /// Of the first and the last sample.
     times: Option<(u64, u64)>,
-    scratch: Vec<u8>,
 }
 
 impl Session {
     /// Lets the events count, and writes down what is already there.
     fn begin(&mut self, plan: &Plan, target: &Target) -> io::Result<()> {
+        let mut records = Vec::new();
+        // Reading all of its symbols takes a while, in which nothing need be counted.
+        if plan.kernel {
+            existing::kernel(&mut records);
+        }
         if !plan.on_exec {
             self.opened.events.iter().try_for_each(Event::enable)?;
         }
-        let mut records = Vec::new();
         let data = plan.attr().flags & super::sys::perf_event::flag::MMAP_DATA != 0;
         match target {
-            Target::Machine(_) => records = existing::everybody(data),
+            Target::Machine(_) => existing::everybody(data, &mut records),
             Target::Processes(pids) => {
                 pids.iter().for_each(|&pid| existing::process(pid, data, &mut records))
             }
             // Becoming the program tells all.
-            Target::Command(_) => {}
-        }
-        if plan.kernel {
-            existing::kernel(&mut records);
+            Target::Command(_) | Target::Waiting(_) => {}
         }
         self.file.append(&records)
     }
@@ -331,43 +356,47 @@ impl Session {
     /// Reads every ring once.
     fn round(&mut self) -> io::Result<()> {
         let mut any = false;
-        for (_, ring) in &mut self.opened.rings {
+        for OfProcessor { ring, .. } in &mut self.opened.rings {
             let (first, second) = ring.pending();
             let length = first.len() + second.len();
             if length == 0 {
                 continue;
             }
             any = true;
-            self.scratch.clear();
-            self.scratch.extend_from_slice(first);
-            self.scratch.extend_from_slice(second);
-            ring.release(length);
-            let counted = count(&self.scratch);
+            let counted = count(first, second);
             self.samples += counted.samples;
             self.lost += counted.lost;
             if let Some((first, last)) = counted.times {
                 let (begin, end) = self.times.unwrap_or((first, last));
                 self.times = Some((begin.min(first), end.max(last)));
             }
-            self.file.append(&self.scratch)?;
+            self.file.append(first)?;
+            self.file.append(second)?;
+            ring.release(length);
         }
         if any { self.file.finish_round() } else { Ok(()) }
     }
 
-    fn wait(&self, launched: Option<&Launched>, stop: &Stop, timeout: Duration) -> io::Result<Wait> {
-        let readable = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        let mut fds = vec![readable(stop.wake().as_raw_fd())];
-        fds.extend(launched.map(|launched| readable(launched.ended().as_raw_fd())));
-        // An event whose threads have all ended is always readable, and says nothing any more.
-        let leaders = self.opened.rings.iter().map(|(leader, _)| &self.opened.events[*leader]);
-        if launched.is_some() {
-            fds.extend(leaders.map(|event| readable(event.fd().as_raw_fd())));
-        }
-        // Without a program of ours to end, a short sleep does as well as a wake-up.
-        let timeout = if launched.is_some() { timeout } else { timeout.min(TICK / 4) };
+    fn wait(&mut self, launched: Option<&Launched>, stop: &Stop, timeout: Duration) -> io::Result<Wait> {
+        // poll leaves out those below zero.
+        let readable =
+            |fd: Option<i32>| libc::pollfd { fd: fd.unwrap_or(-1), events: libc::POLLIN, revents: 0 };
+        let Opened { events, rings } = &mut self.opened;
+        let mut fds = vec![
+            readable(Some(stop.wake().as_raw_fd())),
+            readable(launched.map(|launched| launched.ended().as_raw_fd())),
+        ];
+        let others = fds.len();
+        fds.extend(rings.iter().map(|of| {
+            let waker = events.get(of.waker).filter(|_| of.events.contains(&of.waker));
+            readable(waker.map(|event| event.fd().as_raw_fd()))
+        }));
         signals::wait_readable(&mut fds, i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX))?;
-        let ended = launched.is_some() && fds[1].revents != 0;
-        Ok(if ended { Wait::Ended } else { Wait::Records })
+        // An event whose threads have all ended is always ready, and says nothing any more.
+        for (of, fd) in rings.iter_mut().zip(&fds[others..]) {
+            of.waker += usize::from(fd.revents & (libc::POLLHUP | libc::POLLERR) != 0);
+        }
+        Ok(if fds[1].revents != 0 { Wait::Ended } else { Wait::Records })
     }
 
     /// Stops counting, and reads what is left.
@@ -390,14 +419,17 @@ struct Counted {
 /// Where in a sample its time is: behind the header, its event's number, its address, its thread.
 const TIME_AT: usize = 8 + 8 + 8 + 8;
 
-fn count(records: &[u8]) -> Counted {
+/// Counts what is in a ring, which may go on from its end to its begin.
+fn count(first: &[u8], second: &[u8]) -> Counted {
     let mut counted = Counted::default();
-    let number = |at: usize| {
-        let bytes = records.get(at..at + 8)?;
-        Some(u64::from_ne_bytes(bytes.try_into().ok()?))
+    // All of a record is aligned to numbers, and so is where the ring ends.
+    let eight = |at: usize| -> Option<[u8; 8]> {
+        let piece = if at < first.len() { first.get(at..) } else { second.get(at - first.len()..) };
+        piece?.first_chunk().copied()
     };
+    let number = |at: usize| eight(at).map(u64::from_ne_bytes);
     let mut at = 0;
-    while let Some(header) = records.get(at..at + 8) {
+    while let Some(header) = eight(at) {
         let kind = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]);
         let size = usize::from(u16::from_ne_bytes([header[6], header[7]]));
         match kind {
@@ -444,9 +476,12 @@ mod tests {
             put(record::LOST_SAMPLES, &[3]),
         ]
         .concat();
-        let counted = count(&records);
-        assert_eq!((counted.samples, counted.lost, counted.times), (2, 15, Some((300, 500))));
+        for end in (0..=records.len()).step_by(8) {
+            let (first, second) = records.split_at(end);
+            let counted = count(first, second);
+            assert_eq!((counted.samples, counted.lost, counted.times), (2, 15, Some((300, 500))), "{end}");
+        }
         // A size of nothing must not keep us here.
-        assert_eq!(count(&[9, 0, 0, 0, 0, 0, 0, 0]).samples, 1);
+        assert_eq!(count(&[9, 0, 0, 0, 0, 0, 0, 0], &[]).samples, 1);
     }
 }

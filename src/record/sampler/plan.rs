@@ -8,6 +8,7 @@ use std::io;
 use super::event::{Event, HARDWARE, Mode};
 use crate::record::refusal::Refusal;
 use crate::record::request::{CallGraph, Rate, Request, Target};
+use crate::record::sys::clock;
 use crate::record::sys::perf_event::{ATTR_SIZE, Attr, flag, sample};
 use crate::record::system::Facts;
 
@@ -94,7 +95,7 @@ impl Plan {
             inherit: if request.children { Inherit::All } else { Inherit::Threads },
             machine: matches!(request.target, Target::Machine(_)),
             off_cpu: request.off_cpu,
-            on_exec: matches!(request.target, Target::Command(_)),
+            on_exec: matches!(request.target, Target::Command(_) | Target::Waiting(_)),
             build_ids: true,
             ring: ring_size(rate, request.call_graph, processors),
         })
@@ -128,7 +129,8 @@ impl Plan {
         set(flag::ENABLE_ON_EXEC, self.on_exec);
         // Unwind tables and constants may lie in mappings that are not executable.
         set(flag::MMAP_DATA | flag::EXCLUDE_CALLCHAIN_USER, dwarf.is_some());
-        set(flag::CONTEXT_SWITCH, self.off_cpu);
+        // The end of the recording is told by the same clock.
+        set(flag::CONTEXT_SWITCH | flag::USE_CLOCKID, self.off_cpu);
         set(flag::BUILD_ID, self.build_ids);
         set(flag::FREQ, matches!(self.rate, Rate::PerSecond(_)));
         let mut sample_type = SAMPLE_TYPE;
@@ -150,6 +152,7 @@ impl Plan {
             wakeup: u32::try_from(self.ring / 4).unwrap_or(u32::MAX),
             sample_regs_user: dwarf.and(USER_REGISTERS).unwrap_or(0),
             sample_stack_user: dwarf.unwrap_or(0),
+            clock: if self.off_cpu { clock::MONOTONIC } else { 0 },
             ..Attr::default()
         }
     }
@@ -183,10 +186,10 @@ impl Plan {
             (_, libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) => {
                 Err(Refusal::NoEvent(self.event.name.clone()))
             }
+            (_, libc::EPERM | libc::ENOSYS) if facts.seccomp => Err(Refusal::Seccomp),
             (_, libc::ENOSYS) => Err(Refusal::NoPerfEvents { wsl1: facts.wsl1 }),
             (_, libc::EMFILE) => Err(Refusal::OpenFiles(crate::record::sys::limits::lift_open_files())),
             (Doing::Attach(pid), libc::ESRCH) => Err(Refusal::NoProcess(pid)),
-            (_, libc::EPERM) if facts.seccomp && !facts.privileged => Err(Refusal::Seccomp),
             (_, libc::EACCES | libc::EPERM) => self.after_no_rights(doing, facts),
             (_, libc::EINVAL) => self.after_invalid(facts),
             _ => Err(Refusal::Other { doing: "open an event", said: said(error) }),
@@ -307,7 +310,7 @@ fn ring_size(rate: Rate, call_graph: CallGraph, processors: usize) -> usize {
     sample.saturating_mul(rate).clamp(512 * 1024, most).next_power_of_two()
 }
 
-pub(super) fn said(error: &io::Error) -> String {
+pub(in crate::record) fn said(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_lowercase()
 }
@@ -374,6 +377,7 @@ mod tests {
             (&last, open, libc::EACCES, facts(3), "setcap cap_perfmon=ep"),
             (&machine, open, libc::EACCES, facts(2), "sudo sysctl kernel.perf_event_paranoid=0"),
             (&last, open, libc::EPERM, Facts { seccomp: true, ..facts(2) }, "--cap-add PERFMON"),
+            (&last, open, libc::ENOSYS, Facts { seccomp: true, ..facts(2) }, "is filtered out"),
             (&last, open, libc::EPERM, Facts { container: true, ..facts(2) }, "--cap-add PERFMON"),
             (&last, open, libc::EPERM, facts(2), "SELinux"),
             (&last, open, libc::ENOENT, facts(2), "use -e cpu-clock"),

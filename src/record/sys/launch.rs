@@ -16,7 +16,19 @@ pub struct Launched {
     pid: u32,
     go: Option<PipeWriter>,
     ended: PipeReader,
+    release: Option<PipeWriter>,
     waiter: JoinHandle<io::Result<ExitStatus>>,
+}
+
+/// What becomes of a child that ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It is gone.
+    Gone,
+    /// It stops when it is about to go, with all its memory, until [`Launched::wait`]: for who
+    /// looks into it afterwards. Only on Linux, only with the right to trace it, and only if no
+    /// other than its first thread ends it; else it is gone.
+    Held,
 }
 
 impl Launched {
@@ -24,10 +36,19 @@ impl Launched {
     ///
     /// # Errors
     /// What the system says.
-    pub fn new(mut command: Command) -> io::Result<Launched> {
+    pub fn new(command: Command) -> io::Result<Launched> {
+        Launched::ending(command, End::Gone)
+    }
+
+    /// The same, and says what becomes of it at its end.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn ending(mut command: Command, how: End) -> io::Result<Launched> {
         let (mut ready, child_ready) = io::pipe()?;
         let (child_go, go) = io::pipe()?;
         let (ended, end) = io::pipe()?;
+        let (released, release) = io::pipe()?;
         let (ready_fd, go_fd, writer_fd) = (child_ready.as_raw_fd(), child_go.as_raw_fd(), go.as_raw_fd());
         // SAFETY: the closure runs between fork and exec and makes only system calls there; the
         // descriptors are open in the child, which has a copy of ours.
@@ -38,14 +59,24 @@ impl Launched {
             let child = command.spawn();
             // Gone in the parent: only the child's copies count from here on.
             drop((child_ready, child_go));
-            let status = child.and_then(|mut child| child.wait());
+            let status = match child {
+                #[cfg(target_os = "linux")]
+                Ok(child) if how == End::Held => return super::hold::wait(child.id(), end, released),
+                child => child.and_then(|mut child| child.wait()),
+            };
             // Whoever polls the other end now sees that it is over.
-            drop(end);
+            drop((end, released));
             status
         });
         let mut pid = [0; 4];
         match ready.read_exact(&mut pid) {
-            Ok(()) => Ok(Launched { pid: u32::from_ne_bytes(pid), go: Some(go), ended, waiter }),
+            Ok(()) => Ok(Launched {
+                pid: u32::from_ne_bytes(pid),
+                go: Some(go),
+                ended,
+                release: Some(release),
+                waiter,
+            }),
             // It never came so far.
             Err(_) => {
                 drop(go);
@@ -77,7 +108,7 @@ impl Launched {
     /// # Errors
     /// What the system says when the program could not be run.
     pub fn wait(self) -> io::Result<ExitStatus> {
-        drop(self.go);
+        drop((self.go, self.release));
         join(self.waiter)
     }
 }
@@ -105,7 +136,8 @@ fn wait_to_go(ready: i32, go: i32, writer: i32) -> io::Result<()> {
             match libc::read(go, byte.as_mut_ptr().cast(), 1) {
                 1 => return Ok(()),
                 -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
-                _ => return Err(io::Error::from_raw_os_error(libc::ECANCELED)),
+                // Nobody needs it any more, or is there to be told why it does not run.
+                _ => libc::_exit(127),
             }
         }
     }

@@ -4,9 +4,16 @@
 
 #![allow(unsafe_code)]
 
+#[cfg(target_os = "linux")]
+pub mod clock;
+#[cfg(target_os = "linux")]
+pub mod hold;
 pub mod launch;
 #[cfg(target_os = "linux")]
 pub mod limits;
 #[cfg(target_os = "linux")]
+pub mod nameless;
+#[cfg(target_os = "linux")]
 pub mod perf_event;
+pub mod processes;
 pub mod signals;

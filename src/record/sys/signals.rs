@@ -5,7 +5,7 @@
 //! interrupted by the first signal, so a profile is written however the target was stopped.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, IntoRawFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 
@@ -19,6 +19,9 @@ static WAKE: AtomicI32 = AtomicI32::new(-1);
 static FROM_TERMINAL: AtomicBool = AtomicBool::new(false);
 /// The process to take along, 0 for none.
 static TARGET: AtomicI32 = AtomicI32::new(0);
+
+/// Whether the second signal is a request as well, and only the third ends everything at once.
+static PATIENT: AtomicBool = AtomicBool::new(false);
 
 /// Requests to stop, from the time it is made.
 #[derive(Debug)]
@@ -57,6 +60,23 @@ impl Stop {
         Some(FIRST.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
     }
 
+    /// How many signals came.
+    pub fn count(&self) -> usize {
+        COUNT.load(Ordering::SeqCst)
+    }
+
+    /// Whether the second signal is a request too, for who has to clear away more than the handler
+    /// can; the third then ends everything at once.
+    pub fn be_patient(&self, patient: bool) {
+        PATIENT.store(patient, Ordering::SeqCst);
+    }
+
+    /// Makes [`Stop::wake`] wait for the next signal.
+    pub fn drain(&self) {
+        let mut bytes = [0; 8];
+        while matches!((&self.wake).read(&mut bytes), Ok(1..)) {}
+    }
+
     /// Whether the program that we started got it too: a Ctrl-C on its terminal.
     pub fn reached_all(&self) -> bool {
         FROM_TERMINAL.load(Ordering::SeqCst)
@@ -76,7 +96,9 @@ impl Stop {
 extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     /// What the kernel itself sends, for the terminal.
     const SI_KERNEL: libc::c_int = 0x80;
-    if COUNT.fetch_add(1, Ordering::SeqCst) > 0 {
+    let before = COUNT.fetch_add(1, Ordering::SeqCst);
+    let is_request = before == 0 || (before == 1 && PATIENT.load(Ordering::SeqCst));
+    if !is_request {
         let target = TARGET.load(Ordering::SeqCst);
         // SAFETY: kill and _exit may be called in a handler; the target is our child and not yet
         // waited for, or 0.
@@ -87,10 +109,12 @@ extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut
             libc::_exit(128 + signal);
         }
     }
-    // SAFETY: with SA_SIGINFO the kernel passes a live siginfo.
-    let code = unsafe { (*info).si_code };
-    FROM_TERMINAL.store(code == SI_KERNEL, Ordering::SeqCst);
-    FIRST.store(signal, Ordering::SeqCst);
+    if before == 0 {
+        // SAFETY: with SA_SIGINFO the kernel passes a live siginfo.
+        let code = unsafe { (*info).si_code };
+        FROM_TERMINAL.store(code == SI_KERNEL, Ordering::SeqCst);
+        FIRST.store(signal, Ordering::SeqCst);
+    }
     let byte = [1u8];
     // SAFETY: write may be called in a handler; errno, which it may change, is put back.
     unsafe {
@@ -122,6 +146,16 @@ fn set_nonblocking(fd: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: as above.
     check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK) })?;
     Ok(())
+}
+
+/// Asks ourselves to stop, as a first SIGTERM would; it does not count as one.
+pub fn request_stop() {
+    let _ = FIRST.compare_exchange(0, libc::SIGTERM, Ordering::SeqCst, Ordering::SeqCst);
+    let byte = [1u8];
+    // SAFETY: writes from a live buffer; before the handlers are installed, to no descriptor.
+    unsafe {
+        libc::write(WAKE.load(Ordering::SeqCst), byte.as_ptr().cast(), 1);
+    }
 }
 
 /// Sends a signal to a process.

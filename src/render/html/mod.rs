@@ -36,7 +36,8 @@ pub const FORMAT: Format = Format {
     takes: &[
         &["title", "subtitle", "notes", "inverted", "search-color"],
         &["colors", "hash", "deterministic", "random", "colordiffusion"],
-        &["widths", "self-change", "diff-colors", "negate"],
+        &["widths"],
+        takes::CHANGE,
         takes::UNIT,
         takes::CUT,
     ],
@@ -94,13 +95,12 @@ fn write(payload: &Payload, about: &Value, settings: &Settings, mut out: &mut dy
     out.write_all(GENERATOR.as_bytes())?;
     until("{title}", out)?;
     out.write_all(escaped(settings.picture.title()).as_bytes())?;
-    until("{style}", out)?;
-    out.write_all(bundle::style(STYLE).as_bytes())?;
     until("{sections}", out)?;
     section("about", &deflate(about.to_string().as_bytes())?, &mut out)?;
     for (name, bytes) in &payload.sections {
         section(name, bytes, &mut out)?;
     }
+    section("style", &deflate(bundle::style(STYLE).as_bytes())?, &mut out)?;
     section("script", &deflate(bundle::script().as_bytes())?, &mut out)?;
     until("{loader}", out)?;
     out.write_all(bundle::loader().as_bytes())?;
@@ -109,10 +109,10 @@ fn write(payload: &Payload, about: &Value, settings: &Settings, mut out: &mut dy
 
 /// What the page has to know besides the tree.
 fn about(payload: &Payload, summary: &WalkSummary, settings: &Settings) -> Result<Value> {
-    let picture = &settings.picture;
+    let (picture, comparison) = (&settings.picture, &settings.comparison);
     let Colours { palette, seed, by_width, scheme, negate, .. } = &picture.colours;
     let palette_name = PALETTES.iter().find(|(_, _, known)| known == palette).map(|(name, _, _)| name);
-    let widths = WIDTHS.iter().find(|(_, known)| *known == settings.comparison.widths).map(|(name, _)| name);
+    let widths = WIDTHS.iter().find(|(_, known)| *known == comparison.widths).map(|(name, _)| name);
     let legend: Vec<Value> = palette.legend().iter().map(|(label, hue)| json!([label, *hue as u8])).collect();
     let total = settings.shown_both(summary.total)?;
     Ok(json!({
@@ -138,7 +138,11 @@ fn about(payload: &Payload, summary: &WalkSummary, settings: &Settings) -> Resul
         "redBlue": *scheme == Scheme::RedBlue,
         "negate": negate,
         "widths": widths,
-        "ownChange": settings.comparison.own,
+        "ownChange": comparison.own,
+        // Nothing is noise when all may be taken for a change; JSON has no infinity.
+        "alpha": comparison.alpha.is_finite().then_some(comparison.alpha),
+        "minEffect": comparison.min_effect,
+        "period": comparison.period.map(|period| period.to_f64() * settings.factor.to_f64()),
     }))
 }
 

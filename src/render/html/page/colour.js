@@ -80,6 +80,10 @@ export function changeColour(about, change, largest) {
   return /** @type {Rgb} */ (end.map((part) => Math.round(255 - (255 - part) * depth)));
 }
 
+/** Changes that may be noise.
+ * @type {Rgb} */
+export const UNSURE = [208, 208, 208];
+
 /** By what kind of code it is.
  * @param {Names} names
  * @param {number} id */

@@ -1,26 +1,39 @@
-// Reads the sections of the page: see ../payload.rs for what they hold.
+// Reads the sections of the page: see ../payload/mod.rs for what they hold.
 
 /** @import { About, Tree, Profile } from "./types.js" */
 
 import { Names } from "./names.js";
 import { section } from "./sections.js";
 
-/** A column's numbers, one after the other; beyond 2⁵³ they are rounded.
- * @param {Uint8Array} bytes */
-function numbers(bytes) {
-  let at = 0;
-  return () => {
-    let byte = bytes[at++];
-    if (byte < 128) return byte;
-    let value = byte & 127;
+/** So many names are guessed after another. */
+const MOST_GUESSES = 126;
+/** So many weights have numbers. */
+const MOST_VALUES = 1 << 14;
+
+/** A column's numbers, one after the other; beyond 2⁵³ they are rounded. */
+class Column {
+  /** @param {Uint8Array} bytes */
+  constructor(bytes) {
+    this.bytes = bytes;
+    this.at = 0;
+  }
+
+  next() {
+    const byte = this.bytes[this.at++];
+    return byte < 128 ? byte : this.#longer(byte & 127);
+  }
+
+  /** @param {number} value */
+  #longer(value) {
     let unit = 128;
+    let byte;
     do {
-      byte = bytes[at++];
+      byte = this.bytes[this.at++];
       value += (byte & 127) * unit;
       unit *= 128;
     } while (byte > 127);
     return value;
-  };
+  }
 }
 
 /** Room for weights: whole numbers as long as all together fit.
@@ -39,33 +52,114 @@ export function depthColumn(size) {
 /** The whole profile of the page.
  * @returns {Promise<Profile>} */
 export async function readProfile() {
-  const all = ["about", "rises", "names", "weights", "befores", "lengths", "texts", "hues"];
-  const [aboutBytes, rises, ids, weights, befores, lengths, texts, hues] = await Promise.all(all.map(section));
-  if (!aboutBytes || !rises || !ids || !weights || !lengths || !texts) throw new Error("a part of this page is missing");
-  const about = /** @type {About} */ (JSON.parse(new TextDecoder().decode(aboutBytes)));
-  const names = new Names(lengths.length ? readLengths(lengths) : [], texts, hues, about.seed);
-  return { about, names, tree: readTree(about, rises, ids, weights, befores, names.all) };
+  const all = ["about", "rises", "leaves", "callers", "known", "values", "leaf-weights", "caller-weights",
+    "leaf-befores", "caller-befores", "ranks", "shared", "lengths", "texts", "hues"];
+  const sections = await Promise.all(all.map(section));
+  const optional = (/** @type {string} */ name) => sections[all.indexOf(name)];
+  const get = (/** @type {string} */ name) => {
+    const bytes = optional(name);
+    if (!bytes) throw new Error("a part of this page is missing");
+    return bytes;
+  };
+  const about = /** @type {About} */ (JSON.parse(new TextDecoder().decode(get("about"))));
+  const { bytes, starts, ranks } = readNames(get("ranks"), get("shared"), get("lengths"), get("texts"));
+  const names = new Names(bytes, starts, ranks, optional("hues"), about.seed);
+  return { about, names, tree: readTree(about, get, optional, names.all) };
 }
 
-/** @param {Uint8Array} bytes */
-function readLengths(bytes) {
-  const next = numbers(bytes);
-  const lengths = [];
+/** Names in the order of their bytes, and for each, as they are numbered, its place there.
+ * @param {Uint8Array} rankBytes
+ * @param {Uint8Array} sharedBytes
+ * @param {Uint8Array} lengthBytes
+ * @param {Uint8Array} texts */
+function readNames(rankBytes, sharedBytes, lengthBytes, texts) {
   let count = 0;
-  for (const byte of bytes) if (byte < 128) count++;
-  while (count-- > 0) lengths.push(next());
-  return lengths;
+  for (const byte of lengthBytes) if (byte < 128) count++;
+  const shared = take(sharedBytes, count);
+  const lengths = take(lengthBytes, count);
+  const starts = new Float64Array(count + 1);
+  for (let i = 0; i < count; i++) starts[i + 1] = starts[i] + shared[i] + lengths[i];
+  const bytes = new Uint8Array(starts[count]);
+  for (let i = 0, at = 0; i < count; i++) {
+    const middle = starts[i] + shared[i];
+    if (i > 0) bytes.copyWithin(starts[i], starts[i - 1], starts[i - 1] + shared[i]);
+    bytes.set(texts.subarray(at, at + lengths[i]), middle);
+    at += lengths[i];
+  }
+  let expected = 0;
+  const ranks = take(rankBytes, count).map((step) => {
+    const rank = expected + (step % 2 ? -(step + 1) / 2 : step / 2);
+    expected = rank + 1;
+    return rank;
+  });
+  return { bytes, starts, ranks };
+}
+
+/** So many numbers of a column.
+ * @param {Uint8Array} bytes
+ * @param {number} count */
+function take(bytes, count) {
+  const column = new Column(bytes);
+  const taken = new Float64Array(count);
+  for (let i = 0; i < count; i++) taken[i] = column.next();
+  return taken;
+}
+
+/** The names of frames: new ones, and those that came after the name before already. */
+class Guesses {
+  /** @param {Uint8Array} known
+   * @param {number} names how many there are */
+  constructor(known, names) {
+    this.known = new Column(known);
+    this.count = 0;
+    /** What came first after each name: as a caller, as a leaf. */
+    this.first = new Int32Array(2 * names + 2).fill(-1);
+    /** @type {(number[] | null)[]} the others */
+    this.others = new Array(2 * names + 2).fill(null);
+  }
+
+  /** @param {number} slot
+   * @param {number} guess */
+  name(slot, guess) {
+    if (guess === 2) return this.first[slot];
+    const others = this.others[slot];
+    if (guess > 2) return others ? others[guess - 3] : 0;
+    const name = guess === 0 ? this.count++ : this.known.next();
+    if (this.first[slot] < 0) this.first[slot] = name;
+    else if (!others) this.others[slot] = [name];
+    else if (others.length + 1 < MOST_GUESSES) others.push(name);
+    return name;
+  }
+}
+
+/** Weights by their numbers. */
+class Values {
+  /** @param {Uint8Array} bytes */
+  constructor(bytes) {
+    this.new = new Column(bytes);
+    this.known = new Float64Array(MOST_VALUES);
+    this.count = 1;
+  }
+
+  /** @param {number} number */
+  weight(number) {
+    return number > 0 ? this.known[number - 1] : this.#add();
+  }
+
+  #add() {
+    const value = this.new.next();
+    if (this.count + 1 < MOST_VALUES) this.known[this.count++] = value;
+    return value;
+  }
 }
 
 /** Frames come after those they call; here they go before them, below one root for all.
  * @param {About} about
- * @param {Uint8Array} rises
- * @param {Uint8Array} ids
- * @param {Uint8Array} weights
- * @param {Uint8Array | null} befores
- * @param {number} all the name of the root
+ * @param {(name: string) => Uint8Array} get
+ * @param {(name: string) => Uint8Array | null} optional
+ * @param {number} all the name of the root, behind all others
  * @returns {Tree} */
-function readTree(about, rises, ids, weights, befores, all) {
+function readTree(about, get, optional, all) {
   const n = about.frames + 1;
   const decimals = about.scales.length ? about.scales[about.scales.length - 1][1] : 0;
   const most = Math.max(Number(about.total), Number(about.before)) * 10 ** decimals;
@@ -75,17 +169,20 @@ function readTree(about, rises, ids, weights, befores, all) {
   const end = new Uint32Array(n);
   const self = weightColumn(n, most);
   const total = weightColumn(n, most);
+  const befores = optional("leaf-befores");
   const before = befores && weightColumn(n, most);
   const totalBefore = befores && weightColumn(n, most);
 
-  const nextRise = numbers(rises);
-  const nextId = numbers(ids);
-  const nextWeight = numbers(weights);
-  const nextBefore = befores && numbers(befores);
-  /** @type {number[][]} what came after each name: callers, leaves */
-  const guesses = [];
+  const column = (/** @type {string} */ section) => new Column(get(section));
+  const rises = column("rises");
+  const [callers, leaves] = [column("callers"), column("leaves")];
+  const [callerWeights, leafWeights] = [column("caller-weights"), column("leaf-weights")];
+  const leafBefores = befores && new Column(befores);
+  const callerBefores = befores && column("caller-befores");
+  const guesses = new Guesses(get("known"), all);
+  const values = new Values(get("values"));
   // Of the open frames, by depth: the first frame below, and the weight of all before it.
-  let first = new Float64Array(1024);
+  let first = new Uint32Array(1024);
   let start = new Float64Array(1024);
   let startBefore = new Float64Array(1024);
   let sum = 0;
@@ -96,28 +193,21 @@ function readTree(about, rises, ids, weights, befores, all) {
   let scaleAt = 0;
   let rescale = about.scales.length ? about.scales[0][0] : -1;
   for (let i = 0; i < about.frames; i++) {
-    const rise = nextRise();
-    if (rise > 0) {
+    const rise = rises.next();
+    const isLeaf = rise > 0;
+    if (isLeaf) {
       const to = d - 1 + rise;
-      if (to >= first.length) [first, start, startBefore] = [first, start, startBefore].map((old) => grown(old, to));
+      if (to >= first.length) [first, start, startBefore] = [grown(first, to), grown(start, to), grown(startBefore, to)];
       for (let k = d; k <= to; k++) {
         first[k] = i;
         start[k] = sum;
         startBefore[k] = sumBefore;
       }
       d = to;
+      previous = guesses.name(2 * previous + 1, leaves.next());
     } else {
       d--;
-    }
-    const slot = 2 * previous + (rise > 0 ? 1 : 0);
-    const guess = nextId();
-    if (guess > 0) {
-      previous = guesses[slot][guess - 1];
-    } else {
-      previous = nextId();
-      const list = guesses[slot];
-      if (!list) guesses[slot] = [previous];
-      else if (list.length < 127) list.push(previous);
+      previous = guesses.name(2 * previous, callers.next());
     }
     if (i === rescale) {
       scale = 10 ** (decimals - about.scales[scaleAt][1]);
@@ -125,16 +215,16 @@ function readTree(about, rises, ids, weights, befores, all) {
       rescale = scaleAt < about.scales.length ? about.scales[scaleAt][0] : -1;
     }
     const at = first[d] + d + 1;
-    const own = nextWeight() * scale;
+    const own = values.weight((isLeaf ? leafWeights : callerWeights).next()) * scale;
     sum += own;
     name[at] = previous;
     depth[at] = d + 1;
     parent[at] = d > 0 ? first[d - 1] + d : 0;
-    end[at] = at + i - first[d] + 1;
+    end[at] = i + d + 2;
     self[at] = own;
     total[at] = sum - start[d];
-    if (nextBefore && before && totalBefore) {
-      const ownBefore = nextBefore() * scale;
+    if (leafBefores && callerBefores && before && totalBefore) {
+      const ownBefore = values.weight((isLeaf ? leafBefores : callerBefores).next()) * scale;
       sumBefore += ownBefore;
       before[at] = ownBefore;
       totalBefore[at] = sumBefore - startBefore[d];
@@ -148,10 +238,12 @@ function readTree(about, rises, ids, weights, befores, all) {
   return { n, name, depth, parent, end, self, total, before, totalBefore, own: self, width: total };
 }
 
-/** @param {Float64Array} old
- * @param {number} needed */
+/** @template {Uint32Array | Float64Array} C
+ * @param {C} old
+ * @param {number} needed
+ * @returns {C} */
 function grown(old, needed) {
-  const larger = new Float64Array(Math.max(2 * old.length, needed + 1));
+  const larger = /** @type {C} */ (new /** @type {any} */ (old.constructor)(Math.max(2 * old.length, needed + 1)));
   larger.set(old);
   return larger;
 }

@@ -4,7 +4,8 @@
 
 /** @import { Names, Tree, Weights } from "./types.js" */
 
-import { arrange, isStack } from "./tree.js";
+import { changed } from "./merge.js";
+import { arrange, isStack, reordered } from "./tree.js";
 
 /** The least share of what is zoomed into that is followed: a hundredth of a pixel. */
 const FOLLOWED = 1 / 200_000;
@@ -40,6 +41,15 @@ export function callsOf(tree, id) {
     }
   }
   return { nodes: Uint32Array.from(nodes), after: tree.total, before: tree.totalBefore };
+}
+
+/** What a function calls, the heaviest first. Of recursive calls the outermost counts, so that
+ * nothing is weighed twice.
+ * @param {Tree} tree
+ * @param {Names} names
+ * @param {number} id */
+export function callees(tree, names, id) {
+  return reordered(changed(tree, names, { roots: callsOf(tree, id).nodes }), null);
 }
 
 /** The tree of callers, the heaviest first.

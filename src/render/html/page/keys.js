@@ -11,6 +11,12 @@ const ARROWS = { ArrowUp: "up", k: "up", ArrowDown: "down", j: "down", ArrowLeft
 /** @param {App} app */
 export function listenToKeys(app) {
   document.addEventListener("keydown", (event) => {
+    // The browser finds nothing on a canvas; asked twice, it may look through the rest.
+    if ((event.ctrlKey || event.metaKey) && event.key === "f" && document.activeElement !== byId("query")) {
+      event.preventDefault();
+      /** @type {HTMLInputElement} */ (byId("query")).select();
+      return;
+    }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const target = /** @type {HTMLElement} */ (event.target);
     if (event.key === "Escape" && target.id === "query") app.stage.canvas.focus();
@@ -34,7 +40,9 @@ function act(app, key) {
   else if (arrow && model.parts.length) step(app, arrow);
   else if (key === "Enter" && place) app.zoomTo(place);
   else if (key === "Backspace") app.back();
-  else if (key === "0" || key === "Home") app.zoomTo({ part: model.parts.length - 1, node: 0 });
+  else if (key === "0" || key === "Home") app.zoomOut();
+  else if ((key === "+" || key === "=") && model.parts.length) stage.stretch(0.5);
+  else if (key === "-" && model.parts.length) stage.stretch(2);
   else if (key === "/") /** @type {HTMLInputElement} */ (byId("query")).select();
   else if (key === "?") byId("help").showPopover();
   else if (key === "n" || key === "N") app.toMatch(key === "n" ? 1 : -1);

@@ -17,6 +17,8 @@ export class List {
     this.app = app;
     this.box = byId("list");
     this.shown = PAGE;
+    /** @type {[Uint8Array, Uint8Array] | null} what is more than noise, by name: self changes, total changes */
+    this.sure = null;
     /** @type {unknown[]} what is shown */
     this.inputs = [];
   }
@@ -25,8 +27,8 @@ export class List {
    * @returns {Row[]} */
   rows() {
     const { model } = this.app;
-    const { tree, names, marks, state } = model;
-    const all = model.memo.get("functions", [tree], () => functions(tree, names.texts.length));
+    const { names, marks, state } = model;
+    const all = this.#all();
     const matching = marks ? all.filter((row) => marks[row.id]) : all;
     return sortRows(matching, state.sort, (row, own) => this.#change(row, own), (id) => names.texts[id]);
   }
@@ -41,7 +43,7 @@ export class List {
     const { state, tree, marks } = this.app.model;
     this.box.hidden = state.view !== "table";
     if (this.box.hidden) return;
-    const inputs = [tree, marks, state.sort, state.shares];
+    const inputs = [tree, marks, state.sort, state.shares, state.noise];
     if (inputs.every((input, n) => input === this.inputs[n])) return;
     this.inputs = inputs;
     this.shown = PAGE;
@@ -52,8 +54,9 @@ export class List {
     const { app } = this;
     const { about, state, numbers, tree } = app.model;
     const rows = this.rows();
-    const weights = `${numbers.full(tree.total[0]).length + 13}ch`;
-    const changes = `${numbers.full(tree.total[0]).length + 15}ch`;
+    const digits = Math.max(numbers.cell(tree.total[0]).length, 8);
+    const weights = `${digits + 13}ch`;
+    const changes = `${digits + 15}ch`;
     /** @type {[string, string, string][]} */
     const columns = [["name", "Function", ""], ["self", "Self", weights], ["total", "Total", weights], ["stacks", "Stacks", "11ch"]];
     if (about.differential) columns.push(["selfChange", "Self change", changes], ["change", "Total change", changes]);
@@ -66,8 +69,11 @@ export class List {
       if (width) cell.style.width = width;
       return cell;
     });
+    this.sure = about.differential && !state.noise ? this.#judged() : null;
     const body = make("tbody", {}, ...rows.slice(0, this.shown).map((row) => this.#row(row)));
     const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), body);
+    // Where there is no room for all columns, the name stays and the others scroll.
+    table.style.minWidth = `calc(180px + ${columns.map(([, , width]) => width || "0px").join(" + ")})`;
     this.box.replaceChildren(table);
     if (rows.length > this.shown) {
       const more = () => {
@@ -80,30 +86,51 @@ export class List {
     }
   }
 
+  /** Whether self and total changes are more than noise, by name.
+   * @returns {[Uint8Array, Uint8Array]} */
+  #judged() {
+    const { model } = this.app;
+    const rows = this.#all();
+    const column = (/** @type {"self" | "total" | "before" | "totalBefore"} */ key) => {
+      const weights = new Float64Array(model.names.texts.length);
+      for (const row of rows) weights[row.id] = row[key];
+      return weights;
+    };
+    return model.memo.get("judged functions", [rows], () => [
+      model.judged(column("before"), column("self")), model.judged(column("totalBefore"), column("total"))]);
+  }
+
+  #all() {
+    const { memo, tree, names } = this.app.model;
+    return memo.get("functions", [tree], () => functions(tree, names.texts.length));
+  }
+
   /** @param {Row} row */
   #row(row) {
     const { app } = this;
     const { about, names, numbers, tree } = app.model;
     const whole = tree.total[0];
-    const name = make("button", { title: "Callers and callees", click: () => app.butterfly(row.id) }, names.show(row.id).slice(0, 400) || "\u00a0");
+    const name = make("button", { title: "Callers and callees", click: () => app.butterfly(row.id) }, names.show(row.id).slice(0, 400));
     const weight = (/** @type {number} */ value) => {
       return make("td", { class: "num", title: numbers.withUnit(value) },
-        numbers.full(value), make("small", {}, percent(value, whole)), meter(whole ? value / whole : 0));
+        numbers.cell(value), make("small", {}, percent(value, whole)), meter(whole ? value / whole : 0));
     };
     const cells = [make("td", {}, name), weight(row.self), weight(row.total), make("td", { class: "num" }, row.stacks.toLocaleString("en"))];
-    if (about.differential) cells.push(this.#changed(row, true), this.#changed(row, false));
+    if (about.differential) cells.push(this.#changed(row, true, this.sure?.[0][row.id] === 0), this.#changed(row, false, this.sure?.[1][row.id] === 0));
     return make("tr", {}, ...cells);
   }
 
   /** @param {Row} row
-   * @param {boolean} own */
-  #changed(row, own) {
+   * @param {boolean} own
+   * @param {boolean} isNoise */
+  #changed(row, own, isNoise) {
     const { numbers, state } = this.app.model;
     const [before, after] = own ? [row.before, row.self] : [row.totalBefore, row.total];
     const change = this.#change(row, own);
-    const text = state.shares ? `${signed(100 * change, 2)} pp` : (change > 0 ? "+" : change < 0 ? "−" : "") + numbers.full(Math.abs(change));
+    const text = state.shares ? `${signed(100 * change, 2)} pp` : (change > 0 ? "+" : change < 0 ? "−" : "") + numbers.cell(Math.abs(change));
     const note = before === 0 && after > 0 ? "new" : after === 0 && before > 0 ? "gone" : before > 0 ? `${signed((100 * (after - before)) / before, 1)}%` : "";
-    const title = `${numbers.full(before)} → ${numbers.withUnit(after)}`;
-    return make("td", { class: `num ${change > 0 ? "up" : change < 0 ? "down" : ""}`, title }, text, make("small", {}, note));
+    const title = `${numbers.full(before)} → ${numbers.withUnit(after)}${isNoise && change !== 0 ? "; may be noise" : ""}`;
+    const direction = isNoise ? "noise" : change > 0 ? "up" : change < 0 ? "down" : "";
+    return make("td", { class: `num ${direction}`, title }, text, make("small", {}, note));
   }
 }

@@ -1,4 +1,4 @@
-// Starts the page: its script is a section as well, which makes the file half as large.
+// Starts the page: its script and style are sections as well, which makes the page half as large.
 
 import { section } from "./sections.js";
 
@@ -11,8 +11,11 @@ function say(text) {
 if (typeof DecompressionStream === "undefined") {
   say("This page needs a newer browser, of 2023 or later. fg-collapse reads the profile back out of it.");
 } else {
+  const [style, code] = (await Promise.all([section("style"), section("script")]))
+    .map((bytes) => new TextDecoder().decode(bytes ?? new Uint8Array()));
+  /** @type {HTMLElement} */ (document.getElementById("style")).textContent = style;
   const script = document.createElement("script");
   script.type = "module";
-  script.textContent = new TextDecoder().decode((await section("script")) ?? new Uint8Array());
+  script.textContent = code;
   document.body.append(script);
 }

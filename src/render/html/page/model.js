@@ -1,16 +1,18 @@
 // From the profile and the state to what is shown: the tree in use, its colours, what is found.
 
-/** @import { Part, Place, Profile, State, Tree, Window } from "./types.js" */
+/** @import { Part, Place, Profile, State, Tree, Weights, Window } from "./types.js" */
 /** @import { Found } from "./search.js" */
 
-import { changeColour, kindColour, moduleColour, nameColour, widthColour } from "./colour.js";
+import { UNSURE, changeColour, kindColour, moduleColour, nameColour, widthColour } from "./colour.js";
 import { ROW, paint } from "./draw.js";
-import { allLeaves, callsOf, inverted } from "./invert.js";
+import { allLeaves, callees, callsOf, inverted } from "./invert.js";
 import { Scene, startOf } from "./layout.js";
 import { Numbers, percent, signed } from "./numbers.js";
 import { ofRoots, refined } from "./refine.js";
 import { expression, matching, measure } from "./search.js";
-import { belowMarked, callees, find, kept, pathTo, reordered, setWidths } from "./tree.js";
+import { judge, periods } from "./significance.js";
+import { totalsByName } from "./table.js";
+import { belowMarked, find, kept, pathTo, reordered, setWidths } from "./tree.js";
 
 /** @typedef {{ fill: string, pixel: number, ink: string }} Paint */
 /** @typedef {{ back: string, ink: string, run: string, dark: boolean }} Theme */
@@ -215,12 +217,41 @@ export class Model {
     return tree.totalBefore !== null && node > 0 && tree.totalBefore[node] === 0 && tree.total[node] > 0;
   }
 
+  /** Of every node, whether its change is more than noise.
+   * @param {Tree} tree
+   * @returns {Uint8Array} */
+  sure(tree) {
+    const { ownChange } = this.state;
+    return remembered(ownChange ? sureSelves : sureTotals, tree, () => (ownChange
+      ? this.judged(tree.before, tree.self)
+      : this.judged(tree.totalBefore, tree.total)));
+  }
+
+  /** Of pairs of weights, whether they tell of more than noise.
+   * @param {Weights | null} before none is zero everywhere
+   * @param {Weights} after */
+  judged(before, after) {
+    const { about, memo, whole, tree, numbers } = this;
+    const period = memo.get("periods", [whole], () => periods(about, whole, 10 ** numbers.decimals));
+    return judge(about, period, [tree.totalBefore?.[0] ?? 0, tree.total[0]], before ?? new Float64Array(after.length), after);
+  }
+
+  /** Whether a frame is grey since chance explains its change.
+   * @param {Tree} tree
+   * @param {number} node */
+  isNoise(tree, node) {
+    return !this.state.noise && node > 0 && !this.sure(tree)[node];
+  }
+
+  /** The largest change that has a colour; the whole has its own, and would make all others pale. */
   #largestChange() {
     const { tree, state } = this;
-    return this.memo.get("largest", [tree, tree.width, state.ownChange, state.shares], () => {
+    return this.memo.get("largest", [tree, tree.width, state.ownChange, state.shares, state.noise], () => {
       let largest = 0;
-      for (let i = 0; i < tree.n; i++) if (tree.width[i] > 0) largest = Math.max(largest, Math.abs(this.change(tree, i)));
-      return largest;
+      for (let i = 1; i < tree.n; i++) {
+        if (tree.width[i] > 0 && !this.isNoise(tree, i)) largest = Math.max(largest, Math.abs(this.change(tree, i)));
+      }
+      return largest || Math.abs(this.change(tree, 0));
     });
   }
 
@@ -232,6 +263,7 @@ export class Model {
     const id = tree.name[node];
     if (this.marks && this.marks[id]) return FOUND.get(about.found);
     if (state.colour === "change" && about.differential) {
+      if (this.isNoise(tree, node)) return NOISE;
       return paint(changeColour(about, this.change(tree, node), this.#largestChange()));
     }
     if (about.byWidth && state.colour === "name") return paint(widthColour(tree.width[node] / tree.width[0]));
@@ -269,15 +301,21 @@ export class Model {
    * @param {number} node
    * @returns {[string, string][]} */
   facts(tree, node) {
-    const { numbers, about, zoomed, main } = this;
+    const { numbers, about, zoomed, main, names } = this;
+    const everywhere = this.memo.get("totals", [this.tree, names.texts.length], () => totalsByName(this.tree, names.texts.length));
+    const id = tree.name[node];
+    const isElsewhere = id !== names.all && everywhere.after[id] + everywhere.before[id] > tree.total[node] + (tree.totalBefore ? tree.totalBefore[node] : 0);
     const total = this.sides(tree, node, false);
     const own = this.sides(tree, node, true);
     if (about.differential) {
+      const note = /** @type {[string, string]} */ (["Note", `may be noise${this.state.ownChange ? ", its self change" : ""}: not significant`]);
       const points = this.tree.totalBefore ? 100 * (total.after / (this.tree.total[0] || 1) - total.before / (this.tree.totalBefore[0] || 1)) : 0;
       return [
         ["Total", `${numbers.full(total.before)} → ${numbers.withUnit(total.after)}`],
         ["Change", `${changeText(total.before, total.after)}, ${signed(points, 2)} pp`],
-        ["Self", `${numbers.full(own.before)} → ${numbers.full(own.after)}, ${changeText(own.before, own.after)}`],
+        ["Self", `${numbers.full(own.before)} → ${numbers.withUnit(own.after)}, ${changeText(own.before, own.after)}`],
+        ...(isElsewhere ? [/** @type {[string, string]} */ (["All calls of it", `${numbers.full(everywhere.before[id])} → ${numbers.withUnit(everywhere.after[id])}, ${changeText(everywhere.before[id], everywhere.after[id])}`])] : []),
+        ...(node > 0 && about.alpha !== null && !this.sure(tree)[node] ? [note] : []),
       ];
     }
     /** @type {[string, string][]} */
@@ -286,8 +324,11 @@ export class Model {
       ["Self", `${numbers.withUnit(own.after)}, ${percent(own.after, this.tree.total[0])}`],
     ];
     if (zoomed > 0 && tree === main && node >= zoomed && node < tree.end[zoomed]) {
-      facts.push([`Of ${this.names.show(tree.name[zoomed]).slice(0, 40)}`, percent(total.after, tree.total[zoomed])]);
+      facts.push([`Of ${names.show(tree.name[zoomed]).slice(0, 40)}`, percent(total.after, tree.total[zoomed])]);
     }
+    const above = tree.parent[node];
+    if (above > 0 && above !== zoomed && tree === this.tree) facts.push(["Of its caller", percent(total.after, tree.total[above])]);
+    if (isElsewhere) facts.push(["All calls of it", `${numbers.withUnit(everywhere.after[id])}, ${percent(everywhere.after[id], this.tree.total[0])}`]);
     return facts;
   }
 
@@ -306,6 +347,23 @@ function changeText(before, after) {
   if (before === 0) return "+ new";
   if (after === 0) return "− gone";
   return `${signed((100 * (after - before)) / before, 1)}%`;
+}
+
+/** The colour of changes that may be noise. */
+const NOISE = paint(UNSURE);
+
+/** @type {WeakMap<Tree, Uint8Array>} */
+const sureTotals = new WeakMap();
+/** @type {WeakMap<Tree, Uint8Array>} */
+const sureSelves = new WeakMap();
+
+/** @param {WeakMap<Tree, Uint8Array>} known
+ * @param {Tree} tree
+ * @param {() => Uint8Array} make */
+function remembered(known, tree, make) {
+  let value = known.get(tree);
+  if (!value) known.set(tree, (value = make()));
+  return value;
 }
 
 const FOUND = {

@@ -8,20 +8,22 @@ const KEY_LENGTH = 120;
 
 /** Every name once. Numbers beyond those of the file are of names made here. */
 export class Names {
-  /** @param {number[]} lengths
-   * @param {Uint8Array} bytes
+  /** @param {Uint8Array} bytes all of them, in the order of their bytes
+   * @param {Float64Array} starts
+   * @param {Float64Array} places of each, in that order
    * @param {Uint8Array | null} hues
    * @param {number} seed */
-  constructor(lengths, bytes, hues, seed) {
+  constructor(bytes, starts, places, hues, seed) {
     this.bytes = bytes;
+    this.starts = starts;
+    this.places = places;
     this.hues = hues;
     this.seed = seed;
-    this.starts = new Float64Array(lengths.length + 1);
-    for (let i = 0; i < lengths.length; i++) this.starts[i + 1] = this.starts[i] + lengths[i];
-    this.given = lengths.length;
+    this.given = places.length;
     const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+    const whole = bytes.every((byte) => byte < 128) ? decoder.decode(bytes) : null;
     /** @type {string[]} */
-    this.texts = lengths.map((length, i) => decoder.decode(bytes.subarray(this.starts[i], this.starts[i] + length)));
+    this.texts = Array.from(places, (place) => whole?.slice(starts[place], starts[place + 1]) ?? decoder.decode(bytes.subarray(starts[place], starts[place + 1])));
     /** The whole has a name as well. */
     this.all = this.texts.push("all") - 1;
     /** @type {Map<string, number> | null} */
@@ -52,7 +54,8 @@ export class Names {
   /** A name's own bytes, which need not be UTF-8.
    * @param {number} id */
   bytesOf(id) {
-    if (id < this.given) return this.bytes.subarray(this.starts[id], this.starts[id + 1]);
+    const place = this.places[id];
+    if (place !== undefined) return this.bytes.subarray(this.starts[place], this.starts[place + 1]);
     return new TextEncoder().encode(this.texts[id]);
   }
 
@@ -64,7 +67,7 @@ export class Names {
       text = this.texts[id];
       if (text.length > 4) text = text.replace(/_\[[kijw]\]$/, "");
       if (text.length > LONGEST_SHOWN) text = text.slice(0, LONGEST_SHOWN) + "…";
-      text = text.replace(UNSEEN, "\ufffd");
+      text = text.replace(UNSEEN, "\ufffd") || "(no name)";
       this.shown[id] = text;
     }
     return text;

@@ -33,8 +33,21 @@ export class Numbers {
   /** @param {number} weight */
   withUnit(weight) {
     const short = this.short(weight);
-    const full = `${this.exact ? "" : "≈ "}${this.full(weight)} ${this.unit}`;
+    const full = `${this.exact ? "" : "≈ "}${this.full(weight)} ${this.unitOf(weight)}`;
     return short ? `${full} (${short})` : full;
+  }
+
+  /** What weights count, of one of them in the singular.
+   * @param {number} weight */
+  unitOf(weight) {
+    return this.unit === "samples" && weight === 10 ** this.decimals ? "sample" : this.unit;
+  }
+
+  /** For a table: handy, where there is a handier unit.
+   * @param {number} weight */
+  cell(weight) {
+    const isHandy = this.unit === "bytes" || this.unit in TIMES;
+    return weight === 0 || !isHandy ? this.full(weight) : this.short(weight) || `${this.full(weight)} ${this.unit === "bytes" ? "B" : this.unit}`;
   }
 
   /** In a handier unit, if there is one: 1.25 s, 3.4 MiB.
@@ -54,7 +67,7 @@ export class Numbers {
     if (short) return short;
     const value = weight / 10 ** this.decimals;
     const brief = value >= 1e6 ? scaled(value, 1000, ["", "k", "M", "G", "T", "P"]) : this.full(weight);
-    return `${brief} ${this.unit}`;
+    return `${brief} ${this.unitOf(weight)}`;
   }
 }
 

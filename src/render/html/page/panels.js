@@ -3,7 +3,7 @@
 /** @import { App } from "./start.js" */
 /** @import { Place } from "./types.js" */
 
-import { KIND_NAMES, changeColour, css, hueColour, kindSwatch } from "./colour.js";
+import { KIND_NAMES, UNSURE, changeColour, css, hueColour, kindSwatch } from "./colour.js";
 import { byId, copy, list, make, placeAt } from "./dom.js";
 import { percent } from "./numbers.js";
 import { OPERATIONS, command, literally } from "./refine.js";
@@ -18,14 +18,15 @@ const KEYS = [
   ["arrows, h j k l", "to the frame above, below, beside"],
   ["Enter", "zoom into the chosen frame"],
   ["Backspace", "back to what was before; browser back does the same"],
-  ["0", "all again"],
-  ["/", "search; Enter and Escape lead back to the frames"],
+  ["0", "all again; so does a double click beside all frames"],
+  ["+, −", "stretch, shrink"],
+  ["/, Ctrl F", "search; Enter and Escape lead back to the frames"],
   ["n, N", "next match, previous match"],
   ["m", "menu of the chosen frame: focus, hide, copy, …"],
   ["b", "butterfly of the chosen frame"],
   ["c, C", "copy its name, its stack"],
   ["t", "dark or light"],
-  ["Ctrl and wheel, two fingers", "stretch; wheel to the side, one finger: move"],
+  ["Ctrl and wheel, two fingers", "stretch; dragging or a wheel to the side moves"],
   ["?", "this list"],
 ];
 
@@ -181,6 +182,7 @@ export class Panels {
     const entries = [];
     if (state.colour === "change") {
       entries.push(swatch(css(changeColour(about, 1, 1)), "+ grew"), swatch("#fff", "same"), swatch(css(changeColour(about, -1, 1)), "− shrank"));
+      if (!state.noise) entries.push(swatch(css(UNSURE), "may be noise"));
     } else if (state.colour === "kind") {
       entries.push(...KIND_NAMES.map(([mark, label]) => swatch(kindSwatch(mark), label)));
     } else if (state.colour === "name") {

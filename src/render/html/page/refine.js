@@ -2,9 +2,10 @@
 
 /** @import { Chip, Names, Tree } from "./types.js" */
 
+import { changed } from "./merge.js";
 import { expression, matching } from "./search.js";
 import { withoutTemplates } from "./templates.js";
-import { belowMarked, kept, merged } from "./tree.js";
+import { belowMarked, kept } from "./tree.js";
 
 /**
  * @typedef {object} Operation
@@ -37,33 +38,38 @@ function focus(wanted) {
 
 /** @type {Operation["apply"]} */
 function hide(tree, names, marks) {
-  return merged(tree, names, (trie, i, above) => (marks[tree.name[i]] ? above : trie.child(above, tree.name[i])));
+  return changed(tree, names, { gone: namedSo(tree, marks) });
+}
+
+/** For each node, whether its name is marked.
+ * @param {Tree} tree
+ * @param {Uint8Array} marks by name */
+function namedSo({ n, name }, marks) {
+  const on = new Uint8Array(n);
+  for (let i = 1; i < n; i++) on[i] = marks[name[i]];
+  return on;
 }
 
 /** @type {Operation["apply"]} */
 function showFrom(tree, names, marks) {
-  const on = belowMarked(tree, marks);
-  return merged(tree, names, (trie, i, above) => (on[i] ? trie.child(Math.max(above, 0), tree.name[i]) : -1));
+  return changed(tree, names, { gone: belowMarked(tree, marks).map((on) => 1 - on) });
 }
 
 /** @type {Operation["apply"]} */
 function recursion(tree, names) {
-  return merged(tree, names, (trie, i, above) =>
-    above > 0 && trie.name[above] === tree.name[i] ? above : trie.child(above, tree.name[i]));
+  const { n, name, parent } = tree;
+  const gone = new Uint8Array(n);
+  for (let i = 1; i < n; i++) if (name[i] === name[parent[i]]) gone[i] = 1;
+  return changed(tree, names, { gone });
 }
 
 /** @type {Operation["apply"]} */
 function templates(tree, names) {
-  const known = names.texts.length;
-  const short = new Int32Array(known).fill(-1);
-  return merged(tree, names, (trie, i, above) => {
-    const id = tree.name[i];
-    if (short[id] < 0) {
-      const text = withoutTemplates(names.texts[id]);
-      short[id] = text === names.texts[id] ? id : names.intern(text);
-    }
-    return trie.child(above, short[id]);
-  });
+  const renamed = Uint32Array.from(names.texts.keys());
+  for (let id = 0; id < renamed.length; id++) {
+    if (id !== names.all) renamed[id] = names.intern(withoutTemplates(names.texts[id]));
+  }
+  return changed(tree, names, { renamed });
 }
 
 /** Applies steps one after the other.

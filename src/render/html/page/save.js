@@ -27,8 +27,7 @@ export async function save(app, what) {
   } else if (model.parts.length === 0) {
     app.say("a table is no picture: choose another view");
   } else if (what === "png") {
-    const blob = await picture(app);
-    if (blob) download(blob, `${name}.png`);
+    wholeView(app).toBlob((blob) => blob && download(blob, `${name}.png`), "image/png");
   } else {
     download(new Blob([drawing(app)], { type: "image/svg+xml" }), `${name}.svg`);
   }
@@ -79,9 +78,8 @@ export function folded(model) {
 }
 
 /** The whole height of the view on one canvas.
- * @param {App} app
- * @returns {Promise<Blob | null>} */
-function picture({ model, stage }) {
+ * @param {App} app */
+export function wholeView({ model, stage }) {
   const { ratio } = stage;
   const height = Math.min(model.scene.height, Math.floor(HIGHEST / ratio));
   const canvas = document.createElement("canvas");
@@ -91,7 +89,7 @@ function picture({ model, stage }) {
   context.scale(ratio, ratio);
   const scroll = model.state.view === "flame" ? model.scene.height - height : 0;
   draw(model, { context, width: stage.width, height, scroll, hover: null, selected: null });
-  return new Promise((done) => canvas.toBlob(done, "image/png"));
+  return canvas;
 }
 
 /** @param {App} app */

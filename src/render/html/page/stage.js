@@ -4,7 +4,7 @@
 /** @import { Place } from "./types.js" */
 
 import { ROW, draw } from "./draw.js";
-import { nodeAt } from "./layout.js";
+import { nodeAt, startOf } from "./layout.js";
 import { byId } from "./dom.js";
 
 /** A finger that moved less has tapped, in pixels; one that stayed longer asks for the menu. */
@@ -43,6 +43,8 @@ export class Stage {
     model.minHeight = height;
     model.place();
     this.room.style.height = `${model.scene.height}px`;
+    // Out of sight it has no size; what it was is still good for a picture.
+    if (!width) return;
     if (width !== this.width || height !== this.height || ratio !== this.ratio) {
       Object.assign(this, { width, height, ratio });
       this.canvas.style.height = `${height}px`;
@@ -175,6 +177,9 @@ export class Stage {
       app.showTip(null);
       this.redraw();
     });
+    canvas.addEventListener("dblclick", (event) => {
+      if (!this.placeAt(event.clientX, event.clientY)) app.zoomOut();
+    });
     canvas.addEventListener("contextmenu", (event) => {
       event.preventDefault();
       const place = this.placeAt(event.clientX, event.clientY);
@@ -240,6 +245,21 @@ export class Stage {
     const { from, to } = model.window;
     const by = (pixels / this.width) * (to - from);
     if (by !== 0) this.#move(from + by, to + by);
+  }
+
+  /** Stretches around the chosen frame, or the middle.
+   * @param {number} factor */
+  stretch(factor) {
+    const { model } = this.app;
+    const edge = this.canvas.getBoundingClientRect();
+    let middle = edge.left + this.width / 2;
+    if (this.selected && model.parts.length) {
+      const { tree } = model.parts[this.selected.part];
+      const { from, to } = model.window;
+      const at = startOf(tree, this.selected.node) + tree.width[this.selected.node] / 2;
+      if (at > from && at < to) middle = edge.left + ((at - from) / (to - from)) * this.width;
+    }
+    this.#stretch(factor, middle);
   }
 
   /** @param {number} factor

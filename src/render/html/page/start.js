@@ -11,6 +11,7 @@ import { Minimap } from "./minimap.js";
 import { Model } from "./model.js";
 import { percent } from "./numbers.js";
 import { Panels } from "./panels.js";
+import { listenToPrinting } from "./print.js";
 import { nextMatch } from "./search.js";
 import { Stage } from "./stage.js";
 import { VIEWS, fromHash, initial, toHash } from "./state.js";
@@ -33,6 +34,7 @@ export class App {
     this.said = 0;
     this.#listen();
     listenToKeys(this);
+    listenToPrinting(this);
     this.show(true);
     byId("loading").hidden = true;
   }
@@ -69,6 +71,7 @@ export class App {
       });
     }
     byId("shares").addEventListener("click", () => this.change({ shares: !this.model.state.shares }));
+    byId("noise").addEventListener("click", () => this.change({ noise: !this.model.state.noise }));
     const tabs = VIEWS.map((view) => byId(`tab-${view}`));
     tabs.forEach((tab, n) => {
       tab.addEventListener("click", () => this.change({ view: VIEWS[n] }));
@@ -118,13 +121,7 @@ export class App {
   show(again) {
     const { model } = this;
     const { state } = model;
-    const dark = state.theme === "dark" || (state.theme === "" && this.dark.matches);
-    const root = document.documentElement;
-    root.dataset.theme = state.theme;
-    root.toggleAttribute("data-dark", dark);
-    model.theme = dark
-      ? { back: "#17181b", ink: "#f2efe9", run: "#5b5f68", dark }
-      : { back: "#fbfaf8", ink: "#191a1e", run: "#c9c5bd", dark };
+    this.setTheme(state.theme);
     if (again) {
       this.stage.selected = null;
       this.stage.hover = null;
@@ -140,6 +137,17 @@ export class App {
     this.map.redraw();
     this.#showPath();
     this.#describe(this.stage.selected);
+  }
+
+  /** @param {string} theme "light", "dark", or "" for the system's */
+  setTheme(theme) {
+    const dark = theme === "dark" || (theme === "" && this.dark.matches);
+    const root = document.documentElement;
+    root.dataset.theme = theme;
+    root.toggleAttribute("data-dark", dark);
+    this.model.theme = dark
+      ? { back: "#17181b", ink: "#f2efe9", run: "#5b5f68", dark }
+      : { back: "#fbfaf8", ink: "#191a1e", run: "#c9c5bd", dark };
   }
 
   #showHead() {
@@ -173,6 +181,8 @@ export class App {
     /** @type {HTMLSelectElement} */ (byId("widths")).value = state.widths;
     /** @type {HTMLSelectElement} */ (byId("change")).value = state.ownChange ? "self" : "total";
     byId("shares").setAttribute("aria-pressed", String(state.shares));
+    byId("noise").hidden = about.alpha === null;
+    byId("noise").setAttribute("aria-pressed", String(!state.noise));
     byId("case").setAttribute("aria-pressed", String(state.matchCase));
     byId("only").setAttribute("aria-pressed", String(state.only));
     const query = /** @type {HTMLInputElement} */ (byId("query"));
@@ -194,9 +204,9 @@ export class App {
     if (!found.frames) return "No match";
     const stacks = `${found.stacks.toLocaleString("en")} ${found.stacks === 1 ? "stack" : "stacks"}`;
     if (about.differential) {
-      return `Matched: ${percent(found.before, before)} → ${percent(found.total, whole)} · ${stacks} · ${numbers.full(found.before)} → ${numbers.full(found.total)} ${numbers.unit}`;
+      return `Matched: ${percent(found.before, before)} → ${percent(found.total, whole)} · ${stacks} · ${numbers.full(found.before)} → ${numbers.full(found.total)} ${numbers.unitOf(found.total)}`;
     }
-    return `Matched: ${percent(found.total, whole)} · self ${percent(found.self, whole)} · ${stacks} · ${numbers.full(found.total)} ${numbers.unit}`;
+    return `Matched: ${percent(found.total, whole)} · self ${percent(found.self, whole)} · ${stacks} · ${numbers.full(found.total)} ${numbers.unitOf(found.total)}`;
   }
 
   /** Where the zoom is, as steps to go back to. */
@@ -239,6 +249,11 @@ export class App {
     }
     this.change({ zoom });
     if (model.zoomed) this.select({ part, node: model.zoomed }, false);
+  }
+
+  /** All again. */
+  zoomOut() {
+    this.zoomTo({ part: this.model.parts.length - 1, node: 0 });
   }
 
   back() {

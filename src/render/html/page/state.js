@@ -14,7 +14,7 @@ export function initial(about) {
     view: about.icicle ? "icicle" : "flame",
     zoom: [], query: "", matchCase: true, only: false, chips: [], roots: [], focus: "",
     order: "name", theme: "", colour: about.differential ? "change" : "name",
-    widths: about.widths, ownChange: about.ownChange, shares: false, sort: about.differential ? "change" : "self",
+    widths: about.widths, ownChange: about.ownChange, shares: false, noise: about.alpha === null, sort: about.differential ? "change" : "self",
   };
 }
 
@@ -37,6 +37,7 @@ export function toHash(state, usual) {
   if (state.widths !== usual.widths) say("widths", state.widths);
   if (state.ownChange !== usual.ownChange) say("change", state.ownChange ? "self" : "total");
   if (state.shares) say("as", "shares");
+  if (state.noise !== usual.noise) say("noise", state.noise ? "coloured" : "grey");
   if (state.sort !== usual.sort) say("sort", state.sort);
   return parts.length ? "#" + parts.join("&") : "";
 }
@@ -83,6 +84,7 @@ export function fromHash(hash, usual) {
     else if (key === "widths" && WIDTHS.includes(value)) state.widths = /** @type {Widths} */ (value);
     else if (key === "change") state.ownChange = value === "self";
     else if (key === "as") state.shares = value === "shares";
+    else if (key === "noise") state.noise = usual.noise || value === "coloured";
     else if (key === "sort") state.sort = value;
   }
   return state;

@@ -40,6 +40,23 @@ export function functions(tree, names) {
   return rows.filter((row) => row !== undefined);
 }
 
+/** What each function weighs with all it calls, by name, after and before.
+ * @param {Tree} tree
+ * @param {number} names how many there are */
+export function totalsByName({ n, name, end, total, totalBefore }, names) {
+  const after = new Float64Array(names);
+  const before = new Float64Array(names);
+  const openUntil = new Uint32Array(names);
+  for (let i = 1; i < n; i++) {
+    const id = name[i];
+    if (i < openUntil[id]) continue;
+    openUntil[id] = end[i];
+    after[id] += total[i];
+    if (totalBefore) before[id] += totalBefore[i];
+  }
+  return { after, before };
+}
+
 /** What columns sort by. */
 export const COLUMNS = /** @type {const} */ (["name", "self", "total", "stacks", "change", "selfChange"]);
 

@@ -4,81 +4,6 @@
 
 import { depthColumn, weightColumn } from "./decode.js";
 
-/** A tree being put together, name by name from the root. Nodes are found by the node above and
- * the name, in a table that knows no objects. */
-export class Trie {
-  /** @param {boolean} differential
-   * @param {number} all */
-  constructor(differential, all) {
-    this.size = 1024;
-    this.n = 1;
-    this.name = new Uint32Array(this.size);
-    this.parent = new Int32Array(this.size);
-    this.self = new Float64Array(this.size);
-    this.before = differential ? new Float64Array(this.size) : null;
-    this.slots = new Int32Array(4 * this.size);
-    this.name[0] = all;
-    this.parent[0] = -1;
-  }
-
-  /** The node of a name below another.
-   * @param {number} parent
-   * @param {number} name */
-  child(parent, name) {
-    const mask = this.slots.length - 1;
-    let slot = (Math.imul(parent, 0x9e3779b1) ^ Math.imul(name + 1, 0x85ebca77)) >>> 0;
-    slot = (slot ^ (slot >>> 15)) & mask;
-    for (;;) {
-      const node = this.slots[slot];
-      if (node === 0) break;
-      if (this.parent[node] === parent && this.name[node] === name) return node;
-      slot = (slot + 1) & mask;
-    }
-    if (this.n === this.size) return this.#grow(parent, name);
-    const node = this.n++;
-    this.name[node] = name;
-    this.parent[node] = parent;
-    this.slots[slot] = node;
-    return node;
-  }
-
-  /** @param {number} parent
-   * @param {number} name
-   * @returns {number} */
-  #grow(parent, name) {
-    this.size *= 2;
-    const larger = (/** @type {any} */ old) => {
-      const copy = new old.constructor(this.size);
-      copy.set(old);
-      return copy;
-    };
-    this.name = larger(this.name);
-    this.parent = larger(this.parent);
-    this.self = larger(this.self);
-    if (this.before) this.before = larger(this.before);
-    this.slots = new Int32Array(4 * this.size);
-    const { n } = this;
-    this.n = 1;
-    // The same again: every node finds its slot, and its number is the next one once more.
-    for (let node = 1; node < n; node++) this.child(this.parent[node], this.name[node]);
-    return this.child(parent, name);
-  }
-
-  /** @param {number} node
-   * @param {Tree} from
-   * @param {number} source */
-  add(node, from, source) {
-    this.self[node] += from.self[source];
-    if (this.before && from.before) this.before[node] += from.before[source];
-  }
-
-  /** @param {Uint32Array | null} ranks by name; without them by weight
-   * @returns {Tree} */
-  tree(ranks) {
-    return arrange(this.n, this.name, this.parent, this.self, this.before, ranks);
-  }
-}
-
 /** Puts nodes, each after the one above it, in the order of a tree.
  * @param {number} n
  * @param {Uint32Array} name
@@ -152,7 +77,7 @@ export function arrange(n, name, parent, self, before, ranks) {
  * @param {number} most
  * @param {boolean} differential
  * @returns {Tree} */
-function emptyTree(n, most, differential) {
+export function emptyTree(n, most, differential) {
   const self = weightColumn(n, most);
   const total = weightColumn(n, most);
   return {
@@ -166,13 +91,47 @@ function emptyTree(n, most, differential) {
   };
 }
 
-/** @param {Tree} tree */
-function setEnds({ n, end, parent }) {
+/** @param {Tree} tree
+ * @param {number} [n] how many nodes it has so far */
+function setEnds({ end, parent }, n = end.length) {
   for (let i = n - 1; i >= 0; i--) {
     if (end[i] === 0) end[i] = i + 1;
     const above = parent[i];
     if (above >= 0 && end[above] < end[i]) end[above] = end[i];
   }
+}
+
+/** Totals and ends, from self weights and what is above what.
+ * @param {Tree} tree
+ * @param {number} n how many nodes it has so far */
+export function sumUp(tree, n) {
+  const { self, total, before, totalBefore, parent } = tree;
+  for (let i = n - 1; i >= 0; i--) {
+    const above = parent[i];
+    total[i] += self[i];
+    if (above >= 0) total[above] += total[i];
+    if (before && totalBefore) {
+      totalBefore[i] += before[i];
+      if (above >= 0) totalBefore[above] += totalBefore[i];
+    }
+  }
+  setEnds(tree, n);
+}
+
+/** Without the room that was not needed.
+ * @param {Tree} tree
+ * @param {number} n
+ * @returns {Tree} */
+export function trimmed(tree, n) {
+  if (n === tree.n) return tree;
+  /** @type {<C extends Uint16Array | Uint32Array | Int32Array | Float64Array>(column: C) => C} */
+  const cut = (column) => /** @type {any} */ (column.slice(0, n));
+  const self = cut(tree.self);
+  const total = cut(tree.total);
+  return {
+    n, self, total, own: self, width: total, name: cut(tree.name), depth: cut(tree.depth), parent: cut(tree.parent), end: cut(tree.end),
+    before: tree.before && cut(tree.before), totalBefore: tree.totalBefore && cut(tree.totalBefore),
+  };
 }
 
 /** Whether a stack ends in a node: it weighs something, or nothing is below it.
@@ -223,15 +182,7 @@ export function kept(tree, marked) {
     }
     at++;
   }
-  for (let i = size - 1; i >= 0; i--) {
-    made.total[i] += made.self[i];
-    if (made.before && made.totalBefore) made.totalBefore[i] += made.before[i];
-    const above = made.parent[i];
-    if (above < 0) continue;
-    made.total[above] += made.total[i];
-    if (made.totalBefore) made.totalBefore[above] += made.totalBefore[i];
-  }
-  setEnds(made);
+  sumUp(made, size);
   return made;
 }
 
@@ -242,46 +193,6 @@ export function belowMarked({ n, name, parent }, marks) {
   const on = new Uint8Array(n);
   for (let i = 1; i < n; i++) on[i] = on[parent[i]] | marks[name[i]];
   return on;
-}
-
-/** Every node goes where `place` says: to the node of the result it is to be merged with, -1 for
- * none. It is told where the one above went.
- * @param {Tree} tree
- * @param {Names} names
- * @param {(trie: Trie, node: number, above: number) => number} place */
-export function merged(tree, names, place) {
-  const trie = new Trie(Boolean(tree.before), names.all);
-  const places = new Int32Array(tree.n);
-  for (let i = 1; i < tree.n; i++) {
-    const to = place(trie, i, places[tree.parent[i]]);
-    places[i] = to;
-    if (to > 0) trie.add(to, tree, i);
-  }
-  return trie.tree(names.inOrder());
-}
-
-/** What a function calls. Of recursive calls the outermost counts, so that nothing is weighed twice.
- * @param {Tree} tree
- * @param {Names} names
- * @param {number} id */
-export function callees(tree, names, id) {
-  const trie = new Trie(Boolean(tree.before), names.all);
-  const places = new Int32Array(tree.n);
-  for (let i = 1; i < tree.n; ) {
-    if (tree.name[i] !== id) {
-      i++;
-      continue;
-    }
-    places[i] = trie.child(0, id);
-    trie.add(places[i], tree, i);
-    const end = tree.end[i];
-    for (let k = i + 1; k < end; k++) {
-      places[k] = trie.child(places[tree.parent[k]], tree.name[k]);
-      trie.add(places[k], tree, k);
-    }
-    i = end;
-  }
-  return trie.tree(null);
 }
 
 /** Chooses which weights widths are.

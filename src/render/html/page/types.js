@@ -26,6 +26,9 @@
  * @property {boolean} negate
  * @property {Widths} widths
  * @property {boolean} ownChange
+ * @property {number | null} alpha how often noise may be taken for a change; null: always
+ * @property {number} minEffect the least change that is no noise, in percentage points
+ * @property {number | null} period what a sample weighs, when that is known
  */
 
 /** @typedef {"after" | "before" | "union"} Widths */
@@ -73,6 +76,7 @@
  * @property {string} colour
  * @property {Widths} widths
  * @property {boolean} ownChange
+ * @property {boolean} noise changes that may be noise have colours as well
  * @property {boolean} shares compare shares rather than weights
  * @property {string} sort the table's column, with "-" before it for the smallest first
  */

@@ -1,10 +1,20 @@
-//! A frame as massif and dhat print it: `0x109413: sorter (cyc.c:13)`.
+//! What valgrind's tools have in common: how their files begin, and a frame as massif and dhat
+//! print it.
 
-use super::Options;
-use super::Sink;
 use super::naming::Native;
+use super::{Options, Sink, Verdict};
 use crate::folded::FrameId;
 
+/// Whether a file begins as a tool's does: `desc:` lines, `cmd:`, then this.
+pub fn header(head: &[u8], behind_cmd: &[u8]) -> Verdict {
+    let mut lines = head.split(|&b| b == b'\n').skip_while(|line| line.starts_with(b"desc:"));
+    let is_header = lines.next().is_some_and(|line| line.starts_with(b"cmd:"))
+        && lines.next().is_some_and(|line| line.starts_with(behind_cmd));
+    if is_header { Verdict::Yes } else { Verdict::No }
+}
+
+/// `0x109413: sorter (cyc.c:13)`.
+///
 /// Adds the frame, named as perf's are: the function, or the file where that is not known, and
 /// with `--srcline` where in its source.
 pub fn frame(text: &[u8], options: &Options, sink: &mut dyn Sink) -> Option<FrameId> {

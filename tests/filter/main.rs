@@ -2,9 +2,16 @@
 
 #![cfg(feature = "cli")]
 
+#[path = "../common/feed.rs"]
+mod feed;
+mod operations;
+#[path = "../common/recordings.rs"]
+mod recordings;
+
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
+use feed::{feed, text};
 use proptest::prelude::*;
 
 const PROFILE: &str = "\
@@ -17,20 +24,7 @@ main;std::map<int>;lex 0.5
 ";
 
 fn run(arguments: &[&str], input: impl AsRef<[u8]>) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_fg-filter"))
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let bytes = input.as_ref().to_vec();
-    // A program that ends early closes its end of the pipe.
-    let writer = std::thread::spawn(move || drop(stdin.write_all(&bytes)));
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap();
-    output
+    feed(Command::new(env!("CARGO_BIN_EXE_fg-filter")).args(arguments), input)
 }
 
 /// What is written, given that nothing is said.
@@ -38,10 +32,6 @@ fn filter(arguments: &[&str], input: impl AsRef<[u8]>) -> String {
     let output = run(arguments, input);
     assert_eq!(text(&output.stderr), "", "{arguments:?}");
     text(&output.stdout)
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// The weights of the stacks that are kept, as a short way to name lines of [`PROFILE`].

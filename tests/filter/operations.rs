@@ -1,38 +1,18 @@
 //! The operations of `fg-filter` through the real binary: each example of the registry, the laws
 //! they obey, and the recipes of `--help`.
 
-#![cfg(feature = "cli")]
-
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::{Command, Output};
 
 use fg_tools::Weight;
 use fg_tools::filter::{Group, OPERATIONS};
 use fg_tools::folded::cmp_stacks;
 use proptest::prelude::*;
 
-fn run(arguments: &[&str], input: impl AsRef<[u8]>) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_fg-filter"))
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let bytes = input.as_ref().to_vec();
-    // A program that ends early closes its end of the pipe.
-    let writer = std::thread::spawn(move || drop(stdin.write_all(&bytes)));
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap();
-    output
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
+use super::feed::text;
+use super::recordings::corpus;
+use super::run;
 
 fn filter(arguments: &[&str], input: impl AsRef<[u8]>) -> String {
     let output = run(arguments, input);
@@ -531,16 +511,6 @@ proptest! {
     }
 }
 
-/// The folders of real recordings, if they are here.
-fn corpus() -> Option<PathBuf> {
-    let shared = match std::env::var_os("FG_SHARED") {
-        Some(shared) => PathBuf::from(shared),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).parent()?.join("shared"),
-    };
-    let corpus = shared.join("corpus");
-    corpus.is_dir().then_some(corpus)
-}
-
 #[test]
 fn the_recipes_of_the_help_run() {
     let help = text(&run(&["--help"], "").stdout);
@@ -585,14 +555,11 @@ fn the_recipes_of_the_help_run() {
         assert_eq!(text(&output.stdout), expected.pop().unwrap(), "{command}: {}", text(&output.stderr));
     });
 
-    let Some(corpus) = corpus() else {
-        eprintln!("skipped: no corpus of real recordings here (FG_SHARED)");
-        return;
-    };
+    let Some(corpus) = corpus() else { return };
     for file in
         ["bcc/profile-folded.txt", "bcc/profile-folded-annot.txt", "py-spy/raw.txt", "py-spy/threads.raw.txt"]
     {
-        profile = text(&std::fs::read(corpus.join(file)).unwrap());
+        profile = text(std::fs::read(corpus.join(file)).unwrap());
         let all = total(&filter(&["-e", ""], &profile));
         run_all(&profile, &mut |command, output| {
             let said = text(&output.stderr);

@@ -1,0 +1,99 @@
+//! `fg-record check`: the table for people.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use clap::Args;
+
+use crate::cli::Exit;
+use crate::error::Error;
+use crate::record::check::{Findings, Row};
+use crate::record::sys::limits;
+use crate::record::sys::signals::Stop;
+
+const ABOUT: &str = "\
+Exit status: 0 if the built-in sampler works here, if only for one's own
+programs; 1 if not.";
+
+/// Say what works here, what does not, and what mends it
+///
+/// Tries what a recording may need, and shows what came of it.
+#[derive(Args, Debug)]
+#[command(after_help = ABOUT)]
+pub struct Check {}
+
+impl Check {
+    /// Tries, and writes the table.
+    pub(super) fn run(&self) -> anyhow::Result<Exit> {
+        let stop = Stop::install().map_err(|e| Error::io("watch for signals", e))?;
+        let findings = Findings::new(&stop);
+        let mut text = heading(findings.facts.privileged);
+        findings.rows().iter().for_each(|row| write_row(row, &mut text));
+        text.push_str("\nOther profilers, for --with:\n");
+        findings.profilers().iter().for_each(|row| write_row(row, &mut text));
+        std::io::stdout().write_all(text.as_bytes()).map_err(|e| Error::io("write", e))?;
+        Ok(if findings.can_record() { Exit::Yes } else { Exit::No })
+    }
+}
+
+fn heading(privileged: bool) -> String {
+    let [_, release, machine] = limits::system_name().unwrap_or_default();
+    let who = match limits::effective_user() {
+        0 => "as root",
+        _ if privileged => "with the right to monitor",
+        _ => "as an ordinary user",
+    };
+    format!("fg-record {} on Linux {release} {machine}, {who}\n\n", env!("CARGO_PKG_VERSION"))
+}
+
+/// Where the last column begins.
+const COLUMN: usize = 24;
+const WIDTH: usize = 79;
+
+fn write_row(row: &Row, text: &mut String) {
+    let _ = write!(text, "{:<5} {:<17} ", row.verdict, row.what);
+    let mut at = COLUMN;
+    for (n, word) in words(&row.found).enumerate() {
+        let length = word.chars().count();
+        if n > 0 && at + 1 + length > WIDTH {
+            let _ = write!(text, "\n{:COLUMN$}", "");
+            at = COLUMN;
+        } else if n > 0 {
+            text.push(' ');
+            at += 1;
+        }
+        text.push_str(word);
+        at += length;
+    }
+    text.push('\n');
+}
+
+/// Words; a command in backquotes is one, to be copied in one piece.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let mut is_command = false;
+    text.split(move |c| {
+        is_command ^= c == '`';
+        c == ' ' && !is_command
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::check::Verdict;
+
+    #[test]
+    fn lines_break_between_words_but_not_in_commands() {
+        let found = "kernel frames left out (kernel.perf_event_paranoid is 2); \
+                     `sudo sysctl kernel.perf_event_paranoid=1` includes them";
+        let mut text = String::new();
+        let row = Row { verdict: Verdict::Not, what: "kernel frames", found: found.to_owned() };
+        write_row(&row, &mut text);
+        let expected = "\
+no    kernel frames     kernel frames left out (kernel.perf_event_paranoid is
+                        2); `sudo sysctl kernel.perf_event_paranoid=1` includes
+                        them
+";
+        assert_eq!(text, expected);
+    }
+}

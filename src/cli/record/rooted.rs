@@ -1,0 +1,119 @@
+//! The two sides of `--root`: who asks another process to record, and who does so as root.
+
+use std::ffi::OsString;
+use std::io::{self, Seek, SeekFrom, Write};
+
+use clap::{ArgMatches, Args, Command, CommandFactory, parser::ValueSource};
+
+use super::{Exit, Record, RecordArgs, Recording, exit_of, keep};
+use crate::collapse::Options;
+use crate::error::Error;
+use crate::record::request::{Request, Target};
+use crate::record::root::{self, Server};
+use crate::record::sys::signals::Stop;
+
+/// What stays with the one who asks.
+const KEPT: &[&str] = &["root", "output", "svg", "html", "open"];
+
+/// Lets another process record, and writes what it answers.
+pub(super) fn record(
+    how: &RecordArgs,
+    request: &Request,
+    recording: Recording,
+    stop: &Stop,
+) -> anyhow::Result<Exit> {
+    let matches = Record::command().get_matches();
+    let answer = root::record(request, &words(&matches), &mut recording.file()?, stop)?;
+    // The other has said why.
+    if !answer.is_complete {
+        return Ok(Exit::Status(2));
+    }
+    match recording {
+        Recording::Kept(file, path) => keep(file, &path)?,
+        Recording::Passing(file) => {
+            how.write(&how.fold_as(&file, Some("folded"), &Options::default())?)?;
+        }
+    }
+    let status = answer.target.map(|target| target.wait(stop)).transpose()?;
+    Ok(status.map_or(Exit::Yes, exit_of))
+}
+
+/// The options that the other process is given: those of this command line that say how to record.
+fn words(matches: &ArgMatches) -> Vec<OsString> {
+    let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
+    let every = RecordArgs::augment_args(Command::new("fg-record"));
+    let every = every.get_arguments().map(|arg| (arg.get_id().as_str(), arg.get_long()));
+    let mut words = Vec::new();
+    // Not every command has it.
+    let pid = Some(("pid", Some("pid"))).filter(|(id, _)| matches.ids().any(|known| known == id));
+    for (id, long) in every.chain(pid) {
+        let is_given = matches.value_source(id) == Some(ValueSource::CommandLine);
+        let (true, Some(long)) = (is_given && !KEPT.contains(&id), long) else { continue };
+        let values: Vec<_> = matches.get_raw(id).into_iter().flatten().collect();
+        let is_flag = matches.try_get_one::<bool>(id).is_ok();
+        if is_flag {
+            words.push(format!("--{long}").into());
+        }
+        for value in values.into_iter().filter(|_| !is_flag) {
+            let mut word = OsString::from(format!("--{long}="));
+            word.push(value);
+            words.push(word);
+        }
+    }
+    if words.iter().any(|word| word == "--raw") {
+        // It needs one, and means our standard output here.
+        words.push("--output=-".into());
+    }
+    words
+}
+
+impl RecordArgs {
+    /// Records for another process, which waits for the profile at our standard output.
+    pub(super) fn serve(&self, waiting: u32, pids: Vec<u32>) -> anyhow::Result<Exit> {
+        let stop = Stop::install().map_err(|e| Error::io("watch for signals", e))?;
+        let mut request = self.request(None, pids);
+        if waiting > 0 && !self.all {
+            request.target = Target::Waiting(waiting);
+        }
+        let mut file = tempfile::tempfile().map_err(|e| Error::io("make a file for the recording", e))?;
+        let mut server = Server::listen();
+        let copy = file.try_clone().map_err(|e| Error::io("open the recording", e))?;
+        let outcome = self.sample(&request, copy, &stop, &mut |_| server.is_recording())?;
+        server.is_recorded();
+        self.describe(&outcome);
+        self.expect_samples(&outcome)?;
+        if self.raw {
+            let mut out = io::stdout().lock();
+            let copied = file.seek(SeekFrom::Start(0)).and_then(|_| io::copy(&mut file, &mut out));
+            copied.and_then(|_| out.flush()).map_err(|e| Error::io("write the recording", e))?;
+        } else {
+            self.write(&self.fold(&file)?)?;
+        }
+        Ok(Exit::Yes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words_of(line: &str) -> String {
+        let matches = Record::command().try_get_matches_from(line.split_whitespace()).expect(line);
+        let words = words(&matches);
+        words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_other_is_given_what_says_how_to_record() {
+        for (line, expected) in [
+            ("fg-record --root -- ./app -F 5", ""),
+            ("fg-record --root -F99 -vo x --svg=y --html z --open -- ./app", "--freq=99 --verbose"),
+            ("fg-record --root -p 1,2 -p 3 -d 0.5", "--duration=0.5 --pid=1 --pid=2 --pid=3"),
+            ("fg-record --root -a -q --call-graph fp", "--all --call-graph=fp --quiet"),
+            ("fg-record --root --raw -o x -- ./app", "--raw --output=-"),
+            ("fg-record cargo --root --bin a -p b -f c -F 7 -- -d 9", "--freq=7"),
+        ] {
+            assert_eq!(words_of(line), expected, "{line}");
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Files that profilers write and that are not read here, each with the command that makes of it
+//! one that is.
+//!
+//! Whoever recorded a `.jfr` wants to hear of `jfr print`, not that the format is unknown. What
+//! stands here is only looked at when no format claims the input.
+
+use memchr::memmem::find;
+
+/// A kind of file that is known, but not read.
+#[derive(Debug)]
+pub struct Foreign {
+    /// What it is: `a recording of Java's Flight Recorder`.
+    pub what: &'static str,
+    /// What to do instead.
+    pub instead: &'static str,
+    is: fn(&[u8]) -> bool,
+}
+
+const FOREIGN: &[Foreign] = &[
+    Foreign {
+        what: "a recording of Java's Flight Recorder",
+        instead: "convert it: jfr print --json --events jdk.ExecutionSample --stack-depth 64 FILE",
+        is: |head| head.starts_with(b"FLR\0"),
+    },
+    Foreign {
+        what: "the XML of jfr print",
+        instead: "print JSON: jfr print --json --stack-depth 64 FILE",
+        is: |head| head.starts_with(b"<?xml") && holds(head, b"<recording") && holds(head, b"<event type="),
+    },
+    Foreign {
+        what: "a heap dump of Java, which has no stacks of allocations",
+        instead: "record with the Flight Recorder: jfr print --json --events jdk.ObjectAllocationSample",
+        is: |head| head.starts_with(b"JAVA PROFILE 1."),
+    },
+    Foreign {
+        what: "an execution trace of Go",
+        instead: "make a profile of it: go tool trace -pprof=sched FILE (or net, sync, syscall)",
+        is: |head| head.starts_with(b"go 1.") && head.get(..16).is_some_and(|head| holds(head, b" trace\0")),
+    },
+    Foreign {
+        what: "a report of go tool pprof",
+        instead: "give the profile itself, or what go tool pprof -raw prints",
+        is: |head| {
+            let start = &head[..head.len().min(1000)];
+            holds(start, b"Showing nodes accounting for ") || holds(start, b"\n-----------+-------")
+        },
+    },
+    Foreign {
+        what: "a recording of memray",
+        instead: "memray flamegraph FILE draws it",
+        is: |head| {
+            // In a frame of LZ4, or with --no-compress without one.
+            let start = &head[..head.len().min(64)];
+            head.starts_with(b"memray\0")
+                || (head.starts_with(b"\x04\x22\x4d\x18") && holds(start, b"memray"))
+        },
+    },
+    Foreign {
+        what: "yappi's own format",
+        instead: "save it with type=\"pstat\" or \"callgrind\"",
+        is: |head| head.starts_with(b"\x80") && holds(&head[..head.len().min(64)], b"cyappi\nYFuncStats"),
+    },
+    Foreign {
+        what: "a session of pyinstrument",
+        instead: "convert it: pyinstrument --load FILE -r json",
+        is: |head| head.starts_with(b"{\"start_time\"") && holds(head, b"\"min_interval\""),
+    },
+    Foreign {
+        what: "a printed report of cProfile",
+        instead: "give the profile itself: python -m cProfile -o FILE",
+        is: |head| holds(head, b" function calls") && holds(head, b"   ncalls  tottime  percall  cumtime"),
+    },
+    Foreign {
+        what: "rbspy's raw recording",
+        instead: "convert it: rbspy report --format collapsed --input FILE --output OUT",
+        is: |head| head.starts_with(b"rbspy0"),
+    },
+    Foreign {
+        what: "a log of V8",
+        instead: "convert it: node --prof-process --preprocess FILE",
+        is: |head| head.starts_with(b"v8-version,"),
+    },
+    Foreign {
+        what: "a report of node --prof-process",
+        instead: "add --preprocess",
+        is: |head| head.starts_with(b"Statistical profiling result from "),
+    },
+    Foreign {
+        what: "a snapshot of V8's heap, which has no stacks",
+        instead: "record a .heapprofile: node --heap-prof",
+        is: |head| head.starts_with(b"{\"snapshot\":{\"meta\":"),
+    },
+    Foreign {
+        what: "a trace of .NET",
+        instead: "convert it: dotnet-trace convert --format Speedscope FILE",
+        is: |head| head.starts_with(b"Nettrace"),
+    },
+    Foreign {
+        what: "a report of perf report",
+        instead: "give the perf.data, or what perf script prints",
+        is: |head| {
+            holds(
+                &head[..head.len().min(2048)],
+                b"# To display the perf.data header info, please use --header",
+            )
+        },
+    },
+    Foreign {
+        what: "a listing of perf annotate",
+        instead: "give the perf.data, or what perf script prints",
+        is: |head| holds(&head[..head.len().min(2048)], b"Source code & Disassembly of "),
+    },
+    Foreign {
+        what: "counts of perf stat, which have no stacks",
+        instead: "record them: perf record -g",
+        is: |head| holds(&head[..head.len().min(2048)], b" Performance counter stats for "),
+    },
+    Foreign {
+        what: "a summary of perf trace, which has no stacks",
+        instead: "record them: perf record -g -e 'syscalls:*'",
+        is: |head| holds(&head[..head.len().min(2048)], b" Summary of events:"),
+    },
+    Foreign {
+        what: "a table of perf sched timehist",
+        instead: "give what perf script prints, with --format perf-sched",
+        is: |head| holds(&head[..head.len().min(2048)], b"           time    cpu  task name "),
+    },
+    Foreign {
+        what: "a table of perf sched latency",
+        instead: "give what perf script prints, with --format perf-sched",
+        is: |head| holds(&head[..head.len().min(2048)], b" Task                  |   Runtime ms  | "),
+    },
+    Foreign {
+        what: "a table of strace -c, which has no stacks",
+        instead: "print them: strace -k",
+        is: |head| holds(&head[..head.len().min(2048)], b"% time     seconds  usecs/call "),
+    },
+    Foreign {
+        what: "a table of callgrind_annotate",
+        instead: "give the callgrind.out file it was made of",
+        is: |head| holds(&head[..head.len().min(2048)], b"Profile data file '"),
+    },
+    Foreign {
+        what: "a chart of ms_print",
+        instead: "give the massif.out file it was made of",
+        is: |head| holds(&head[..head.len().min(2048)], b"ms_print arguments: "),
+    },
+    Foreign {
+        what: "a report of heaptrack_print",
+        instead: "give heaptrack's own file, or what heaptrack_print -F writes",
+        is: |head| holds(&head[..head.len().min(2048)], b"MOST CALLS TO ALLOCATION FUNCTIONS"),
+    },
+    Foreign {
+        what: "a table of gprof, which has no stacks",
+        instead: "record them: perf record -g",
+        is: |head| holds(&head[..head.len().min(2048)], b"Each sample counts as "),
+    },
+    Foreign {
+        what: "a recording of gprof, which has no stacks",
+        instead: "record them: perf record -g",
+        is: |head| head.starts_with(b"gmon\x01\0\0\0"),
+    },
+    Foreign {
+        what: "a program or a core, and no recording",
+        instead: "eu-stack and gdb print the stacks of a core",
+        is: |head| head.starts_with(b"\x7fELF"),
+    },
+    Foreign {
+        what: "a picture",
+        instead: "give what it was drawn from",
+        is: |head| {
+            let start = head.trim_ascii_start();
+            start.starts_with(b"<svg")
+                || (start.starts_with(b"<?xml") && holds(&head[..head.len().min(1000)], b"<svg"))
+                || head.starts_with(b"\x89PNG\r\n")
+        },
+    },
+    Foreign {
+        what: "a page of another tool",
+        instead: "ask that for text or JSON, such as async-profiler -o collapsed, pyinstrument -r json",
+        is: |head| {
+            let start = head.trim_ascii_start();
+            let starts =
+                |tag: &[u8]| start.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag));
+            starts(b"<!doctype html") || starts(b"<html")
+        },
+    },
+];
+
+/// What an input is that no format claims, if that is known.
+pub fn recognise(head: &[u8]) -> Option<&'static Foreign> {
+    FOREIGN.iter().find(|foreign| (foreign.is)(head))
+}
+
+fn holds(text: &[u8], part: &[u8]) -> bool {
+    find(text, part).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_write_is_known_by_its_first_bytes() {
+        for (head, what) in [
+            (&b"FLR\0\0\x02\0\x01"[..], "Flight Recorder"),
+            (
+                b"<?xml version=\"1.0\"?>\n<recording x=\"y\">\n <events>\n <event type=\"jdk.X\">",
+                "XML of jfr",
+            ),
+            (b"JAVA PROFILE 1.0.2\0", "heap dump of Java"),
+            (b"go 1.26 trace\0\0\0\x01", "execution trace of Go"),
+            (b"go 1.5 trace\0\0\0\0\x01", "execution trace of Go"),
+            (b"File: x\nType: cpu\nShowing nodes accounting for 3s, 100% of 3s total\n", "go tool pprof"),
+            (b"File: x\nType: cpu\n-----------+---------------------\n     10ms   main\n", "go tool pprof"),
+            (b"\x04\x22\x4d\x18\x40\x40\xc0\x99\x4e\0\0\xf9\x05memray\0\r\0\0", "memray"),
+            (b"\x80\x02cyappi\nYFuncStats\nq\0", "yappi"),
+            (b"{\"start_time\": 1.5, \"duration\": 2.5, \"min_interval\": 0.001,", "session of pyinstrument"),
+            (b"   9 function calls in 0.1 seconds\n\n   ncalls  tottime  percall  cumtime  x", "cProfile"),
+            (b"rbspy02\n{\"sample_rate\":99}", "rbspy"),
+            (b"v8-version,11,3,244,8,-node.38,0\n", "log of V8"),
+            (b"Statistical profiling result from v8.log, (388 ticks, 6", "--prof-process"),
+            (b"{\"snapshot\":{\"meta\":{\"node_fields\"", "snapshot of V8"),
+            (b"Nettrace\x14\0\0\0!FastSerialization.1", ".NET"),
+            (b"<?xml version=\"1.0\" standalone=\"no\"?>\n<!DOCTYPE svg>\n<svg", "picture"),
+            (
+                b"# To display the perf.data header info, please use --header/--header-only options.\n#\n",
+                "perf report",
+            ),
+            (b" Percent |\tSource code & Disassembly of work for cpu-clock (2 samples", "perf annotate"),
+            (b"# started on Sat\n\n\n Performance counter stats for '/bin/a 10':\n", "perf stat"),
+            (b"ok\n\n Summary of events:\n\n rec (12967), 124 events, 67.4%\n", "perf trace"),
+            (b"           time    cpu  task name                       wait time", "timehist"),
+            (b" ----\n  Task                  |   Runtime ms  | Switches |", "perf sched latency"),
+            (b"% time     seconds  usecs/call     calls    errors syscall\n", "strace -c"),
+            (b"----\nProfile data file 'callgrind.out' (creator: callgrind-3.19.0)\n", "callgrind_annotate"),
+            (b"Massif arguments:   (none)\nms_print arguments: massif.out\n", "ms_print"),
+            (b"reading file \"ht.zst\"\nMOST CALLS TO ALLOCATION FUNCTIONS\n", "heaptrack_print"),
+            (b"Flat profile:\n\nEach sample counts as 0.01 seconds.\n", "a table of gprof"),
+            (b"gmon\x01\0\0\0\0", "a recording of gprof"),
+            (b"\x7fELF\x02\x01", "a core"),
+            (b"<!DOCTYPE html>\n<html>", "page"),
+        ] {
+            let known = recognise(head).map(|foreign| foreign.what);
+            assert!(known.is_some_and(|known| known.contains(what)), "{what}: {known:?}");
+        }
+        for head in
+            [&b"hello there\n"[..], b"go 1.22\n", b"{\"start_time\": 1}", b"<?xml version=\"1.0\"?><a/>", b""]
+        {
+            assert!(recognise(head).is_none(), "{head:?}");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Which backend records: the one that was named, or the one that fits the target.
+//!
+//! The built-in sampler sees an interpreter where a Python programmer wants functions, so `auto`
+//! takes py-spy or austin for a CPython program, if they are there and can do all that is asked.
+
+use std::ffi::OsString;
+
+use super::wish::{self, Wishes};
+use super::{ALL, Backend, Refusal, find, python};
+
+/// Who records.
+#[derive(Clone)]
+pub enum Chosen {
+    /// The built-in sampler.
+    Builtin,
+    /// Another program: which backend, and where it is.
+    Other(&'static dyn Backend, OsString),
+}
+
+impl std::fmt::Debug for Chosen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Chosen::Builtin => write!(f, "Builtin"),
+            Chosen::Other(backend, program) => write!(f, "Other({}, {program:?})", backend.about().name),
+        }
+    }
+}
+
+/// A choice, and why.
+#[derive(Debug)]
+pub struct Choice {
+    /// Who records.
+    pub chosen: Chosen,
+    /// Why, where that was not said by who asked.
+    pub why: Option<String>,
+    /// Whether it is not what one would expect.
+    pub is_news: bool,
+}
+
+/// All names that `--with` takes.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ["auto", "builtin"].into_iter().chain(ALL.iter().map(|backend| backend.about().name))
+}
+
+/// Chooses by a name that [`names`] has.
+///
+/// # Errors
+/// When the backend of that name is not installed, or cannot do what is asked.
+pub fn choose(name: &str, wishes: &Wishes) -> Result<Choice, Refusal> {
+    let named = ALL.iter().find(|backend| backend.about().name == name);
+    let Some(&backend) = named else {
+        if !wishes.arguments.is_empty() {
+            let names: Vec<&str> = names().skip(2).collect();
+            return Err(Refusal::new(format!(
+                "--backend-args is for another program: name it by --with {}",
+                names.join(", ")
+            )));
+        }
+        return Ok(match name {
+            "auto" => by_target(wishes),
+            _ => Choice { chosen: Chosen::Builtin, why: None, is_news: false },
+        });
+    };
+    wish::check(backend, wishes)?;
+    let chosen = Chosen::Other(backend, find::program(backend.about())?);
+    Ok(Choice { chosen, why: None, is_news: false })
+}
+
+/// The backends for CPython, the best first.
+const FOR_PYTHON: [&dyn Backend; 2] = [&super::py_spy::PySpy, &super::austin::Austin];
+
+fn by_target(wishes: &Wishes) -> Choice {
+    let builtin = |why: String, is_news| Choice { chosen: Chosen::Builtin, why: Some(why), is_news };
+    let Some(name) = python::program_of(&wishes.request.target) else {
+        return builtin(
+            "recording with the built-in sampler: the target is no Python program".to_owned(),
+            false,
+        );
+    };
+    let instead = "recording its interpreter with the built-in sampler";
+    if wishes.raw {
+        // What is asked for is a perf.data.
+        return builtin(format!("{name} is Python, and --raw wants a perf.data: {instead}"), true);
+    }
+    if let Some(why) = may_not_attach(wishes) {
+        return builtin(format!("{name} is Python, but {why}: {instead}"), true);
+    }
+    let able = FOR_PYTHON.iter().filter(|backend| wishes.beyond(backend.about()).is_none());
+    let mut installed =
+        FOR_PYTHON.iter().filter_map(|backend| Some((*backend, find::program(backend.about()).ok()?)));
+    for &backend in able {
+        if let Ok(program) = find::program(backend.about()) {
+            let said = backend.about().name;
+            let why = format!(
+                "{name} is Python: recording its functions with {said} (--with builtin: its interpreter)"
+            );
+            return Choice { chosen: Chosen::Other(backend, program), why: Some(why), is_news: true };
+        }
+    }
+    match installed.next() {
+        None => {
+            let install = FOR_PYTHON[0].about().install;
+            builtin(
+                format!(
+                    "{name} is Python, and neither py-spy nor austin is installed ({install}): {instead}"
+                ),
+                true,
+            )
+        }
+        Some((backend, _)) => {
+            let said = backend.about().name;
+            let wish = wishes.beyond(backend.about()).map_or("that", |wish| wish.option());
+            builtin(format!("{name} is Python, but {said} cannot do {wish}: {instead}"), true)
+        }
+    }
+}
+
+/// Reading another process's memory, unlike sampling it, may be kept for its parents.
+fn may_not_attach(wishes: &Wishes) -> Option<String> {
+    use crate::record::request::Target;
+    let scope = crate::record::system::Facts::read().ptrace_scope.filter(|scope| *scope >= 1)?;
+    let attaches = matches!(wishes.request.target, Target::Processes(_));
+    let root = crate::record::sys::limits::effective_user() == 0;
+    (attaches && !root).then(|| {
+        format!("its memory may not be read (kernel.yama.ptrace_scope is {scope}; `sudo fg-record` may)")
+    })
+}

@@ -1,0 +1,87 @@
+//! `perf record`, Linux's own profiler, which knows more events than anybody else.
+
+use super::{About, Ask, Backend, Plan, Refusal, Status, Wish, Words};
+use crate::record::request::{CallGraph, Rate, Target};
+
+const ABOUT: About = About {
+    name: "perf",
+    records: "all that Linux can record",
+    variable: "PERF",
+    programs: &["perf"],
+    install: "`apt install linux-perf`, `apt install linux-tools-generic` on Ubuntu, `dnf install perf`",
+    takes: &[
+        Wish::Command,
+        Wish::Process,
+        Wish::Processes,
+        Wish::Machine,
+        Wish::MachineWhile,
+        Wish::Rate,
+        Wish::Event,
+        Wish::Dwarf,
+        Wish::FramePointers,
+        Wish::NoStacks,
+        Wish::Children,
+        Wish::NoChildren,
+        Wish::PerProcess,
+        Wish::PerThread,
+        Wish::Raw,
+    ],
+    rate: Rate::USUAL,
+    when_it_fails: None,
+};
+
+/// Runs perf.
+pub struct Perf;
+
+impl Backend for Perf {
+    fn about(&self) -> &'static About {
+        &ABOUT
+    }
+
+    fn plan(&self, ask: &Ask<'_>) -> Result<Plan, Refusal> {
+        let request = &ask.wishes.request;
+        let file = ask.folder.join("perf.data");
+        let mut words = Words::of(ask.program);
+        words.add(["record", "-q"]).option("-F", ask.rate(&ABOUT).to_string());
+        if let Some(event) = &request.event {
+            words.option("-e", event);
+        }
+        match ask.wishes.call_graph.unwrap_or(request.call_graph) {
+            CallGraph::None => {}
+            how => {
+                words.option("--call-graph", how.to_string());
+            }
+        }
+        if !request.children {
+            words.add(["--no-inherit"]);
+        }
+        match &request.target {
+            Target::Machine(_) => {
+                words.add(["-a"]);
+            }
+            Target::Processes(_) => {
+                words.option("-p", ask.pids.join(","));
+            }
+            Target::Command(_) | Target::Waiting(_) => {}
+        }
+        words.option("-o", &file).add(&ask.wishes.arguments);
+        let mut plan = match ask.command() {
+            Some(command) => {
+                words.add(["--"]).add(command);
+                Plan { after: request.duration, status: Status::Command, ..Plan::new(words, file) }
+            }
+            None => {
+                // perf's own way to record for a time.
+                if let Some(duration) = request.duration {
+                    words.add(["--", "sleep"]).add([duration.as_secs_f64().to_string()]);
+                }
+                Plan::new(words, file)
+            }
+        };
+        plan.format = Some("perf-data");
+        if !request.children {
+            plan.notes.push("perf leaves out threads that start later together with children".to_owned());
+        }
+        Ok(plan)
+    }
+}

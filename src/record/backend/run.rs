@@ -1,0 +1,347 @@
+//! Runs a backend until the target ends, the time is over or somebody stops it.
+//!
+//! A backend is started like the built-in sampler's commands, with the signals as they are by
+//! default, and is waited for together with the requests to stop. The first makes it write its
+//! recording; the second kills it and all that it has started, and its files go with their folder.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use super::{Ask, Backend, Plan, Recording, Refusal, Starter, Status, Stop as StopBy, Wishes, find};
+use crate::record::request::Target;
+use crate::record::sampler::existing::is_running;
+use crate::record::sampler::{Started, ask_to_end, launch_ending};
+use crate::record::sys::launch::{End, Launched};
+use crate::record::sys::processes::{self, Watched};
+use crate::record::sys::signals::{self, Stop};
+
+/// How often to look around.
+const TICK: Duration = Duration::from_millis(100);
+/// How often to look for a command that may be over soon.
+const SOON: Duration = Duration::from_millis(5);
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The recording, within the folder it was to be made in.
+    pub recording: PathBuf,
+    /// Its format, if it need not be told by content.
+    pub format: Option<&'static str>,
+    /// Its stacks begin with processes and threads though nobody has asked.
+    pub shows_threads: bool,
+    /// The command, if it is known how it ends.
+    pub target: Option<Started>,
+    /// What the user should know.
+    pub notes: Vec<String>,
+    /// For how long it ran.
+    pub elapsed: Duration,
+}
+
+/// Why there is no recording.
+#[derive(Debug)]
+pub enum Failure {
+    /// The one line that says so.
+    Refused(Refusal),
+    /// It was stopped by two signals; this is the first.
+    Killed(i32),
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Failure {
+        Failure::Refused(refusal)
+    }
+}
+
+/// The plan for a backend, as it would be run: its command line in the words of a shell.
+///
+/// # Errors
+/// The one line that says why it cannot be run so.
+pub fn print(backend: &dyn Backend, program: &std::ffi::OsStr, wishes: &Wishes) -> Result<Vec<u8>, Refusal> {
+    let mut pids = pids(wishes);
+    // The folder would be gone again: what is printed can be run as it is, and writes here.
+    let folder = Path::new("");
+    let ask = |pids: &[String]| backend.plan(&Ask { wishes, program, pids, folder });
+    let mut plan = ask(&pids)?;
+    let mut line = Vec::new();
+    if let (Starter::We, Target::Command(invocation)) = (plan.starter, &wishes.request.target) {
+        // The shell's name for the process it has just started.
+        pids = vec!["$!".to_owned()];
+        plan = ask(&pids)?;
+        line = [shell(invocation.words())?, b" & ".to_vec()].concat();
+    }
+    line.extend(shell(&plan.words)?);
+    // The one word that is not to be quoted.
+    if let Some(at) = memchr::memmem::find(&line, b"'$!'") {
+        line.splice(at..at + 4, *b"$!");
+    }
+    match &plan.recording {
+        Recording::Output => line.extend(b" > recording"),
+        _ if plan.output_at_3 => line.extend(b" 3>&1 >/dev/null"),
+        _ if plan.chats => line.extend(b" >/dev/null"),
+        Recording::Export(words) => line.extend([b" && ", &*shell(words)?].concat()),
+        Recording::File(_) => {}
+    }
+    Ok(line)
+}
+
+/// Words as a shell would have to be given them.
+///
+/// # Errors
+/// A zero byte cannot be.
+pub fn shell<W: AsRef<std::ffi::OsStr>>(words: impl IntoIterator<Item = W>) -> Result<Vec<u8>, Refusal> {
+    use std::os::unix::ffi::OsStrExt;
+    let mut line = Vec::new();
+    for word in words {
+        if !line.is_empty() {
+            line.push(b' ');
+        }
+        let quoted = shlex::bytes::try_quote(word.as_ref().as_bytes());
+        line.extend_from_slice(&quoted.map_err(|_| Refusal::new("a zero byte cannot be in a command"))?);
+    }
+    Ok(line)
+}
+
+fn pids(wishes: &Wishes) -> Vec<String> {
+    match &wishes.request.target {
+        Target::Processes(pids) => pids.iter().map(u32::to_string).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Records into a folder of its own.
+///
+/// # Errors
+/// Why there is no recording.
+pub fn run(
+    backend: &dyn Backend,
+    program: &std::ffi::OsStr,
+    wishes: &Wishes,
+    folder: &Path,
+    stop: &Stop,
+    progress: &mut dyn FnMut(Duration),
+) -> Result<Outcome, Failure> {
+    check_target(&wishes.request.target)?;
+    let name = backend.about().name;
+    let ask = |pids: &[String]| backend.plan(&Ask { wishes, program, pids, folder });
+    let mut plan = ask(&pids(wishes))?;
+    stop.be_patient(true);
+    let mut target = None;
+    if let (Starter::We, Target::Command(invocation)) = (plan.starter, &wishes.request.target) {
+        let launched =
+            launch_ending(invocation, End::Held).map_err(|refusal| Refusal::new(refusal.to_string()))?;
+        plan = ask(&[launched.pid().to_string()])?;
+        target = Some(launched);
+    }
+    let output = folder.join("recording");
+    let tool = tool(&plan, wishes, &output).and_then(Launched::new);
+    let mut tool = tool.map_err(|e| cannot(&format!("start {name}"), &e))?;
+    let mut session =
+        Session { plan: &plan, wishes, stop, told: false, began: Instant::now(), command: None };
+    tool.go();
+    let ended = session.watch(&tool, target.as_mut(), progress).map_err(|e| cannot("wait", &e))?;
+    let elapsed = session.began.elapsed();
+    if let Ended::Killed(signal) = ended {
+        for pid in [Some(tool.pid()), target.as_ref().map(Launched::pid)].into_iter().flatten() {
+            processes::kill_tree(pid);
+        }
+        let _ = tool.wait();
+        return Err(Failure::Killed(signal));
+    }
+    let status = tool.wait().map_err(|e| cannot(&format!("start {name}"), &e))?;
+    let target = match (target, wishes.request.target.invocation()) {
+        (Some(launched), Some(invocation)) => {
+            let _ = ask_to_end(&launched, &wishes.request, stop);
+            Some(Started::Running(launched, invocation.clone()))
+        }
+        (None, Some(_)) if plan.status == Status::Command => Some(Started::Ended(status)),
+        (None, Some(_)) => session.command.as_ref().and_then(Watched::status).map(Started::Ended),
+        _ => None,
+    };
+    let recording = match &plan.recording {
+        Recording::File(path) => path.clone(),
+        Recording::Output => output,
+        Recording::Export(words) => {
+            export(words, &output).map_err(|e| cannot(&format!("export the recording of {name}"), &e))?;
+            output
+        }
+    };
+    if recording.metadata().map_or(0, |kind| kind.len()) == 0 {
+        return Err(nothing(backend, status).into());
+    }
+    // From here on nothing has to be taken away that is not gone with this process.
+    stop.be_patient(false);
+    let mut notes = plan.notes.clone();
+    if target.is_none() && wishes.request.target.invocation().is_some() {
+        notes.push(format!("{name} does not tell how the command ended: the exit status is 0"));
+    }
+    Ok(Outcome { recording, format: plan.format, shows_threads: plan.shows_threads, target, notes, elapsed })
+}
+
+/// What a backend would say less well.
+fn check_target(target: &Target) -> Result<(), Refusal> {
+    if let Some(invocation) = target.invocation()
+        && find::on_path(&invocation.program).is_none()
+    {
+        let program = invocation.program.to_string_lossy();
+        return Err(Refusal::new(format!("cannot start the program: {program}: there is no such program")));
+    }
+    if let Target::Processes(pids) = target
+        && let Some(gone) = pids.iter().find(|pid| !is_running(**pid))
+    {
+        return Err(Refusal::new(crate::record::refusal::Refusal::NoProcess(*gone).to_string()));
+    }
+    Ok(())
+}
+
+fn cannot(doing: &str, error: &io::Error) -> Refusal {
+    let said = error.to_string();
+    let said = said.split(" (os error").next().unwrap_or_default().to_lowercase();
+    Refusal::new(format!("cannot {doing}: {said}"))
+}
+
+fn nothing(backend: &dyn Backend, status: ExitStatus) -> Refusal {
+    use std::os::unix::process::ExitStatusExt;
+    let how = match (status.code(), status.signal()) {
+        (Some(code), _) => format!("with status {code}"),
+        (None, Some(signal)) => format!("by signal {signal}"),
+        (None, None) => "somehow".to_owned(),
+    };
+    let name = backend.about().name;
+    let advice = backend.about().when_it_fails.map(|advice| format!(": {advice}")).unwrap_or_default();
+    Refusal::new(format!("{name} ended {how} and recorded nothing{advice}"))
+}
+
+/// The backend as a command.
+fn tool(plan: &Plan, wishes: &Wishes, output: &Path) -> io::Result<Command> {
+    let mut tool = Command::new(&plan.words[0]);
+    tool.args(&plan.words[1..]);
+    let invocation = wishes.request.target.invocation().filter(|_| plan.starter == Starter::Backend);
+    let ours_is_taken = invocation.is_some_and(|invocation| invocation.stdout_is_taken);
+    if plan.recording == Recording::Output {
+        tool.stdout(File::create(output)?);
+    } else if invocation.is_none() || plan.chats {
+        // What it says besides is no result.
+        tool.stdout(Stdio::null());
+    } else if ours_is_taken {
+        tool.stdout(io::stderr().as_fd().try_clone_to_owned()?);
+    }
+    if plan.output_at_3 {
+        processes::give(&mut tool, io::stdout().as_fd().try_clone_to_owned()?, 3);
+    }
+    if let Some(invocation) = invocation {
+        tool.envs(invocation.environment.iter().map(|(name, value)| (name, value)));
+        invocation.folder.iter().for_each(|folder| {
+            tool.current_dir(folder);
+        });
+    }
+    Ok(tool)
+}
+
+fn export(words: &[std::ffi::OsString], output: &Path) -> io::Result<()> {
+    let status = Command::new(&words[0])
+        .args(&words[1..])
+        .stdin(Stdio::null())
+        .stdout(File::create(output)?)
+        .status()?;
+    if status.success() { Ok(()) } else { Err(io::Error::other(status.to_string())) }
+}
+
+/// How watching a backend ended.
+enum Ended {
+    /// It has ended.
+    Itself,
+    /// Two signals came.
+    Killed(i32),
+}
+
+/// A backend at work.
+struct Session<'a> {
+    plan: &'a Plan,
+    wishes: &'a Wishes,
+    stop: &'a Stop,
+    /// It was told to stop.
+    told: bool,
+    began: Instant,
+    /// The command that the backend has started, if that is to be waited for.
+    command: Option<Watched>,
+}
+
+impl Session<'_> {
+    fn watch(
+        &mut self,
+        tool: &Launched,
+        mut target: Option<&mut Launched>,
+        progress: &mut dyn FnMut(Duration),
+    ) -> io::Result<Ended> {
+        let readable = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        let mut waits = target.is_some();
+        loop {
+            let mut fds = vec![readable(tool.ended().as_raw_fd()), readable(self.stop.wake().as_raw_fd())];
+            if let Some(target) = target.as_deref().filter(|_| !self.told) {
+                fds.push(readable(target.ended().as_raw_fd()));
+            }
+            let left = self.plan.after.map(|after| after.saturating_sub(self.began.elapsed()));
+            let mut timeout = left.filter(|_| !self.told).map_or(TICK, |left| left.min(TICK));
+            if self.expects_command() {
+                self.command = processes::children(tool.pid()).first().and_then(|pid| Watched::new(*pid));
+                timeout = timeout.min(SOON);
+            }
+            signals::wait_readable(&mut fds, i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX))?;
+            if fds[0].revents != 0 {
+                return Ok(Ended::Itself);
+            }
+            self.stop.drain();
+            if let (Some(signal), 2..) = (self.stop.requested(), self.stop.count()) {
+                return Ok(Ended::Killed(signal));
+            }
+            if let Some(target) = target.as_deref_mut().filter(|_| waits)
+                && processes::samples(tool.pid())
+            {
+                // It watches: the command may go on, and the time begins.
+                target.go();
+                waits = false;
+                self.began = Instant::now();
+            }
+            progress(self.began.elapsed());
+            let over = self.plan.after.is_some_and(|after| !waits && self.began.elapsed() >= after);
+            let target_ended = fds.get(2).is_some_and(|fd| fd.revents != 0) || self.targets_are_gone();
+            if !self.told && (over || target_ended || self.stop.requested().is_some()) {
+                self.tell(tool, over || target_ended)?;
+            }
+        }
+    }
+
+    /// Whether the backend will start the command, which may be over soon.
+    fn expects_command(&self) -> bool {
+        let starts = self.plan.starter == Starter::Backend && self.plan.status == Status::Own;
+        let waits = self.command.is_none() && self.began.elapsed() < Duration::from_secs(2);
+        starts && waits && self.wishes.request.target.invocation().is_some()
+    }
+
+    /// Tells the backend to stop and write, unless the terminal has.
+    fn tell(&mut self, tool: &Launched, is_ours: bool) -> io::Result<()> {
+        self.told = true;
+        if !is_ours && self.stop.reached_all() {
+            return Ok(());
+        }
+        let signal = match self.plan.stop {
+            StopBy::Interrupt => libc::SIGINT,
+            StopBy::Terminate => libc::SIGTERM,
+        };
+        signals::send(tool.pid(), signal)
+    }
+
+    /// Whether there is nobody left to record, of which not every backend takes notice.
+    fn targets_are_gone(&self) -> bool {
+        match &self.wishes.request.target {
+            Target::Processes(pids) => {
+                !self.plan.ends_with_target && !pids.iter().any(|&pid| is_running(pid))
+            }
+            _ => false,
+        }
+    }
+}

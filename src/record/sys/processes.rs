@@ -1,0 +1,147 @@
+//! Other processes: what they have started, and what they hold open.
+
+use std::fs;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitStatus};
+use std::time::Duration;
+
+/// Kills a process and all that it has started, and these, as far as they still know whose they
+/// are.
+pub fn kill_tree(pid: u32) {
+    let mut all = vec![pid];
+    let mut at = 0;
+    while let Some(&pid) = all.get(at) {
+        // Stopped first, so that nothing new is started meanwhile.
+        let _ = super::signals::send(pid, libc::SIGSTOP);
+        all.extend(children(pid));
+        at += 1;
+    }
+    for pid in all {
+        let _ = super::signals::send(pid, libc::SIGKILL);
+    }
+}
+
+/// The processes that a process has started.
+pub fn children(pid: u32) -> Vec<u32> {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    let lists = threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
+        .collect()
+}
+
+/// Whether a process has perf events open: it samples.
+pub fn samples(pid: u32) -> bool {
+    let Ok(open) = fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
+    let mut targets = open.filter_map(|fd| fs::read_link(fd.ok()?.path()).ok());
+    targets.any(|target| target.as_os_str() == "anon_inode:[perf_event]")
+}
+
+/// Lets a command have a descriptor under a number.
+pub fn give(command: &mut Command, fd: OwnedFd, number: i32) {
+    // SAFETY: the closure runs between fork and exec and makes one system call there.
+    unsafe {
+        command.pre_exec(move || super::signals::check(libc::dup2(fd.as_raw_fd(), number)).map(|_| ()));
+    }
+}
+
+/// A process that is not our child, and whose end somebody else waits for.
+#[derive(Debug)]
+pub struct Watched {
+    fd: OwnedFd,
+}
+
+impl Watched {
+    /// Begins to watch a process, if that is possible.
+    pub fn new(pid: u32) -> Option<Watched> {
+        // SAFETY: takes integers only.
+        let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid.cast_signed(), 0) };
+        let fd = super::signals::check(libc::c_int::try_from(fd).unwrap_or(-1)).ok()?;
+        // SAFETY: a descriptor the kernel has just made for us.
+        Some(Watched { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
+    }
+
+    /// How it ended, once its parent has waited for it: since Linux 6.15. That may be after the end
+    /// of the parent that we know of, so it is given a moment.
+    pub fn status(&self) -> Option<ExitStatus> {
+        for _ in 0..50 {
+            match self.exit_code() {
+                Ok(None) => std::thread::sleep(Duration::from_millis(10)),
+                code => return code.ok().flatten().map(ExitStatus::from_raw),
+            }
+        }
+        None
+    }
+
+    /// As `waitpid` would have it; nothing, as long as nobody has called that.
+    fn exit_code(&self) -> std::io::Result<Option<i32>> {
+        /// `struct pidfd_info` of `linux/pidfd.h`, in the size it had first.
+        #[repr(C)]
+        #[derive(Default)]
+        struct Info {
+            mask: u64,
+            cgroup: u64,
+            ids: [u32; 11],
+            exit_code: i32,
+        }
+        const _: () = assert!(size_of::<Info>() == 64);
+        const PIDFD_GET_INFO: libc::c_ulong = 0xc040_ff0b;
+        const EXIT: u64 = 1 << 3;
+        let mut info = Info { mask: EXIT, ..Info::default() };
+        // SAFETY: the kernel writes as many bytes as the request says to a live value.
+        let result = unsafe { libc::ioctl(self.fd.as_raw_fd(), PIDFD_GET_INFO as _, &raw mut info) };
+        super::signals::check(result)?;
+        Ok((info.mask & EXIT != 0).then_some(info.exit_code))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_s_child_s_end_is_known_or_not_told() {
+        // A shell waits for its child, as a profiler does for its command.
+        let mut shell =
+            Command::new("sh").args(["-c", "(sleep 0.2; exit 9); true"]).spawn().expect("a shell");
+        let mut found = None;
+        for _ in 0..100 {
+            found = children(shell.id()).first().copied();
+            if found.is_some() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let watched = found.and_then(Watched::new);
+        let _ = shell.wait();
+        match watched.and_then(|watched| watched.status()) {
+            Some(status) => assert_eq!(status.code(), Some(9)),
+            None => eprintln!("skipped: this kernel does not tell"),
+        }
+    }
+
+    #[test]
+    fn a_tree_is_killed_to_its_leaves() {
+        let mut root =
+            Command::new("sh").args(["-c", "(sleep 600; :) & (sleep 600; :)"]).spawn().expect("a shell");
+        let (mut below, mut leaves) = (Vec::new(), Vec::new());
+        for _ in 0..1000 {
+            below = children(root.id());
+            leaves = below.iter().flat_map(|pid| children(*pid)).collect::<Vec<u32>>();
+            if leaves.len() == 2 {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!((below.len(), leaves.len()), (2, 2));
+        kill_tree(root.id());
+        let _ = root.wait();
+        let lives = |pid: &u32| crate::record::sampler::existing::is_running(*pid);
+        let gone = (0..1000).any(|_| {
+            std::thread::sleep(Duration::from_millis(5));
+            !below.iter().chain(&leaves).any(lives)
+        });
+        assert!(gone, "{below:?} {leaves:?}");
+    }
+}

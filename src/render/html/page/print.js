@@ -1,0 +1,24 @@
+// Paper: the whole height of the view, on white, without what can only be clicked.
+
+/** @import { App } from "./start.js" */
+
+import { byId } from "./dom.js";
+import { wholeView } from "./save.js";
+
+/** @param {App} app */
+export function listenToPrinting(app) {
+  /** @type {HTMLCanvasElement | null} */
+  let paper = null;
+  addEventListener("beforeprint", () => {
+    app.setTheme("light");
+    if (!app.model.parts.length) return;
+    paper = wholeView(app);
+    paper.id = "paper";
+    byId("stage").after(paper);
+  });
+  addEventListener("afterprint", () => {
+    paper?.remove();
+    paper = null;
+    app.show();
+  });
+}

@@ -1,0 +1,196 @@
+//! The data of a page: the whole call tree in a byte and a half a node or so.
+//!
+//! A frame is told when it is complete, after those it calls, so the tree is written in that
+//! order, and nothing is kept but the names, each once, what followed them, and compressed columns.
+//! Every column is a raw deflate stream of varints: seven bits a byte, the lowest first, the high
+//! bit set on all bytes but the last.
+//!
+//! | section | for each |
+//! |---|---|
+//! | `rises` | frame: its depth, less that of the frame before it, plus one. 0 is the caller of the frame before, all else a new leaf; before the first frame the depth is 0 |
+//! | `leaves` | leaf: what its name is, see below |
+//! | `callers` | other frame: the same |
+//! | `known` | name that the two say is to be found here: its number |
+//! | `leaf-weights` | leaf: which weight is its own |
+//! | `caller-weights` | other frame: the same |
+//! | `leaf-befores`, `caller-befores` | the same before; missing when there is one column |
+//! | `values` | weight that the four say is to be found here: itself, times ten to the power of the decimals |
+//! | `ranks` | name, as it is numbered: its place in the order of their bytes, less that of the name before and one; 0, -1, 1, -2 … as 0, 1, 2, 3 … |
+//! | `shared` | name, in the order of their bytes: how many bytes it begins with like the one before |
+//! | `lengths` | name, in that order: how many bytes follow |
+//! | `texts` | name, in that order: those bytes, one after the other, no varints |
+//! | `hues` | name, as it is numbered: what the palette takes it for, a byte; missing when the palette asks nothing |
+//!
+//! Names are numbered from 0 as they first appear. Few functions have many callers, so a name is
+//! found by what came before: each name has a list of the names that came right after it as its
+//! caller (the rise is 0), and one of those that came after it as a leaf. 2 is the first place in
+//! that list, and so on. 0 is the name that has no number yet, which is the next one; 1 says that the
+//! number is in `known`. Both go to the end of the list unless that has 126. Before the first frame
+//! came name 0.
+//!
+//! Weights are numbered as well: 1 is none at all, 0 says that it is the next one in `values`, which
+//! then has the next number, as long as numbers are below 16384.
+//!
+//! Totals, starts and the frame above follow from depths and order. Weights are whole numbers of the
+//! smallest step known *so far*: [`Payload::scales`] lists from which frame on there are how many
+//! decimals.
+
+mod column;
+mod guesses;
+mod texts;
+mod weights;
+
+use crate::error::Result;
+use crate::folded::{Frame, FrameId, StackTable, Visitor, Weights};
+use crate::weight::Weight;
+use column::Column;
+pub(super) use column::deflate;
+use guesses::{Guesses, KNOWN};
+use weights::{Side, Values};
+
+/// The sections of a page, compressed, and what has to be known to read them.
+pub struct Payload {
+    /// Each section's name and bytes.
+    pub sections: Vec<(&'static str, Vec<u8>)>,
+    /// How many frames there are.
+    pub frames: u64,
+    /// From the frame of this number on, weights have so many decimals.
+    pub scales: Vec<(u64, u8)>,
+}
+
+/// Says what the palette takes a name for.
+pub type Hues<'a> = &'a dyn Fn(&[u8]) -> u8;
+
+/// Takes a walked call tree.
+pub struct Encoder {
+    /// What weights are multiplied by, if not by one.
+    factor: Option<Weight>,
+    names: StackTable,
+    previous_depth: usize,
+    frames: u64,
+    leaf_count: u64,
+    decimals: u8,
+    scales: Vec<(u64, u8)>,
+    rises: Column,
+    leaves: Column,
+    callers: Column,
+    known: Column,
+    guesses: Guesses,
+    previous_name: FrameId,
+    values: Values,
+    weights: Side,
+    befores: Option<Side>,
+}
+
+impl Encoder {
+    /// Writes every weight multiplied by this.
+    pub fn new(factor: Weight) -> Encoder {
+        Encoder {
+            factor: Some(factor).filter(|&factor| factor != Weight::ONE),
+            names: StackTable::default(),
+            previous_depth: 0,
+            frames: 0,
+            leaf_count: 0,
+            decimals: 0,
+            scales: Vec::new(),
+            rises: Column::default(),
+            leaves: Column::default(),
+            callers: Column::default(),
+            known: Column::default(),
+            guesses: Guesses::default(),
+            previous_name: FrameId(0),
+            values: Values::default(),
+            weights: Side::default(),
+            befores: None,
+        }
+    }
+
+    /// The names so far.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        (0..self.names.frame_count() as u32).map(|n| self.names.name(FrameId(n)))
+    }
+
+    /// Adds a column of one byte for each name, and closes all.
+    ///
+    /// # Errors
+    /// None in practice: compressing into memory does not fail.
+    pub fn finish(self, hue: Option<Hues<'_>>) -> Result<Payload> {
+        let mut names = texts::sections(&self.names)?;
+        if let Some(hue) = hue {
+            let mut hues = Column::of_names();
+            self.names().try_for_each(|name| hues.extend(&[hue(name)]))?;
+            names.push(("hues", hues.finish()?));
+        }
+        let mut sections = vec![
+            ("rises", self.rises.finish()?),
+            ("leaves", self.leaves.finish()?),
+            ("callers", self.callers.finish()?),
+            ("known", self.known.finish()?),
+            ("values", self.values.finish()?),
+        ];
+        let (leaves, callers) = self.weights.finish()?;
+        sections.extend([("leaf-weights", leaves), ("caller-weights", callers)]);
+        if let Some(befores) = self.befores {
+            let (leaves, callers) = befores.finish()?;
+            sections.extend([("leaf-befores", leaves), ("caller-befores", callers)]);
+        }
+        sections.extend(names);
+        Ok(Payload { sections, frames: self.frames, scales: self.scales })
+    }
+
+    /// Weights as whole numbers, after and before; what is finer than all before makes the step smaller.
+    #[inline]
+    fn whole(&mut self, own: Weights) -> Result<(u128, u128)> {
+        let mut own = own;
+        if let Some(factor) = self.factor {
+            own = Weights { value: own.value.times(factor)?, before: own.before.times(factor)? };
+        }
+        let decimals = own.value.decimals().max(own.before.decimals());
+        if decimals > self.decimals {
+            self.decimals = decimals;
+            self.scales.push((self.frames, decimals));
+        }
+        Ok((own.value.in_steps(self.decimals)?, own.before.in_steps(self.decimals)?))
+    }
+
+    /// The second column, with nothing in it for the frames so far.
+    fn no_befores(&self) -> Result<Side> {
+        let mut befores = Side::default();
+        (0..self.leaf_count).try_for_each(|_| befores.push(true, 1))?;
+        (self.leaf_count..self.frames).try_for_each(|_| befores.push(false, 1))?;
+        Ok(befores)
+    }
+}
+
+impl Visitor for Encoder {
+    fn exit(&mut self, frame: Frame<'_>, _: Weights) -> Result<()> {
+        let Frame { name, depth, own, .. } = frame;
+        let rise = depth + 1 - self.previous_depth;
+        self.rises.push(rise as u128)?;
+        self.previous_depth = depth;
+        let is_leaf = rise > 0;
+        let (name, guess) = self.guesses.guess(&mut self.names, self.previous_name, is_leaf, name);
+        self.previous_name = name;
+        let column = if is_leaf { &mut self.leaves } else { &mut self.callers };
+        column.push(guess.into())?;
+        if guess == KNOWN {
+            self.known.push(name.0.into())?;
+        }
+        let (value, before) = self.whole(own)?;
+        self.weights.push(is_leaf, self.values.number(value)?)?;
+        if self.befores.is_none() && before > 0 {
+            self.befores = Some(self.no_befores()?);
+        }
+        if let Some(befores) = &mut self.befores {
+            befores.push(is_leaf, self.values.number(before)?)?;
+        }
+        self.leaf_count += u64::from(is_leaf);
+        self.frames += 1;
+        Ok(())
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        *self = Encoder::new(self.factor.unwrap_or(Weight::ONE));
+        Ok(())
+    }
+}

@@ -1,0 +1,39 @@
+//! `fg-record --with`: other profilers, run for their recordings.
+//!
+//! What each is asked is tested with stand-ins, small scripts that note their command line and
+//! write a recording of `tests/fixtures`; those that are installed are run for real as well.
+
+#![cfg(target_os = "linux")]
+#![allow(missing_docs)]
+
+mod asked;
+mod auto;
+mod manners;
+mod real;
+mod stand_in;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn fg_record() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fg-record"));
+    for variable in ["PERF", "PY_SPY", "AUSTIN", "BPF", "DTRACE", "XCTRACE"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+fn run(command: &mut Command) -> Output {
+    command.output().expect("fg-record starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A recording, and what it folds to.
+fn fixture(case: &str, input: &str) -> (String, String) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(case);
+    let folded = std::fs::read_to_string(folder.join("expected.folded")).expect("a fixture");
+    (folder.join(input).to_str().expect("a path").to_owned(), folded)
+}

@@ -1,0 +1,136 @@
+//! Signals, time, exit statuses and what is left behind, whoever records.
+
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::stand_in::{Stage, value_of};
+use super::{fixture, run, text};
+
+fn send(child: &Child, signal: &str) {
+    let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
+    assert!(sent.expect("kill is there").success());
+}
+
+/// Waits until somebody has written a file.
+fn wait_for(path: &std::path::Path) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !path.exists() {
+        assert!(Instant::now() < end, "{path:?} never came");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A recorder that writes when it is told to stop, and not before.
+fn patient(stage: &Stage, tool: &str, option: &str, recording: &str, signal: &str) {
+    let ready = stage.path("ready");
+    let script = format!(
+        "{}; trap 'cat \"{recording}\" >\"$file\"; exit 0' {signal}\n: >'{}'\nwhile :; do sleep 0.05; done",
+        value_of(option),
+        ready.display()
+    );
+    stage.add(tool, &script);
+}
+
+#[test]
+fn one_signal_stops_it_and_the_profile_is_written() {
+    let (recording, folded) = fixture("dtrace/ustack", "input.txt");
+    for signal in ["INT", "TERM"] {
+        let stage = Stage::new();
+        patient(&stage, "dtrace", "-o", &recording, "INT");
+        let mut command = stage.fg_record();
+        command.args(["--with", "dtrace", "--", "sleep", "60"]);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        wait_for(&stage.path("ready"));
+        send(&child, signal);
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!((text(&output.stdout), output.status.code()), (folded.clone(), Some(0)), "{output:?}");
+        stage.assert_clean();
+    }
+}
+
+#[test]
+fn a_time_that_it_cannot_keep_itself_is_kept_for_it() {
+    let (recording, _) = fixture("dtrace/ustack", "input.txt");
+    let stage = Stage::full();
+    patient(&stage, "py-spy", "--output", &recording, "INT");
+    let raw = stage.path("out");
+    let mut command = stage.fg_record();
+    command.args(["--with", "py-spy", "-d", "0.3", "--raw", "-o"]).arg(&raw).args(["--", "true"]);
+    let began = Instant::now();
+    let output = run(&mut command);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(began.elapsed() >= Duration::from_millis(300));
+    assert_eq!(fs::read(raw).expect("the recording"), fs::read(recording).expect("a fixture"));
+}
+
+#[test]
+fn a_second_signal_kills_it_and_all_it_started() {
+    let stage = Stage::new();
+    let (ready, survivor) = (stage.path("ready"), stage.path("survivor"));
+    // Deaf, as is what it starts, which would leave a sign.
+    let script = format!(
+        "trap '' INT TERM\n{}; echo half >\"$file\"\n(sleep 2; : >'{}') &\n: >'{}'\nwait",
+        value_of("-o"),
+        survivor.display(),
+        ready.display()
+    );
+    stage.add("dtrace", &script);
+    let mut command = stage.fg_record();
+    command.args(["--with", "dtrace", "--", "true"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("it starts");
+    wait_for(&ready);
+    send(&child, "INT");
+    std::thread::sleep(Duration::from_millis(300));
+    send(&child, "INT");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(130), 0), "{output:?}");
+    stage.assert_clean();
+    std::thread::sleep(Duration::from_millis(2300));
+    assert!(!survivor.exists(), "something lives on");
+}
+
+#[test]
+fn a_tool_that_records_nothing_is_trouble() {
+    let stage = Stage::full();
+    for (tool, script, said) in [
+        ("perf", "exit 3", "perf ended with status 3 and recorded nothing"),
+        ("dtrace", "exit 0", "dtrace ended with status 0 and recorded nothing: it needs root"),
+        (
+            "py-spy",
+            "kill -s KILL $$",
+            "py-spy ended by signal 9 and recorded nothing: it needs a CPython program",
+        ),
+    ] {
+        stage.add(tool, script);
+        let output = run(stage.fg_record().args(["--with", tool, "--", "true"]));
+        let message = text(&output.stderr);
+        assert!(message.starts_with(&format!("fg-record: {said}")), "{message}");
+        assert_eq!((output.status.code(), message.lines().count()), (Some(2), 1), "{message}");
+    }
+    // A recording without samples is told apart.
+    stage.add("austin", &format!("{}; echo '# austin: 3.7.0' >\"$file\"", value_of("-o")));
+    let output = run(stage.fg_record().args(["--with", "austin", "-q", "--", "true"]));
+    let message = text(&output.stderr);
+    assert!(message.starts_with("fg-record: austin took no samples in "), "{message}");
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    stage.assert_clean();
+}
+
+#[test]
+fn results_go_where_they_are_wanted() {
+    let stage = Stage::new();
+    let (recording, folded) = fixture("dtrace/ustack", "input.txt");
+    // It runs the command as dtrace does.
+    stage.add("dtrace", &format!("{}; cat '{recording}' >\"$file\"; echo its own output", value_of("-o")));
+    let (file, svg) = (stage.path("a.folded"), stage.path("a.svg"));
+    let mut command = stage.fg_record();
+    command.args(["--with", "dtrace", "-o"]).arg(&file).arg("--svg").arg(&svg).args(["--", "true"]);
+    let output = run(&mut command);
+    assert_eq!(text(&output.stdout), "its own output\n", "the command keeps its standard output");
+    assert_eq!(fs::read_to_string(file).expect("folded text"), folded);
+    assert!(fs::read_to_string(svg).expect("a picture").contains("<svg"));
+    let output = run(stage.fg_record().args(["--with", "dtrace", "--", "true"]));
+    assert_eq!(text(&output.stdout), folded, "and else it goes to standard error");
+    assert!(text(&output.stderr).contains("its own output"), "{output:?}");
+}

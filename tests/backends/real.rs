@@ -1,0 +1,261 @@
+//! The profilers that are installed here, for real. One that is not, or may not record, is skipped
+//! with a message.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+
+use super::{fg_record, run, text};
+
+const PROGRAM: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+static volatile unsigned long x;
+__attribute__((noinline)) void hot(long n) { for (long i = 0; i < n; i++) x = x * 31 + i; x++; }
+__attribute__((noinline)) void warm(long n) { for (long i = 0; i < n; i++) x = x * 31 + i; x++; }
+int main(int argc, char **argv) {
+  for (long n = atol(argv[1]) / 4; n > 0; n--) { hot(3000000); warm(1000000); }
+  puts("its own output");
+  return 3;
+}
+"#;
+
+const SCRIPT: &str = "\
+import sys, time
+def work(): return sum(i * i for i in range(2000))
+def hot(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end: work()
+hot(float(sys.argv[1]))
+print('its own output')
+sys.exit(3)
+";
+
+/// A program in C, if there is a compiler.
+fn program() -> Option<&'static Path> {
+    static PATH: OnceLock<Option<(tempfile::TempDir, PathBuf)>> = OnceLock::new();
+    let built = PATH.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let source = folder.path().join("busy.c");
+        fs::write(&source, PROGRAM).expect("a source");
+        let path = folder.path().join("busy");
+        let mut compiler = Command::new("cc");
+        compiler.args(["-O1", "-g", "-fno-omit-frame-pointer", "-o"]).arg(&path).arg(&source);
+        matches!(compiler.status(), Ok(status) if status.success()).then_some((folder, path))
+    });
+    if built.is_none() {
+        eprintln!("skipped: no C compiler");
+    }
+    built.as_ref().map(|(_, path)| path.as_path())
+}
+
+/// A CPython program: the interpreter, and the script.
+fn python() -> Option<(&'static str, PathBuf)> {
+    let version =
+        Command::new("python3").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if !version.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: no python3");
+        return None;
+    }
+    static SCRIPT_FILE: OnceLock<tempfile::TempDir> = OnceLock::new();
+    let folder = SCRIPT_FILE.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("busy.py"), SCRIPT).expect("a script");
+        folder
+    });
+    Some(("python3", folder.path().join("busy.py")))
+}
+
+/// What came of it, if the profiler is there and may record.
+fn recorded(command: &mut Command) -> Option<Output> {
+    let output = run(command);
+    let said = text(&output.stderr);
+    let excuses = ["is not installed", "recorded nothing"];
+    if output.status.code() == Some(2) && excuses.iter().any(|excuse| said.contains(excuse)) {
+        eprintln!("skipped: {said}");
+        return None;
+    }
+    Some(output)
+}
+
+/// The share of the weight in stacks with a frame that begins so.
+fn share(folded: &str, frame: &str) -> f64 {
+    let (mut with, mut all) = (0.0, 0.0);
+    for line in folded.lines() {
+        let (stack, weight) = line.rsplit_once(' ').expect("a folded line");
+        let weight: f64 = weight.parse().expect("a weight");
+        all += weight;
+        if stack.split(';').any(|name| name.starts_with(frame)) {
+            with += weight;
+        }
+    }
+    with / all
+}
+
+struct Running(Child);
+
+impl Running {
+    fn new(program: &Path, arguments: &[&str]) -> Running {
+        let child = Command::new(program).args(arguments).stdout(Stdio::null()).spawn().expect("it starts");
+        std::thread::sleep(std::time::Duration::from_millis(400));
+        Running(child)
+    }
+
+    fn id(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn perf_a_command_its_share_its_output_and_its_status() {
+    let Some(program) = program() else { return };
+    let Some(output) = recorded(fg_record().args(["--with", "perf", "--"]).arg(program).arg("600")) else {
+        return;
+    };
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let folded = text(&output.stdout);
+    assert!(text(&output.stderr).contains("its own output") && !folded.contains("its own output"));
+    let hot = share(&folded, "hot");
+    assert!((hot - 0.75).abs() < 0.03, "{hot} of the time, which is three quarters\n{folded}");
+    // As the built-in sampler has it.
+    assert!(folded.lines().all(|line| line.starts_with("busy;")), "{folded}");
+}
+
+#[test]
+fn perf_processes_for_a_time() {
+    let Some(program) = program() else { return };
+    let (one, other) = (Running::new(program, &["1000000"]), Running::new(program, &["1000000"]));
+    let pids = format!("{},{}", one.id(), other.id());
+    let arguments = ["--with", "perf", "-p", &pids, "-d", "0.7", "--call-graph", "fp", "--per-process"];
+    let Some(output) = recorded(fg_record().args(arguments)) else { return };
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    for process in [&one, &other] {
+        assert!(text(&output.stdout).contains(&format!("busy-{};", process.id())), "{output:?}");
+    }
+}
+
+#[test]
+fn perf_s_own_file_is_kept() {
+    let Some(program) = program() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("kept.data");
+    let mut command = fg_record();
+    command.args(["--with", "perf", "--raw", "-o"]).arg(&path).arg("--").arg(program).arg("100");
+    let Some(output) = recorded(&mut command) else { return };
+    assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(3), "its own output\n"));
+    assert!(fs::read(&path).expect("a recording").starts_with(b"PERFILE2"));
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing else is left");
+}
+
+#[test]
+fn python_s_functions() {
+    let Some((python, script)) = python() else { return };
+    for tool in ["py-spy", "austin"] {
+        let mut command = fg_record();
+        command.args(["--with", tool, "--", python]).arg(&script).arg("1.5");
+        let Some(output) = recorded(&mut command) else { continue };
+        let (folded, said) = (text(&output.stdout), text(&output.stderr));
+        assert!(share(&folded, "hot (") > 0.9, "{tool}: {folded}");
+        assert!(folded.lines().any(|line| line.starts_with("<module> (")), "no process, no thread: {folded}");
+        // Whether the system tells how it ended is up to the system's age.
+        match output.status.code() {
+            Some(3) => assert_eq!(said, "its own output\n", "{tool}"),
+            code => {
+                assert!(code == Some(0) && said.contains("does not tell how the command ended"), "{said}")
+            }
+        }
+        // The command keeps its output when the profile goes elsewhere.
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.folded");
+        let mut command = fg_record();
+        command
+            .args(["--with", tool, "--per-thread", "-o"])
+            .arg(&path)
+            .args(["--", python])
+            .arg(&script)
+            .arg("0.5");
+        let output = run(&mut command);
+        assert_eq!(text(&output.stdout), "its own output\n", "{tool}: {output:?}");
+        let folded = fs::read_to_string(&path).expect("folded text");
+        let root = if tool == "py-spy" { "process " } else { "P" };
+        assert!(folded.lines().all(|line| line.starts_with(root)), "{tool}: {folded}");
+    }
+}
+
+#[test]
+fn python_s_running_process() {
+    let Some((python, script)) = python() else { return };
+    let running = Running::new(Path::new(python), &[script.to_str().expect("a path"), "1000"]);
+    for tool in ["py-spy", "austin"] {
+        let arguments = ["--with", tool, "-p", &running.id(), "-d", "1"];
+        let Some(output) = recorded(fg_record().args(arguments)) else { continue };
+        assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""), "{tool}");
+        assert!(share(&text(&output.stdout), "hot (") > 0.9, "{tool}: {output:?}");
+    }
+}
+
+#[test]
+fn one_signal_is_enough_for_each_of_them() {
+    let (Some(program), Some((python, script))) = (program(), python()) else { return };
+    let script = script.to_str().expect("a path");
+    for (tool, command) in [
+        ("perf", [program.to_str().expect("a path"), "1000000", ""]),
+        ("py-spy", [python, script, "1000"]),
+        ("austin", [python, script, "1000"]),
+    ] {
+        for signal in ["INT", "TERM"] {
+            let mut recorder = fg_record();
+            recorder.args(["--with", tool, "--"]).args(command.iter().filter(|word| !word.is_empty()));
+            let child = recorder.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+            std::thread::sleep(std::time::Duration::from_millis(2000));
+            let _ = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
+            let output = child.wait_with_output().expect("it ends");
+            if output.status.code() == Some(2) {
+                eprintln!("skipped: {}", text(&output.stderr));
+                continue;
+            }
+            assert!(share(&text(&output.stdout), "hot") > 0.5, "{tool} {signal}: {output:?}");
+        }
+    }
+}
+
+/// Both of them need root; bcc's also needs the headers of this kernel.
+#[test]
+fn bpf_a_process_and_a_command() {
+    let Some(program) = program() else { return };
+    for tool in ["profile-bpfcc", "bpftrace"] {
+        let bpf = |arguments: &[&str]| {
+            let mut command = fg_record();
+            command.env("BPF", tool).args(["--with", "bpf", "-q"]).args(arguments);
+            command
+        };
+        if super::run(Command::new("sh").args(["-c", "command -v \"$0\"", tool])).stdout.is_empty() {
+            eprintln!("skipped: no {tool}");
+            continue;
+        }
+        let running = Running::new(program, &["1000000"]);
+        let Some(output) = recorded(&mut bpf(&["-d", "1", "-p", &running.id()])) else { continue };
+        let folded = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        assert!(folded.lines().all(|line| line.starts_with("busy;")), "{folded}");
+        let hot = share(&folded, "hot");
+        assert!((hot - 0.75).abs() < 0.15, "{tool}: {hot}\n{folded}");
+        drop(running);
+        // Ended by us when the time was over, as SIGTERM ends it.
+        let Some(output) = recorded(bpf(&["-d", "1", "--"]).arg(program).arg("1000000")) else { continue };
+        assert_eq!(output.status.code(), Some(128 + 15), "{output:?}");
+        assert!(share(&text(&output.stdout), "hot") > 0.5, "{tool}: {output:?}");
+        // One that ends by itself stays until its functions are named.
+        let Some(output) = recorded(bpf(&["--"]).arg(program).arg("600")) else { continue };
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        assert!(share(&text(&output.stdout), "hot") > 0.6, "{tool}: {output:?}");
+    }
+}

@@ -1,0 +1,16 @@
+//! The real recordings beside the project.
+
+use std::path::{Path, PathBuf};
+
+/// Their folder: below `../shared`, or where `FG_SHARED` says that is. Where there is none, a
+/// message, and the test has nothing to do.
+pub fn corpus() -> Option<PathBuf> {
+    let shared = std::env::var_os("FG_SHARED")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
+    let corpus = shared.join("corpus");
+    if corpus.join("MANIFEST.md").exists() {
+        return Some(corpus);
+    }
+    eprintln!("skipped: no real recordings at {}", corpus.display());
+    None
+}

@@ -1,0 +1,139 @@
+//! `fg-record --open` with stand-ins for browsers.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+
+use super::{fg_record, ready, recorded, set_mode, text};
+
+/// A program that writes its user and its arguments to `FOLDER/NAME.said`, then does `more`.
+fn stand_in(folder: &Path, name: &str, more: &str) {
+    let path = folder.join(name);
+    let said = folder.join(format!("{name}.said"));
+    let script =
+        format!("#!/bin/sh\n(id -u; echo \"$HOME\"; printf '%s\\n' \"$@\") > {}\n{more}\n", said.display());
+    fs::write(&path, script).expect("a script");
+    set_mode(&path, 0o755);
+}
+
+/// What it was given, line by line; nothing if it was not run.
+fn said(folder: &Path, name: &str) -> Vec<String> {
+    let said = fs::read_to_string(folder.join(format!("{name}.said"))).unwrap_or_default();
+    said.lines().map(str::to_owned).collect()
+}
+
+/// `fg-record`, run in `folder`, with a `PATH` that has what is there first, and no display.
+fn in_folder(folder: &Path) -> Command {
+    let mut path = folder.as_os_str().to_owned();
+    path.push(":/usr/bin:/bin");
+    let mut command = fg_record();
+    command.current_dir(folder).env("PATH", path);
+    for name in ["BROWSER", "DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME", "SUDO_UID"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    set_mode(folder.path(), 0o777);
+    folder
+}
+
+#[test]
+fn what_was_written_is_opened_without_a_shell() {
+    let Some(program) = ready() else { return };
+    let temporary = folder();
+    let folder = temporary.path().canonicalize().expect("it is there");
+    stand_in(&folder, "surf", "");
+    stand_in(&folder, "broken", "exit 3");
+    stand_in(&folder, "xdg-open", "sleep 1000");
+    let odd = "a $(touch oops) b;.svg";
+    let run = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let mut command = in_folder(&folder);
+        command
+            .args(arguments)
+            .args(["--open", "--"])
+            .arg(program)
+            .arg("100")
+            .envs(variables.iter().copied());
+        recorded(&mut command)
+    };
+    let Some(output) =
+        run(&["--svg", odd], &[("BROWSER", "absent:broken:surf --new %s --end"), ("DISPLAY", ":9")])
+    else {
+        return;
+    };
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "its own output\n".to_owned()));
+    let file = folder.join(odd).to_string_lossy().into_owned();
+    assert_eq!(said(&folder, "broken")[2..], [&*file], "it was tried first");
+    assert_eq!(said(&folder, "surf")[2..], ["--new", &*file, "--end"]);
+    assert!(said(&folder, "xdg-open").is_empty() && !folder.join("oops").exists());
+    assert!(fs::read_to_string(&file).expect("a picture").contains("<title>hot ("));
+
+    // Both are written, and the page is opened, by a browser that stays.
+    let Some(output) = run(&["--svg", "a.svg", "--html", "a.html"], &[("DISPLAY", ":9")]) else { return };
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(said(&folder, "xdg-open")[2..], [folder.join("a.html").to_string_lossy()]);
+
+    // Nothing was asked for but to see it.
+    let Some(output) = run(&[], &[("BROWSER", "surf")]) else { return };
+    assert_eq!(text(&output.stdout), "its own output\n", "the program keeps it");
+    assert_eq!(said(&folder, "surf")[2..], [folder.join("fg-record.html").to_string_lossy()]);
+    assert!(
+        fs::read_to_string(folder.join("fg-record.html")).expect("a page").starts_with("<!doctype html>")
+    );
+}
+
+#[test]
+fn a_browser_that_is_missing_is_said_and_no_failure() {
+    let Some(program) = ready() else { return };
+    let temporary = folder();
+    let folder = temporary.path().canonicalize().expect("it is there");
+    stand_in(&folder, "xdg-open", "exit 4");
+    stand_in(&folder, "wslview", "exit 1");
+    for (variables, expected) in [
+        (&[][..], "no browser was opened (there is no display here, and BROWSER is not set); open "),
+        (
+            &[("DISPLAY", ":9")],
+            "no browser was opened (neither works: xdg-open, wslview; BROWSER may name another)",
+        ),
+    ] {
+        let mut command = in_folder(&folder);
+        command.args(["--svg", "a.svg", "--open", "--"]).arg(program).args(["100", "-", "3"]);
+        let Some(output) = recorded(command.envs(variables.iter().copied())) else { return };
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{said}");
+        assert!(said.contains(expected), "{said}");
+        assert!(said.ends_with(&format!("open {} yourself\n", folder.join("a.svg").display())), "{said}");
+    }
+}
+
+#[test]
+fn under_sudo_it_is_the_callers_browser() {
+    let Some(program) = ready() else { return };
+    if !fs::metadata("/proc/self").is_ok_and(|it| it.uid() == 0) {
+        eprintln!("skipped: needs root to be called by sudo");
+        return;
+    }
+    let temporary = folder();
+    let folder = temporary.path().canonicalize().expect("it is there");
+    stand_in(&folder, "surf", "");
+    let mut command = in_folder(&folder);
+    command.envs([
+        ("BROWSER", "surf"),
+        ("SUDO_UID", "65534"),
+        ("SUDO_GID", "65534"),
+        ("SUDO_USER", "nobody"),
+    ]);
+    command
+        .env("SUDO_HOME", "/home/of-nobody")
+        .args(["--svg", "a.svg", "--open", "--"])
+        .arg(program)
+        .arg("100");
+    if recorded(&mut command).is_none() {
+        return;
+    }
+    assert_eq!(said(&folder, "surf")[..2], ["65534", "/home/of-nobody"]);
+}

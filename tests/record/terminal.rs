@@ -1,0 +1,140 @@
+//! What is shown and said of a recording under way, and what is left of one that is killed.
+
+#![allow(unsafe_code)]
+
+use std::ffi::CStr;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::fd::FromRawFd;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::{Running, fg_record, ready, recorded, text, wait_until_recording};
+
+/// A terminal: what is written into the second end is read from the first.
+fn terminal() -> (File, File) {
+    // SAFETY: system calls on a descriptor that was just opened; the name is copied at once.
+    let (first, name) = unsafe {
+        let fd = libc::posix_openpt(libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC);
+        assert!(fd >= 0 && libc::grantpt(fd) == 0 && libc::unlockpt(fd) == 0, "a terminal");
+        let mut name = [0; 64];
+        assert_eq!(libc::ptsname_r(fd, name.as_mut_ptr(), name.len()), 0);
+        (File::from_raw_fd(fd), CStr::from_ptr(name.as_ptr()).to_string_lossy().into_owned())
+    };
+    let second = File::options().read(true).write(true).open(name).expect("its other end");
+    (first, second)
+}
+
+fn send(signal: &str, pid: u32) {
+    let sent = Command::new("kill").args(["-s", signal, &pid.to_string()]).status();
+    assert!(sent.expect("kill is there").success());
+}
+
+/// Stopped for so long that the kernel has more to tell than there is room for.
+fn recorded_with_gaps(stderr: Stdio, folder: &std::path::Path) -> Option<Running> {
+    let program = ready()?;
+    recorded(fg_record().arg("--").arg(program).arg("20"))?;
+    let mut command = fg_record();
+    command.args(["-F", "9999", "--call-graph", "dwarf,65528", "-o"]).arg(folder.join("out"));
+    let child = command.arg("--").arg(program).arg("1000000").stderr(stderr).spawn().expect("it starts");
+    wait_until_recording(&child);
+    send("STOP", child.id());
+    std::thread::sleep(Duration::from_millis(1200));
+    send("CONT", child.id());
+    // It has something to show for at least a second more, and ends when asked.
+    let pid = child.id();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(1500));
+        send("TERM", pid);
+    });
+    Some(Running(child))
+}
+
+#[test]
+fn a_terminal_shows_seconds_samples_and_losses() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut first, second) = terminal();
+    let Some(mut child) = recorded_with_gaps(Stdio::from(second), folder.path()) else { return };
+    let mut shown = Vec::new();
+    let mut buffer = [0; 4096];
+    // Reading from a terminal nobody writes to any more is an error.
+    while let Ok(n @ 1..) = first.read(&mut buffer) {
+        shown.extend_from_slice(&buffer[..n]);
+    }
+    assert_eq!(child.0.wait().expect("it ends").code(), Some(143), "{}", text(&shown));
+    let shown = text(&shown);
+    let lines: Vec<&str> = shown.split('\r').collect();
+    let number = |line: &str, before: &str| -> Option<u64> {
+        line.split(", ")
+            .find_map(|part| part.strip_suffix("\x1b[K").unwrap_or(part).strip_suffix(before)?.parse().ok())
+    };
+    let counts: Vec<u64> = lines.iter().filter_map(|line| number(line, " samples")).collect();
+    assert!(counts.len() > 3 && counts.is_sorted() && counts[0] < counts[counts.len() - 1], "{shown:?}");
+    assert!(lines.iter().any(|line| number(line, " s").is_some_and(|seconds| seconds > 0)), "{shown:?}");
+    assert!(lines.iter().any(|line| number(line, " lost").is_some_and(|lost| lost > 0)), "{shown:?}");
+    // It goes away before anything is said.
+    let said = shown.find(" samples were lost").expect("losses are said");
+    let away = shown.rfind("\r\x1b[K").expect("the line goes away");
+    assert!(away < said, "{shown:?}");
+}
+
+#[test]
+fn losses_are_said_and_nothing_is_shown_where_nobody_looks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(mut child) = recorded_with_gaps(Stdio::piped(), folder.path()) else { return };
+    let mut said = String::new();
+    child.0.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
+    assert!(said.contains(" samples were lost: lower -F, or use --call-graph fp"), "{said}");
+    assert!(!said.contains('\r') && !said.contains('\x1b'), "{said:?}");
+}
+
+#[test]
+fn stacks_that_are_cut_off_and_those_without_frame_pointers_are_said() {
+    let Some(program) = ready() else { return };
+    for (how, said) in [
+        ("dwarf,64", "are longer than what was recorded of them and begin with [truncated]"),
+        ("fp", "it has no frame pointers, record with --call-graph dwarf"),
+    ] {
+        let mut command = fg_record();
+        // Not all of a program's stacks are that deep: those of one thread are.
+        command.args(["--call-graph", how, "--"]).arg(program).args(["200", "thread"]);
+        let Some(output) = recorded(&mut command) else { return };
+        assert!(text(&output.stderr).contains(said), "{how}: {output:?}");
+    }
+}
+
+#[test]
+fn a_recorder_that_is_killed_leaves_nothing_behind() {
+    let Some(program) = ready() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("perf.data");
+    let count = || fs::read_dir(folder.path()).expect("a folder").count();
+    let mut command = fg_record();
+    command.args(["--raw", "-o"]).arg(&path).arg("--").arg(program).arg("1000");
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let mut child = Running(child);
+    wait_until_recording(&child.0);
+    assert_eq!(count(), 0, "it has no name before it is whole");
+    child.0.kill().expect("it is killed");
+    child.0.wait().expect("it ends");
+    assert_eq!(count(), 0);
+    // One that is not killed is there, for its owner alone, in the place of the older one.
+    fs::write(&path, "older").expect("a file");
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&path, &link).expect("a link");
+    let mut command = fg_record();
+    command.args(["--raw", "-o"]).arg(&link).arg("--").arg(program).arg("50");
+    if recorded(&mut command).is_none() {
+        return;
+    }
+    let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&path).expect("it").permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(fs::read(&path).expect("it").starts_with(b"PERFILE2"));
+    assert!(link.is_symlink());
+    assert_eq!(count(), 2);
+    for path in ["-", "/dev/null", "/"] {
+        let output = fg_record().args(["--raw", "-o", path, "--", "true"]).output().expect("it starts");
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains("--raw needs a file"), "{path}: {output:?}");
+    }
+}
