@@ -90,12 +90,10 @@ impl Collapser for Gperftools {
         let name = input.name().clone();
         let mut reader = input.into_reader();
         let mut maps = Maps::default();
-        if has_symbols {
-            if symbols(&mut reader, &mut maps)? != b"profile" {
-                // A text, whose lines are counted from there.
-                let input = Input::new(name, Box::new(reader))?;
-                return heap_text::read(Text::new(input), maps, options, table, report);
-            }
+        if has_symbols && symbols(&mut reader, &mut maps)? != b"profile" {
+            // A text, whose lines are counted from there.
+            let input = Input::new(name, Box::new(reader))?;
+            return heap_text::read(Text::new(input), maps, options, table, report);
         }
         let buffered = reader.fill_buf().map(Words::detect);
         let Some(words) = buffered.map_err(|e| reader.error(e))? else {
