@@ -113,6 +113,76 @@ const FOREIGN: &[Foreign] = &[
         is: |head| head.starts_with(b"Nettrace"),
     },
     Foreign {
+        what: "a report of perf report",
+        instead: "give the perf.data, or what perf script prints",
+        is: |head| {
+            holds(
+                &head[..head.len().min(2048)],
+                b"# To display the perf.data header info, please use --header",
+            )
+        },
+    },
+    Foreign {
+        what: "a listing of perf annotate",
+        instead: "give the perf.data, or what perf script prints",
+        is: |head| holds(&head[..head.len().min(2048)], b"Source code & Disassembly of "),
+    },
+    Foreign {
+        what: "counts of perf stat, which have no stacks",
+        instead: "record them: perf record -g",
+        is: |head| holds(&head[..head.len().min(2048)], b" Performance counter stats for "),
+    },
+    Foreign {
+        what: "a summary of perf trace, which has no stacks",
+        instead: "record them: perf record -g -e 'syscalls:*'",
+        is: |head| holds(&head[..head.len().min(2048)], b" Summary of events:"),
+    },
+    Foreign {
+        what: "a table of perf sched timehist",
+        instead: "give what perf script prints, with --format perf-sched",
+        is: |head| holds(&head[..head.len().min(2048)], b"           time    cpu  task name "),
+    },
+    Foreign {
+        what: "a table of perf sched latency",
+        instead: "give what perf script prints, with --format perf-sched",
+        is: |head| holds(&head[..head.len().min(2048)], b" Task                  |   Runtime ms  | "),
+    },
+    Foreign {
+        what: "a table of strace -c, which has no stacks",
+        instead: "print them: strace -k",
+        is: |head| holds(&head[..head.len().min(2048)], b"% time     seconds  usecs/call "),
+    },
+    Foreign {
+        what: "a table of callgrind_annotate",
+        instead: "give the callgrind.out file it was made of",
+        is: |head| holds(&head[..head.len().min(2048)], b"Profile data file '"),
+    },
+    Foreign {
+        what: "a chart of ms_print",
+        instead: "give the massif.out file it was made of",
+        is: |head| holds(&head[..head.len().min(2048)], b"ms_print arguments: "),
+    },
+    Foreign {
+        what: "a report of heaptrack_print",
+        instead: "give heaptrack's own file, or what heaptrack_print -F writes",
+        is: |head| holds(&head[..head.len().min(2048)], b"MOST CALLS TO ALLOCATION FUNCTIONS"),
+    },
+    Foreign {
+        what: "a table of gprof, which has no stacks",
+        instead: "record them: perf record -g",
+        is: |head| holds(&head[..head.len().min(2048)], b"Each sample counts as "),
+    },
+    Foreign {
+        what: "a recording of gprof, which has no stacks",
+        instead: "record them: perf record -g",
+        is: |head| head.starts_with(b"gmon\x01\0\0\0"),
+    },
+    Foreign {
+        what: "a program or a core, and no recording",
+        instead: "eu-stack and gdb print the stacks of a core",
+        is: |head| head.starts_with(b"\x7fELF"),
+    },
+    Foreign {
         what: "a picture",
         instead: "give what it was drawn from",
         is: |head| {
@@ -258,6 +328,22 @@ mod tests {
             (b"\x7fELF\x02\x01", "a program or a core"),
             (b"Nettrace\x14\0\0\0!FastSerialization.1", ".NET"),
             (b"<?xml version=\"1.0\" standalone=\"no\"?>\n<!DOCTYPE svg>\n<svg", "picture"),
+            (
+                b"# To display the perf.data header info, please use --header/--header-only options.\n#\n",
+                "perf report",
+            ),
+            (b" Percent |\tSource code & Disassembly of work for cpu-clock (2 samples", "perf annotate"),
+            (b"# started on Sat\n\n\n Performance counter stats for '/bin/a 10':\n", "perf stat"),
+            (b"ok\n\n Summary of events:\n\n rec (12967), 124 events, 67.4%\n", "perf trace"),
+            (b"           time    cpu  task name                       wait time", "timehist"),
+            (b" ----\n  Task                  |   Runtime ms  | Switches |", "perf sched latency"),
+            (b"% time     seconds  usecs/call     calls    errors syscall\n", "strace -c"),
+            (b"----\nProfile data file 'callgrind.out' (creator: callgrind-3.19.0)\n", "callgrind_annotate"),
+            (b"Massif arguments:   (none)\nms_print arguments: massif.out\n", "ms_print"),
+            (b"reading file \"ht.zst\"\nMOST CALLS TO ALLOCATION FUNCTIONS\n", "heaptrack_print"),
+            (b"Flat profile:\n\nEach sample counts as 0.01 seconds.\n", "a table of gprof"),
+            (b"gmon\x01\0\0\0\0", "a recording of gprof"),
+            (b"\x7fELF\x02\x01", "a core"),
             (b"<!DOCTYPE html>\n<html>", "page"),
         ] {
             let known = recognise(head).map(|foreign| foreign.what);
