@@ -16,7 +16,6 @@ pub struct Foreign {
     is: fn(&[u8]) -> bool,
 }
 
-/// All that are known; the first that fits is meant.
 const FOREIGN: &[Foreign] = &[
     Foreign {
         what: "a recording of Java's Flight Recorder",
@@ -75,22 +74,6 @@ const FOREIGN: &[Foreign] = &[
         what: "rbspy's raw recording",
         instead: "convert it: rbspy report --format collapsed --input FILE --output OUT",
         is: |head| head.starts_with(b"rbspy0"),
-    },
-    Foreign {
-        what: "a recording of stackprof",
-        instead: "convert it: stackprof --stackcollapse FILE",
-        is: |head| {
-            let start = &head[..head.len().min(64)];
-            (head.starts_with(b"\x04\x08{") || head.starts_with(b"{\"version\":"))
-                && holds(start, b"version")
-                && holds(start, b"mode")
-                && holds(start, b"interval")
-        },
-    },
-    Foreign {
-        what: "xdebug's trace as a page",
-        instead: "record it with xdebug.trace_format=1",
-        is: |head| holds(&head[..head.len().min(200)], b"class='xdebug-trace'"),
     },
     Foreign {
         what: "a log of V8",
@@ -202,81 +185,11 @@ const FOREIGN: &[Foreign] = &[
             starts(b"<!doctype html") || starts(b"<html")
         },
     },
-    Foreign {
-        what: "a report of perf report, which shows parts of stacks",
-        instead: "collapse the perf.data, or what perf script prints",
-        is: |head| shows(head, b"# To display the perf.data header info, please use --header"),
-    },
-    Foreign {
-        what: "a listing of perf annotate",
-        instead: "collapse the perf.data, or what perf script prints",
-        is: |head| shows(head, b"Source code & Disassembly of "),
-    },
-    Foreign {
-        what: "counts of perf stat, which have no stacks",
-        instead: "perf record -g records them",
-        is: |head| shows(head, b" Performance counter stats for "),
-    },
-    Foreign {
-        what: "a summary of perf trace, which has no stacks",
-        instead: "perf record -g -e 'syscalls:*' records them",
-        is: |head| shows(head, b" Summary of events:"),
-    },
-    Foreign {
-        what: "a table of perf sched timehist",
-        instead: "collapse what perf script prints, with --format perf-sched",
-        is: |head| shows(head, b"           time    cpu  task name "),
-    },
-    Foreign {
-        what: "a table of perf sched latency",
-        instead: "collapse what perf script prints, with --format perf-sched",
-        is: |head| shows(head, b" Task                  |   Runtime ms  | "),
-    },
-    Foreign {
-        what: "a table of strace -c, which has no stacks",
-        instead: "strace -k prints them",
-        is: |head| shows(head, b"% time     seconds  usecs/call "),
-    },
-    Foreign {
-        what: "a table of callgrind_annotate",
-        instead: "collapse the callgrind.out file it was made of",
-        is: |head| shows(head, b"Profile data file '"),
-    },
-    Foreign {
-        what: "a chart of ms_print",
-        instead: "collapse the massif.out file it was made of",
-        is: |head| shows(head, b"ms_print arguments: "),
-    },
-    Foreign {
-        what: "a report of heaptrack_print",
-        instead: "collapse heaptrack's own file, or what heaptrack_print -F writes",
-        is: |head| shows(head, b"MOST CALLS TO ALLOCATION FUNCTIONS"),
-    },
-    Foreign {
-        what: "a table of gprof, which has no stacks",
-        instead: "record stacks: perf record -g",
-        is: |head| shows(head, b"Each sample counts as "),
-    },
-    Foreign {
-        what: "a recording of gprof, which has no stacks",
-        instead: "record stacks: perf record -g",
-        is: |head| head.starts_with(b"gmon\x01\0\0\0"),
-    },
-    Foreign {
-        what: "a program or a core, no recording",
-        instead: "eu-stack and gdb print the stacks of a core",
-        is: |head| head.starts_with(b"\x7fELF"),
-    },
 ];
 
 /// What an input is that no format claims, if that is known.
 pub fn recognise(head: &[u8]) -> Option<&'static Foreign> {
     FOREIGN.iter().find(|foreign| (foreign.is)(head))
-}
-
-/// Whether a report begins with this, behind what its program says first.
-fn shows(head: &[u8], text: &[u8]) -> bool {
-    holds(&head[..head.len().min(2048)], text)
 }
 
 fn holds(text: &[u8], part: &[u8]) -> bool {
@@ -305,27 +218,9 @@ mod tests {
             (b"{\"start_time\": 1.5, \"duration\": 2.5, \"min_interval\": 0.001,", "session of pyinstrument"),
             (b"   9 function calls in 0.1 seconds\n\n   ncalls  tottime  percall  cumtime  x", "cProfile"),
             (b"rbspy02\n{\"sample_rate\":99}", "rbspy"),
-            (b"\x04\x08{\x11:\x0cversionf\x081.2:\tmode:\twall:\rintervali\x02", "stackprof"),
-            (b"{\"version\":1.2,\"mode\":\"wall\",\"interval\":1000,\"samples\":299", "stackprof"),
-            (b"<table style='hyphens: auto;' class='xdebug-trace' dir='ltr'", "xdebug"),
             (b"v8-version,11,3,244,8,-node.38,0\n", "log of V8"),
             (b"Statistical profiling result from v8.log, (388 ticks, 6", "--prof-process"),
             (b"{\"snapshot\":{\"meta\":{\"node_fields\"", "snapshot of V8"),
-            // As perf 6.1, valgrind 3.19, gprof 2.40 and heaptrack 1.4 wrote them.
-            (
-                b"# To display the perf.data header info, please use --header/--header-only options.\n#\n",
-                "perf report",
-            ),
-            (b"ok\n\n Summary of events:\n\n rec (12967), 124 events, 67.4%\n", "summary of perf trace"),
-            (b"# started on Sat\n\n\n Performance counter stats for '/bin/a 10':\n", "counts of perf stat"),
-            (
-                b"reading file \"ht.zst\" - please wait\nMOST CALLS TO ALLOCATION FUNCTIONS\n",
-                "heaptrack_print",
-            ),
-            (b"----\nProfile data file 'callgrind.out' (creator: callgrind-3.19.0)\n", "callgrind_annotate"),
-            (b"Flat profile:\n\nEach sample counts as 0.01 seconds.\n", "table of gprof"),
-            (b"gmon\x01\0\0\0\0\0", "recording of gprof"),
-            (b"\x7fELF\x02\x01", "a program or a core"),
             (b"Nettrace\x14\0\0\0!FastSerialization.1", ".NET"),
             (b"<?xml version=\"1.0\" standalone=\"no\"?>\n<!DOCTYPE svg>\n<svg", "picture"),
             (
@@ -349,14 +244,9 @@ mod tests {
             let known = recognise(head).map(|foreign| foreign.what);
             assert!(known.is_some_and(|known| known.contains(what)), "{what}: {known:?}");
         }
-        for head in [
-            &b"hello there\n"[..],
-            b"words\nabout \x7fELF and gmon\n",
-            b"go 1.22\n",
-            b"{\"start_time\": 1}",
-            b"<?xml version=\"1.0\"?><a/>",
-            b"",
-        ] {
+        for head in
+            [&b"hello there\n"[..], b"go 1.22\n", b"{\"start_time\": 1}", b"<?xml version=\"1.0\"?><a/>", b""]
+        {
             assert!(recognise(head).is_none(), "{head:?}");
         }
     }

@@ -6,9 +6,6 @@ use super::{
     fg_json, firefox, folded, foreign, gdb, ghc_json, gperftools, heap_text, heaptrack, inferno,
     java_exceptions, jfr, jstack, massif, mojo, perf_script, pprof, pstats, py_spy, py_spy_dump,
     pyinstrument, speedscope, strace, systemtap, v8, xdebug,
-    fg_json, firefox, folded, foreign, gdb, gperftools, heap_text, heaptrack, inferno, java_exceptions, jfr,
-    jstack, massif, mojo, perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, speedscope, strace,
-    systemtap, v8, xdebug,
 };
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;

@@ -89,5 +89,5 @@ fn names_that_come_along_go_first() {
     let (folded, ..) = fold_bytes(text.as_bytes(), None, &nowhere).unwrap();
     assert!(folded.contains("orders.so+0x1046;out;in 40\n"), "{folded}");
     let error = fold_bytes(text.replace("heap_v2", "heap_v9").as_bytes(), None, &nowhere).unwrap_err();
-    assert!(error.contains(":1: expected a heap profile's first line"), "{error}");
+    assert!(error.contains(":6: expected a heap profile's first line"), "{error}");
 }
