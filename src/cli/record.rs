@@ -39,7 +39,7 @@ const EXAMPLES: &str = "\
 Examples:
   fg-record -- ./app --its-args | fg-render > out.svg
   fg-record --svg out.svg -- ./app
-  fg-record -p 1234,1240 -d 10 -F 499 | fg-filter --hide '^tokio::' | fg-render > out.svg
+  fg-record -p 1234 -d 10 | fg-filter --hide '^tokio::' | fg-render > out.svg
   fg-record -a -d 5 > machine.folded
   fg-record --off-cpu -p 1234 -d 10 --svg waits.svg
   fg-record --raw -o perf.data -- ./app && perf report
