@@ -9,6 +9,11 @@ mod kit;
 mod live;
 mod model;
 mod off_cpu;
+#[cfg(target_os = "linux")]
+mod progress;
+#[cfg(target_os = "linux")]
+#[path = "../common/pty.rs"]
+mod pty;
 #[path = "../common/recordings.rs"]
 mod recordings;
 mod said;

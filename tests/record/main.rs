@@ -8,6 +8,8 @@ mod cargo;
 mod check;
 mod off_cpu;
 mod open;
+#[path = "../common/pty.rs"]
+mod pty;
 mod rights;
 mod root;
 mod terminal;

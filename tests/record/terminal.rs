@@ -1,29 +1,12 @@
 //! What is shown and said of a recording under way, and what is left of one that is killed.
 
-#![allow(unsafe_code)]
-
-use std::ffi::CStr;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
-use std::os::fd::FromRawFd;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use super::pty::{shown, terminal};
 use super::{Running, fg_record, ready, recorded, text, wait_until_recording};
-
-/// A terminal: what is written into the second end is read from the first.
-fn terminal() -> (File, File) {
-    // SAFETY: system calls on a descriptor that was just opened; the name is copied at once.
-    let (first, name) = unsafe {
-        let fd = libc::posix_openpt(libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC);
-        assert!(fd >= 0 && libc::grantpt(fd) == 0 && libc::unlockpt(fd) == 0, "a terminal");
-        let mut name = [0; 64];
-        assert_eq!(libc::ptsname_r(fd, name.as_mut_ptr(), name.len()), 0);
-        (File::from_raw_fd(fd), CStr::from_ptr(name.as_ptr()).to_string_lossy().into_owned())
-    };
-    let second = File::options().read(true).write(true).open(name).expect("its other end");
-    (first, second)
-}
 
 fn send(signal: &str, pid: u32) {
     let sent = Command::new("kill").args(["-s", signal, &pid.to_string()]).status();
@@ -53,16 +36,10 @@ fn recorded_with_gaps(stderr: Stdio, folder: &std::path::Path) -> Option<Running
 #[test]
 fn a_terminal_shows_seconds_samples_and_losses() {
     let folder = tempfile::tempdir().expect("a folder");
-    let (mut first, second) = terminal();
+    let (first, second) = terminal();
     let Some(mut child) = recorded_with_gaps(Stdio::from(second), folder.path()) else { return };
-    let mut shown = Vec::new();
-    let mut buffer = [0; 4096];
-    // Reading from a terminal nobody writes to any more is an error.
-    while let Ok(n @ 1..) = first.read(&mut buffer) {
-        shown.extend_from_slice(&buffer[..n]);
-    }
-    assert_eq!(child.0.wait().expect("it ends").code(), Some(143), "{}", text(&shown));
-    let shown = text(&shown);
+    let shown = shown(first);
+    assert_eq!(child.0.wait().expect("it ends").code(), Some(143), "{shown}");
     let lines: Vec<&str> = shown.split('\r').collect();
     let number = |line: &str, before: &str| -> Option<u64> {
         line.split(", ")

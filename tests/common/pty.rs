@@ -1,0 +1,33 @@
+//! A terminal, for what is shown on one only.
+
+#![allow(unsafe_code)]
+
+use std::ffi::CStr;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::FromRawFd;
+
+/// A terminal: what is written into the second end is read from the first.
+pub fn terminal() -> (File, File) {
+    // SAFETY: system calls on a descriptor that was just opened; the name is copied at once.
+    let (first, name) = unsafe {
+        let fd = libc::posix_openpt(libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC);
+        assert!(fd >= 0 && libc::grantpt(fd) == 0 && libc::unlockpt(fd) == 0, "a terminal");
+        let mut name = [0; 64];
+        assert_eq!(libc::ptsname_r(fd, name.as_mut_ptr(), name.len()), 0);
+        (File::from_raw_fd(fd), CStr::from_ptr(name.as_ptr()).to_string_lossy().into_owned())
+    };
+    let second = File::options().read(true).write(true).open(name).expect("its other end");
+    (first, second)
+}
+
+/// All that is written into the second end, until nobody has it open any more.
+pub fn shown(mut first: File) -> String {
+    let mut shown = Vec::new();
+    let mut buffer = [0; 4096];
+    // Reading from a terminal nobody writes to any more is an error.
+    while let Ok(n @ 1..) = first.read(&mut buffer) {
+        shown.extend_from_slice(&buffer[..n]);
+    }
+    String::from_utf8_lossy(&shown).into_owned()
+}
