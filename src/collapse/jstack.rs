@@ -15,7 +15,7 @@
 //! exceptions, is not its stack.
 //!
 //! `jcmd PID Thread.dump_to_file` writes the same in another shape, with virtual threads, as text
-//! or ([`thread_dump`](super::thread_dump)) as JSON (seen: OpenJDK 25). Its states are there since
+//! or ([`thread_dump`]) as JSON (seen: OpenJDK 25). Its states are there since
 //! JDK 24:
 //!
 //! ```text

@@ -1,7 +1,7 @@
 //! Addresses named by the memory map at the end of a recording, `/proc/PID/maps`.
 //!
 //! Heap profilers write addresses only; which function one is in is known to the program's file
-//! alone. If the file that was recorded is still there, [`mapped`](super::mapped) takes the names
+//! alone. If the file that was recorded is still there, `mapped` takes the names
 //! from it. What is left is called by its place in the file, `libc.so.6+0x27e10`, which
 //! `addr2line` takes. Names that the recording brings along go first.
 
