@@ -108,52 +108,52 @@ const FOREIGN: &[Foreign] = &[
     Foreign {
         what: "a listing of perf annotate",
         instead: "give the perf.data, or what perf script prints",
-        is: |head| holds(&head[..head.len().min(2048)], b"Source code & Disassembly of "),
+        is: |head| shows(head, b"Source code & Disassembly of "),
     },
     Foreign {
         what: "counts of perf stat, which have no stacks",
         instead: "record them: perf record -g",
-        is: |head| holds(&head[..head.len().min(2048)], b" Performance counter stats for "),
+        is: |head| shows(head, b" Performance counter stats for "),
     },
     Foreign {
         what: "a summary of perf trace, which has no stacks",
         instead: "record them: perf record -g -e 'syscalls:*'",
-        is: |head| holds(&head[..head.len().min(2048)], b" Summary of events:"),
+        is: |head| shows(head, b" Summary of events:"),
     },
     Foreign {
         what: "a table of perf sched timehist",
         instead: "give what perf script prints, with --format perf-sched",
-        is: |head| holds(&head[..head.len().min(2048)], b"           time    cpu  task name "),
+        is: |head| shows(head, b"           time    cpu  task name "),
     },
     Foreign {
         what: "a table of perf sched latency",
         instead: "give what perf script prints, with --format perf-sched",
-        is: |head| holds(&head[..head.len().min(2048)], b" Task                  |   Runtime ms  | "),
+        is: |head| shows(head, b" Task                  |   Runtime ms  | "),
     },
     Foreign {
         what: "a table of strace -c, which has no stacks",
         instead: "print them: strace -k",
-        is: |head| holds(&head[..head.len().min(2048)], b"% time     seconds  usecs/call "),
+        is: |head| shows(head, b"% time     seconds  usecs/call "),
     },
     Foreign {
         what: "a table of callgrind_annotate",
         instead: "give the callgrind.out file it was made of",
-        is: |head| holds(&head[..head.len().min(2048)], b"Profile data file '"),
+        is: |head| shows(head, b"Profile data file '"),
     },
     Foreign {
         what: "a chart of ms_print",
         instead: "give the massif.out file it was made of",
-        is: |head| holds(&head[..head.len().min(2048)], b"ms_print arguments: "),
+        is: |head| shows(head, b"ms_print arguments: "),
     },
     Foreign {
         what: "a report of heaptrack_print",
         instead: "give heaptrack's own file, or what heaptrack_print -F writes",
-        is: |head| holds(&head[..head.len().min(2048)], b"MOST CALLS TO ALLOCATION FUNCTIONS"),
+        is: |head| shows(head, b"MOST CALLS TO ALLOCATION FUNCTIONS"),
     },
     Foreign {
         what: "a table of gprof, which has no stacks",
         instead: "record them: perf record -g",
-        is: |head| holds(&head[..head.len().min(2048)], b"Each sample counts as "),
+        is: |head| shows(head, b"Each sample counts as "),
     },
     Foreign {
         what: "a recording of gprof, which has no stacks",
@@ -190,6 +190,11 @@ const FOREIGN: &[Foreign] = &[
 /// What an input is that no format claims, if that is known.
 pub fn recognise(head: &[u8]) -> Option<&'static Foreign> {
     FOREIGN.iter().find(|foreign| (foreign.is)(head))
+}
+
+/// Whether a report begins with this, behind what its program says first.
+fn shows(head: &[u8], text: &[u8]) -> bool {
+    holds(&head[..head.len().min(2048)], text)
 }
 
 fn holds(text: &[u8], part: &[u8]) -> bool {
