@@ -103,8 +103,9 @@ fn compare(
         .iter()
         .map(|&total| Survey { total, step: Weight::ONE, least: Some(Weight::ONE), ..Survey::default() })
         .collect();
-    let sum =
-        |side: &[Survey]| side.iter().fold(Weight::ZERO, |sum, s| sum.plus(s.total).expect("counts fit"));
+    let sum = |side: &[Survey]| {
+        side.iter().fold(Weight::ZERO, |sum, s| sum.checked_add(s.total).expect("counts fit"))
+    };
     let (b, a) = surveys.split_at(runs);
     Report::new(&tally, (b, a), (sum(b), sum(a)), settings.clone()).expect("counts fit")
 }

@@ -77,7 +77,7 @@ pub enum ErrorKind {
     Unrecognised,
     /// The input is of another tool, and not read here.
     #[error("not read here: {what}; {instead}")]
-    Foreign {
+    KnownUnsupported {
         /// What it is.
         what: &'static str,
         /// The command that makes of it what is read.

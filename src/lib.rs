@@ -41,14 +41,14 @@ pub mod error;
 pub mod filter;
 pub mod folded;
 pub mod input;
-#[cfg(feature = "perf-data")]
-pub mod native;
 pub mod printable;
 #[cfg(all(feature = "record", target_os = "linux"))]
 pub mod record;
 pub mod render;
 pub mod significance;
 pub mod symbol;
+#[cfg(feature = "perf-data")]
+pub mod symbolize;
 pub mod tally;
 pub mod weight;
 

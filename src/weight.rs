@@ -13,7 +13,7 @@ use crate::error::{ErrorKind, Result};
 /// ```
 /// use fg_tools::Weight;
 ///
-/// let sum = Weight::parse(b"0.1").unwrap().plus(Weight::parse(b"0.2").unwrap())?;
+/// let sum = Weight::parse(b"0.1").unwrap().checked_add(Weight::parse(b"0.2").unwrap())?;
 /// assert_eq!(sum.to_string(), "0.3");
 /// # Ok::<(), fg_tools::Error>(())
 /// ```
@@ -91,7 +91,7 @@ impl Weight {
     /// # Errors
     /// [`ErrorKind::Overflow`] when it cannot be held.
     #[inline]
-    pub fn plus(self, other: Weight) -> Result<Weight> {
+    pub fn checked_add(self, other: Weight) -> Result<Weight> {
         if self.decimals == other.decimals
             && let Some(mantissa) = self.mantissa.checked_add(other.mantissa)
         {
@@ -119,15 +119,15 @@ impl Weight {
     /// # Errors
     /// [`ErrorKind::Overflow`] when it cannot be held.
     #[inline]
-    pub fn minus(self, other: Weight) -> Result<Weight> {
-        self.plus(other.negated())
+    pub fn checked_sub(self, other: Weight) -> Result<Weight> {
+        self.checked_add(other.negated())
     }
 
     /// The exact product.
     ///
     /// # Errors
     /// [`ErrorKind::Overflow`] when it cannot be held.
-    pub fn times(self, other: Weight) -> Result<Weight> {
+    pub fn checked_mul(self, other: Weight) -> Result<Weight> {
         let (a, b) = (self.normal(), other.normal());
         let product = a.mantissa.checked_mul(b.mantissa);
         match product.map(|mantissa| Weight { mantissa, decimals: a.decimals + b.decimals }.normal()) {
@@ -433,14 +433,14 @@ mod tests {
 
     #[test]
     fn sums_are_exact_or_refused() {
-        assert_eq!(weight("0.1").plus(weight("0.2")).unwrap(), weight("0.3"));
+        assert_eq!(weight("0.1").checked_add(weight("0.2")).unwrap(), weight("0.3"));
         assert_eq!(
-            weight("18446744073709551615").plus(weight("1")).unwrap().to_string(),
+            weight("18446744073709551615").checked_add(weight("1")).unwrap().to_string(),
             "18446744073709551616"
         );
         let largest = Weight::new(i128::MAX);
-        assert!(matches!(largest.plus(Weight::ONE).unwrap_err().kind(), ErrorKind::Overflow));
-        assert!(weight("99999999999999999999999999999999999999").plus(weight("0.5")).is_err());
+        assert!(matches!(largest.checked_add(Weight::ONE).unwrap_err().kind(), ErrorKind::Overflow));
+        assert!(weight("99999999999999999999999999999999999999").checked_add(weight("0.5")).is_err());
     }
 
     #[test]
@@ -501,7 +501,7 @@ mod tests {
 
     #[test]
     fn products_are_exact() {
-        assert_eq!(weight("0.5").times(weight("3")).unwrap().to_string(), "1.5");
-        assert!(Weight::new(i128::MAX).times(weight("2")).is_err());
+        assert_eq!(weight("0.5").checked_mul(weight("3")).unwrap().to_string(), "1.5");
+        assert!(Weight::new(i128::MAX).checked_mul(weight("2")).is_err());
     }
 }

@@ -13,7 +13,7 @@
 use std::io::Cursor;
 
 use fg_tools::Weight;
-use fg_tools::collapse::{Choice, Options, Report, registry};
+use fg_tools::collapse::{ValueSelection, Options, Report, registry};
 use fg_tools::folded::{StackTable, parse_line};
 use fg_tools::input::Input;
 use libfuzzer_sys::fuzz_target;
@@ -30,7 +30,7 @@ fuzz_target!(|data: &[u8]| {
     };
     let bit = |n: u8| flags >> n & 1 == 1;
     let options = Options {
-        values: if bit(0) { Choice::All } else { Choice::Default },
+        values: if bit(0) { ValueSelection::All } else { ValueSelection::Default },
         count: bit(1),
         threads_as_frames: bit(2).then(|| bit(3)),
         pid: bit(4),
@@ -51,7 +51,7 @@ fuzz_target!(|data: &[u8]| {
     let mut sum = Weight::ZERO;
     for line in out.split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
         let parsed = parse_line(line, columns).expect("what is written is folded text");
-        let Ok(more) = sum.plus(parsed.weights.value) else { return };
+        let Ok(more) = sum.checked_add(parsed.weights.value) else { return };
         sum = more;
     }
     if let Ok(total) = table.total() {

@@ -13,7 +13,7 @@ use std::io::Cursor;
 use std::path::PathBuf;
 
 use fg_tools::Weight;
-use fg_tools::collapse::{Choice, Options, Report, registry};
+use fg_tools::collapse::{ValueSelection, Options, Report, registry};
 use fg_tools::folded::{StackTable, parse_line};
 use fg_tools::input::Input;
 use libfuzzer_sys::fuzz_target;
@@ -28,7 +28,7 @@ fuzz_target!(|data: &[u8]| {
     let bytes = [header, rest].concat();
     let Ok(input) = Input::new("fuzz", Box::new(Cursor::new(bytes))) else { return };
     let options = Options {
-        values: if how & 4 != 0 { Choice::All } else { Choice::Default },
+        values: if how & 4 != 0 { ValueSelection::All } else { ValueSelection::Default },
         addrs: how & 8 != 0,
         tid: how & 16 != 0,
         threads: 1 + usize::from(how & 32 != 0),
@@ -46,7 +46,7 @@ fuzz_target!(|data: &[u8]| {
     let mut sum = Weight::ZERO;
     for line in out.split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
         let parsed = parse_line(line, table.columns()).expect("what is written is folded text");
-        sum = sum.plus(parsed.weights.value).expect("periods of 64 bits are no large sum");
+        sum = sum.checked_add(parsed.weights.value).expect("periods of 64 bits are no large sum");
     }
     assert_eq!(table.total().expect("as above").value, sum, "what is written adds up");
 });

@@ -10,9 +10,9 @@
 //! ```
 #![no_main]
 
-use fg_tools::native::jit::{JitDump, PerfMap};
-use fg_tools::native::kernel::Kallsyms;
-use fg_tools::native::{Object, Symbolizer, SymbolizerOptions};
+use fg_tools::symbolize::jit::{JitDump, PerfMap};
+use fg_tools::symbolize::kernel::Kallsyms;
+use fg_tools::symbolize::{Object, Symbolizer, SymbolizerOptions};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

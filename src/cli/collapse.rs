@@ -7,7 +7,9 @@ use clap::{Args, Parser};
 
 use super::output::OutputArgs;
 use super::{Exit, GenerateArgs, InputArgs, Tool, progress, say, say_not_understood};
-use crate::collapse::{self, Choice, Listener, Options, Progress, Report, Value, ValueTotal, registry};
+use crate::collapse::{
+    self, Listener, Options, Progress, Report, Value, ValueSelection, ValueTotal, registry,
+};
 use crate::error::excerpt;
 use crate::folded::{StackTable, Weights};
 
@@ -155,9 +157,9 @@ impl From<OptionArgs> for Options {
     fn from(args: OptionArgs) -> Options {
         let bytes = |names: Vec<String>| names.into_iter().map(String::into_bytes).collect::<Vec<_>>();
         let values = match (args.all_values, args.value.is_empty()) {
-            (true, _) => Choice::All,
-            (false, true) => Choice::Default,
-            (false, false) => Choice::Named(bytes(args.value)),
+            (true, _) => ValueSelection::All,
+            (false, true) => ValueSelection::Default,
+            (false, false) => ValueSelection::Named(bytes(args.value)),
         };
         Options {
             pid: args.pid,
@@ -189,7 +191,7 @@ impl Tool for Collapse {
     fn run(self) -> anyhow::Result<Exit> {
         let mut output = self.output.open()?;
         if self.list_formats {
-            let table = collapse::about::table(registry::FORMATS, false);
+            let table = collapse::format_info::table(registry::FORMATS, false);
             output.write_all(table.as_bytes()).map_err(crate::Error::from)?;
             output.finish()?;
             return Ok(Exit::Yes);

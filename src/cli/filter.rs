@@ -138,7 +138,7 @@ impl Tool for Filter {
             // Nothing but a pattern needs no frames.
             Some(pattern) if self.operations.is_empty() => {
                 let selected = select(&sources, pattern, selection, out)?;
-                let came = selected.kept.plus(selected.dropped)?;
+                let came = selected.kept.checked_add(selected.dropped)?;
                 Ok::<_, crate::Error>(Filtered { selected, came, steps: Vec::new() })
             }
             pattern => pipeline.run(&sources, pattern.as_ref(), selection, out),
@@ -278,7 +278,7 @@ fn stats(filtered: &Filtered) -> String {
     for StepReport { label, came, left, reweighs, .. } in steps {
         let stacks = came.stacks.saturating_sub(left.stacks);
         // A sum that was held can lack its parts only if the weights changed.
-        let dropped = match came.weights.minus(left.weights) {
+        let dropped = match came.weights.checked_sub(left.weights) {
             Ok(weights) if !reweighs => weight(weights),
             _ => "-".to_owned(),
         };

@@ -3,7 +3,7 @@
 mod browser;
 pub mod cargo;
 pub mod check;
-mod rooted;
+mod sudo;
 pub mod with;
 
 use std::ffi::OsString;
@@ -216,7 +216,7 @@ impl RecordArgs {
         }
         let recording = Recording::new(raw)?;
         if self.root && limits::effective_user() != 0 {
-            return rooted::record(self, &request, recording, &stop);
+            return sudo::record(self, &request, recording, &stop);
         }
         let outcome = self.sample(&request, recording.file()?, &stop, &mut |_| {})?;
         self.describe(&outcome);

@@ -17,13 +17,13 @@ use super::driver::{self, LineParser};
 use super::folded::head_lines;
 use super::names::NO_STACK;
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Sink, Value, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "austin",
     producer: "austin 3.x as text, mojo2austin",
     tested: "austin 3.7, mojo2austin 2.4",
@@ -35,8 +35,8 @@ const ABOUT: About = About {
 pub struct Austin;
 
 impl Collapser for Austin {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -205,7 +205,7 @@ fn readable(frame: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Choice;
+    use crate::collapse::ValueSelection;
 
     fn collapsed(text: &str, options: &Options) -> String {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();
@@ -254,7 +254,8 @@ mod tests {
     fn full_mode_has_three_values() {
         let text = "# austin: 3.7.0\n# mode: full\n\nP1;T2;a.py:f:1 100,1,-4096\nP1;T2;a.py:f:1 7,0,0\n\n# duration: 5\n";
         assert_eq!(collapsed(text, &Options::default()), "P1;T2;f (a.py:1) 107\n");
-        let value = |name: &str| Options { values: Choice::Named(vec![name.into()]), ..Options::default() };
+        let value =
+            |name: &str| Options { values: ValueSelection::Named(vec![name.into()]), ..Options::default() };
         assert_eq!(collapsed(text, &value("cpu")), "P1;T2;f (a.py:1) 7\n");
         assert_eq!(collapsed(text, &value("memory")), "P1;T2;f (a.py:1) -4096\n");
         let count = Options { count: true, ..Options::default() };

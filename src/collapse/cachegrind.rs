@@ -15,13 +15,13 @@
 use super::names::Names;
 use super::text::Text;
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Value, Verdict, valgrind};
+use super::{Collapser, FormatInfo, Options, Report, Value, Verdict, valgrind};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "cachegrind",
     producer: "valgrind --tool=cachegrind",
     tested: "valgrind 3.19",
@@ -33,8 +33,8 @@ const ABOUT: About = About {
 pub struct Cachegrind;
 
 impl Collapser for Cachegrind {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -76,7 +76,7 @@ impl Collapser for Cachegrind {
                     Some(values) if columns == row.len() && columns <= declared.len() => {
                         values.sample(&stack, &row, table)?;
                         for (sum, cost) in sums.iter_mut().zip(&row) {
-                            *sum = sum.plus(*cost)?;
+                            *sum = sum.checked_add(*cost)?;
                         }
                     }
                     _ => return Ok(false),

@@ -22,13 +22,13 @@ use super::edges::Graph;
 use super::names::Names;
 use super::text::Text;
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Value, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Value, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "callgrind",
     producer: "valgrind --tool=callgrind, xdebug's profiler, yappi, rbspy -f callgrind, ruby-prof, pyprof2calltree; \
                stacks are estimates",
@@ -44,8 +44,8 @@ const OUTSIDE: &[u8] = b"[outside functions]";
 pub struct Callgrind;
 
 impl Collapser for Callgrind {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -151,7 +151,7 @@ impl<'o> Reader<'o> {
             b"totals" => self.add_totals(value)?,
             b"summary" => {
                 if let Some(summary) = words(value).next().and_then(Weight::parse) {
-                    self.summary = Some(self.summary.unwrap_or_default().plus(summary)?);
+                    self.summary = Some(self.summary.unwrap_or_default().checked_add(summary)?);
                 }
             }
             // The header goes on as the writer likes: `version`, `creator`, `desc`, ….
@@ -219,7 +219,7 @@ impl<'o> Reader<'o> {
         let new: Vec<Weight> = words(value).filter_map(Weight::parse).collect();
         let totals = self.totals.get_or_insert_with(|| vec![Weight::ZERO; new.len()]);
         for (total, new) in totals.iter_mut().zip(new) {
-            *total = total.plus(new)?;
+            *total = total.checked_add(new)?;
         }
         Ok(())
     }
@@ -231,7 +231,7 @@ impl<'o> Reader<'o> {
         {
             // What the program took before and after its functions.
             let outside = [table.frame(OUTSIDE)];
-            costs.values.add(0, &outside, summary.minus(sum)?, table)?;
+            costs.values.add(0, &outside, summary.checked_sub(sum)?, table)?;
         }
         for (at, total) in self.totals.unwrap_or_default().into_iter().enumerate() {
             let event = self.declared.get(at).map(|value| String::from_utf8_lossy(&value.name));
@@ -292,7 +292,7 @@ impl Costs {
 
     fn add_self(&mut self, function: usize, table: &mut StackTable) -> Result<()> {
         for (at, &cost) in self.row.iter().enumerate() {
-            self.sums[at] = self.sums[at].plus(cost)?;
+            self.sums[at] = self.sums[at].checked_add(cost)?;
             match &mut self.graphs[at] {
                 Some(graph) => graph.add_self(function, cost)?,
                 // Only counted.

@@ -13,13 +13,13 @@
 use super::json::{HeadKeys, Json};
 use super::names::NO_STACK;
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Value, Verdict, valgrind};
+use super::{Collapser, FormatInfo, Options, Report, Value, Verdict, valgrind};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "dhat",
     producer: "valgrind --tool=dhat, the Rust crate dhat",
     tested: "valgrind 3.19, dhat 0.3",
@@ -50,8 +50,8 @@ struct Point {
 }
 
 impl Collapser for Dhat {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

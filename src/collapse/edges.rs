@@ -56,7 +56,7 @@ impl Graph {
     /// [`crate::ErrorKind::Overflow`].
     pub fn add_self(&mut self, function: usize, weight: Weight) -> Result<()> {
         let own = &mut self.function(function).own;
-        *own = own.plus(weight)?;
+        *own = own.checked_add(weight)?;
         Ok(())
     }
 
@@ -67,7 +67,7 @@ impl Graph {
     pub fn add_call(&mut self, caller: usize, callee: usize, weight: Weight) -> Result<()> {
         self.function(callee);
         let calls = self.function(caller).calls.entry(callee).or_default();
-        *calls = calls.plus(weight)?;
+        *calls = calls.checked_add(weight)?;
         Ok(())
     }
 
@@ -417,7 +417,7 @@ mod tests {
         }
         let (forest, nodes) = graph.stacks(&frames).unwrap();
         assert!(forest.len() <= MOST + 80);
-        let total = nodes.iter().fold(Weight::ZERO, |sum, (_, weight)| sum.plus(*weight).unwrap());
+        let total = nodes.iter().fold(Weight::ZERO, |sum, (_, weight)| sum.checked_add(*weight).unwrap());
         assert_eq!(total, Weight::new(80 * 1_000_000_007));
     }
 

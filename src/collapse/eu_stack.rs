@@ -13,17 +13,17 @@
 //! elfutils' `src/stack.c`.
 
 use super::folded::head_lines;
-use super::native::Native;
+use super::native_frame::NativeFrame;
 use super::printed::Printed;
 use super::text::{Text, split_address, split_digits, split_first, split_last};
 use super::threads::Thread;
-use super::{About, Collapser, Options, Report, Sink, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::StackTable;
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "eu-stack",
     producer: "eu-stack, once or in a loop",
     tested: "elfutils 0.188",
@@ -35,8 +35,8 @@ const ABOUT: About = About {
 pub struct EuStack;
 
 impl Collapser for EuStack {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -99,7 +99,7 @@ impl Parser<'_> {
     fn release(&mut self, srcline: &[u8], sink: &mut dyn Sink) {
         let held = std::mem::take(&mut self.held);
         if let Some(frame) = frame(&held) {
-            let frame = Native { srcline, ..frame };
+            let frame = NativeFrame { srcline, ..frame };
             self.printed.push(&frame, sink);
         }
         self.held = held;
@@ -134,7 +134,7 @@ fn tid(line: &[u8]) -> Option<&[u8]> {
 }
 
 /// `#0  0x0000559c8b49e946     scramble - /home/user/app/cpp/orders`
-fn frame(line: &[u8]) -> Option<Native<'_>> {
+fn frame(line: &[u8]) -> Option<NativeFrame<'_>> {
     let (number, rest) = split_digits(line.strip_prefix(b"#")?);
     let (address, rest) = split_address(rest.trim_ascii_start()).filter(|_| !number.is_empty())?;
     let rest = rest.strip_prefix(b" - 1").unwrap_or(rest);
@@ -147,7 +147,7 @@ fn frame(line: &[u8]) -> Option<Native<'_>> {
     let module = split_first(rest, b" [").map_or(rest, |(module, _)| module);
     let symbol = symbol.trim_ascii();
     let kernel = module == b"[kernel.kallsyms]" || module == b"[kernel]";
-    Some(Native { symbol, module, address, kernel, ..Native::default() })
+    Some(NativeFrame { symbol, module, address, kernel, ..NativeFrame::default() })
 }
 
 #[cfg(test)]

@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 
-use super::Choice;
+use super::ValueSelection;
 
-impl Choice {
+impl ValueSelection {
     /// Whether an event of this name is kept. `first` is the event that comes first; it becomes
     /// this one if none has come.
     pub(super) fn keeps_event(&self, name: &[u8], first: &mut Option<Vec<u8>>) -> bool {
         match self {
-            Choice::Default => is_same_event(first.get_or_insert_with(|| name.to_vec()), name),
-            Choice::Named(wanted) => wanted.iter().any(|wanted| is_named(name, wanted)),
-            Choice::All => true,
+            ValueSelection::Default => is_same_event(first.get_or_insert_with(|| name.to_vec()), name),
+            ValueSelection::Named(wanted) => wanted.iter().any(|wanted| is_named(name, wanted)),
+            ValueSelection::All => true,
         }
     }
 }

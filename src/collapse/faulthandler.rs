@@ -19,13 +19,13 @@ use super::names::NO_STACK;
 use super::printed::Printed;
 use super::text::{Text, split_digits, split_first, split_last};
 use super::threads::Thread;
-use super::{About, Collapser, Options, Report, Sink, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::StackTable;
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "faulthandler",
     producer: "Python's faulthandler",
     tested: "CPython 3.6 to 3.13",
@@ -37,8 +37,8 @@ const ABOUT: About = About {
 pub struct Faulthandler;
 
 impl Collapser for Faulthandler {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

@@ -10,13 +10,13 @@
 
 use std::io::Read;
 
-use super::{About, Collapser, Options, Report, Sink, Value, ValueTotal, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::{Error, ErrorKind, Result};
 use crate::folded::{Columns, FrameId, StackTable, Weights};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "fg-html",
     producer: "fg-render --format html",
     tested: "this version",
@@ -38,8 +38,8 @@ const MOST_VALUES: usize = 1 << 14;
 const MOST_TEXT: usize = 1 << 30;
 
 impl Collapser for FgHtml {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

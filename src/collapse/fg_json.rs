@@ -12,13 +12,13 @@
 //! of it; the rest follows from them.
 
 use super::json::{HeadKeys, Json, Kind};
-use super::{About, Collapser, Options, Report, Sink, Value, ValueTotal, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, StackTable, Weights, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "fg-json",
     producer: "fg-render --format json",
     tested: "ourselves",
@@ -30,8 +30,8 @@ const ABOUT: About = About {
 pub struct FgJson;
 
 impl Collapser for FgJson {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

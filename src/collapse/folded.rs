@@ -10,13 +10,13 @@
 use std::borrow::Cow;
 
 use super::driver::{self, LineParser};
-use super::{About, Collapser, Options, Report, Sink, Value, ValueTotal, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, StackTable, Weights, guess_columns, is_comment, parse_line};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "folded",
     producer: "bcc profile -f, async-profiler, rbspy, heaptrack_print -F, google-pprof --collapsed, ourselves",
     tested: "bcc 0.26, rbspy 0.55, heaptrack 1.4, gperftools 2.10",
@@ -28,8 +28,8 @@ const ABOUT: About = About {
 pub struct Folded;
 
 impl Collapser for Folded {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

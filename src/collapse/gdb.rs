@@ -13,17 +13,17 @@
 use std::borrow::Cow;
 
 use super::folded::head_lines;
-use super::native::Native;
+use super::native_frame::NativeFrame;
 use super::printed::Printed;
 use super::text::{Text, split_address, split_digits, split_first, split_last};
 use super::threads::Thread;
-use super::{About, Collapser, Options, Report, Sink, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "gdb",
     producer: "gdb's `thread apply all bt`, `bt full`, `bt`",
     tested: "gdb 13.1",
@@ -35,8 +35,8 @@ const ABOUT: About = About {
 pub struct Gdb;
 
 impl Collapser for Gdb {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -161,7 +161,7 @@ fn thread(line: &[u8]) -> Option<Thread<'_>> {
 
 /// A frame line, as far as it has been understood.
 struct Shape<'a> {
-    native: Native<'a>,
+    native: NativeFrame<'a>,
     /// Whether no other text looks like this.
     is_telling: bool,
 }
@@ -180,7 +180,7 @@ fn frame(line: &[u8]) -> Option<(&[u8], Shape<'_>)> {
     };
     if rest.starts_with(b"<") && rest.ends_with(b">") && !rest.contains(&b'(') {
         // `<signal handler called>`, `<function called from gdb>`.
-        let native = Native { symbol: rest, address, ..Native::default() };
+        let native = NativeFrame { symbol: rest, address, ..NativeFrame::default() };
         return Some((number, Shape { native, is_telling: false }));
     }
     let args = arguments(rest)?;
@@ -192,7 +192,7 @@ fn frame(line: &[u8]) -> Option<(&[u8], Shape<'_>)> {
     } else if let Some((_, file)) = split_last(behind, b") from ") {
         (module, is_telling) = (file.trim_ascii(), true);
     }
-    let native = Native { symbol, module, address, srcline, kernel: false };
+    let native = NativeFrame { symbol, module, address, srcline, kernel: false };
     Some((number, Shape { native, is_telling }))
 }
 

@@ -14,13 +14,13 @@ use super::forest::{Forest, Node};
 use super::json::{HeadKeys, Json, Nodes};
 use super::names::Names;
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Value, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, StackTable, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "ghc-json",
     producer: "a GHC program with +RTS -pj",
     tested: "GHC 9.0",
@@ -32,8 +32,8 @@ const ABOUT: About = About {
 pub struct GhcJson;
 
 impl Collapser for GhcJson {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -155,7 +155,7 @@ impl Nodes for Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Choice;
+    use crate::collapse::ValueSelection;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     const TEXT: &str = r#"{"program": "x", "total_ticks": 3, "total_alloc": 7,
@@ -168,8 +168,11 @@ mod tests {
     fn each_cost_centre_has_its_own_costs() {
         assert_eq!(GhcJson.detect(TEXT.as_bytes()), Verdict::Yes);
         assert_eq!(fold(&GhcJson, TEXT, &Options::default()), "MAIN.MAIN;M.f: 3\n");
-        let bytes =
-            Options { values: Choice::Named(vec![b"bytes".to_vec()]), srcline: true, ..Options::default() };
+        let bytes = Options {
+            values: ValueSelection::Named(vec![b"bytes".to_vec()]),
+            srcline: true,
+            ..Options::default()
+        };
         assert_eq!(fold(&GhcJson, TEXT, &bytes), "MAIN.MAIN 4\nMAIN.MAIN;M.f: (M.hs:1) 3\n");
     }
 

@@ -19,13 +19,13 @@ use std::ops::Range;
 use super::maps::{Maps, hex};
 use super::text::Text;
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Value, Verdict, heap_text};
+use super::{Collapser, FormatInfo, Options, Report, Value, Verdict, heap_text};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, StackTable};
 use crate::input::{Input, Reader};
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "gperftools",
     producer: "gperftools' CPU profiler, google-pprof --raw",
     tested: "gperftools 2.10",
@@ -71,8 +71,8 @@ impl Words {
 }
 
 impl Collapser for Gperftools {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -141,7 +141,7 @@ impl Collapser for Gperftools {
             places(range).for_each(|place| maps.frames(place, &mut stack));
             stack.reverse();
             let count = Weight::new(i128::from(*count));
-            values.sample(&stack, &[count, count.times(period)?], table)?;
+            values.sample(&stack, &[count, count.checked_mul(period)?], table)?;
         }
         values.finish(report)
     }

@@ -20,7 +20,7 @@
 use super::maps::{Maps, hex};
 use super::text::Text;
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Value, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Value, Verdict};
 use crate::error::Result;
 use crate::folded::StackTable;
 use crate::input::Input;
@@ -29,7 +29,7 @@ use crate::weight::Weight;
 const VALUES: &str = "inuse-space, inuse-objects, alloc-space, alloc-objects";
 const UNITS: &str = "bytes, objects, bytes, objects";
 
-const TCMALLOC: About = About {
+const TCMALLOC: FormatInfo = FormatInfo {
     name: "tcmalloc",
     producer: "gperftools' heap profiler",
     tested: "gperftools 2.10",
@@ -37,7 +37,7 @@ const TCMALLOC: About = About {
     unit: UNITS,
 };
 
-const JEMALLOC: About = About {
+const JEMALLOC: FormatInfo = FormatInfo {
     name: "jemalloc",
     producer: "jemalloc's heap profiler",
     tested: "jemalloc 5.3",
@@ -64,7 +64,7 @@ struct Heap {
 }
 
 impl Collapser for Tcmalloc {
-    fn about(&self) -> &'static About {
+    fn info(&self) -> &'static FormatInfo {
         &TCMALLOC
     }
 
@@ -96,7 +96,7 @@ impl Collapser for Tcmalloc {
 }
 
 impl Collapser for Jemalloc {
-    fn about(&self) -> &'static About {
+    fn info(&self) -> &'static FormatInfo {
         &JEMALLOC
     }
 
@@ -209,7 +209,7 @@ impl Heap {
             }
             values.sample(&stack, &weights, table)?;
             for (left, weight) in self.total.iter_mut().flatten().zip(weights) {
-                *left = left.minus(weight)?;
+                *left = left.checked_sub(weight)?;
             }
         }
         // jemalloc lists no stack for what is allocated while it writes, and rounds each stack's share
@@ -217,7 +217,7 @@ impl Heap {
         if let Some([left, ..]) = self.total
             && left < Weight::ZERO
         {
-            let more = Weight::ZERO.minus(left)?;
+            let more = Weight::ZERO.checked_sub(left)?;
             report.details.push(format!("the stacks hold {more} bytes more than the file says in all"));
         }
         if let Some(left) = self.total {

@@ -20,14 +20,14 @@ use ::inferno::collapse::{self as inferno, Collapse};
 
 use super::forest::Budget;
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Value, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Value, Verdict};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{Columns, FrameId, StackTable, parse_line};
 use crate::input::{Input, MAX_RECORD};
 
 /// One of the formats.
 pub struct Inferno {
-    about: &'static About,
+    about: &'static FormatInfo,
     detect: fn(&[u8]) -> bool,
     /// Which values there are, by the head; the first is the default.
     values: fn(&[u8]) -> Vec<Value>,
@@ -41,7 +41,7 @@ pub struct Inferno {
 
 /// `dtrace`: blocks of frames, leaf first, and a count.
 pub static DTRACE: Inferno = Inferno {
-    about: &About {
+    about: &FormatInfo {
         name: "dtrace",
         producer: "dtrace -n 'profile-99 { @[ustack()] = count(); }'",
         tested: "documented output",
@@ -57,7 +57,7 @@ pub static DTRACE: Inferno = Inferno {
 
 /// `sample` of macOS: a tree drawn with `+`, `!`, `:` and `|`.
 pub static SAMPLE: Inferno = Inferno {
-    about: &About {
+    about: &FormatInfo {
         name: "apple-sample",
         producer: "sample of macOS, spindump",
         tested: "documented output, report version 7",
@@ -82,7 +82,7 @@ pub static SAMPLE: Inferno = Inferno {
 
 /// The `time-profile` table that `xctrace export` writes: XML with references.
 pub static XCTRACE: Inferno = Inferno {
-    about: &About {
+    about: &FormatInfo {
         name: "xctrace",
         producer: "xctrace export --xpath … of a Time Profiler trace",
         tested: "documented output, Xcode 14",
@@ -98,7 +98,7 @@ pub static XCTRACE: Inferno = Inferno {
 
 /// VTune's call tree as CSV, indented by a space for each level.
 pub static VTUNE: Inferno = Inferno {
-    about: &About {
+    about: &FormatInfo {
         name: "vtune",
         producer: "vtune -report top-down -report-knob show-issues=false -format csv",
         tested: "documented output",
@@ -114,7 +114,7 @@ pub static VTUNE: Inferno = Inferno {
 
 /// Visual Studio's call tree as CSV, with its level in the first column.
 pub static VSPROF: Inferno = Inferno {
-    about: &About {
+    about: &FormatInfo {
         name: "vsprof",
         producer: "Visual Studio's profiler, call tree as CSV",
         tested: "documented output",
@@ -133,7 +133,7 @@ pub static VSPROF: Inferno = Inferno {
 
 /// GHC's `.prof`: a table of cost centres, indented.
 pub static GHC_PROF: Inferno = Inferno {
-    about: &About {
+    about: &FormatInfo {
         name: "ghc-prof",
         producer: "a GHC program with +RTS -p, or -P for ticks and bytes",
         tested: "documented output, GHC 9.0",
@@ -164,7 +164,7 @@ pub static GHC_PROF: Inferno = Inferno {
 };
 
 impl Collapser for Inferno {
-    fn about(&self) -> &'static About {
+    fn info(&self) -> &'static FormatInfo {
         self.about
     }
 

@@ -19,13 +19,13 @@ use super::jstack::java_frame;
 use super::names::Names;
 use super::text::Text;
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "java-exceptions",
     producer: "Throwable.printStackTrace, in logs of any kind",
     tested: "OpenJDK 17",
@@ -37,8 +37,8 @@ const ABOUT: About = About {
 pub struct JavaExceptions;
 
 impl Collapser for JavaExceptions {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

@@ -23,13 +23,13 @@ use super::text::Text;
 use super::threads::Thread;
 use super::trie::Trie;
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Sink, Value, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const TEXT: About = About {
+const TEXT: FormatInfo = FormatInfo {
     name: "jfr-text",
     producer: "jfr print --events jdk.ExecutionSample --stack-depth 64",
     tested: "OpenJDK 17, 25",
@@ -37,7 +37,7 @@ const TEXT: About = About {
     unit: "samples",
 };
 
-const JSON: About = About {
+const JSON: FormatInfo = FormatInfo {
     name: "jfr-json",
     producer: "jfr print --json --stack-depth 64",
     tested: "OpenJDK 17, 25",
@@ -58,7 +58,7 @@ pub struct JfrText;
 pub struct JfrJson;
 
 impl Collapser for JfrText {
-    fn about(&self) -> &'static About {
+    fn info(&self) -> &'static FormatInfo {
         &TEXT
     }
 
@@ -127,7 +127,7 @@ impl Collapser for JfrText {
 }
 
 impl Collapser for JfrJson {
-    fn about(&self) -> &'static About {
+    fn info(&self) -> &'static FormatInfo {
         &JSON
     }
 
@@ -471,12 +471,12 @@ mod tests {
                     jdk.ExecutionSample {\n  x = 1\n  stackTrace = [\n    a.b() line: 1\n    ...\n  ]\n}\n";
         assert_eq!(fold(&JfrText, text, &Options::default()), "[no stack] 1\n[truncated];a.b 1\n");
         let waits = Options {
-            values: crate::collapse::Choice::Named(vec![b"jdk.ThreadPark".to_vec()]),
+            values: crate::collapse::ValueSelection::Named(vec![b"jdk.ThreadPark".to_vec()]),
             ..Options::default()
         };
         assert_eq!(fold(&JfrText, text, &waits), "a.p 1\n");
         let other = Options {
-            values: crate::collapse::Choice::Named(vec![b"jdk.GCPhase".to_vec()]),
+            values: crate::collapse::ValueSelection::Named(vec![b"jdk.GCPhase".to_vec()]),
             ..Options::default()
         };
         let error = collapse_bytes(&JfrText, text, &other).unwrap_err().to_string();

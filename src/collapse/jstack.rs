@@ -6,7 +6,7 @@
 //!
 //! "main" #1 prio=5 os_prio=0 cpu=43.22ms elapsed=2.71s tid=0x00007f40dc017920 nid=0x4866 waiting on condition
 //!    java.lang.Thread.State: WAITING (parking)
-//!     at jdk.internal.misc.Unsafe.park(java.base@17.0.15/Native Method)
+//!     at jdk.internal.misc.Unsafe.park(java.base@17.0.15/NativeFrame Method)
 //!     - parking to wait for  <0x000000068d901610> (a java.util.concurrent.FutureTask)
 //! ```
 //! Every thread with frames is a sample, in each of the dumps that follow one another. Most of
@@ -20,7 +20,7 @@
 //!
 //! ```text
 //! #3 "main" TIMED_WAITING 2026-11-21T07:34:50.022063295Z
-//!     at java.base/java.lang.Thread.sleepNanos0(Native Method)
+//!     at java.base/java.lang.Thread.sleepNanos0(NativeFrame Method)
 //! ```
 
 use std::borrow::Cow;
@@ -31,13 +31,13 @@ use super::text::{Text, split_digits};
 use super::thread_dump;
 use super::threads::Thread;
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Sink, Value, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "jstack",
     producer: "jstack, jcmd PID Thread.print, jcmd PID Thread.dump_to_file (text, JSON), kill -QUIT",
     tested: "OpenJDK 17, 25",
@@ -49,8 +49,8 @@ const ABOUT: About = About {
 pub struct Jstack;
 
 impl Collapser for Jstack {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -265,7 +265,7 @@ mod tests {
              "stack": ["B.run(B.java:1)", "x\/A.go(A.java:9)"]}, {"tid": "5", "name": "none", "stack": []}], "threadCount": "2"}]}}"##;
         let tid = Options { tid: true, srcline: true, ..Options::default() };
         let runnable = Options {
-            values: crate::collapse::Choice::Named(vec![b"runnable".to_vec()]),
+            values: crate::collapse::ValueSelection::Named(vec![b"runnable".to_vec()]),
             ..Options::default()
         };
         for text in [text, json] {

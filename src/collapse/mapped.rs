@@ -41,8 +41,8 @@ mod with_symbols {
     use std::collections::HashMap;
 
     use super::{FrameId, Known, Options, Sink};
-    use crate::collapse::naming::Native;
-    use crate::native::{Module, Object, ResolvedFrame, Search, Symbolizer, SymbolizerOptions};
+    use crate::collapse::naming::SymbolFrame;
+    use crate::symbolize::{Module, Object, ResolvedFrame, Search, Symbolizer, SymbolizerOptions};
 
     /// The frames of each place in a file, leaf first; with it comes whether a call returns there.
     ///
@@ -118,16 +118,17 @@ mod with_symbols {
             let mut frames = Vec::new();
             if resolved.is_empty() {
                 let address = format!("{place:x}");
-                let native = Native { address: address.as_bytes(), module: self.path, ..Native::default() };
+                let native =
+                    SymbolFrame { address: address.as_bytes(), module: self.path, ..SymbolFrame::default() };
                 native.name(self.options, |name| frames.push(self.sink.frame(name)));
             }
             for frame in resolved {
                 let line = frame.place.as_ref().filter(|_| self.options.srcline);
-                let srcline = line.map(crate::native::Place::short).unwrap_or_default();
+                let srcline = line.map(crate::symbolize::Place::short).unwrap_or_default();
                 let key = (frame.name.to_vec(), srcline, frame.inlined);
                 let known = self.known.entry(key).or_insert_with_key(|(symbol, srcline, inlined)| {
                     let (module, inlined) = (self.path, *inlined);
-                    let native = Native { symbol, module, srcline, inlined, ..Native::default() };
+                    let native = SymbolFrame { symbol, module, srcline, inlined, ..SymbolFrame::default() };
                     let mut frames = Vec::new();
                     native.name(self.options, |name| frames.push(self.sink.frame(name)));
                     frames

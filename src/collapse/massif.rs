@@ -20,13 +20,13 @@ use super::forest::Budget;
 use super::names::NO_STACK;
 use super::text::Text;
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Sink, Verdict, valgrind};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict, valgrind};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "massif",
     producer: "valgrind --tool=massif; the snapshot of the peak",
     tested: "valgrind 3.19",
@@ -41,8 +41,8 @@ const BELOW: &[u8] = b"[below threshold]";
 pub struct Massif;
 
 impl Collapser for Massif {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -139,7 +139,7 @@ impl Tree {
             let mut own = node.bytes;
             let below = self.nodes[at + 1..].iter().take_while(|below| below.depth > node.depth);
             for child in below.filter(|below| below.depth == node.depth + 1) {
-                own = own.minus(child.bytes)?;
+                own = own.checked_sub(child.bytes)?;
             }
             // Leaf first, down to this line.
             stack.truncate(node.depth.saturating_sub(1));

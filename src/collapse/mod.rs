@@ -5,16 +5,17 @@
 //! listens. Formats whose text can be cut between samples run on several threads through the one
 //! [`driver`]; the output does not depend on how many.
 
-pub mod about;
+pub mod clean_symbol;
 pub mod driver;
 pub mod edges;
 pub mod forest;
+pub mod format_info;
 pub mod json;
 pub mod leaf_first;
 mod mapped;
 pub mod maps;
 pub mod names;
-pub mod native;
+pub mod native_frame;
 #[cfg(feature = "perf-data")]
 pub mod perf_data;
 pub mod perf_script;
@@ -22,7 +23,6 @@ pub mod printed;
 pub mod registry;
 pub mod text;
 pub mod threads;
-pub mod tidy;
 pub mod trie;
 pub mod values;
 
@@ -39,7 +39,6 @@ mod fg_html;
 mod fg_json;
 mod firefox;
 mod folded;
-mod foreign;
 mod gdb;
 mod ghc_json;
 mod gperftools;
@@ -49,6 +48,7 @@ mod inferno;
 mod java_exceptions;
 mod jfr;
 mod jstack;
+mod known_unsupported;
 mod massif;
 mod mojo;
 mod naming;
@@ -73,8 +73,8 @@ use crate::folded::{FrameId, NotUnderstood, StackTable, Weights};
 use crate::input::{Input, Source};
 use crate::weight::Weight;
 
-pub use about::About;
-pub use values::{Choice, Value, ValueTotal};
+pub use format_info::FormatInfo;
+pub use values::{Value, ValueSelection, ValueTotal};
 
 /// How sure a collapser is that an input is of its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,11 +90,11 @@ pub enum Verdict {
 /// A reader of one format.
 pub trait Collapser: Sync {
     /// Its name, what writes it, and what it measures.
-    fn about(&self) -> &'static About;
+    fn info(&self) -> &'static FormatInfo;
 
     /// The format's name, as `--format` takes it: `perf-script`.
     fn name(&self) -> &'static str {
-        self.about().name
+        self.info().name
     }
 
     /// Whether an input that begins with `head` is of this format. `head` is all there is, or
@@ -161,7 +161,7 @@ pub struct Options {
     /// Drop the frames rootward of these.
     pub skip_after: Vec<Vec<u8>>,
     /// Which of the recording's values to keep: perf's events, pprof's sample types.
-    pub values: Choice,
+    pub values: ValueSelection,
     /// Whether a root frame names the thread; `None` is as the producer's own tools have it.
     pub threads_as_frames: Option<bool>,
     /// Count samples, whatever they weigh.
@@ -201,7 +201,7 @@ pub struct Report {
     pub not_understood: NotUnderstood,
     /// The totals of each value, kept or not.
     pub values: BTreeMap<Value, ValueTotal>,
-    /// The value that [`Choice::Default`] has settled on, where that is the one that comes first.
+    /// The value that [`ValueSelection::Default`] has settled on, where that is the one that comes first.
     pub first_value: Option<Vec<u8>>,
     /// What one sample stands for, in the unit of the weights, where the recording says so and
     /// all inputs agree.
@@ -220,7 +220,7 @@ impl Report {
     pub fn add_value(&mut self, value: Value, total: ValueTotal) -> Result<()> {
         let sum = self.values.entry(value).or_default();
         sum.samples += total.samples;
-        sum.weight = sum.weight.plus(total.weight)?;
+        sum.weight = sum.weight.checked_add(total.weight)?;
         sum.kept |= total.kept;
         Ok(())
     }

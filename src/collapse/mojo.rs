@@ -24,13 +24,13 @@ use super::austin::Mode;
 use super::forest::{DEEPEST, MOST};
 use super::names::{NO_STACK, Names};
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Sink, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, StackTable, sanitize_frame};
 use crate::input::{Input, Reader};
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "austin-mojo",
     producer: "austin -b, austin 4.x",
     tested: "austin 3.7, 4.0",
@@ -45,8 +45,8 @@ const LONGEST: u64 = 1 << 20;
 pub struct Mojo;
 
 impl Collapser for Mojo {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -392,7 +392,7 @@ impl<'o> Parser<'o> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Choice;
+    use crate::collapse::ValueSelection;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     /// A recording in version 3.
@@ -424,7 +424,11 @@ mod tests {
         let text =
             mojo("full", &[STACK, FRAMES, b"\x05\x01\x09\x0a\x08\x0a\x45", STACK, b"\x05\x01\x09\x03"]);
         let with = |name: &str| {
-            fold(&Mojo, &text, &Options { values: Choice::Named(vec![name.into()]), ..Options::default() })
+            fold(
+                &Mojo,
+                &text,
+                &Options { values: ValueSelection::Named(vec![name.into()]), ..Options::default() },
+            )
         };
         assert_eq!(with("time"), "P7;T0:255;f (a:b.py:5) 13\n");
         assert_eq!(with("cpu"), "P7;T0:255;f (a:b.py:5) 3\n");

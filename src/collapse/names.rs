@@ -1,6 +1,6 @@
 //! Names as they stand in a recording, made into frames: any bytes in, no `;` and no newline out.
 
-use super::tidy::tidy_symbol;
+use super::clean_symbol::clean_symbol;
 use super::{Options, Sink};
 use crate::folded::{FrameId, sanitize_frame};
 
@@ -24,7 +24,7 @@ impl Names {
 
     /// A symbol of a native program: demangled, without hash and argument list.
     pub fn symbol(&mut self, symbol: &[u8], sink: &mut dyn Sink) -> FrameId {
-        self.build(sink, |out| tidy_symbol(symbol, out))
+        self.build(sink, |out| clean_symbol(symbol, out))
     }
 
     /// `name (file:line)`, as all Python profilers but austin have it; without a file only the

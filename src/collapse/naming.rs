@@ -1,15 +1,15 @@
 //! What a frame of a native recording is called, and its mark.
 //!
 //! Shared by the reader of perf's text and the reader of perf's recordings, so that both say the
-//! same of the same frame. Symbols go through [`tidy_symbol`].
+//! same of the same frame. Symbols go through [`clean_symbol`].
 
 use super::Options;
-use super::tidy::tidy_symbol;
+use super::clean_symbol::clean_symbol;
 use crate::folded::sanitize_frame;
 
 /// What is known of a frame; parts that are not known are empty.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Native<'a> {
+pub(super) struct SymbolFrame<'a> {
     /// Hexadecimal, without `0x`.
     pub address: &'a [u8],
     /// The function, mangled or not.
@@ -24,7 +24,7 @@ pub(super) struct Native<'a> {
     pub inlined: bool,
 }
 
-impl Native<'_> {
+impl SymbolFrame<'_> {
     /// Calls `each` with the names of the frames that it stands for, leaf first, and says whether
     /// nothing rootward of it is wanted.
     pub fn name(&self, options: &Options, mut each: impl FnMut(&[u8])) -> bool {
@@ -52,7 +52,7 @@ impl Native<'_> {
             let parts = java_inlines(self.symbol);
             for (n, part) in parts.iter().enumerate().rev() {
                 name.clear();
-                tidy_symbol(part, &mut name);
+                clean_symbol(part, &mut name);
                 append_srcline(self.srcline, &mut name);
                 self.annotate(n > 0, options, &mut name);
                 each(&name);

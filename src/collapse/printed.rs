@@ -3,7 +3,7 @@
 
 use super::leaf_first::LeafFirst;
 use super::names::Names;
-use super::native::Native;
+use super::native_frame::NativeFrame;
 use super::threads::Thread;
 use super::values::Values;
 use super::{Options, Sink};
@@ -35,7 +35,7 @@ impl<'o> Printed<'o> {
     }
 
     /// Adds a frame, rootward of those before.
-    pub fn push(&mut self, native: &Native, sink: &mut dyn Sink) {
+    pub fn push(&mut self, native: &NativeFrame, sink: &mut dyn Sink) {
         self.stack.push(native.frame(self.options, &mut self.names, sink));
     }
 

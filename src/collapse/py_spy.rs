@@ -11,13 +11,13 @@
 use super::driver::{self, LineParser};
 use super::folded::head_lines;
 use super::names::NO_STACK;
-use super::{About, Collapser, Options, Report, Sink, Value, ValueTotal, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::Result;
 use crate::folded::{Columns, FrameId, Line, StackTable, Weights, parse_line};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "py-spy",
     producer: "py-spy record -f raw",
     tested: "py-spy 0.4.3",
@@ -29,8 +29,8 @@ const ABOUT: About = About {
 pub struct PySpy;
 
 impl Collapser for PySpy {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

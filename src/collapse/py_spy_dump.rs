@@ -19,13 +19,13 @@ use super::json::{HeadKeys, Json, Kind};
 use super::names::{NO_STACK, Names};
 use super::threads::Thread;
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Sink, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "py-spy-dump",
     producer: "py-spy dump, py-spy dump --json",
     tested: "py-spy 0.4.3",
@@ -37,8 +37,8 @@ const ABOUT: About = About {
 pub struct PySpyDump;
 
 impl Collapser for PySpyDump {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

@@ -14,13 +14,13 @@ use super::forest::Forest;
 use super::json::{HeadKeys, Json};
 use super::names::Names;
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Sink, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "pyinstrument",
     producer: "pyinstrument -r json",
     tested: "pyinstrument 5.1",
@@ -35,8 +35,8 @@ const OWN: &[u8] = b"[self]";
 pub struct Pyinstrument;
 
 impl Collapser for Pyinstrument {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -185,23 +185,23 @@ fn settle(nodes: &mut [Node]) -> Result<()> {
     let mut children = vec![Weight::ZERO; nodes.len()];
     for node in &*nodes {
         if let Some(parent) = node.parent {
-            children[parent] = children[parent].plus(node.time)?;
+            children[parent] = children[parent].checked_add(node.time)?;
         }
     }
     for at in 0..nodes.len() {
         let mut time = nodes[at].time;
         if let Some(parent) = nodes[at].parent {
             let cut = children[parent].min(time);
-            time = time.minus(cut)?;
-            children[parent] = children[parent].minus(cut)?;
+            time = time.checked_sub(cut)?;
+            children[parent] = children[parent].checked_sub(cut)?;
         }
-        let left = time.minus(children[at])?;
+        let left = time.checked_sub(children[at])?;
         let (own, missing) =
             if left.is_negative() { (Weight::ZERO, left.negated()) } else { (left, Weight::ZERO) };
         children[at] = missing;
         match nodes[at].parent.filter(|_| nodes[at].is_own) {
-            Some(parent) => nodes[parent].own = nodes[parent].own.plus(own)?,
-            None => nodes[at].own = nodes[at].own.plus(own)?,
+            Some(parent) => nodes[parent].own = nodes[parent].own.checked_add(own)?,
+            None => nodes[at].own = nodes[at].own.checked_add(own)?,
         }
     }
     Ok(())

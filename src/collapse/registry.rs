@@ -3,9 +3,9 @@
 
 use super::{
     Collapser, Verdict, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eu_stack, faulthandler, fg_html,
-    fg_json, firefox, folded, foreign, gdb, ghc_json, gperftools, heap_text, heaptrack, inferno,
-    java_exceptions, jfr, jstack, massif, mojo, perf_script, pprof, pstats, py_spy, py_spy_dump,
-    pyinstrument, speedscope, strace, systemtap, v8, xdebug,
+    fg_json, firefox, folded, gdb, ghc_json, gperftools, heap_text, heaptrack, inferno, java_exceptions, jfr,
+    jstack, known_unsupported, massif, mojo, perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument,
+    speedscope, strace, systemtap, v8, xdebug,
 };
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
@@ -79,7 +79,7 @@ pub fn by_name(name: &str) -> Result<&'static dyn Collapser> {
 /// The format of an input, told by its first bytes.
 ///
 /// # Errors
-/// [`ErrorKind::Unrecognised`], [`ErrorKind::Foreign`] for what is known, but not read, and
+/// [`ErrorKind::Unrecognised`], [`ErrorKind::KnownUnsupported`] for what is known, but not read, and
 /// [`ErrorKind::Empty`] for an input without bytes.
 pub fn detect(input: &Input) -> Result<&'static dyn Collapser> {
     let at = || Position::file(input.name().clone());
@@ -95,9 +95,9 @@ pub fn detect(input: &Input) -> Result<&'static dyn Collapser> {
     }
     match best {
         Some((_, format)) => Ok(format),
-        None => match foreign::recognise(input.head()) {
-            Some(foreign::Foreign { what, instead, .. }) => {
-                Err(Error::new(ErrorKind::Foreign { what, instead }, at()))
+        None => match known_unsupported::recognise(input.head()) {
+            Some(known_unsupported::Foreign { what, instead, .. }) => {
+                Err(Error::new(ErrorKind::KnownUnsupported { what, instead }, at()))
             }
             None => Err(Error::new(ErrorKind::Unrecognised, at())),
         },

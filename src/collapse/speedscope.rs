@@ -18,13 +18,13 @@ use super::names::{NO_STACK, Names};
 use super::threads::Thread;
 use super::trie::{PathId, Trie};
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Value, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "speedscope",
     producer: "py-spy, austin2speedscope, rbspy, pyinstrument, speedscope: speedscope's JSON",
     tested: "py-spy 0.4.3, austin2speedscope 2.4, rbspy 0.55, pyinstrument 5.1",
@@ -36,8 +36,8 @@ const ABOUT: About = About {
 pub struct Speedscope;
 
 impl Collapser for Speedscope {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -285,7 +285,7 @@ impl Profile {
         };
         let (path, since) = self.open.unwrap_or((Trie::ROOT, at));
         if path != Trie::ROOT {
-            self.stacks.add(path, at.minus(since)?)?;
+            self.stacks.add(path, at.checked_sub(since)?)?;
         }
         let next = if opens {
             *self.open_frames.entry(frame).or_default() += 1;

@@ -12,18 +12,18 @@
 use std::collections::HashMap;
 
 use super::folded::head_lines;
-use super::native::Native;
+use super::native_frame::NativeFrame;
 use super::printed::Printed;
 use super::text::{Text, split_digits, split_first, split_last};
 use super::threads::Thread;
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Sink, Value, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::StackTable;
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "strace",
     producer: "strace -k",
     tested: "strace 6.1",
@@ -35,8 +35,8 @@ const ABOUT: About = About {
 pub struct Strace;
 
 impl Collapser for Strace {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -155,7 +155,7 @@ fn call(line: &[u8]) -> Option<Call<'_>> {
         return None;
     }
     let time = line.strip_suffix(b">").and_then(|line| split_last(line, b" <"));
-    let time = time.and_then(|(_, seconds)| Weight::parse(seconds)?.times(Weight::new(1_000_000)).ok());
+    let time = time.and_then(|(_, seconds)| Weight::parse(seconds)?.checked_mul(Weight::new(1_000_000)).ok());
     Some(Call { thread, name, time })
 }
 
@@ -193,7 +193,7 @@ fn thread(line: &[u8]) -> Option<(Thread<'_>, &[u8])> {
 }
 
 /// ` > /usr/lib/libc.so.6(__munmap+0x7) [0x101a07]`; symbol, module or all but a remark may miss.
-fn frame(line: &[u8]) -> Option<Native<'_>> {
+fn frame(line: &[u8]) -> Option<NativeFrame<'_>> {
     let text = line.strip_prefix(b" > ")?.trim_ascii();
     // `-kk` appends the source line.
     let (text, address, srcline) = match split_last(text, b" [0x") {
@@ -206,10 +206,10 @@ fn frame(line: &[u8]) -> Option<Native<'_>> {
             None => (text, &text[..0], &text[..0]),
         },
     };
-    let frame = Native { address, srcline, ..Native::default() };
+    let frame = NativeFrame { address, srcline, ..NativeFrame::default() };
     let Some(inner) = text.strip_suffix(b")") else {
         // A remark: `unexpected_backtracing_error`, or a path without a symbol.
-        return (!text.is_empty() || !address.is_empty()).then_some(Native {
+        return (!text.is_empty() || !address.is_empty()).then_some(NativeFrame {
             module: if text.starts_with(b"/") { text } else { b"" },
             symbol: if text.starts_with(b"/") { b"" } else { text },
             ..frame
@@ -219,7 +219,7 @@ fn frame(line: &[u8]) -> Option<Native<'_>> {
     let open = opening(inner)?;
     let (module, symbol) = (&inner[..open], &inner[open + 1..]);
     let symbol = split_last(symbol, b"+0x").map_or(symbol, |(symbol, _)| symbol);
-    Some(Native { symbol, module, ..frame })
+    Some(NativeFrame { symbol, module, ..frame })
 }
 
 /// Where the parenthesis opens that was closed at the end.
@@ -242,7 +242,7 @@ fn opening(text: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Choice;
+    use crate::collapse::ValueSelection;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     #[test]
@@ -294,7 +294,11 @@ mod tests {
     fn a_call_is_the_leaf() {
         let text = "7 write(1) = 1 <0.000002>\n > /b(f+0x1) [0x1]\n > /b(main+0x1) [0x1]\n8 futex(1 <unfinished ...>\n7 write(2) = 1 <0.5>\n > /b(main+0x1) [0x1]\n8 <... futex resumed>) = 0 <0.1>\n > /b(g+0x1) [0x1]\n8 +++ exited +++\n";
         assert_eq!(fold(&Strace, text, &Options::default()), "g;futex 1\nmain;f;write 1\nmain;write 1\n");
-        let time = Options { values: Choice::Named(vec![b"time".to_vec()]), tid: true, ..Options::default() };
+        let time = Options {
+            values: ValueSelection::Named(vec![b"time".to_vec()]),
+            tid: true,
+            ..Options::default()
+        };
         assert_eq!(
             fold(&Strace, text, &time),
             "7-?/7;main;f;write 2\n7-?/7;main;write 500000\n8-?/8;g;futex 100000\n"

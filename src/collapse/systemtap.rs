@@ -12,16 +12,16 @@
 //! in `runtime/sym.c`; a script may print only a count's digits, or words before it.
 
 use super::folded::head_lines;
-use super::native::Native;
+use super::native_frame::NativeFrame;
 use super::printed::Printed;
 use super::text::{Text, split_address, split_first, split_last};
-use super::{About, Collapser, Options, Report, Sink, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::StackTable;
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "systemtap",
     producer: "SystemTap's print_stack and print_ubacktrace, a count below",
     tested: "by its documentation only",
@@ -33,8 +33,8 @@ const ABOUT: About = About {
 pub struct SystemTap;
 
 impl Collapser for SystemTap {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -96,11 +96,11 @@ fn weight(line: &[u8]) -> Option<Weight> {
 }
 
 /// ` 0xffffffff8103ce3b : native_safe_halt+0xb/0x10 [kernel]`, ` 0x4005a5`, ` 0x7f01 [libc.so+0x21b35/0x3b6000]`
-fn frame(line: &[u8]) -> Option<Native<'_>> {
+fn frame(line: &[u8]) -> Option<NativeFrame<'_>> {
     let (address, rest) = split_address(line.trim_ascii())?;
     // Where the unwinder is not sure it says so.
     let rest = rest.strip_suffix(b"(inexact)").unwrap_or(rest).trim_ascii_end();
-    let native = Native { address, ..Native::default() };
+    let native = NativeFrame { address, ..NativeFrame::default() };
     if rest.is_empty() {
         return Some(native);
     }
@@ -118,7 +118,7 @@ fn frame(line: &[u8]) -> Option<Native<'_>> {
     // A symbol that is not known is its address once more.
     let symbol = if symbol.starts_with(b"0x") { b"" } else { symbol };
     let kernel = !module.is_empty() && !module.contains(&b'/') && split_first(module, b".so").is_none();
-    Some(Native { symbol, module, kernel, ..native })
+    Some(NativeFrame { symbol, module, kernel, ..native })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 
 use super::forest::Budget;
 use crate::error::Result;
-use crate::folded::{FrameId, KeyedHasher, Slots};
+use crate::folded::{FrameId, IdTable, KeyedHasher};
 use crate::weight::Weight;
 
 /// A path in a [`Trie`]; [`Trie::ROOT`] is the empty one.
@@ -20,7 +20,7 @@ pub struct Trie {
     /// The path above and the number of each path but the empty one.
     nodes: Vec<(PathId, u32, Own)>,
     hasher: KeyedHasher,
-    below: Slots,
+    below: IdTable,
     root: Own,
 }
 
@@ -57,7 +57,7 @@ impl Trie {
             Some((_, _, sum)) => sum,
             None => &mut self.root,
         };
-        *sum = (sum.0.plus(weight)?, sum.1 + 1);
+        *sum = (sum.0.checked_add(weight)?, sum.1 + 1);
         Ok(())
     }
 

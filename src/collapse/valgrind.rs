@@ -1,7 +1,7 @@
 //! What valgrind's tools have in common: how their files begin, and a frame as massif and dhat
 //! print it.
 
-use super::naming::Native;
+use super::naming::SymbolFrame;
 use super::{Options, Sink, Verdict};
 use crate::folded::FrameId;
 
@@ -32,7 +32,7 @@ pub fn frame(text: &[u8], options: &Options, sink: &mut dyn Sink) -> Option<Fram
         None => (&b""[..], if options.srcline { place } else { b"" }),
     };
     let symbol = if symbol == b"???" { b"" } else { symbol };
-    let native = Native { address, symbol, module, srcline, ..Native::default() };
+    let native = SymbolFrame { address, symbol, module, srcline, ..SymbolFrame::default() };
     let mut id = None;
     native.name(options, |name| id = Some(sink.frame(name)));
     id

@@ -14,7 +14,7 @@ use crate::weight::Weight;
 
 /// Which of the values of a recording to keep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Choice {
+pub enum ValueSelection {
     /// The one that the producer shows first, or that comes first: perf's first event.
     #[default]
     Default,
@@ -73,7 +73,7 @@ impl ValueTotal {
     /// [`ErrorKind::Overflow`].
     pub fn add(&mut self, weight: Weight) -> Result<()> {
         self.samples += 1;
-        self.weight = self.weight.plus(weight)?;
+        self.weight = self.weight.checked_add(weight)?;
         Ok(())
     }
 }
@@ -101,8 +101,8 @@ impl Values {
         // Whatever was chosen for the other inputs: there is nothing else here.
         let value = Value::new(name, unit);
         let wanted = match &options.values {
-            Choice::Named(names) => names.contains(&value.name),
-            Choice::Default | Choice::All => true,
+            ValueSelection::Named(names) => names.contains(&value.name),
+            ValueSelection::Default | ValueSelection::All => true,
         };
         Values::with(options, vec![value], |_, _| wanted)
     }
@@ -112,8 +112,8 @@ impl Values {
     /// # Errors
     /// [`ErrorKind::Setting`] if none of them, or values that do not add up, were asked for.
     pub fn new(options: &Options, declared: Vec<Value>, default: usize) -> Result<Values> {
-        let Choice::Named(names) = &options.values else {
-            let all = options.values == Choice::All;
+        let ValueSelection::Named(names) = &options.values else {
+            let all = options.values == ValueSelection::All;
             return Ok(Values::with(options, declared, |at, _| all || at == default));
         };
         let kept: Vec<&Value> = declared.iter().filter(|value| names.contains(&value.name)).collect();
@@ -142,7 +142,7 @@ impl Values {
         Values {
             columns: columns.collect(),
             // A root frame that is always the same tells nothing.
-            all: options.values == Choice::All,
+            all: options.values == ValueSelection::All,
             count: options.count,
             scratch: Vec::new(),
         }
@@ -187,7 +187,7 @@ impl Values {
         }
         let weight = if self.count { Weight::from(samples) } else { weight };
         column.total.samples = column.total.samples.saturating_add(samples);
-        column.total.weight = column.total.weight.plus(weight)?;
+        column.total.weight = column.total.weight.checked_add(weight)?;
         if !column.total.kept {
             return Ok(());
         }
@@ -243,7 +243,7 @@ mod tests {
 
     fn choose(names: &[&str]) -> Options {
         let names = names.iter().map(|name| name.as_bytes().to_vec()).collect();
-        Options { values: Choice::Named(names), ..Options::default() }
+        Options { values: ValueSelection::Named(names), ..Options::default() }
     }
 
     #[test]
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(collapsed(&choose(&["objects"])).unwrap().0, "main 1\nmain;f 2\n");
         assert_eq!(collapsed(&choose(&["live"])).unwrap().0, "main 32\n");
         assert_eq!(collapsed(&choose(&["live", "space"])).unwrap().0, "main 64\nmain;f 64\n");
-        let all = Options { values: Choice::All, ..Options::default() };
+        let all = Options { values: ValueSelection::All, ..Options::default() };
         let (out, report) = collapsed(&all).unwrap();
         assert_eq!(out, "live;main 32\nobjects;main 1\nobjects;main;f 2\nspace;main 32\nspace;main;f 64\n");
         assert_eq!(report.unit(), None);

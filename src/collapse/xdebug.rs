@@ -24,13 +24,13 @@ use super::names::Names;
 use super::text::{Text, split_first};
 use super::trie::{PathId, Trie};
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Sink, Value, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "xdebug",
     producer: "xdebug's function traces, formats 0 and 1",
     tested: "xdebug 3.2 with PHP 8.2",
@@ -42,8 +42,8 @@ const ABOUT: About = About {
 pub struct Xdebug;
 
 impl Collapser for Xdebug {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -158,7 +158,7 @@ impl Trace {
 
     /// The time up to now is that of the call that was open.
     fn leave_to(&mut self, level: usize, time: Weight) -> Result<()> {
-        let passed = time.minus(self.now)?;
+        let passed = time.checked_sub(self.now)?;
         if self.started
             && let Some(&[path, _]) = self.open.last()
             && passed > Weight::ZERO
@@ -195,20 +195,20 @@ impl Trace {
 
 /// `0.000298` as microseconds, exactly.
 fn seconds(text: &[u8]) -> Option<Weight> {
-    Weight::parse(text)?.times(Weight::new(1_000_000)).ok().filter(|time| *time >= Weight::ZERO)
+    Weight::parse(text)?.checked_mul(Weight::new(1_000_000)).ok().filter(|time| *time >= Weight::ZERO)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Choice;
+    use crate::collapse::ValueSelection;
     use crate::collapse::tests::collapse_bytes;
 
     #[test]
     fn deep_calls_take_no_more_memory_than_there_are() {
         let nested =
             |levels| -> String { (1..=levels).map(|level| format!("{level}\t1\t0\t0.1\t0\tf\n")).collect() };
-        let calls = Options { values: Choice::Named(vec![b"calls".to_vec()]), ..Options::default() };
+        let calls = Options { values: ValueSelection::Named(vec![b"calls".to_vec()]), ..Options::default() };
         let collapse = |text: String| collapse_bytes(&Xdebug, format!("TRACE START [x]\n{text}"), &calls);
         // The same calls over and over are as many stacks as they are once.
         let (folded, _) = collapse(nested(1000).repeat(10)).unwrap();

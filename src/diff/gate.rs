@@ -147,9 +147,10 @@ impl Gate {
         let order = match self.unit {
             Unit::Weight => change.difference()?.cmp(&self.limit),
             // What is new grew by more than any number of percent.
-            Unit::Percent => {
-                change.difference()?.times(Weight::new(100))?.cmp(&change.before.times(self.limit)?)
-            }
+            Unit::Percent => change
+                .difference()?
+                .checked_mul(Weight::new(100))?
+                .cmp(&change.before.checked_mul(self.limit)?),
             Unit::Points => change.points().total_cmp(&self.limit.to_f64()),
         };
         let moved = !change.difference()?.is_zero() || self.unit == Unit::Points || !self.limit.is_zero();

@@ -59,7 +59,7 @@ impl<'s> Pair<'s> {
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
     pub fn total(&self, side: Side) -> Result<Weight> {
-        self.surveys(side).try_fold(Weight::ZERO, |sum, survey| sum.plus(survey.total))
+        self.surveys(side).try_fold(Weight::ZERO, |sum, survey| sum.checked_add(survey.total))
     }
 
     /// Hands every line to `each`, file by file, with the file's side and number, and begins
@@ -158,7 +158,7 @@ fn merge(files: &mut [(Side, Stacks<'_>)], each: &mut dyn FnMut(&[u8], Weights) 
                 Side::Before => &mut weights.before,
                 Side::After => &mut weights.value,
             };
-            *sum = sum.plus(file.take()?)?;
+            *sum = sum.checked_add(file.take()?)?;
         }
         each(&stack, weights)?;
     }

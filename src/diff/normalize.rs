@@ -98,9 +98,9 @@ impl Scale {
         if self.ratio.is_one() || weight.is_zero() {
             return Ok(weight);
         }
-        self.sum = self.sum.plus(weight)?;
+        self.sum = self.sum.checked_add(weight)?;
         let due = self.ratio.apply(self.sum, self.decimals)?;
-        let scaled = due.minus(self.given)?;
+        let scaled = due.checked_sub(self.given)?;
         self.given = due;
         Ok(scaled)
     }
@@ -121,7 +121,7 @@ mod tests {
         let mut scale = Scale::new(before, 3);
         let parts: Vec<_> = (0..7).map(|_| scale.next(Weight::ONE).unwrap()).collect();
         assert_eq!(parts[0], weight("1.429"));
-        let sum = parts.iter().try_fold(Weight::ZERO, |sum, &part| sum.plus(part)).unwrap();
+        let sum = parts.iter().try_fold(Weight::ZERO, |sum, &part| sum.checked_add(part)).unwrap();
         assert_eq!(sum, Weight::new(10));
         assert!(parts.iter().all(|part| weight("1.427") < *part && *part < weight("1.43")));
     }

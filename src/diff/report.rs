@@ -73,7 +73,7 @@ impl Change {
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
     pub fn difference(&self) -> Result<Weight> {
-        self.after.minus(self.before)
+        self.after.checked_sub(self.before)
     }
 
     /// The change in percent; `None` for what was not there before.
@@ -179,7 +179,7 @@ impl Report {
         let sums = Sides::split(tally.sums(), before.len());
         let mut decimals = 0;
         for (sum, ratio) in [(sums.before, ratios.0), (sums.after, ratios.1)] {
-            let total = sum.iter().try_fold(Weight::ZERO, |all, &one| all.plus(one))?;
+            let total = sum.iter().try_fold(Weight::ZERO, |all, &one| all.checked_add(one))?;
             if !ratio.is_one() {
                 decimals = decimals.max(decimals_for(ratio.apply(total, 3)?)).max(total.decimals());
             }
@@ -317,7 +317,7 @@ impl Judge<'_> {
     }
 
     fn measured(&self, sides: Sides<'_>) -> Result<Change> {
-        let add = |values: &[Weight]| values.iter().try_fold(Weight::ZERO, |sum, &one| sum.plus(one));
+        let add = |values: &[Weight]| values.iter().try_fold(Weight::ZERO, |sum, &one| sum.checked_add(one));
         let (before, after) = (add(sides.before)?, add(sides.after)?);
         Ok(Change {
             before: self.ratios.0.apply(before, self.decimals)?,
@@ -435,7 +435,7 @@ fn sampling(surveys: &[Survey], settings: &Settings) -> Result<Sampling> {
     let mut step = Weight::ZERO;
     let mut least: Option<Weight> = None;
     for survey in surveys {
-        total = total.plus(survey.total)?;
+        total = total.checked_add(survey.total)?;
         step = step.common_step(survey.step);
         least = least.into_iter().chain(survey.least).min();
     }
@@ -462,10 +462,10 @@ fn mean_ratios(
     let usable = before > Weight::ZERO && after > Weight::ZERO;
     Ok(match normalize {
         Normalize::BeforeToAfter if usable => {
-            (Ratio { of: after, over: before.times(count(runs.1))? }, mean(runs.1))
+            (Ratio { of: after, over: before.checked_mul(count(runs.1))? }, mean(runs.1))
         }
         Normalize::AfterToBefore if usable => {
-            (mean(runs.0), Ratio { of: before, over: after.times(count(runs.0))? })
+            (mean(runs.0), Ratio { of: before, over: after.checked_mul(count(runs.0))? })
         }
         Normalize::Both(weight) if usable => {
             (Ratio { of: weight, over: before }, Ratio { of: weight, over: after })

@@ -92,14 +92,14 @@ impl<'s> Stacks<'s> {
             if let Some(pattern) = reference
                 && stack.split(|&b| b == b';').any(|frame| pattern.matches(frame))
             {
-                survey.reference = survey.reference.plus(weight)?;
+                survey.reference = survey.reference.checked_add(weight)?;
             }
             // Most weights are the ones before again.
             if weigh && weight != last_weight {
                 survey.note_step(weight);
                 last_weight = weight;
             }
-            survey.total = survey.total.plus(weight).map_err(|e| e.or_at(|| self.lines.position()))?;
+            survey.total = survey.total.checked_add(weight).map_err(|e| e.or_at(|| self.lines.position()))?;
         }
         survey.read_comments(self.lines.lines().comments());
         self.lines.rewind()?;
@@ -150,7 +150,7 @@ impl<'s> Stacks<'s> {
             if !self.repeats {
                 return Ok(sum);
             }
-            sum = sum.plus(self.weight)?;
+            sum = sum.checked_add(self.weight)?;
         }
     }
 

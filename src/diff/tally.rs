@@ -63,12 +63,12 @@ impl Tally {
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
     pub fn add(&mut self, stack: &[u8], weight: Weight) -> Result<()> {
-        let sum = self.sums[self.run].plus(weight)?;
+        let sum = self.sums[self.run].checked_add(weight)?;
         match self.tally.group() {
             Group::Function | Group::Module => {
                 self.open_path(stack)?;
                 if let Some(leaf) = self.open.last_mut() {
-                    leaf.own = leaf.own.plus(weight)?;
+                    leaf.own = leaf.own.checked_add(weight)?;
                 }
             }
             Group::Stack | Group::Thread => self.tally.stack(stack, weight)?,
@@ -106,7 +106,7 @@ impl Tally {
     fn close(&mut self, kept: usize) -> Result<()> {
         while self.open.len() > kept {
             let Some(Open { start, own, .. }) = self.open.pop() else { break };
-            self.tally.exit(own, self.sums[self.run].minus(start)?)?;
+            self.tally.exit(own, self.sums[self.run].checked_sub(start)?)?;
         }
         Ok(())
     }

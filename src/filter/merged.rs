@@ -145,7 +145,7 @@ pub(super) fn write(
             match compare(cursor.stack(), stack) {
                 Ordering::Less => copy(&mut cursor, &mut out, &mut tally)?,
                 Ordering::Equal => {
-                    weights = weights.plus(cursor.weights())?;
+                    weights = weights.checked_add(cursor.weights())?;
                     cursor.step();
                     break;
                 }

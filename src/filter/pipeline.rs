@@ -166,7 +166,8 @@ impl Pipeline {
             table = whole.apply(&table)?;
             step.left = tally(&table)?;
             dropped.stacks += step.came.stacks.saturating_sub(step.left.stacks);
-            dropped.weights = dropped.weights.plus(step.came.weights.minus(step.left.weights)?)?;
+            dropped.weights =
+                dropped.weights.checked_add(step.came.weights.checked_sub(step.left.weights)?)?;
             let next = others.iter().position(|step| matches!(step.stage, Stage::Whole(_)));
             let (part, others) = others.split_at_mut(next.unwrap_or(others.len()));
             if !part.is_empty() {
@@ -224,7 +225,7 @@ fn pass(
         let note = |tally: &mut Tally, weights| {
             tally.stacks += 1;
             if weigh {
-                tally.weights = tally.weights.plus(weights)?;
+                tally.weights = tally.weights.checked_add(weights)?;
             }
             Ok::<_, crate::Error>(())
         };
@@ -243,8 +244,8 @@ fn pass(
                 writable(stack, names);
             }
             Stage::Reweigh(_) => {
-                let before = weights.before.times(*factor)?;
-                weights = Weights { value: weights.value.times(*factor)?, before };
+                let before = weights.before.checked_mul(*factor)?;
+                weights = Weights { value: weights.value.checked_mul(*factor)?, before };
             }
             Stage::Whole(_) => unreachable!("parts are cut where one begins"),
         }

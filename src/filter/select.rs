@@ -33,14 +33,14 @@ impl Tally {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
-    pub fn plus(self, other: Tally) -> Result<Tally> {
-        Ok(Tally { stacks: self.stacks + other.stacks, weights: self.weights.plus(other.weights)? })
+    pub fn checked_add(self, other: Tally) -> Result<Tally> {
+        Ok(Tally { stacks: self.stacks + other.stacks, weights: self.weights.checked_add(other.weights)? })
     }
 
     #[inline]
     pub(super) fn note(&mut self, weights: Weights) -> Result<()> {
         self.stacks += 1;
-        self.weights = self.weights.plus(weights)?;
+        self.weights = self.weights.checked_add(weights)?;
         Ok(())
     }
 }

@@ -32,9 +32,10 @@ impl Weights {
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
     #[inline]
-    pub fn plus(self, other: Weights) -> crate::Result<Weights> {
-        let before = if other.before.is_zero() { self.before } else { self.before.plus(other.before)? };
-        Ok(Weights { value: self.value.plus(other.value)?, before })
+    pub fn checked_add(self, other: Weights) -> crate::Result<Weights> {
+        let before =
+            if other.before.is_zero() { self.before } else { self.before.checked_add(other.before)? };
+        Ok(Weights { value: self.value.checked_add(other.value)?, before })
     }
 
     /// Subtracts column by column.
@@ -42,9 +43,10 @@ impl Weights {
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
     #[inline]
-    pub fn minus(self, other: Weights) -> crate::Result<Weights> {
-        let before = if other.before.is_zero() { self.before } else { self.before.minus(other.before)? };
-        Ok(Weights { value: self.value.minus(other.value)?, before })
+    pub fn checked_sub(self, other: Weights) -> crate::Result<Weights> {
+        let before =
+            if other.before.is_zero() { self.before } else { self.before.checked_sub(other.before)? };
+        Ok(Weights { value: self.value.checked_sub(other.value)?, before })
     }
 
     /// Whether both columns are zero.

@@ -12,20 +12,20 @@
 //! Bytes, not characters: a frame is any bytes but `;` and newline. CRLF and a missing last
 //! newline are accepted. A file has two columns only if all its lines have.
 
+mod id_table;
 mod line;
 mod order;
 mod reader;
-mod slots;
+mod replay_buffer;
 mod sort;
-mod spool;
 mod table;
 mod walk;
 
+pub(crate) use id_table::{IdTable, KeyedHasher};
 pub use line::{Columns, Line, Weights, is_comment, parse_line, sanitize_frame, split_weight};
 pub(crate) use order::cmp_at;
 pub use order::{cmp_stacks, common_prefix};
 pub use reader::{Lines, NotUnderstood, guess_columns};
-pub(crate) use slots::{KeyedHasher, Slots};
-pub(crate) use spool::Rereadable;
+pub(crate) use replay_buffer::Rereadable;
 pub use table::{Batch, FrameId, StackTable};
 pub use walk::{Frame, Order, Rewrite, Visitor, WalkSummary, walk, walk_table};

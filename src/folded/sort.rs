@@ -139,7 +139,8 @@ fn in_room(
             let weights = |index: usize| near.weights[start + index];
             let ends = &near.ends[start..=start + group.len()];
             let group = View { frames: &near.frames, ends, weights: &weights };
-            let total = (0..group.len()).try_fold(Weights::default(), |sum, n| sum.plus(weights(n)))?;
+            let total =
+                (0..group.len()).try_fold(Weights::default(), |sum, n| sum.checked_add(weights(n)))?;
             if total.value < least {
                 let stack = group.stack(0);
                 each(&stack[..stack.len().min(depth)], total)?;
@@ -171,7 +172,8 @@ fn by_comparison(
     let mut order: Vec<usize> = (0..view.len()).collect();
     order.sort_unstable_by(|&a, &b| rest(a).cmp(rest(b)));
     for equal in order.chunk_by(|&a, &b| view.stack(a) == view.stack(b)) {
-        let total = equal.iter().try_fold(Weights::default(), |sum, &n| sum.plus((view.weights)(n)))?;
+        let total =
+            equal.iter().try_fold(Weights::default(), |sum, &n| sum.checked_add((view.weights)(n)))?;
         each(view.stack(equal[0]), total)?;
     }
     Ok(())

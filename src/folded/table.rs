@@ -5,8 +5,8 @@
 
 use std::io::Write;
 
+use super::id_table::{Hash, IdTable, KeyedHasher};
 use super::line::{Columns, Weights, parse_line};
-use super::slots::{Hash, KeyedHasher, Slots};
 use super::sort::{self, Ranks, View};
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::MAX_RECORD;
@@ -22,9 +22,9 @@ pub struct FrameId(pub u32);
 pub struct StackTable {
     hasher: KeyedHasher,
     names: Runs<u8>,
-    name_slots: Slots,
+    name_slots: IdTable,
     stacks: Runs<FrameId>,
-    stack_slots: Slots,
+    stack_slots: IdTable,
     values: Vec<Weight>,
     /// Empty until a differential line is added; as long as `values` from then on.
     befores: Vec<Weight>,
@@ -222,10 +222,10 @@ impl StackTable {
                 self.stacks.push(stack) as usize
             }
         };
-        self.values[index] = self.values[index].plus(weights.value)?;
+        self.values[index] = self.values[index].checked_add(weights.value)?;
         if !weights.before.is_zero() {
             self.make_differential();
-            self.befores[index] = self.befores[index].plus(weights.before)?;
+            self.befores[index] = self.befores[index].checked_add(weights.before)?;
         }
         Ok(())
     }
@@ -301,7 +301,7 @@ impl StackTable {
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
     pub fn total(&self) -> Result<Weights> {
-        (0..self.len()).try_fold(Weights::default(), |sum, index| sum.plus(self.weights(index)))
+        (0..self.len()).try_fold(Weights::default(), |sum, index| sum.checked_add(self.weights(index)))
     }
 
     /// Calls `each` with every stack and its weights, in frame order.
@@ -434,7 +434,7 @@ mod tests {
             let line = format!("main;f{};g{} {n}", n % 7, n % 31);
             if n % 2 == 0 { &mut one } else { &mut two }.add_line(line.as_bytes()).unwrap();
         }
-        let total = one.total().unwrap().plus(two.total().unwrap()).unwrap();
+        let total = one.total().unwrap().checked_add(two.total().unwrap()).unwrap();
         one.merge(&two).unwrap();
         assert_eq!(one.total().unwrap(), total);
         assert_eq!(one.len(), 7 * 31);

@@ -7,7 +7,7 @@
 use super::line::{Columns, Weights, parse_line};
 use super::order::{cmp_at, common_prefix};
 use super::reader::NotUnderstood;
-use super::spool::Rereadable;
+use super::replay_buffer::Rereadable;
 use super::table::{Batch, StackTable};
 use crate::error::Result;
 use crate::input::Source;
@@ -365,11 +365,11 @@ impl Pass {
             }
         }
         if self.follows_stacks {
-            self.stack = Some(self.stack.unwrap_or_default().plus(weights)?);
+            self.stack = Some(self.stack.unwrap_or_default().checked_add(weights)?);
         }
         let leaf = self.open.last_mut().expect("a stack has at least one frame");
-        leaf.own = leaf.own.plus(weights)?;
-        self.summary.total = self.summary.total.plus(weights)?;
+        leaf.own = leaf.own.checked_add(weights)?;
+        self.summary.total = self.summary.total.checked_add(weights)?;
         Ok(true)
     }
 
@@ -391,7 +391,7 @@ impl Pass {
 
     fn exit(&mut self, visitor: &mut dyn Visitor) -> Result<()> {
         let Some(Open { end, start, own }) = self.open.pop() else { return Ok(()) };
-        let total = self.summary.total.minus(start)?;
+        let total = self.summary.total.checked_sub(start)?;
         let from = self.open.last().map_or(0, |caller| caller.end + 1);
         let frame = Frame { name: &self.path[from..end], depth: self.open.len(), start, own, total };
         visitor.exit(frame, self.summary.total)

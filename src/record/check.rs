@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::backend::{self, About};
+use super::backend::{self, BackendInfo};
 use super::refusal::Refusal;
 use super::request::{CallGraph, Rate, Request, Target};
 use super::sampler::plan::{Note, Plan};
@@ -19,8 +19,8 @@ use super::sampler::{self, event};
 use super::sys::limits;
 use super::sys::signals::Stop;
 use super::system::{Facts, online_processors};
-use crate::native::kernel::Kallsyms;
-use crate::native::{Module, Search};
+use crate::symbolize::kernel::Kallsyms;
+use crate::symbolize::{Module, Search};
 
 /// How well something works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub struct Findings {
     /// The system's name for itself, as `/etc/os-release` has it.
     pub distribution: String,
     /// Other profilers, and where they are.
-    pub profilers: Vec<(&'static About, Option<PathBuf>)>,
+    pub profilers: Vec<(&'static BackendInfo, Option<PathBuf>)>,
 }
 
 /// What came of a recording.
@@ -173,11 +173,11 @@ impl Findings {
 
     /// The table of other profilers, for `--with`.
     pub fn profilers(&self) -> Vec<Row> {
-        let row = |(about, path): &(&'static About, Option<PathBuf>)| {
+        let row = |(about, path): &(&'static BackendInfo, Option<PathBuf>)| {
             let (verdict, found) = match path {
                 Some(path) => (Verdict::Works, path.display().to_string()),
                 None => {
-                    let About { programs, variable, install, .. } = about;
+                    let BackendInfo { programs, variable, install, .. } = about;
                     (Verdict::Not, format!("no {}: {install}; {variable} may name it", programs.join(" or ")))
                 }
             };
@@ -331,7 +331,7 @@ fn busy<T>(trial: impl FnOnce() -> T) -> T {
 }
 
 /// Where a profiler is.
-fn found(about: &'static About) -> (&'static About, Option<PathBuf>) {
+fn found(about: &'static BackendInfo) -> (&'static BackendInfo, Option<PathBuf>) {
     (about, backend::find::program(about).ok().and_then(|program| backend::find::on_path(&program)))
 }
 
@@ -457,7 +457,7 @@ mod tests {
 
     #[test]
     fn other_profilers_are_where_they_are_or_come_from_somewhere() {
-        let path = |about: &About| (about.name == "perf").then(|| PathBuf::from("/usr/bin/perf"));
+        let path = |about: &BackendInfo| (about.name == "perf").then(|| PathBuf::from("/usr/bin/perf"));
         let profilers = backend::ALL.iter().map(|backend| (backend.about(), path(backend.about()))).collect();
         let rows = Findings { profilers, ..findings() }.profilers();
         assert_eq!(rows.len(), backend::ALL.len());

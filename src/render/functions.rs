@@ -73,7 +73,7 @@ fn descending(a: Weights, b: Weights) -> std::cmp::Ordering {
 /// # Errors
 /// [`crate::ErrorKind::Overflow`].
 pub fn change(weights: Weights) -> Result<Weight> {
-    weights.value.minus(weights.before)
+    weights.value.checked_sub(weights.before)
 }
 
 /// How large a change is, up or down.

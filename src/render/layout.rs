@@ -192,9 +192,9 @@ impl Layout {
                     self.widths.resize(frame.depth + 2, Weight::ZERO);
                 }
                 let callees = std::mem::take(&mut self.widths[frame.depth + 1]);
-                let width = frame.own.value.max(frame.own.before).plus(callees)?;
+                let width = frame.own.value.max(frame.own.before).checked_add(callees)?;
                 let start = self.widths[frame.depth];
-                self.widths[frame.depth] = start.plus(width)?;
+                self.widths[frame.depth] = start.checked_add(width)?;
                 Ok((start, width))
             }
         }
@@ -207,14 +207,14 @@ impl Layout {
         for kept in self.boxes.iter_mut().rev() {
             let depth = kept.depth as usize;
             if let Some(above) = depth.checked_sub(1) {
-                kept.start = kept.start.plus(first_callee[above])?;
+                kept.start = kept.start.checked_add(first_callee[above])?;
             }
             let own = match kept.change {
                 0 => Weights::default(),
                 n => self.changes[n as usize - 1].own,
             };
             first_callee.truncate(depth);
-            first_callee.push(kept.start.plus(own.value.max(own.before))?);
+            first_callee.push(kept.start.checked_add(own.value.max(own.before))?);
         }
         Ok(())
     }
@@ -314,7 +314,7 @@ impl Layout {
         if self.gone.len() <= frame.depth {
             self.gone.resize(frame.depth + 1, Weight::ZERO);
         }
-        self.gone[frame.depth] = self.gone[frame.depth].plus(frame.total.before)?;
+        self.gone[frame.depth] = self.gone[frame.depth].checked_add(frame.total.before)?;
         Ok(Weight::ZERO)
     }
 
@@ -467,7 +467,7 @@ impl Graph {
     /// # Errors
     /// [`ErrorKind::Overflow`].
     pub fn shown(&self, weight: Weight) -> Result<Weight> {
-        if self.factor == Weight::ONE { Ok(weight) } else { weight.times(self.factor) }
+        if self.factor == Weight::ONE { Ok(weight) } else { weight.checked_mul(self.factor) }
     }
 
     /// The number that [`Graph::shown`] multiplies by.
@@ -480,9 +480,9 @@ impl Graph {
     /// # Errors
     /// [`ErrorKind::Overflow`] if the largest weight then leaves the range.
     pub fn scale(&mut self, factor: Weight) -> Result<(), Error> {
-        self.total.times(factor)?;
-        self.after.times(factor)?;
-        self.before.times(factor)?;
+        self.total.checked_mul(factor)?;
+        self.after.checked_mul(factor)?;
+        self.before.checked_mul(factor)?;
         self.factor = factor;
         Ok(())
     }
@@ -493,9 +493,9 @@ impl Graph {
     /// [`ErrorKind::Overflow`].
     pub fn change(&self, frame: &FrameBox<'_>) -> Result<Weight> {
         if self.comparison.own {
-            return frame.own.value.minus(frame.own.before);
+            return frame.own.value.checked_sub(frame.own.before);
         }
-        frame.after.minus(frame.before)
+        frame.after.checked_sub(frame.before)
     }
 
     /// The largest such change of a drawn frame or the whole, up or down.
@@ -504,7 +504,7 @@ impl Graph {
     /// [`ErrorKind::Overflow`].
     pub fn largest_change(&self) -> Result<Weight> {
         let size = |change: Weight| if change.is_negative() { change.negated() } else { change };
-        let mut largest = size(self.after.minus(self.before)?);
+        let mut largest = size(self.after.checked_sub(self.before)?);
         for frame in self.frames() {
             largest = largest.max(size(self.change(&frame)?));
         }

@@ -100,7 +100,7 @@ impl Settings {
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
     pub fn shown(&self, weight: Weight) -> Result<Weight> {
-        if self.factor == Weight::ONE { Ok(weight) } else { weight.times(self.factor) }
+        if self.factor == Weight::ONE { Ok(weight) } else { weight.checked_mul(self.factor) }
     }
 
     /// Weights as they are to be shown.

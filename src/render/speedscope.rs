@@ -151,7 +151,7 @@ impl Visitor for Speedscope<'_> {
         }
         let Some(profile) = &mut self.profile else { return Ok(()) };
         let weight = self.settings.shown(weights.value)?;
-        profile.total = profile.total.plus(weight)?;
+        profile.total = profile.total.checked_add(weight)?;
         let comma: &[u8] = if std::mem::replace(&mut profile.any_sample, true) { b"," } else { b"" };
         self.line.clear();
         self.line.extend_from_slice(comma);

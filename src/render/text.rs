@@ -101,7 +101,7 @@ impl Painter<'_> {
         let mut at = 0;
         for frame in frames {
             let from = self.column(frame.start)?.max(at);
-            let to = self.column(frame.start.plus(frame.total)?)?;
+            let to = self.column(frame.start.checked_add(frame.total)?)?;
             if to > from {
                 line.push_str(&" ".repeat(from - at));
                 line.push_str(&self.cell(frame, to - from)?);

@@ -70,7 +70,7 @@ fn one_column(rows: &[Row<'_>], all: Weights, kind: &str) -> Result<Table> {
     let mut table = Table::new(&["self", "self%", "sum%", "total", "total%"], kind);
     let mut sum = Weights::default();
     for row in rows {
-        sum = sum.plus(row.own)?;
+        sum = sum.checked_add(row.own)?;
         let cells = vec![
             grouped(row.own.value),
             share(row.own.value, all.value),

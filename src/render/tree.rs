@@ -273,7 +273,7 @@ pub(super) fn heaviest_first(graph: &Graph, depth: usize) -> Result<Vec<FrameBox
         path.push(n);
         let change = match graph.columns {
             Columns::One => Weight::ZERO,
-            Columns::Two => size(frame.after.minus(frame.before)?),
+            Columns::Two => size(frame.after.checked_sub(frame.before)?),
         };
         keys.push((change, frame.total));
     }

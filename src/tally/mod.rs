@@ -6,7 +6,7 @@
 mod group;
 
 use crate::error::Result;
-use crate::folded::{KeyedHasher, Slots, Weights};
+use crate::folded::{IdTable, KeyedHasher, Weights};
 use crate::weight::Weight;
 pub use group::{GROUPS, Group, module_of, thread_of};
 
@@ -21,14 +21,14 @@ pub trait Amount: Copy + Default {
 
 impl Amount for Weight {
     fn and(self, other: Self) -> Result<Self> {
-        self.plus(other)
+        self.checked_add(other)
     }
 }
 
 impl Amount for Weights {
     #[inline]
     fn and(self, other: Self) -> Result<Self> {
-        self.plus(other)
+        self.checked_add(other)
     }
 }
 
@@ -195,7 +195,7 @@ impl<A: Amount> Tally<A> {
 #[derive(Default)]
 pub(crate) struct Names {
     hasher: KeyedHasher,
-    slots: Slots,
+    slots: IdTable,
     text: Vec<u8>,
     ends: Vec<usize>,
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use fg_tools::Weight;
-use fg_tools::collapse::{Choice, Options};
+use fg_tools::collapse::{Options, ValueSelection};
 
 use super::fold;
 use super::recordings::corpus;
@@ -58,8 +58,11 @@ fn perf_script_per_event() {
             let name = event.split('"').nth(1).expect("an event");
             let (samples, weight) =
                 (number(event, "samples").expect("samples"), number(event, "period_sum").expect("a sum"));
-            let events =
-                if NO_EVENT.contains(&case) { Choice::Default } else { Choice::Named(vec![name.into()]) };
+            let events = if NO_EVENT.contains(&case) {
+                ValueSelection::Default
+            } else {
+                ValueSelection::Named(vec![name.into()])
+            };
             let expected = if NO_PERIOD.contains(&case) { samples } else { weight };
             let options = Options { values: events, ..Options::default() };
             let (_, total, report) =
@@ -249,7 +252,7 @@ fn sum(json: &str, key: &str) -> Weight {
         let end = rest.find(|c: char| !c.is_ascii_digit() && !"+-.".contains(c)).unwrap_or(rest.len());
         Weight::parse(&rest.as_bytes()[..end]).unwrap_or_default()
     });
-    numbers.fold(Weight::ZERO, |sum, number| sum.plus(number).expect("it can be held"))
+    numbers.fold(Weight::ZERO, |sum, number| sum.checked_add(number).expect("it can be held"))
 }
 
 #[test]
@@ -311,7 +314,7 @@ fn samply_s_names_are_read_where_they_are_beside_a_profile() {
 fn a_profile_is_what_pprof_prints_of_it() {
     let Some(corpus) = corpus() else { return };
     for name in ["allocs", "block", "cpu", "goroutine", "heap", "mutex"] {
-        let all = Options { values: Choice::All, srcline: true, ..Options::default() };
+        let all = Options { values: ValueSelection::All, srcline: true, ..Options::default() };
         let [profile, raw] = [".pb.gz", ".raw.txt"].map(|end| corpus.join(format!("go/{name}{end}")));
         let (ours, ..) = fold(&profile, None, &all).expect("it collapses");
         let (theirs, ..) = fold(&raw, None, &all).expect("it collapses");

@@ -168,7 +168,7 @@ fn compression_line_ends_and_threads_do_not_matter() {
         };
         let (one, total, _) = with(1);
         assert!(one == with(3).0, "{}: the number of threads changes the result", case.name);
-        let product = case.total.times(Weight::new(times as i128)).expect("it can be held");
+        let product = case.total.checked_mul(Weight::new(times as i128)).expect("it can be held");
         assert_eq!(weight(&total), product, "{}", case.name);
     }
 }

@@ -65,7 +65,7 @@ fn check(case: &Case, what: &str, mutated: &[u8]) {
             for line in text.lines() {
                 let line =
                     parse_line(line.as_bytes(), columns).unwrap_or_else(|| panic!("{name}, {what}: {line}"));
-                sum = sum.plus(line.weights.value).expect("what was added up");
+                sum = sum.checked_add(line.weights.value).expect("what was added up");
             }
             assert_eq!(sum.to_string(), total, "{name}, {what}");
         }

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use fg_tools::collapse::Options;
-use fg_tools::collapse::tidy::tidy_symbol;
+use fg_tools::collapse::clean_symbol::clean_symbol;
 use inferno::collapse::Collapse;
 use inferno::collapse::perf::Folder;
 
@@ -95,7 +95,7 @@ fn as_ours(frame: &str) -> String {
     let frame = frame.trim_end();
     let mut tidy = Vec::new();
     if frame.starts_with("_R") || frame.starts_with("_Z") {
-        tidy_symbol(frame.as_bytes(), &mut tidy);
+        clean_symbol(frame.as_bytes(), &mut tidy);
         return as_inferno(&String::from_utf8_lossy(&tidy), false).unwrap_or_default();
     }
     frame.to_owned()

@@ -1,6 +1,6 @@
 //! What recordings cannot show all at once: small texts, one rule each.
 
-use fg_tools::collapse::{Choice, Options};
+use fg_tools::collapse::{Options, ValueSelection};
 
 use super::fold_bytes;
 
@@ -23,10 +23,12 @@ a  1 [000] 5.000003:   1 cpu_core/instructions/u:
 #[test]
 fn both_kinds_of_cores_are_one_event() {
     assert_eq!(fold(HYBRID, &Options::default()), "a;f 17\n");
-    let named =
-        Options { values: Choice::Named(vec![b"cpu_core/instructions/u".to_vec()]), ..Options::default() };
+    let named = Options {
+        values: ValueSelection::Named(vec![b"cpu_core/instructions/u".to_vec()]),
+        ..Options::default()
+    };
     assert_eq!(fold(HYBRID, &named), "a;g 1\n");
-    let all = Options { values: Choice::All, ..Options::default() };
+    let all = Options { values: ValueSelection::All, ..Options::default() };
     assert_eq!(
         fold(HYBRID, &all),
         "cpu_atom/cycles/u;a;f 7\ncpu_core/cycles/u;a;f 10\ncpu_core/instructions/u;a;g 1\n"
@@ -37,7 +39,7 @@ fn both_kinds_of_cores_are_one_event() {
 fn events_are_named_with_or_without_modifiers() {
     let text = "a  1 5.000001: 3 cycles:ppp: \n\t            1000 f (/a)\n\n";
     for (name, found) in [("cycles", true), ("cycles:ppp", true), ("cycles:u", false), ("cycle", false)] {
-        let options = Options { values: Choice::Named(vec![name.into()]), ..Options::default() };
+        let options = Options { values: ValueSelection::Named(vec![name.into()]), ..Options::default() };
         let result = fold_bytes(text.as_bytes(), Some("perf-script"), &options);
         assert_eq!(result.is_ok(), found, "{name}: {result:?}");
         if let Err(error) = result {

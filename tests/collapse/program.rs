@@ -170,7 +170,7 @@ fn values_are_listed_and_chosen_and_their_unit_is_written() {
 fn the_table_in_the_documentation_is_the_registry_s() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/formats.md");
     let document = fs::read_to_string(&path).unwrap();
-    let table = fg_tools::collapse::about::table(fg_tools::collapse::registry::FORMATS, true);
+    let table = fg_tools::collapse::format_info::table(fg_tools::collapse::registry::FORMATS, true);
     let (before, rest) = document.split_once("| name |").expect("the table");
     let after = rest.split_once("\n\n").map_or("", |(_, after)| after);
     let current = format!("{before}{table}\n{after}");

@@ -409,7 +409,7 @@ fn operation() -> impl Strategy<Value = Vec<&'static str>> {
 fn total(folded: &str) -> Weight {
     folded.lines().fold(Weight::ZERO, |sum, line| {
         let (_, weight) = line.rsplit_once(' ').unwrap();
-        sum.plus(Weight::parse(weight.as_bytes()).unwrap()).unwrap()
+        sum.checked_add(Weight::parse(weight.as_bytes()).unwrap()).unwrap()
     })
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use fg_tools::native::{Module, Object, Symbolizer};
+use fg_tools::symbolize::{Module, Object, Symbolizer};
 
 use super::{RAW, nowhere, objects};
 

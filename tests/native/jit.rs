@@ -5,7 +5,7 @@
 
 use std::fs;
 
-use fg_tools::native::jit::{JitDump, JitSymbol};
+use fg_tools::symbolize::jit::{JitDump, JitSymbol};
 
 use super::objects;
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use fg_tools::native::kernel::{Kernel, Recorded, RecordedModule};
-use fg_tools::native::{Missing, Search, SymbolizerOptions};
+use fg_tools::symbolize::kernel::{Kernel, Recorded, RecordedModule};
+use fg_tools::symbolize::{Missing, Search, SymbolizerOptions};
 
 use super::{RAW, names, nowhere, objects, open};
 

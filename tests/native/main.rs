@@ -13,7 +13,7 @@ mod tools;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fg_tools::native::{Missing, Module, Object, ResolvedFrame, Search, Symbolizer, SymbolizerOptions};
+use fg_tools::symbolize::{Missing, Module, Object, ResolvedFrame, Search, Symbolizer, SymbolizerOptions};
 
 fn objects() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/objects")

@@ -1,6 +1,6 @@
 //! Objects whose every fifth address has a known answer.
 
-use fg_tools::native::{Machine, Object, ResolvedFrame, Symbolizer, SymbolizerOptions};
+use fg_tools::symbolize::{Machine, Object, ResolvedFrame, Symbolizer, SymbolizerOptions};
 
 use super::{RAW, address_of, names, objects, open, readable, resolve};
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use fg_tools::native::{Missing, Module, Search};
+use fg_tools::symbolize::{Missing, Module, Search};
 
 use super::{address_of, module, nowhere, objects, open, readable};
 
@@ -167,7 +167,7 @@ fn a_named_pipe_is_not_waited_for() {
         _ => return eprintln!("skipped: no mkfifo here"),
     }
     assert_eq!(open(&pipe).err(), Some(Missing::NoFile));
-    assert!(fg_tools::native::jit::PerfMap::read(&pipe).is_err());
+    assert!(fg_tools::symbolize::jit::PerfMap::read(&pipe).is_err());
 }
 
 #[test]

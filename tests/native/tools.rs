@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use fg_tools::native::{Search, Symbolizer, SymbolizerOptions};
+use fg_tools::symbolize::{Search, Symbolizer, SymbolizerOptions};
 
 use super::{RAW, module, names, nowhere, objects, resolve};
 

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use fg_tools::collapse::{Choice, Options};
+use fg_tools::collapse::{Options, ValueSelection};
 
 use super::fold;
 use super::recordings::corpus;
@@ -30,7 +30,7 @@ fn totals_are_those_of_the_manifest() {
                 event[at..].chars().take_while(char::is_ascii_digit).collect::<String>()
             };
             let named = event.split('"').nth(1).expect("an event");
-            let options = Options { values: Choice::Named(vec![named.into()]), ..Options::default() };
+            let options = Options { values: ValueSelection::Named(vec![named.into()]), ..Options::default() };
             let (_, report) = fold(&path, &options).unwrap_or_else(|e| panic!("{name}: {e}"));
             let total = super::total(&report, named);
             assert_eq!(total.samples.to_string(), part("samples"), "{name} {named}");

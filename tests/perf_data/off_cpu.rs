@@ -1,6 +1,6 @@
 //! Time off the processor, out of switches.
 
-use fg_tools::collapse::{Choice, Options};
+use fg_tools::collapse::{Options, ValueSelection};
 
 use super::kit::*;
 use super::{below, fold_bytes, folded, root_with_maps, total};
@@ -50,7 +50,7 @@ fn stacks_weigh_the_time_until_their_thread_is_back() {
     let (r, root) = recording(context_switches());
     assert_eq!(folded(&r, root.path()), "app;f 1100\napp;g 7\n");
     let with = |names: &[&str]| {
-        let values = Choice::Named(names.iter().map(|name| name.as_bytes().to_vec()).collect());
+        let values = ValueSelection::Named(names.iter().map(|name| name.as_bytes().to_vec()).collect());
         fold_bytes(&r.bytes(), &Options { values, ..below(root.path()) }).unwrap()
     };
     assert_eq!(with(&["blocked"]).0, "app;f 1100\n");
@@ -59,7 +59,7 @@ fn stacks_weigh_the_time_until_their_thread_is_back() {
     assert_eq!(text, "app;f 2\napp;g 1\ntwo;h 2\n");
     assert_eq!(total(&report, "offcpu").weight, 1107.into());
     assert_eq!(total(&report, "blocked").weight, 1100.into());
-    let all = Options { values: Choice::All, ..below(root.path()) };
+    let all = Options { values: ValueSelection::All, ..below(root.path()) };
     assert_eq!(
         fold_bytes(&r.bytes(), &all).unwrap().0,
         "blocked;app;f 1100\ncontext-switches;app;f 2\ncontext-switches;app;g 1\ncontext-switches;two;h 2\n\
@@ -103,7 +103,7 @@ fn tracepoints_say_who_is_next() {
     switch(0, 260, 0, 2);
     switch(2, 270, 0x20, 1);
     switch(1, 280, 1, 0);
-    let values = Choice::Named(vec![b"offcpu".to_vec()]);
+    let values = ValueSelection::Named(vec![b"offcpu".to_vec()]);
     let (text, report) = fold_bytes(&r.bytes(), &Options { values, ..below(root.path()) }).unwrap();
     assert_eq!(text, "app;f 50\ntwo;h 60\n");
     assert!(

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use fg_tools::collapse::{Choice, Options};
+use fg_tools::collapse::{Options, ValueSelection};
 
 use super::kit::*;
 use super::{below, fold, fold_bytes, folded, root_with_maps, total};
@@ -142,7 +142,7 @@ fn a_leader_s_samples_count_for_its_whole_group() {
         let chain = vec![USER, CODE + at];
         r.sample(&Sample { pid: 1, tid: 1, time, period: 1, counters, chain, ..Sample::default() });
     }
-    let options = Options { values: Choice::All, ..below(root.path()) };
+    let options = Options { values: ValueSelection::All, ..below(root.path()) };
     let (text, report) = fold_bytes(&r.bytes(), &options).unwrap();
     assert_eq!(text, "cpu-clock;app;a 150\ncpu-clock;app;b 150\npage-faults;app;a 9\n");
     let faults = total(&report, "page-faults");
@@ -220,7 +220,7 @@ fn without_call_graphs_the_place_is_the_stack() {
     for event in 0..2 {
         r.sample(&Sample { event, pid: 1, tid: 1, time: 9, ip: CODE, period: 5, ..Sample::default() });
     }
-    let options = Options { values: Choice::All, ..below(root.path()) };
+    let options = Options { values: ValueSelection::All, ..below(root.path()) };
     // A tracepoint has no column for the period in perf's text, and no place.
     let (text, _) = fold_bytes(&r.bytes(), &options).unwrap();
     assert_eq!(text, "cpu-clock;app;a 5\nsched:sched_switch;app 1\n");
@@ -257,22 +257,22 @@ fn events_are_chosen_as_in_perf_s_text() {
         r.sample(&Sample { event, pid: 1, tid: 1, time, period: 100, chain, ..Sample::default() });
     }
     let with = |values| Options { values, ..below(root.path()) };
-    let (text, report) = fold_bytes(&r.bytes(), &with(Choice::Default)).unwrap();
+    let (text, report) = fold_bytes(&r.bytes(), &with(ValueSelection::Default)).unwrap();
     assert_eq!(text, "app;b 200\n", "the first in time");
     let left_out = total(&report, "page-faults");
     assert_eq!((left_out.samples, left_out.weight.to_string(), left_out.kept), (1, "4".to_owned(), false));
     for (name, expected) in
         [("page-faults", Some("app;a 4\n")), ("cycles", Some("app;b 200\n")), ("cycle", None)]
     {
-        let result = fold_bytes(&r.bytes(), &with(Choice::Named(vec![name.into()])));
+        let result = fold_bytes(&r.bytes(), &with(ValueSelection::Named(vec![name.into()])));
         match expected {
             Some(expected) => assert_eq!(result.unwrap().0, expected, "{name}"),
             None => assert!(result.unwrap_err().contains("no samples of that value"), "{name}"),
         }
     }
-    let (text, _) = fold_bytes(&r.bytes(), &with(Choice::All)).unwrap();
+    let (text, _) = fold_bytes(&r.bytes(), &with(ValueSelection::All)).unwrap();
     assert_eq!(text, "cycles:u;app;b 200\npage-faults;app;a 4\n");
-    let options = Options { count: true, ..with(Choice::All) };
+    let options = Options { count: true, ..with(ValueSelection::All) };
     assert_eq!(fold_bytes(&r.bytes(), &options).unwrap().0, "cycles:u;app;b 2\npage-faults;app;a 1\n");
 }
 
@@ -286,7 +286,7 @@ fn what_is_rootward_of_a_frame_can_be_dropped() {
     r.sample(&Sample { pid: 1, tid: 1, time: 9, period: 7, chain, ..Sample::default() });
     let options = Options { skip_after: vec![b"b".to_vec()], ..below(root.path()) };
     assert_eq!(fold_bytes(&r.bytes(), &options).unwrap().0, "b;a 7\n");
-    let options = Options { values: Choice::All, ..options };
+    let options = Options { values: ValueSelection::All, ..options };
     assert_eq!(fold_bytes(&r.bytes(), &options).unwrap().0, "cpu-clock;b;a 7\n");
 }
 

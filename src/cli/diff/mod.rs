@@ -166,8 +166,9 @@ impl Diff {
     fn references(&self, pair: &Pair<'_>, by_frame: bool) -> anyhow::Result<(Weight, Weight)> {
         let (before, after) = (pair.total(Side::Before)?, pair.total(Side::After)?);
         if by_frame {
-            let sum =
-                |side| pair.surveys(side).try_fold(Weight::ZERO, |sum, survey| sum.plus(survey.reference));
+            let sum = |side| {
+                pair.surveys(side).try_fold(Weight::ZERO, |sum, survey| sum.checked_add(survey.reference))
+            };
             let (b, a) = (sum(Side::Before)?, sum(Side::After)?);
             for (weight, side) in [(b, "before"), (a, "after")] {
                 if weight <= Weight::ZERO {

@@ -1,7 +1,7 @@
 //! `fg-render`: folded stacks become pictures, tables, and files for other viewers.
 
 mod args;
-mod given;
+mod explicit_options;
 mod outputs;
 mod settings;
 mod terminal;
@@ -26,7 +26,7 @@ pub use args::{
     ChangeArgs, ColourArgs, FileArgs, OutputArgs, SizeArgs, StackArgs, TableArgs, TalkArgs, TerminalArgs,
     TextArgs,
 };
-pub use given::Given;
+pub use explicit_options::ExplicitOptions;
 use outputs::Pending;
 
 /// Where `--cp` keeps colours: in the current folder, as other tools do.
@@ -58,7 +58,7 @@ output that is as valid as any."
 pub struct Render {
     /// Which options were given: before all others.
     #[command(flatten)]
-    pub given: Given,
+    pub given: ExplicitOptions,
     /// What to read.
     #[command(flatten)]
     pub input: InputArgs,

@@ -12,16 +12,16 @@
 
 use crate::collapse::leaf_first::LeafFirst;
 use crate::collapse::names::{NO_STACK, Names};
-use crate::collapse::native::Native;
+use crate::collapse::native_frame::NativeFrame;
 use crate::collapse::text::{Text, split_digits, split_first, split_last};
 use crate::collapse::values::Values;
-use crate::collapse::{About, Collapser, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "bcc-memleak",
     producer: "bcc's memleak; the last of what it printed",
     tested: "bcc 0.26",
@@ -35,8 +35,8 @@ const HEADING: &[u8] = b" stacks with outstanding allocations";
 pub struct Memleak;
 
 impl Collapser for Memleak {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -129,7 +129,7 @@ fn weights(line: &[u8]) -> Option<[Weight; 2]> {
 }
 
 /// `0x000055ac4cde7165 leaky+0xc [leak]`, `0 [<000055ac4cde7165>] leaky+0xc [leak]`, `leaky+0xc [leak]`
-fn frame(text: &[u8]) -> Native<'_> {
+fn frame(text: &[u8]) -> NativeFrame<'_> {
     let (mut address, mut rest) = (&b""[..], text);
     let numbered = split_digits(text).1.strip_prefix(b" [<").and_then(|rest| split_first(rest, b">] "));
     if let Some((digits, behind)) = numbered {
@@ -143,7 +143,7 @@ fn frame(text: &[u8]) -> Native<'_> {
         None => (rest, &b""[..]),
     };
     let symbol = split_last(symbol, b"+0x").map_or(symbol, |(symbol, _)| symbol);
-    Native { symbol, module, address, kernel: module == b"kernel", ..Native::default() }
+    NativeFrame { symbol, module, address, kernel: module == b"kernel", ..NativeFrame::default() }
 }
 
 #[cfg(test)]

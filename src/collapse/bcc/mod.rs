@@ -21,18 +21,18 @@ pub mod memleak;
 pub mod stackcount;
 
 use crate::collapse::names::NO_STACK;
-use crate::collapse::native::Native;
+use crate::collapse::native_frame::NativeFrame;
 use crate::collapse::printed::Printed;
 use crate::collapse::text::{Text, split_digits, split_last};
 use crate::collapse::threads::Thread;
 use crate::collapse::values::Values;
-use crate::collapse::{About, Collapser, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "bcc",
     producer: "bcc's and libbpf-tools' profile, offcputime without -f",
     tested: "bcc, libbpf-tools 0.26",
@@ -44,8 +44,8 @@ const ABOUT: About = About {
 pub struct Bcc;
 
 impl Collapser for Bcc {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -140,7 +140,7 @@ impl Parser<'_> {
             }
             match symbol {
                 b"--" => self.printed.push_plain(b"-", sink),
-                symbol => self.printed.push(&Native { symbol, ..Native::default() }, sink),
+                symbol => self.printed.push(&NativeFrame { symbol, ..NativeFrame::default() }, sink),
             }
         } else {
             // What the tool says before and after; but a stack is not to end here.

@@ -17,17 +17,17 @@
 
 use crate::collapse::leaf_first::LeafFirst;
 use crate::collapse::names::{NO_STACK, Names};
-use crate::collapse::native::Native;
+use crate::collapse::native_frame::NativeFrame;
 use crate::collapse::text::{Text, split_last};
 use crate::collapse::threads::Thread;
 use crate::collapse::values::Values;
-use crate::collapse::{About, Collapser, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "bcc-stackcount",
     producer: "bcc's stackcount without -f",
     tested: "bcc 0.26",
@@ -39,8 +39,8 @@ const ABOUT: About = About {
 pub struct Stackcount;
 
 impl Collapser for Stackcount {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -84,7 +84,7 @@ impl Parser<'_> {
         match (indent, text) {
             (2, symbol) => {
                 let (address, symbol) = with_address(symbol);
-                let frame = Native { symbol, address, ..Native::default() };
+                let frame = NativeFrame { symbol, address, ..NativeFrame::default() };
                 self.stack.push(frame.frame(self.options, &mut self.names, sink));
             }
             (4, b"--") => self.stack.push(self.names.plain(b"-", sink)),

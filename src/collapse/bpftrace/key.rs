@@ -1,6 +1,6 @@
 //! The key of a map's entry, made into a stack.
 
-use super::super::native::Native;
+use super::super::native_frame::NativeFrame;
 use super::super::text::split_last;
 use super::is_frame;
 
@@ -10,7 +10,7 @@ pub(super) struct Key<'a> {
     /// Command, numbers and whatever else the program put there.
     pub scalars: Vec<&'a [u8]>,
     /// Leaf first, each with whether it is the kernel's.
-    pub stacks: Vec<(Vec<Native<'a>>, bool)>,
+    pub stacks: Vec<(Vec<NativeFrame<'a>>, bool)>,
 }
 
 impl<'a> Key<'a> {
@@ -52,9 +52,9 @@ fn split<'a>(line: &'a [u8], separator: &[u8]) -> impl Iterator<Item = &'a [u8]>
 
 /// `    work(int)+743`, `    0x7f0b9b`, `    nft_do_chain+12 [nf_tables]`, or behind a tab `7f0b9b
 /// work(int)+743 (/usr/bin/a)`
-fn frame(line: &[u8]) -> Native<'_> {
+fn frame(line: &[u8]) -> NativeFrame<'_> {
     let text = line.trim_ascii();
-    let mut native = Native::default();
+    let mut native = NativeFrame::default();
     let mut symbol = text;
     if line.starts_with(b"\t") {
         let blank = memchr::memchr(b' ', text).unwrap_or(text.len());

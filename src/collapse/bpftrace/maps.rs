@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::super::names::{NO_STACK, Names};
-use super::super::{Choice, Options, Report, Sink, Value, ValueTotal};
+use super::super::{Options, Report, Sink, Value, ValueSelection, ValueTotal};
 use super::PRINTED;
 use super::key::Key;
 use crate::error::Result;
@@ -17,7 +17,7 @@ struct Map {
     total: ValueTotal,
     /// Whether any of its keys has held a stack.
     has_stacks: bool,
-    /// Its root frame, with [`Choice::All`].
+    /// Its root frame, with [`ValueSelection::All`].
     root: Option<FrameId>,
     /// Entries without a stack, read before it was known that others have one.
     waiting: Vec<(Vec<u8>, Weight)>,
@@ -68,9 +68,9 @@ impl<'o> Maps<'o> {
             map.has_stacks = true;
             let first = *self.first.get_or_insert(at) == at;
             self.maps[at].total.kept = match &self.options.values {
-                Choice::Default => first,
-                Choice::All => true,
-                Choice::Named(_) => self.is_named(at),
+                ValueSelection::Default => first,
+                ValueSelection::All => true,
+                ValueSelection::Named(_) => self.is_named(at),
             };
             self.release(at, sink)?;
         }
@@ -80,7 +80,7 @@ impl<'o> Maps<'o> {
     /// Whether a map was asked for, with or without its `@`.
     fn is_named(&self, at: usize) -> bool {
         let name = &self.maps[at].name;
-        let Choice::Named(names) = &self.options.values else { return false };
+        let ValueSelection::Named(names) = &self.options.values else { return false };
         names.iter().any(|wanted| wanted == name || name.strip_prefix(b"@") == Some(wanted))
     }
 
@@ -97,7 +97,7 @@ impl<'o> Maps<'o> {
             return Ok(());
         }
         self.stack.clear();
-        if self.options.values == Choice::All {
+        if self.options.values == ValueSelection::All {
             let names = &mut self.names;
             self.stack.push(*map.root.get_or_insert_with(|| names.plain(&map.name, sink)));
         }

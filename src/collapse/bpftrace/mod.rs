@@ -27,13 +27,13 @@ use self::maps::Maps;
 use super::folded::head_lines;
 use super::json::{Json, Kind};
 use super::text::{Text, split_last};
-use super::{About, Collapser, Options, Report, Sink, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::StackTable;
 use crate::input::Input;
 use crate::weight::Weight;
 
-const TEXT: About = About {
+const TEXT: FormatInfo = FormatInfo {
     name: "bpftrace",
     producer: "bpftrace: maps of stacks, printed stacks",
     tested: "bpftrace 0.17",
@@ -41,7 +41,7 @@ const TEXT: About = About {
     unit: "-",
 };
 
-const JSON: About = About { name: "bpftrace-json", producer: "bpftrace -f json", ..TEXT };
+const JSON: FormatInfo = FormatInfo { name: "bpftrace-json", producer: "bpftrace -f json", ..TEXT };
 
 /// What is said once of maps that are no profile.
 const NO_WEIGHT: &str = "bpftrace's histograms and statistics have no one weight and are left out";
@@ -56,7 +56,7 @@ pub struct Bpftrace;
 pub struct BpftraceJson;
 
 impl Collapser for Bpftrace {
-    fn about(&self) -> &'static About {
+    fn info(&self) -> &'static FormatInfo {
         &TEXT
     }
 
@@ -245,7 +245,7 @@ fn is_frame(line: &[u8]) -> bool {
 }
 
 impl Collapser for BpftraceJson {
-    fn about(&self) -> &'static About {
+    fn info(&self) -> &'static FormatInfo {
         &JSON
     }
 
@@ -320,7 +320,7 @@ fn document(json: &mut Json, maps: &mut Maps<'_>, sink: &mut dyn Sink) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Choice;
+    use crate::collapse::ValueSelection;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     const MAPS: &str = "Attaching 1 probe...\n\n@start[7]: 99\n@a[]: 2\n@a[x]: y, \n    f+1\n    main+2\n, \n    k+1\n    entry_SYSCALL_64+3\n, 7]: 3\n@h[\n    f+1\n]: \n[2, 4)   3 |@@@|\n\n@s[\n    f+1\n]: count 1, average 2, total 2\n@b[\n\t55 f(int)+9 (/bin/a)\n]: -5\n@z: 3\n";
@@ -347,7 +347,7 @@ mod tests {
                 &Options { values, kernel, threads_as_frames: threads, ..Options::default() },
             )
         };
-        let named = |name: &str| Choice::Named(vec![name.into()]);
+        let named = |name: &str| ValueSelection::Named(vec![name.into()]);
         assert_eq!(with(named("b"), false, None), "f -5\n");
         assert_eq!(with(named("@start"), false, None), "7 99\n");
         assert_eq!(
@@ -355,7 +355,7 @@ mod tests {
             "[no stack] 2\nmain;f;entry_SYSCALL_64_[k];k_[k] 3\n"
         );
         assert_eq!(
-            with(Choice::All, false, None),
+            with(ValueSelection::All, false, None),
             "@a;[no stack] 2\n@a;x]: y;7;main;f;entry_SYSCALL_64;k 3\n@b;f -5\n"
         );
     }

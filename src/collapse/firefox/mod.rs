@@ -30,13 +30,13 @@ use super::forest::Forest;
 use super::json::{HeadKeys, Json, Kind};
 use super::names::{NO_STACK, Names};
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Value, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "firefox",
     producer: "samply, the Firefox Profiler, perf script gecko",
     tested: "samply 0.13, Firefox 153",
@@ -48,8 +48,8 @@ const ABOUT: About = About {
 pub struct Firefox;
 
 impl Collapser for Firefox {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -205,8 +205,8 @@ impl Profile {
                     let expected = format!("one of the {none} stacks");
                     return Err(Error::malformed(expected, at.to_string().as_bytes()));
                 };
-                *weight = weight.plus(thread.weights.get(sample).copied().unwrap_or(Weight::ONE))?;
-                *cpu = cpu.plus(thread.cpu.get(sample).copied().unwrap_or_default())?;
+                *weight = weight.checked_add(thread.weights.get(sample).copied().unwrap_or(Weight::ONE))?;
+                *cpu = cpu.checked_add(thread.cpu.get(sample).copied().unwrap_or_default())?;
                 *samples += 1;
             }
             let mut stack = Vec::new();
@@ -387,7 +387,7 @@ impl Columns<'_> {
         let file = if options.srcline { self.string(of(self.file, func))? } else { "" };
         let inlined = options.inline && of(self.inline_depth, Some(frame)).is_some_and(|depth| depth > 0);
         Ok(names.build(table, |out| {
-            super::tidy::tidy_symbol(name.as_bytes(), out);
+            super::clean_symbol::clean_symbol(name.as_bytes(), out);
             if !file.is_empty() {
                 out.extend_from_slice(b" (");
                 crate::folded::sanitize_frame(file.as_bytes(), out);
@@ -445,7 +445,7 @@ mod tests {
             srcline: true,
             inline: true,
             tid: true,
-            values: crate::collapse::Choice::Named(vec![b"cpu".to_vec()]),
+            values: crate::collapse::ValueSelection::Named(vec![b"cpu".to_vec()]),
             ..Options::default()
         };
         assert_eq!(

@@ -20,16 +20,16 @@ mod raw;
 
 use self::raw::Raw;
 use crate::collapse::forest::Forest;
-use crate::collapse::naming::Native;
+use crate::collapse::naming::SymbolFrame;
 use crate::collapse::text::Text;
 use crate::collapse::values::Values;
-use crate::collapse::{About, Collapser, Options, Report, Sink, Value, Verdict, maps};
+use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict, maps};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "heaptrack",
     producer: "heaptrack, heaptrack --raw",
     tested: "heaptrack 1.4",
@@ -41,8 +41,8 @@ const ABOUT: About = About {
 pub struct Heaptrack;
 
 impl Collapser for Heaptrack {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -206,13 +206,13 @@ impl Recording {
                 let name = file.rsplit(|&b| b == b'/').next().unwrap_or(file);
                 srcline = [name, format!(":{line}").as_bytes()].concat();
             }
-            let native = Native {
+            let native = SymbolFrame {
                 address: address.as_bytes(),
                 symbol,
                 module,
                 srcline: &srcline,
                 inlined: at < last,
-                ..Native::default()
+                ..SymbolFrame::default()
             };
             native.name(options, |name| frames.push(sink.frame(name)));
         }
@@ -292,14 +292,14 @@ fn index(number: u64, len: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Choice;
+    use crate::collapse::ValueSelection;
 
     fn collapsed(value: &str) -> String {
         // main allocates 16, f 8 and frees it at once, then 16 more; main frees its own.
         let text = b"v 10400 3\ns 4 main\ns 1 f\ni 10 0 1\ni 20 0 2\nt 1 0\nt 2 1\na 10 1\na 8 2\na 10 2\n\
             + 0\n+ 1\n- 1\n+ 2\n- 0\n+ 1\n";
         let options =
-            Options { values: Choice::Named(vec![value.as_bytes().to_vec()]), ..Options::default() };
+            Options { values: ValueSelection::Named(vec![value.as_bytes().to_vec()]), ..Options::default() };
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_vec()))).unwrap();
         let (mut table, mut report) = (StackTable::default(), Report::default());
         Heaptrack.collapse(input, &options, &mut table, &mut report).unwrap();
@@ -330,7 +330,7 @@ mod tests {
 
     fn fold_raw(segments: &str, value: &str) -> (String, Report) {
         let options =
-            Options { values: Choice::Named(vec![value.as_bytes().to_vec()]), ..Options::default() };
+            Options { values: ValueSelection::Named(vec![value.as_bytes().to_vec()]), ..Options::default() };
         let text = raw(segments);
         let (folded, report) = crate::collapse::tests::collapse_bytes(&Heaptrack, &text, &options).unwrap();
         assert_eq!(report.not_understood.count, 0);

@@ -12,7 +12,7 @@ use gimli::{
 };
 
 use super::regs::{Cpu, Dump, Regs};
-use crate::native::{Bytes, Contents, Machine, Object};
+use crate::symbolize::{Bytes, Contents, Machine, Object};
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 

@@ -54,14 +54,14 @@ use self::reader::{Records, Source, read_section};
 use self::stacks::Stacks;
 use self::streams::Streams;
 use self::summary::Summary;
-use super::{About, Collapser, Options, Report, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
-use crate::native::Search;
-use crate::native::kernel::Recorded;
+use crate::symbolize::Search;
+use crate::symbolize::kernel::Recorded;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "perf-data",
     producer: "perf record",
     tested: "perf 6.1",
@@ -73,8 +73,8 @@ const ABOUT: About = About {
 pub struct PerfData;
 
 impl Collapser for PerfData {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -129,7 +129,7 @@ fn collapse(input: Input, options: &Options, table: &mut StackTable, report: &mu
     let mut raw = StackTable::default();
     for (n, stacks) in all.drain(..).enumerate() {
         summary.truncated.samples += stacks.truncated.samples;
-        summary.truncated.weight = summary.truncated.weight.plus(stacks.truncated.weight)?;
+        summary.truncated.weight = summary.truncated.weight.checked_add(stacks.truncated.weight)?;
         summary.pointed.merge(stacks.pointed)?;
         summary.not_unwound += stacks.not_unwound;
         if n == 0 {

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use super::cfi::Table;
 use super::record::{KernelFunction, Mmap};
-use crate::native::kernel::{Recorded, RecordedModule};
-use crate::native::{self, Missing, Object, Search};
+use crate::symbolize::kernel::{Recorded, RecordedModule};
+use crate::symbolize::{self, Missing, Object, Search};
 
 /// The number of what is no module: an address that nothing was mapped at.
 pub(super) const UNKNOWN: u32 = 0;
@@ -51,7 +51,7 @@ impl Module {
             if self.kind != Kind::File {
                 return Err(Missing::NoFile);
             }
-            let module = native::Module { path: self.path.clone(), build_id: self.build_id.clone() };
+            let module = symbolize::Module { path: self.path.clone(), build_id: self.build_id.clone() };
             search.open(&module).or_else(|missing| self.in_its_process(&module, search).ok_or(missing))
         });
         opened.as_ref()
@@ -59,7 +59,7 @@ impl Module {
 
     /// The file as the process sees it that had it, in a container perhaps, while that process is
     /// there: by its build id, since the number may be another's by now.
-    fn in_its_process(&self, module: &native::Module, search: &Search) -> Option<Arc<Object>> {
+    fn in_its_process(&self, module: &symbolize::Module, search: &Search) -> Option<Arc<Object>> {
         if module.build_id.is_none() || search.symfs.is_some() {
             return None;
         }

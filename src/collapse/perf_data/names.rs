@@ -9,12 +9,12 @@ use super::modules::{Kind, Module, Modules};
 use super::off_cpu;
 use super::process::Processes;
 use super::raw::Raw;
-use crate::collapse::naming::{Native, name_thread};
+use crate::collapse::naming::{SymbolFrame, name_thread};
 use crate::collapse::{Listener, Options, Progress};
 use crate::folded::{FrameId, StackTable, sanitize_frame};
-use crate::native::jit::{JitDump, PerfMap};
-use crate::native::kernel::{Kernel, KernelSymbolizer, Recorded};
-use crate::native::{Missing, Object, ResolvedFrame, Search, Symbolizer, SymbolizerOptions};
+use crate::symbolize::jit::{JitDump, PerfMap};
+use crate::symbolize::kernel::{Kernel, KernelSymbolizer, Recorded};
+use crate::symbolize::{Missing, Object, ResolvedFrame, Search, Symbolizer, SymbolizerOptions};
 
 /// The frame at the root of a stack whose rootward part is missing.
 const TRUNCATED: &[u8] = b"[truncated]";
@@ -271,7 +271,7 @@ impl<'n> Worker<'n> {
         if resolved.is_empty() && named.known != Known::Hidden {
             named.known = Known::Module(module.id);
             let address = format!("{place:x}");
-            let frame = Native { address: address.as_bytes(), module: label, ..Native::default() };
+            let frame = SymbolFrame { address: address.as_bytes(), module: label, ..SymbolFrame::default() };
             let (names, frames) = (&mut self.names, &mut self.frames);
             named.last = frame.name(self.namer.options, |name| frames.push(names.frame(name)));
         }
@@ -299,12 +299,12 @@ impl<'n> Worker<'n> {
         let known = match self.tidied.get(&self.key) {
             Some(known) => known,
             None => {
-                let native = Native {
+                let native = SymbolFrame {
                     symbol: &frame.name,
                     module,
                     srcline: &srcline,
                     inlined: frame.inlined,
-                    ..Native::default()
+                    ..SymbolFrame::default()
                 };
                 let mut frames = Vec::new();
                 let last = native.name(self.namer.options, |name| frames.push(self.names.frame(name)));

@@ -88,12 +88,12 @@ impl OffCpu {
             let mut first = Some(first.clone().unwrap_or_default());
             total.kept = options.values.keeps_event(name.as_bytes(), &mut first);
         }
-        self.roots = options.values == crate::collapse::Choice::All;
+        self.roots = options.values == crate::collapse::ValueSelection::All;
         self.count = options.count;
         self.is_noted = events.iter().any(|event| event.attr.context_switch);
         if first.is_none() && OffCpu::is_meant(events) {
             *first = Some(VALUES[0].into());
-            self.totals[0].kept |= options.values == crate::collapse::Choice::Default;
+            self.totals[0].kept |= options.values == crate::collapse::ValueSelection::Default;
         }
     }
 
@@ -169,7 +169,7 @@ impl OffCpu {
             if !total.kept {
                 continue;
             }
-            sum = sum.plus(weight)?;
+            sum = sum.checked_add(weight)?;
             if let (true, Some(work)) = (self.roots, &away.work) {
                 out.push(Work { value: FIRST_NUMBER + at as u32, weight, ..work.clone() });
             }

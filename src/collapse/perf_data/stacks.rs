@@ -12,10 +12,10 @@ use super::record::Mode;
 use super::regs::{Cpu, Dump, Regs};
 use super::sample::Parts;
 use super::unwind::{self, Step};
-use crate::collapse::{Choice, Options};
+use crate::collapse::{Options, ValueSelection};
 use crate::error::{Position, Result};
 use crate::folded::{FrameId, StackTable, Weights};
-use crate::native::Search;
+use crate::symbolize::Search;
 use crate::weight::Weight;
 
 /// Marks in a call chain: what follows was recorded in the kernel, in user space, elsewhere.
@@ -44,18 +44,18 @@ pub(super) struct Pointed {
 impl Pointed {
     fn count(&mut self, frames: usize, weight: Weight) -> Result<()> {
         if frames > 0 {
-            self.weight = self.weight.plus(weight)?;
+            self.weight = self.weight.checked_add(weight)?;
         }
         if matches!(frames, 1 | 2) {
-            self.shallow = self.shallow.plus(weight)?;
+            self.shallow = self.shallow.checked_add(weight)?;
         }
         Ok(())
     }
 
     /// Adds what another thread has counted.
     pub fn merge(&mut self, other: Pointed) -> Result<()> {
-        self.weight = self.weight.plus(other.weight)?;
-        self.shallow = self.shallow.plus(other.shallow)?;
+        self.weight = self.weight.checked_add(other.weight)?;
+        self.shallow = self.shallow.checked_add(other.shallow)?;
         Ok(())
     }
 }
@@ -148,13 +148,13 @@ impl<'o> Stacks<'o> {
         if is_cut {
             self.stack.push(Raw::Truncated.in_table(&mut self.table));
             self.truncated.samples += 1;
-            self.truncated.weight = self.truncated.weight.plus(work.weight)?;
+            self.truncated.weight = self.truncated.weight.checked_add(work.weight)?;
         }
         if self.options.threads_as_frames != Some(false) {
             let thread = self.thread(work);
             self.stack.push(thread);
         }
-        if self.options.values == Choice::All {
+        if self.options.values == ValueSelection::All {
             self.stack.push(Raw::Event(work.value).in_table(&mut self.table));
         }
         self.stack.reverse();

@@ -10,7 +10,7 @@ use super::stacks::{Pointed, Truncated};
 use crate::collapse::events::event_unit;
 use crate::collapse::{Report, Value};
 use crate::error::Result;
-use crate::native::Missing;
+use crate::symbolize::Missing;
 use crate::weight::Weight;
 
 /// Of so many percent of the weight in code without a name, the user is told unasked.
@@ -47,7 +47,7 @@ impl Summary {
                 self.met.insert(module);
                 if is_leaf {
                     let sum = self.nameless.entry(module).or_default();
-                    *sum = sum.plus(weight)?;
+                    *sum = sum.checked_add(weight)?;
                 }
             }
             Known::Hidden => {
@@ -60,9 +60,9 @@ impl Summary {
 
     /// Counts a stack.
     pub fn end_stack(&mut self, weight: Weight) -> Result<()> {
-        self.total = self.total.plus(weight)?;
+        self.total = self.total.checked_add(weight)?;
         if std::mem::take(&mut self.is_broken) {
-            self.broken = self.broken.plus(weight)?;
+            self.broken = self.broken.checked_add(weight)?;
         }
         Ok(())
     }
@@ -123,7 +123,7 @@ impl Summary {
     }
 
     fn report_modules(&self, namer: &Namer<'_>, report: &mut Report) {
-        let total = self.nameless.values().try_fold(Weight::ZERO, |sum, weight| sum.plus(*weight));
+        let total = self.nameless.values().try_fold(Weight::ZERO, |sum, weight| sum.checked_add(*weight));
         let total = total.unwrap_or_default();
         let mut modules: Vec<(Weight, &Module)> = self
             .met
@@ -191,8 +191,8 @@ impl Summary {
 
 /// Whether a part is so many percent of the whole or more.
 fn is_share(part: Weight, whole: Weight, percent: i128) -> bool {
-    let hundred = part.times(Weight::new(100));
-    let least = whole.times(Weight::new(percent));
+    let hundred = part.checked_mul(Weight::new(100));
+    let least = whole.checked_mul(Weight::new(percent));
     !part.is_zero() && matches!((hundred, least), (Ok(hundred), Ok(least)) if hundred >= least)
 }
 

@@ -26,13 +26,13 @@ use super::driver::{self, Parser, Place};
 use super::events::event_unit;
 use super::names::NO_STACK;
 use super::naming::name_thread;
-use super::{About, Choice, Collapser, Options, Report, Sink, Value, ValueTotal, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, ValueSelection, ValueTotal, Verdict};
 use crate::error::{Position, Result};
 use crate::folded::{FrameId, StackTable, Weights, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "perf-script",
     producer: "perf script",
     tested: "perf 6.1",
@@ -44,8 +44,8 @@ const ABOUT: About = About {
 pub struct PerfScript;
 
 impl Collapser for PerfScript {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -86,7 +86,8 @@ impl Collapser for PerfScript {
             .or_else(|| first_event(input.head(), layout.unwrap_or(Layout::DEFAULT)));
         // The head may hold nothing but perf's notes on mappings: then only reading on in order
         // tells which event comes first.
-        let threads = if first.is_none() && options.values == Choice::Default { 1 } else { options.threads };
+        let threads =
+            if first.is_none() && options.values == ValueSelection::Default { 1 } else { options.threads };
         let new = || PerfParser::new(options, layout, first.clone());
         driver::run(input, threads, &sample_end, new, table, report)
     }
@@ -134,7 +135,7 @@ struct Event {
     total: ValueTotal,
     /// Whether its samples came with a period.
     weighed: bool,
-    /// Its root frame, with [`Choice::All`].
+    /// Its root frame, with [`ValueSelection::All`].
     root: Option<FrameId>,
 }
 
@@ -315,7 +316,7 @@ impl<'o> PerfParser<'o> {
         let known = self.events.iter().position(|event| event.name == name);
         let index = known.unwrap_or_else(|| {
             let kept = self.options.values.keeps_event(name, &mut self.first);
-            let root = (self.options.values == Choice::All && !name.is_empty()).then(|| {
+            let root = (self.options.values == ValueSelection::All && !name.is_empty()).then(|| {
                 self.scratch.clear();
                 sanitize_frame(name, &mut self.scratch);
                 sink.frame(&self.scratch)

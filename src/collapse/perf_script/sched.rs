@@ -16,10 +16,10 @@ use std::collections::HashMap;
 use super::super::leaf_first::LeafFirst;
 use super::super::names::{NO_STACK, Names};
 use super::super::naming::{is_kernel, name_thread};
-use super::super::native::Native;
+use super::super::native_frame::NativeFrame;
 use super::super::text::{Text, split_digits, split_last};
 use super::super::values::Values;
-use super::super::{About, Collapser, Options, Report, Sink, Value, Verdict};
+use super::super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use super::event::{EventLine, Layout, is_side_band, parse_event};
 use super::frame::Frame;
 use crate::error::Result;
@@ -27,7 +27,7 @@ use crate::folded::StackTable;
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "perf-sched",
     producer: "perf script of sched:sched_switch events (perf sched record), by --format only",
     tested: "perf 6.1",
@@ -39,8 +39,8 @@ const ABOUT: About = About {
 pub struct PerfSched;
 
 impl Collapser for PerfSched {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     /// The same text is a profile of events: which is wanted has to be said.
@@ -105,12 +105,12 @@ impl Parser<'_> {
             && let Some(frame) = Frame::parse(text).filter(|frame| !frame.address.is_empty())
         {
             if let Some((_, off)) = &mut self.leaving {
-                let frame = Native {
+                let frame = NativeFrame {
                     symbol: frame.symbol,
                     module: frame.module,
                     address: frame.address,
                     kernel: is_kernel(frame.module),
-                    ..Native::default()
+                    ..NativeFrame::default()
                 };
                 off.stack.push(frame.frame(self.options, &mut self.names, sink));
             }
@@ -218,7 +218,7 @@ impl Switch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::collapse::Choice;
+    use crate::collapse::ValueSelection;
     use crate::collapse::tests::{collapse_bytes, fold};
 
     fn switch(comm: &str, tid: u64, time: &str, state: &str, next: u64, frames: &str) -> String {
@@ -244,7 +244,7 @@ mod tests {
         .concat();
         assert_eq!(fold(&PerfSched, &text, &Options::default()), "a_b;f;__schedule 11000\nc 9000\n");
         let with = |name: &str| {
-            let values = Choice::Named(vec![name.into()]);
+            let values = ValueSelection::Named(vec![name.into()]);
             fold(&PerfSched, &text, &Options { values, kernel: true, ..Options::default() })
         };
         assert_eq!(with("blocked"), "a_b;f;__schedule_[k] 11000\n");

@@ -4,10 +4,10 @@
 //! lines has some ten thousand keys and the table stays in the processor's cache. The module is
 //! part of the key only when it decides what the frame is called.
 
-use super::super::naming::Native;
+use super::super::naming::SymbolFrame;
 use super::super::{Options, Sink};
 use super::frame::{Frame, without_offset};
-use crate::folded::{FrameId, KeyedHasher, Slots};
+use crate::folded::{FrameId, IdTable, KeyedHasher};
 
 /// What a frame line stands for: one frame, or an entry of [`Symbols::special`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(super) struct Symbols<'o> {
     /// Whether address or module of every line may decide what its frame is called.
     every_part_matters: bool,
     hasher: KeyedHasher,
-    slots: Slots,
+    slots: IdTable,
     /// What each key stands for, by its number in `slots`.
     known: Vec<Known>,
     special: Vec<Special>,
@@ -45,7 +45,7 @@ impl<'o> Symbols<'o> {
             options,
             every_part_matters: options.kernel || options.jit || options.inline || options.addrs,
             hasher: KeyedHasher::default(),
-            slots: Slots::default(),
+            slots: IdTable::default(),
             known: Vec::new(),
             special: Vec::new(),
             scratch: Vec::new(),
@@ -169,7 +169,7 @@ impl<'o> Symbols<'o> {
     /// The frames of a line that is met for the first time.
     #[cold]
     fn read(&mut self, frame: Frame<'_>, srcline: &[u8], sink: &mut dyn Sink) -> Known {
-        let frame = Native {
+        let frame = SymbolFrame {
             address: frame.address,
             symbol: if is_unknown(frame.symbol) { b"" } else { frame.symbol },
             nothing_printed: frame.symbol.is_empty(),

@@ -16,13 +16,13 @@
 use crate::collapse::driver::{self, RecordParser, last_blank_line};
 use crate::collapse::names::{NO_STACK, Names};
 use crate::collapse::values::Values;
-use crate::collapse::{About, Collapser, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, StackTable, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "go-text",
     producer: "Go's profiles with debug=1",
     tested: "Go 1.19",
@@ -34,8 +34,8 @@ const ABOUT: About = About {
 pub struct GoText;
 
 impl Collapser for GoText {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -130,7 +130,7 @@ impl Header {
         match (&self.kind, &numbers?[..]) {
             (Kind::Heap, &[live, live_bytes, all, all_bytes]) => Some(vec![live_bytes, live, all_bytes, all]),
             (Kind::Contention, &[cycles, count]) => {
-                Some(vec![cycles.times(self.period).ok()?, count.times(self.period).ok()?])
+                Some(vec![cycles.checked_mul(self.period).ok()?, count.checked_mul(self.period).ok()?])
             }
             (Kind::Count(_), &[count]) => Some(vec![count]),
             _ => None,

@@ -17,13 +17,13 @@ use crate::collapse::driver::{self, RecordParser, last_blank_line};
 use crate::collapse::names::{NO_STACK, Names};
 use crate::collapse::threads::Thread;
 use crate::collapse::values::Values;
-use crate::collapse::{About, Collapser, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "goroutines",
     producer: "Go's goroutine dumps: debug=2, panics, SIGQUIT",
     tested: "Go 1.19",
@@ -35,8 +35,8 @@ const ABOUT: About = About {
 pub struct Goroutines;
 
 impl Collapser for Goroutines {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

@@ -19,13 +19,13 @@ use std::collections::HashMap;
 use self::profile::{Labels, Samples, default_of};
 use self::wire::{Content, Fields, numbers, read_field};
 use super::names::Names;
-use super::{About, Choice, Collapser, Options, Report, Sink, Value, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, ValueSelection, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, StackTable, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "pprof",
     producer: "Go, austin2pprof, any writer of profile.proto",
     tested: "Go 1.19, austin2pprof 2.4",
@@ -40,8 +40,8 @@ const FRAMES_COMMENT: &[u8] = b"folded stacks, written by fg-render";
 pub struct Pprof;
 
 impl Collapser for Pprof {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -240,7 +240,7 @@ impl Profile {
         let default = default_of(&types, named);
         // What a sample stands for is told for one of the values at most.
         if self.period > 0
-            && options.values == Choice::Default
+            && options.values == ValueSelection::Default
             && types[default] == self.value(self.period_type)?
         {
             report.period(Weight::new(self.period.into()));
@@ -300,7 +300,7 @@ impl Profile {
             frames.push(names.build(sink, |out| {
                 match self.holds_frames {
                     true => sanitize_frame(name, out),
-                    false => super::tidy::tidy_symbol(name, out),
+                    false => super::clean_symbol::clean_symbol(name, out),
                 }
                 if !file.is_empty() {
                     out.extend_from_slice(b" (");

@@ -20,15 +20,15 @@
 use std::collections::HashMap;
 
 use super::profile::{Labels, Samples, default_of};
+use crate::collapse::clean_symbol::clean_symbol;
 use crate::collapse::names::Names;
-use crate::collapse::tidy::tidy_symbol;
-use crate::collapse::{About, Choice, Collapser, Options, Report, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Report, Value, ValueSelection, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, StackTable, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "pprof-raw",
     producer: "go tool pprof -raw",
     tested: "pprof of Go 1.19",
@@ -40,8 +40,8 @@ const ABOUT: About = About {
 pub struct PprofRaw;
 
 impl Collapser for PprofRaw {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -242,7 +242,7 @@ impl Raw {
             names.module(b"", address.unwrap_or(0), options, table)
         } else {
             names.build(table, |out| {
-                tidy_symbol(name, out);
+                clean_symbol(name, out);
                 if options.srcline && !place.is_empty() {
                     out.extend_from_slice(b" (");
                     sanitize_frame(place, out);
@@ -280,7 +280,7 @@ impl Raw {
         let default = self.default.unwrap_or_else(|| default_of(&self.types, b""));
         let kind = [&self.types[default].name[..], b" "].concat();
         if let Some(period) = self.period
-            && options.values == Choice::Default
+            && options.values == ValueSelection::Default
             && self.period_type.starts_with(&kind)
         {
             report.period(period);

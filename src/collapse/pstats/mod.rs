@@ -20,13 +20,13 @@ use self::marshal::{Id, Marshal, Object};
 use super::edges::Graph;
 use super::names::Names;
 use super::values::Values;
-use super::{About, Collapser, Options, Report, Sink, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "pstats",
     producer: "cProfile, profile; yappi, pyinstrument -r pstats (stacks are estimates)",
     tested: "CPython 2.7, 3.6 to 3.13; yappi 1.7, pyinstrument 5.1",
@@ -38,8 +38,8 @@ const ABOUT: About = About {
 pub struct Pstats;
 
 impl Collapser for Pstats {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

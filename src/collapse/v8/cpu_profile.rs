@@ -19,13 +19,13 @@ use crate::collapse::forest::{Forest, Node};
 use crate::collapse::json::{HeadKeys, Json};
 use crate::collapse::names::Names;
 use crate::collapse::values::Values;
-use crate::collapse::{About, Collapser, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "cpuprofile",
     producer: "node --cpu-prof, Chrome DevTools: V8 .cpuprofile",
     tested: "Node 20",
@@ -37,8 +37,8 @@ const ABOUT: About = About {
 pub struct CpuProfile;
 
 impl Collapser for CpuProfile {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -236,7 +236,7 @@ impl Tree {
             let (time, count) = &mut sums[self.place(u64::from(*id))?.0];
             *count += 1;
             if timed {
-                *time = time.plus(self.deltas.get(sample))?;
+                *time = time.checked_add(self.deltas.get(sample))?;
             }
         }
         if self.samples.is_empty() {

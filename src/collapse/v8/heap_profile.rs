@@ -14,13 +14,13 @@ use crate::collapse::forest::{Forest, Node};
 use crate::collapse::json::{HeadKeys, Json, Nodes};
 use crate::collapse::names::Names;
 use crate::collapse::values::Values;
-use crate::collapse::{About, Collapser, Options, Report, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Report, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "heapprofile",
     producer: "node --heap-prof, Chrome DevTools: V8 .heapprofile",
     tested: "Node 20",
@@ -32,8 +32,8 @@ const ABOUT: About = About {
 pub struct HeapProfile;
 
 impl Collapser for HeapProfile {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

@@ -10,18 +10,18 @@
 //! address that nobody knows. A tick counts as one sample.
 //! The source is Node's `deps/v8/tools/profview`, which draws the same file.
 
+use crate::collapse::clean_symbol::clean_symbol;
 use crate::collapse::json::{HeadKeys, Json};
 use crate::collapse::names::{ANONYMOUS, Names};
-use crate::collapse::tidy::tidy_symbol;
 use crate::collapse::trie::{PathId, Trie};
 use crate::collapse::values::Values;
-use crate::collapse::{About, Collapser, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, StackTable, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "v8-ticks",
     producer: "node --prof-process --preprocess",
     tested: "Node 20",
@@ -33,8 +33,8 @@ const ABOUT: About = About {
 pub struct Ticks;
 
 impl Collapser for Ticks {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -122,7 +122,7 @@ fn read_codes(
                     out.extend_from_slice(b"_[j]");
                 }
             }),
-            "CPP" => names.build(sink, |out| tidy_symbol(name.as_bytes(), out)),
+            "CPP" => names.build(sink, |out| clean_symbol(name.as_bytes(), out)),
             _ => names.plain(name.as_bytes(), sink),
         });
     }

@@ -25,13 +25,13 @@ use crate::collapse::names::Names;
 use crate::collapse::threads::Thread;
 use crate::collapse::trie::{PathId, Trie};
 use crate::collapse::values::Values;
-use crate::collapse::{About, Collapser, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, StackTable, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
-const ABOUT: About = About {
+const INFO: FormatInfo = FormatInfo {
     name: "chrome-trace",
     producer: "Chrome, Node, py-spy -f chrometrace: trace events",
     tested: "Node 20, py-spy 0.4.3",
@@ -43,8 +43,8 @@ const ABOUT: About = About {
 pub struct Trace;
 
 impl Collapser for Trace {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -182,7 +182,7 @@ impl Events {
             ("X", Some(at)) => {
                 let frame = event.frame(&mut self.names, sink);
                 let duration = event.duration.filter(|duration| !duration.is_negative());
-                let end = at.plus(duration.unwrap_or_default())?;
+                let end = at.checked_add(duration.unwrap_or_default())?;
                 self.threads.entry(thread()).or_default().whole.push((at, end, frame));
             }
             ("M", _) if event.name == "process_name" => {
@@ -341,7 +341,7 @@ impl Spans {
         for (begin, end, frame) in self.whole {
             close(&mut path, &mut ends, &mut since, Some(begin), stacks)?;
             if path != Trie::ROOT {
-                stacks.add(path, begin.minus(since)?)?;
+                stacks.add(path, begin.checked_sub(since)?)?;
             }
             since = begin;
             path = stacks.below(path, frame.0);
@@ -401,7 +401,7 @@ fn close(
     while let Some(&end) = ends.last()
         && until.is_none_or(|until| end <= until)
     {
-        stacks.add(*path, end.minus(*since)?)?;
+        stacks.add(*path, end.checked_sub(*since)?)?;
         *since = end;
         ends.pop();
         *path = stacks.above(*path).map_or(Trie::ROOT, |(above, _)| above);
@@ -489,7 +489,7 @@ mod tests {
         ];
         assert_eq!(collapsed(&text.concat(), &Options::default()).0, "(root) 1\nf 5\nf;g 7\n");
         let events = Options {
-            values: crate::collapse::Choice::Named(vec![b"events".to_vec()]),
+            values: crate::collapse::ValueSelection::Named(vec![b"events".to_vec()]),
             ..Options::default()
         };
         assert_eq!(collapsed(&text.concat(), &events).0, "other 100\n");

@@ -112,11 +112,12 @@ impl Whole for Keep {
             })?,
             Heavy::Percent(percent) => {
                 let total = profile.total()?;
-                let (after, before) = (total.value.times(*percent)?, total.before.times(*percent)?);
+                let (after, before) =
+                    (total.value.checked_mul(*percent)?, total.before.checked_mul(*percent)?);
                 let hundred = Weight::new(100);
                 // Of nothing, nothing is a share.
                 let share = |weight: Weight, total: Weight| -> Result<bool> {
-                    Ok(!total.is_zero() && weight.times(hundred)? >= total)
+                    Ok(!total.is_zero() && weight.checked_mul(hundred)? >= total)
                 };
                 profile.for_each(|_, weights| {
                     kept.push(share(weights.value, after)? || share(weights.before, before)?);

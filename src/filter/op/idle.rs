@@ -186,6 +186,6 @@ impl Idle {
         let (_, stacks, sum) = &mut self.dropped[index];
         *stacks += 1;
         // What cannot be added up exactly is an error where it is written, not in a remark.
-        *sum = sum.plus(weights).unwrap_or(*sum);
+        *sum = sum.checked_add(weights).unwrap_or(*sum);
     }
 }

@@ -83,7 +83,7 @@ fn factor(from: &Unit, to: &Unit) -> Result<Weight> {
         )));
     }
     let number = |text: &str| Weight::parse(text.as_bytes()).expect("the table holds numbers");
-    number(from.size).times(number(to.inverse))
+    number(from.size).checked_mul(number(to.inverse))
 }
 
 struct ToUnit {

@@ -8,23 +8,23 @@
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
-use super::{About, Ask, Backend, Plan, Refusal, Stop, Wish, Words};
+use super::{Ask, Backend, BackendInfo, Capability, Plan, Refusal, Stop, Words};
 use crate::record::request::{Rate, Target};
 
-const ABOUT: About = About {
+const INFO: BackendInfo = BackendInfo {
     name: "austin",
     records: "Python functions",
     variable: "AUSTIN",
     programs: &["austin"],
     install: "`pip install austin-dist`",
     takes: &[
-        Wish::Command,
-        Wish::Process,
-        Wish::Rate,
-        Wish::Children,
-        Wish::NoChildren,
-        Wish::PerThread,
-        Wish::Raw,
+        Capability::Command,
+        Capability::Process,
+        Capability::Rate,
+        Capability::Children,
+        Capability::NoChildren,
+        Capability::PerThread,
+        Capability::Raw,
     ],
     rate: Rate::USUAL,
     when_it_fails: Some("it needs a CPython program, and the right to read its memory"),
@@ -34,14 +34,14 @@ const ABOUT: About = About {
 pub struct Austin;
 
 impl Backend for Austin {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn about(&self) -> &'static BackendInfo {
+        &INFO
     }
 
     fn plan(&self, ask: &Ask<'_>) -> Result<Plan, Refusal> {
         let request = &ask.wishes.request;
         let file = ask.folder.join("austin.out");
-        let interval = (1_000_000 + ask.rate(&ABOUT) / 2) / ask.rate(&ABOUT);
+        let interval = (1_000_000 + ask.rate(&INFO) / 2) / ask.rate(&INFO);
         let mut words = Words::of(ask.program);
         // As for a pipe: without a banner and statistics on standard error.
         words.add(["--pipe", processor_time(ask.program)]).option("-i", interval.max(1).to_string());

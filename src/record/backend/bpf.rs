@@ -7,24 +7,24 @@
 
 use std::path::Path;
 
-use super::{About, Ask, Backend, Plan, Recording, Refusal, Starter, Wish, Words};
+use super::{Ask, Backend, BackendInfo, Capability, Plan, Recording, Refusal, Starter, Words};
 use crate::record::request::{Rate, Target};
 
-const ABOUT: About = About {
+const INFO: BackendInfo = BackendInfo {
     name: "bpf",
     records: "what runs, by frame pointers, at little cost",
     variable: "BPF",
     programs: &["profile-bpfcc", "/usr/share/bcc/tools/profile", "bpftrace"],
     install: "`apt install bpfcc-tools` or `apt install bpftrace`, `dnf install bcc-tools`",
     takes: &[
-        Wish::Command,
-        Wish::Process,
-        Wish::Processes,
-        Wish::Machine,
-        Wish::Rate,
-        Wish::FramePointers,
-        Wish::NoChildren,
-        Wish::Raw,
+        Capability::Command,
+        Capability::Process,
+        Capability::Processes,
+        Capability::Machine,
+        Capability::Rate,
+        Capability::FramePointers,
+        Capability::NoChildren,
+        Capability::Raw,
     ],
     rate: Rate::USUAL,
     when_it_fails: Some(
@@ -36,8 +36,8 @@ const ABOUT: About = About {
 pub struct Bpf;
 
 impl Backend for Bpf {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn about(&self) -> &'static BackendInfo {
+        &INFO
     }
 
     fn plan(&self, ask: &Ask<'_>) -> Result<Plan, Refusal> {
@@ -56,7 +56,7 @@ impl Backend for Bpf {
 
 fn profile(ask: &Ask<'_>) -> Plan {
     let mut words = Words::of(ask.program);
-    words.add(["-f"]).option("-F", ask.rate(&ABOUT).to_string());
+    words.add(["-f"]).option("-F", ask.rate(&INFO).to_string());
     if !ask.pids.is_empty() {
         words.option("-p", ask.pids.join(","));
     }
@@ -77,7 +77,7 @@ fn bpftrace(ask: &Ask<'_>) -> Plan {
     let whom: Vec<String> = ask.pids.iter().map(|pid| format!("pid == {pid}")).collect();
     let whom = if whom.is_empty() { String::new() } else { format!("/{}/ ", whom.join(" || ")) };
     let mut program =
-        format!("profile:hz:{} {whom}{{ @[kstack, ustack, comm] = count(); }}", ask.rate(&ABOUT));
+        format!("profile:hz:{} {whom}{{ @[kstack, ustack, comm] = count(); }}", ask.rate(&INFO));
     if let Some(duration) = ask.wishes.request.duration {
         program.push_str(&format!(" interval:ms:{} {{ exit(); }}", duration.as_millis().max(1)));
     }

@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 
-use super::wish::{self, Wishes};
+use super::capability::{self, Wishes};
 use super::{ALL, Backend, Refusal, find, python};
 
 /// Who records.
@@ -28,7 +28,7 @@ impl std::fmt::Debug for Chosen {
 
 /// A choice, and why.
 #[derive(Debug)]
-pub struct Choice {
+pub struct ValueSelection {
     /// Who records.
     pub chosen: Chosen,
     /// Why, where that was not said by who asked.
@@ -46,7 +46,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 /// When the backend of that name is not installed, or cannot do what is asked.
-pub fn choose(name: &str, wishes: &Wishes) -> Result<Choice, Refusal> {
+pub fn choose(name: &str, wishes: &Wishes) -> Result<ValueSelection, Refusal> {
     let named = ALL.iter().find(|backend| backend.about().name == name);
     let Some(&backend) = named else {
         if !wishes.arguments.is_empty() {
@@ -58,19 +58,19 @@ pub fn choose(name: &str, wishes: &Wishes) -> Result<Choice, Refusal> {
         }
         return Ok(match name {
             "auto" => by_target(wishes),
-            _ => Choice { chosen: Chosen::Builtin, why: None, is_news: false },
+            _ => ValueSelection { chosen: Chosen::Builtin, why: None, is_news: false },
         });
     };
-    wish::check(backend, wishes)?;
+    capability::check(backend, wishes)?;
     let chosen = Chosen::Other(backend, find::program(backend.about())?);
-    Ok(Choice { chosen, why: None, is_news: false })
+    Ok(ValueSelection { chosen, why: None, is_news: false })
 }
 
 /// The backends for CPython, the best first.
 const FOR_PYTHON: [&dyn Backend; 2] = [&super::py_spy::PySpy, &super::austin::Austin];
 
-fn by_target(wishes: &Wishes) -> Choice {
-    let builtin = |why: String, is_news| Choice { chosen: Chosen::Builtin, why: Some(why), is_news };
+fn by_target(wishes: &Wishes) -> ValueSelection {
+    let builtin = |why: String, is_news| ValueSelection { chosen: Chosen::Builtin, why: Some(why), is_news };
     let Some(name) = python::program_of(&wishes.request.target) else {
         return builtin(
             "recording with the built-in sampler: the target is no Python program".to_owned(),
@@ -94,7 +94,7 @@ fn by_target(wishes: &Wishes) -> Choice {
             let why = format!(
                 "{name} is Python: recording its functions with {said} (--with builtin: its interpreter)"
             );
-            return Choice { chosen: Chosen::Other(backend, program), why: Some(why), is_news: true };
+            return ValueSelection { chosen: Chosen::Other(backend, program), why: Some(why), is_news: true };
         }
     }
     match installed.next() {

@@ -3,24 +3,24 @@
 //! It starts the command itself, from one text that it cuts at blanks, without any quoting; a word
 //! with a blank in it cannot be handed on.
 
-use super::{About, Ask, Backend, Plan, Refusal, Wish, Words};
+use super::{Ask, Backend, BackendInfo, Capability, Plan, Refusal, Words};
 use crate::record::request::{Rate, Target};
 
-const ABOUT: About = About {
+const INFO: BackendInfo = BackendInfo {
     name: "dtrace",
     records: "macOS, FreeBSD, illumos",
     variable: "DTRACE",
     programs: &["dtrace"],
     install: "it comes with macOS, FreeBSD and illumos",
     takes: &[
-        Wish::Command,
-        Wish::Process,
-        Wish::Processes,
-        Wish::Machine,
-        Wish::Rate,
-        Wish::Children,
-        Wish::NoChildren,
-        Wish::Raw,
+        Capability::Command,
+        Capability::Process,
+        Capability::Processes,
+        Capability::Machine,
+        Capability::Rate,
+        Capability::Children,
+        Capability::NoChildren,
+        Capability::Raw,
     ],
     rate: Rate::USUAL,
     when_it_fails: Some("it needs root, and on macOS programs that system integrity protection leaves alone"),
@@ -30,8 +30,8 @@ const ABOUT: About = About {
 pub struct Dtrace;
 
 impl Backend for Dtrace {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn about(&self) -> &'static BackendInfo {
+        &INFO
     }
 
     fn plan(&self, ask: &Ask<'_>) -> Result<Plan, Refusal> {
@@ -50,7 +50,7 @@ impl Backend for Dtrace {
                 format!("/{}/ ", pids.join(" || "))
             }
         };
-        let mut program = format!("profile-{} {whom}{{ @[ustack(100)] = count(); }}", ask.rate(&ABOUT));
+        let mut program = format!("profile-{} {whom}{{ @[ustack(100)] = count(); }}", ask.rate(&INFO));
         if let Some(duration) = request.duration {
             program.push_str(&format!(" tick-{}ms {{ exit(0); }}", duration.as_millis().max(1)));
         }

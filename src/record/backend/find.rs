@@ -4,13 +4,13 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use super::{About, Refusal};
+use super::{BackendInfo, Refusal};
 
 /// The program of a backend: what its variable names, or the first of its names that is there.
 ///
 /// # Errors
 /// That there is none, and what installs it.
-pub fn program(about: &About) -> Result<OsString, Refusal> {
+pub fn program(about: &BackendInfo) -> Result<OsString, Refusal> {
     if let Some(named) = env::var_os(about.variable).filter(|named| !named.is_empty()) {
         return match on_path(&named) {
             Some(_) => Ok(named),

@@ -11,10 +11,10 @@
 //! of those that can. The built-in sampler is not in the list, since it runs nobody: [`Chosen`]
 //! has it beside them.
 
+pub mod capability;
 pub mod choose;
 pub mod find;
 pub mod run;
-pub mod wish;
 
 mod austin;
 mod bpf;
@@ -28,8 +28,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use capability::{Capability, Roots, Wishes};
 pub use choose::{Chosen, choose};
-pub use wish::{Roots, Wish, Wishes};
 
 /// All of them.
 pub static ALL: &[&dyn Backend] =
@@ -38,9 +38,9 @@ pub static ALL: &[&dyn Backend] =
 /// A profiler that can be run.
 pub trait Backend: Sync {
     /// What it is, and what it can.
-    fn about(&self) -> &'static About;
+    fn about(&self) -> &'static BackendInfo;
 
-    /// Its command line, for wishes that [`wish::check`] has let pass.
+    /// Its command line, for wishes that [`capability::check`] has let pass.
     ///
     /// # Errors
     /// The one line that says why it cannot be asked so.
@@ -49,7 +49,7 @@ pub trait Backend: Sync {
 
 /// What a backend is, and what it can.
 #[derive(Debug)]
-pub struct About {
+pub struct BackendInfo {
     /// As `--with` takes it.
     pub name: &'static str,
     /// What it records, for the list in the help.
@@ -61,7 +61,7 @@ pub struct About {
     /// What installs it.
     pub install: &'static str,
     /// Which wishes it can fulfil.
-    pub takes: &'static [Wish],
+    pub takes: &'static [Capability],
     /// Samples a second when none were asked for.
     pub rate: u64,
     /// What to do when it ends without a recording.
@@ -169,7 +169,7 @@ impl std::error::Error for Refusal {}
 
 impl Ask<'_> {
     /// Samples a second.
-    fn rate(&self, about: &About) -> u64 {
+    fn rate(&self, about: &BackendInfo) -> u64 {
         self.wishes.rate.unwrap_or(about.rate)
     }
 

@@ -1,30 +1,30 @@
 //! `perf record`, Linux's own profiler, which knows more events than anybody else.
 
-use super::{About, Ask, Backend, Plan, Refusal, Status, Wish, Words};
+use super::{Ask, Backend, BackendInfo, Capability, Plan, Refusal, Status, Words};
 use crate::record::request::{CallGraph, Rate, Target};
 
-const ABOUT: About = About {
+const INFO: BackendInfo = BackendInfo {
     name: "perf",
     records: "all that Linux can record",
     variable: "PERF",
     programs: &["perf"],
     install: "`apt install linux-perf`, `apt install linux-tools-generic` on Ubuntu, `dnf install perf`",
     takes: &[
-        Wish::Command,
-        Wish::Process,
-        Wish::Processes,
-        Wish::Machine,
-        Wish::MachineWhile,
-        Wish::Rate,
-        Wish::Event,
-        Wish::Dwarf,
-        Wish::FramePointers,
-        Wish::NoStacks,
-        Wish::Children,
-        Wish::NoChildren,
-        Wish::PerProcess,
-        Wish::PerThread,
-        Wish::Raw,
+        Capability::Command,
+        Capability::Process,
+        Capability::Processes,
+        Capability::Machine,
+        Capability::MachineWhile,
+        Capability::Rate,
+        Capability::Event,
+        Capability::Dwarf,
+        Capability::FramePointers,
+        Capability::NoStacks,
+        Capability::Children,
+        Capability::NoChildren,
+        Capability::PerProcess,
+        Capability::PerThread,
+        Capability::Raw,
     ],
     rate: Rate::USUAL,
     when_it_fails: None,
@@ -34,15 +34,15 @@ const ABOUT: About = About {
 pub struct Perf;
 
 impl Backend for Perf {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn about(&self) -> &'static BackendInfo {
+        &INFO
     }
 
     fn plan(&self, ask: &Ask<'_>) -> Result<Plan, Refusal> {
         let request = &ask.wishes.request;
         let file = ask.folder.join("perf.data");
         let mut words = Words::of(ask.program);
-        words.add(["record", "-q"]).option("-F", ask.rate(&ABOUT).to_string());
+        words.add(["record", "-q"]).option("-F", ask.rate(&INFO).to_string());
         if let Some(event) = &request.event {
             words.option("-e", event);
         }

@@ -4,24 +4,24 @@
 //! as by itself. What it has to say it writes to standard output, where the program would write as
 //! well: a shell gives the program another one before it becomes that program.
 
-use super::{About, Ask, Backend, Plan, Refusal, Roots, Wish, Words};
+use super::{Ask, Backend, BackendInfo, Capability, Plan, Refusal, Roots, Words};
 use crate::record::request::Target;
 
-const ABOUT: About = About {
+const INFO: BackendInfo = BackendInfo {
     name: "py-spy",
     records: "Python functions",
     variable: "PY_SPY",
     programs: &["py-spy"],
     install: "`pip install py-spy`",
     takes: &[
-        Wish::Command,
-        Wish::Process,
-        Wish::Rate,
-        Wish::Children,
-        Wish::NoChildren,
-        Wish::PerProcess,
-        Wish::PerThread,
-        Wish::Raw,
+        Capability::Command,
+        Capability::Process,
+        Capability::Rate,
+        Capability::Children,
+        Capability::NoChildren,
+        Capability::PerProcess,
+        Capability::PerThread,
+        Capability::Raw,
     ],
     rate: 100,
     when_it_fails: Some("it needs a CPython program, and the right to trace it"),
@@ -31,15 +31,15 @@ const ABOUT: About = About {
 pub struct PySpy;
 
 impl Backend for PySpy {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn about(&self) -> &'static BackendInfo {
+        &INFO
     }
 
     fn plan(&self, ask: &Ask<'_>) -> Result<Plan, Refusal> {
         let request = &ask.wishes.request;
         let file = ask.folder.join("py-spy.txt");
         let mut words = Words::of(ask.program);
-        words.add(["record", "--format", "raw"]).option("--rate", ask.rate(&ABOUT).to_string());
+        words.add(["record", "--format", "raw"]).option("--rate", ask.rate(&INFO).to_string());
         if request.children {
             words.add(["--subprocesses"]);
         } else if ask.wishes.roots == Roots::Processes {

@@ -3,16 +3,16 @@
 //! It writes a folder, the trace, from which a second run exports the table of samples as XML. It
 //! takes 1000 samples a second, no more and no fewer.
 
-use super::{About, Ask, Backend, Plan, Recording, Refusal, Wish, Words};
+use super::{Ask, Backend, BackendInfo, Capability, Plan, Recording, Refusal, Words};
 use crate::record::request::Target;
 
-const ABOUT: About = About {
+const INFO: BackendInfo = BackendInfo {
     name: "xctrace",
     records: "macOS, by Instruments' Time Profiler",
     variable: "XCTRACE",
     programs: &["xctrace"],
     install: "it comes with Xcode, for macOS only",
-    takes: &[Wish::Command, Wish::Process, Wish::Machine, Wish::Raw],
+    takes: &[Capability::Command, Capability::Process, Capability::Machine, Capability::Raw],
     rate: 1000,
     when_it_fails: None,
 };
@@ -24,8 +24,8 @@ const SAMPLES: &str = r#"/trace-toc/*/data/table[@schema="time-profile"]"#;
 pub struct Xctrace;
 
 impl Backend for Xctrace {
-    fn about(&self) -> &'static About {
-        &ABOUT
+    fn about(&self) -> &'static BackendInfo {
+        &INFO
     }
 
     fn plan(&self, ask: &Ask<'_>) -> Result<Plan, Refusal> {

@@ -18,7 +18,7 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use super::debug_info::{self, Advice};
-use super::workspace::{Choice, Kind, Workspace};
+use super::workspace::{Kind, ValueSelection, Workspace};
 use super::{Trouble, Wanted, What, cargo, environment, not_started};
 use crate::record::request::Invocation;
 
@@ -51,7 +51,7 @@ impl Built {
     }
 }
 
-pub(super) fn build(wanted: &Wanted, choice: Choice, workspace: Workspace) -> Result<Built, Trouble> {
+pub(super) fn build(wanted: &Wanted, choice: ValueSelection, workspace: Workspace) -> Result<Built, Trouble> {
     let words = words(wanted, &choice);
     let mut command = cargo();
     command.args(&words);
@@ -87,7 +87,7 @@ pub(super) fn build(wanted: &Wanted, choice: Choice, workspace: Workspace) -> Re
 }
 
 /// Cargo's command line.
-fn words(wanted: &Wanted, choice: &Choice) -> Vec<String> {
+fn words(wanted: &Wanted, choice: &ValueSelection) -> Vec<String> {
     let harness = |name: &str| vec![name.to_owned(), "--no-run".to_owned()];
     let mut words = match (&wanted.what, choice.kind) {
         (What::UnitBench(_), _) | (_, Kind::Bench) => harness("bench"),
@@ -143,7 +143,7 @@ pub(super) struct Messages {
 }
 
 impl Messages {
-    fn read(&mut self, line: &[u8], choice: &Choice) {
+    fn read(&mut self, line: &[u8], choice: &ValueSelection) {
         // A compiler plugin or wrapper may write there too.
         let Ok(message) = serde_json::from_slice::<Value>(line) else { return };
         let is_its_own = message["package_id"].as_str() == Some(&*choice.package);
@@ -154,7 +154,7 @@ impl Messages {
         }
     }
 
-    fn artifact(&mut self, message: &Value, choice: &Choice) {
+    fn artifact(&mut self, message: &Value, choice: &ValueSelection) {
         let (Some(program), Some(name), Some(kind)) = (
             message["executable"].as_str(),
             message["target"]["name"].as_str(),
@@ -196,8 +196,8 @@ impl Messages {
 mod tests {
     use super::*;
 
-    fn choice(kind: Kind, inside: bool) -> Choice {
-        Choice {
+    fn choice(kind: Kind, inside: bool) -> ValueSelection {
+        ValueSelection {
             package: "path+file:///w/a#0.1.0".to_owned(),
             kind,
             name: "one".to_owned(),

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::native::{Module, Search};
+use crate::symbolize::{Module, Search};
 
 /// A setting that makes more of a program visible.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::build::Messages;
-use super::workspace::{Choice, Kind};
+use super::workspace::{Kind, ValueSelection};
 use super::{Wanted, program as cargo_program};
 
 /// Where the system's loader looks for libraries.
@@ -16,7 +16,7 @@ const LIBRARY_PATH: &str =
     if cfg!(target_os = "macos") { "DYLD_FALLBACK_LIBRARY_PATH" } else { "LD_LIBRARY_PATH" };
 
 pub(super) fn variables(
-    choice: &Choice,
+    choice: &ValueSelection,
     messages: &Messages,
     program: &Path,
     target_directory: &Path,

@@ -90,7 +90,7 @@ impl Kind {
 
 /// The program that is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Choice {
+pub(super) struct ValueSelection {
     /// Its package, by cargo's id.
     pub(super) package: String,
     /// What it is built from.
@@ -142,7 +142,7 @@ impl Workspace {
     }
 
     /// Finds the program that is meant; else says what there is to choose from.
-    pub(super) fn choose(&self, wanted: &Wanted) -> Result<Choice, Trouble> {
+    pub(super) fn choose(&self, wanted: &Wanted) -> Result<ValueSelection, Trouble> {
         let packages: Vec<&Package> = match &wanted.package {
             Some(name) => vec![self.package(name)?],
             None => self.packages.iter().filter(|package| self.defaults.contains(&package.id)).collect(),
@@ -221,8 +221,8 @@ impl Package {
         })
     }
 
-    fn choice(&self, target: &Target, inside: bool) -> Choice {
-        Choice {
+    fn choice(&self, target: &Target, inside: bool) -> ValueSelection {
+        ValueSelection {
             package: self.id.clone(),
             kind: target.kind,
             name: target.name.clone(),
@@ -248,7 +248,12 @@ impl Target {
 }
 
 /// The program of this name; of the first of `kinds` that has one.
-fn by_name(packages: &[&Package], kinds: &[Kind], name: &str, inside: bool) -> Result<Choice, Trouble> {
+fn by_name(
+    packages: &[&Package],
+    kinds: &[Kind],
+    name: &str,
+    inside: bool,
+) -> Result<ValueSelection, Trouble> {
     for &kind in kinds {
         let found: Vec<(&&Package, &Target)> = packages
             .iter()
@@ -282,7 +287,7 @@ fn by_name(packages: &[&Package], kinds: &[Kind], name: &str, inside: bool) -> R
 }
 
 /// As `cargo run` chooses: what a package names as its default, else the only binary.
-fn to_run(packages: &[&Package], everywhere: &[&Package]) -> Result<Choice, Trouble> {
+fn to_run(packages: &[&Package], everywhere: &[&Package]) -> Result<ValueSelection, Trouble> {
     let defaults: Vec<_> =
         packages.iter().filter_map(|package| Some((package, package.default_run.as_deref()?))).collect();
     if let [(package, name)] = defaults[..] {
@@ -317,7 +322,7 @@ fn others(packages: &[&Package]) -> String {
 }
 
 /// The only library with tests, or the only binary.
-fn with_tests(packages: &[&Package], option: &'static str) -> Result<Choice, Trouble> {
+fn with_tests(packages: &[&Package], option: &'static str) -> Result<ValueSelection, Trouble> {
     for kind in [Kind::Library, Kind::Bin] {
         let found: Vec<_> = packages
             .iter()

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 
-use crate::native::{Module, Search};
 use crate::record::sys::perf_event::record;
+use crate::symbolize::{Module, Search};
 
 /// The size of what follows each record: thread, time, processor, id; see
 /// [`super::plan::SAMPLE_TYPE`].

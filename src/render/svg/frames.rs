@@ -172,7 +172,7 @@ impl Painter<'_> {
         let _ = match (frame.before.is_zero(), frame.after.is_zero()) {
             (true, false) => write!(text, ", new"),
             (false, true) => write!(text, ", gone"),
-            _ => write!(text, ", {:+.1}%", percent(frame.after.minus(frame.before)?, frame.before)),
+            _ => write!(text, ", {:+.1}%", percent(frame.after.checked_sub(frame.before)?, frame.before)),
         };
         let points = percent(frame.after, self.graph.after) - percent(frame.before, self.graph.before);
         let _ = write!(text, ", {points:+.2} pp");

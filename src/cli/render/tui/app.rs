@@ -304,7 +304,7 @@ impl App {
         let of = |n: &u32| &functions[*n as usize];
         rows.sort_by(|a, b| of(a).name.cmp(&of(b).name));
         let change = |weights: Weights| -> Weight {
-            let change = weights.value.minus(weights.before).unwrap_or_default();
+            let change = weights.value.checked_sub(weights.before).unwrap_or_default();
             if change.is_negative() { change.negated() } else { change }
         };
         match self.order {

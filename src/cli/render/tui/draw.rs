@@ -97,7 +97,7 @@ impl Painter<'_> {
     }
 
     fn weight(&self, weight: Weight) -> String {
-        weight.times(self.app.model.factor).map_or_else(|e| e.to_string(), grouped)
+        weight.checked_mul(self.app.model.factor).map_or_else(|e| e.to_string(), grouped)
     }
 
     fn about(&self, node: &Node) -> String {
@@ -204,7 +204,10 @@ impl Painter<'_> {
         match self.app.model.columns {
             Columns::One => vec![self.weight(weights.value), share(weights.value, whole.value)],
             Columns::Two => {
-                let change = weights.value.minus(weights.before).and_then(|c| c.times(self.app.model.factor));
+                let change = weights
+                    .value
+                    .checked_sub(weights.before)
+                    .and_then(|c| c.checked_mul(self.app.model.factor));
                 vec![self.weight(weights.value), change.map_or_else(|e| e.to_string(), signed)]
             }
         }

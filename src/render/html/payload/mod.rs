@@ -143,7 +143,7 @@ impl Encoder {
     fn whole(&mut self, own: Weights) -> Result<(u128, u128)> {
         let mut own = own;
         if let Some(factor) = self.factor {
-            own = Weights { value: own.value.times(factor)?, before: own.before.times(factor)? };
+            own = Weights { value: own.value.checked_mul(factor)?, before: own.before.checked_mul(factor)? };
         }
         let decimals = own.value.decimals().max(own.before.decimals());
         if decimals > self.decimals {

@@ -9,7 +9,7 @@
 //! Unwinding is left to others; [`Object::section`] has what they need.
 //!
 //! ```no_run
-//! use fg_tools::native::{Module, Search, Symbolizer, SymbolizerOptions};
+//! use fg_tools::symbolize::{Module, Search, Symbolizer, SymbolizerOptions};
 //!
 //! let module = Module { path: b"/bin/true".to_vec(), build_id: None };
 //! let object = Search::default().open(&module).unwrap();

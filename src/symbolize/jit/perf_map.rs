@@ -91,7 +91,7 @@ fn parse_line(line: &[u8]) -> Option<(u64, u64, Range<usize>)> {
 }
 
 /// A number as the kernel's and everybody's texts have it: hexadecimal, `0x` or not.
-pub(in crate::native) fn hex(digits: &[u8]) -> Option<u64> {
+pub(in crate::symbolize) fn hex(digits: &[u8]) -> Option<u64> {
     let digits = digits.strip_prefix(b"0x").unwrap_or(digits);
     if digits.is_empty() || digits.len() > 16 {
         return None;

@@ -2,14 +2,14 @@
 //! address, a source line. They come out as those of `perf script` do, so that the same function
 //! has one name whoever recorded it.
 
+use super::clean_symbol::clean_symbol;
 use super::names::Names;
-use super::tidy::tidy_symbol;
 use super::{Options, Sink, naming};
 use crate::folded::FrameId;
 
 /// A frame taken apart; parts that are not there are empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Native<'a> {
+pub struct NativeFrame<'a> {
     /// Without offset and arguments; `[unknown]` and `??` are none.
     pub symbol: &'a [u8],
     /// The path of the file that holds the code.
@@ -22,7 +22,7 @@ pub struct Native<'a> {
     pub kernel: bool,
 }
 
-impl Native<'_> {
+impl NativeFrame<'_> {
     fn is_unknown(&self) -> bool {
         matches!(self.symbol, b"" | b"[unknown]" | b"??")
     }
@@ -32,7 +32,7 @@ impl Native<'_> {
         if self.is_unknown() {
             naming::name_unknown(self.module, self.address, options.addrs, out);
         } else {
-            tidy_symbol(self.symbol, out);
+            clean_symbol(self.symbol, out);
         }
         if options.srcline {
             naming::append_srcline(self.srcline, out);
@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn names_are_those_of_perf_script() {
         let all = Options { addrs: true, srcline: true, kernel: true, ..Options::default() };
-        let full = Native {
+        let full = NativeFrame {
             symbol: b"work(int)",
             module: b"/bin/a",
             address: b"7f01",
@@ -64,10 +64,10 @@ mod tests {
         };
         for (frame, plain, rich) in [
             (full, "work", "work (a:.c:3)_[k]"),
-            (Native { symbol: b"??", kernel: false, srcline: b"", ..full }, "[a]", "[a <7f01>]"),
-            (Native { address: b"7f", ..Native::default() }, "[unknown]", "[unknown <7f>]"),
+            (NativeFrame { symbol: b"??", kernel: false, srcline: b"", ..full }, "[a]", "[a <7f01>]"),
+            (NativeFrame { address: b"7f", ..NativeFrame::default() }, "[unknown]", "[unknown <7f>]"),
             (
-                Native { symbol: b"schedule_[k]", kernel: true, ..Native::default() },
+                NativeFrame { symbol: b"schedule_[k]", kernel: true, ..NativeFrame::default() },
                 "schedule_[k]",
                 "schedule_[k]",
             ),

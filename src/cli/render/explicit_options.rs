@@ -10,9 +10,9 @@ use crate::render::FORMATS;
 /// The names of the options that were given. It has none of its own, and has to stand before the
 /// groups that have: reading an option takes it away.
 #[derive(Clone, Debug, Default)]
-pub struct Given(Vec<String>);
+pub struct ExplicitOptions(Vec<String>);
 
-impl Args for Given {
+impl Args for ExplicitOptions {
     fn augment_args(command: Command) -> Command {
         command
     }
@@ -22,19 +22,19 @@ impl Args for Given {
     }
 }
 
-impl FromArgMatches for Given {
+impl FromArgMatches for ExplicitOptions {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let given = |id: &&clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
-        Ok(Given(matches.ids().filter(given).map(|id| id.as_str().replace('_', "-")).collect()))
+        Ok(ExplicitOptions(matches.ids().filter(given).map(|id| id.as_str().replace('_', "-")).collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = Given::from_arg_matches(matches)?;
+        *self = ExplicitOptions::from_arg_matches(matches)?;
         Ok(())
     }
 }
 
-impl Given {
+impl ExplicitOptions {
     /// Refuses an option that none of the outputs takes; they are called this.
     ///
     /// # Errors

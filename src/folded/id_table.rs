@@ -98,12 +98,12 @@ struct Slot {
 
 /// Open addressing, linear probing, at most half full.
 #[derive(Default)]
-pub(crate) struct Slots {
+pub(crate) struct IdTable {
     slots: Vec<Slot>,
     used: usize,
 }
 
-impl Slots {
+impl IdTable {
     /// The number in the first slot of this hash, right or not: to be brought into the cache.
     #[inline]
     pub(super) fn first(&self, Hash { slot: hash, .. }: Hash) -> u32 {
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn every_stack_has_its_number() {
         let hasher = KeyedHasher::default();
-        let mut slots = Slots::default();
+        let mut slots = IdTable::default();
         let stack = |n: u32| (0..n % 7 + 1).map(|depth| FrameId(n / 7 * depth)).collect::<Vec<_>>();
         let mut stacks: Vec<Vec<FrameId>> = (0..20_000).map(stack).collect();
         stacks.sort();

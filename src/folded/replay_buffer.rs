@@ -13,7 +13,7 @@ pub(crate) struct Rereadable<'s> {
     sources: &'s [Source],
     lines: Lines,
     /// The lines read so far, when they cannot be had again.
-    spool: Option<Spool>,
+    spool: Option<ReplayBuffer>,
     /// Where the next line stands in the spool; at its end the next one is read.
     cursor: Cursor,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Rereadable<'s> {
 impl<'s> Rereadable<'s> {
     pub(crate) fn open(sources: &'s [Source]) -> Result<Self> {
         let lines = Lines::open(sources)?;
-        let spool = (!sources.iter().all(Source::is_rereadable)).then(Spool::default);
+        let spool = (!sources.iter().all(Source::is_rereadable)).then(ReplayBuffer::default);
         Ok(Rereadable { sources, lines, spool, cursor: Cursor::default() })
     }
 
@@ -75,7 +75,7 @@ impl<'s> Rereadable<'s> {
                 spool.push(line);
                 self.cursor.at = spool.coded.len();
             } else if !spool.coded.is_empty() {
-                *spool = Spool::default();
+                *spool = ReplayBuffer::default();
                 spool.recording = false;
                 self.cursor = Cursor::default();
             }
@@ -84,16 +84,16 @@ impl<'s> Rereadable<'s> {
     }
 }
 
-struct Spool {
+struct ReplayBuffer {
     /// Of each line: how many bytes it shares with the one before, how many follow, the bytes.
     coded: Vec<u8>,
     last: Vec<u8>,
     recording: bool,
 }
 
-impl Default for Spool {
+impl Default for ReplayBuffer {
     fn default() -> Self {
-        Spool { coded: Vec::new(), last: Vec::new(), recording: true }
+        ReplayBuffer { coded: Vec::new(), last: Vec::new(), recording: true }
     }
 }
 
@@ -103,7 +103,7 @@ struct Cursor {
     line: Vec<u8>,
 }
 
-impl Spool {
+impl ReplayBuffer {
     fn push(&mut self, line: &[u8]) {
         let same = common_prefix(&self.last, line);
         for number in [same, line.len() - same] {
@@ -147,7 +147,7 @@ mod tests {
     fn gives_back_every_line() {
         let long = format!("main;{} 7", "f;".repeat(40_000));
         let lines = ["main 1", "main;parse 2", long.as_str(), "", "x 1", "x 1"];
-        let mut spool = Spool::default();
+        let mut spool = ReplayBuffer::default();
         lines.iter().for_each(|line| spool.push(line.as_bytes()));
         let mut cursor = Cursor::default();
         for line in lines {

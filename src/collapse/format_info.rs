@@ -4,7 +4,7 @@ use super::Collapser;
 
 /// What is said of a format.
 #[derive(Clone, Copy, Debug)]
-pub struct About {
+pub struct FormatInfo {
     /// As `--format` takes it, and the folder of its fixtures.
     pub name: &'static str,
     /// What writes it: `perf script`.
@@ -19,7 +19,7 @@ pub struct About {
 
 const COLUMNS: [&str; 5] = ["name", "written by", "tested with", "values", "unit"];
 
-impl About {
+impl FormatInfo {
     fn cells(&self) -> [&'static str; 5] {
         [self.name, self.producer, self.tested, self.values, self.unit]
     }
@@ -27,7 +27,7 @@ impl About {
 
 /// The formats as a table for people, one line each, or as a table of Markdown.
 pub fn table(formats: &[&dyn Collapser], markdown: bool) -> String {
-    let rows: Vec<[&str; 5]> = formats.iter().map(|format| format.about().cells()).collect();
+    let rows: Vec<[&str; 5]> = formats.iter().map(|format| format.info().cells()).collect();
     let mut out = String::new();
     if markdown {
         let line =

@@ -10,13 +10,13 @@ use crate::symbol::demangle;
 /// Appends the tidy name of a symbol to `out`.
 ///
 /// ```
-/// use fg_tools::collapse::tidy::tidy_symbol;
+/// use fg_tools::collapse::clean_symbol::clean_symbol;
 ///
 /// let mut frame = Vec::new();
-/// tidy_symbol(b"shop::Order::add(shop::Item const&)", &mut frame);
+/// clean_symbol(b"shop::Order::add(shop::Item const&)", &mut frame);
 /// assert_eq!(frame, b"shop::Order::add");
 /// ```
-pub fn tidy_symbol(symbol: &[u8], out: &mut Vec<u8>) {
+pub fn clean_symbol(symbol: &[u8], out: &mut Vec<u8>) {
     if let Some(name) = demangle(symbol) {
         out.extend_from_slice(&name);
     } else if let Some(path) = without_rust_hash(symbol) {
@@ -189,7 +189,7 @@ mod tests {
             ("", ""),
         ] {
             let mut out = Vec::new();
-            tidy_symbol(symbol.as_bytes(), &mut out);
+            clean_symbol(symbol.as_bytes(), &mut out);
             assert_eq!(String::from_utf8_lossy(&out), frame, "{symbol}");
         }
     }
@@ -197,9 +197,9 @@ mod tests {
     #[test]
     fn bytes_that_are_no_text_stay_as_they_are() {
         let mut out = Vec::new();
-        tidy_symbol(b"f\xff\xfe(int)", &mut out);
+        clean_symbol(b"f\xff\xfe(int)", &mut out);
         assert_eq!(out, b"f\xff\xfe");
         // Sliced by bytes: a character may stand where a hash would begin.
-        tidy_symbol("größe_und_viel_länge_nochmehr".as_bytes(), &mut out);
+        clean_symbol("größe_und_viel_länge_nochmehr".as_bytes(), &mut out);
     }
 }

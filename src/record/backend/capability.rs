@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::{ALL, About, Backend, Refusal};
+use super::{ALL, Backend, BackendInfo, Refusal};
 use crate::record::request::{CallGraph, Request, Target};
 
 /// Everything that was asked for.
@@ -37,7 +37,7 @@ pub enum Roots {
 
 /// Something that not every backend can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum Capability {
     /// To record a command.
     Command,
     /// To record one running process.
@@ -74,27 +74,27 @@ pub enum Wish {
     Root,
 }
 
-impl Wish {
+impl Capability {
     /// The option that asks for it.
     pub fn option(self) -> &'static str {
         match self {
-            Wish::Command => "a command",
-            Wish::Process => "-p",
-            Wish::Processes => "-p with several processes",
-            Wish::Machine => "-a",
-            Wish::MachineWhile => "-a with a command",
-            Wish::Rate => "-F",
-            Wish::Event => "-e",
-            Wish::Dwarf => "--call-graph dwarf",
-            Wish::FramePointers => "--call-graph fp",
-            Wish::NoStacks => "--call-graph none",
-            Wish::Children => "child processes",
-            Wish::NoChildren => "--no-children",
-            Wish::OffCpu => "--off-cpu",
-            Wish::PerProcess => "--per-process",
-            Wish::PerThread => "--per-thread",
-            Wish::Raw => "--raw",
-            Wish::Root => "--root",
+            Capability::Command => "a command",
+            Capability::Process => "-p",
+            Capability::Processes => "-p with several processes",
+            Capability::Machine => "-a",
+            Capability::MachineWhile => "-a with a command",
+            Capability::Rate => "-F",
+            Capability::Event => "-e",
+            Capability::Dwarf => "--call-graph dwarf",
+            Capability::FramePointers => "--call-graph fp",
+            Capability::NoStacks => "--call-graph none",
+            Capability::Children => "child processes",
+            Capability::NoChildren => "--no-children",
+            Capability::OffCpu => "--off-cpu",
+            Capability::PerProcess => "--per-process",
+            Capability::PerThread => "--per-thread",
+            Capability::Raw => "--raw",
+            Capability::Root => "--root",
         }
     }
 }
@@ -102,36 +102,36 @@ impl Wish {
 impl Wishes {
     /// What not every backend can do of it. Child processes are not in it: whoever cannot follow
     /// them says so.
-    pub fn list(&self) -> Vec<Wish> {
+    pub fn list(&self) -> Vec<Capability> {
         let request = &self.request;
         let target = match &request.target {
-            Target::Command(_) | Target::Waiting(_) => Wish::Command,
-            Target::Processes(pids) if pids.len() == 1 => Wish::Process,
-            Target::Processes(_) => Wish::Processes,
-            Target::Machine(None) => Wish::Machine,
-            Target::Machine(Some(_)) => Wish::MachineWhile,
+            Target::Command(_) | Target::Waiting(_) => Capability::Command,
+            Target::Processes(pids) if pids.len() == 1 => Capability::Process,
+            Target::Processes(_) => Capability::Processes,
+            Target::Machine(None) => Capability::Machine,
+            Target::Machine(Some(_)) => Capability::MachineWhile,
         };
         let call_graph = self.call_graph.map(|how| match how {
-            CallGraph::Dwarf(_) => Wish::Dwarf,
-            CallGraph::FramePointers => Wish::FramePointers,
-            CallGraph::None => Wish::NoStacks,
+            CallGraph::Dwarf(_) => Capability::Dwarf,
+            CallGraph::FramePointers => Capability::FramePointers,
+            CallGraph::None => Capability::NoStacks,
         });
         let roots = match self.roots {
             Roots::AsTheyAre => None,
-            Roots::Processes => Some(Wish::PerProcess),
-            Roots::Threads => Some(Wish::PerThread),
+            Roots::Processes => Some(Capability::PerProcess),
+            Roots::Threads => Some(Capability::PerThread),
         };
-        let asked = |asked: bool, wish: Wish| asked.then_some(wish);
+        let asked = |asked: bool, wish: Capability| asked.then_some(wish);
         [
             Some(target),
-            asked(self.rate.is_some(), Wish::Rate),
-            asked(request.event.is_some(), Wish::Event),
+            asked(self.rate.is_some(), Capability::Rate),
+            asked(request.event.is_some(), Capability::Event),
             call_graph,
-            asked(!request.children, Wish::NoChildren),
-            asked(request.off_cpu, Wish::OffCpu),
+            asked(!request.children, Capability::NoChildren),
+            asked(request.off_cpu, Capability::OffCpu),
             roots,
-            asked(self.raw, Wish::Raw),
-            asked(self.root, Wish::Root),
+            asked(self.raw, Capability::Raw),
+            asked(self.root, Capability::Root),
         ]
         .into_iter()
         .flatten()
@@ -139,7 +139,7 @@ impl Wishes {
     }
 
     /// The first wish that a backend cannot fulfil.
-    pub fn beyond(&self, about: &About) -> Option<Wish> {
+    pub fn beyond(&self, about: &BackendInfo) -> Option<Capability> {
         self.list().into_iter().find(|wish| !about.takes.contains(wish))
     }
 }
