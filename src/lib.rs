@@ -42,6 +42,7 @@ pub mod filter;
 pub mod folded;
 pub mod input;
 pub mod printable;
+pub mod profile;
 #[cfg(all(feature = "record", target_os = "linux"))]
 pub mod record;
 pub mod render;
@@ -53,4 +54,6 @@ pub mod tally;
 pub mod weight;
 
 pub use error::{Error, ErrorKind, Position, Result};
+pub use input::Source;
+pub use profile::{Facts, Profile};
 pub use weight::Weight;

@@ -226,6 +226,13 @@ impl Weight {
         out.extend_from_slice(&digits[start..]);
     }
 
+    /// The number, if it is a whole one from 0 to 2⁶⁴ − 1.
+    pub fn to_u64(self) -> Option<u64> {
+        let scale = 10i128.checked_pow(u32::from(self.decimals))?;
+        let whole = self.mantissa / scale;
+        if whole * scale == self.mantissa { u64::try_from(whole).ok() } else { None }
+    }
+
     /// Whether it is nothing.
     pub const fn is_zero(self) -> bool {
         self.mantissa == 0

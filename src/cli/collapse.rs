@@ -12,6 +12,7 @@ use crate::collapse::{
 };
 use crate::error::excerpt;
 use crate::folded::{StackTable, Weights};
+use crate::profile::{self, ReadOptions};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,9 +50,9 @@ pub struct Collapse {
     #[arg(long)]
     pub list_values: bool,
 
-    /// Begin with comments that tell the unit: `# unit: ns`
+    /// Leave out the header: comments such as `# unit: ns` before the stacks
     #[arg(long)]
-    pub header: bool,
+    pub no_header: bool,
 
     /// Where to write.
     #[command(flatten)]
@@ -196,28 +197,27 @@ impl Tool for Collapse {
             output.finish()?;
             return Ok(Exit::Yes);
         }
-        let format = self.format.as_deref().map(registry::by_name).transpose()?;
-        let mut table = StackTable::default();
         let mut options = Options::from(self.options.clone());
         if !self.quiet && progress::is_wanted() {
             options.progress = Some(Listener(tell));
         }
-        let report = collapse::collapse(&self.input.sources(), format, &options, &mut table);
+        let mut reading = ReadOptions::default().collapse(options).places(false);
+        reading.format.clone_from(&self.format);
+        let read = profile::open::read(&self.input.sources(), &reading);
         progress::end();
-        let report = report?;
+        let (profile, report) = read?;
         if self.strict {
             report.not_understood.refuse()?;
         }
         if !self.quiet && !self.list_values {
-            self.describe(&report, &table)?;
+            self.describe(&report, profile.stacks())?;
         }
         if self.list_values {
             output.write_all(list_values(&report).as_bytes()).map_err(crate::Error::from)?;
+        } else if self.no_header {
+            profile.stacks().write(&mut output)?;
         } else {
-            if self.header {
-                output.write_all(self.header(&report).as_bytes()).map_err(crate::Error::from)?;
-            }
-            table.write(&mut output)?;
+            profile.write_folded(&mut output)?;
         }
         output.finish()?;
         Ok(Exit::Yes)
@@ -236,16 +236,6 @@ fn tell(progress: Progress) {
 }
 
 impl Collapse {
-    /// What `--header` writes before the stacks.
-    fn header(&self, report: &Report) -> String {
-        if self.options.count {
-            return "# unit: samples\n".to_owned();
-        }
-        let unit = report.unit().map(|unit| format!("# unit: {unit}\n"));
-        let period = report.period.map(|period| format!("# period: {period}\n"));
-        unit.into_iter().chain(period).collect()
-    }
-
     fn describe(&self, report: &Report, table: &StackTable) -> anyhow::Result<()> {
         say_not_understood(Self::NAME, &report.not_understood);
         for note in &report.notes {

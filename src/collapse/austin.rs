@@ -19,7 +19,7 @@ use super::names::NO_STACK;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
-use crate::folded::{FrameId, StackTable};
+use crate::folded::FrameId;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -54,7 +54,7 @@ impl Collapser for Austin {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mode = mode(input.head());
@@ -67,7 +67,7 @@ impl Collapser for Austin {
             ids: Vec::new(),
             frame: Vec::new(),
         };
-        driver::run_lines(input, options.threads, new, table, report)
+        driver::run_lines(input, options.threads, new, sink, report)
     }
 }
 
@@ -206,6 +206,7 @@ fn readable(frame: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
     use crate::collapse::ValueSelection;
+    use crate::folded::StackTable;
 
     fn collapsed(text: &str, options: &Options) -> String {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();

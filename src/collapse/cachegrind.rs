@@ -15,9 +15,9 @@
 use super::names::Names;
 use super::text::Text;
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Value, Verdict, valgrind};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict, valgrind};
 use crate::error::Result;
-use crate::folded::{FrameId, StackTable};
+use crate::folded::FrameId;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -45,21 +45,21 @@ impl Collapser for Cachegrind {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut names = Names::default();
         let mut declared: Vec<Value> = Vec::new();
         let mut values: Option<Values> = None;
-        let mut stack: [FrameId; 2] = [names.plain(b"???", table); 2];
+        let mut stack: [FrameId; 2] = [names.plain(b"???", sink); 2];
         let mut row = Vec::new();
         let mut summary = None;
         let mut sums: Vec<Weight> = Vec::new();
         Text::new(input).for_each(report, |line| {
             if let Some(file) = line.strip_prefix(b"fl=") {
-                stack[0] = names.plain(file, table);
+                stack[0] = names.plain(file, sink);
             } else if let Some(function) = line.strip_prefix(b"fn=") {
-                stack[1] = names.plain(function, table);
+                stack[1] = names.plain(function, sink);
             } else if let Some(events) = line.strip_prefix(b"events:") {
                 declared = words(events).map(event).collect();
                 sums = vec![Weight::ZERO; declared.len()];
@@ -74,7 +74,7 @@ impl Collapser for Cachegrind {
                 let columns = words(line).count().saturating_sub(1);
                 match &mut values {
                     Some(values) if columns == row.len() && columns <= declared.len() => {
-                        values.sample(&stack, &row, table)?;
+                        values.sample(&stack, &row, sink)?;
                         for (sum, cost) in sums.iter_mut().zip(&row) {
                             *sum = sum.checked_add(*cost)?;
                         }

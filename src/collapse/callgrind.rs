@@ -22,9 +22,9 @@ use super::edges::Graph;
 use super::names::Names;
 use super::text::Text;
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Value, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
-use crate::folded::{FrameId, StackTable};
+use crate::folded::FrameId;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -68,12 +68,12 @@ impl Collapser for Callgrind {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut reader = Reader::new(options);
-        Text::new(input).for_each(report, |line| reader.line(line, table))?;
-        reader.finish(table, report)
+        Text::new(input).for_each(report, |line| reader.line(line, sink))?;
+        reader.finish(sink, report)
     }
 }
 
@@ -134,11 +134,11 @@ impl<'o> Reader<'o> {
     }
 
     /// Whether the line was understood.
-    fn line(&mut self, line: &[u8], table: &mut StackTable) -> Result<bool> {
+    fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
         match line.first() {
             // xdebug writes one profile after the other into a file: `==== NEW PROFILING FILE ====`.
             None | Some(b'#' | b'=') => return Ok(true),
-            Some(b'0'..=b'9' | b'+' | b'-' | b'*') => return self.costs(line, table),
+            Some(b'0'..=b'9' | b'+' | b'-' | b'*') => return self.costs(line, sink),
             _ => {}
         }
         if let Some((key, value)) = split(line, b'=') {
@@ -188,7 +188,7 @@ impl<'o> Reader<'o> {
     }
 
     /// `+3 7 0 2`: where, and what it cost of each event; what is missing is zero.
-    fn costs(&mut self, line: &[u8], table: &mut StackTable) -> Result<bool> {
+    fn costs(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
         if self.declared.is_empty() {
             return Ok(false);
         }
@@ -204,13 +204,13 @@ impl<'o> Reader<'o> {
         if costs.row.len() > self.declared.len() {
             return Ok(false);
         }
-        let caller = costs.function((self.object, self.function), &self.functions, &self.objects, table);
+        let caller = costs.function((self.object, self.function), &self.functions, &self.objects, sink);
         if std::mem::take(&mut self.is_call) {
             let object = self.called_object.take().unwrap_or(self.object);
-            let callee = costs.function((object, self.called), &self.functions, &self.objects, table);
+            let callee = costs.function((object, self.called), &self.functions, &self.objects, sink);
             costs.add_call(caller, callee)?;
         } else {
-            costs.add_self(caller, table)?;
+            costs.add_self(caller, sink)?;
         }
         Ok(true)
     }
@@ -224,14 +224,14 @@ impl<'o> Reader<'o> {
         Ok(())
     }
 
-    fn finish(self, table: &mut StackTable, report: &mut Report) -> Result<()> {
+    fn finish(self, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         let Some(mut costs) = self.costs else { return Ok(()) };
         if let (None, Some(summary), Some(&sum)) = (&self.totals, self.summary, costs.sums.first())
             && summary > sum
         {
             // What the program took before and after its functions.
-            let outside = [table.frame(OUTSIDE)];
-            costs.values.add(0, &outside, summary.checked_sub(sum)?, table)?;
+            let outside = [sink.frame(OUTSIDE)];
+            costs.values.add(0, &outside, summary.checked_sub(sum)?, sink)?;
         }
         for (at, total) in self.totals.unwrap_or_default().into_iter().enumerate() {
             let event = self.declared.get(at).map(|value| String::from_utf8_lossy(&value.name));
@@ -245,7 +245,7 @@ impl<'o> Reader<'o> {
         for (at, graph) in graphs.iter().enumerate() {
             let Some(graph) = graph else { continue };
             let (mut forest, weights) = graph.stacks(&costs.frames)?;
-            forest.samples(&[], weights, table, |stack, weight, sink| {
+            forest.samples(&[], weights, sink, |stack, weight, sink| {
                 costs.values.add(at, stack, weight, sink)
             })?;
         }
@@ -274,29 +274,29 @@ impl Costs {
         key: (usize, usize),
         functions: &Compressed,
         objects: &Compressed,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
     ) -> usize {
         *self.known.entry(key).or_insert_with(|| {
             let (object, name) = (objects.get(key.0), functions.get(key.1));
             let frame = if object.is_empty() || !is_unknown(name) {
-                self.names.plain(name, table)
+                self.names.plain(name, sink)
             } else {
                 // As in all native recordings: the file is all that is known of it.
                 let file = object.rsplit(|&b| b == b'/').next().unwrap_or(object);
-                self.names.plain(&[b"[", file, b"]"].concat(), table)
+                self.names.plain(&[b"[", file, b"]"].concat(), sink)
             };
             self.frames.push(frame);
             self.frames.len() - 1
         })
     }
 
-    fn add_self(&mut self, function: usize, table: &mut StackTable) -> Result<()> {
+    fn add_self(&mut self, function: usize, sink: &mut dyn Sink) -> Result<()> {
         for (at, &cost) in self.row.iter().enumerate() {
             self.sums[at] = self.sums[at].checked_add(cost)?;
             match &mut self.graphs[at] {
                 Some(graph) => graph.add_self(function, cost)?,
                 // Only counted.
-                None => self.values.add(at, &[], cost, table)?,
+                None => self.values.add(at, &[], cost, sink)?,
             }
         }
         Ok(())

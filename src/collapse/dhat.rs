@@ -13,9 +13,9 @@
 use super::json::{HeadKeys, Json};
 use super::names::NO_STACK;
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Value, Verdict, valgrind};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict, valgrind};
 use crate::error::Result;
-use crate::folded::{FrameId, StackTable};
+use crate::folded::FrameId;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -65,7 +65,7 @@ impl Collapser for Dhat {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut json = Json::new(input);
@@ -87,8 +87,8 @@ impl Collapser for Dhat {
                     json.begin_array()?;
                     while json.next_item()? {
                         let text = json.text()?.as_bytes().to_vec();
-                        let frame = valgrind::frame(&text, options, table);
-                        frames.push(frame.unwrap_or_else(|| table.frame(NO_STACK)));
+                        let frame = valgrind::frame(&text, options, sink);
+                        frames.push(frame.unwrap_or_else(|| sink.frame(NO_STACK)));
                     }
                 }
                 "bsu" => bytes = unit(json.text()?, bytes),
@@ -112,9 +112,9 @@ impl Collapser for Dhat {
                 stack.push(*frame);
             }
             if stack.is_empty() {
-                stack.push(table.frame(NO_STACK));
+                stack.push(sink.frame(NO_STACK));
             }
-            values.sample(&stack, &point.metrics, table)?;
+            values.sample(&stack, &point.metrics, sink)?;
         }
         values.finish(report)
     }

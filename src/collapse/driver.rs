@@ -1,9 +1,9 @@
 //! Runs a parser over blocks of whole records, on one thread or many.
 //!
-//! The threads take turns at reading and keep a table each, merged once at the end: a table that
-//! all of them share makes two threads slower than one. Sums do not depend on who added what,
-//! and the first line not understood is found by its place, so the result is the same for any
-//! number of threads.
+//! The threads take turns at reading and have a [fork](Sink::fork) of the sink each, joined once at
+//! the end: a table that all of them share makes two threads slower than one. Sums do not depend on
+//! who added what, and the first line not understood is found by its place, so the result is the
+//! same for any number of threads. A sink that cannot be forked hears one thread.
 
 use std::borrow::Cow;
 use std::num::NonZero;
@@ -12,8 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::{Report, Sink};
 use crate::error::{Error, Position, Result, excerpt};
-use crate::folded::{Batch, FrameId, NotUnderstood, StackTable, Weights, is_comment};
+use crate::folded::{NotUnderstood, is_comment};
 use crate::input::{Block, Blocks, Input, last_newline};
+use crate::profile::ForkedSink;
 
 /// A block's size: with its tables it fits the second-level cache. On the recording of
 /// `scripts/bench` 256 kB takes the same time, within one part in a hundred.
@@ -70,7 +71,7 @@ struct Shared<'a> {
     cut: &'a (dyn Fn(&[u8]) -> Option<usize> + Sync),
 }
 
-/// Reads all of `input` into `table` with as many parsers as `threads` allows and the input needs.
+/// Reads all of `input` into `sink` with as many parsers as `threads` allows and the input needs.
 ///
 /// `cut` returns where the last whole record of some bytes ends.
 ///
@@ -81,7 +82,7 @@ pub fn run<P: Parser>(
     threads: usize,
     cut: &(dyn Fn(&[u8]) -> Option<usize> + Sync),
     parser: impl Fn() -> P + Sync,
-    table: &mut StackTable,
+    sink: &mut dyn Sink,
     report: &mut Report,
 ) -> Result<()> {
     let mut blocks = input.into_blocks(BLOCK);
@@ -95,28 +96,29 @@ pub fn run<P: Parser>(
     };
     let shared =
         Shared { blocks: Mutex::new(blocks), done: Mutex::default(), stop: AtomicBool::new(!more), cut };
+    let mut forks: Vec<Box<dyn ForkedSink>> = (1..threads).map_while(|_| sink.fork()).collect();
     let mut parsers = Vec::new();
-    if threads == 1 {
-        parsers.push(shared.work(parser(), Some(first), table)?);
+    if forks.is_empty() {
+        parsers.push(shared.work(parser(), Some(first), sink)?);
     } else {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads - 1).build();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(forks.len()).build();
         let pool = pool.map_err(|e| Error::io("start threads for", std::io::Error::other(e)))?;
         let others = Mutex::new(Vec::new());
+        let of_this_thread = &mut *sink;
         let own = pool.in_place_scope(|scope| {
-            for _ in 1..threads {
+            for fork in &mut forks {
                 scope.spawn(|_| {
-                    let mut table = StackTable::default();
-                    let result = shared.work(parser(), None, &mut table);
-                    others.lock().expect("no thread panics").push((result, table));
+                    let result = shared.work(parser(), None, &mut **fork);
+                    others.lock().expect("no thread panics").push(result);
                 });
             }
-            shared.work(parser(), Some(first), table)
+            shared.work(parser(), Some(first), of_this_thread)
         });
         parsers.push(own?);
-        for (result, other) in others.into_inner().expect("no thread panics") {
+        for result in others.into_inner().expect("no thread panics") {
             parsers.push(result?);
-            table.merge(&other)?;
         }
+        forks.into_iter().try_for_each(|fork| sink.join(fork))?;
     }
     let mut done = shared.done.into_inner().expect("no thread panics");
     done.sort_unstable_by_key(|done| done.index);
@@ -141,6 +143,17 @@ pub trait LineParser: Send {
     /// [`crate::ErrorKind::Overflow`], and what makes going on senseless.
     fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool>;
 
+    /// A comment, of which folded text has a header.
+    ///
+    /// # Errors
+    /// What makes going on senseless.
+    fn comment(&mut self, _line: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    /// A block is complete: the next one may be of elsewhere.
+    fn end_block(&mut self) {}
+
     /// Whether `line` is the rest of the one before, `cut`, which was not understood because a name
     /// in it holds a newline. They are then read again as one, with a blank between.
     fn goes_on(&self, _cut: &[u8], _line: &[u8]) -> bool {
@@ -163,10 +176,26 @@ pub fn run_lines<P: LineParser>(
     input: Input,
     threads: usize,
     parser: impl Fn() -> P + Sync,
-    table: &mut StackTable,
+    sink: &mut dyn Sink,
     report: &mut Report,
 ) -> Result<()> {
-    run(input, threads, &last_newline, || Lines(parser()), table, report)
+    run(input, threads, &last_line, || Lines(parser()), sink, report)
+}
+
+/// Where the last whole line ends, but never between comments: a header stays in one piece.
+fn last_line(bytes: &[u8]) -> Option<usize> {
+    let last = last_newline(bytes)?;
+    let mut end = last;
+    loop {
+        let start = memchr::memrchr(b'\n', &bytes[..end - 1]).map_or(0, |at| at + 1);
+        if !is_comment(bytes[start..end].trim_ascii_end()) {
+            return Some(end);
+        }
+        if start == 0 {
+            return Some(last);
+        }
+        end = start;
+    }
 }
 
 struct Lines<P>(P);
@@ -183,7 +212,12 @@ impl<P: LineParser> Parser for Lines<P> {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             number += 1;
             start = end + 1;
-            if line.is_empty() || is_comment(line) {
+            let at = || Position { line: Some(number), ..Position::default() };
+            if is_comment(line) {
+                self.0.comment(line).map_err(|e| e.or_at(at))?;
+                continue;
+            }
+            if line.is_empty() {
                 continue;
             }
             let (first, line) = match cut.take() {
@@ -197,13 +231,14 @@ impl<P: LineParser> Parser for Lines<P> {
                 None => (number, Cow::Borrowed(line)),
             };
             let understood = self.0.line(&line, sink);
-            if !understood.map_err(|e| e.or_at(|| Position { line: Some(number), ..Position::default() }))? {
+            if !understood.map_err(|e| e.or_at(at))? {
                 cut = Some((first, line));
             }
         }
         if let Some((first, cut)) = cut {
             place.not_understood(first, &cut);
         }
+        self.0.end_block();
         Ok(number)
     }
 
@@ -243,10 +278,10 @@ pub fn run_records<P: RecordParser>(
     threads: usize,
     cut: &(dyn Fn(&[u8]) -> Option<usize> + Sync),
     parser: impl Fn() -> P + Sync,
-    table: &mut StackTable,
+    sink: &mut dyn Sink,
     report: &mut Report,
 ) -> Result<()> {
-    run(input, threads, cut, || Records(parser()), table, report)
+    run(input, threads, cut, || Records(parser()), sink, report)
 }
 
 /// The cut for records with a blank line after each.
@@ -278,32 +313,10 @@ impl<P: RecordParser> Parser for Records<P> {
     }
 }
 
-/// Stacks go into the table in batches.
-struct Batched<'t> {
-    table: &'t mut StackTable,
-    batch: Batch,
-}
-
-impl Sink for Batched<'_> {
-    fn frame(&mut self, name: &[u8]) -> FrameId {
-        self.table.frame(name)
-    }
-
-    fn sample(&mut self, stack: &[FrameId], weights: Weights) -> Result<()> {
-        if self.batch.push(stack, weights) { self.finish() } else { Ok(()) }
-    }
-}
-
-impl Batched<'_> {
-    fn finish(&mut self) -> Result<()> {
-        self.table.add_batch(&mut self.batch)
-    }
-}
-
 impl Shared<'_> {
     /// Parses blocks until there are no more. Errors of reading are returned, those of parsing
     /// noted with their block.
-    fn work<P: Parser>(&self, mut parser: P, first: Option<Block>, table: &mut StackTable) -> Result<P> {
+    fn work<P: Parser>(&self, mut parser: P, first: Option<Block>, sink: &mut dyn Sink) -> Result<P> {
         let mut have = first.is_some();
         let mut block = first.unwrap_or_default();
         while !self.stop.load(Ordering::Relaxed) {
@@ -318,9 +331,8 @@ impl Shared<'_> {
             }
             have = false;
             let mut place = Place::default();
-            let mut sink = Batched { table, batch: Batch::default() };
-            let result = parser.block(block.bytes(), &mut place, &mut sink);
-            let (lines, error) = match result.and_then(|lines| sink.finish().map(|()| lines)) {
+            let result = parser.block(block.bytes(), &mut place, sink);
+            let (lines, error) = match result.and_then(|lines| sink.flush().map(|()| lines)) {
                 Ok(lines) => (lines, None),
                 Err(e) => {
                     self.stop.store(true, Ordering::Relaxed);

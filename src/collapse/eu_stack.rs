@@ -19,7 +19,6 @@ use super::text::{Text, split_address, split_digits, split_first, split_last};
 use super::threads::Thread;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
-use crate::folded::StackTable;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -55,13 +54,13 @@ impl Collapser for EuStack {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut parser =
             Parser { printed: Printed::samples(options), pid: Vec::new(), tid: Vec::new(), held: Vec::new() };
-        Text::new(input).for_each(report, |line| parser.line(line, table))?;
-        parser.flush(table)?;
+        Text::new(input).for_each(report, |line| parser.line(line, sink))?;
+        parser.flush(sink)?;
         parser.printed.values.finish(report)
     }
 }

@@ -10,9 +10,9 @@
 
 use std::io::Read;
 
-use super::{Collapser, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
-use crate::error::{Error, ErrorKind, Result};
-use crate::folded::{Columns, FrameId, StackTable, Weights};
+use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
+use crate::error::{Error, Result};
+use crate::folded::{Columns, FrameId, Weights};
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -50,20 +50,14 @@ impl Collapser for FgHtml {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let page = input.read_all()?;
         let tree = Tree::read(&page)?;
         let columns = if tree.befores.is_some() { Columns::Two } else { Columns::One };
-        if !table.is_empty() && table.columns() != columns {
-            let what = "a profile and a differential profile, with two weights on each line, cannot be one";
-            return Err(ErrorKind::Setting { what: what.into() }.into());
-        }
-        if columns == Columns::Two {
-            table.make_differential();
-        }
-        let total = tree.tell(&page, options.count, table)?;
+        sink.columns(columns)?;
+        let total = tree.tell(&page, options.count, sink)?;
         report.add_value(Value { name: Vec::new(), unit: tree.unit.map(Into::into) }, total)
     }
 }
@@ -98,7 +92,7 @@ impl Tree {
     }
 
     /// Pushes every stack, the last one first.
-    fn tell(&self, page: &[u8], count: bool, sink: &mut StackTable) -> Result<ValueTotal> {
+    fn tell(&self, page: &[u8], count: bool, sink: &mut dyn Sink) -> Result<ValueTotal> {
         let ids = name_ids(page, sink)?;
         let mut total = ValueTotal { kept: true, ..ValueTotal::default() };
         // Where each frame is, from the first to the last; then back.
@@ -125,7 +119,7 @@ impl Tree {
                     }
                 };
                 total.add(weights.value)?;
-                sink.sample(&stack, weights)?;
+                sink.sample(&stack, weights, &Context::UNKNOWN)?;
             }
             depth = (depth + 1).checked_sub(self.rises[frame] as usize).ok_or_else(damaged)?;
         }
@@ -220,7 +214,7 @@ fn weights(rises: &[u32], page: &[u8]) -> Result<(Vec<u128>, Option<Vec<u128>>)>
 }
 
 /// Every name, as the sink numbers it.
-fn name_ids(page: &[u8], sink: &mut StackTable) -> Result<Vec<FrameId>> {
+fn name_ids(page: &[u8], sink: &mut dyn Sink) -> Result<Vec<FrameId>> {
     let texts = section(page, "texts")?.ok_or_else(damaged)?;
     let mut rest = &texts[..];
     let shared = small_numbers(page, "shared")?;

@@ -12,9 +12,9 @@
 //! of it; the rest follows from them.
 
 use super::json::{HeadKeys, Json, Kind};
-use super::{Collapser, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
+use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::{Error, Result};
-use crate::folded::{Columns, FrameId, StackTable, Weights, sanitize_frame};
+use crate::folded::{Columns, FrameId, Weights, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -45,10 +45,11 @@ impl Collapser for FgJson {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut reader = Reader {
+            columns: None,
             json: Json::new(input),
             key: String::new(),
             name: Vec::new(),
@@ -57,7 +58,7 @@ impl Collapser for FgJson {
             total: ValueTotal::default(),
         };
         loop {
-            let value = reader.document(table)?;
+            let value = reader.document(sink)?;
             report.add_value(value, ValueTotal { kept: true, ..std::mem::take(&mut reader.total) })?;
             if !reader.json.next_document()? {
                 return Ok(());
@@ -72,24 +73,25 @@ struct Reader {
     name: Vec<u8>,
     stack: Vec<FrameId>,
     count: bool,
+    columns: Option<Columns>,
     total: ValueTotal,
 }
 
 impl Reader {
-    fn document(&mut self, table: &mut StackTable) -> Result<Value> {
+    fn document(&mut self, sink: &mut dyn Sink) -> Result<Value> {
         let mut value = Value::default();
         self.json.begin_object()?;
         while self.json.next_key(&mut self.key)? {
             match self.key.as_str() {
                 "unit" => value = Value::with_producers_unit("", self.json.text()?),
-                "stacks" => self.stacks(table)?,
+                "stacks" => self.stacks(sink)?,
                 _ => self.json.skip()?,
             }
         }
         Ok(value)
     }
 
-    fn stacks(&mut self, table: &mut StackTable) -> Result<()> {
+    fn stacks(&mut self, sink: &mut dyn Sink) -> Result<()> {
         self.json.begin_array()?;
         while self.json.next_item()? {
             let (mut value, mut before) = (None, None);
@@ -97,7 +99,7 @@ impl Reader {
             self.json.begin_object()?;
             while self.json.next_key(&mut self.key)? {
                 match self.key.as_str() {
-                    "frames" => self.frames(table)?,
+                    "frames" => self.frames(sink)?,
                     "weight" | "after" => value = Some(self.json.weight()?),
                     "before" => before = Some(self.json.weight()?),
                     _ => self.json.skip()?,
@@ -108,19 +110,19 @@ impl Reader {
                 return Err(Error::malformed(expected, b"one without").at(self.json.place()));
             };
             let columns = if before.is_some() { Columns::Two } else { Columns::One };
-            if !table.is_empty() && table.columns() != columns {
+            if self.columns.is_some_and(|known| known != columns) {
                 let expected = "as many weights as the stacks before have";
                 return Err(Error::malformed(expected, b"others").at(self.json.place()));
             }
-            if before.is_some() {
-                table.make_differential();
+            if self.columns.replace(columns).is_none() {
+                sink.columns(columns)?;
             }
             let weights = match self.count {
                 true => Weights::one(Weight::ONE),
                 false => Weights { value, before: before.unwrap_or(Weight::ZERO) },
             };
             self.total.add(weights.value)?;
-            table.sample(&self.stack, weights)?;
+            sink.sample(&self.stack, weights, &Context::UNKNOWN)?;
         }
         Ok(())
     }

@@ -10,10 +10,12 @@
 use std::borrow::Cow;
 
 use super::driver::{self, LineParser};
-use super::{Collapser, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
+use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::{Error, Result};
-use crate::folded::{Columns, FrameId, StackTable, Weights, guess_columns, is_comment, parse_line};
-use crate::input::Input;
+use crate::folded::{Columns, FrameId, Weights, is_comment, parse_line, settle_columns};
+use crate::input::{Input, Source};
+use crate::profile::Facts;
+use crate::profile::header::{self, HeaderReader};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -52,26 +54,37 @@ impl Collapser for Folded {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        let columns = guess_columns(input.head());
-        if !table.is_empty() && table.columns() != columns {
-            let what = "a profile and a differential profile, with two weights on each line, cannot be one";
-            return Err(crate::ErrorKind::Setting { what: what.into() }.into());
-        }
-        if columns == Columns::Two {
-            table.make_differential();
-        }
-        let unit = unit(input.head()).map(Cow::Owned);
+        let source = Source::opened(input);
+        let (sources, columns) = settle_columns(&[source])?;
+        sink.columns(columns)?;
+        let input = sources[0].open()?;
+        let first = header::read(input.head())?;
         let new = || FoldedLines {
             columns,
             count: options.count,
-            unit: unit.clone(),
+            unit: first.unit.clone(),
             ids: Vec::new(),
             total: ValueTotal { kept: true, ..ValueTotal::default() },
+            header: None,
+            parts: Vec::new(),
         };
-        driver::run_lines(input, options.threads, new, table, report)
+        let mut of_threads = Report::default();
+        driver::run_lines(input, options.threads, new, sink, &mut of_threads)?;
+        let mut parts = of_threads.parts;
+        if first.is_empty() && !parts.is_empty() {
+            // Stacks came before the first header.
+            parts.push(first);
+        }
+        // Whoever read them first must not matter.
+        parts.sort_by_cached_key(header::write);
+        report.facts = Facts::merged(&parts);
+        report.not_understood = of_threads.not_understood;
+        let total = of_threads.values.into_values().next().unwrap_or_default();
+        let unit = report.facts.unit.clone().map(Cow::Owned);
+        report.add_value(Value { name: Vec::new(), unit }, total)
     }
 }
 
@@ -79,38 +92,51 @@ impl Collapser for Folded {
 struct FoldedLines {
     columns: Columns,
     count: bool,
-    unit: Option<Cow<'static, str>>,
+    /// The unit that the first header states.
+    unit: Option<String>,
     ids: Vec<FrameId>,
     total: ValueTotal,
+    /// The header being read, and those that were.
+    header: Option<HeaderReader>,
+    parts: Vec<Facts>,
 }
 
 impl LineParser for FoldedLines {
     fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
-        let Some(parsed) = parse_line(line, self.columns) else {
-            if self.columns == Columns::Two && parse_line(line, Columns::One).is_some() {
-                return Err(Error::malformed("two weights, as on the lines before", line));
-            }
-            return Ok(false);
-        };
-        let stack = parsed.stack.strip_suffix(b";").unwrap_or(parsed.stack);
+        if self.header.is_some() {
+            self.end_block();
+        }
+        let Some(parsed) = parse_line(line, self.columns) else { return Ok(false) };
         let weights = if self.count { Weights::one(Weight::ONE) } else { parsed.weights };
         self.ids.clear();
-        self.ids.extend(stack.split(|&b| b == b';').map(|frame| sink.frame(frame)));
+        self.ids.extend(parsed.stack.split(|&b| b == b';').map(|frame| sink.frame(frame)));
         self.total.add(weights.value)?;
-        sink.sample(&self.ids, weights)?;
+        sink.sample(&self.ids, weights, &Context::UNKNOWN)?;
         Ok(true)
     }
 
-    fn finish(self, report: &mut Report) -> Result<()> {
-        report.add_value(Value { name: Vec::new(), unit: self.unit }, self.total)
+    fn comment(&mut self, line: &[u8]) -> Result<()> {
+        if self.header.is_none() && !HeaderReader::is_header(line) {
+            return Ok(());
+        }
+        let header = self.header.get_or_insert_default();
+        header.read(line)?;
+        match (&header.facts().unit, &self.unit) {
+            (Some(unit), Some(first)) if unit != first => {
+                Err(Error::malformed(format!("the unit {first}, as in the text before"), unit.as_bytes()))
+            }
+            _ => Ok(()),
+        }
     }
-}
 
-/// What the comments at the start say the weights are in: `# unit: ns`.
-fn unit(head: &[u8]) -> Option<String> {
-    let comments = head.split(|&b| b == b'\n').take_while(|line| is_comment(line));
-    let unit = comments.filter_map(|line| line.strip_prefix(b"# unit:")).last()?;
-    Some(String::from_utf8_lossy(unit).trim().to_owned())
+    fn end_block(&mut self) {
+        self.parts.extend(self.header.take().map(HeaderReader::finish));
+    }
+
+    fn finish(self, report: &mut Report) -> Result<()> {
+        report.parts.extend(self.parts);
+        report.add_value(Value::default(), self.total)
+    }
 }
 
 /// The whole lines of an input's head that can hold stacks.

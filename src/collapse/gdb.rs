@@ -19,7 +19,7 @@ use super::text::{Text, split_address, split_digits, split_first, split_last};
 use super::threads::Thread;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
-use crate::folded::{FrameId, StackTable};
+use crate::folded::FrameId;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -58,12 +58,12 @@ impl Collapser for Gdb {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut parser = Parser { printed: Printed::samples(options), thread: None, held: Vec::new() };
-        Text::new(input).for_each(report, |line| parser.line(&without_colours(line), table))?;
-        parser.flush(table)?;
+        Text::new(input).for_each(report, |line| parser.line(&without_colours(line), sink))?;
+        parser.flush(sink)?;
         parser.printed.values.finish(report)
     }
 }

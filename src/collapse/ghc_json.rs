@@ -14,9 +14,9 @@ use super::forest::{Forest, Node};
 use super::json::{HeadKeys, Json, Nodes};
 use super::names::Names;
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Value, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
-use crate::folded::{FrameId, StackTable, sanitize_frame};
+use crate::folded::{FrameId, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -47,18 +47,18 @@ impl Collapser for GhcJson {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut json = Json::new(input);
         let mut centres = HashMap::new();
-        let unnamed = Names::default().plain(b"", table);
+        let unnamed = Names::default().plain(b"", sink);
         let mut tree = Tree { unnamed, forest: Forest::default(), nodes: Vec::new() };
         let mut key = String::new();
         json.begin_object()?;
         while json.next_key(&mut key)? {
             match key.as_str() {
-                "cost_centres" => read_centres(&mut json, options, &mut centres, table)?,
+                "cost_centres" => read_centres(&mut json, options, &mut centres, sink)?,
                 "profile" => json.tree("children", &mut tree)?,
                 _ => json.skip()?,
             }
@@ -79,7 +79,7 @@ impl Collapser for GhcJson {
             if costs.iter().any(|cost| !cost.is_zero()) {
                 stack.clear();
                 forest.stack(at, &mut stack).map_err(|e| e.or_at(|| json.place()))?;
-                values.sample(&stack, costs, table)?;
+                values.sample(&stack, costs, sink)?;
             }
         }
         values.finish(report)
@@ -91,7 +91,7 @@ fn read_centres(
     json: &mut Json,
     options: &Options,
     centres: &mut HashMap<i64, FrameId>,
-    table: &mut StackTable,
+    sink: &mut dyn Sink,
 ) -> Result<()> {
     let (mut key, mut label, mut module, mut place) =
         (String::new(), String::new(), String::new(), String::new());
@@ -110,7 +110,7 @@ fn read_centres(
                 _ => json.skip()?,
             }
         }
-        let frame = names.build(table, |out| {
+        let frame = names.build(sink, |out| {
             sanitize_frame(module.as_bytes(), out);
             out.push(b'.');
             sanitize_frame(label.as_bytes(), out);

@@ -19,9 +19,9 @@ use std::ops::Range;
 use super::maps::{Maps, hex};
 use super::text::Text;
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Value, Verdict, heap_text};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict, heap_text};
 use crate::error::{Error, Result};
-use crate::folded::{FrameId, StackTable};
+use crate::folded::FrameId;
 use crate::input::{Input, Reader};
 use crate::weight::Weight;
 
@@ -83,7 +83,7 @@ impl Collapser for Gperftools {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let has_symbols = input.head().starts_with(SYMBOLS);
@@ -94,7 +94,7 @@ impl Collapser for Gperftools {
             let (kind, lines) = symbols(&mut reader, &mut maps)?;
             if kind != b"profile" {
                 let rest = Input::new(name, Box::new(reader))?;
-                return heap_text::read(Text::after(rest, lines), maps, options, table, report);
+                return heap_text::read(Text::after(rest, lines), maps, options, sink, report);
             }
         }
         let buffered = reader.fill_buf().map(Words::detect);
@@ -134,14 +134,14 @@ impl Collapser for Gperftools {
             let stack = addresses[range.clone()].iter().enumerate();
             stack.map(|(depth, address)| (*address, depth > 0))
         };
-        maps.name_all(samples.iter().flat_map(|(_, range)| places(range)), options, table, report);
+        maps.name_all(samples.iter().flat_map(|(_, range)| places(range)), options, sink, report);
         let mut stack: Vec<FrameId> = Vec::new();
         for (count, range) in &samples {
             stack.clear();
             places(range).for_each(|place| maps.frames(place, &mut stack));
             stack.reverse();
             let count = Weight::new(i128::from(*count));
-            values.sample(&stack, &[count, count.checked_mul(period)?], table)?;
+            values.sample(&stack, &[count, count.checked_mul(period)?], sink)?;
         }
         values.finish(report)
     }

@@ -20,9 +20,8 @@
 use super::maps::{Maps, hex};
 use super::text::Text;
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Value, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
-use crate::folded::StackTable;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -88,10 +87,10 @@ impl Collapser for Tcmalloc {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        read(Text::new(input), Maps::default(), options, table, report)
+        read(Text::new(input), Maps::default(), options, sink, report)
     }
 }
 
@@ -108,10 +107,10 @@ impl Collapser for Jemalloc {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        read(Text::new(input), Maps::default(), options, table, report)
+        read(Text::new(input), Maps::default(), options, sink, report)
     }
 }
 
@@ -120,7 +119,7 @@ pub fn read(
     mut lines: Text,
     maps: Maps,
     options: &Options,
-    table: &mut StackTable,
+    sink: &mut dyn Sink,
     report: &mut Report,
 ) -> Result<()> {
     let mut heap = Heap { maps, ..Heap::default() };
@@ -136,7 +135,7 @@ pub fn read(
     } else {
         return Err(lines.malformed("a heap profile's first line", &heading));
     }
-    heap.finish(options, table, report)
+    heap.finish(options, sink, report)
 }
 
 fn is_jemalloc(head: &[u8]) -> bool {
@@ -188,7 +187,7 @@ impl Heap {
         true
     }
 
-    fn finish(mut self, options: &Options, table: &mut StackTable, report: &mut Report) -> Result<()> {
+    fn finish(mut self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         let declared = [
             ("inuse-space", "bytes"),
             ("inuse-objects", "objects"),
@@ -198,16 +197,16 @@ impl Heap {
         let mut values =
             Values::new(options, declared.map(|(name, unit)| Value::new(name, unit)).to_vec(), 0)?;
         // Even the first of a stack is where a call returns to: that of the allocator.
-        self.maps.name_all(self.addresses.iter().map(|&address| (address, true)), options, table, report);
+        self.maps.name_all(self.addresses.iter().map(|&address| (address, true)), options, sink, report);
         let mut stack = Vec::new();
         for (weights, range) in self.rows {
             stack.clear();
             self.addresses[range].iter().for_each(|&address| self.maps.frames((address, true), &mut stack));
             stack.reverse();
             if stack.is_empty() {
-                stack.push(table.frame(super::names::NO_STACK));
+                stack.push(sink.frame(super::names::NO_STACK));
             }
-            values.sample(&stack, &weights, table)?;
+            values.sample(&stack, &weights, sink)?;
             for (left, weight) in self.total.iter_mut().flatten().zip(weights) {
                 *left = left.checked_sub(weight)?;
             }
@@ -221,8 +220,8 @@ impl Heap {
             report.details.push(format!("the stacks hold {more} bytes more than the file says in all"));
         }
         if let Some(left) = self.total {
-            let stack = [table.frame(super::names::NO_STACK)];
-            values.sample(&stack, &left.map(|left| left.max(Weight::ZERO)), table)?;
+            let stack = [sink.frame(super::names::NO_STACK)];
+            values.sample(&stack, &left.map(|left| left.max(Weight::ZERO)), sink)?;
         }
         values.finish(report)
     }

@@ -20,9 +20,9 @@ use ::inferno::collapse::{self as inferno, Collapse};
 
 use super::forest::Budget;
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Value, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, ErrorKind, Position, Result};
-use crate::folded::{Columns, FrameId, StackTable, parse_line};
+use crate::folded::{Columns, FrameId, parse_line};
 use crate::input::{Input, MAX_RECORD};
 
 /// One of the formats.
@@ -176,7 +176,7 @@ impl Collapser for Inferno {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let declared = (self.values)(input.head());
@@ -187,10 +187,10 @@ impl Collapser for Inferno {
             // A pass for each column.
             let bytes = input.read_all()?;
             for at in 0..columns {
-                self.read(at, &name, &bytes[..], &mut values, table)?;
+                self.read(at, &name, &bytes[..], &mut values, sink)?;
             }
         } else {
-            self.read(0, &name, input.into_reader(), &mut values, table)?;
+            self.read(0, &name, input.into_reader(), &mut values, sink)?;
         }
         if let Some(note) = self.note {
             report.note(note);
@@ -208,14 +208,14 @@ impl Inferno {
         name: &Arc<str>,
         from: R,
         values: &mut Values,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
     ) -> Result<()> {
         let mut from = WithoutSemicolons::new(from);
         let mut to = Folded {
             at,
             frame: self.frame,
             values,
-            table,
+            sink,
             rest: Vec::new(),
             stack: Vec::new(),
             budget: Budget::default(),
@@ -249,7 +249,7 @@ struct Folded<'a> {
     at: usize,
     frame: fn(&[u8]) -> &[u8],
     values: &'a mut Values,
-    table: &'a mut StackTable,
+    sink: &'a mut dyn Sink,
     rest: Vec<u8>,
     stack: Vec<FrameId>,
     budget: Budget,
@@ -263,11 +263,11 @@ impl Folded<'_> {
         };
         self.stack.clear();
         for frame in line.stack.split(|&b| b == b';') {
-            self.stack.push(self.table.frame((self.frame)(frame)));
+            self.stack.push(self.sink.frame((self.frame)(frame)));
         }
         self.budget.check(self.stack.len())?;
         self.budget.spend(self.stack.len())?;
-        self.values.add(self.at, &self.stack, line.weights.value, self.table)
+        self.values.add(self.at, &self.stack, line.weights.value, self.sink)
     }
 }
 

@@ -19,9 +19,9 @@ use super::jstack::java_frame;
 use super::names::Names;
 use super::text::Text;
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
-use crate::folded::{FrameId, StackTable};
+use crate::folded::FrameId;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -57,7 +57,7 @@ impl Collapser for JavaExceptions {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut lines = Text::new(input);
@@ -73,7 +73,7 @@ impl Collapser for JavaExceptions {
             if let Some(line) = line {
                 if is_frame(line) {
                     let text = &line.trim_ascii_start()[b"at ".len()..];
-                    frames.push(java_frame(text, options, &mut names, table));
+                    frames.push(java_frame(text, options, &mut names, sink));
                     continue;
                 }
                 if let Some(more) = more(line) {
@@ -88,8 +88,8 @@ impl Collapser for JavaExceptions {
             if !frames.is_empty() {
                 let class = class(&class_line).unwrap_or(b"(exception)");
                 let mut stack: Vec<FrameId> = frames.iter().rev().copied().collect();
-                stack.push(names.plain(class, table));
-                values.add(0, &stack, Weight::ONE, table)?;
+                stack.push(names.plain(class, sink));
+                values.add(0, &stack, Weight::ONE, sink)?;
                 above = std::mem::take(&mut frames);
             }
             match line {

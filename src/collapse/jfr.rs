@@ -25,7 +25,7 @@ use super::trie::Trie;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
-use crate::folded::{FrameId, StackTable, sanitize_frame};
+use crate::folded::{FrameId, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -76,7 +76,7 @@ impl Collapser for JfrText {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut events = Events::default();
@@ -98,12 +98,12 @@ impl Collapser for JfrText {
                         let at = memchr::memmem::rfind(text, b" line: ");
                         let (name, line) = at.map_or((text, None), |at| (&text[..at], Some(&text[at + 7..])));
                         let open = memchr::memchr(b'(', name).unwrap_or(name.len());
-                        event.frame(&name[..open], line, options, &mut events.names, table);
+                        event.frame(&name[..open], line, options, &mut events.names, sink);
                     }
                 }
             } else if within && line == b"}" {
                 event.thread(&thread);
-                events.add(&mut event, options, table)?;
+                events.add(&mut event, options, sink)?;
                 within = false;
             } else if within && text == b"stackTrace = [" {
                 in_stack = true;
@@ -122,7 +122,7 @@ impl Collapser for JfrText {
             }
             Ok(true)
         })?;
-        events.finish(options, table, report)
+        events.finish(options, sink, report)
     }
 }
 
@@ -142,7 +142,7 @@ impl Collapser for JfrJson {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut json = Json::new(input);
@@ -162,11 +162,11 @@ impl Collapser for JfrJson {
                                 event.name = json.text()?.as_bytes().to_vec();
                                 Ok(())
                             }
-                            "values" => event.values(json, options, &mut events.names, table),
+                            "values" => event.values(json, options, &mut events.names, sink),
                             _ => json.skip(),
                         })?;
                         let place = json.place();
-                        events.add(&mut event, options, table).map_err(|e| e.or_at(|| place))?;
+                        events.add(&mut event, options, sink).map_err(|e| e.or_at(|| place))?;
                     }
                     Ok(())
                 }),
@@ -176,7 +176,7 @@ impl Collapser for JfrJson {
                 break;
             }
         }
-        events.finish(options, table, report)
+        events.finish(options, sink, report)
     }
 }
 

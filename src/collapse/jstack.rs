@@ -33,7 +33,7 @@ use super::threads::Thread;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
-use crate::folded::{FrameId, StackTable, sanitize_frame};
+use crate::folded::{FrameId, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -64,13 +64,13 @@ impl Collapser for Jstack {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let declared = ["threads", "runnable", "blocked", "waiting"].map(|name| Value::new(name, "threads"));
         let mut values = Values::new(options, declared.to_vec(), 0)?;
         if is_json(input.head()) {
-            thread_dump::collapse(input, options, &mut values, table)?;
+            thread_dump::collapse(input, options, &mut values, sink)?;
             return values.finish(report);
         }
         // The file of `dump_to_file` begins with the process.
@@ -80,24 +80,24 @@ impl Collapser for Jstack {
         Text::new(input).for_each(report, |line| {
             let text = line.trim_ascii_start();
             if line.starts_with(b"\"") {
-                thread.finish(&mut values, table)?;
-                thread = Dumped::new(line, options, table);
+                thread.finish(&mut values, sink)?;
+                thread = Dumped::new(line, options, sink);
             } else if let (Some((name, tid, state)), Some(pid)) = (numbered(line), &pid) {
-                thread.finish(&mut values, table)?;
-                thread = Dumped::of(Thread { name, pid, tid }, options, table);
+                thread.finish(&mut values, sink)?;
+                thread = Dumped::of(Thread { name, pid, tid }, options, sink);
                 thread.state(state);
             } else if text.is_empty() {
-                thread.finish(&mut values, table)?;
+                thread.finish(&mut values, sink)?;
                 thread = Dumped::default();
             } else if let Some(state) = text.strip_prefix(b"java.lang.Thread.State: ") {
                 thread.state(state);
             } else if let (Some(frame), true) = (text.strip_prefix(b"at "), thread.open) {
-                thread.frames.push(java_frame(frame, options, &mut names, table));
+                thread.frames.push(java_frame(frame, options, &mut names, sink));
             }
             // Locks, the heap and what else a JVM prints among its threads.
             Ok(true)
         })?;
-        thread.finish(&mut values, table)?;
+        thread.finish(&mut values, sink)?;
         values.finish(report)
     }
 }
@@ -221,6 +221,7 @@ fn without_module(name: &[u8]) -> Cow<'_, [u8]> {
 mod tests {
     use super::*;
     use crate::collapse::tests::fold;
+    use crate::folded::StackTable;
 
     #[test]
     fn names_are_those_of_the_source() {

@@ -22,7 +22,7 @@ use super::text::Text;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict, valgrind};
 use crate::error::Result;
-use crate::folded::{FrameId, StackTable};
+use crate::folded::FrameId;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -53,7 +53,7 @@ impl Collapser for Massif {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut lines = Text::new(input);
@@ -67,7 +67,7 @@ impl Collapser for Massif {
                 snapshot.is_peak = kind == b"peak";
                 if kind != b"empty" {
                     drawn += 1;
-                    snapshot.read(&mut lines, options, table)?;
+                    snapshot.read(&mut lines, options, sink)?;
                     if (snapshot.is_peak, snapshot.weight()) > (best.is_peak, best.weight()) {
                         best = std::mem::take(&mut snapshot);
                     }
@@ -77,7 +77,7 @@ impl Collapser for Massif {
             }
         }
         let mut values = Values::single(options, "heap", "bytes");
-        best.samples(&mut values, table)?;
+        best.samples(&mut values, sink)?;
         if drawn > 1 {
             let which = if best.is_peak { "the peak, " } else { "the largest, " };
             let number = String::from_utf8_lossy(&best.number);

@@ -69,10 +69,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::error::{Error, ErrorKind, Position, Result};
-use crate::folded::{FrameId, NotUnderstood, StackTable, Weights};
+use crate::folded::NotUnderstood;
 use crate::input::{Input, Source};
+use crate::profile::Facts;
 use crate::weight::Weight;
 
+pub use crate::profile::{Context, Sink};
 pub use format_info::FormatInfo;
 pub use values::{Value, ValueSelection, ValueTotal};
 
@@ -109,31 +111,9 @@ pub trait Collapser: Sync {
         &self,
         input: Input,
         options: &Options,
-        sink: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()>;
-}
-
-/// Who listens to a collapser.
-pub trait Sink {
-    /// The number of a frame's name, which must be free of `;` and newlines.
-    fn frame(&mut self, name: &[u8]) -> FrameId;
-
-    /// A sample: its frames, root first, and what it weighs.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Overflow`].
-    fn sample(&mut self, stack: &[FrameId], weights: Weights) -> Result<()>;
-}
-
-impl Sink for StackTable {
-    fn frame(&mut self, name: &[u8]) -> FrameId {
-        StackTable::frame(self, name)
-    }
-
-    fn sample(&mut self, stack: &[FrameId], weights: Weights) -> Result<()> {
-        self.add(stack, weights)
-    }
 }
 
 /// How to collapse.
@@ -203,9 +183,10 @@ pub struct Report {
     pub values: BTreeMap<Value, ValueTotal>,
     /// The value that [`ValueSelection::Default`] has settled on, where that is the one that comes first.
     pub first_value: Option<Vec<u8>>,
-    /// What one sample stands for, in the unit of the weights, where the recording says so and
-    /// all inputs agree.
-    pub period: Option<Weight>,
+    /// What the recording says of itself.
+    pub facts: Facts,
+    /// The facts of the parts of an input, in any order, before they are merged.
+    pub(crate) parts: Vec<Facts>,
     /// What else the user should know, each once.
     pub notes: Vec<String>,
     /// What is worth knowing only to who asks for more.
@@ -233,12 +214,37 @@ impl Report {
         }
     }
 
-    /// What a sample stands for, if the inputs before did not say otherwise.
-    pub fn period(&mut self, period: Weight) {
-        if self.period.is_none_or(|known| known == period) {
-            self.period = Some(period);
-        } else {
-            self.period = None;
+    /// Adds what another input of the same profile came across, but for its facts.
+    fn merge(&mut self, later: Report) -> Result<()> {
+        self.not_understood.merge(later.not_understood);
+        self.first_value = self.first_value.take().or(later.first_value);
+        later.notes.into_iter().for_each(|note| self.note(note));
+        for detail in later.details {
+            if !self.details.contains(&detail) {
+                self.details.push(detail);
+            }
+        }
+        later.values.into_iter().try_for_each(|(value, total)| self.add_value(value, total))
+    }
+
+    /// Completes the facts by what the values tell: unit, event, number of samples.
+    fn settle_facts(&mut self, options: &Options) {
+        let kept: Vec<(&Value, &ValueTotal)> =
+            self.values.iter().filter(|(_, total)| total.kept && total.samples > 0).collect();
+        let unit = if options.count { Some("samples".to_owned()) } else { self.unit().map(str::to_owned) };
+        let event = match &kept[..] {
+            [(value, _)] => crate::profile::fact(&value.name),
+            _ => None,
+        };
+        // A stack that stands there once may stand for many samples: only their own unit counts them.
+        let weight = kept.iter().try_fold(Weight::ZERO, |sum, (_, total)| sum.checked_add(total.weight)).ok();
+        let counted = weight.filter(|_| unit.as_deref() == Some("samples")).and_then(Weight::to_u64);
+        let facts = &mut self.facts;
+        facts.unit = unit.or(facts.unit.take());
+        facts.event = event.or(facts.event.take());
+        facts.samples = counted.or(facts.samples);
+        if options.count {
+            facts.period = None;
         }
     }
 
@@ -250,17 +256,19 @@ impl Report {
     }
 }
 
-/// Collapses one input after the other into one table. The format is told by content, or named.
+/// Collapses one input after the other into one sink. The format is told by content, or named.
 ///
 /// # Errors
-/// [`ErrorKind::Unrecognised`], and those of the format, placed in the input.
+/// [`ErrorKind::Unrecognised`], and those of the format, placed in the input;
+/// [`ErrorKind::Setting`] for inputs whose weights are in different units.
 pub fn collapse(
     sources: &[Source],
     format: Option<&'static dyn Collapser>,
     options: &Options,
-    table: &mut StackTable,
+    sink: &mut dyn Sink,
 ) -> Result<Report> {
     let mut report = Report::default();
+    let mut parts: Vec<Facts> = Vec::new();
     for source in sources {
         let input = source.open()?;
         let name = input.name().clone();
@@ -268,15 +276,31 @@ pub fn collapse(
             Some(format) => (format, ""),
             None => (registry::detect(&input)?, "; --format names another"),
         };
-        let collapsed = format.collapse(input, options, table, &mut report);
+        let mut of_this = Report { first_value: report.first_value.take(), ..Report::default() };
+        let collapsed = format.collapse(input, options, sink, &mut of_this);
         let read_as = || format!("{}{hint}", format.name());
         collapsed.map_err(|e| e.or_at(|| Position::file(name.clone())).read_as(read_as))?;
+        of_this.settle_facts(options);
+        let unit = of_this.facts.unit.as_deref();
+        let before = parts.iter().find_map(|part| part.unit.as_deref());
+        if let (Some(unit), Some(before)) = (unit, before)
+            && unit != before
+            && options.values != ValueSelection::All
+        {
+            let what = format!("weights in {unit} cannot be added to weights in {before}");
+            return Err(Error::new(ErrorKind::Setting { what }, Position::file(name)));
+        }
+        parts.push(std::mem::take(&mut of_this.facts));
+        report.merge(of_this)?;
     }
-    if table.is_empty() && report.not_understood.count > 0 {
+    sink.flush()?;
+    report.facts = Facts::merged(&parts);
+    let kept = report.values.values().any(|total| total.kept && total.samples > 0);
+    if !kept && report.not_understood.count > 0 {
         // Nothing at all was understood: this is not a profile with a few bad lines.
         report.not_understood.refuse()?;
     }
-    if table.is_empty() {
+    if !kept {
         let what = match report.values.iter().find(|(_, total)| total.samples > 0) {
             Some((first, _)) => format!(
                 "no samples of that value; there is {}: choose with --value",
@@ -293,6 +317,7 @@ pub fn collapse(
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::folded::StackTable;
 
     /// Collapses bytes; the report as well.
     pub(crate) fn collapse_bytes(

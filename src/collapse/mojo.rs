@@ -26,7 +26,7 @@ use super::names::{NO_STACK, Names};
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Result};
-use crate::folded::{FrameId, StackTable, sanitize_frame};
+use crate::folded::{FrameId, sanitize_frame};
 use crate::input::{Input, Reader};
 use crate::weight::Weight;
 
@@ -65,19 +65,19 @@ impl Collapser for Mojo {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut parser = Parser::new(Events { reader: input.into_reader(), version: 0 }, options);
         parser.events.begin()?;
         while !parser.events.reader.is_at_end()? {
-            parser.event(table).map_err(|e| e.or_at(|| parser.events.reader.place()))?;
+            parser.event(sink).map_err(|e| e.or_at(|| parser.events.reader.place()))?;
         }
         if parser.sample.as_ref().is_some_and(|sample| sample.time.is_none() && sample.memory.is_none()) {
             let error = Error::malformed("what the last sample weighs", b"the end");
             return Err(error.at(parser.events.reader.place()));
         }
-        parser.flush(table).map_err(|e| e.or_at(|| parser.events.reader.place()))?;
+        parser.flush(sink).map_err(|e| e.or_at(|| parser.events.reader.place()))?;
         parser.values.map_or(Ok(()), |values| values.finish(report))
     }
 }

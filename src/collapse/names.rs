@@ -2,7 +2,7 @@
 
 use super::clean_symbol::clean_symbol;
 use super::{Options, Sink};
-use crate::folded::{FrameId, sanitize_frame};
+use crate::folded::{FrameId, Place, sanitize_frame};
 
 /// What stands where a recording knows nobody: a sample without a stack.
 pub const NO_STACK: &[u8] = b"[no stack]";
@@ -30,7 +30,9 @@ impl Names {
     /// `name (file:line)`, as all Python profilers but austin have it; without a file only the
     /// name, without a line only the file.
     pub fn located(&mut self, name: &[u8], file: &[u8], line: Option<u64>, sink: &mut dyn Sink) -> FrameId {
-        self.build(sink, |out| {
+        let line_number = line.and_then(|line| u32::try_from(line).ok()).unwrap_or(0);
+        let place = Place { file, line: line_number, ..Place::default() };
+        self.build_at(&place, sink, |out| {
             sanitize_frame(if name.is_empty() { ANONYMOUS } else { name }, out);
             if !file.is_empty() {
                 out.extend_from_slice(b" (");
@@ -48,7 +50,8 @@ impl Names {
     pub fn module(&mut self, path: &[u8], address: u64, options: &Options, sink: &mut dyn Sink) -> FrameId {
         let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
         let name = name.strip_prefix(b"[").and_then(|name| name.strip_suffix(b"]")).unwrap_or(name);
-        self.build(sink, |out| {
+        let place = Place { module: name, ..Place::default() };
+        self.build_at(&place, sink, |out| {
             out.push(b'[');
             sanitize_frame(if name.is_empty() { b"unknown" } else { name }, out);
             if options.addrs {
@@ -60,12 +63,22 @@ impl Names {
 
     /// Whatever `write` appends, which it keeps free of `;` and newlines.
     pub fn build(&mut self, sink: &mut dyn Sink, write: impl FnOnce(&mut Vec<u8>)) -> FrameId {
+        self.build_at(&Place::default(), sink, write)
+    }
+
+    /// [`Names::build`] of a frame whose place is known, at least in part.
+    pub fn build_at(
+        &mut self,
+        place: &Place<'_>,
+        sink: &mut dyn Sink,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> FrameId {
         self.scratch.clear();
         write(&mut self.scratch);
         if self.scratch.is_empty() {
             self.scratch.extend_from_slice(ANONYMOUS);
         }
-        sink.frame(&self.scratch)
+        if sink.wants().places { sink.frame_at(&self.scratch, place) } else { sink.frame(&self.scratch) }
     }
 }
 

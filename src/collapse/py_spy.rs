@@ -11,9 +11,9 @@
 use super::driver::{self, LineParser};
 use super::folded::head_lines;
 use super::names::NO_STACK;
-use super::{Collapser, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
+use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::Result;
-use crate::folded::{Columns, FrameId, Line, StackTable, Weights, parse_line};
+use crate::folded::{Columns, FrameId, Line, Weights, parse_line};
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -48,7 +48,7 @@ impl Collapser for PySpy {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let new = || PySpyLines {
@@ -56,7 +56,7 @@ impl Collapser for PySpy {
             frames: Frames { hides_threads: !options.shows_threads(true), ..Frames::default() },
             total: ValueTotal { kept: true, ..ValueTotal::default() },
         };
-        driver::run_lines(input, options.threads, new, table, report)
+        driver::run_lines(input, options.threads, new, sink, report)
     }
 }
 
@@ -77,7 +77,7 @@ impl LineParser for PySpyLines {
         let weights = if self.count { Weights::one(Weight::ONE) } else { weights };
         let stack = self.frames.split(stack, sink);
         self.total.add(weights.value)?;
-        sink.sample(stack, weights)?;
+        sink.sample(stack, weights, &Context::UNKNOWN)?;
         Ok(true)
     }
 
@@ -179,6 +179,7 @@ fn is_python(frame: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folded::StackTable;
 
     fn split(stack: &str) -> Vec<String> {
         split_with(Frames::default(), stack)

@@ -21,7 +21,7 @@ use super::threads::Thread;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
-use crate::folded::{FrameId, StackTable};
+use crate::folded::FrameId;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -56,11 +56,11 @@ impl Collapser for PySpyDump {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         if HeadKeys::read(input.head()).is_some() {
-            return collapse_json(input, options, table, report);
+            return collapse_json(input, options, sink, report);
         }
         let new = || Lines {
             options,
@@ -72,7 +72,7 @@ impl Collapser for PySpyDump {
             names: Names::default(),
         };
         // The process is named once, before its threads.
-        driver::run_records(input, 1, &|_| None, new, table, report)
+        driver::run_records(input, 1, &|_| None, new, sink, report)
     }
 }
 
@@ -164,7 +164,7 @@ impl RecordParser for Lines<'_> {
     }
 }
 
-fn collapse_json(input: Input, options: &Options, table: &mut StackTable, report: &mut Report) -> Result<()> {
+fn collapse_json(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
     let mut json = Json::new(input);
     let mut values = Values::single(options, "threads", "threads");
     let mut names = Names::default();
@@ -186,18 +186,18 @@ fn collapse_json(input: Input, options: &Options, table: &mut StackTable, report
                     tid.push_str(json.text_or_number()?);
                 }
                 "thread_id" if tid.is_empty() => tid.push_str(json.text_or_number()?),
-                "frames" => read_frames(&mut json, &mut names, &mut stack, table)?,
+                "frames" => read_frames(&mut json, &mut names, &mut stack, sink)?,
                 "os_thread_id" => {}
                 _ => json.skip()?,
             }
         }
         if stack.is_empty() {
-            stack.push(table.frame(NO_STACK));
+            stack.push(sink.frame(NO_STACK));
         }
         let thread = Thread { name: name.as_bytes(), pid: pid.as_bytes(), tid: tid.as_bytes() };
-        stack.extend(thread_frame(thread, options, &mut names, table));
+        stack.extend(thread_frame(thread, options, &mut names, sink));
         stack.reverse();
-        values.sample(&stack, &[Weight::ONE], table)?;
+        values.sample(&stack, &[Weight::ONE], sink)?;
     }
     values.finish(report)
 }
@@ -247,6 +247,7 @@ fn read_frames(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folded::StackTable;
 
     fn collapsed(text: &str, options: &Options) -> String {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();

@@ -16,7 +16,7 @@ use super::names::Names;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Result};
-use crate::folded::{FrameId, StackTable};
+use crate::folded::FrameId;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -50,7 +50,7 @@ impl Collapser for Pyinstrument {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut json = Json::new(input);
@@ -59,7 +59,7 @@ impl Collapser for Pyinstrument {
         json.begin_object()?;
         while json.next_key(&mut key)? {
             if key == "root_frame" && !json.null()? {
-                tree(&mut json, &mut nodes, table)?;
+                tree(&mut json, &mut nodes, sink)?;
             } else if key != "root_frame" {
                 json.skip()?;
             }
@@ -73,7 +73,7 @@ impl Collapser for Pyinstrument {
         let mut values = Values::single(options, "time", "s");
         let weights = nodes.iter().enumerate().map(|(at, node)| (at, node.own));
         let result =
-            forest.samples(&[], weights, table, |stack, weight, sink| values.add(0, stack, weight, sink));
+            forest.samples(&[], weights, sink, |stack, weight, sink| values.add(0, stack, weight, sink));
         result.map_err(|e| e.or_at(|| json.place()))?;
         values.finish(report)
     }

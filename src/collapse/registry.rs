@@ -67,6 +67,9 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &folded::Folded,
 ];
 
+/// The name of folded text.
+pub const FOLDED: &str = "folded";
+
 /// The format of this name.
 ///
 /// # Errors

@@ -12,15 +12,16 @@
 //! time that passes. Specified at speedscope.app/file-format-schema.json.
 
 use std::collections::HashMap;
+use std::collections::HashSet;
 
 use super::json::{HeadKeys, Json};
 use super::names::{NO_STACK, Names};
 use super::threads::Thread;
 use super::trie::{PathId, Trie};
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Value, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
-use crate::folded::{FrameId, StackTable};
+use crate::folded::FrameId;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -51,7 +52,7 @@ impl Collapser for Speedscope {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut json = Json::new(input);
@@ -65,7 +66,7 @@ impl Collapser for Speedscope {
                     json.begin_object()?;
                     while json.next_key(&mut key)? {
                         match key.as_str() {
-                            "frames" => file.frames(&mut json, &mut names, table)?,
+                            "frames" => file.frames(&mut json, &mut names, sink)?,
                             _ => json.skip()?,
                         }
                     }
@@ -81,18 +82,20 @@ impl Collapser for Speedscope {
             }
         }
         json.end(report);
-        file.collapse(options, &mut names, table, report).map_err(|e| e.or_at(|| json.place()))
+        file.collapse(options, &mut names, sink, report).map_err(|e| e.or_at(|| json.place()))
     }
 }
 
 #[derive(Default)]
 struct File {
     frames: Vec<FrameId>,
+    /// The frames that name a thread, as py-spy has them.
+    thread_frames: HashSet<u32>,
     profiles: Vec<Profile>,
 }
 
 impl File {
-    fn frames(&mut self, json: &mut Json, names: &mut Names, table: &mut StackTable) -> Result<()> {
+    fn frames(&mut self, json: &mut Json, names: &mut Names, sink: &mut dyn Sink) -> Result<()> {
         let (mut key, mut name, mut path) = (String::new(), String::new(), String::new());
         json.begin_array()?;
         while json.next_item()? {
@@ -108,7 +111,10 @@ impl File {
                     _ => json.skip()?,
                 }
             }
-            self.frames.push(names.located(name.as_bytes(), path.as_bytes(), line, table));
+            if name.as_bytes().starts_with(b"thread (") {
+                self.thread_frames.insert(self.frames.len() as u32);
+            }
+            self.frames.push(names.located(name.as_bytes(), path.as_bytes(), line, sink));
         }
         Ok(())
     }
@@ -117,7 +123,7 @@ impl File {
         &self,
         options: &Options,
         names: &mut Names,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut declared: Vec<Value> = Vec::new();
@@ -138,12 +144,10 @@ impl File {
         for (profile, column) in self.profiles.iter().zip(columns) {
             let thread = thread(&profile.name);
             // py-spy --threads has them as frames already.
-            let own = |number: u32| {
-                self.frames.get(number as usize).is_some_and(|f| table.name(*f).starts_with(b"thread ("))
-            };
+            let own = |number: u32| self.thread_frames.contains(&number);
             let start = options.shows_threads(several && !profile.stacks.first_numbers().any(own));
-            let start = start.then(|| names.build(table, |out| thread.write(options, out)));
-            let no_stack = table.frame(NO_STACK);
+            let start = start.then(|| names.build(sink, |out| thread.write(options, out)));
+            let no_stack = sink.frame(NO_STACK);
             let frame = |number: u32| match self.frames.get(number as usize) {
                 Some(frame) => Ok(*frame),
                 None => {
@@ -153,7 +157,7 @@ impl File {
             };
             profile.stacks.for_each(start, frame, |stack, weight, samples| {
                 let stack = if stack.is_empty() { &[no_stack][..] } else { stack };
-                values.add_many(column, stack, weight, samples, table)
+                values.add_many(column, stack, weight, samples, sink)
             })?;
             if profile.unmatched > 0 {
                 report.note(format!(
@@ -338,6 +342,7 @@ fn number(json: &mut Json) -> Result<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folded::StackTable;
 
     fn collapsed(text: &str, options: &Options) -> Result<String> {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();

@@ -19,7 +19,6 @@ use super::threads::Thread;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
-use crate::folded::StackTable;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -54,7 +53,7 @@ impl Collapser for Strace {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let declared = vec![Value::new("calls", "calls"), Value::new("time", "us")];
@@ -65,8 +64,8 @@ impl Collapser for Strace {
             in_signal: false,
             signals: 0,
         };
-        Text::new(input).for_each(report, |line| parser.line(line, table))?;
-        parser.flush(table)?;
+        Text::new(input).for_each(report, |line| parser.line(line, sink))?;
+        parser.flush(sink)?;
         if parser.signals > 0 {
             report.details.push(format!("{} signals are no calls and are left out", parser.signals));
         }

@@ -17,7 +17,6 @@ use super::printed::Printed;
 use super::text::{Text, split_address, split_first, split_last};
 use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
-use crate::folded::StackTable;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -53,11 +52,11 @@ impl Collapser for SystemTap {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut parser = Parser { printed: Printed::samples(options) };
-        Text::new(input).for_each(report, |line| parser.line(line, table))?;
+        Text::new(input).for_each(report, |line| parser.line(line, sink))?;
         parser.printed.values.finish(report)
     }
 }

@@ -15,8 +15,8 @@ use super::jstack::{Dumped, java_frame};
 use super::names::Names;
 use super::threads::Thread;
 use super::values::Values;
+use crate::collapse::Sink;
 use crate::error::Result;
-use crate::folded::StackTable;
 use crate::input::Input;
 
 /// Adds the threads of a dump, or of several, one behind the other, to `values`.
@@ -27,10 +27,10 @@ pub(super) fn collapse(
     input: Input,
     options: &Options,
     values: &mut Values,
-    table: &mut StackTable,
+    sink: &mut dyn Sink,
 ) -> Result<()> {
     let mut json = Json::new(input);
-    let mut dump = Dump { options, values, table, names: Names::default(), pid: String::new() };
+    let mut dump = Dump { options, values, sink, names: Names::default(), pid: String::new() };
     loop {
         dump.document(&mut json)?;
         if !json.next_document()? {
@@ -42,7 +42,7 @@ pub(super) fn collapse(
 struct Dump<'d> {
     options: &'d Options,
     values: &'d mut Values,
-    table: &'d mut StackTable,
+    sink: &'d mut dyn Sink,
     names: Names,
     pid: String,
 }
@@ -101,16 +101,16 @@ impl Dump<'_> {
                     json.begin_array()?;
                     while json.next_item()? {
                         let frame = json.text()?.as_bytes();
-                        frames.push(java_frame(frame, self.options, &mut self.names, self.table));
+                        frames.push(java_frame(frame, self.options, &mut self.names, self.sink));
                     }
                 }
                 _ => json.skip()?,
             }
         }
         let thread = Thread { name: name.as_bytes(), pid: self.pid.as_bytes(), tid: tid.as_bytes() };
-        let mut thread = Dumped::of(thread, self.options, self.table);
+        let mut thread = Dumped::of(thread, self.options, self.sink);
         thread.state(state.as_bytes());
         frames.into_iter().for_each(|frame| thread.push(frame));
-        thread.finish(self.values, self.table)
+        thread.finish(self.values, self.sink)
     }
 }

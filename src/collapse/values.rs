@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use super::{Options, Report, Sink};
+use super::{Context, Options, Report, Sink};
 use crate::error::{ErrorKind, Result, excerpt};
 use crate::folded::{FrameId, Weights, sanitize_frame};
 use crate::weight::Weight;
@@ -154,8 +154,22 @@ impl Values {
     /// # Errors
     /// [`ErrorKind::Overflow`].
     pub fn sample(&mut self, stack: &[FrameId], weights: &[Weight], sink: &mut dyn Sink) -> Result<()> {
+        self.sample_at(stack, weights, &Context::UNKNOWN, sink)
+    }
+
+    /// [`Values::sample`], and when and where it was taken.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`].
+    pub fn sample_at(
+        &mut self,
+        stack: &[FrameId],
+        weights: &[Weight],
+        context: &Context<'_>,
+        sink: &mut dyn Sink,
+    ) -> Result<()> {
         for (at, &weight) in weights.iter().enumerate().take(self.columns.len()) {
-            self.add(at, stack, weight, sink)?;
+            self.add_at(at, stack, weight, 1, context, sink)?;
         }
         Ok(())
     }
@@ -180,6 +194,22 @@ impl Values {
         samples: u64,
         sink: &mut dyn Sink,
     ) -> Result<()> {
+        self.add_at(at, stack, weight, samples, &Context::UNKNOWN, sink)
+    }
+
+    /// [`Values::add_many`], and when and where they were taken.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`].
+    pub fn add_at(
+        &mut self,
+        at: usize,
+        stack: &[FrameId],
+        weight: Weight,
+        samples: u64,
+        context: &Context<'_>,
+        sink: &mut dyn Sink,
+    ) -> Result<()> {
         let several = self.columns.len() > 1;
         let column = &mut self.columns[at];
         if weight.is_zero() {
@@ -192,7 +222,7 @@ impl Values {
             return Ok(());
         }
         if !(self.all && several) {
-            return sink.sample(stack, Weights::one(weight));
+            return sink.sample(stack, Weights::one(weight), context);
         }
         let root = *column.root.get_or_insert_with(|| {
             let mut name = Vec::new();
@@ -202,7 +232,7 @@ impl Values {
         self.scratch.clear();
         self.scratch.push(root);
         self.scratch.extend_from_slice(stack);
-        sink.sample(&self.scratch, Weights::one(weight))
+        sink.sample(&self.scratch, Weights::one(weight), context)
     }
 
     /// Whether any sample weight of this column can reach the result.

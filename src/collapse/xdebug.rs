@@ -26,7 +26,7 @@ use super::trie::{PathId, Trie};
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
-use crate::folded::{FrameId, StackTable};
+use crate::folded::FrameId;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -55,7 +55,7 @@ impl Collapser for Xdebug {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let declared = vec![Value::new("time", "us"), Value::new("calls", "calls")];
@@ -68,10 +68,10 @@ impl Collapser for Xdebug {
                 return Ok(true);
             }
             if memchr::memchr(b'\t', line).is_some() {
-                trace.record(line, table)
+                trace.record(line, sink)
             } else {
                 guessed = true;
-                trace.drawn(line, table)
+                trace.drawn(line, sink)
             }
         })?;
         if guessed && !trace.returns {
@@ -80,7 +80,7 @@ impl Collapser for Xdebug {
         if !trace.open.is_empty() {
             report.note(format!("{} calls have no end: the trace is cut off", trace.open.len()));
         }
-        trace.finish(table, report)
+        trace.finish(sink, report)
     }
 }
 
@@ -180,13 +180,13 @@ impl Trace {
         self.paths[1].add(calls, Weight::ONE)
     }
 
-    fn finish(mut self, table: &mut StackTable, report: &mut Report) -> Result<()> {
+    fn finish(mut self, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         self.leave_to(0, self.now)?;
         for (column, paths) in self.paths.iter().enumerate() {
             paths.for_each(
                 None,
                 |frame| Ok(FrameId(frame)),
-                |stack, weight, samples| self.values.add_many(column, stack, weight, samples, table),
+                |stack, weight, samples| self.values.add_many(column, stack, weight, samples, sink),
             )?;
         }
         self.values.finish(report)

@@ -194,7 +194,7 @@ impl Report {
         }
         let mut profile = judge.measured(sums)?;
         let tests = judge.decide(&mut rows, &mut profile)?;
-        let unit = after.iter().chain(before).find_map(|survey| survey.unit.clone());
+        let unit = after.iter().chain(before).find_map(|survey| survey.facts.unit.clone());
         let mut report = Report { rows, profile, sampling, tests, settings, unit, renamed: Vec::new() };
         report.sort()?;
         Ok(report)
@@ -440,7 +440,7 @@ fn sampling(surveys: &[Survey], settings: &Settings) -> Result<Sampling> {
         least = least.into_iter().chain(survey.least).min();
     }
     let least = least.unwrap_or(Weight::ONE);
-    let given = settings.period.or_else(|| surveys.iter().find_map(|survey| survey.period));
+    let given = settings.period.or_else(|| surveys.iter().find_map(|survey| survey.facts.period));
     let (period, period_known) = match given {
         Some(period) => (period, true),
         None if step.is_zero() => (Weight::ONE, true),

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::filter::Pattern;
 use crate::folded::{Columns, NotUnderstood, Rereadable, cmp_at, parse_line};
 use crate::input::Source;
+use crate::profile::Facts;
 use crate::weight::Weight;
 
 /// Before or after.
@@ -36,10 +37,8 @@ pub struct Survey {
     pub step: Weight,
     /// The smallest weight above zero.
     pub least: Option<Weight>,
-    /// What the line `# period: 1001001` says a sample weighs.
-    pub period: Option<Weight>,
-    /// What the line `# unit: ns` says weights count.
-    pub unit: Option<String>,
+    /// What the file says of itself.
+    pub facts: Facts,
 }
 
 /// The lines of one file, and the next stack.
@@ -101,7 +100,7 @@ impl<'s> Stacks<'s> {
             }
             survey.total = survey.total.checked_add(weight).map_err(|e| e.or_at(|| self.lines.position()))?;
         }
-        survey.read_comments(self.lines.lines().comments());
+        survey.facts = self.lines.lines().facts();
         self.lines.rewind()?;
         Ok(survey)
     }
@@ -186,21 +185,6 @@ impl Survey {
         let size = if weight.is_negative() { weight.negated() } else { weight };
         self.least = Some(self.least.map_or(size, |least| least.min(size)));
     }
-
-    fn read_comments(&mut self, comments: &[u8]) {
-        for line in String::from_utf8_lossy(comments).lines() {
-            let Some((key, value)) = line.trim_start_matches('#').split_once(':') else { continue };
-            match key.trim() {
-                "period" => {
-                    let number = value.split_whitespace().next().unwrap_or_default();
-                    let period = Weight::parse(number.as_bytes());
-                    self.period = period.filter(|p| *p > Weight::ZERO).or(self.period);
-                }
-                "unit" => self.unit = Some(value.trim().to_owned()),
-                _ => {}
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -222,7 +206,10 @@ mod tests {
         assert!(survey.in_order);
         assert_eq!((survey.total, survey.lines, survey.not_understood.count), (Weight::new(12_000), 3, 1));
         assert_eq!((survey.step, survey.least), (Weight::new(2000), Some(Weight::new(2000))));
-        assert_eq!((survey.period, survey.unit.as_deref()), (Some(Weight::new(1000)), Some("ns")));
+        assert_eq!(
+            (survey.facts.period, survey.facts.unit.as_deref()),
+            (Some(Weight::new(1000)), Some("ns"))
+        );
     }
 
     #[test]

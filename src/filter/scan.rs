@@ -7,7 +7,7 @@ use std::io::Write;
 
 use super::pattern::Pattern;
 use crate::error::{Error, Position, Result};
-use crate::folded::{Columns, NotUnderstood, Weights, guess_columns, is_comment, parse_line};
+use crate::folded::{Columns, NotUnderstood, Weights, is_comment, parse_line, settle_columns, trim_stack};
 use crate::input::{Block, Blocks, Source, last_newline};
 use crate::weight::Weight;
 
@@ -109,11 +109,10 @@ pub(super) fn scan<V: Visitor>(
 ) -> Result<Scanned> {
     let out = std::io::BufWriter::with_capacity(64 * 1024, out);
     let mut scan = Scan { pattern, out, visitor, line: 0, scanned: Scanned::default() };
-    for (index, source) in sources.iter().enumerate() {
+    let (sources, columns) = settle_columns(sources)?;
+    scan.scanned.columns = columns;
+    for source in &sources {
         let input = source.open()?;
-        if index == 0 {
-            scan.scanned.columns = guess_columns(input.head());
-        }
         scan.visitor.file();
         let mut blocks = input.into_blocks(BLOCK);
         let mut block = Block::default();
@@ -169,7 +168,8 @@ impl<V: Visitor> Scan<'_, '_, V> {
                         None => true,
                     };
                     let columns = self.scanned.columns;
-                    let line = StackLine { stack: &line[..len], behind: &line[len..], columns, matched };
+                    let line =
+                        StackLine { stack: trim_stack(&line[..len]), behind: &line[len..], columns, matched };
                     self.visitor.stack(line).map_err(|e| e.or_at(|| self.position(blocks)))?
                 }
                 Kind::Comment => {

@@ -98,12 +98,23 @@ pub fn parse_line(line: &[u8], columns: Columns) -> Option<Line<'_>> {
         None => split_weight(line.trim_ascii_end())?,
     };
     match columns {
-        Columns::One => Some(Line { stack, weights: Weights::one(value) }),
+        Columns::One => Some(Line { stack: trim_stack(stack), weights: Weights::one(value) }),
         Columns::Two => {
             let (stack, before) = split_weight(stack)?;
-            Some(Line { stack, weights: Weights { value, before } })
+            Some(Line { stack: trim_stack(stack), weights: Weights { value, before } })
         }
     }
+}
+
+/// A stack without the `;` at its end, as heaptrack writes it and every other reader drops it: no
+/// frame without a name is a leaf.
+#[inline]
+pub(crate) fn trim_stack(stack: &[u8]) -> &[u8] {
+    let mut stack = stack;
+    while let Some((b';', rest)) = stack.split_last() {
+        stack = rest;
+    }
+    stack
 }
 
 /// Puts a name into `out` as a frame: `;` becomes `:` and line ends become spaces.
@@ -129,6 +140,15 @@ mod tests {
             (two.weights.before.to_string(), two.weights.value.to_string()),
             ("1".into(), "2.5".into())
         );
+    }
+
+    #[test]
+    fn no_leaf_is_without_a_name() {
+        for line in [&b"main; 19"[..], b"main;; 19", b"main 19"] {
+            assert_eq!(parse_line(line, Columns::One).unwrap().stack, b"main");
+        }
+        assert_eq!(parse_line(b"a;b; 1 2", Columns::Two).unwrap().stack, b"a;b");
+        assert_eq!(parse_line(b"a;;b 1", Columns::One).unwrap().stack, b"a;;b");
     }
 
     #[test]

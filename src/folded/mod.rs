@@ -13,8 +13,10 @@
 //! newline are accepted. A file has two columns only if all its lines have.
 
 mod id_table;
+mod interner;
 mod line;
 mod order;
+mod place;
 mod reader;
 mod replay_buffer;
 mod sort;
@@ -22,10 +24,15 @@ mod table;
 mod walk;
 
 pub(crate) use id_table::{IdTable, KeyedHasher};
+pub(crate) use interner::Interner;
+pub(crate) use line::trim_stack;
 pub use line::{Columns, Line, Weights, is_comment, parse_line, sanitize_frame, split_weight};
 pub(crate) use order::cmp_at;
 pub use order::{cmp_stacks, common_prefix};
-pub use reader::{Lines, NotUnderstood, guess_columns};
+pub use place::{Kind, Place, Places};
+pub(crate) use reader::settle_columns;
+pub use reader::{Lines, NotUnderstood};
 pub(crate) use replay_buffer::Rereadable;
 pub use table::{Batch, FrameId, StackTable};
-pub use walk::{Frame, Order, Rewrite, Visitor, WalkSummary, walk, walk_table};
+pub(crate) use walk::walk_profile;
+pub use walk::{Frame, Known, Order, Rewrite, Visitor, WalkSummary, walk, walk_table};

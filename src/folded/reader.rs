@@ -1,11 +1,14 @@
 //! The lines of folded files in the order they stand there.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::line::{Columns, is_comment, parse_line};
 use super::order::common_prefix;
 use crate::error::{Error, ErrorKind, Position, Result, excerpt};
 use crate::input::{Block, Blocks, Source, last_newline};
+use crate::profile::Facts;
+use crate::profile::header::{self, HeaderReader};
 
 /// Small enough for the second-level cache, large enough that system calls do not matter.
 const BLOCK: usize = 128 * 1024;
@@ -49,9 +52,10 @@ impl NotUnderstood {
     }
 }
 
-/// Reads the lines of one or several folded files, one file after the other.
+/// Reads the lines of one or several folded texts, one after the other: the one reader of them.
 ///
-/// Blank lines and comments are passed over; taking a line apart is [`parse_line`]'s work.
+/// Blank lines are passed over, comments are read as [header](crate::profile::header); taking a
+/// line apart is [`parse_line`]'s work.
 pub struct Lines {
     sources: std::vec::IntoIter<Source>,
     blocks: Option<Blocks>,
@@ -60,24 +64,39 @@ pub struct Lines {
     name: Arc<str>,
     line: u64,
     columns: Columns,
-    comments: Vec<u8>,
+    header: Header,
+}
+
+/// The facts of what was read so far. A header that follows stacks begins another part: texts
+/// that were put one behind the other.
+#[derive(Default)]
+struct Header {
+    /// Of the parts that are complete.
+    parts: Vec<Facts>,
+    reader: HeaderReader,
+    /// Whether no stack has come since the part began.
+    is_open: bool,
+    /// Facts at the beginning of the first text.
+    first: Facts,
 }
 
 impl Lines {
-    /// Opens the first source, or fails as [`Source::open`] does.
+    /// Opens the sources, or fails as [`Source::open`] does.
     ///
     /// # Errors
-    /// Those of [`Source::open`].
+    /// Those of [`Source::open`]; [`crate::ErrorKind::Setting`] for profiles together with
+    /// differential profiles.
     pub fn open(sources: &[Source]) -> Result<Lines> {
+        let (sources, columns) = settle_columns(sources)?;
         let mut lines = Lines {
-            sources: Vec::from(sources).into_iter(),
+            sources: sources.into_iter(),
             blocks: None,
             block: Block::default(),
             at: 0,
             name: "".into(),
             line: 0,
-            columns: Columns::One,
-            comments: Vec::new(),
+            columns,
+            header: Header { is_open: true, ..Header::default() },
         };
         if let Some(first) = lines.sources.next() {
             lines.start(&first)?;
@@ -90,24 +109,35 @@ impl Lines {
         self.name = input.name().clone();
         self.line = 0;
         if self.blocks.is_none() {
-            self.columns = guess_columns(input.head());
-            let lines = input.head().split_inclusive(|&b| b == b'\n');
-            self.comments =
-                lines.take_while(|line| is_comment(line.trim_ascii_end())).flatten().copied().collect();
+            // A mistake in it is found, and placed, when the lines come.
+            self.header.first = header::read(input.head()).unwrap_or_default();
+        } else {
+            self.header.end_part();
         }
         self.blocks = Some(input.into_blocks(BLOCK));
         Ok(())
     }
 
-    /// How many columns the first lines of the first source have. Only the whole input can say
-    /// for sure: a frame may end in a number.
+    /// One or two weights on each line.
     pub fn columns(&self) -> Columns {
         self.columns
     }
 
-    /// The comments at the start of the first source: `# unit: ns`.
-    pub fn comments(&self) -> &[u8] {
-        &self.comments
+    /// The facts that the first text begins with.
+    pub fn first_facts(&self) -> &Facts {
+        &self.header.first
+    }
+
+    /// The facts of all that was read so far.
+    pub fn facts(&self) -> Facts {
+        let mut parts = self.header.parts.clone();
+        parts.push(self.header.reader.clone().finish());
+        Facts::merged(&parts)
+    }
+
+    /// Whether there was more than one header, or text: [`Lines::first_facts`] does not tell all.
+    pub fn has_parts(&self) -> bool {
+        !self.header.parts.is_empty()
     }
 
     /// Where the line that was returned last stands.
@@ -143,11 +173,26 @@ impl Lines {
             let end = memchr::memchr(b'\n', rest).map_or(bytes.len(), |n| start + same + n);
             self.at = end + 1;
             self.line += 1;
-            if end == start || is_comment(&bytes[start..end]) || bytes[start..end].trim_ascii().is_empty() {
+            if end == start {
                 continue;
             }
+            if bytes[start] == b'#' && is_comment(&bytes[start..end]) {
+                self.read_comment(start..end)?;
+                continue;
+            }
+            if bytes[start] <= b' ' && bytes[start..end].trim_ascii().is_empty() {
+                continue;
+            }
+            self.header.is_open = false;
             return Ok(Some((&self.block.bytes()[start..end], same)));
         }
+    }
+
+    #[cold]
+    fn read_comment(&mut self, line: Range<usize>) -> Result<()> {
+        let position = self.position();
+        let line = self.block.bytes()[line].trim_ascii_end();
+        self.header.read(line).map_err(|e| e.or_at(|| position))
     }
 
     fn refill(&mut self) -> Result<bool> {
@@ -166,31 +211,166 @@ impl Lines {
     }
 }
 
-/// How many columns a file has whose first bytes these are (all of it, or
-/// [`crate::input::HEAD`] bytes): two if every line at hand that is understood has two.
-pub fn guess_columns(head: &[u8]) -> Columns {
-    let whole = if head.len() < crate::input::HEAD { head.len() } else { last_newline(head).unwrap_or(0) };
-    let mut lines = head[..whole]
-        .split(|&b| b == b'\n')
-        .filter(|line| !is_comment(line) && parse_line(line, Columns::One).is_some())
-        .peekable();
-    if lines.peek().is_some() && lines.all(|line| parse_line(line, Columns::Two).is_some()) {
-        Columns::Two
-    } else {
-        Columns::One
+impl Header {
+    fn read(&mut self, line: &[u8]) -> Result<()> {
+        if !self.is_open {
+            if !HeaderReader::is_header(line) {
+                return Ok(());
+            }
+            self.end_part();
+        }
+        self.reader.read(line)?;
+        if let (Some(unit), Some(before)) =
+            (self.reader.facts().unit.as_deref(), self.parts.iter().find_map(|part| part.unit.as_deref()))
+            && unit != before
+        {
+            let expected = format!("the unit {before}, as in the text before");
+            return Err(Error::malformed(expected, unit.as_bytes()));
+        }
+        Ok(())
     }
+
+    fn end_part(&mut self) {
+        self.parts.push(std::mem::take(&mut self.reader).finish());
+        self.is_open = true;
+    }
+}
+
+/// Decides whether folded texts that are read as one are differential: two weights on every line of
+/// all of them. A header says so; of a text without one all lines are looked at. Gives back the
+/// sources, so that they can be opened.
+///
+/// # Errors
+/// Those of [`Source::open`]; [`crate::ErrorKind::Setting`] where some are differential and some
+/// are not.
+pub(crate) fn settle_columns(sources: &[Source]) -> Result<(Vec<Source>, Columns)> {
+    let mut settled = Vec::with_capacity(sources.len());
+    let mut columns: Option<Columns> = None;
+    for source in sources {
+        let (source, guess) = source.look(|input| Ok(guess_columns(input.head())))?;
+        let (source, of_this) = match guess {
+            Some((columns, Certainty::Sure)) => (source, Some(columns)),
+            Some((_, Certainty::SoFar)) => look_at_all(source)?,
+            None => (source, None),
+        };
+        if let (Some(columns), Some(of_this)) = (columns, of_this)
+            && columns != of_this
+        {
+            let what = "a profile and a differential profile, with two weights on each line, cannot be one";
+            return Err(crate::ErrorKind::Setting { what: what.into() }.into());
+        }
+        columns = columns.or(of_this);
+        settled.push(source);
+    }
+    Ok((settled, columns.unwrap_or_default()))
+}
+
+/// Looks at every line of a text that seems to have two columns. A pipe is kept in memory.
+fn look_at_all(source: Source) -> Result<(Source, Option<Columns>)> {
+    let source = match source.is_rereadable() {
+        true => source,
+        false => {
+            let input = source.open()?;
+            match input.file() {
+                // A file that was opened before.
+                Some((file, 0)) => {
+                    let file = file.try_clone().map_err(|e| Error::io("open", e))?;
+                    Source::file(input.name().clone(), file)
+                }
+                _ => Source::bytes(input.read_all()?).named(source.name()),
+            }
+        }
+    };
+    let mut blocks = source.open()?.into_blocks(BLOCK);
+    let mut block = Block::default();
+    while blocks.next(&mut block, last_newline)? {
+        if columns_of(block.bytes()) == Some(Columns::One) {
+            return Ok((source, Some(Columns::One)));
+        }
+    }
+    Ok((source, Some(Columns::Two)))
+}
+
+/// Whether all of a text was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Certainty {
+    Sure,
+    SoFar,
+}
+
+/// How many columns a text has whose first bytes these are (all of it, or [`crate::input::HEAD`]
+/// bytes), and whether that is sure: one line with one weight makes it one.
+pub(crate) fn guess_columns(head: &[u8]) -> Option<(Columns, Certainty)> {
+    let is_whole = head.len() < crate::input::HEAD;
+    let whole = if is_whole { head.len() } else { last_newline(head).unwrap_or(0) };
+    if header::read(head).is_ok_and(|facts| facts.differential) {
+        return Some((Columns::Two, Certainty::Sure));
+    }
+    let columns = columns_of(&head[..whole])?;
+    let certainty = if is_whole || columns == Columns::One { Certainty::Sure } else { Certainty::SoFar };
+    Some((columns, certainty))
+}
+
+/// Two if every line that is understood has two weights; `None` if no line is understood.
+fn columns_of(lines: &[u8]) -> Option<Columns> {
+    let mut any = None;
+    for line in lines.split(|&b| b == b'\n').filter(|line| !is_comment(line)) {
+        if parse_line(line, Columns::Two).is_some() {
+            any = Some(Columns::Two);
+        } else if parse_line(line, Columns::One).is_some() {
+            return Some(Columns::One);
+        }
+    }
+    any
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn columns(text: impl Into<Vec<u8>>) -> Columns {
+        settle_columns(&[Source::bytes(text)]).unwrap().1
+    }
+
     #[test]
     fn columns_are_two_only_if_all_lines_have_two() {
-        assert_eq!(guess_columns(b"a 1 2\nb 3 4\n"), Columns::Two);
-        assert_eq!(guess_columns(b"# x\na 1 2\r\nb 3 4"), Columns::Two);
-        assert_eq!(guess_columns(b"calc 1 2\nb 3\n"), Columns::One);
-        assert_eq!(guess_columns(b""), Columns::One);
+        assert_eq!(columns("a 1 2\nb 3 4\n"), Columns::Two);
+        assert_eq!(columns("# x\na 1 2\r\nb 3 4"), Columns::Two);
+        assert_eq!(columns("calc 1 2\nb 3\n"), Columns::One);
+        assert_eq!(columns(""), Columns::One);
+        let workers: String = (0..9000).map(|n| format!("main;worker {n} 1\n")).collect();
+        assert_eq!(columns(format!("{workers}zebra 1\n")), Columns::One);
+        assert_eq!(columns(workers.clone()), Columns::Two);
+        assert_eq!(columns(format!("# columns: before, after\n{workers}")), Columns::Two);
+        let pipe = Source::reader("pipe", std::io::Cursor::new(format!("{workers}zebra 1\n")));
+        let (sources, columns) = settle_columns(&[pipe]).unwrap();
+        assert_eq!((columns, sources[0].name().as_ref()), (Columns::One, "pipe"));
+        assert_eq!(sources[0].open().unwrap().read_all().unwrap().len(), workers.len() + 8);
+        assert!(settle_columns(&[Source::bytes("a 1 2\n"), Source::bytes("b 1\n")]).is_err());
+    }
+
+    #[test]
+    fn texts_put_together_have_several_headers() {
+        let text = "# unit: ns\n# period: 10 ns\na 1\n# remark\nb 1\n# unit: ns\n# period: 20 ns\na 1\n";
+        let mut lines = Lines::open(&[Source::bytes(text)]).unwrap();
+        assert!(lines.next_line().unwrap().is_some() && !lines.has_parts());
+        while lines.next_line().unwrap().is_some() {}
+        assert!(lines.has_parts());
+        let facts = lines.facts();
+        assert_eq!((facts.unit.as_deref(), facts.period), (Some("ns"), None));
+        assert!(lines.first_facts().period.is_some());
+    }
+
+    #[test]
+    fn a_header_that_contradicts_is_placed() {
+        for text in ["# unit: ns\n# unit: bytes\na 1\n", "# unit: ns\n# unit: bytes\n"] {
+            let error = Lines::open(&[Source::bytes(text)]).unwrap().next_line().unwrap_err().to_string();
+            assert!(error.starts_with("input:2: ") && error.contains("unit ns"), "{error}");
+        }
+        let mut lines =
+            Lines::open(&[Source::bytes("# unit: ns\na 1\n"), Source::bytes("# unit: s\nb 1\n")]).unwrap();
+        lines.next_line().unwrap();
+        assert!(lines.next_line().unwrap_err().to_string().starts_with("input:1: "));
     }
 
     #[test]

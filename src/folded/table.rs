@@ -7,6 +7,7 @@ use std::io::Write;
 
 use super::id_table::{Hash, IdTable, KeyedHasher};
 use super::line::{Columns, Weights, parse_line};
+use super::place::{Place, PlaceTable, Places};
 use super::sort::{self, Ranks, View};
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::MAX_RECORD;
@@ -16,6 +17,9 @@ use crate::weight::Weight;
 /// appearance from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FrameId(pub u32);
+
+/// The bit of a [`FrameId`] that has a place: the others are its number in the [`PlaceTable`].
+const HAS_PLACE: u32 = 1 << 31;
 
 /// Unique stacks and the sums of their weights.
 #[derive(Default)]
@@ -28,8 +32,11 @@ pub struct StackTable {
     values: Vec<Weight>,
     /// Empty until a differential line is added; as long as `values` from then on.
     befores: Vec<Weight>,
+    /// Whether two columns are written whatever the weights.
+    differential: bool,
     scratch: Vec<FrameId>,
     loose: Loose,
+    places: PlaceTable,
 }
 
 /// Whether stacks are looked up: see [`StackTable::add_mostly_new`].
@@ -96,9 +103,73 @@ impl StackTable {
         }
     }
 
+    /// The number of a frame's name at a place. It is another one at another place; wherever names
+    /// count, in order and in text, they are one.
+    pub fn frame_at(&mut self, name: &[u8], place: &Place<'_>) -> FrameId {
+        let frame = self.frame(name);
+        if place.is_unknown() { frame } else { FrameId(self.places.frame(frame, place) | HAS_PLACE) }
+    }
+
+    /// The frame of another name at the place of a frame.
+    pub(crate) fn renamed(&mut self, id: FrameId, name: &[u8]) -> FrameId {
+        if id.0 & HAS_PLACE == 0 {
+            return self.frame(name);
+        }
+        let frame = self.frame(name);
+        FrameId(self.places.renamed(id.0 & !HAS_PLACE, frame) | HAS_PLACE)
+    }
+
     /// The name of a frame.
+    #[inline]
     pub fn name(&self, id: FrameId) -> &[u8] {
-        self.names.get(id.0 as usize)
+        self.names.get(self.base(id).0 as usize)
+    }
+
+    /// The place of a frame; an unknown one for a frame without.
+    pub fn place(&self, id: FrameId) -> Place<'_> {
+        if id.0 & HAS_PLACE == 0 { Place::default() } else { self.places.place(id.0 & !HAS_PLACE) }
+    }
+
+    /// A frame without its place.
+    #[inline]
+    pub(crate) fn base(&self, id: FrameId) -> FrameId {
+        if id.0 & HAS_PLACE == 0 { id } else { self.places.base(id.0 & !HAS_PLACE) }
+    }
+
+    /// The place of each name.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn places(&self) -> Result<Places> {
+        if self.places.is_empty() {
+            return Ok(Places::default());
+        }
+        let mut weights = vec![Weight::ZERO; self.places.len()];
+        for (stack, Weights { value, before }) in self.stacks() {
+            for frame in stack.iter().filter(|frame| frame.0 & HAS_PLACE != 0) {
+                let sum = &mut weights[(frame.0 & !HAS_PLACE) as usize];
+                *sum = sum.checked_add(value)?.checked_add(before)?;
+            }
+        }
+        let located = (0u32..)
+            .zip(&weights)
+            .map(|(at, weight)| (self.name(self.places.base(at)), self.places.place(at), *weight));
+        Places::heaviest(located)
+    }
+
+    /// Whether weights in so many columns can be added.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Setting`] if there are others already.
+    pub(crate) fn expect_columns(&mut self, columns: Columns) -> Result<()> {
+        if !self.is_empty() && self.columns() != columns {
+            let what = "a profile and a differential profile, with two weights on each line, cannot be one";
+            return Err(ErrorKind::Setting { what: what.into() }.into());
+        }
+        if columns == Columns::Two {
+            self.make_differential();
+        }
+        Ok(())
     }
 
     /// How many different names there are.
@@ -118,7 +189,7 @@ impl StackTable {
 
     /// Whether lines with two weights were added.
     pub fn columns(&self) -> Columns {
-        if self.befores.is_empty() { Columns::One } else { Columns::Two }
+        if self.befores.is_empty() && !self.differential { Columns::One } else { Columns::Two }
     }
 
     /// Adds to the weight of a stack, root first.
@@ -126,8 +197,18 @@ impl StackTable {
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
     pub fn add(&mut self, stack: &[FrameId], weights: Weights) -> Result<()> {
+        self.add_indexed(stack, weights).map(|_| ())
+    }
+
+    /// [`StackTable::add`], and the number of the stack.
+    pub(crate) fn add_indexed(&mut self, stack: &[FrameId], weights: Weights) -> Result<usize> {
         let hash = self.hasher.hash_stack(stack);
         self.add_hashed(stack, hash, weights)
+    }
+
+    /// The frames of the stack of a number.
+    pub(crate) fn stack(&self, index: usize) -> &[FrameId] {
+        self.stacks.get(index)
     }
 
     /// Adds the stacks of a batch, and empties it.
@@ -211,7 +292,7 @@ impl StackTable {
     }
 
     #[inline]
-    fn add_hashed(&mut self, stack: &[FrameId], hash: Hash, weights: Weights) -> Result<()> {
+    fn add_hashed(&mut self, stack: &[FrameId], hash: Hash, weights: Weights) -> Result<usize> {
         let index = match self.stack_slots.get_or_insert(hash, self.values.len()) {
             Some(index) => index,
             None => {
@@ -227,11 +308,12 @@ impl StackTable {
             self.make_differential();
             self.befores[index] = self.befores[index].checked_add(weights.before)?;
         }
-        Ok(())
+        Ok(index)
     }
 
     /// Writes two columns from now on, whatever their weights.
     pub fn make_differential(&mut self) {
+        self.differential = true;
         self.befores.resize(self.values.len(), Weight::ZERO);
     }
 
@@ -272,20 +354,34 @@ impl StackTable {
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
     pub fn merge(&mut self, other: &StackTable) -> Result<()> {
-        let ids: Vec<FrameId> = (0..other.names.len()).map(|i| self.frame(other.names.get(i))).collect();
+        self.merge_indexed(other).map(|_| ())
+    }
+
+    /// [`StackTable::merge`], and the number here of each stack there.
+    pub(crate) fn merge_indexed(&mut self, other: &StackTable) -> Result<Vec<u32>> {
+        let ids = self.take_frames(other);
         let mut stack = Vec::new();
+        let mut indices = Vec::with_capacity(other.len());
         for index in 0..other.len() {
             stack.clear();
-            stack.extend(other.stacks.get(index).iter().map(|id| ids[id.0 as usize]));
-            self.add(&stack, other.weights(index))?;
+            stack.extend(other.stacks.get(index).iter().map(|&id| ids.get(id)));
+            indices.push(self.add_indexed(&stack, other.weights(index))? as u32);
         }
         if other.columns() == Columns::Two {
             self.make_differential();
         }
-        Ok(())
+        Ok(indices)
     }
 
-    #[cfg(feature = "perf-data")]
+    /// The frames of another table, here.
+    pub(crate) fn take_frames(&mut self, other: &StackTable) -> FrameMap {
+        let plain: Vec<FrameId> = (0..other.names.len()).map(|i| self.frame(other.names.get(i))).collect();
+        let placed = (0..other.places.len() as u32)
+            .map(|at| self.frame_at(other.name(other.places.base(at)), &other.places.place(at)));
+        let placed = placed.collect();
+        FrameMap { plain, placed }
+    }
+
     /// Every stack and its weights, in no order that means anything.
     pub(crate) fn stacks(&self) -> impl Iterator<Item = (&[FrameId], Weights)> {
         (0..self.len()).map(|index| (self.stacks.get(index), self.weights(index)))
@@ -347,12 +443,34 @@ impl StackTable {
         })
     }
 
+    /// The place of each stack among all, in frame order; equal ones have equal places.
+    pub(crate) fn ranks(&self) -> Vec<u32> {
+        let names = |index: u32| self.stack(index as usize).iter().map(|&frame| self.name(frame));
+        let mut order: Vec<u32> = (0..self.len() as u32).collect();
+        order.sort_by(|&a, &b| names(a).cmp(names(b)));
+        let mut ranks = vec![0; order.len()];
+        for pair in order.windows(2) {
+            let is_new = names(pair[0]).ne(names(pair[1]));
+            ranks[pair[1] as usize] = ranks[pair[0] as usize] + u32::from(is_new);
+        }
+        ranks
+    }
+
     /// [`StackTable::for_each_heavy`] by the numbers of the frames.
     fn in_order(&self, least: Weight, each: &mut dyn FnMut(&[FrameId], Weights) -> Result<()>) -> Result<()> {
         let mut by_name: Vec<u32> = (0..self.names.len() as u32).collect();
         by_name.sort_unstable_by(|&a, &b| self.name(FrameId(a)).cmp(self.name(FrameId(b))));
         let weights = |index| self.weights(index);
-        let view = View { frames: &self.stacks.values, ends: &self.stacks.ends, weights: &weights };
+        // Order is that of names: frames that differ in their places only are one.
+        let named: Vec<FrameId>;
+        let frames = match self.places.is_empty() {
+            true => &self.stacks.values,
+            false => {
+                named = self.stacks.values.iter().map(|&id| self.base(id)).collect();
+                &named
+            }
+        };
+        let view = View { frames, ends: &self.stacks.ends, weights: &weights };
         sort::in_order(view, 0, &Ranks::new(&by_name), least, each)
     }
 
@@ -382,6 +500,23 @@ impl StackTable {
         out.write_all(&text)?;
         out.flush()?;
         Ok(())
+    }
+}
+
+/// The frames of one table as frames of another.
+pub(crate) struct FrameMap {
+    plain: Vec<FrameId>,
+    placed: Vec<FrameId>,
+}
+
+impl FrameMap {
+    /// The frame there of a frame here.
+    #[inline]
+    pub(crate) fn get(&self, id: FrameId) -> FrameId {
+        match id.0 & HAS_PLACE {
+            0 => self.plain[id.0 as usize],
+            _ => self.placed[(id.0 & !HAS_PLACE) as usize],
+        }
     }
 }
 

@@ -4,13 +4,17 @@
 //! current line. Input that turns out not to be in order is read once more into a
 //! [`StackTable`], which sorts it.
 
+use std::sync::Arc;
+
 use super::line::{Columns, Weights, parse_line};
 use super::order::{cmp_at, common_prefix};
+use super::place::Places;
 use super::reader::NotUnderstood;
 use super::replay_buffer::Rereadable;
-use super::table::{Batch, StackTable};
+use super::table::{Batch, FrameId, StackTable};
 use crate::error::Result;
 use crate::input::Source;
+use crate::profile::Facts;
 use crate::weight::Weight;
 
 /// A frame of the call tree, complete.
@@ -28,6 +32,17 @@ pub struct Frame<'a> {
     pub total: Weights,
 }
 
+/// What is known of a profile before its stacks come.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// One or two weights with each stack.
+    pub columns: Columns,
+    /// What the profile says of itself.
+    pub facts: &'a Facts,
+    /// Where the code of frames is.
+    pub places: &'a Places,
+}
+
 /// Who is told of the frames.
 ///
 /// Of the stacks `a 1` and `a;b 2` it hears: enter a, stack `a` 1, enter b, stack `a;b` 2, exit b,
@@ -38,13 +53,12 @@ pub trait Visitor {
         false
     }
 
-    /// The input begins, with so many weights on each line and in this unit, as far as is known;
-    /// again after each [`Visitor::restart`].
+    /// The input begins; again after each [`Visitor::restart`].
     ///
     /// # Errors
     /// The visitor's own; they end the walk.
-    fn begin(&mut self, columns: Columns, unit: Option<&str>) -> Result<()> {
-        let _ = (columns, unit);
+    fn begin(&mut self, known: &Known<'_>) -> Result<()> {
+        let _ = known;
         Ok(())
     }
 
@@ -107,13 +121,14 @@ pub struct WalkSummary {
     pub columns: Columns,
     /// The weight of all stacks.
     pub total: Weights,
-    /// What a line `# unit: ns` before the stacks says that weights count.
-    pub unit: Option<String>,
-    /// The comments before the stacks, lines that begin with `# `.
-    pub comments: Vec<u8>,
+    /// What the profile says of itself.
+    pub facts: Facts,
+    /// Where the code of frames is; text does not say.
+    pub places: Arc<Places>,
     /// Lines left out because they are no folded stacks.
     pub not_understood: NotUnderstood,
-    /// Lines left out because their weight is below zero: nothing can be drawn for them.
+    /// Stacks left out because all their lines together weigh less than zero: nothing can be drawn
+    /// for them.
     pub negative: u64,
 }
 
@@ -132,72 +147,45 @@ pub fn walk(
     visitor: &mut dyn Visitor,
 ) -> Result<WalkSummary> {
     let mut input = Rereadable::open(sources)?;
-    let mut columns = input.lines().columns();
-    let comments = input.lines().comments().to_vec();
-    let unit = unit(&comments);
+    let columns = input.lines().columns();
     let streams = match order {
         Order::Frame => sources.len() == 1 && rewrite.is_none(),
         Order::Input | Order::Time => true,
     };
-    // At most twice: what seemed to have two columns may turn out to have one.
-    let mut streaming = streams;
-    while streaming {
-        visitor.begin(columns, unit.as_deref())?;
+    if streams {
+        let facts = input.lines().first_facts().clone();
+        visitor.begin(&Known { columns, facts: &facts, places: &Places::default() })?;
         let mut pass = Pass::new(order, columns, visitor.follows_stacks());
-        match pass.stream(&mut input, rewrite, visitor)? {
-            Outcome::Complete => return Ok(WalkSummary { unit, comments, ..pass.finish(visitor)? }),
-            Outcome::Unsorted => {}
-            Outcome::OneColumn => columns = Columns::One,
+        let in_order = pass.stream(&mut input, rewrite, visitor)?;
+        // What was said in the beginning has to hold for all that followed.
+        if in_order && (order != Order::Frame || !input.lines().has_parts()) {
+            return Ok(WalkSummary { facts: input.lines().facts(), ..pass.finish(visitor)? });
         }
         visitor.restart()?;
         input.rewind()?;
-        streaming = order != Order::Frame;
     }
     input.read_once_more();
-    let summary = sorted(input, columns, unit.as_deref(), rewrite, visitor)?;
-    Ok(WalkSummary { unit, comments, ..summary })
-}
-
-fn unit(comments: &[u8]) -> Option<String> {
-    let unit = comments.split(|&b| b == b'\n').find_map(|line| line.strip_prefix(b"# unit:"))?;
-    let unit = String::from_utf8_lossy(unit.trim_ascii()).into_owned();
-    (!unit.is_empty()).then_some(unit)
+    sorted(input, rewrite, visitor)
 }
 
 /// Loads everything into a table and walks that.
 fn sorted(
     mut input: Rereadable<'_>,
-    mut columns: Columns,
-    unit: Option<&str>,
     rewrite: Option<&Rewrite>,
     visitor: &mut dyn Visitor,
 ) -> Result<WalkSummary> {
+    let columns = input.lines().columns();
     let mut table = StackTable::default();
-    let mut summary = WalkSummary::default();
-    // Only when all lines are read is it sure that the second number from the end is a weight
-    // and not part of a name; until then a rewrite has to wait.
-    let (rewrite, late_rewrite) = if columns == Columns::Two { (None, rewrite) } else { (rewrite, None) };
+    let mut not_understood = NotUnderstood::default();
     let mut rewritten = Vec::new();
     let (mut batch, mut ids) = (Batch::default(), Vec::new());
     while let Some(line) = input.next_line()? {
-        if columns == Columns::Two
-            && parse_line(line, Columns::Two).is_none()
-            && parse_line(line, Columns::One).is_some()
-        {
-            columns = Columns::One;
-            table.add_mostly_new(&mut batch)?;
-            table = into_one_column(&table)?;
-        }
         let Some(parsed) = parse_line(line, columns) else {
             let line = line.to_vec();
-            summary.not_understood.note(&line, || input.position());
+            not_understood.note(&line, || input.position());
             continue;
         };
-        let (mut stack, weights) = (parsed.stack, parsed.weights);
-        if weights.value.is_negative() || weights.before.is_negative() {
-            summary.negative += 1;
-            continue;
-        }
+        let mut stack = parsed.stack;
         if let Some(rewrite) = rewrite {
             rewritten.clear();
             if !rewrite(stack, &mut rewritten) {
@@ -207,52 +195,84 @@ fn sorted(
         }
         ids.clear();
         table.split(stack, &mut ids);
-        if batch.push(&ids, weights) {
+        if batch.push(&ids, parsed.weights) {
             table.add_mostly_new(&mut batch).map_err(|e| e.or_at(|| input.position()))?;
         }
     }
     table.add_mostly_new(&mut batch)?;
-    if let Some(rewrite) = late_rewrite {
-        let mut new = StackTable::default();
-        table.for_each(|stack, weights| {
-            rewritten.clear();
-            if rewrite(stack, &mut rewritten) { new.add_stack(&rewritten, weights) } else { Ok(()) }
-        })?;
-        table = new;
-    }
-    visitor.begin(columns, unit)?;
-    let walked = walk_table(&table, columns, visitor)?;
-    Ok(WalkSummary { columns, total: walked.total, ..summary })
+    let facts = input.lines().facts();
+    let walked = walk_table(&table, &Known { columns, facts: &facts, places: &Places::default() }, visitor)?;
+    Ok(WalkSummary { not_understood, ..walked })
 }
 
 /// Walks the call tree of a table, in frame order.
 ///
 /// # Errors
 /// [`crate::ErrorKind::Overflow`], and the visitor's.
-pub fn walk_table(table: &StackTable, columns: Columns, visitor: &mut dyn Visitor) -> Result<WalkSummary> {
-    let mut pass = Pass::new(Order::Frame, columns, visitor.follows_stacks());
+pub fn walk_table(table: &StackTable, known: &Known<'_>, visitor: &mut dyn Visitor) -> Result<WalkSummary> {
+    visitor.begin(known)?;
+    let mut pass = Pass::new(Order::Frame, known.columns, visitor.follows_stacks());
     // A light frame of a differential profile may have been a heavy one before.
-    let least = if columns == Columns::Two { Weight::ZERO } else { visitor.least(table.total()?) };
-    table.for_each_heavy(least, |stack, weights| pass.push(stack, 0, weights, visitor).map(|_| ()))?;
-    pass.finish(visitor)
-}
-
-/// The table that one-column reading would have made: the first weight belongs to the name.
-fn into_one_column(table: &StackTable) -> Result<StackTable> {
-    let mut one = StackTable::default();
-    table.for_each(|stack, weights| {
-        let name = [stack, b" ", weights.before.to_string().as_bytes()].concat();
-        one.add_stack(&name, Weights::one(weights.value))
+    let least = match known.columns {
+        Columns::One => visitor.least(table.total()?),
+        Columns::Two => Weight::ZERO,
+    };
+    let mut negative = 0;
+    table.for_each_heavy(least, |stack, weights| {
+        if is_negative(weights) {
+            negative += 1;
+            return Ok(());
+        }
+        pass.push(stack, 0, weights, visitor).map(|_| ())
     })?;
-    Ok(one)
+    let summary = pass.finish(visitor)?;
+    Ok(WalkSummary {
+        facts: known.facts.clone(),
+        places: Arc::new(known.places.clone()),
+        negative,
+        ..summary
+    })
 }
 
-enum Outcome {
-    Complete,
-    /// A line stands before its predecessor in frame order.
-    Unsorted,
-    /// A line has one weight where all before it seemed to have two.
-    OneColumn,
+/// Walks stacks of a table in the order in which they come.
+///
+/// # Errors
+/// [`crate::ErrorKind::Overflow`], and the visitor's.
+pub(crate) fn walk_profile<'t>(
+    table: &StackTable,
+    stacks: impl Iterator<Item = (&'t [FrameId], Weights)>,
+    order: Order,
+    rewrite: Option<&Rewrite>,
+    known: &Known<'_>,
+    visitor: &mut dyn Visitor,
+) -> Result<WalkSummary> {
+    visitor.begin(known)?;
+    let mut pass = Pass::new(order, known.columns, visitor.follows_stacks());
+    let (mut text, mut rewritten) = (Vec::new(), Vec::new());
+    for (stack, weights) in stacks {
+        text.clear();
+        for (depth, &frame) in stack.iter().enumerate() {
+            if depth > 0 {
+                text.push(b';');
+            }
+            text.extend_from_slice(table.name(frame));
+        }
+        let mut stack = &text;
+        if let Some(rewrite) = rewrite {
+            rewritten.clear();
+            if !rewrite(stack, &mut rewritten) {
+                continue;
+            }
+            stack = &rewritten;
+        }
+        pass.push(stack, 0, weights, visitor)?;
+    }
+    let summary = pass.finish(visitor)?;
+    Ok(WalkSummary { facts: known.facts.clone(), ..summary })
+}
+
+fn is_negative(weights: Weights) -> bool {
+    weights.value.is_negative() || weights.before.is_negative()
 }
 
 /// A frame on the path to the current line.
@@ -282,19 +302,17 @@ impl Pass {
         Pass { order, path: Vec::new(), open: Vec::new(), follows_stacks, stack: None, summary }
     }
 
+    /// Takes all stacks; `false` if they are not in order.
     fn stream(
         &mut self,
         input: &mut Rereadable<'_>,
         rewrite: Option<&Rewrite>,
         visitor: &mut dyn Visitor,
-    ) -> Result<Outcome> {
+    ) -> Result<bool> {
         let columns = self.summary.columns;
         let mut rewritten = Vec::new();
         while let Some((line, mut same)) = input.next_line_like(&self.path)? {
             let Some(parsed) = parse_line(line, columns) else {
-                if columns == Columns::Two && parse_line(line, Columns::One).is_some() {
-                    return Ok(Outcome::OneColumn);
-                }
                 let line = line.to_vec();
                 self.summary.not_understood.note(&line, || input.position());
                 continue;
@@ -310,11 +328,11 @@ impl Pass {
             }
             match self.push(stack, same, parsed.weights, visitor) {
                 Ok(true) => {}
-                Ok(false) => return Ok(Outcome::Unsorted),
+                Ok(false) => return Ok(false),
                 Err(e) => return Err(e.or_at(|| input.position())),
             }
         }
-        Ok(Outcome::Complete)
+        Ok(true)
     }
 
     /// Takes the next stack, whose first `same` bytes are known to be those of the path; `false`,
@@ -333,9 +351,10 @@ impl Pass {
         if self.order == Order::Frame && cmp_at(&self.path, stack, same).is_gt() {
             return Ok(false);
         }
-        if weights.value.is_negative() || weights.before.is_negative() {
+        if is_negative(weights) {
+            // Lines of one stack add up first: a table does that.
             self.summary.negative += 1;
-            return Ok(true);
+            return Ok(self.order != Order::Frame);
         }
         let equal = same == stack.len() && same == self.path.len();
         let again = self.order == Order::Time && equal;
@@ -409,7 +428,6 @@ impl Pass {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
 
     /// Every frame as `depth name start own total`, in the order of the visits.
     #[derive(Default)]
@@ -459,10 +477,8 @@ mod tests {
     }
 
     fn story(text: &str, order: Order) -> Vec<String> {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        file.write_all(text.as_bytes()).unwrap();
         let mut story = Story::default();
-        walk(&[Source::new(file.path())], order, None, &mut story).unwrap();
+        walk(&[Source::bytes(text)], order, None, &mut story).unwrap();
         story.0
     }
 
@@ -471,18 +487,18 @@ mod tests {
         let told = [
             "enter 0 a",
             "stack a 1",
-            "enter 1 b",
-            "enter 2 ",
-            "stack a;b; 5",
-            "exit 2 ",
-            "exit 1 b",
+            "enter 1 ",
+            "enter 2 b",
+            "stack a;;b 5",
+            "exit 2 b",
+            "exit 1 ",
             "exit 0 a",
             "enter 0 c",
             "stack c 4",
             "exit 0 c",
         ];
-        assert_eq!(story("a 1\na;b; 2\na;b; 3\nc 4\n", Order::Frame), told);
-        assert_eq!(story("c 4\na;b; 5\na 1\n", Order::Frame), told);
+        assert_eq!(story("a 1\na;;b 2\na;;b 3\nc 4\n", Order::Frame), told);
+        assert_eq!(story("c 4\na;;b 5\na 1\n", Order::Frame), told);
         assert_eq!(
             story(" 1\n;x 2\n", Order::Frame),
             ["enter 0 ", "stack  1", "enter 1 x", "stack ;x 2", "exit 1 x", "exit 0 "]
@@ -496,15 +512,13 @@ mod tests {
     #[test]
     fn the_unit_is_that_of_the_header() {
         let summary = log("# unit: ns\n# x: y\na 1\n", Order::Frame).1;
-        assert_eq!(summary.unit.as_deref(), Some("ns"));
-        assert_eq!(log("b 1\n# unit: ns\na 1\n", Order::Frame).1.unit, None);
+        assert_eq!(summary.facts.unit.as_deref(), Some("ns"));
+        assert_eq!(log("b 1\n# unit: ns\na 1\n", Order::Frame).1.facts.unit, None);
     }
 
     fn log(text: &str, order: Order) -> (Vec<String>, WalkSummary) {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        file.write_all(text.as_bytes()).unwrap();
         let mut log = Log::default();
-        let summary = walk(&[Source::new(file.path())], order, None, &mut log).unwrap();
+        let summary = walk(&[Source::bytes(text)], order, None, &mut log).unwrap();
         (log.0, summary)
     }
 
@@ -541,6 +555,19 @@ mod tests {
             assert_eq!((one.len(), summary.columns), (30_002, Columns::One));
             assert_eq!(summary.total.value, crate::Weight::new(30_001));
         }
+    }
+
+    #[test]
+    fn lines_of_one_stack_add_up_before_a_negative_sum_is_left_out() {
+        let (log_, summary) = log("a 30\na -10\nb 1\nb -2\n", Order::Frame);
+        assert_eq!((log_, summary.negative), (vec!["0 a 0 20 20".to_owned()], 1));
+    }
+
+    #[test]
+    fn texts_put_together_are_one_profile() {
+        let text = "# unit: ns\n# samples: 1 samples\na 1\n# unit: ns\n# samples: 2 samples\nb 2\n";
+        let (_, summary) = log(text, Order::Frame);
+        assert_eq!((summary.facts.unit.as_deref(), summary.facts.samples), (Some("ns"), Some(3)));
     }
 
     #[test]

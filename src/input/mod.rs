@@ -9,10 +9,11 @@ mod decompress;
 mod map;
 mod reader;
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::error::{Error, Position, Result};
 pub(crate) use blocks::MAX_RECORD;
@@ -23,38 +24,118 @@ pub use reader::Reader;
 /// How many bytes [`Input::head`] shows of a larger input.
 pub const HEAD: usize = 64 * 1024;
 
-/// A place to read from, not yet opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// Standard input.
+/// Something to read from, not yet opened: a path, standard input, an open file, bytes, or a reader.
+///
+/// ```
+/// use fg_tools::Source;
+///
+/// let bytes = Source::bytes("main;parse 42\n");
+/// let reader = Source::reader("socket", std::io::Cursor::new(vec![0; 4]));
+/// assert!(bytes.is_rereadable() && !reader.is_rereadable());
+/// ```
+#[derive(Clone)]
+pub struct Source {
+    name: Arc<str>,
+    origin: Origin,
+}
+
+/// Where a source's bytes are.
+#[derive(Clone)]
+enum Origin {
     Stdin,
-    /// A file, a named pipe, a device.
     Path(PathBuf),
+    File(Arc<File>),
+    Bytes(Arc<[u8]>),
+    /// Taken by whoever opens it first.
+    Once(Arc<Mutex<Option<Once>>>),
+}
+
+/// What can be read once.
+enum Once {
+    Reader(Box<dyn Read + Send>),
+    /// Opened already, and looked at.
+    Input(Box<Input>),
 }
 
 impl Source {
-    /// `-` is standard input, everything else a path.
+    /// A command line argument: `-` is standard input, everything else a path.
     pub fn new(argument: impl AsRef<Path>) -> Self {
         match argument.as_ref() {
-            path if path == Path::new("-") => Source::Stdin,
-            path => Source::Path(path.to_owned()),
+            path if path == Path::new("-") => Source::stdin(),
+            path => Source::path(path),
         }
+    }
+
+    /// Standard input.
+    pub fn stdin() -> Self {
+        Source { name: "standard input".into(), origin: Origin::Stdin }
+    }
+
+    /// A file, a named pipe, a device.
+    pub fn path(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        Source { name: path.to_string_lossy().into(), origin: Origin::Path(path) }
+    }
+
+    /// An open file, read from its beginning, under a name for messages.
+    pub fn file(name: impl Into<Arc<str>>, file: File) -> Self {
+        Source { name: name.into(), origin: Origin::File(Arc::new(file)) }
+    }
+
+    /// Bytes in memory; messages call them `input`.
+    pub fn bytes(bytes: impl Into<Vec<u8>>) -> Self {
+        Source { name: "input".into(), origin: Origin::Bytes(bytes.into().into()) }
+    }
+
+    /// A reader, which can be opened once, under a name for messages.
+    pub fn reader(name: impl Into<Arc<str>>, reader: impl Read + Send + 'static) -> Self {
+        Source::once(name.into(), Once::Reader(Box::new(reader)))
+    }
+
+    fn once(name: Arc<str>, once: Once) -> Self {
+        Source { name, origin: Origin::Once(Arc::new(Mutex::new(Some(once)))) }
+    }
+
+    /// An input that was opened already, which can be opened once.
+    pub(crate) fn opened(input: Input) -> Self {
+        Source::once(input.name().clone(), Once::Input(Box::new(input)))
+    }
+
+    /// The same under another name for messages.
+    pub fn named(self, name: impl Into<Arc<str>>) -> Self {
+        Source { name: name.into(), ..self }
     }
 
     /// Command line arguments as sources; none at all is standard input.
     pub fn list(arguments: &[PathBuf]) -> Vec<Source> {
         match arguments {
-            [] => vec![Source::Stdin],
+            [] => vec![Source::stdin()],
             paths => paths.iter().map(Source::new).collect(),
         }
     }
 
     /// The name to use in messages.
     pub fn name(&self) -> Arc<str> {
-        match self {
-            Source::Stdin => "standard input".into(),
-            Source::Path(path) => path.to_string_lossy().into(),
+        self.name.clone()
+    }
+
+    /// Whether it is standard input.
+    pub fn is_stdin(&self) -> bool {
+        matches!(self.origin, Origin::Stdin)
+    }
+
+    /// Opens it to look at its first bytes, and gives it back so that it can be opened again: a pipe
+    /// with what was read of it.
+    ///
+    /// # Errors
+    /// Those of [`Source::open`], and of `look`.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&Input) -> Result<T>) -> Result<(Source, T)> {
+        let input = self.open()?;
+        let seen = look(&input)?;
+        if self.is_rereadable() {
+            return Ok((self.clone(), seen));
         }
+        Ok((Source::opened(input), seen))
     }
 
     /// Opens it and looks at its first bytes, undoing compression as often as there is some.
@@ -64,21 +145,22 @@ impl Source {
     pub fn open(&self) -> Result<Input> {
         let name = self.name();
         let at = || Position::file(name.clone());
+        let opening = |e| Error::io("open", e).or_at(at);
         let mut plain = None;
-        let reader: Box<dyn Read + Send> = match self {
-            Source::Stdin => {
+        let reader: Box<dyn Read + Send> = match &self.origin {
+            Origin::Stdin => {
                 let (reader, file) = stdin().map_err(|e| Error::io("read", e).or_at(at))?;
                 plain = file;
                 reader
             }
-            Source::Path(path) => {
-                let file = File::open(path).map_err(|e| Error::io("open", e).or_at(at))?;
-                let kind = file.metadata().map_err(|e| Error::io("open", e).or_at(at))?;
+            Origin::Path(path) => {
+                let file = File::open(path).map_err(opening)?;
+                let kind = file.metadata().map_err(opening)?;
                 if kind.is_dir() {
                     // `perf record --threads` writes one recording into the files of a folder.
                     let data = path.join("data");
                     if data.is_file() {
-                        let input = Source::Path(data).open()?;
+                        let input = Source::path(data).open()?;
                         return Ok(Input { folder: Some(path.clone()), ..input });
                     }
                     let error = io::Error::other("it is a directory");
@@ -89,6 +171,21 @@ impl Source {
                 }
                 Box::new(file)
             }
+            Origin::File(file) => {
+                let mut file = file.try_clone().map_err(opening)?;
+                if file.metadata().is_ok_and(|kind| kind.is_file()) {
+                    use std::io::Seek;
+                    file.rewind().map_err(opening)?;
+                    plain = file.try_clone().ok().map(|file| (file, 0));
+                }
+                Box::new(file)
+            }
+            Origin::Bytes(bytes) => Box::new(io::Cursor::new(bytes.clone())),
+            Origin::Once(once) => match once.lock().expect("no thread panics").take() {
+                Some(Once::Input(input)) => return Ok(*input),
+                Some(Once::Reader(reader)) => reader,
+                None => return Err(opening(io::Error::other("it can be read once only"))),
+            },
         };
         let mut input = Input::new(name, reader)?;
         if !input.compressed {
@@ -97,13 +194,29 @@ impl Source {
         Ok(input)
     }
 
-    /// Whether [`Source::open`] can open the same bytes once more: true for files, standard input
-    /// from a file among them, not for pipes.
+    /// Whether [`Source::open`] can open the same bytes once more: true for bytes and files, standard
+    /// input from a file among them, not for pipes and readers.
     pub fn is_rereadable(&self) -> bool {
-        match self {
-            Source::Stdin => stdin_is_file(),
-            Source::Path(path) => std::fs::metadata(path).is_ok_and(|kind| kind.is_file() || kind.is_dir()),
+        match &self.origin {
+            Origin::Stdin => stdin_is_file(),
+            Origin::Path(path) => std::fs::metadata(path).is_ok_and(|kind| kind.is_file() || kind.is_dir()),
+            Origin::File(file) => file.metadata().is_ok_and(|kind| kind.is_file()),
+            Origin::Bytes(_) => true,
+            Origin::Once(_) => false,
         }
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Source({:?})", self.name)
+    }
+}
+
+impl<P: AsRef<Path> + ?Sized> From<&P> for Source {
+    /// [`Source::new`].
+    fn from(argument: &P) -> Self {
+        Source::new(argument)
     }
 }
 

@@ -6,15 +6,16 @@
 use std::collections::HashMap;
 
 use crate::error::Result;
+use crate::folded::Interner;
 use crate::folded::{Frame, Visitor, Weights};
-use crate::tally::{Cell, Names, Sums};
+use crate::tally::{Cell, Sums};
 
 /// The number of a function.
 pub type Function = u32;
 
 /// Adds up functions and the calls between them.
 pub struct Calls {
-    names: Names,
+    names: Interner,
     functions: Sums<Weights>,
     numbers: HashMap<(Option<Function>, Function), u32>,
     /// By number: who calls whom.
@@ -36,7 +37,7 @@ pub struct Call {
 impl Default for Calls {
     fn default() -> Self {
         Calls {
-            names: Names::default(),
+            names: Interner::default(),
             functions: Sums::new(1),
             numbers: HashMap::new(),
             pairs: Vec::new(),

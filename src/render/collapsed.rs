@@ -10,7 +10,7 @@ use super::format::takes;
 use super::sink::{Finished, Sink, Target};
 use super::{Format, Settings};
 use crate::error::Result;
-use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
+use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
 
 /// The format.
 pub const FORMAT: Format = Format {
@@ -36,9 +36,9 @@ impl Visitor for Collapsed<'_> {
         true
     }
 
-    fn begin(&mut self, columns: Columns, unit: Option<&str>) -> Result<()> {
-        self.columns = columns;
-        if let Some(unit) = self.settings.unit.as_deref().or(unit) {
+    fn begin(&mut self, known: &Known<'_>) -> Result<()> {
+        self.columns = known.columns;
+        if let Some(unit) = self.settings.unit.as_deref().or(known.facts.unit.as_deref()) {
             writeln!(self.target, "# unit: {}", unit.replace(['\n', '\r'], " "))?;
         }
         Ok(())

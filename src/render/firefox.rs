@@ -19,8 +19,9 @@ use super::path::Path;
 use super::sink::{Finished, Sink, Target};
 use super::{Format, Settings};
 use crate::error::Result;
+use crate::folded::Interner;
 use crate::folded::{Frame, Visitor, WalkSummary, Weights};
-use crate::tally::{Names, thread_of};
+use crate::tally::thread_of;
 use crate::weight::Weight;
 
 /// The format.
@@ -40,7 +41,7 @@ struct Firefox<'a> {
     /// Of each open frame, its row in the stack table of the current thread, once it has one.
     rows: Vec<Option<u32>>,
     /// The names of threads, and what they did.
-    names: Names,
+    names: Interner,
     threads: Vec<Thread>,
 }
 
@@ -57,7 +58,7 @@ struct Thread {
 impl<'a> Firefox<'a> {
     fn new(settings: &'a Settings, target: &'a mut dyn Target) -> Self {
         let (path, rows) = (Path::default(), Vec::new());
-        Firefox { settings, target, path, rows, names: Names::default(), threads: Vec::new() }
+        Firefox { settings, target, path, rows, names: Interner::default(), threads: Vec::new() }
     }
 }
 
@@ -114,7 +115,7 @@ impl Visitor for Firefox<'_> {
     fn restart(&mut self) -> Result<()> {
         self.path = Path::default();
         self.rows.clear();
-        self.names = Names::default();
+        self.names = Interner::default();
         self.threads.clear();
         Ok(())
     }
@@ -174,7 +175,7 @@ struct About<'a> {
     weight_type: &'static str,
 }
 
-fn write_thread(about: &About<'_>, thread: &Thread, names: &Names, target: &mut dyn Target) -> Result<()> {
+fn write_thread(about: &About<'_>, thread: &Thread, names: &Interner, target: &mut dyn Target) -> Result<()> {
     let mut name = Vec::new();
     string(about.name, &mut name)?;
     target.write_all(b"{\"name\": ")?;

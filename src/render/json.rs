@@ -25,7 +25,7 @@ use super::settings::Sort;
 use super::sink::{Finished, Sink, Target};
 use super::{Format, Settings};
 use crate::error::Result;
-use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
+use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
 use crate::tally::Group;
 
 /// The format.
@@ -62,13 +62,13 @@ impl Visitor for Json<'_> {
         true
     }
 
-    fn begin(&mut self, columns: Columns, unit: Option<&str>) -> Result<()> {
-        self.columns = columns;
-        let unit = self.settings.unit.as_deref().or(unit).unwrap_or("samples");
+    fn begin(&mut self, known: &Known<'_>) -> Result<()> {
+        self.columns = known.columns;
+        let unit = self.settings.unit.as_deref().or(known.facts.unit.as_deref()).unwrap_or("samples");
         self.line.clear();
         self.line.extend_from_slice(b"{\"fg-tools\": \"profile 1\", \"unit\": ");
         string(unit.as_bytes(), &mut self.line)?;
-        let number = if columns == Columns::Two { 2 } else { 1 };
+        let number = if known.columns == Columns::Two { 2 } else { 1 };
         writeln!(self.line, ", \"columns\": {number},\n\"stacks\": [")?;
         Ok(self.target.write_all(&self.line)?)
     }

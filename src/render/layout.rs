@@ -7,7 +7,7 @@
 
 use super::compare::{Comparison, Steps, Widths, judge};
 use crate::error::{Error, ErrorKind, Result};
-use crate::folded::{Columns, Frame, FrameId, StackTable, Visitor, WalkSummary, Weights};
+use crate::folded::{Columns, Frame, FrameId, Known, StackTable, Visitor, WalkSummary, Weights};
 use crate::weight::Weight;
 
 /// A second look is not worth its time below this many kept frames or bytes of names.
@@ -410,8 +410,9 @@ impl Visitor for Layout {
         Weight::new((self.least_share * whole.to_f64()).floor() as i128)
     }
 
-    fn begin(&mut self, columns: Columns, _: Option<&str>) -> Result<()> {
-        self.ghosts.1 = self.ghosts.0 && columns == Columns::Two && self.comparison.widths == Widths::After;
+    fn begin(&mut self, known: &Known<'_>) -> Result<()> {
+        self.ghosts.1 =
+            self.ghosts.0 && known.columns == Columns::Two && self.comparison.widths == Widths::After;
         Ok(())
     }
 

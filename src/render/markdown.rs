@@ -10,7 +10,7 @@ use super::top::group_name;
 use super::tree::{Pruned, heaviest_first, indented};
 use super::{Cut, Format, Settings};
 use crate::error::Result;
-use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
+use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
 use crate::printable::markdown_code;
 
 /// The format.
@@ -47,8 +47,8 @@ impl Visitor for Markdown<'_> {
         true
     }
 
-    fn begin(&mut self, columns: Columns, unit: Option<&str>) -> Result<()> {
-        self.pruned.begin(columns, unit)
+    fn begin(&mut self, known: &Known<'_>) -> Result<()> {
+        self.pruned.begin(known)
     }
 
     fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {

@@ -1,11 +1,11 @@
 //! The path to the current stack by numbers, for formats that write names once and numbers after.
 
-use crate::tally::Names;
+use crate::folded::Interner;
 
 /// Numbers names, and keeps those of the open frames, root first.
 #[derive(Default)]
 pub(super) struct Path {
-    pub(super) names: Names,
+    pub(super) names: Interner,
     pub(super) open: Vec<u32>,
 }
 

@@ -5,7 +5,7 @@ use super::layout::{Graph, Layout};
 use super::sink::{Drawn, Finished, Sink, Target};
 use super::{Options, Settings};
 use crate::error::Result;
-use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
+use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
 use crate::weight::Weight;
 
 /// Draws a graph, with options that hold for this input; or, of a graph without frames, says so.
@@ -38,8 +38,8 @@ impl Visitor for Picture<'_> {
         self.layout.exit(frame, so_far)
     }
 
-    fn begin(&mut self, columns: Columns, unit: Option<&str>) -> Result<()> {
-        self.layout.begin(columns, unit)
+    fn begin(&mut self, known: &Known<'_>) -> Result<()> {
+        self.layout.begin(known)
     }
 
     fn least(&self, all: Weights) -> Weight {

@@ -17,7 +17,7 @@ use super::path::Path;
 use super::sink::{Finished, Sink, Target};
 use super::{Format, Settings};
 use crate::error::{ErrorKind, Result};
-use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
+use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
 use crate::weight::Weight;
 
 /// The format.
@@ -130,14 +130,15 @@ impl Visitor for Pprof<'_> {
         true
     }
 
-    fn begin(&mut self, columns: Columns, unit: Option<&str>) -> Result<()> {
-        self.columns = columns;
+    fn begin(&mut self, known: &Known<'_>) -> Result<()> {
+        self.columns = known.columns;
         // The first text has to be empty.
         self.text("");
         self.text(COMMENT);
-        let unit = self.settings.unit.as_deref().or(unit).unwrap_or("samples").to_owned();
+        let unit =
+            self.settings.unit.as_deref().or(known.facts.unit.as_deref()).unwrap_or("samples").to_owned();
         let (kind, unit) = value_type(&unit);
-        let kinds = if columns == Columns::Two { vec!["before", "after"] } else { vec![kind] };
+        let kinds = if known.columns == Columns::Two { vec!["before", "after"] } else { vec![kind] };
         for kind in &kinds {
             let (kind, unit) = (self.text(kind), self.text(unit));
             number(1, kind, &mut self.message);

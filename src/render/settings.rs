@@ -92,7 +92,7 @@ pub struct Tree {
 impl Settings {
     /// What weights count.
     pub fn unit<'a>(&'a self, summary: &'a WalkSummary) -> &'a str {
-        self.unit.as_deref().or(summary.unit.as_deref()).unwrap_or("samples")
+        self.unit.as_deref().or(summary.facts.unit.as_deref()).unwrap_or("samples")
     }
 
     /// A weight as it is to be shown.

@@ -9,8 +9,8 @@ use std::io::Write;
 use super::Settings;
 use super::colour::PaletteMap;
 use crate::error::Result;
-use crate::folded::{Columns, Frame, Order, Rewrite, Visitor, WalkSummary, Weights, walk};
-use crate::input::Source;
+use crate::folded::{Frame, Known, Order, Rewrite, Visitor, WalkSummary, Weights};
+use crate::profile::Opened;
 use crate::weight::Weight;
 
 /// Where an output is written. What is written need not be collected first: it is buffered.
@@ -67,16 +67,16 @@ pub type Open = for<'a> fn(&'a Settings, &'a mut dyn Target) -> Result<Box<dyn S
 /// Walks the input once and feeds every sink.
 ///
 /// # Errors
-/// Those of [`walk`], and the sinks'.
+/// Those of [`Opened::walk`], and the sinks'.
 pub fn feed(
-    sources: &[Source],
+    input: &Opened,
     order: Order,
     rewrite: Option<&Rewrite>,
     sinks: &mut [Box<dyn Sink + '_>],
 ) -> Result<WalkSummary> {
     match sinks {
-        [sink] => walk(sources, order, rewrite, &mut **sink),
-        sinks => walk(sources, order, rewrite, &mut FanOut(sinks)),
+        [sink] => input.walk(order, rewrite, &mut **sink),
+        sinks => input.walk(order, rewrite, &mut FanOut(sinks)),
     }
 }
 
@@ -88,8 +88,8 @@ impl Visitor for FanOut<'_, '_> {
         self.0.iter().any(|sink| sink.follows_stacks())
     }
 
-    fn begin(&mut self, columns: Columns, unit: Option<&str>) -> Result<()> {
-        self.0.iter_mut().try_for_each(|sink| sink.begin(columns, unit))
+    fn begin(&mut self, known: &Known<'_>) -> Result<()> {
+        self.0.iter_mut().try_for_each(|sink| sink.begin(known))
     }
 
     fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {

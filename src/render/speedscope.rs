@@ -25,7 +25,7 @@ use super::path::Path;
 use super::sink::{Finished, Sink, Target};
 use super::{Format, Settings};
 use crate::error::Result;
-use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
+use crate::folded::{Frame, Known, Visitor, WalkSummary, Weights};
 use crate::tally::thread_of;
 use crate::weight::Weight;
 
@@ -109,8 +109,8 @@ impl Visitor for Speedscope<'_> {
         true
     }
 
-    fn begin(&mut self, _: Columns, unit: Option<&str>) -> Result<()> {
-        self.unit = match self.settings.unit.as_deref().or(unit) {
+    fn begin(&mut self, known: &Known<'_>) -> Result<()> {
+        self.unit = match self.settings.unit.as_deref().or(known.facts.unit.as_deref()) {
             Some("ns") => "nanoseconds",
             Some("us" | "µs") => "microseconds",
             Some("ms") => "milliseconds",

@@ -20,7 +20,7 @@ use super::rewrite::StackRewrite;
 use super::sink::{Finished, Sink, Target};
 use super::{Format, Settings};
 use crate::error::Result;
-use crate::folded::{Columns, Frame, StackTable, Visitor, WalkSummary, Weights, walk_table};
+use crate::folded::{Columns, Frame, Known, StackTable, Visitor, WalkSummary, Weights, walk_table};
 use crate::printable::printable;
 use crate::weight::Weight;
 
@@ -79,8 +79,8 @@ impl Pruned {
 }
 
 impl Visitor for Pruned {
-    fn begin(&mut self, columns: Columns, _: Option<&str>) -> Result<()> {
-        let widths = if columns == Columns::Two { Widths::Union } else { Widths::After };
+    fn begin(&mut self, known: &Known<'_>) -> Result<()> {
+        let widths = if known.columns == Columns::Two { Widths::Union } else { Widths::After };
         self.layout.compare(Comparison { widths, own: true, ..Comparison::default() });
         Ok(())
     }
@@ -105,8 +105,8 @@ struct TopDown<'a> {
 }
 
 impl Visitor for TopDown<'_> {
-    fn begin(&mut self, columns: Columns, unit: Option<&str>) -> Result<()> {
-        self.pruned.begin(columns, unit)
+    fn begin(&mut self, known: &Known<'_>) -> Result<()> {
+        self.pruned.begin(known)
     }
 
     fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
@@ -150,8 +150,8 @@ impl Visitor for BottomUp<'_> {
         true
     }
 
-    fn begin(&mut self, columns: Columns, _: Option<&str>) -> Result<()> {
-        if columns == Columns::Two {
+    fn begin(&mut self, known: &Known<'_>) -> Result<()> {
+        if known.columns == Columns::Two {
             self.reversed.table.make_differential();
         }
         Ok(())
@@ -178,8 +178,8 @@ impl Sink for BottomUp<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
         let BottomUp { reversed, settings, target } = *self;
         let mut pruned = Pruned::new(settings, MIN_PERCENT);
-        pruned.begin(summary.columns, None)?;
-        walk_table(&reversed.table, summary.columns, &mut pruned)?;
+        let known = Known { columns: summary.columns, facts: &summary.facts, places: &summary.places };
+        walk_table(&reversed.table, &known, &mut pruned)?;
         let depth = pruned.depth();
         let graph = pruned.finish(settings, summary)?;
         write(&graph, depth, Direction::Up, settings, summary, target)?;

@@ -6,7 +6,7 @@
 mod group;
 
 use crate::error::Result;
-use crate::folded::{IdTable, KeyedHasher, Weights};
+use crate::folded::{Interner, Weights};
 use crate::weight::Weight;
 pub use group::{GROUPS, Group, module_of, thread_of};
 
@@ -111,9 +111,9 @@ impl<A: Amount> Sums<A> {
 /// Self and total weights by name, for one or more runs.
 pub struct Tally<A = Weight> {
     group: Group,
-    names: Names,
+    names: Interner,
     /// Of modules: their names, and which of them each frame's name is of.
-    modules: Names,
+    modules: Interner,
     module_of: Vec<u32>,
     sums: Sums<A>,
 }
@@ -123,8 +123,8 @@ impl<A: Amount> Tally<A> {
     pub fn new(group: Group, runs: usize) -> Self {
         Tally {
             group,
-            names: Names::default(),
-            modules: Names::default(),
+            names: Interner::default(),
+            modules: Interner::default(),
             module_of: Vec::new(),
             sums: Sums::new(runs),
         }
@@ -188,47 +188,6 @@ impl<A: Amount> Tally<A> {
         let mut rows: Vec<_> = names.all().zip(self.sums.all()).collect();
         rows.sort_unstable_by(|a, b| a.0.cmp(b.0));
         rows
-    }
-}
-
-/// A number for each different name.
-#[derive(Default)]
-pub(crate) struct Names {
-    hasher: KeyedHasher,
-    slots: IdTable,
-    text: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl Names {
-    /// How many there are.
-    pub(crate) fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// The number of a name: the next one, if it is new.
-    #[inline]
-    pub(crate) fn key(&mut self, name: &[u8]) -> u32 {
-        let next = self.ends.len();
-        match self.slots.get_or_insert(self.hasher.hash_bytes(name), next) {
-            Some(key) => key as u32,
-            None => {
-                self.text.extend_from_slice(name);
-                self.ends.push(self.text.len());
-                next as u32
-            }
-        }
-    }
-
-    /// The name of a number.
-    pub(crate) fn name(&self, key: u32) -> &[u8] {
-        let start = (key as usize).checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.text[start..self.ends[key as usize]]
-    }
-
-    /// Every name, in the order of their numbers.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &[u8]> {
-        (0..self.ends.len()).map(|key| self.name(key as u32))
     }
 }
 

@@ -127,7 +127,7 @@ impl Diff {
                 "nothing to compare: give BEFORE and AFTER, or --before FILE... --after FILE... (see --help)"
             ),
         };
-        if before.iter().chain(&after).filter(|source| **source == Source::Stdin).count() > 1 {
+        if before.iter().chain(&after).filter(|source| source.is_stdin()).count() > 1 {
             bail!("standard input can be one of the files only, not more");
         }
         Ok((before, after))

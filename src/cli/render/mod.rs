@@ -18,7 +18,8 @@ use super::output::Output;
 use super::{Exit, GenerateArgs, InputArgs, Tool, say, say_not_understood};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{Columns, Order, Rewrite, WalkSummary};
-use crate::input::Source;
+use crate::profile::open::open;
+use crate::profile::{Opened, ReadOptions};
 use crate::render::rewrite::StackRewrite;
 use crate::render::sink::{Finished, Sink, feed};
 use crate::render::{FORMATS, Format, Settings};
@@ -121,7 +122,7 @@ impl Tool for Render {
         for (output, format) in outputs.iter_mut().zip(&formats) {
             sinks.push((format.open)(&settings, output)?);
         }
-        let summary = self.feed(|sources, order, rewrite| feed(sources, order, rewrite, &mut sinks))?;
+        let summary = self.feed(|input, order, rewrite| feed(input, order, rewrite, &mut sinks))?;
         if self.stacks.strict {
             summary.not_understood.refuse()?;
         }
@@ -146,7 +147,7 @@ impl Render {
     /// Has the input read in the order, and with the changes to its stacks, that were asked for.
     fn feed(
         &self,
-        read: impl FnOnce(&[Source], Order, Option<&Rewrite>) -> Result<WalkSummary>,
+        read: impl FnOnce(&Opened, Order, Option<&Rewrite>) -> Result<WalkSummary>,
     ) -> anyhow::Result<WalkSummary> {
         let order = match &self.stacks {
             StackArgs { flamechart: true, .. } => Order::Time,
@@ -160,7 +161,9 @@ impl Render {
         let is_needed = rewrite.is_needed();
         let apply = move |stack: &[u8], out: &mut Vec<u8>| rewrite.apply(stack, out);
         let rewrite: Option<&Rewrite> = if is_needed { Some(&apply) } else { None };
-        Ok(read(&self.input.sources(), order, rewrite)?)
+        let reading = ReadOptions::default().samples(order != Order::Frame);
+        let input = open(&self.input.sources(), &reading)?;
+        Ok(read(&input, order, rewrite)?)
     }
 
     /// With `--cp`, writes the colours that names have now, if there are new ones.

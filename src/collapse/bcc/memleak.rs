@@ -17,7 +17,7 @@ use crate::collapse::text::{Text, split_digits, split_first, split_last};
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
-use crate::folded::{FrameId, StackTable};
+use crate::folded::FrameId;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -48,16 +48,16 @@ impl Collapser for Memleak {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let declared = vec![Value::new("bytes", "bytes"), Value::new("allocations", "allocations")];
         let mut values = Values::new(options, declared, 0)?;
         let mut parser = Parser::new(options);
-        Text::new(input).for_each(report, |line| Ok(parser.line(line, table)))?;
-        parser.end(table);
+        Text::new(input).for_each(report, |line| Ok(parser.line(line, sink)))?;
+        parser.end(sink);
         for (stack, weights) in &parser.rows {
-            values.sample(stack, weights, table)?;
+            values.sample(stack, weights, sink)?;
         }
         if parser.times > 1 {
             report.note(format!("of what was printed {} times this is the last", parser.times));

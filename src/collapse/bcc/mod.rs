@@ -28,7 +28,7 @@ use crate::collapse::threads::Thread;
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
-use crate::folded::{FrameId, StackTable};
+use crate::folded::FrameId;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -69,7 +69,7 @@ impl Collapser for Bcc {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let (name, unit) = if is_waiting(input.head()) { ("offcpu", "us") } else { ("samples", "samples") };
@@ -78,7 +78,7 @@ impl Collapser for Bcc {
             owned: false,
             thread: None,
         };
-        Text::new(input).for_each(report, |line| parser.line(line, table))?;
+        Text::new(input).for_each(report, |line| parser.line(line, sink))?;
         parser.printed.values.finish(report)
     }
 }

@@ -23,7 +23,7 @@ use crate::collapse::threads::Thread;
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
-use crate::folded::{FrameId, StackTable};
+use crate::folded::FrameId;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -54,7 +54,7 @@ impl Collapser for Stackcount {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut parser = Parser {
@@ -64,7 +64,7 @@ impl Collapser for Stackcount {
             stack: LeafFirst::default(),
             thread: None,
         };
-        Text::new(input).for_each(report, |line| parser.line(line, table))?;
+        Text::new(input).for_each(report, |line| parser.line(line, sink))?;
         parser.values.finish(report)
     }
 }

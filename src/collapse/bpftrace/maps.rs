@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use super::super::names::{NO_STACK, Names};
-use super::super::{Options, Report, Sink, Value, ValueSelection, ValueTotal};
+use super::super::{Context, Options, Report, Sink, Value, ValueSelection, ValueTotal};
 use super::PRINTED;
 use super::key::Key;
 use crate::error::Result;
-use crate::folded::{FrameId, StackTable, Weights};
+use crate::folded::{FrameId, Weights};
 use crate::weight::Weight;
 
 /// One map, and what came of it.
@@ -117,16 +117,16 @@ impl<'o> Maps<'o> {
         if self.stack.len() == above {
             self.stack.push(self.names.plain(NO_STACK, sink));
         }
-        sink.sample(&self.stack, Weights::one(weight))
+        sink.sample(&self.stack, Weights::one(weight), &Context::UNKNOWN)
     }
 
     /// Adds the totals to a report, and the maps without stacks that were asked for.
-    pub fn finish(mut self, table: &mut StackTable, report: &mut Report) -> Result<()> {
+    pub fn finish(mut self, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         for at in 0..self.maps.len() {
             if !self.maps[at].has_stacks && self.is_named(at) {
                 self.maps[at].has_stacks = true;
                 self.maps[at].total.kept = true;
-                self.release(at, table)?;
+                self.release(at, sink)?;
             }
         }
         for Map { name, total, .. } in self.maps.into_iter().filter(|map| map.has_stacks) {

@@ -29,7 +29,6 @@ use super::json::{Json, Kind};
 use super::text::{Text, split_last};
 use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
-use crate::folded::StackTable;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -83,7 +82,7 @@ impl Collapser for Bpftrace {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut text = Text::new(input);
@@ -93,15 +92,15 @@ impl Collapser for Bpftrace {
             print: Print::default(),
             left_out: false,
         };
-        text.for_each(report, |line| lines.line(line, table))?;
+        text.for_each(report, |line| lines.line(line, sink))?;
         if let State::Key { key, .. } = &lines.state {
             report.not_understood.note(key, || text.place());
         }
-        lines.print(table)?;
+        lines.print(sink)?;
         if lines.left_out {
             report.note(NO_WEIGHT);
         }
-        lines.maps.finish(table, report)
+        lines.maps.finish(sink, report)
     }
 }
 
@@ -263,14 +262,14 @@ impl Collapser for BpftraceJson {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut json = Json::new(input);
         let mut maps = Maps::new(options, b",");
         let mut left_out = false;
         loop {
-            left_out |= document(&mut json, &mut maps, table)?;
+            left_out |= document(&mut json, &mut maps, sink)?;
             if !json.next_document()? {
                 break;
             }
@@ -278,7 +277,7 @@ impl Collapser for BpftraceJson {
         if left_out {
             report.note(NO_WEIGHT);
         }
-        maps.finish(table, report)
+        maps.finish(sink, report)
     }
 }
 

@@ -30,9 +30,9 @@ use super::forest::Forest;
 use super::json::{HeadKeys, Json, Kind};
 use super::names::{NO_STACK, Names};
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Value, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
-use crate::folded::{FrameId, StackTable};
+use crate::folded::FrameId;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -66,7 +66,7 @@ impl Collapser for Firefox {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let symbols = Symbols::beside(input.name())?;
@@ -74,7 +74,7 @@ impl Collapser for Firefox {
         let mut profile = Profile { symbols, ..Profile::default() };
         profile.read(&mut json, 0)?;
         json.end(report);
-        profile.collapse(options, table, report).map_err(|e| e.or_at(|| json.place()))
+        profile.collapse(options, sink, report).map_err(|e| e.or_at(|| json.place()))
     }
 }
 
@@ -167,7 +167,7 @@ impl Profile {
         Ok(())
     }
 
-    fn collapse(&self, options: &Options, table: &mut StackTable, report: &mut Report) -> Result<()> {
+    fn collapse(&self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         // Threads without samples say nothing of what is measured.
         let threads = self.threads.iter().filter(|(_, thread)| !thread.stacks.is_empty());
         let (processes, threads): (Vec<usize>, Vec<&Thread>) =
@@ -189,11 +189,11 @@ impl Profile {
         }
         let mut values = Values::new(options, declared, 0)?;
         let mut names = Names::default();
-        let no_stack = table.frame(NO_STACK);
+        let no_stack = sink.frame(NO_STACK);
         for ((thread, process), weight_column) in threads.iter().zip(processes).zip(weight_columns) {
             let shown = options.shows_threads(threads.len() > 1);
-            let start = shown.then(|| names.build(table, |out| thread.frame_name().write(options, out)));
-            let mut stacks = self.stacks(&thread.tables, process, options, &mut names, table)?;
+            let start = shown.then(|| names.build(sink, |out| thread.frame_name().write(options, out)));
+            let mut stacks = self.stacks(&thread.tables, process, options, &mut names, sink)?;
             // What weighs on each stack; behind them, what has none.
             let none = stacks.len();
             let mut sums = vec![(Weight::ZERO, Weight::ZERO, 0u64); none + 1];
@@ -218,9 +218,9 @@ impl Profile {
                 } else {
                     stacks.stack(at, &mut stack)?
                 }
-                values.add_many(weight_column, &stack, weight, samples, table)?;
+                values.add_many(weight_column, &stack, weight, samples, sink)?;
                 if let Some(column) = cpu_column {
-                    values.add_many(column, &stack, cpu, samples, table)?;
+                    values.add_many(column, &stack, cpu, samples, sink)?;
                 }
             }
         }
@@ -234,7 +234,7 @@ impl Profile {
         process: usize,
         options: &Options,
         names: &mut Names,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
     ) -> Result<Forest> {
         let mut frames: Vec<Option<FrameId>> = Vec::new();
         let mut forest = Forest::default();
@@ -271,7 +271,7 @@ impl Profile {
             let frame = frame.unwrap_or_default();
             let id = match known {
                 Some(id) => *id,
-                None => *known.insert(columns.frame(frame, options, names, table)?),
+                None => *known.insert(columns.frame(frame, options, names, sink)?),
             };
             forest.add(id, prefix.get(at).copied().flatten());
         }
@@ -331,7 +331,7 @@ impl Columns<'_> {
 
     /// A place in memory. A process in a sandbox does not see the names of its libraries, but has
     /// the same ones as others.
-    fn mapped(&self, address: u64, options: &Options, names: &mut Names, table: &mut StackTable) -> FrameId {
+    fn mapped(&self, address: u64, options: &Options, names: &mut Names, sink: &mut dyn Sink) -> FrameId {
         let lib = self.mapped.iter().find(|lib| lib.range.contains(&address));
         let same = |lib: &&Lib| {
             let all = self.all_mapped.iter().flatten();
@@ -343,7 +343,7 @@ impl Columns<'_> {
             None => "",
         };
         let offset = lib.map_or(address, |lib| address - lib.range.start);
-        names.module(name.as_bytes(), offset, options, table)
+        names.module(name.as_bytes(), offset, options, sink)
     }
 
     fn frame(
@@ -351,7 +351,7 @@ impl Columns<'_> {
         frame: usize,
         options: &Options,
         names: &mut Names,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
     ) -> Result<FrameId> {
         let of =
             |column: &[Option<usize>], at: Option<usize>| at.and_then(|at| column.get(at).copied().flatten());
@@ -359,8 +359,8 @@ impl Columns<'_> {
             let name = self.string(of(self.location, Some(frame)))?;
             let hex = name.strip_prefix("0x").and_then(|hex| u64::from_str_radix(hex, 16).ok());
             return Ok(match hex.filter(|_| !self.mapped.is_empty()) {
-                Some(address) => self.mapped(address, options, names, table),
-                None => names.plain(name.as_bytes(), table),
+                Some(address) => self.mapped(address, options, names, sink),
+                None => names.plain(name.as_bytes(), sink),
             });
         }
         let func = of(self.func, Some(frame));
@@ -370,7 +370,7 @@ impl Columns<'_> {
         }
         let mut name = self.string(of(self.name, func))?;
         if self.holds_frames {
-            return Ok(names.plain(name.as_bytes(), table));
+            return Ok(names.plain(name.as_bytes(), sink));
         }
         if let Some(address) = name.strip_prefix("0x").and_then(|hex| u64::from_str_radix(hex, 16).ok()) {
             let lib = of(self.lib, of(self.resource, func)).and_then(|lib| self.libs.get(lib));
@@ -380,13 +380,13 @@ impl Columns<'_> {
                 Some(symbol) => name = symbol,
                 None => {
                     let module = lib.map_or("", |lib| &lib.name);
-                    return Ok(names.module(module.as_bytes(), address, options, table));
+                    return Ok(names.module(module.as_bytes(), address, options, sink));
                 }
             }
         }
         let file = if options.srcline { self.string(of(self.file, func))? } else { "" };
         let inlined = options.inline && of(self.inline_depth, Some(frame)).is_some_and(|depth| depth > 0);
-        Ok(names.build(table, |out| {
+        Ok(names.build(sink, |out| {
             super::clean_symbol::clean_symbol(name.as_bytes(), out);
             if !file.is_empty() {
                 out.extend_from_slice(b" (");
@@ -406,6 +406,7 @@ impl Columns<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folded::StackTable;
 
     fn collapsed(text: &str, options: &Options) -> Result<String> {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();

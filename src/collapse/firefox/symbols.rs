@@ -41,7 +41,7 @@ impl Symbols {
         if path == Path::new(profile) || !path.is_file() {
             return Ok(None);
         }
-        Symbols::read(&mut Json::new(Source::Path(path).open()?)).map(Some)
+        Symbols::read(&mut Json::new(Source::path(path).open()?)).map(Some)
     }
 
     fn read(json: &mut Json) -> Result<Symbols> {

@@ -25,7 +25,7 @@ use crate::collapse::text::Text;
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict, maps};
 use crate::error::Result;
-use crate::folded::{FrameId, StackTable};
+use crate::folded::FrameId;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -61,13 +61,13 @@ impl Collapser for Heaptrack {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut lines = Text::new(input);
         let mut recording = Recording::default();
         while let Some(line) = lines.next_line()? {
-            match recording.line(line, options, table) {
+            match recording.line(line, options, sink) {
                 Some(true) => {}
                 Some(false) => lines.not_understood(report),
                 None => {
@@ -75,7 +75,7 @@ impl Collapser for Heaptrack {
                 }
             }
         }
-        recording.finish(options, table, report)
+        recording.finish(options, sink, report)
     }
 }
 
@@ -261,7 +261,7 @@ impl Recording {
         Some(())
     }
 
-    fn finish(mut self, options: &Options, table: &mut StackTable, report: &mut Report) -> Result<()> {
+    fn finish(mut self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         let declared = [
             ("allocations", "allocations"),
             ("temporary", "allocations"),
@@ -271,11 +271,11 @@ impl Recording {
         let declared = declared.map(|(name, unit)| Value::new(name, unit)).to_vec();
         let mut values = Values::new(options, declared, 0)?;
         if let Some(raw) = self.raw.take() {
-            self.traces = raw.name(&mut self.forest, options, table, report);
+            self.traces = raw.name(&mut self.forest, options, sink, report);
         }
         let costs = self.traces.into_iter().zip(self.costs);
         let peaks = self.peaks;
-        self.forest.samples(&[], costs, table, |stack, mut cost, sink| {
+        self.forest.samples(&[], costs, sink, |stack, mut cost, sink| {
             cost.settle(peaks);
             let row = [cost.allocations, cost.temporary, cost.leaked, cost.peak];
             values.sample(stack, &row.map(|n| Weight::new(i128::from(n))), sink)
@@ -293,6 +293,7 @@ fn index(number: u64, len: usize) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::collapse::ValueSelection;
+    use crate::folded::StackTable;
 
     fn collapsed(value: &str) -> String {
         // main allocates 16, f 8 and frees it at once, then 16 more; main frees its own.

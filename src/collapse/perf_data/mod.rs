@@ -54,7 +54,7 @@ use self::reader::{Records, Source, read_section};
 use self::stacks::Stacks;
 use self::streams::Streams;
 use self::summary::Summary;
-use super::{Collapser, FormatInfo, Options, Report, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
@@ -85,7 +85,7 @@ impl Collapser for PerfData {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let name = input.name().clone();
@@ -97,11 +97,11 @@ impl Collapser for PerfData {
                 e.at(Position { file: Some(name.clone()), line: None, byte })
             }
         };
-        collapse(input, options, table, report).map_err(position)
+        collapse(input, options, sink, report).map_err(position)
     }
 }
 
-fn collapse(input: Input, options: &Options, table: &mut StackTable, report: &mut Report) -> Result<()> {
+fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
     let search = Search { symfs: options.symfs.clone(), ..Search::default() };
     let folder = input.folder().map(Path::to_owned);
     let (about, records) = open(input)?;
@@ -149,8 +149,8 @@ fn collapse(input: Input, options: &Options, table: &mut StackTable, report: &mu
         kernel: OnceLock::new(),
         without_symbols: Mutex::default(),
     };
-    let names = namer.name_all(&raw, threads, table);
-    add_up(&raw, &names, table, &mut summary)?;
+    let names = namer.name_all(&raw, threads, sink);
+    add_up(&raw, &names, sink, &mut summary)?;
     summary.report(&feed, &namer, report)
 }
 
@@ -254,7 +254,7 @@ impl Shared<'_> {
 }
 
 /// Adds the stacks to the table under their names.
-fn add_up(raw: &StackTable, names: &Names, table: &mut StackTable, summary: &mut Summary) -> Result<()> {
+fn add_up(raw: &StackTable, names: &Names, sink: &mut dyn Sink, summary: &mut Summary) -> Result<()> {
     let mut stack: Vec<FrameId> = Vec::new();
     for (places, weights) in raw.stacks() {
         stack.clear();
@@ -278,7 +278,7 @@ fn add_up(raw: &StackTable, names: &Names, table: &mut StackTable, summary: &mut
         stack.reverse();
         // Neither a thread, which was not wanted, nor a place.
         if !stack.is_empty() {
-            table.add(&stack, weights)?;
+            sink.sample(&stack, weights, &crate::profile::Context::UNKNOWN)?;
         }
         summary.end_stack(weights.value)?;
     }

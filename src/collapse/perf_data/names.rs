@@ -9,6 +9,7 @@ use super::modules::{Kind, Module, Modules};
 use super::off_cpu;
 use super::process::Processes;
 use super::raw::Raw;
+use crate::collapse::Sink;
 use crate::collapse::naming::{SymbolFrame, name_thread};
 use crate::collapse::{Listener, Options, Progress};
 use crate::folded::{FrameId, StackTable, sanitize_frame};
@@ -96,7 +97,7 @@ const TASK: usize = 256;
 
 impl<'a> Namer<'a> {
     /// Names all frames of a table, putting the names into another one.
-    pub fn name_all(&self, raw: &StackTable, threads: usize, into: &mut StackTable) -> Names {
+    pub fn name_all(&self, raw: &StackTable, threads: usize, sink: &mut dyn Sink) -> Names {
         let mut places: Vec<(u32, u64, bool, u32)> = Vec::new();
         let mut others = Vec::new();
         for number in 0..raw.frame_count() as u32 {
@@ -140,7 +141,7 @@ impl<'a> Namer<'a> {
         let mut names = Names { named: vec![Named::default(); raw.frame_count()], frames: Vec::new() };
         for (thread, worker) in workers.into_iter().enumerate() {
             let ids: Vec<FrameId> = (0..worker.names.frame_count())
-                .map(|n| into.frame(worker.names.name(FrameId(n as u32))))
+                .map(|n| sink.frame(worker.names.name(FrameId(n as u32))))
                 .collect();
             names.frames.push(worker.frames.iter().map(|local| ids[local.0 as usize]).collect());
             for (number, named) in worker.named {

@@ -26,9 +26,11 @@ use super::driver::{self, Parser, Place};
 use super::events::event_unit;
 use super::names::NO_STACK;
 use super::naming::name_thread;
-use super::{Collapser, FormatInfo, Options, Report, Sink, Value, ValueSelection, ValueTotal, Verdict};
+use super::{
+    Collapser, Context, FormatInfo, Options, Report, Sink, Value, ValueSelection, ValueTotal, Verdict,
+};
 use crate::error::{Position, Result};
-use crate::folded::{FrameId, StackTable, Weights, sanitize_frame};
+use crate::folded::{FrameId, Weights, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -76,7 +78,7 @@ impl Collapser for PerfScript {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let layout = Layout::guess(input.head());
@@ -89,7 +91,7 @@ impl Collapser for PerfScript {
         let threads =
             if first.is_none() && options.values == ValueSelection::Default { 1 } else { options.threads };
         let new = || PerfParser::new(options, layout, first.clone());
-        driver::run(input, threads, &sample_end, new, table, report)
+        driver::run(input, threads, &sample_end, new, sink, report)
     }
 }
 
@@ -217,6 +219,9 @@ impl<'o> PerfParser<'o> {
             State::Between => {
                 self.sample.pending = true;
                 self.sample.weight = Weight::ONE;
+                let total = &mut self.event(b"", sink).total;
+                total.samples += 1;
+                total.weight = total.weight.checked_add(Weight::ONE).unwrap_or(total.weight);
                 // Nobody says whose stack it is, least of all the sample before.
                 (self.sample.event, self.sample.comm) = (None, None);
                 self.state = State::Within;
@@ -285,7 +290,11 @@ impl<'o> PerfParser<'o> {
         }
         stack.extend(shown.into_iter().chain(event));
         stack.reverse();
-        let result = if stack.is_empty() { Ok(()) } else { sink.sample(stack, Weights::one(weight)) };
+        let result = if stack.is_empty() {
+            Ok(())
+        } else {
+            sink.sample(stack, Weights::one(weight), &Context::UNKNOWN)
+        };
         stack.clear();
         result
     }

@@ -23,7 +23,6 @@ use super::super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict}
 use super::event::{EventLine, Layout, is_side_band, parse_event};
 use super::frame::Frame;
 use crate::error::Result;
-use crate::folded::StackTable;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -52,7 +51,7 @@ impl Collapser for PerfSched {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let declared = ["offcpu", "blocked", "runnable"].map(|name| Value::new(name, "ns"));
@@ -66,7 +65,7 @@ impl Collapser for PerfSched {
             unseen: 0,
             switches: 0,
         };
-        Text::new(input).for_each(report, |line| parser.line(line, table))?;
+        Text::new(input).for_each(report, |line| parser.line(line, sink))?;
         parser.leave();
         if parser.unseen > 0 {
             report.note(format!(

@@ -18,7 +18,7 @@ use crate::collapse::names::{NO_STACK, Names};
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Position, Result};
-use crate::folded::{FrameId, StackTable, sanitize_frame};
+use crate::folded::{FrameId, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -46,7 +46,7 @@ impl Collapser for GoText {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let Some(header) = Header::read(input.head()) else {
@@ -68,7 +68,7 @@ impl Collapser for GoText {
             stack: Vec::new(),
             names: Names::default(),
         };
-        driver::run_records(input, options.threads, &last_blank_line, new, table, report)
+        driver::run_records(input, options.threads, &last_blank_line, new, sink, report)
     }
 }
 
@@ -214,6 +214,7 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folded::StackTable;
 
     fn collapsed(text: &str) -> String {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();

@@ -19,7 +19,7 @@ use crate::collapse::threads::Thread;
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
-use crate::folded::{FrameId, StackTable, sanitize_frame};
+use crate::folded::{FrameId, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -50,7 +50,7 @@ impl Collapser for Goroutines {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let new = || Lines {
@@ -62,7 +62,7 @@ impl Collapser for Goroutines {
             held: Vec::new(),
             names: Names::default(),
         };
-        driver::run_records(input, options.threads, &last_blank_line, new, table, report)
+        driver::run_records(input, options.threads, &last_blank_line, new, sink, report)
     }
 }
 
@@ -180,6 +180,7 @@ fn without_arguments(line: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folded::StackTable;
 
     #[test]
     fn goroutines_are_told_and_counted() {

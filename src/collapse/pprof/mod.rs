@@ -21,7 +21,7 @@ use self::wire::{Content, Fields, numbers, read_field};
 use super::names::Names;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, ValueSelection, Verdict};
 use crate::error::{Error, Position, Result};
-use crate::folded::{FrameId, StackTable, sanitize_frame};
+use crate::folded::{FrameId, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -65,11 +65,11 @@ impl Collapser for Pprof {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let name = input.name().clone();
-        read(input, options)?.collapse(options, table, report).map_err(|e| e.or_at(|| Position::file(name)))
+        read(input, options)?.collapse(options, sink, report).map_err(|e| e.or_at(|| Position::file(name)))
     }
 }
 
@@ -231,7 +231,7 @@ impl Profile {
         Ok(Value::with_producers_unit(self.text(name)?, &unit))
     }
 
-    fn collapse(&self, options: &Options, sink: &mut StackTable, report: &mut Report) -> Result<()> {
+    fn collapse(&self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         let types = self.types.iter().map(|&kind| self.value(kind)).collect::<Result<Vec<_>>>()?;
         if types.is_empty() {
             return Err(Error::malformed("at least one sample type", b"none"));
@@ -243,7 +243,7 @@ impl Profile {
             && options.values == ValueSelection::Default
             && types[default] == self.value(self.period_type)?
         {
-            report.period(Weight::new(self.period.into()));
+            report.facts.period = Some(Weight::new(self.period.into()));
         }
         let mut names = Names::default();
         let mut frames = Vec::new();
@@ -358,6 +358,7 @@ fn message(bytes: &[u8], fields: &mut [u64]) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folded::StackTable;
 
     /// A field of bytes.
     fn bytes(number: u8, content: &[u8]) -> Vec<u8> {
@@ -418,7 +419,7 @@ mod tests {
         let text = profile(1, 30, &[INNER, OUTER]);
         let (out, report) = collapsed(&text, &Options::default()).unwrap();
         assert_eq!((out.as_str(), report.unit()), ("f:;g 30\n", Some("ns")));
-        assert_eq!(report.period, Some(Weight::new(10)));
+        assert_eq!(report.facts.period, Some(Weight::new(10)));
         let all =
             Options { inline: true, srcline: true, threads_as_frames: Some(true), ..Options::default() };
         assert_eq!(collapsed(&text, &all).unwrap().0, "pool;f: (a.go:4);g (a.go:9)_[i] 30\n");

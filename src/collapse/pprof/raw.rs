@@ -22,9 +22,9 @@ use std::collections::HashMap;
 use super::profile::{Labels, Samples, default_of};
 use crate::collapse::clean_symbol::clean_symbol;
 use crate::collapse::names::Names;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Value, ValueSelection, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, ValueSelection, Verdict};
 use crate::error::{Error, Position, Result};
-use crate::folded::{FrameId, StackTable, sanitize_frame};
+use crate::folded::{FrameId, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -58,7 +58,7 @@ impl Collapser for PprofRaw {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let name = input.name().clone();
@@ -68,11 +68,11 @@ impl Collapser for PprofRaw {
         while reader.line(&mut line)? {
             number += 1;
             let place = || Position::line(name.clone(), number);
-            if !profile.line(&line, options, &mut Names::default(), table).map_err(|e| e.or_at(place))? {
+            if !profile.line(&line, options, &mut Names::default(), sink).map_err(|e| e.or_at(place))? {
                 report.not_understood.note(&line, place);
             }
         }
-        profile.collapse(options, table, report).map_err(|e| e.or_at(|| Position::file(name)))
+        profile.collapse(options, sink, report).map_err(|e| e.or_at(|| Position::file(name)))
     }
 }
 
@@ -101,6 +101,8 @@ struct Raw {
     threads: Vec<Option<FrameId>>,
     thread_places: HashMap<Labels, usize>,
     /// Frames of each location, the innermost first.
+    /// The frame of each function where it is inlined, if those are marked.
+    inlined: HashMap<FrameId, FrameId>,
     locations: HashMap<u64, Vec<FrameId>>,
     location: Option<u64>,
 }
@@ -111,7 +113,7 @@ impl Raw {
         line: &[u8],
         options: &Options,
         names: &mut Names,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
     ) -> Result<bool> {
         let part = match line {
             b"Samples:" => Part::Types,
@@ -120,7 +122,7 @@ impl Raw {
             _ => self.part,
         };
         if part != self.part {
-            self.end_sample(options, names, table);
+            self.end_sample(options, names, sink);
             self.part = part;
             return Ok(true);
         }
@@ -140,7 +142,7 @@ impl Raw {
             }
             Part::Samples => match sample(line) {
                 Some((values, locations)) => {
-                    self.end_sample(options, names, table);
+                    self.end_sample(options, names, sink);
                     values.into_iter().for_each(|value| self.samples.value(value));
                     locations.into_iter().for_each(|id| self.samples.location(id));
                     self.pending = true;
@@ -152,7 +154,7 @@ impl Raw {
                 }
                 None => Ok(false),
             },
-            Part::Locations => Ok(self.location(line, options, names, table)),
+            Part::Locations => Ok(self.location(line, options, names, sink)),
             Part::Mappings => Ok(true),
         }
     }
@@ -188,7 +190,7 @@ impl Raw {
         }
     }
 
-    fn end_sample(&mut self, options: &Options, names: &mut Names, table: &mut StackTable) {
+    fn end_sample(&mut self, options: &Options, names: &mut Names, sink: &mut dyn Sink) {
         if !std::mem::take(&mut self.pending) {
             return;
         }
@@ -197,7 +199,7 @@ impl Raw {
             Some(&thread) => thread,
             None => {
                 let frame =
-                    if options.shows_threads(false) { labels.frame(options, names, table) } else { None };
+                    if options.shows_threads(false) { labels.frame(options, names, sink) } else { None };
                 self.threads.push(frame);
                 self.thread_places.insert(labels, self.threads.len() - 1);
                 self.threads.len() - 1
@@ -207,13 +209,7 @@ impl Raw {
     }
 
     /// `1: 0x4c6367 M=1 regexp.f regexp/backtrack.go:206 s=0`, or the same from the function on.
-    fn location(
-        &mut self,
-        line: &[u8],
-        options: &Options,
-        names: &mut Names,
-        table: &mut StackTable,
-    ) -> bool {
+    fn location(&mut self, line: &[u8], options: &Options, names: &mut Names, sink: &mut dyn Sink) -> bool {
         let text = line.trim_ascii();
         let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
         let mut function = text;
@@ -239,23 +235,32 @@ impl Raw {
         frames.push(if name.is_empty() || name == b"??" {
             let address = address.strip_prefix(b"0x").unwrap_or(address);
             let address = std::str::from_utf8(address).ok().and_then(|a| u64::from_str_radix(a, 16).ok());
-            names.module(b"", address.unwrap_or(0), options, table)
+            names.module(b"", address.unwrap_or(0), options, sink)
         } else {
-            names.build(table, |out| {
+            let write = |out: &mut Vec<u8>| {
                 clean_symbol(name, out);
                 if options.srcline && !place.is_empty() {
                     out.extend_from_slice(b" (");
                     sanitize_frame(place, out);
                     out.push(b')');
                 }
-            })
+            };
+            let frame = names.build(sink, write);
+            if options.inline {
+                let marked = names.build(sink, |out| {
+                    write(out);
+                    out.extend_from_slice(b"_[i]");
+                });
+                self.inlined.insert(frame, marked);
+            }
+            frame
         });
         true
     }
 
-    fn collapse(&mut self, options: &Options, table: &mut StackTable, report: &mut Report) -> Result<()> {
+    fn collapse(&mut self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         let mut names = Names::default();
-        self.end_sample(options, &mut names, table);
+        self.end_sample(options, &mut names, sink);
         let mut frames = Vec::new();
         for id in self.samples.locations() {
             let Some(location) = self.locations.get(id) else {
@@ -264,10 +269,7 @@ impl Raw {
             let inlined = location.len().saturating_sub(1);
             let marked =
                 location.iter().enumerate().map(|(at, &frame)| match options.inline && at < inlined {
-                    true => {
-                        let name = [table.name(frame), b"_[i]"].concat();
-                        table.frame(&name)
-                    }
+                    true => self.inlined.get(&frame).copied().unwrap_or(frame),
                     false => frame,
                 });
             let mut marked: Vec<FrameId> = marked.collect();
@@ -283,10 +285,10 @@ impl Raw {
             && options.values == ValueSelection::Default
             && self.period_type.starts_with(&kind)
         {
-            report.period(period);
+            report.facts.period = Some(period);
         }
         let types = std::mem::take(&mut self.types);
-        self.samples.collapse((types, default), (&frames, &self.threads), options, table, report)
+        self.samples.collapse((types, default), (&frames, &self.threads), options, sink, report)
     }
 }
 

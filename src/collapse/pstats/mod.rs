@@ -22,7 +22,7 @@ use super::names::Names;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Position, Result};
-use crate::folded::{FrameId, StackTable};
+use crate::folded::FrameId;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -57,7 +57,7 @@ impl Collapser for Pstats {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let name = input.name().clone();
@@ -69,10 +69,10 @@ impl Collapser for Pstats {
             e.at(Position { byte, ..Position::file(name.clone()) })
         })?;
         let mut names = Names::default();
-        let frames: Vec<FrameId> = functions.keys.iter().map(|key| frame(key, &mut names, table)).collect();
+        let frames: Vec<FrameId> = functions.keys.iter().map(|key| frame(key, &mut names, sink)).collect();
         let (mut forest, nodes) = graph.stacks(&frames)?;
         let mut values = Values::single(options, "time", "ns");
-        forest.samples(&[], nodes, table, |stack, weight, sink| values.add(0, stack, weight, sink))?;
+        forest.samples(&[], nodes, sink, |stack, weight, sink| values.add(0, stack, weight, sink))?;
         values.finish(report)
     }
 }

@@ -21,7 +21,7 @@ use crate::collapse::names::Names;
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Result};
-use crate::folded::{FrameId, StackTable};
+use crate::folded::FrameId;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -55,7 +55,7 @@ impl Collapser for CpuProfile {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut json = Json::new(input);
@@ -64,7 +64,7 @@ impl Collapser for CpuProfile {
         json.begin_object()?;
         while json.next_key(&mut key)? {
             match key.as_str() {
-                "nodes" => tree.nodes(&mut json, table)?,
+                "nodes" => tree.nodes(&mut json, sink)?,
                 "samples" => tree.samples(&mut json)?,
                 "timeDeltas" => tree.deltas(&mut json)?,
                 _ => json.skip()?,
@@ -73,7 +73,7 @@ impl Collapser for CpuProfile {
         json.end(report);
         let (name, unit) = if tree.is_timed() { ("time", "us") } else { ("samples", "samples") };
         let mut values = Values::single(options, name, unit);
-        tree.collapse(None, &mut values, table).map_err(|e| e.or_at(|| json.place()))?;
+        tree.collapse(None, &mut values, sink).map_err(|e| e.or_at(|| json.place()))?;
         values.finish(report)
     }
 }
@@ -315,6 +315,7 @@ impl Deltas {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folded::StackTable;
 
     fn collapsed(text: &str, options: &Options) -> Result<String> {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();

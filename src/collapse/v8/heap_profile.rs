@@ -14,9 +14,9 @@ use crate::collapse::forest::{Forest, Node};
 use crate::collapse::json::{HeadKeys, Json, Nodes};
 use crate::collapse::names::Names;
 use crate::collapse::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
-use crate::folded::{FrameId, StackTable};
+use crate::folded::FrameId;
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -45,12 +45,12 @@ impl Collapser for HeapProfile {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut json = Json::new(input);
         let mut tree = Tree {
-            table,
+            sink,
             forest: Forest::default(),
             sizes: Vec::new(),
             root: None,
@@ -67,7 +67,7 @@ impl Collapser for HeapProfile {
         }
         json.end(report);
         let mut values = Values::single(options, "size", "bytes");
-        let Tree { table, mut forest, sizes, root, .. } = tree;
+        let Tree { sink, mut forest, sizes, root, .. } = tree;
         let sized = sizes.into_iter().enumerate().filter(|(_, size)| !size.is_zero());
         let mut stack = Vec::new();
         for (node, size) in sized {
@@ -75,14 +75,14 @@ impl Collapser for HeapProfile {
             forest.stack(node, &mut stack).map_err(|e| e.or_at(|| json.place()))?;
             // Only what was allocated outside of everything is the root's.
             let stack = if root.is_some() && stack.len() > 1 { &stack[1..] } else { &stack[..] };
-            values.sample(stack, &[size], table)?;
+            values.sample(stack, &[size], sink)?;
         }
         values.finish(report)
     }
 }
 
 struct Tree<'t> {
-    table: &'t mut StackTable,
+    sink: &'t mut dyn Sink,
     forest: Forest,
     sizes: Vec<Weight>,
     /// The `(root)`, which is no frame.
@@ -93,7 +93,7 @@ struct Tree<'t> {
 
 impl Nodes for Tree<'_> {
     fn begin(&mut self, above: Option<usize>) -> usize {
-        let unnamed: FrameId = self.names.plain(b"", self.table);
+        let unnamed: FrameId = self.names.plain(b"", self.sink);
         self.sizes.push(Weight::ZERO);
         self.forest.add(unnamed, above).0
     }
@@ -105,7 +105,7 @@ impl Nodes for Tree<'_> {
                 if self.call.is_root() && self.forest.parent(Node(node)).is_none() {
                     self.root = Some(node);
                 }
-                let frame = self.call.frame(&mut self.names, self.table);
+                let frame = self.call.frame(&mut self.names, self.sink);
                 self.forest.set_frame(Node(node), frame);
             }
             "selfSize" => self.sizes[node] = json.weight()?,
@@ -118,6 +118,7 @@ impl Nodes for Tree<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folded::StackTable;
 
     #[test]
     fn sizes_are_those_of_the_nodes_themselves() {

@@ -17,7 +17,7 @@ use crate::collapse::trie::{PathId, Trie};
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Result};
-use crate::folded::{FrameId, StackTable, sanitize_frame};
+use crate::folded::{FrameId, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -47,7 +47,7 @@ impl Collapser for Ticks {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut json = Json::new(input);
@@ -58,14 +58,14 @@ impl Collapser for Ticks {
         json.begin_object()?;
         while json.next_key(&mut key)? {
             match key.as_str() {
-                "code" => read_codes(&mut json, options, &mut codes, table)?,
+                "code" => read_codes(&mut json, options, &mut codes, sink)?,
                 "ticks" => read_ticks(&mut json, &mut stacks, &mut ticks)?,
                 _ => json.skip()?,
             }
         }
         json.end(report);
         let mut values = Values::single(options, "ticks", "samples");
-        let no_stack = table.frame(crate::collapse::names::NO_STACK);
+        let no_stack = sink.frame(crate::collapse::names::NO_STACK);
         let mut stack = Vec::new();
         for mut path in ticks {
             stack.clear();
@@ -80,7 +80,7 @@ impl Collapser for Ticks {
             if stack.is_empty() {
                 stack.push(no_stack);
             }
-            values.sample(&stack, &[Weight::ONE], table)?;
+            values.sample(&stack, &[Weight::ONE], sink)?;
         }
         values.finish(report)
     }

@@ -27,7 +27,7 @@ use crate::collapse::trie::{PathId, Trie};
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
-use crate::folded::{FrameId, StackTable, sanitize_frame};
+use crate::folded::{FrameId, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -56,25 +56,25 @@ impl Collapser for Trace {
         &self,
         input: Input,
         options: &Options,
-        table: &mut StackTable,
+        sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let mut json = Json::new(input);
         let mut events = Events::default();
         if json.peek()? == Kind::Array {
-            events.read(&mut json, table)?;
+            events.read(&mut json, sink)?;
         } else {
             let mut key = String::new();
             json.begin_object()?;
             while json.next_key(&mut key)? {
                 match key.as_str() {
-                    "traceEvents" => events.read(&mut json, table)?,
+                    "traceEvents" => events.read(&mut json, sink)?,
                     _ => json.skip()?,
                 }
             }
         }
         json.end(report);
-        events.collapse(options, table, report).map_err(|e| e.or_at(|| json.place()))
+        events.collapse(options, sink, report).map_err(|e| e.or_at(|| json.place()))
     }
 }
 
@@ -244,7 +244,7 @@ impl Events {
         Ok(())
     }
 
-    fn collapse(&mut self, options: &Options, table: &mut StackTable, report: &mut Report) -> Result<()> {
+    fn collapse(&mut self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         self.profiles.retain(|_, (_, tree)| !tree.is_empty());
         let timed = self.profiles.values().any(|(_, tree)| tree.is_timed());
         let profile = Value::new("cpu-profile", if timed { "us" } else { "samples" });
@@ -259,18 +259,18 @@ impl Events {
         let several = self.threads.len() > 1 || self.profiles.len() > 1;
         let threads = std::mem::take(&mut self.threads);
         for (thread, tree) in std::mem::take(&mut self.profiles).values_mut() {
-            let start = thread.as_ref().and_then(|thread| self.start(thread, several, options, table));
-            tree.collapse(start, &mut values, table)?;
+            let start = thread.as_ref().and_then(|thread| self.start(thread, several, options, sink));
+            tree.collapse(start, &mut values, sink)?;
         }
         let mut unmatched = 0;
         for (thread, spans) in threads {
-            let start = self.start(&thread, several, options, table);
+            let start = self.start(&thread, several, options, sink);
             let mut stacks = Trie::default();
             unmatched += spans.collapse(&mut stacks)?;
             stacks.for_each(
                 start,
                 |frame| Ok(FrameId(frame)),
-                |stack, weight, samples| values.add_many(events_column, stack, weight, samples, table),
+                |stack, weight, samples| values.add_many(events_column, stack, weight, samples, sink),
             )?;
         }
         if unmatched > 0 {
@@ -412,6 +412,7 @@ fn close(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folded::StackTable;
 
     fn collapsed(events: &str, options: &Options) -> (String, Vec<String>) {
         let text = format!("[{events}");

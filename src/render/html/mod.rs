@@ -48,7 +48,6 @@ pub const FORMAT: Format = Format {
 const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/style.css");
 /// More notes about a profile than that are no header.
-const MOST_FACTS: usize = 50;
 
 fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dyn Sink + 'a>> {
     Ok(Box::new(Page { encoder: Encoder::new(settings.factor), settings, target }))
@@ -120,7 +119,7 @@ fn about(payload: &Payload, summary: &WalkSummary, settings: &Settings) -> Resul
         "title": picture.title(),
         "subtitle": picture.subtitle,
         "notes": picture.notes,
-        "facts": facts(&summary.comments),
+        "facts": summary.facts.details(),
         "unit": settings.unit(summary),
         "total": total.value.to_string(),
         "before": total.before.to_string(),
@@ -144,17 +143,6 @@ fn about(payload: &Payload, summary: &WalkSummary, settings: &Settings) -> Resul
         "minEffect": comparison.min_effect,
         "period": comparison.period.map(|period| period.to_f64() * settings.factor.to_f64()),
     }))
-}
-
-/// What comments before the stacks say, as `# event: cycles` does.
-fn facts(comments: &[u8]) -> Vec<(String, String)> {
-    let text = String::from_utf8_lossy(comments);
-    let fact = |line: &str| {
-        let (key, value) = line.strip_prefix("# ")?.split_once(':')?;
-        Some((key.trim().to_owned(), value.trim().to_owned()))
-    };
-    let whole = |(key, value): &(String, String)| !key.is_empty() && key.len() <= 40 && !value.is_empty();
-    text.lines().filter_map(fact).filter(whole).take(MOST_FACTS).collect()
 }
 
 fn section(name: &str, bytes: &[u8], out: &mut dyn Write) -> Result<()> {
@@ -209,13 +197,5 @@ mod tests {
         let page = page(&settings, "</script><script>alert(3)</script>;a 1\n");
         assert!(page.contains("<title>&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;</title>"));
         assert_eq!(page.matches("alert(").count(), 1, "all else is in the compressed data");
-    }
-
-    #[test]
-    fn facts_are_what_comments_say() {
-        let text = b"# event: cycles\n# a sentence without one\n# url: https://x/y\n# : no\n#\n";
-        let facts = facts(text);
-        assert_eq!(facts.len(), 2, "{facts:?}");
-        assert_eq!(facts[1], ("url".to_owned(), "https://x/y".to_owned()));
     }
 }

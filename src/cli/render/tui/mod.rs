@@ -16,7 +16,6 @@ use ratatui::crossterm::event::{self, Event, KeyEventKind};
 
 use super::Render;
 use crate::cli::Exit;
-use crate::folded::walk;
 use crate::render::format::takes;
 use app::App;
 use model::{Collector, Model};
@@ -33,7 +32,7 @@ impl Render {
         }
         let settings = self.settings()?;
         let mut collector = Collector::new(&settings);
-        let summary = self.feed(|sources, order, rewrite| walk(sources, order, rewrite, &mut collector))?;
+        let summary = self.feed(|input, order, rewrite| input.walk(order, rewrite, &mut collector))?;
         if self.stacks.strict {
             summary.not_understood.refuse()?;
         }

@@ -1,0 +1,130 @@
+//! Builds a profile, sample by sample: of a recording that is read, or of samples in memory.
+
+use super::samples::Samples;
+use super::sink::{Context, ForkedSink, Sink, Wants};
+use super::{Facts, Profile};
+use crate::error::Result;
+use crate::folded::{Batch, Columns, FrameId, Place, StackTable, Weights, sanitize_frame};
+use crate::weight::Weight;
+use std::any::Any;
+
+/// Builds a [`Profile`], sample by sample.
+///
+/// ```
+/// use fg_tools::{Profile, Weight};
+///
+/// let mut builder = Profile::builder();
+/// builder.facts.unit = Some("ns".into());
+/// builder.add(["main", "parse"], Weight::new(40))?;
+/// builder.add(["main"], Weight::new(2))?;
+/// let profile = builder.finish()?;
+/// assert_eq!(profile.total()?.value, Weight::new(42));
+/// # Ok::<(), fg_tools::Error>(())
+/// ```
+#[derive(Default)]
+pub struct ProfileBuilder {
+    /// What is known of the profile as a whole.
+    pub facts: Facts,
+    wants: Wants,
+    stacks: StackTable,
+    batch: Batch,
+    samples: Samples,
+    scratch: Vec<FrameId>,
+    name: Vec<u8>,
+}
+
+impl ProfileBuilder {
+    /// A builder that keeps what is wanted besides stacks and weights.
+    pub fn new(wants: Wants) -> Self {
+        ProfileBuilder { wants, ..ProfileBuilder::default() }
+    }
+
+    /// Adds a sample: the names of its frames, root first, and its weight. What a frame's name must
+    /// not hold is replaced: see [`sanitize_frame`].
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn add<N: AsRef<[u8]>>(&mut self, stack: impl IntoIterator<Item = N>, weight: Weight) -> Result<()> {
+        self.add_at(stack, weight, &Context::UNKNOWN)
+    }
+
+    /// Adds a sample, and says when and where it was taken.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn add_at<N: AsRef<[u8]>>(
+        &mut self,
+        stack: impl IntoIterator<Item = N>,
+        weight: Weight,
+        context: &Context<'_>,
+    ) -> Result<()> {
+        let mut ids = std::mem::take(&mut self.scratch);
+        ids.clear();
+        for frame in stack {
+            self.name.clear();
+            sanitize_frame(frame.as_ref(), &mut self.name);
+            ids.push(self.stacks.frame(&self.name));
+        }
+        let result = self.sample(&ids, Weights::one(weight), context);
+        self.scratch = ids;
+        result
+    }
+
+    /// The profile.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn finish(mut self) -> Result<Profile> {
+        self.flush()?;
+        let ProfileBuilder { facts, stacks, samples, .. } = self;
+        Profile::new(facts, stacks, samples)
+    }
+}
+
+impl Sink for ProfileBuilder {
+    fn wants(&self) -> Wants {
+        self.wants
+    }
+
+    #[inline]
+    fn frame(&mut self, name: &[u8]) -> FrameId {
+        self.stacks.frame(name)
+    }
+
+    fn frame_at(&mut self, name: &[u8], place: &Place<'_>) -> FrameId {
+        self.stacks.frame_at(name, place)
+    }
+
+    fn columns(&mut self, columns: Columns) -> Result<()> {
+        self.flush()?;
+        self.stacks.expect_columns(columns)
+    }
+
+    #[inline]
+    fn sample(&mut self, stack: &[FrameId], weights: Weights, context: &Context<'_>) -> Result<()> {
+        if self.wants.contexts {
+            let index = self.stacks.add_indexed(stack, weights)?;
+            self.samples.push(context, index, weights);
+            return Ok(());
+        }
+        if self.batch.push(stack, weights) { self.flush() } else { Ok(()) }
+    }
+
+    fn fork(&self) -> Option<Box<dyn ForkedSink>> {
+        Some(Box::new(ProfileBuilder::new(self.wants)))
+    }
+
+    fn join(&mut self, mut fork: Box<dyn ForkedSink>) -> Result<()> {
+        fork.flush()?;
+        self.flush()?;
+        let fork: Box<dyn Any> = fork;
+        let fork = fork.downcast::<ProfileBuilder>().expect("a fork of a builder is a builder");
+        let indices = self.stacks.merge_indexed(&fork.stacks)?;
+        self.samples.join(&fork.samples, &indices);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.stacks.add_batch(&mut self.batch)
+    }
+}

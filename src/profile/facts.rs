@@ -1,0 +1,278 @@
+//! What a recording says of itself: unit, event, command, date, and what is missing.
+//!
+//! Facts are read once, by whoever opens a recording, and shown by every output. What is not
+//! known is `None`, and stays unsaid: an output that does not know the unit shows none.
+
+use std::time::{Duration, SystemTime};
+
+use crate::printable::printable;
+use crate::weight::Weight;
+
+/// The longest text kept as a fact, in characters: a page is mailed, and a line is read.
+const LONGEST: usize = 200;
+/// The most warnings, comments or labels that are kept.
+const MOST: usize = 32;
+
+/// What a recording says of itself.
+///
+/// ```
+/// use fg_tools::Facts;
+///
+/// let mut facts = Facts::default();
+/// facts.unit = Some("ns".into());
+/// facts.set_command("./app --verbose");
+/// assert_eq!(facts.command.as_deref(), Some("./app --verbose"));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Facts {
+    /// The unit of the weights: `ns`, `bytes`, `samples`, `cycles`.
+    pub unit: Option<String>,
+    /// What was measured, in the producer's words: `cpu-clock:u`, `alloc_space`.
+    pub event: Option<String>,
+    /// The weight of one sample, in the unit of the weights, where all samples weigh the same.
+    pub period: Option<Weight>,
+    /// The sampling rate that was asked for, in samples a second.
+    pub rate: Option<u64>,
+    /// The number of samples in the weights.
+    pub samples: Option<u64>,
+    /// The command that was recorded, on one line.
+    pub command: Option<String>,
+    /// The machine it ran on.
+    pub host: Option<String>,
+    /// The operating system, its version and the architecture.
+    pub system: Option<String>,
+    /// When the recording began.
+    pub start: Option<SystemTime>,
+    /// The time from the beginning of the recording to its end.
+    pub duration: Option<Duration>,
+    /// The processor time that the recorded program used.
+    pub cpu_time: Option<Duration>,
+    /// The program that recorded: `perf 6.1.0`.
+    pub producer: Option<String>,
+    /// The keys of labels, which are the first frames of every stack: `thread`, `time`.
+    pub labels: Vec<String>,
+    /// Whether each stack has two weights, before and after.
+    pub differential: bool,
+    /// What a reader has to know before believing the profile: missing symbols, cut stacks.
+    pub warnings: Vec<String>,
+    /// What else the recording says of itself, a line each.
+    pub comments: Vec<String>,
+    /// Of a differential profile, the facts of its two sides.
+    pub sides: Option<Box<Sides>>,
+}
+
+/// The facts of both sides of a differential profile.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sides {
+    /// The facts of the profile before.
+    pub before: Facts,
+    /// The facts of the profile after.
+    pub after: Facts,
+}
+
+/// A text as a fact: one line, valid UTF-8, nothing that moves a cursor, at most 200 characters.
+pub(crate) fn one_line(text: &[u8]) -> String {
+    let blanks: Vec<u8> =
+        text.iter().map(|&b| if matches!(b, b'\n' | b'\r' | b'\t') { b' ' } else { b }).collect();
+    let text = printable(blanks.trim_ascii());
+    match text.char_indices().nth(LONGEST) {
+        None => text,
+        Some(_) => text.chars().take(LONGEST - 1).chain(['…']).collect(),
+    }
+}
+
+/// [`one_line`], if that leaves anything.
+pub(crate) fn fact(text: &[u8]) -> Option<String> {
+    Some(one_line(text)).filter(|text| !text.is_empty())
+}
+
+impl Facts {
+    /// Sets the command to a text, cut to one line.
+    pub fn set_command(&mut self, command: impl AsRef<[u8]>) {
+        self.command = fact(command.as_ref());
+    }
+
+    /// Adds a warning, each once.
+    pub fn warn(&mut self, warning: impl AsRef<[u8]>) {
+        add(&mut self.warnings, warning.as_ref());
+    }
+
+    /// Adds a comment, each once.
+    pub fn comment(&mut self, comment: impl AsRef<[u8]>) {
+        add(&mut self.comments, comment.as_ref());
+    }
+
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        *self == Facts::default()
+    }
+
+    /// The facts of several recordings that become one profile.
+    ///
+    /// A fact on which they do not agree, or that one of them does not know, is left out. Numbers
+    /// of samples and times are added up, the earliest start is the start, and what each of them
+    /// warns of is kept.
+    pub fn merged(parts: &[Facts]) -> Facts {
+        let [first, rest @ ..] = parts else { return Facts::default() };
+        if rest.is_empty() {
+            return first.clone();
+        }
+        fn agreed<T: PartialEq + Clone>(parts: &[Facts], get: impl Fn(&Facts) -> &Option<T>) -> Option<T> {
+            let first = get(&parts[0]);
+            if parts.iter().all(|part| get(part) == first) { first.clone() } else { None }
+        }
+        fn sum<T>(
+            parts: &[Facts],
+            get: impl Fn(&Facts) -> Option<T>,
+            add: fn(T, T) -> Option<T>,
+        ) -> Option<T> {
+            let mut values = parts.iter().map(get);
+            let first = values.next()??;
+            values.try_fold(first, |sum, value| add(sum, value?))
+        }
+        let mut merged = Facts {
+            unit: agreed(parts, |p| &p.unit),
+            event: agreed(parts, |p| &p.event),
+            period: agreed(parts, |p| &p.period),
+            rate: agreed(parts, |p| &p.rate),
+            samples: sum(parts, |p| p.samples, u64::checked_add),
+            command: agreed(parts, |p| &p.command),
+            host: agreed(parts, |p| &p.host),
+            system: agreed(parts, |p| &p.system),
+            start: parts.iter().filter_map(|p| p.start).min(),
+            duration: sum(parts, |p| p.duration, Duration::checked_add),
+            cpu_time: sum(parts, |p| p.cpu_time, Duration::checked_add),
+            producer: agreed(parts, |p| &p.producer),
+            labels: if rest.iter().all(|p| p.labels == first.labels) {
+                first.labels.clone()
+            } else {
+                Vec::new()
+            },
+            differential: parts.iter().all(|p| p.differential),
+            sides: if rest.iter().all(|p| p.sides == first.sides) { first.sides.clone() } else { None },
+            ..Facts::default()
+        };
+        for part in parts {
+            part.warnings.iter().for_each(|warning| merged.warn(warning));
+            part.comments.iter().for_each(|comment| merged.comment(comment));
+        }
+        merged
+    }
+
+    /// The facts of a differential profile: what both sides say, and each side's own.
+    pub fn of_sides(before: Facts, after: Facts) -> Facts {
+        let both = [before, after];
+        let mut facts = Facts::merged(&both);
+        facts.differential = true;
+        facts.samples = None;
+        facts.duration = None;
+        facts.cpu_time = None;
+        facts.start = None;
+        let [before, after] = both;
+        facts.sides = Some(Box::new(Sides { before, after }));
+        facts
+    }
+
+    /// The facts without what tells of a person or a place: host, folders, arguments, comments.
+    pub fn private(&self) -> Facts {
+        let program = |command: &String| {
+            let program = command.split(' ').next().unwrap_or_default();
+            program.rsplit(['/', '\\']).next().unwrap_or_default().trim_matches(['"', '\'']).to_owned()
+        };
+        let side = |facts: &Facts| facts.private();
+        Facts {
+            command: self.command.as_ref().map(program).filter(|program| !program.is_empty()),
+            host: None,
+            warnings: self.warnings.iter().map(|warning| without_paths(warning)).collect(),
+            comments: Vec::new(),
+            sides: self
+                .sides
+                .as_ref()
+                .map(|sides| Box::new(Sides { before: side(&sides.before), after: side(&sides.after) })),
+            ..self.clone()
+        }
+    }
+
+    /// The facts that hold whatever becomes of the stacks: without counts, times and period.
+    ///
+    /// For a tool that selects or rewrites stacks and does not count again.
+    pub fn without_counts(&self) -> Facts {
+        let mut facts = Facts { samples: None, cpu_time: None, ..self.clone() };
+        if let Some(sides) = &mut facts.sides {
+            sides.before = sides.before.without_counts();
+            sides.after = sides.after.without_counts();
+        }
+        facts
+    }
+}
+
+fn add(list: &mut Vec<String>, text: &[u8]) {
+    if let Some(text) = fact(text)
+        && list.len() < MOST
+        && !list.contains(&text)
+    {
+        list.push(text);
+    }
+}
+
+/// A text with each path in it cut to its last part.
+fn without_paths(text: &str) -> String {
+    let word = |word: &str| -> String {
+        let start =
+            word.find('/').filter(|_| word.matches('/').count() > 1 || word.starts_with(['/', '"', '(']));
+        match start {
+            Some(start) => {
+                let last = word.rfind('/').unwrap_or(start);
+                format!("{}{}", &word[..start], &word[last + 1..])
+            }
+            None => word.to_owned(),
+        }
+    };
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_period(period: i128) -> Facts {
+        Facts { period: Some(Weight::new(period)), unit: Some("ns".into()), ..Facts::default() }
+    }
+
+    #[test]
+    fn a_period_that_changed_once_is_not_known_again() {
+        let parts = [10, 20, 10].map(of_period);
+        assert_eq!(Facts::merged(&parts).period, None);
+        assert_eq!(Facts::merged(&parts).unit.as_deref(), Some("ns"));
+        assert_eq!(Facts::merged(&[of_period(10), of_period(10)]).period, Some(Weight::new(10)));
+        assert_eq!(Facts::merged(&[of_period(10), Facts::default()]).unit, None);
+    }
+
+    #[test]
+    fn counts_add_up_only_if_all_are_known() {
+        let part = |samples| Facts { samples, ..Facts::default() };
+        assert_eq!(Facts::merged(&[part(Some(1)), part(Some(2))]).samples, Some(3));
+        assert_eq!(Facts::merged(&[part(Some(1)), part(None)]).samples, None);
+        assert_eq!(Facts::merged(&[part(Some(u64::MAX)), part(Some(2))]).samples, None);
+    }
+
+    #[test]
+    fn private_facts_name_no_person_and_no_place() {
+        let mut facts = Facts { host: Some("ada-laptop".into()), ..Facts::default() };
+        facts.set_command("/home/ada/bin/app --token=secret");
+        facts.warn("no symbols for /home/ada/lib/libx.so.1 (38%)");
+        facts.comment("ada's machine");
+        facts.sides = Some(Box::new(Sides { before: facts.clone(), after: facts.clone() }));
+        let private = format!("{:?}", facts.private());
+        assert!(!private.contains("ada") && !private.contains("secret"), "{private}");
+        assert!(private.contains("libx.so.1 (38%)") && private.contains("app"), "{private}");
+    }
+
+    #[test]
+    fn a_text_is_one_short_line() {
+        assert_eq!(one_line(b" a\nb\t\x1b[31m "), "a b \u{fffd}[31m");
+        assert_eq!(one_line(&[b'x'; 1000]).chars().count(), LONGEST);
+        assert_eq!(fact(b" \n"), None);
+    }
+}

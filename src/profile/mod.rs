@@ -1,0 +1,235 @@
+//! The profile in the middle: what every reader fills, and every tool and output works on.
+//!
+//! ```text
+//!  any file, bytes,          ┌──────────── Profile ────────────┐
+//!  reader, samples in  ────► │ facts    unit, period, samples, │ ────► filter ──► Profile
+//!  memory                    │          command, host, date    │ ────► diff(Profile, Profile)
+//!  (every Collapser          │ stacks   interned, weighed      │ ────► svg, html, tables, pprof,
+//!   fills a Sink)            │ samples  time, thread, labels   │       speedscope, firefox, folded
+//!                            │ places   file, line, module     │
+//!                            └─────────────────────────────────┘
+//!  folded text in order ───► streams: walked, never a table, constant memory
+//! ```
+//! A [`Profile`] is made from a file of any format, from bytes, from a reader, from lines of folded
+//! text, or [sample by sample](ProfileBuilder). The tools [`open`](open::open) their input: folded text
+//! streams by, everything else becomes a profile.
+
+mod builder;
+mod describe;
+mod facts;
+pub mod header;
+pub mod open;
+mod samples;
+mod sink;
+pub mod units;
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::folded::{
+    Columns, FrameId, Known, Order, Places, Rewrite, StackTable, Visitor, WalkSummary, Weights, walk_profile,
+    walk_table,
+};
+use crate::input::Source;
+
+pub use crate::folded::{Kind, Place};
+pub use builder::ProfileBuilder;
+pub use describe::date;
+pub(crate) use facts::fact;
+pub use facts::{Facts, Sides};
+pub use open::{Opened, ReadOptions};
+pub use samples::{SampleRef, Samples};
+pub use sink::{Context, ForkedSink, Sink, Wants};
+
+/// A profile in memory: facts, stacks with their weights, and, where wanted, single samples.
+///
+/// ```
+/// use fg_tools::Profile;
+///
+/// let profile = Profile::from_bytes("# unit: ns\nmain;parse 40\nmain 2\n")?;
+/// assert_eq!(profile.facts().unit.as_deref(), Some("ns"));
+/// assert_eq!(profile.total()?.value.to_string(), "42");
+/// let mut folded = Vec::new();
+/// profile.write_folded(&mut folded)?;
+/// assert_eq!(folded, b"# unit: ns\nmain 2\nmain;parse 40\n");
+/// # Ok::<(), fg_tools::Error>(())
+/// ```
+#[derive(Default)]
+pub struct Profile {
+    facts: Facts,
+    stacks: StackTable,
+    samples: Samples,
+    places: Arc<Places>,
+}
+
+impl Profile {
+    pub(crate) fn new(facts: Facts, stacks: StackTable, mut samples: Samples) -> Result<Profile> {
+        if !samples.is_empty() {
+            samples.sort(&stacks.ranks());
+        }
+        let places = Arc::new(stacks.places()?);
+        Ok(Profile { facts, stacks, samples, places })
+    }
+
+    /// A builder, for samples in memory.
+    pub fn builder() -> ProfileBuilder {
+        ProfileBuilder::default()
+    }
+
+    /// Reads a file of any format that is known here; `-` is standard input.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unrecognised`], and those of the format, placed in the file.
+    pub fn from_path(path: impl AsRef<Path>) -> Result<Profile> {
+        Profile::read(&[Source::new(path)], &ReadOptions::default())
+    }
+
+    /// Reads bytes of any format that is known here, plain or compressed.
+    ///
+    /// # Errors
+    /// Those of [`Profile::from_path`].
+    pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Profile> {
+        Profile::read(&[Source::bytes(bytes)], &ReadOptions::default())
+    }
+
+    /// Reads what a reader has to give, in any format that is known here.
+    ///
+    /// # Errors
+    /// Those of [`Profile::from_path`].
+    pub fn from_reader(reader: impl Read + Send + 'static) -> Result<Profile> {
+        Profile::read(&[Source::reader("input", reader)], &ReadOptions::default())
+    }
+
+    /// Reads lines of folded text.
+    ///
+    /// # Errors
+    /// Those of [`Profile::from_path`].
+    ///
+    /// ```
+    /// let profile = fg_tools::Profile::from_lines(["main;parse 40", "main 2"])?;
+    /// assert_eq!(profile.stack_count(), 2);
+    /// # Ok::<(), fg_tools::Error>(())
+    /// ```
+    pub fn from_lines<L: AsRef<[u8]>>(lines: impl IntoIterator<Item = L>) -> Result<Profile> {
+        let mut text = Vec::new();
+        for line in lines {
+            text.extend_from_slice(line.as_ref());
+            text.push(b'\n');
+        }
+        let options = ReadOptions::default().format("folded");
+        Profile::read(&[Source::bytes(text)], &options)
+    }
+
+    /// Reads several sources as one profile.
+    ///
+    /// # Errors
+    /// Those of [`Profile::from_path`]; [`ErrorKind::Setting`] for units that do not add up.
+    pub fn read(sources: &[Source], options: &ReadOptions) -> Result<Profile> {
+        Ok(open::read(sources, options)?.0)
+    }
+
+    /// What the profile says of itself.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// What the profile says of itself, to be changed.
+    pub fn facts_mut(&mut self) -> &mut Facts {
+        &mut self.facts
+    }
+
+    /// Where the code of frames is, by name.
+    pub fn places(&self) -> &Places {
+        &self.places
+    }
+
+    /// The single samples, if the reader was asked for them: see [`ReadOptions::samples`].
+    pub fn samples(&self) -> &Samples {
+        &self.samples
+    }
+
+    /// The table of the stacks.
+    pub fn stacks(&self) -> &StackTable {
+        &self.stacks
+    }
+
+    /// The number of stacks.
+    pub fn stack_count(&self) -> usize {
+        self.stacks.len()
+    }
+
+    /// The frames of the stack of a number, root first.
+    pub fn stack(&self, number: usize) -> &[FrameId] {
+        self.stacks.stack(number)
+    }
+
+    /// Whether there are no stacks.
+    pub fn is_empty(&self) -> bool {
+        self.stacks.is_empty()
+    }
+
+    /// One weight a stack, or two.
+    pub fn columns(&self) -> Columns {
+        self.stacks.columns()
+    }
+
+    /// The sum of all weights.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`].
+    pub fn total(&self) -> Result<Weights> {
+        self.stacks.total()
+    }
+
+    /// Writes the header and the stacks as folded text, in frame order.
+    ///
+    /// # Errors
+    /// What `out` says.
+    pub fn write_folded(&self, out: &mut dyn Write) -> Result<()> {
+        out.write_all(header::write(&self.facts).as_bytes()).map_err(Error::from)?;
+        self.stacks.write(out)
+    }
+
+    /// Walks the call tree. In the order of time the stacks are those of the single samples.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`], the visitor's; [`ErrorKind::Setting`] for another order than
+    /// [`Order::Frame`] where the recording has no times.
+    pub fn walk(
+        &self,
+        order: Order,
+        rewrite: Option<&Rewrite>,
+        visitor: &mut dyn Visitor,
+    ) -> Result<WalkSummary> {
+        let known = Known { columns: self.columns(), facts: &self.facts, places: &self.places };
+        let summary = match (order, rewrite) {
+            (Order::Frame, None) => walk_table(&self.stacks, &known, visitor)?,
+            (Order::Frame, Some(rewrite)) => {
+                let mut rewritten = StackTable::default();
+                let mut text = Vec::new();
+                self.stacks.for_each(|stack, weights| {
+                    text.clear();
+                    if rewrite(stack, &mut text) { rewritten.add_stack(&text, weights) } else { Ok(()) }
+                })?;
+                walk_table(&rewritten, &known, visitor)?
+            }
+            (Order::Input | Order::Time, rewrite) => {
+                if self.samples.stacks().any(|(time, ..)| time.is_none()) || self.samples.is_empty() {
+                    let what = "the recording does not say when its samples were taken: --flamechart and \
+                                --no-sort need times, or folded text in their order";
+                    return Err(ErrorKind::Setting { what: what.into() }.into());
+                }
+                let stacks = self.samples.stacks().map(|(_, stack, weights)| (self.stack(stack), weights));
+                walk_profile(&self.stacks, stacks, order, rewrite, &known, visitor)?
+            }
+        };
+        Ok(WalkSummary { places: self.places.clone(), ..summary })
+    }
+
+    /// A profile of the same recording with other stacks.
+    pub(crate) fn with_stacks(&self, facts: Facts, stacks: StackTable) -> Result<Profile> {
+        Profile::new(facts, stacks, Samples::default())
+    }
+}

@@ -1,0 +1,155 @@
+//! Opens input of any format: folded text to be streamed, everything else as a profile.
+
+use super::{Profile, ProfileBuilder, Wants};
+use crate::collapse::{self, Options, Report, registry};
+use crate::error::{ErrorKind, Result};
+use crate::folded::{Columns, Order, Rewrite, Visitor, WalkSummary, is_comment, parse_line, walk};
+use crate::input::{Input, Source};
+
+/// How a recording is read.
+///
+/// ```
+/// use fg_tools::collapse::Options;
+/// use fg_tools::profile::ReadOptions;
+///
+/// let mut collapse = Options::default();
+/// collapse.kernel = true;
+/// let options = ReadOptions::default().format("perf-script").collapse(collapse).samples(true);
+/// # let _ = options;
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ReadOptions {
+    /// The format's name; `None` is told by content.
+    pub format: Option<String>,
+    /// What is kept of the recording, and how it is named.
+    pub collapse: Options,
+    /// Whether modules, files and lines are kept.
+    pub places: bool,
+    /// Whether single samples are kept, with time, thread and labels.
+    pub samples: bool,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        ReadOptions { format: None, collapse: Options::default(), places: true, samples: false }
+    }
+}
+
+impl ReadOptions {
+    /// Reads the input as a format, instead of telling the format by content.
+    pub fn format(mut self, name: impl Into<String>) -> Self {
+        self.format = Some(name.into());
+        self
+    }
+
+    /// What is kept of the recording, and how it is named.
+    pub fn collapse(mut self, options: Options) -> Self {
+        self.collapse = options;
+        self
+    }
+
+    /// Whether modules, files and lines are kept.
+    pub fn places(mut self, places: bool) -> Self {
+        self.places = places;
+        self
+    }
+
+    /// Whether single samples are kept, with time, thread and labels.
+    pub fn samples(mut self, samples: bool) -> Self {
+        self.samples = samples;
+        self
+    }
+
+    fn wants(&self) -> Wants {
+        Wants { places: self.places, contexts: self.samples }
+    }
+}
+
+/// Input of any format, opened.
+pub enum Opened {
+    /// Folded text, which can be streamed.
+    Folded(Vec<Source>),
+    /// Everything else.
+    Profile(Box<Profile>, Box<Report>),
+}
+
+/// Opens sources that are read as one profile. Folded text is left to be streamed; if any of the
+/// sources is something else, all become one profile.
+///
+/// # Errors
+/// Those of [`Profile::read`].
+pub fn open(sources: &[Source], options: &ReadOptions) -> Result<Opened> {
+    if options.format.as_deref().is_some_and(|format| format != registry::FOLDED) {
+        let (profile, report) = read(sources, options)?;
+        return Ok(Opened::Profile(Box::new(profile), Box::new(report)));
+    }
+    let mut looked_at = Vec::with_capacity(sources.len());
+    let mut is_folded = true;
+    for source in sources {
+        let (source, folded) = source.look(|input| Ok(options.format.is_some() || is_folded_text(input)?))?;
+        is_folded &= folded;
+        looked_at.push(source);
+    }
+    if is_folded {
+        return Ok(Opened::Folded(looked_at));
+    }
+    let (profile, report) = read(&looked_at, options)?;
+    Ok(Opened::Profile(Box::new(profile), Box::new(report)))
+}
+
+/// Whether an input is folded text, or nothing that speaks against it: no line at all.
+fn is_folded_text(input: &Input) -> Result<bool> {
+    let has_stacks =
+        input.head().split(|&b| b == b'\n').any(|line| !is_comment(line) && !line.trim_ascii().is_empty());
+    if !has_stacks {
+        return Ok(true);
+    }
+    match registry::detect(input) {
+        Ok(format) => Ok(format.name() == registry::FOLDED),
+        // Names can be such that a profile looks like nothing known, or be longer than what was read.
+        Err(error) if matches!(error.kind(), ErrorKind::Unrecognised) => {
+            let head = input.head();
+            let is_cut = head.len() >= crate::input::HEAD && memchr::memchr(b'\n', head).is_none();
+            let mut lines = head.split(|&b| b == b'\n');
+            match is_cut || lines.any(|line| parse_line(line, Columns::One).is_some()) {
+                true => Ok(true),
+                false => Err(error),
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads sources as one profile, and says what there was to say of them.
+///
+/// # Errors
+/// Those of [`Profile::read`].
+pub fn read(sources: &[Source], options: &ReadOptions) -> Result<(Profile, Report)> {
+    let format = options.format.as_deref().map(registry::by_name).transpose()?;
+    let mut builder = ProfileBuilder::new(options.wants());
+    let report = collapse::collapse(sources, format, &options.collapse, &mut builder)?;
+    builder.facts = report.facts.clone();
+    Ok((builder.finish()?, report))
+}
+
+impl Opened {
+    /// Walks the call tree.
+    ///
+    /// # Errors
+    /// Those of [`walk`] and [`Profile::walk`].
+    pub fn walk(
+        &self,
+        order: Order,
+        rewrite: Option<&Rewrite>,
+        visitor: &mut dyn Visitor,
+    ) -> Result<WalkSummary> {
+        match self {
+            Opened::Folded(sources) => walk(sources, order, rewrite, visitor),
+            Opened::Profile(profile, report) => {
+                let summary = profile.walk(order, rewrite, visitor)?;
+                Ok(WalkSummary { not_understood: report.not_understood.clone(), ..summary })
+            }
+        }
+    }
+}

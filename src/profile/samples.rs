@@ -1,0 +1,155 @@
+//! The samples of a profile one by one: when, in which thread, with which labels, which stack.
+
+use crate::error::Result;
+use crate::folded::{Interner, Weights};
+
+use super::sink::Context;
+
+/// The samples of a profile, in the order of time once they are complete.
+#[derive(Default)]
+pub struct Samples {
+    entries: Vec<Entry>,
+    threads: Interner,
+    labels: Interner,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    time: Option<u64>,
+    thread: u32,
+    labels: u32,
+    stack: u32,
+    weights: Weights,
+}
+
+/// One sample.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SampleRef<'a> {
+    /// Nanoseconds on the recording's own clock.
+    pub time: Option<u64>,
+    /// The number of the process.
+    pub process: Option<u64>,
+    /// The number of the thread.
+    pub thread: Option<u64>,
+    /// The name of the thread, or of the command that it runs.
+    pub thread_name: &'a [u8],
+    /// Other labels: key and value.
+    pub labels: Vec<(&'a [u8], &'a [u8])>,
+    /// The number of its stack: see [`Profile::stack`](super::Profile::stack).
+    pub stack: usize,
+    /// Its weight, or weights.
+    pub weights: Weights,
+}
+
+impl Samples {
+    /// The number of samples.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The samples, in the order of time.
+    pub fn iter(&self) -> impl Iterator<Item = SampleRef<'_>> {
+        self.entries.iter().map(|entry| {
+            let (process, thread, thread_name) = decode_thread(self.threads.name(entry.thread));
+            let labels = decode_labels(self.labels.name(entry.labels));
+            let Entry { time, stack, weights, .. } = *entry;
+            SampleRef { time, process, thread, thread_name, labels, stack: stack as usize, weights }
+        })
+    }
+
+    /// The samples' stacks and weights alone, in the order of time.
+    pub(super) fn stacks(&self) -> impl Iterator<Item = (Option<u64>, usize, Weights)> {
+        self.entries.iter().map(|entry| (entry.time, entry.stack as usize, entry.weights))
+    }
+
+    pub(super) fn push(&mut self, context: &Context<'_>, stack: usize, weights: Weights) {
+        let mut key = Vec::new();
+        for number in [context.process, context.thread] {
+            key.push(u8::from(number.is_some()));
+            key.extend(number.unwrap_or(0).to_le_bytes());
+        }
+        key.extend_from_slice(context.thread_name);
+        let thread = self.threads.key(&key);
+        key.clear();
+        for text in context.labels.iter().flat_map(|(name, value)| [name, value]) {
+            key.extend((text.len() as u32).to_le_bytes());
+            key.extend_from_slice(text);
+        }
+        let labels = self.labels.key(&key);
+        let stack = stack as u32;
+        self.entries.push(Entry { time: context.time, thread, labels, stack, weights });
+    }
+
+    /// Takes the samples of another part, whose stacks have these numbers here.
+    pub(super) fn join(&mut self, other: &Samples, stacks: &[u32]) {
+        let threads: Vec<u32> = other.threads.all().map(|key| self.threads.key(key)).collect();
+        let labels: Vec<u32> = other.labels.all().map(|key| self.labels.key(key)).collect();
+        self.entries.extend(other.entries.iter().map(|entry| Entry {
+            thread: threads[entry.thread as usize],
+            labels: labels[entry.labels as usize],
+            stack: stacks[entry.stack as usize],
+            ..*entry
+        }));
+    }
+
+    /// Replaces the number of each sample's stack, and drops the samples that have none any more.
+    pub(super) fn restack(&mut self, mut stack: impl FnMut(usize) -> Option<usize>) {
+        self.entries.retain_mut(|entry| match stack(entry.stack as usize) {
+            Some(new) => {
+                entry.stack = new as u32;
+                true
+            }
+            None => false,
+        });
+    }
+
+    /// Changes the weight of every sample.
+    pub(super) fn reweigh(&mut self, mut change: impl FnMut(Weights) -> Result<Weights>) -> Result<()> {
+        self.entries.iter_mut().try_for_each(|entry| {
+            entry.weights = change(entry.weights)?;
+            Ok(())
+        })
+    }
+
+    /// Puts the samples in the order of time, whatever the order in which threads read them.
+    /// `rank` orders stacks by their text.
+    pub(super) fn sort(&mut self, rank: &[u32]) {
+        let (threads, labels) = (&self.threads, &self.labels);
+        self.entries.sort_by(|a, b| {
+            let key = |entry: &Entry| {
+                (entry.time.unwrap_or(0), threads.name(entry.thread), labels.name(entry.labels))
+            };
+            let order = key(a).cmp(&key(b));
+            order
+                .then_with(|| rank[a.stack as usize].cmp(&rank[b.stack as usize]))
+                .then_with(|| (a.weights.value, a.weights.before).cmp(&(b.weights.value, b.weights.before)))
+        });
+    }
+}
+
+fn decode_thread(key: &[u8]) -> (Option<u64>, Option<u64>, &[u8]) {
+    let number = |at: usize| {
+        let value = u64::from_le_bytes(key[at + 1..at + 9].try_into().expect("eight bytes"));
+        (key[at] != 0).then_some(value)
+    };
+    (number(0), number(9), &key[18..])
+}
+
+fn decode_labels(mut key: &[u8]) -> Vec<(&[u8], &[u8])> {
+    let mut labels = Vec::new();
+    let mut text = || {
+        let (len, rest) = key.split_first_chunk::<4>()?;
+        let (text, rest) = rest.split_at(u32::from_le_bytes(*len) as usize);
+        key = rest;
+        Some(text)
+    };
+    while let (Some(name), Some(value)) = (text(), text()) {
+        labels.push((name, value));
+    }
+    labels
+}

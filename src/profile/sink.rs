@@ -1,0 +1,162 @@
+//! The interface between readers of formats and those who listen: a sample at a time, with what
+//! the recording says of it.
+//!
+//! A reader of a format ([`Collapser`](crate::collapse::Collapser)) pushes into `&mut dyn Sink`
+//! and never sees what becomes of it: a table, a time line, a live view. A sink says what it
+//! wants; what nobody wants is not looked for.
+
+use std::any::Any;
+
+use crate::error::Result;
+use crate::folded::{Columns, FrameId, Place, StackTable, Weights};
+
+/// What a [`Sink`] wants to know besides names, stacks and weights.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Wants {
+    /// Where the code of each frame is: [`Sink::frame_at`] is called instead of [`Sink::frame`].
+    pub places: bool,
+    /// When and in which thread each sample was taken, and its labels: the [`Context`] is filled.
+    pub contexts: bool,
+}
+
+impl Wants {
+    /// Names, stacks and weights only.
+    pub const NOTHING: Wants = Wants { places: false, contexts: false };
+    /// Everything a recording knows.
+    pub const ALL: Wants = Wants { places: true, contexts: true };
+}
+
+/// When and where a sample was taken, as far as the recording says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Context<'a> {
+    /// Nanoseconds on the recording's own clock.
+    pub time: Option<u64>,
+    /// The number of the process.
+    pub process: Option<u64>,
+    /// The number of the thread.
+    pub thread: Option<u64>,
+    /// The name of the thread, or of the command that it runs.
+    pub thread_name: &'a [u8],
+    /// Other labels: key and value.
+    pub labels: &'a [(&'a [u8], &'a [u8])],
+}
+
+impl Context<'_> {
+    /// A sample of which nothing is known but its stack and its weight.
+    pub const UNKNOWN: Context<'static> =
+        Context { time: None, process: None, thread: None, thread_name: b"", labels: &[] };
+}
+
+/// Who listens to the reader of a format.
+///
+/// ```
+/// use fg_tools::collapse::{self, Options};
+/// use fg_tools::folded::{FrameId, Weights};
+/// use fg_tools::profile::{Context, Sink};
+/// use fg_tools::{Result, Source};
+///
+/// /// Counts samples while they come.
+/// #[derive(Default)]
+/// struct Counter {
+///     names: u32,
+///     samples: u64,
+/// }
+///
+/// impl Sink for Counter {
+///     fn frame(&mut self, _name: &[u8]) -> FrameId {
+///         self.names += 1;
+///         FrameId(self.names)
+///     }
+///
+///     fn sample(&mut self, _stack: &[FrameId], _: Weights, _: &Context<'_>) -> Result<()> {
+///         self.samples += 1;
+///         Ok(())
+///     }
+/// }
+///
+/// let mut counter = Counter::default();
+/// collapse::collapse(&[Source::bytes("main;parse 40\nmain 2\n")], None, &Options::default(), &mut counter)?;
+/// assert_eq!(counter.samples, 2);
+/// # Ok::<(), fg_tools::Error>(())
+/// ```
+pub trait Sink {
+    /// What it wants to know besides names, stacks and weights.
+    fn wants(&self) -> Wants {
+        Wants::NOTHING
+    }
+
+    /// The number of a frame's name, which must be free of `;` and newlines: see
+    /// [`sanitize_frame`](crate::folded::sanitize_frame).
+    fn frame(&mut self, name: &[u8]) -> FrameId;
+
+    /// The number of a frame's name at a place, for a sink that wants places.
+    fn frame_at(&mut self, name: &[u8], place: &Place<'_>) -> FrameId {
+        let _ = place;
+        self.frame(name)
+    }
+
+    /// The samples that follow have weights in so many columns.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Setting`] if those before had not.
+    fn columns(&mut self, columns: Columns) -> Result<()> {
+        match columns {
+            Columns::One => Ok(()),
+            Columns::Two => Err(crate::ErrorKind::Setting {
+                what: "a differential profile, with two weights on each line, cannot be read here".into(),
+            }
+            .into()),
+        }
+    }
+
+    /// A sample: its frames, root first, and what it weighs. Several samples of one stack may come
+    /// as one.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`], and the sink's own, which end the reading.
+    fn sample(&mut self, stack: &[FrameId], weights: Weights, context: &Context<'_>) -> Result<()>;
+
+    /// A sink for another thread, which [`Sink::join`] takes back. `None` for a sink that has to
+    /// hear all samples itself, in their order: then one thread reads.
+    fn fork(&self) -> Option<Box<dyn ForkedSink>> {
+        None
+    }
+
+    /// Takes what a sink of [`Sink::fork`] was told.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    fn join(&mut self, fork: Box<dyn ForkedSink>) -> Result<()> {
+        let _ = fork;
+        Ok(())
+    }
+
+    /// No more samples come for now: what was held back has to be done.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A sink for another thread: see [`Sink::fork`].
+pub trait ForkedSink: Sink + Any + Send {}
+
+impl<S: Sink + Any + Send> ForkedSink for S {}
+
+/// A table hears names, stacks and weights, and adds up.
+impl Sink for StackTable {
+    fn frame(&mut self, name: &[u8]) -> FrameId {
+        StackTable::frame(self, name)
+    }
+
+    fn columns(&mut self, columns: Columns) -> Result<()> {
+        self.expect_columns(columns)
+    }
+
+    fn sample(&mut self, stack: &[FrameId], weights: Weights, _: &Context<'_>) -> Result<()> {
+        self.add(stack, weights)
+    }
+}
