@@ -38,7 +38,7 @@ const ENTRIES: &[Entry] = &[
     Entry { key: "event", write: |f| text(&f.event), read: |f, v| f.event = fact(v.as_bytes()) },
     Entry {
         key: "period",
-        write: |f| line(f.period.map(|p| format!("{p} {}", f.unit.as_deref().unwrap_or("each")))),
+        write: |f| text(&f.period.map(|p| format!("{p} {}", f.unit.as_deref().unwrap_or("each")))),
         read: |f, v| {
             f.period = number(v).and_then(|n| Weight::parse(n.as_bytes())).filter(|p| *p > Weight::ZERO)
         },
