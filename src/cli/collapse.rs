@@ -1,18 +1,16 @@
 //! `fg-collapse`: its options, and what it says on standard error.
 
 use std::io::Write;
-use std::path::PathBuf;
 
-use clap::{Args, Parser};
+use clap::Parser;
 
 use super::output::OutputArgs;
+use super::reading::ReadingArgs;
 use super::{Exit, GenerateArgs, InputArgs, Tool, progress, say, say_not_understood};
-use crate::collapse::{
-    self, Listener, Options, Progress, Report, Value, ValueSelection, ValueTotal, registry,
-};
+use crate::collapse::{self, Report, Value, ValueTotal, registry};
 use crate::error::excerpt;
 use crate::folded::{StackTable, Weights};
-use crate::profile::{self, ReadOptions};
+use crate::profile;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -76,114 +74,7 @@ pub struct Collapse {
 
     /// What to keep and how to name it; last, as its heading holds for all that follows.
     #[command(flatten)]
-    pub options: OptionArgs,
-}
-
-/// [`Options`] as options.
-#[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Samples and frames")]
-pub struct OptionArgs {
-    /// Name the thread in a root frame, and its process: `comm-PID`
-    #[arg(long)]
-    pub pid: bool,
-
-    /// Name the thread in a root frame, and its numbers: `comm-PID/TID`
-    #[arg(long)]
-    pub tid: bool,
-
-    /// Mark kernel frames with `_[k]`, where perf tells them
-    #[arg(long)]
-    pub kernel: bool,
-
-    /// Mark frames of just-in-time compiled code with `_[j]`, where perf or V8's ticks tell them
-    #[arg(long)]
-    pub jit: bool,
-
-    /// Mark inlined frames with `_[i]`, where perf, pprof or Firefox's JSON tell them
-    #[arg(long)]
-    pub inline: bool,
-
-    /// All marks: --kernel --jit --inline
-    #[arg(long)]
-    pub all: bool,
-
-    /// Show the address of frames without a name
-    #[arg(long)]
-    pub addrs: bool,
-
-    /// Append the source line, where the recording has it: `main (orders.c:12)`
-    #[arg(long)]
-    pub srcline: bool,
-
-    /// Leave out inlined functions, which debug information adds to recordings of addresses:
-    /// perf.data, jemalloc, tcmalloc, gperftools
-    #[arg(long)]
-    pub no_inline: bool,
-
-    /// Look for the programs and libraries of a recording of addresses below DIR, not /
-    #[arg(long, value_name = "DIR")]
-    pub symfs: Option<PathBuf>,
-
-    /// Keep this value: perf's event, with or without modifiers, pprof's sample type; repeatable.
-    /// Default: the producer's own default, or the one that comes first
-    #[arg(long, value_name = "NAME", visible_alias = "event-filter")]
-    pub value: Vec<String>,
-
-    /// Keep all values, each under a root frame of its name
-    #[arg(long, visible_alias = "all-events", conflicts_with = "value")]
-    pub all_values: bool,
-
-    /// Name the thread in a root frame, also where the format's own tools do not
-    #[arg(long)]
-    pub threads_as_frames: bool,
-
-    /// Name no threads, also where the format's own tools do
-    #[arg(long, conflicts_with_all = ["threads_as_frames", "pid", "tid"])]
-    pub no_threads_as_frames: bool,
-
-    /// Drop what is rootward of perf's frame NAME; repeatable. For other formats: fg-filter --root
-    #[arg(long, value_name = "NAME")]
-    pub skip_after: Vec<String>,
-
-    /// Count samples instead of adding up their weights (perf's periods, austin's microseconds)
-    #[arg(long)]
-    pub count: bool,
-
-    /// Threads to use; 0 is as many as there are processors
-    #[arg(short = 'n', long, alias = "nthreads", value_name = "N", default_value_t = 0)]
-    pub threads: usize,
-}
-
-impl From<OptionArgs> for Options {
-    fn from(args: OptionArgs) -> Options {
-        let bytes = |names: Vec<String>| names.into_iter().map(String::into_bytes).collect::<Vec<_>>();
-        let values = match (args.all_values, args.value.is_empty()) {
-            (true, _) => ValueSelection::All,
-            (false, true) => ValueSelection::Default,
-            (false, false) => ValueSelection::Named(bytes(args.value)),
-        };
-        Options {
-            pid: args.pid,
-            tid: args.tid,
-            kernel: args.kernel || args.all,
-            jit: args.jit || args.all,
-            inline: args.inline || args.all,
-            addrs: args.addrs,
-            srcline: args.srcline,
-            no_inline: args.no_inline,
-            symfs: args.symfs,
-            skip_after: bytes(args.skip_after),
-            values,
-            threads_as_frames: match (args.threads_as_frames, args.no_threads_as_frames) {
-                (true, _) => Some(true),
-                (_, true) => Some(false),
-                _ => None,
-            },
-            count: args.count,
-            threads: args.threads,
-            progress: None,
-        }
-    }
+    pub options: ReadingArgs,
 }
 
 impl Tool for Collapse {
@@ -197,11 +88,7 @@ impl Tool for Collapse {
             output.finish()?;
             return Ok(Exit::Yes);
         }
-        let mut options = Options::from(self.options.clone());
-        if !self.quiet && progress::is_wanted() {
-            options.progress = Some(Listener(tell));
-        }
-        let mut reading = ReadOptions::default().collapse(options).places(false);
+        let mut reading = self.options.read_options(self.quiet).places(false);
         reading.format.clone_from(&self.format);
         let read = profile::open::read(&self.input.sources(), &reading);
         progress::end();
@@ -221,17 +108,6 @@ impl Tool for Collapse {
         }
         output.finish()?;
         Ok(Exit::Yes)
-    }
-}
-
-/// Shows how far it has come.
-fn tell(progress: Progress) {
-    match progress {
-        Progress::Bytes(done, Some(of)) => {
-            progress::show(format_args!("read {} of {} MB", done / 1_000_000, of / 1_000_000));
-        }
-        Progress::Bytes(done, None) => progress::show(format_args!("read {} MB", done / 1_000_000)),
-        Progress::Symbols(done, of) => progress::show(format_args!("named {done} of {of} places in code")),
     }
 }
 
@@ -307,9 +183,10 @@ fn list_values(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collapse::Options;
 
     #[test]
-    fn no_options_are_the_library_s_defaults() {
+    fn default_options_are_the_library_s() {
         let args = Collapse::parse_from(["fg-collapse"]);
         assert_eq!(Options::from(args.options), Options::default());
     }

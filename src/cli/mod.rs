@@ -10,6 +10,7 @@ pub mod filter;
 pub mod operations;
 pub mod output;
 pub mod progress;
+pub mod reading;
 #[cfg(all(feature = "record", target_os = "linux"))]
 pub mod record;
 pub mod render;
