@@ -33,9 +33,17 @@
 //! # Ok::<(), fg_tools::Error>(())
 //! ```
 
+// Helpers shared by several parts have no user in a build with only one of them. The full build
+// finds those that nobody needs.
+#![cfg_attr(
+    not(all(feature = "cli", feature = "inferno", feature = "perf-data", feature = "record")),
+    allow(dead_code, unused_imports)
+)]
+
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod collapse;
+#[cfg(feature = "diff")]
 pub mod diff;
 pub mod error;
 pub mod filter;
@@ -45,6 +53,7 @@ pub mod printable;
 pub mod profile;
 #[cfg(all(feature = "record", target_os = "linux"))]
 pub mod record;
+#[cfg(feature = "render")]
 pub mod render;
 pub mod significance;
 pub mod symbol;

@@ -4,7 +4,9 @@
 //! reports each difference cries wolf. What is assumed where is in `docs/significance.md`, with
 //! simulations of how often a test is wrong.
 
-use statrs::distribution::{ContinuousCDF, DiscreteCDF, Hypergeometric, Normal, StudentsT};
+mod distributions;
+
+use distributions::{Normal, StudentsT, hypergeometric_tails};
 
 /// How many samples fell on something, of how many.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -60,19 +62,15 @@ pub fn compare_shares(before: Count, after: Count, alpha: f64) -> Test {
     let plus = |count: Count| Count { hits: count.hits + 1.0, of: count.of + 2.0 };
     let (a, b) = (plus(before), plus(after));
     let variance = |count: Count| (count.share() * (1.0 - count.share()) / count.of).max(0.0);
-    let half = normal().inverse_cdf(1.0 - alpha / 2.0) * (variance(a) + variance(b)).sqrt();
+    let half = Normal::upper_quantile(alpha / 2.0) * (variance(a) + variance(b)).sqrt();
     let middle = b.share() - a.share();
     Test { p, interval: (middle - half, middle + half) }
-}
-
-fn normal() -> Normal {
-    Normal::standard()
 }
 
 fn by_normal(before: Count, after: Count, pooled: f64) -> f64 {
     let deviation = (pooled * (1.0 - pooled) * (1.0 / before.of + 1.0 / after.of)).sqrt();
     let z = (after.share() - before.share()).abs() / deviation;
-    if z.is_finite() { (2.0 * normal().sf(z)).min(1.0) } else { 1.0 }
+    if z.is_finite() { (2.0 * Normal::upper(z)).min(1.0) } else { 1.0 }
 }
 
 /// Fisher's test: given the hits of both sides together, how many of them are before.
@@ -84,9 +82,7 @@ fn exact(before: Count, after: Count) -> f64 {
     let (x, hits) = (x.min(n), x.min(n) + whole(after.hits).min(m));
     // What is rare is counted, hits or misses, which keeps the sums short.
     let (x, hits) = if 2 * hits > n + m { (n - x, n + m - hits) } else { (x, hits) };
-    let Ok(law) = Hypergeometric::new(n + m, hits, n) else { return 1.0 };
-    let below = law.cdf(x);
-    let above = if x == 0 { 1.0 } else { law.sf(x - 1) };
+    let (below, above) = hypergeometric_tails((n + m) as f64, hits as f64, n as f64, x as f64);
     (2.0 * below.min(above)).clamp(0.0, 1.0)
 }
 
@@ -123,10 +119,13 @@ pub fn compare_runs(before: &[f64], after: &[f64], least_variance: (f64, f64), a
         return Test { p: 0.0, interval: (difference, difference) };
     }
     let freedom = (a + b).powi(2) / (a * a / (n - 1.0) + b * b / (m - 1.0));
-    let Ok(law) = StudentsT::new(0.0, 1.0, freedom) else { return UNKNOWN };
-    let half = law.inverse_cdf(1.0 - alpha / 2.0) * deviation;
+    if freedom.is_nan() || freedom <= 0.0 {
+        return UNKNOWN;
+    }
+    let law = StudentsT { freedom };
+    let half = law.upper_quantile(alpha / 2.0) * deviation;
     Test {
-        p: (2.0 * law.sf((difference / deviation).abs())).min(1.0),
+        p: (2.0 * law.upper((difference / deviation).abs())).min(1.0),
         interval: (difference - half, difference + half),
     }
 }

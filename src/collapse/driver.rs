@@ -101,23 +101,25 @@ pub fn run<P: Parser>(
     if forks.is_empty() {
         parsers.push(shared.work(parser(), Some(first), sink)?);
     } else {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(forks.len()).build();
-        let pool = pool.map_err(|e| Error::io("start threads for", std::io::Error::other(e)))?;
-        let others = Mutex::new(Vec::new());
+        let shared = &shared;
+        let parser = &parser;
         let of_this_thread = &mut *sink;
-        let own = pool.in_place_scope(|scope| {
-            for fork in &mut forks {
-                scope.spawn(|_| {
-                    let result = shared.work(parser(), None, &mut **fork);
-                    others.lock().expect("no thread panics").push(result);
-                });
-            }
-            shared.work(parser(), Some(first), of_this_thread)
+        let all = std::thread::scope(|scope| {
+            // A thread that cannot be started leaves its blocks to the others.
+            let start = |fork| {
+                let fork: &mut Box<dyn ForkedSink> = fork;
+                let work = move || shared.work(parser(), None, &mut **fork);
+                std::thread::Builder::new().spawn_scoped(scope, work).ok()
+            };
+            let others: Vec<_> = forks.iter_mut().map_while(start).collect();
+            let own = shared.work(parser(), Some(first), of_this_thread);
+            let join = |thread: std::thread::ScopedJoinHandle<'_, Result<P>>| match thread.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            };
+            [own].into_iter().chain(others.into_iter().map(join)).collect::<Result<Vec<P>>>()
         });
-        parsers.push(own?);
-        for result in others.into_inner().expect("no thread panics") {
-            parsers.push(result?);
-        }
+        parsers.extend(all?);
         forks.into_iter().try_for_each(|fork| sink.join(fork))?;
     }
     let mut done = shared.done.into_inner().expect("no thread panics");

@@ -5,64 +5,114 @@
 //! listens. Formats whose text can be cut between samples run on several threads through the one
 //! [`driver`]; the output does not depend on how many.
 
+#[cfg(feature = "collapse")]
 pub mod clean_symbol;
 pub mod driver;
+#[cfg(feature = "collapse")]
 pub mod edges;
+#[cfg(feature = "collapse")]
 pub mod forest;
 pub mod format_info;
+#[cfg(feature = "collapse")]
 pub mod json;
+#[cfg(feature = "collapse")]
 pub mod leaf_first;
+#[cfg(feature = "collapse")]
 mod mapped;
+#[cfg(feature = "collapse")]
 pub mod maps;
+#[cfg(feature = "collapse")]
 pub mod names;
+#[cfg(feature = "collapse")]
 pub mod native_frame;
 #[cfg(feature = "perf-data")]
 pub mod perf_data;
+#[cfg(feature = "collapse")]
 pub mod perf_script;
+#[cfg(feature = "collapse")]
 pub mod printed;
 pub mod registry;
+#[cfg(feature = "collapse")]
 pub mod text;
+#[cfg(feature = "collapse")]
 pub mod threads;
+#[cfg(feature = "collapse")]
 pub mod trie;
 pub mod values;
 
+#[cfg(feature = "collapse")]
 mod austin;
+#[cfg(feature = "collapse")]
 mod bcc;
+#[cfg(feature = "collapse")]
 mod bpftrace;
+#[cfg(feature = "collapse")]
 mod cachegrind;
+#[cfg(feature = "collapse")]
 mod callgrind;
+#[cfg(feature = "collapse")]
 mod dhat;
+#[cfg(feature = "collapse")]
 mod eu_stack;
+#[cfg(feature = "collapse")]
 mod events;
+#[cfg(feature = "collapse")]
 mod faulthandler;
+#[cfg(feature = "collapse")]
 mod fg_html;
+#[cfg(feature = "collapse")]
 mod fg_json;
+#[cfg(feature = "collapse")]
 mod firefox;
 mod folded;
+#[cfg(feature = "collapse")]
 mod gdb;
+#[cfg(feature = "collapse")]
 mod ghc_json;
+#[cfg(feature = "collapse")]
 mod gperftools;
+#[cfg(feature = "collapse")]
 mod heap_text;
+#[cfg(feature = "collapse")]
 mod heaptrack;
+#[cfg(feature = "inferno")]
 mod inferno;
+#[cfg(feature = "collapse")]
 mod java_exceptions;
+#[cfg(feature = "collapse")]
 mod jfr;
+#[cfg(feature = "collapse")]
 mod jstack;
 mod known_unsupported;
+#[cfg(feature = "collapse")]
 mod massif;
+#[cfg(feature = "collapse")]
 mod mojo;
+#[cfg(feature = "collapse")]
 mod naming;
+#[cfg(feature = "collapse")]
 mod pprof;
+#[cfg(feature = "collapse")]
 mod pstats;
+#[cfg(feature = "collapse")]
 mod py_spy;
+#[cfg(feature = "collapse")]
 mod py_spy_dump;
+#[cfg(feature = "collapse")]
 mod pyinstrument;
+#[cfg(feature = "collapse")]
 mod speedscope;
+#[cfg(feature = "collapse")]
 mod strace;
+#[cfg(feature = "collapse")]
 mod systemtap;
+#[cfg(feature = "collapse")]
 mod thread_dump;
+#[cfg(feature = "collapse")]
 mod v8;
+#[cfg(feature = "collapse")]
 mod valgrind;
+#[cfg(feature = "collapse")]
 mod xdebug;
 
 use std::collections::BTreeMap;

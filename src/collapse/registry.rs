@@ -1,16 +1,20 @@
 //! The one list of input formats. `--format`, `--list-formats`, detection, the documentation and
 //! the fixture tests all read it.
 
+#[cfg(feature = "inferno")]
+use super::inferno;
+use super::{Collapser, Verdict, folded, known_unsupported};
+#[cfg(feature = "collapse")]
 use super::{
-    Collapser, Verdict, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eu_stack, faulthandler, fg_html,
-    fg_json, firefox, folded, gdb, ghc_json, gperftools, heap_text, heaptrack, inferno, java_exceptions, jfr,
-    jstack, known_unsupported, massif, mojo, perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument,
-    speedscope, strace, systemtap, v8, xdebug,
+    austin, bcc, bpftrace, cachegrind, callgrind, dhat, eu_stack, faulthandler, fg_html, fg_json, firefox,
+    gdb, ghc_json, gperftools, heap_text, heaptrack, java_exceptions, jfr, jstack, massif, mojo, perf_script,
+    pprof, pstats, py_spy, py_spy_dump, pyinstrument, speedscope, strace, systemtap, v8, xdebug,
 };
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
 
 /// All formats, the most particular first: among equally sure ones the first wins.
+#[cfg(feature = "collapse")]
 pub static FORMATS: &[&dyn Collapser] = &[
     #[cfg(feature = "perf-data")]
     &super::perf_data::PerfData,
@@ -49,11 +53,17 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &jfr::JfrText,
     &jfr::JfrJson,
     &xdebug::Xdebug,
+    #[cfg(feature = "inferno")]
     &inferno::DTRACE,
+    #[cfg(feature = "inferno")]
     &inferno::SAMPLE,
+    #[cfg(feature = "inferno")]
     &inferno::XCTRACE,
+    #[cfg(feature = "inferno")]
     &inferno::VTUNE,
+    #[cfg(feature = "inferno")]
     &inferno::VSPROF,
+    #[cfg(feature = "inferno")]
     &inferno::GHC_PROF,
     &ghc_json::GhcJson,
     &java_exceptions::JavaExceptions,
@@ -66,6 +76,10 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &v8::trace::Trace,
     &folded::Folded,
 ];
+
+/// Folded text alone: the feature `collapse` adds the formats of others.
+#[cfg(not(feature = "collapse"))]
+pub static FORMATS: &[&dyn Collapser] = &[&folded::Folded];
 
 /// The name of folded text.
 pub const FOLDED: &str = "folded";
