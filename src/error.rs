@@ -1,4 +1,12 @@
-//! The one error type of the library: what went wrong, and where in which input.
+//! The one error type of the library: a kind, and a place in an input.
+//!
+//! ```
+//! use fg_tools::{ErrorKind, Profile};
+//!
+//! let error = Profile::from_bytes("# unit: ns\n# unit: bytes\nmain 1\n").unwrap_err();
+//! assert!(matches!(error.kind(), ErrorKind::Malformed { .. }));
+//! assert_eq!(error.position().line, Some(2));
+//! ```
 //!
 //! "Not my format" ([`ErrorKind::Unrecognised`]) and "my format, but broken"
 //! ([`ErrorKind::Malformed`]) are different kinds. Every message is one line, lower case, and
@@ -52,39 +60,34 @@ impl fmt::Display for Position {
     }
 }
 
-/// What went wrong.
-#[derive(Debug, thiserror::Error)]
+/// The kinds of errors; their texts are the messages, without a place.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// Reading or writing failed.
-    #[error("cannot {doing}: {}", plain(source))]
     Io {
-        /// What was being done: `read`, `write`, `open`.
+        /// The operation that failed: `read`, `write`, `open`.
         doing: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A compressed input ends early or is damaged.
-    #[error("damaged {codec} data ({}); it may have been cut short, fetch it again", plain(source))]
     Compression {
         /// `gzip` or `zstd`.
         codec: &'static str,
-        /// What the decoder said.
+        /// The decoder's error.
         source: io::Error,
     },
     /// No collapser recognised the input.
-    #[error("not a format known here; --list-formats shows those that are, --format names one")]
     Unrecognised,
-    /// The input is of another tool, and not read here.
-    #[error("not read here: {what}; {instead}")]
+    /// The input is a known kind of file that is no profile, or a profile that is not read.
     KnownUnsupported {
-        /// What it is.
+        /// The kind of file.
         what: &'static str,
-        /// The command that makes of it what is read.
+        /// A command that turns it into something that is read.
         instead: &'static str,
     },
-    /// There is no collapser of this name.
-    #[error("there is no format {name:?}; the formats are {known}")]
+    /// There is no format of this name.
     UnknownFormat {
         /// The name that was asked for.
         name: String,
@@ -92,45 +95,69 @@ pub enum ErrorKind {
         known: String,
     },
     /// The input is of the expected format, but broken.
-    #[error("expected {expected}, found {found}")]
     Malformed {
-        /// What should stand there.
+        /// A description of what belongs at this place.
         expected: String,
-        /// What stands there, shortened and quoted by [`excerpt`].
+        /// The text at this place, shortened and quoted by [`excerpt`].
         found: String,
     },
     /// The input is empty, or holds no samples.
-    #[error("{what}")]
     Empty {
-        /// What there is none of, and what to do.
+        /// The message: what is missing, and what to do.
         what: String,
     },
     /// A sum left the range of exact weights, about 1.7e38 without fractions.
-    #[error("the weights add up to more than can be held exactly; scale them down")]
     Overflow,
     /// One line or sample is larger than any real one.
-    #[error("a line or sample of more than {limit} bytes; this is not such a text")]
     TooLong {
         /// The largest size accepted, in bytes.
         limit: usize,
     },
     /// `--strict`: lines were not understood.
-    #[error("{count} line(s) not understood, the first is {first}")]
     NotUnderstood {
-        /// How many.
+        /// The number of these lines.
         count: u64,
         /// The first of them, shortened and quoted by [`excerpt`].
         first: String,
     },
     /// A setting that cannot be used, such as a regular expression with a mistake.
-    #[error("{what}")]
     Setting {
-        /// The setting, what is wrong with it, and what to write instead.
+        /// The message: the setting, what is wrong with it, and what to write instead.
         what: String,
     },
 }
 
-/// The system's words without the trailing `(os error 2)`.
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ErrorKind::Io { doing, source } => write!(f, "cannot {doing}: {}", plain(source)),
+            ErrorKind::Compression { codec, source } => {
+                let why = plain(source);
+                write!(f, "damaged {codec} data ({why}); it may have been cut short, fetch it again")
+            }
+            ErrorKind::Unrecognised => {
+                f.write_str("not a format known here; --list-formats shows those that are, --format names one")
+            }
+            ErrorKind::KnownUnsupported { what, instead } => write!(f, "not read here: {what}; {instead}"),
+            ErrorKind::UnknownFormat { name, known } => {
+                write!(f, "there is no format {name:?}; the formats are {known}")
+            }
+            ErrorKind::Malformed { expected, found } => write!(f, "expected {expected}, found {found}"),
+            ErrorKind::Empty { what } | ErrorKind::Setting { what } => f.write_str(what),
+            ErrorKind::Overflow => {
+                f.write_str("the weights add up to more than can be held exactly; scale them down")
+            }
+            ErrorKind::TooLong { limit } => {
+                write!(f, "a line or sample of more than {limit} bytes; this is not such a text")
+            }
+            ErrorKind::NotUnderstood { count, first } => {
+                write!(f, "{count} line(s) not understood, the first is {first}")
+            }
+        }
+    }
+}
+
+/// The system's message without the trailing `(os error 2)`.
 fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
@@ -152,12 +179,12 @@ impl Error {
         Error { inner: Box::new((kind, position, None)) }
     }
 
-    /// What went wrong.
+    /// The kind of error.
     pub fn kind(&self) -> &ErrorKind {
         &self.inner.0
     }
 
-    /// Where it went wrong; empty when no place is known.
+    /// The place of the error; empty when no place is known.
     pub fn position(&self) -> &Position {
         &self.inner.1
     }
@@ -176,7 +203,7 @@ impl Error {
         self
     }
 
-    /// The same error; what the input was taken for stands behind a [`ErrorKind::Malformed`].
+    /// Appends the format that the input was read as to the message of an [`ErrorKind::Malformed`].
     pub(crate) fn read_as(mut self, what: impl FnOnce() -> String) -> Self {
         if matches!(self.kind(), ErrorKind::Malformed { .. }) {
             self.inner.2 = Some(what());
@@ -194,7 +221,7 @@ impl Error {
         ErrorKind::Malformed { expected: expected.into(), found: excerpt(found) }.into()
     }
 
-    /// Whether the reader of our output went away, which is no error for a filter.
+    /// Returns true if the reader of our output went away, which is no error for a filter.
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self.kind(), ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
     }
@@ -213,6 +240,18 @@ impl From<io::Error> for Error {
     }
 }
 
+/// For callers whose functions return [`io::Result`]. The kind is the system's where the system
+/// failed, and [`io::ErrorKind::InvalidData`] for everything else.
+impl From<Error> for io::Error {
+    fn from(error: Error) -> io::Error {
+        let kind = match error.kind() {
+            ErrorKind::Io { source, .. } => source.kind(),
+            _ => io::ErrorKind::InvalidData,
+        };
+        io::Error::new(kind, error)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.position() != &Position::default() {
@@ -226,10 +265,10 @@ impl fmt::Display for Error {
     }
 }
 
-/// The message holds what the system said: a source beside it would be printed twice.
+/// The system's message is part of ours: a source beside it would be printed twice.
 impl std::error::Error for Error {}
 
-/// Hostile bytes as a short quoted text that is safe on a terminal.
+/// Shortens and quotes hostile bytes, so that they are safe on a terminal.
 ///
 /// ```
 /// assert_eq!(fg_tools::error::excerpt(b"a\x1b[31m"), r#""a\u{1b}[31m""#);

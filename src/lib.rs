@@ -45,8 +45,12 @@ pub mod cli;
 pub mod collapse;
 #[cfg(feature = "diff")]
 pub mod diff;
+#[cfg(feature = "diff")]
+pub mod differential;
 pub mod error;
 pub mod filter;
+#[cfg(feature = "render")]
+pub mod flamegraph;
 pub mod folded;
 pub mod input;
 pub mod printable;

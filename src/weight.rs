@@ -27,9 +27,9 @@ pub struct Weight {
 const MAX_DIGITS: usize = 38;
 
 impl Weight {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Weight = Weight { mantissa: 0, decimals: 0 };
-    /// One sample.
+    /// One.
     pub const ONE: Weight = Weight { mantissa: 1, decimals: 0 };
 
     /// A whole number.
@@ -100,7 +100,8 @@ impl Weight {
         self.plus_scaled(other)
     }
 
-    /// Apart, so that the common case is short enough to be inlined.
+    /// The sum of weights with different decimals: a function of its own, so that the common case is
+    /// short enough to be inlined.
     #[cold]
     fn plus_scaled(self, other: Weight) -> Result<Weight> {
         let decimals = self.decimals.max(other.decimals);
@@ -136,7 +137,7 @@ impl Weight {
         }
     }
 
-    /// This weight times `numerator / denominator`, rounded to so many decimals, halves away from
+    /// Multiplies by `numerator / denominator` and rounds to a number of decimals, halves away from
     /// zero.
     ///
     /// # Errors
@@ -178,22 +179,22 @@ impl Weight {
         }
     }
 
-    /// How many digits it has behind the point.
+    /// The number of digits behind the point.
     pub fn decimals(self) -> u8 {
         self.normal().decimals
     }
 
-    /// How many of the last of so many decimals it is: 0.25 is 250 of 3.
+    /// The value scaled by 10^decimals: 0.25 at 3 decimals is 250.
     ///
     /// # Errors
-    /// [`ErrorKind::Overflow`] when it cannot be held; no more decimals than it has must be kept.
+    /// [`ErrorKind::Overflow`] when it cannot be held, or has more decimals than that.
     pub(crate) fn units(self, decimals: u8) -> Result<i128> {
         let own = self.normal();
         let units = if own.decimals > decimals { None } else { own.mantissa_at(decimals) };
         units.ok_or_else(|| ErrorKind::Overflow.into())
     }
 
-    /// So many of the last of so many decimals.
+    /// Builds a weight from an integer count of 10^-decimals.
     pub(crate) fn from_parts(units: i128, decimals: u8) -> Weight {
         Weight { mantissa: units, decimals }.normal()
     }
@@ -233,12 +234,12 @@ impl Weight {
         if whole * scale == self.mantissa { u64::try_from(whole).ok() } else { None }
     }
 
-    /// Whether it is nothing.
+    /// Returns true for zero.
     pub const fn is_zero(self) -> bool {
         self.mantissa == 0
     }
 
-    /// Whether it is below zero.
+    /// Returns true below zero.
     pub const fn is_negative(self) -> bool {
         self.mantissa < 0
     }
@@ -253,7 +254,7 @@ impl Weight {
         if self.decimals == 0 { mantissa } else { mantissa / 10f64.powi(self.decimals.into()) }
     }
 
-    /// How many steps of the size `10^-decimals` it is, for a column of whole numbers.
+    /// The weight as a whole number of steps of the size `10^-decimals`, for a column of integers.
     ///
     /// # Errors
     /// [`ErrorKind::Overflow`] when that cannot be held, or it is below zero.
@@ -269,7 +270,8 @@ impl Weight {
         steps.and_then(|steps| u128::try_from(steps).ok()).ok_or_else(|| ErrorKind::Overflow.into())
     }
 
-    /// So many steps of the size `10^-decimals`: the opposite of [`Weight::in_steps`].
+    /// Builds a weight from a number of steps of the size `10^-decimals`, as [`Weight::in_steps`]
+    /// returns it.
     ///
     /// # Errors
     /// [`ErrorKind::Overflow`] when it cannot be held.
@@ -288,7 +290,7 @@ impl Weight {
         self.mantissa.checked_mul(10i128.checked_pow(shift)?)
     }
 
-    /// Without trailing zeros behind the point.
+    /// The same weight without trailing zeros behind the point.
     fn normal(self) -> Weight {
         let Weight { mut mantissa, mut decimals } = self;
         while decimals > 0 && mantissa % 10 == 0 {

@@ -1,5 +1,6 @@
 //! gzip and zstd, told by their magic and undone while reading.
 
+use std::fmt;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
@@ -58,12 +59,19 @@ struct Codec<R> {
     inner: R,
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error("{source}")]
+#[derive(Debug)]
 struct CodecError {
     codec: &'static str,
     source: io::Error,
 }
+
+impl fmt::Display for CodecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.source.fmt(f)
+    }
+}
+
+impl std::error::Error for CodecError {}
 
 impl<R: Read> Read for Codec<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
