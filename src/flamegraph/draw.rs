@@ -5,45 +5,30 @@ use std::io::{self, Write};
 use super::color::{Color, StrokeColor};
 use super::options::{Direction, Options, TextTruncateDirection, defaults};
 use crate::error::{ErrorKind, Result};
-use crate::folded::{Order, Rewrite};
+use crate::folded::Order;
 use crate::input::Source;
 use crate::profile::Opened;
-use crate::render::colour::{Background, Colours};
-use crate::render::rewrite::StackRewrite;
-use crate::render::sink::feed;
-use crate::render::{self, Canvas, Cut, Format, MinWidth, Settings};
+use crate::render::colour::Background;
+use crate::render::{self, Cut, Format, MinWidth, Settings};
 use crate::weight::Weight;
 
 /// Draws folded text.
-pub(super) fn draw(options: &mut Options<'_>, sources: Vec<Source>, mut writer: impl Write) -> io::Result<()> {
+pub(super) fn draw(
+    options: &mut Options<'_>,
+    sources: Vec<Source>,
+    mut writer: impl Write,
+) -> io::Result<()> {
     let settings = settings(options)?;
-    let order = match options {
-        Options { reverse_stack_order: true, .. } => Order::Frame,
-        Options { flame_chart: true, .. } => Order::Time,
-        Options { no_sort: true, .. } => Order::Input,
-        _ => Order::Frame,
-    };
-    let rewrite = StackRewrite {
-        reverse: options.reverse_stack_order,
-        bases: options.base.iter().map(|base| base.clone().into_bytes()).collect(),
-    };
-    let is_rewritten = rewrite.is_needed();
-    let apply = move |stack: &[u8], out: &mut Vec<u8>| rewrite.apply(stack, out);
-    let rewrite: Option<&Rewrite> = if is_rewritten { Some(&apply) } else { None };
-
     let mut picture = Vec::new();
-    let mut sinks = vec![(Format::by_name("svg")?.open)(&settings, &mut picture)?];
-    let summary = feed(&Opened::Folded(sources), order, rewrite, &mut sinks)?;
-    let mut colours = None;
-    for sink in sinks {
-        colours = sink.finish(&summary)?.colours;
-    }
+    let opened = Opened::Folded(sources);
+    let written = render::write(&opened, vec![(Format::by_name("svg")?, &mut picture)], &settings)?;
     writer.write_all(&picture)?;
     writer.flush()?;
-    if let (Some(map), Some(colours)) = (&mut options.palette_map, colours) {
-        map.0.add_new(&colours);
+    let colours = written.outputs.iter().filter_map(|output| output.colours.as_ref());
+    if let Some(map) = &mut options.palette_map {
+        colours.for_each(|colours| map.0.add_new(colours));
     }
-    if summary.total.is_zero() {
+    if written.is_empty() {
         let what = "no stacks in the input; expected lines such as main;parse 42".to_owned();
         return Err(crate::Error::from(ErrorKind::Empty { what }).into());
     }
@@ -56,56 +41,63 @@ fn settings(options: &Options<'_>) -> Result<Settings> {
     }
     let given = |text: &str, default: &str| (text != default).then(|| text.to_owned());
     let pixels = |size: usize| u32::try_from(size).unwrap_or(u32::MAX);
-    let picture = render::Options {
-        title: given(&options.title, defaults::TITLE),
-        subtitle: options.subtitle.clone(),
-        notes: given(&options.notes, ""),
-        canvas: Canvas {
-            width: options.image_width.map(pixels),
-            frame_height: pixels(options.frame_height),
-            min_width: MinWidth::Percent(options.min_width),
-            font_family: options.font_type.clone(),
-            font_size: options.font_size as f64,
-            font_width: options.font_width,
-        },
-        inverted: options.direction == Direction::Inverted,
-        flame_chart: options.flame_chart,
-        cut: match options.text_truncate_direction {
-            TextTruncateDirection::Left => Cut::Start,
-            TextTruncateDirection::Right => Cut::End,
-        },
-        name_type: options.name_type.clone(),
-        colours: Colours {
-            palette: options.colors.to_renderer(),
-            by_width: options.color_diffusion,
-            negate: options.negate_differentials,
-            kept: options.palette_map.as_ref().map(|map| map.0.clone()).unwrap_or_default(),
-            ..Colours::default()
-        },
-        background: options.bgcolors.map(Background::from),
-        search_colour: options.search_color.0.into(),
-        // Black is the default, and becomes light on dark screens.
-        ui_colour: Some(options.uicolor).filter(|&color| color != Color::default()).map(Into::into),
-        stroke_colour: match options.stroke_color {
-            StrokeColor::Color(color) => Some(color.into()),
-            StrokeColor::None => None,
-        },
-        attributes: options.func_frameattrs.0.clone(),
-        pretty: options.pretty_xml,
-        ..render::Options::default()
+    let mut settings = Settings::default();
+    settings.order = match options {
+        Options { reverse_stack_order: true, .. } => Order::Frame,
+        Options { flame_chart: true, .. } => Order::Time,
+        Options { no_sort: true, .. } => Order::Input,
+        _ => Order::Frame,
     };
-    Ok(Settings {
-        picture,
-        factor: factor(options.factor)?,
-        unit: given(&options.count_name, defaults::COUNT_NAME),
-        keep_colours: options.palette_map.is_some(),
-        ..Settings::default()
-    })
+    settings.rewrite.reverse = options.reverse_stack_order;
+    settings.rewrite.bases = options.base.iter().map(|base| base.clone().into_bytes()).collect();
+    settings.factor = factor(options.factor)?;
+    settings.unit = given(&options.count_name, defaults::COUNT_NAME);
+    settings.keep_colours = options.palette_map.is_some();
+
+    let picture = &mut settings.picture;
+    picture.title = given(&options.title, defaults::TITLE);
+    picture.subtitle.clone_from(&options.subtitle);
+    picture.notes = given(&options.notes, "");
+    picture.inverted = options.direction == Direction::Inverted;
+    picture.flame_chart = options.flame_chart;
+    picture.name_type.clone_from(&options.name_type);
+    picture.pretty = options.pretty_xml;
+    picture.attributes = options.func_frameattrs.0.clone();
+    picture.cut = match options.text_truncate_direction {
+        TextTruncateDirection::Left => Cut::Start,
+        TextTruncateDirection::Right => Cut::End,
+    };
+
+    let canvas = &mut picture.canvas;
+    canvas.width = options.image_width.map(pixels);
+    canvas.frame_height = pixels(options.frame_height);
+    canvas.min_width = MinWidth::Percent(options.min_width);
+    canvas.font_family.clone_from(&options.font_type);
+    canvas.font_size = options.font_size as f64;
+    canvas.font_width = options.font_width;
+
+    let colours = &mut picture.colours;
+    colours.palette = options.colors.to_renderer();
+    colours.by_width = options.color_diffusion;
+    colours.negate = options.negate_differentials;
+    if let Some(map) = &options.palette_map {
+        colours.kept.clone_from(&map.0);
+    }
+    picture.background = options.bgcolors.map(Background::from);
+    picture.search_colour = options.search_color.0.into();
+    // Black is the default, and becomes light on dark screens.
+    picture.ui_colour = Some(options.uicolor).filter(|&color| color != Color::default()).map(Into::into);
+    picture.stroke_colour = match options.stroke_color {
+        StrokeColor::Color(color) => Some(color.into()),
+        StrokeColor::None => None,
+    };
+    Ok(settings)
 }
 
 /// The shortest decimal that is this number.
 fn factor(factor: f64) -> Result<Weight> {
-    let weight = Some(factor).filter(|factor| *factor > 0.0).and_then(|f| Weight::parse(f.to_string().as_bytes()));
+    let weight =
+        Some(factor).filter(|factor| *factor > 0.0).and_then(|f| Weight::parse(f.to_string().as_bytes()));
     weight.ok_or_else(|| {
         ErrorKind::Setting { what: format!("factor {factor}: expected a number above 0") }.into()
     })

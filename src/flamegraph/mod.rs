@@ -130,7 +130,13 @@ mod tests {
         assert_eq!(format!("{cut:?}"), format!("{their_cut:?}"));
         assert_eq!(
             [ours.hash, ours.deterministic, ours.negate_differentials, ours.pretty_xml, ours.no_sort],
-            [theirs.hash, theirs.deterministic, theirs.negate_differentials, theirs.pretty_xml, theirs.no_sort]
+            [
+                theirs.hash,
+                theirs.deterministic,
+                theirs.negate_differentials,
+                theirs.pretty_xml,
+                theirs.no_sort
+            ]
         );
         assert_eq!(
             [ours.reverse_stack_order, ours.color_diffusion, ours.flame_chart],

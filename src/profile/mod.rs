@@ -19,6 +19,7 @@ mod describe;
 mod facts;
 pub mod header;
 pub mod open;
+#[cfg(feature = "render")]
 mod render;
 mod samples;
 mod sink;

@@ -202,13 +202,13 @@ mod tests {
 
     #[test]
     fn hypergeometric_agrees_with_the_oracle() {
-        for (all, marked, drawn) in [(8, 4, 4), (2000, 3, 1000), (110_000, 5, 10_000), (500, 90, 40), (30, 25, 20)]
+        for (all, marked, drawn) in
+            [(8, 4, 4), (2000, 3, 1000), (110_000, 5, 10_000), (500, 90, 40), (30, 25, 20)]
         {
             let oracle = statrs::distribution::Hypergeometric::new(all, marked, drawn).unwrap();
             let least = (drawn + marked).saturating_sub(all);
             for x in least..=marked.min(drawn) {
-                let (below, above) =
-                    hypergeometric_tails(all as f64, marked as f64, drawn as f64, x as f64);
+                let (below, above) = hypergeometric_tails(all as f64, marked as f64, drawn as f64, x as f64);
                 // The oracle's own sums round far out in the tails.
                 if oracle.cdf(x) > 1e-10 {
                     assert_near(below, oracle.cdf(x), "below");

@@ -11,7 +11,7 @@ mod palette_map;
 use std::fmt;
 
 pub use background::Background;
-pub use palette::{Hue, PALETTES, Palette};
+pub use palette::{Hue, PALETTES, Palette, Rules};
 pub use palette_map::PaletteMap;
 
 use super::label::percent;
