@@ -1,30 +1,35 @@
-//! Whether a change is one: tests of shares, and their correction for being many.
+//! Tests of shares and of repeated measurements, corrected for the number of tests.
 //!
 //! A profile is a sample. Two profiles of the same program differ, and a tool that paints or
-//! reports each difference cries wolf. What is assumed where is in `docs/significance.md`, with
+//! reports each difference cries wolf. `docs/significance.md` says what is assumed, with
 //! simulations of how often a test is wrong.
+//!
+//! Tables, pictures and the HTML page judge a change in the same way: this is the one place, and
+//! `tests/fixtures/significance.json` holds the examples on which all of them agree. (The page's
+//! script repeats the arithmetic in JavaScript, as it compares whatever its reader selects.)
 
 mod distributions;
 
+use crate::weight::Weight;
 use distributions::{Normal, StudentsT, hypergeometric_tails};
 
-/// How many samples fell on something, of how many.
+/// The samples of a function, and those of the whole profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Count {
-    /// The samples that did.
+    /// The samples of the function.
     pub hits: f64,
-    /// All of them.
+    /// All samples.
     pub of: f64,
 }
 
 impl Count {
-    /// Their share.
+    /// The share of the function, 0 to 1.
     pub fn share(self) -> f64 {
         if self.of > 0.0 { self.hits / self.of } else { 0.0 }
     }
 }
 
-/// A difference and how sure it is.
+/// The result of a test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Test {
     /// The probability of a difference at least this large by chance alone.
@@ -33,7 +38,7 @@ pub struct Test {
     pub interval: (f64, f64),
 }
 
-/// What is sure when nothing is known.
+/// The result when there is nothing to test.
 const UNKNOWN: Test = Test { p: 1.0, interval: (f64::NEG_INFINITY, f64::INFINITY) };
 
 /// Below this many expected hits the normal approximation is off in the far tails, which is where
@@ -130,6 +135,86 @@ pub fn compare_runs(before: &[f64], after: &[f64], least_variance: (f64, f64), a
     }
 }
 
+/// The limits of a change that counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Limits {
+    /// The accepted probability of an alarm without a cause.
+    pub(crate) alpha: f64,
+    /// The least change of the share, in percentage points.
+    pub(crate) min_effect: f64,
+}
+
+impl Limits {
+    /// Whether a change of a share counts, given its adjusted p-value.
+    pub(crate) fn are_passed(self, p: f64, points: f64) -> bool {
+        p < self.alpha && points.abs() >= self.min_effect
+    }
+}
+
+/// Tests shares before and after, all of them together, and says which changes count.
+pub(crate) fn judge_shares(pairs: &[(Count, Count)], limits: Limits) -> Vec<bool> {
+    // Of the test only the probability is wanted: any confidence will do for its interval.
+    let mut values: Vec<f64> = pairs.iter().map(|&(a, b)| compare_shares(a, b, 0.05).p).collect();
+    adjust(&mut values);
+    let points = |(a, b): &(Count, Count)| 100.0 * (b.share() - a.share());
+    values.iter().zip(pairs).map(|(&p, pair)| limits.are_passed(p, points(pair))).collect()
+}
+
+/// Finds out what a sample weighs, from the weights of a profile that does not say it.
+///
+/// That is the largest weight of which all weights are multiples. Scaled weights have fractions and
+/// no true step; sums of periods that vary (cycles) have no step but 1, which would make a million
+/// samples of one. Then no sample is taken to weigh less than the lightest stack.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct SampleWeight {
+    step: Weight,
+    least: Weight,
+    last: Weight,
+}
+
+impl SampleWeight {
+    /// Takes note of a weight.
+    #[inline]
+    pub(crate) fn note(&mut self, weight: Weight) {
+        // Most weights are the one before again.
+        if weight == self.last || weight.is_zero() {
+            return;
+        }
+        self.last = weight;
+        self.add(weight, if weight.is_negative() { weight.negated() } else { weight });
+    }
+
+    fn add(&mut self, step: Weight, least: Weight) {
+        // A step of one does not get smaller by whole numbers.
+        if self.step != Weight::ONE || step.decimals() > 0 {
+            self.step = self.step.common_step(step);
+        }
+        self.least = if self.least.is_zero() { least } else { self.least.min(least) };
+    }
+
+    /// Adds the weights of another file of the same side.
+    pub(crate) fn merge(&mut self, other: SampleWeight) {
+        if !other.least.is_zero() {
+            self.add(other.step, other.least);
+        }
+    }
+
+    /// The weight of a sample; 1 if there are no weights.
+    pub(crate) fn get(&self) -> Weight {
+        match (self.least.is_zero(), self.is_certain()) {
+            (true, _) => Weight::ONE,
+            (_, true) => self.step,
+            (_, false) => self.least,
+        }
+    }
+
+    /// Whether the weights have a common step.
+    pub(crate) fn is_certain(&self) -> bool {
+        let is_rough = self.step.decimals() > 0 || self.step.to_f64() * 1000.0 < self.least.to_f64();
+        !is_rough || self.step == self.least
+    }
+}
+
 /// Adjusts p-values for their number, by Benjamini and Hochberg: of all that are then below
 /// alpha, at most that share is expected to be there by chance.
 ///
@@ -149,9 +234,119 @@ pub fn adjust(values: &mut [f64]) {
     }
 }
 
+/// Examples on which tables, pictures and the page's script agree.
+#[cfg(test)]
+pub(crate) mod examples {
+    use super::*;
+
+    /// A share before and after, the limits, and the verdict.
+    pub(crate) struct Example {
+        pub(crate) before: Count,
+        pub(crate) after: Count,
+        pub(crate) limits: Limits,
+        pub(crate) p: f64,
+        pub(crate) is_sure: bool,
+    }
+
+    const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/significance.json");
+
+    /// Hits and samples before and after, alpha, and the least effect.
+    const GIVEN: &[[f64; 6]] = &[
+        [0.0, 1000.0, 1.0, 1000.0, 0.01, 0.0],
+        [0.0, 1000.0, 3.0, 1000.0, 0.01, 0.0],
+        [0.0, 1000.0, 12.0, 1000.0, 0.01, 0.0],
+        [12.0, 1000.0, 0.0, 1000.0, 0.01, 0.0],
+        [12.0, 1000.0, 0.0, 1000.0, 0.01, 1.5],
+        [3.0, 4.0, 1.0, 4.0, 0.05, 0.0],
+        [10.0, 10.0, 1.0, 10.0, 0.01, 0.5],
+        [40.0, 1000.0, 70.0, 1000.0, 0.01, 0.5],
+        [40.0, 1000.0, 70.0, 1000.0, 0.001, 0.5],
+        [40.0, 1000.0, 70.0, 1000.0, 0.01, 3.5],
+        [100.0, 1000.0, 100.0, 1000.0, 0.05, 0.0],
+        [99.0, 1000.0, 100.0, 1000.0, 0.05, 0.0],
+        [100.0, 1000.0, 300.0, 1000.0, 0.01, 0.5],
+        [900.0, 1000.0, 699.0, 1000.0, 0.01, 20.0],
+        [900.0, 1000.0, 699.0, 1000.0, 0.01, 20.5],
+        [1.0, 11.0, 90.0, 107.0, 0.01, 0.5],
+        [2000.0, 10701.0, 3001.0, 11006.0, 0.01, 0.5],
+        [5.0, 100_000.0, 5.0, 10_000.0, 0.01, 0.0],
+        [5.0, 100_000.0, 40.0, 10_000.0, 0.01, 0.0],
+        [99.5, 10_000.0, 150.5, 10_000.0, 0.01, 0.5],
+        [150.0, 10_000.0, 190.0, 10_000.0, 0.05, 0.0],
+        [5_000_000.0, 10_000_000.0, 5_010_000.0, 10_000_000.0, 0.01, 0.05],
+        [5_000_000.0, 10_000_000.0, 5_010_000.0, 10_000_000.0, 0.01, 0.2],
+    ];
+
+    pub(crate) fn all() -> Vec<Example> {
+        let example = |&[x, n, y, m, alpha, min_effect]: &[f64; 6]| {
+            let (before, after) = (Count { hits: x, of: n }, Count { hits: y, of: m });
+            let limits = Limits { alpha, min_effect };
+            let p = compare_shares(before, after, alpha).p;
+            Example { before, after, limits, p, is_sure: judge_shares(&[(before, after)], limits)[0] }
+        };
+        GIVEN.iter().map(example).collect()
+    }
+
+    fn as_json(examples: &[Example]) -> String {
+        let line = |e: &Example| {
+            serde_json::json!({
+                "before_hits": e.before.hits, "before_total": e.before.of,
+                "after_hits": e.after.hits, "after_total": e.after.of,
+                "alpha": e.limits.alpha, "min_effect": e.limits.min_effect,
+                "p": format!("{:.9e}", e.p).parse::<f64>().unwrap(), "is_sure": e.is_sure,
+            })
+            .to_string()
+        };
+        format!("[\n{}\n]\n", examples.iter().map(line).collect::<Vec<_>>().join(",\n"))
+    }
+
+    #[test]
+    fn the_shared_examples_are_these() {
+        let examples = all();
+        assert!(examples.iter().filter(|example| example.is_sure).count() >= 8);
+        assert!(examples.iter().filter(|example| !example.is_sure).count() >= 8);
+        let text = as_json(&examples);
+        if std::env::var_os("FG_BLESS").is_some() {
+            std::fs::write(PATH, &text).unwrap();
+        }
+        let known = std::fs::read_to_string(PATH).unwrap_or_default();
+        assert!(known == text, "to write tests/fixtures/significance.json anew: FG_BLESS=1 cargo test --lib examples");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn samples_are_what_weights_are_multiples_of() {
+        let noted = |weights: &[&str]| {
+            let mut sample = SampleWeight::default();
+            weights.iter().for_each(|text| sample.note(Weight::parse(text.as_bytes()).unwrap()));
+            (sample.get().to_string(), sample.is_certain())
+        };
+        assert_eq!(noted(&["3003", "1001", "2002"]), ("1001".into(), true));
+        assert_eq!(noted(&["-3003", "1001", "-2002"]), ("1001".into(), true));
+        assert_eq!(noted(&["1.429", "2.857"]), ("1.429".into(), false));
+        assert_eq!(noted(&["0.25", "0.5", "1"]), ("0.25".into(), true));
+        assert_eq!(noted(&["123457", "200003"]), ("123457".into(), false));
+        assert_eq!(noted(&["1", "0.5"]), ("0.5".into(), true));
+        assert_eq!(noted(&[]), ("1".into(), true));
+    }
+
+    #[test]
+    fn files_of_a_side_have_one_step() {
+        let noted = |weight: i128| {
+            let mut sample = SampleWeight::default();
+            sample.note(Weight::new(weight));
+            sample
+        };
+        let mut all = SampleWeight::default();
+        for part in [noted(30), SampleWeight::default(), noted(20)] {
+            all.merge(part);
+        }
+        assert_eq!(all.get(), Weight::new(10));
+    }
 
     fn p(x: f64, n: f64, y: f64, m: f64) -> f64 {
         compare_shares(Count { hits: x, of: n }, Count { hits: y, of: m }, 0.05).p

@@ -1,10 +1,12 @@
 //! Lines that may have to be read twice, from a pipe too.
 //!
-//! A file is opened again. The lines of a pipe are kept, front coded: of each line only what
-//! differs from the one before. In frame order that is a fraction of the text.
+//! A file is opened again. The lines of a pipe, and the stacks of a profile in memory, are kept
+//! front coded: of each line only the bytes that differ from the line before. In frame order that
+//! is a fraction of the text.
 
 use super::order::common_prefix;
 use super::reader::Lines;
+use super::table::StackTable;
 use crate::error::{Position, Result};
 use crate::input::Source;
 
@@ -12,24 +14,26 @@ use crate::input::Source;
 pub(crate) struct Rereadable<'s> {
     sources: &'s [Source],
     lines: Lines,
-    /// The lines read so far, when they cannot be had again.
-    spool: Option<ReplayBuffer>,
-    /// Where the next line stands in the spool; at its end the next one is read.
+    /// The lines read so far, when the sources cannot be read again.
+    replay: Option<ReplayBuffer>,
+    /// The place of the next line in the replay buffer; at its end a line is read.
     cursor: Cursor,
+    /// Lines that are read are kept for another pass.
+    keeps: bool,
 }
 
 impl<'s> Rereadable<'s> {
     pub(crate) fn open(sources: &'s [Source]) -> Result<Self> {
         let lines = Lines::open(sources)?;
-        let spool = (!sources.iter().all(Source::is_rereadable)).then(ReplayBuffer::default);
-        Ok(Rereadable { sources, lines, spool, cursor: Cursor::default() })
+        let replay = (!sources.iter().all(Source::is_rereadable)).then(ReplayBuffer::default);
+        Ok(Rereadable { sources, lines, replay, cursor: Cursor::default(), keeps: true })
     }
 
     pub(crate) fn lines(&self) -> &Lines {
         &self.lines
     }
 
-    /// Where the line returned last stands; a spooled one is placed at the end of what was read.
+    /// The place of the line returned last; a replayed one is placed at the end of what was read.
     pub(crate) fn position(&self) -> Position {
         self.lines.position()
     }
@@ -37,46 +41,42 @@ impl<'s> Rereadable<'s> {
     /// Starts again at the first line.
     pub(crate) fn rewind(&mut self) -> Result<()> {
         self.cursor = Cursor::default();
-        if self.spool.is_none() {
+        if self.replay.is_none() {
             self.lines = Lines::open(self.sources)?;
         }
         Ok(())
     }
 
-    /// Promises not to rewind any more, which frees what was kept for it once it is read.
+    /// Promises not to rewind any more: the lines that were kept are freed once they are read.
     pub(crate) fn read_once_more(&mut self) {
-        if let Some(spool) = &mut self.spool {
-            spool.recording = false;
-        }
+        self.keeps = false;
     }
 
     pub(crate) fn next_line(&mut self) -> Result<Option<&[u8]>> {
         Ok(self.next_line_like(b"")?.map(|(line, _)| line))
     }
 
-    /// The next line, and how many bytes it is known to have in common with `before`.
+    /// The next line, and the number of bytes it has in common with `before`.
     #[inline]
     pub(crate) fn next_line_like(&mut self, before: &[u8]) -> Result<Option<(&[u8], usize)>> {
-        match self.spool {
+        match self.replay {
             None => self.lines.next_line_like(before),
-            Some(_) => Ok(self.next_spooled()?.map(|line| (line, 0))),
+            Some(_) => Ok(self.next_replayed()?.map(|line| (line, common_prefix(before, line)))),
         }
     }
 
-    fn next_spooled(&mut self) -> Result<Option<&[u8]>> {
-        let Some(spool) = &mut self.spool else { return Ok(None) };
-        if self.cursor.at < spool.coded.len() {
-            spool.step(&mut self.cursor);
+    fn next_replayed(&mut self) -> Result<Option<&[u8]>> {
+        let Some(replay) = &mut self.replay else { return Ok(None) };
+        if replay.step(&mut self.cursor) {
             return Ok(Some(&self.cursor.line));
         }
         let line = self.lines.next_line()?;
         if let Some(line) = line {
-            if spool.recording {
-                spool.push(line);
-                self.cursor.at = spool.coded.len();
-            } else if !spool.coded.is_empty() {
-                *spool = ReplayBuffer::default();
-                spool.recording = false;
+            if self.keeps {
+                replay.push(line);
+                self.cursor.at = replay.coded.len();
+            } else if !replay.coded.is_empty() {
+                *replay = ReplayBuffer::default();
                 self.cursor = Cursor::default();
             }
         }
@@ -84,26 +84,40 @@ impl<'s> Rereadable<'s> {
     }
 }
 
-struct ReplayBuffer {
-    /// Of each line: how many bytes it shares with the one before, how many follow, the bytes.
+/// Lines in memory, front coded: of each the number of bytes it shares with the one before, the
+/// number of bytes that follow, and those bytes.
+#[derive(Debug, Default)]
+pub(crate) struct ReplayBuffer {
     coded: Vec<u8>,
     last: Vec<u8>,
-    recording: bool,
 }
 
-impl Default for ReplayBuffer {
-    fn default() -> Self {
-        ReplayBuffer { coded: Vec::new(), last: Vec::new(), recording: true }
-    }
-}
-
-#[derive(Default)]
-struct Cursor {
+/// A place in a [`ReplayBuffer`].
+#[derive(Debug, Default)]
+pub(crate) struct Cursor {
     at: usize,
     line: Vec<u8>,
 }
 
 impl ReplayBuffer {
+    /// The stacks of a table in frame order, as lines of folded text.
+    ///
+    /// # Errors
+    /// Those of [`StackTable::for_each`].
+    pub(crate) fn of_table(table: &StackTable) -> Result<ReplayBuffer> {
+        let mut lines = ReplayBuffer::default();
+        let mut line = Vec::new();
+        table.for_each(|stack, weights| {
+            line.clear();
+            line.extend_from_slice(stack);
+            line.push(b' ');
+            weights.value.write_to(&mut line);
+            lines.push(&line);
+            Ok(())
+        })?;
+        Ok(lines)
+    }
+
     fn push(&mut self, line: &[u8]) {
         let same = common_prefix(&self.last, line);
         for number in [same, line.len() - same] {
@@ -119,7 +133,11 @@ impl ReplayBuffer {
         self.last.extend_from_slice(&line[same..]);
     }
 
-    fn step(&self, cursor: &mut Cursor) {
+    /// Goes to the next line; `false` if there is none.
+    fn step(&self, cursor: &mut Cursor) -> bool {
+        if cursor.at >= self.coded.len() {
+            return false;
+        }
         let mut number = || {
             let (mut value, mut shift) = (0usize, 0);
             loop {
@@ -136,6 +154,17 @@ impl ReplayBuffer {
         cursor.line.truncate(same);
         cursor.line.extend_from_slice(&self.coded[cursor.at..cursor.at + more]);
         cursor.at += more;
+        true
+    }
+
+    /// The next line, and the number of bytes it has in common with `before`.
+    #[inline]
+    pub(crate) fn next_line_like<'c>(
+        &self,
+        cursor: &'c mut Cursor,
+        before: &[u8],
+    ) -> Option<(&'c [u8], usize)> {
+        self.step(cursor).then(|| (&cursor.line[..], common_prefix(before, &cursor.line)))
     }
 }
 
@@ -147,13 +176,28 @@ mod tests {
     fn gives_back_every_line() {
         let long = format!("main;{} 7", "f;".repeat(40_000));
         let lines = ["main 1", "main;parse 2", long.as_str(), "", "x 1", "x 1"];
-        let mut spool = ReplayBuffer::default();
-        lines.iter().for_each(|line| spool.push(line.as_bytes()));
+        let mut replay = ReplayBuffer::default();
+        lines.iter().for_each(|line| replay.push(line.as_bytes()));
         let mut cursor = Cursor::default();
         for line in lines {
-            spool.step(&mut cursor);
+            assert!(replay.step(&mut cursor));
             assert_eq!(cursor.line, line.as_bytes());
         }
-        assert_eq!(cursor.at, spool.coded.len());
+        assert!(!replay.step(&mut cursor));
+    }
+
+    #[test]
+    fn replayed_lines_say_what_they_share() {
+        let source = Source::reader("pipe", std::io::Cursor::new("main;b 1\nmain;a 2\nmain;a 3\n"));
+        let sources = [source];
+        let mut lines = Rereadable::open(&sources).unwrap();
+        for _ in 0..2 {
+            let mut shared = Vec::new();
+            while let Some((_, same)) = lines.next_line_like(b"main;a").unwrap() {
+                shared.push(same);
+            }
+            assert_eq!(shared, [5, 6, 6]);
+            lines.rewind().unwrap();
+        }
     }
 }

@@ -1,9 +1,13 @@
-//! What a differential graph shows: whose weights are drawn, and which changes are more than noise.
+//! The options of a differential graph: whose weights are drawn, and which changes are more than
+//! noise. [`crate::significance`] judges them.
 
-use crate::significance::{Count, adjust, compare_shares};
+use crate::significance::{Count, Limits, SampleWeight, judge_shares};
 use crate::weight::Weight;
 
-/// Whose weights the widths of a differential graph are.
+/// The weight of a sample, found out from the weights of one column.
+pub(super) type Steps = SampleWeight;
+
+/// The weights that are the widths of a differential graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Widths {
     /// Those after: what vanished is not drawn.
@@ -15,22 +19,22 @@ pub enum Widths {
     Union,
 }
 
-/// Every choice of widths: what `--widths` calls it, and itself.
+/// Every choice of widths, by its name on the command line.
 pub const WIDTHS: &[(&str, Widths)] =
     &[("after", Widths::After), ("before", Widths::Before), ("union", Widths::Union)];
 
-/// What a differential graph shows.
+/// The options of a differential graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// Whose weights are drawn.
+    /// The weights that are drawn.
     pub widths: Widths,
     /// Frames have the colour of their self weight's change.
     pub own: bool,
-    /// How often noise may be taken for a change.
+    /// The accepted probability of taking noise for a change.
     pub alpha: f64,
     /// The least change that is no noise, in percentage points of the profile.
     pub min_effect: f64,
-    /// What a sample weighs, when that is known.
+    /// The weight of a sample, if it is known.
     pub period: Option<Weight>,
 }
 
@@ -40,82 +44,51 @@ impl Default for Comparison {
     }
 }
 
-/// What the weights of a column tell about its samples.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Steps {
-    step: Weight,
-    least: Weight,
-    last: Weight,
-}
-
-impl Steps {
-    #[inline]
-    pub(super) fn note(&mut self, weight: Weight) {
-        if weight.is_zero() || weight == self.last {
-            return;
-        }
-        self.last = weight;
-        self.step = self.step.common_step(weight);
-        self.least = if self.least.is_zero() { weight } else { self.least.min(weight) };
-    }
-
-    /// What a sample weighs. Scaled weights have fractions and no true step; nor have sums of
-    /// periods that vary. Then no sample is taken to weigh less than the lightest stack.
-    fn period(&self) -> f64 {
-        let rough = self.step.decimals() > 0 || self.step.to_f64() * 1000.0 < self.least.to_f64();
-        let period = if rough { self.least } else { self.step };
-        if period.is_zero() { 1.0 } else { period.to_f64() }
-    }
-}
-
 /// Says for each frame, given by its weights before and after, whether its share changed.
 pub(super) fn judge(
     comparison: &Comparison,
     frames: impl Iterator<Item = (Weight, Weight)>,
     totals: (Weight, Weight),
-    steps: (Steps, Steps),
+    samples: (Steps, Steps),
 ) -> Vec<bool> {
-    let period = |steps: Steps| comparison.period.map_or_else(|| steps.period(), Weight::to_f64);
-    let periods = (period(steps.0), period(steps.1));
+    let period = |sample: Steps| comparison.period.unwrap_or_else(|| sample.get()).to_f64();
+    let periods = (period(samples.0), period(samples.1));
+    let count = |weight: Weight, total: Weight, period: f64| Count {
+        hits: weight.to_f64() / period,
+        of: total.to_f64() / period,
+    };
     let counts = |(before, after): (Weight, Weight)| {
-        let count = |weight: Weight, total: Weight, period: f64| Count {
-            hits: weight.to_f64() / period,
-            of: total.to_f64() / period,
-        };
         (count(before, totals.0, periods.0), count(after, totals.1, periods.1))
     };
-    let counts: Vec<_> = frames.map(counts).collect();
-    let alpha = comparison.alpha;
-    // Of the test only the probability is wanted: any confidence will do for its interval.
-    let mut values: Vec<f64> = counts.iter().map(|&(a, b)| compare_shares(a, b, 0.05).p).collect();
-    adjust(&mut values);
-    let large = |(a, b): &(Count, Count)| 100.0 * (b.share() - a.share()).abs() >= comparison.min_effect;
-    values.iter().zip(&counts).map(|(&p, counts)| p < alpha && large(counts)).collect()
+    let limits = Limits { alpha: comparison.alpha, min_effect: comparison.min_effect };
+    judge_shares(&frames.map(counts).collect::<Vec<_>>(), limits)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn steps(weights: &[&str]) -> Steps {
-        let mut steps = Steps::default();
-        weights.iter().for_each(|text| steps.note(Weight::parse(text.as_bytes()).unwrap()));
-        steps
-    }
-
     #[test]
-    fn samples_are_what_weights_are_multiples_of() {
-        assert_eq!(steps(&["3003", "1001", "2002"]).period(), 1001.0);
-        assert_eq!(steps(&["1.429", "2.857"]).period(), 1.429);
-        assert_eq!(steps(&["123457", "200003"]).period(), 123_457.0);
-        assert_eq!(steps(&[]).period(), 1.0);
+    fn pictures_agree_with_the_shared_examples() {
+        for example in crate::significance::examples::all() {
+            let weight = |count: f64| Weight::parse(count.to_string().as_bytes()).unwrap();
+            let (before, after) = (example.before, example.after);
+            let Limits { alpha, min_effect } = example.limits;
+            let comparison =
+                Comparison { alpha, min_effect, period: Some(Weight::ONE), ..Comparison::default() };
+            let frame = (weight(before.hits), weight(after.hits));
+            let totals = (weight(before.of), weight(after.of));
+            let sure = judge(&comparison, [frame].into_iter(), totals, Default::default());
+            assert_eq!(sure, [example.is_sure], "{before:?} {after:?}");
+        }
     }
 
     #[test]
     fn one_sample_is_no_change_and_many_are() {
         let weight = |n: i128| Weight::new(n);
         let frames = [(weight(0), weight(1)), (weight(100), weight(300)), (weight(900), weight(699))];
-        let one = Steps { step: Weight::ONE, ..Steps::default() };
+        let mut one = Steps::default();
+        one.note(Weight::ONE);
         let judged = |comparison: &Comparison| {
             judge(comparison, frames.into_iter(), (weight(1000), weight(1000)), (one, one))
         };
