@@ -1,0 +1,89 @@
+//! The programs in `examples/`: each does what it says.
+
+#![allow(missing_docs)]
+
+use std::time::Duration;
+
+use fg_tools::collapse::{Options, collapse};
+use fg_tools::{Source, Weight};
+
+#[path = "../examples/file_to_picture.rs"]
+mod file_to_picture;
+#[path = "../examples/instead_of_inferno.rs"]
+mod instead_of_inferno;
+#[path = "../examples/live_counter.rs"]
+mod live_counter;
+#[path = "../examples/samples_in_memory.rs"]
+mod samples_in_memory;
+
+const PERF_SCRIPT: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/perf-script/cpp-fp/input.txt.gz");
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn a_file_becomes_a_picture() {
+    let mut picture = Vec::new();
+    file_to_picture::draw(PERF_SCRIPT, &mut picture).unwrap();
+    let picture = text(picture);
+    assert!(picture.starts_with("<?xml") && picture.contains("<title>calc:_two ("), "{:.300}", picture);
+    let error = file_to_picture::draw("no-such-file", &mut Vec::new()).unwrap_err().to_string();
+    assert!(error.starts_with("no-such-file: "), "{error}");
+}
+
+#[test]
+fn samples_in_memory_become_a_picture() {
+    let (load, handle): (&[&str], &[&str]) = (&["request", "load"], &["request", "handle; add"]);
+    let spans = [
+        (load, Duration::from_millis(30)),
+        (handle, Duration::from_millis(10)),
+        (load, Duration::from_millis(40)),
+    ];
+    let profile = samples_in_memory::profile(spans).unwrap();
+    assert_eq!(profile.total().unwrap().value, Weight::new(80_000_000));
+    let mut picture = Vec::new();
+    samples_in_memory::draw(&profile, &mut picture).unwrap();
+    let picture = text(picture);
+    for shown in [">requests<", "<title>load (70 ms", "handle: add"] {
+        assert!(picture.contains(shown), "{shown} is not in {picture:.300}");
+    }
+}
+
+#[test]
+fn a_counter_listens_while_samples_come() {
+    let mut log = Vec::new();
+    let mut counter = live_counter::LiveCounter::new(2, &mut log);
+    let lines = Source::bytes("main;parse 40\nmain 2\nmain;run;parse 1\n");
+    collapse(&[lines], None, &Options::default(), &mut counter).unwrap();
+    assert_eq!(counter.samples(), 3);
+    let leaves = [("parse".to_owned(), Weight::new(41)), ("main".to_owned(), Weight::new(2))];
+    assert_eq!(counter.leaves(), leaves);
+    assert_eq!(text(log), "2 samples, 2 functions\n");
+}
+
+#[test]
+fn one_line_replaces_inferno() {
+    let folded = "main;parse 40\nmain 2\n";
+    let mut picture = Vec::new();
+    instead_of_inferno::draw(folded, &mut picture).unwrap();
+    let picture = text(picture);
+    assert!(picture.contains(">requests<") && picture.contains("before the fix"));
+    assert!(picture.contains("<title>parse (40 µs, 95.24%)</title>"), "{picture:.3000}");
+
+    // The same program with the line of before.
+    let program = include_str!("../examples/instead_of_inferno.rs");
+    let (ours, theirs) = ("use fg_tools::flamegraph::{", "// Before: use inferno::flamegraph::{");
+    let imports = |prefix: &str| program.lines().find_map(|line| line.strip_prefix(prefix)).unwrap();
+    assert_eq!(imports(ours), imports(theirs));
+    let mut options = inferno::flamegraph::Options::default();
+    options.title = "requests".to_owned();
+    options.subtitle = Some("before the fix".to_owned());
+    options.colors = "rust".parse().unwrap();
+    options.count_name = "µs".to_owned();
+    options.min_width = 0.1;
+    let mut theirs = Vec::new();
+    inferno::flamegraph::from_lines(&mut options, folded.lines(), &mut theirs).unwrap();
+    assert!(text(theirs).contains("<title>parse (40 µs, 95.24%)</title>"));
+}
