@@ -1,37 +1,69 @@
-//! Folded stacks, from whatever a profiler wrote to a picture one can act on.
+//! Profiles: read the recordings of some fifty profilers, filter, compare and draw them.
 //!
-//! A *folded* file has one call stack on each line, root first, frames joined by `;`, and a
-//! weight: `main;parse;lex 42`. Sorted in *frame order* it is a call tree written in pre-order,
-//! so each program here writes it sorted and reads it as a tree while it streams by.
-//!
-//! ```text
-//!             input            collapse                     folded (sorted)
-//! bytes ──► open, gunzip ──► detect, parse ──► intern, add up ──► write
-//!                                                                   │
-//!        ┌──────────────────────────────────────────────────────────┘
-//!        ▼
-//! folded::walk (in frame order): exit(frame, start, self, total)
-//!        ├─► filter: select, rewrite
-//!        ├─► diff: merge-join of two
-//!        └─► render: every output's sink
-//! ```
-//!
-//! The programs `fg-collapse`, `fg-filter`, `fg-diff` and `fg-render` are thin shells around this
-//! library; what they share as programs (options, exit status, output files) is in `cli`, behind the
-//! feature of that name.
+//! From a file of any format to a picture:
 //!
 //! ```
-//! use fg_tools::folded::StackTable;
+//! use fg_tools::{Profile, Weight};
+//! # #[cfg(all(feature = "collapse", feature = "render"))] {
+//! use fg_tools::render::SvgOptions;
+//! # let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/perf-script/cpp-fp/input.txt.gz");
 //!
-//! let mut table = StackTable::default();
-//! for line in ["main;parse;lex 40", "main 1", "main;parse;lex 2"] {
-//!     table.add_line(line.as_bytes())?;
-//! }
-//! let mut out = Vec::new();
-//! table.write(&mut out)?;
-//! assert_eq!(out, b"main 1\nmain;parse;lex 42\n");
+//! let profile = Profile::from_path(recording)?;
+//! assert_eq!(profile.facts().unit.as_deref(), Some("ns"));
+//! assert_eq!(profile.total()?.value, Weight::new(975_951_896));
+//!
+//! let mut picture = Vec::new();
+//! profile.svg(&SvgOptions::default().title("calc"), &mut picture)?;
+//! # assert!(picture.starts_with(b"<?xml"));
+//! # }
 //! # Ok::<(), fg_tools::Error>(())
 //! ```
+//!
+//! # One profile in the middle
+//! ```text
+//!  any file, bytes,          ┌──────────── Profile ────────────┐
+//!  reader, samples in  ────► │ facts    unit, period, samples, │ ────► filter ──► Profile
+//!  memory                    │          command, host, date,   │ ────► diff(Profile, Profile)
+//!  (every Collapser          │          duration, event, notes │ ────► svg, html, tables, pprof,
+//!   fills a Sink)            │ stacks   interned, weighed      │       speedscope, firefox, folded
+//!                            │ samples  time, thread, labels   │
+//!                            │ places   file, line, module     │
+//!                            └─────────────────────────────────┘
+//!  folded text, sorted ────► streams: walked, never a table, constant memory
+//! ```
+//! - A [`Profile`] is made [from a path](Profile::from_path), [bytes](Profile::from_bytes),
+//!   [a reader](Profile::from_reader), [lines](Profile::from_lines), or
+//!   [sample by sample](Profile::builder). Its [`Facts`] are shown by every output.
+//! - [`collapse`] reads formats. A [`Collapser`](collapse::Collapser) pushes samples into a
+//!   [`Sink`](profile::Sink), which may be one of your own.
+//! - [`filter`] selects stacks and rewrites frames.
+//! - `diff` compares two profiles, reports the changes with a test of whether each is more than
+//!   noise, and judges them by gates.
+//! - `render` draws flame graphs, and writes tables and files for other viewers.
+//! - `flamegraph` and `differential` have the functions and options of inferno's modules of
+//!   these names: replacing `inferno::flamegraph` by `fg_tools::flamegraph` moves a program here.
+//!
+//! # Folded text
+//! A *folded* file has one call stack on each line, root first, frames joined by `;`, and a weight:
+//! `main;parse;lex 42`. Sorted in *frame order* it is a call tree in pre-order, which the programs
+//! `fg-collapse`, `fg-filter`, `fg-diff` and `fg-render` hand from one to the next and read as a
+//! tree while it streams by: see [`folded`]. Facts are lines `# key: value` before the stacks: see
+//! [`profile::header`].
+//!
+//! # Features
+//! | feature | adds |
+//! | --- | --- |
+//! | `collapse` | every input format but folded text, which is always read |
+//! | `diff` | [`Profile`]s compared: reports, gates, differential folded text |
+//! | `render` | pictures, pages, tables, other viewers' formats, the module `flamegraph` |
+//! | `inferno` | DTrace, sample, xctrace, VTune, Visual Studio and GHC, read by inferno's collapsers |
+//! | `perf-data` | perf.data itself, and the symbols of native code |
+//! | `record` | recording: the built-in sampler on Linux, and other profilers |
+//! | `cli` | the five programs |
+//! | `png`, `tui` | pictures in pixels; a view in a terminal |
+//!
+//! The default is all but the last two. A program that only draws takes
+//! `default-features = false, features = ["render"]`, which builds 24 other crates.
 
 // Helpers shared by several parts have no user in a build with only one of them. The full build
 // finds those that nobody needs.
@@ -40,7 +72,9 @@
     allow(dead_code, unused_imports)
 )]
 
+// The programs' options and `main` functions: public for the binaries only.
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod cli;
 pub mod collapse;
 #[cfg(feature = "diff")]
@@ -53,7 +87,7 @@ pub mod filter;
 pub mod flamegraph;
 pub mod folded;
 pub mod input;
-pub mod printable;
+pub(crate) mod printable;
 pub mod profile;
 #[cfg(all(feature = "record", target_os = "linux"))]
 pub mod record;

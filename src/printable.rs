@@ -1,10 +1,6 @@
-//! Names for people: whatever bytes a name is of, it cannot move a cursor or leave its cell.
+//! Makes names safe to show: hostile bytes cannot move a terminal's cursor or leave a table's cell.
 
 /// A name in valid UTF-8, in which nothing moves the cursor or hides other text.
-///
-/// ```
-/// assert_eq!(fg_tools::printable::printable(b"a\x1b[31m"), "a\u{fffd}[31m");
-/// ```
 pub fn printable(name: &[u8]) -> String {
     let odd = |c: char| {
         c.is_control()

@@ -1,16 +1,32 @@
 //! Folded text: the grammar, frame order, the table that adds up, the reader and the call tree.
 //!
 //! ```text
-//! profile   = { line "\n" }
-//! line      = stack SP weight            one column
-//!           | stack SP weight SP weight  two columns: before, after
-//!           | "# " …                     a comment
-//! stack     = frame { ";" frame }        root first
+//! profile   = { header line } { line "\n" }
+//! line      = { label ";" } stack SP weight            one column
+//!           | { label ";" } stack SP weight SP weight  two columns: before, after
+//!           | "#" …                                    comment, when the line starts with "# "
+//! label     = key "=" value                            a root frame, as declared by `# labels: …`
+//! stack     = frame { ";" frame }                      root first
 //! weight    = ["-"] digits ["." digits]
 //! ```
+//! - Bytes, not characters: a frame is any bytes but `;` and newline. CRLF and a missing last
+//!   newline are accepted. A file has two columns only if all its lines have.
+//! - *Frame order* compares stacks frame by frame, each frame by its bytes; a stack that begins
+//!   another comes first. A file in frame order is a call tree in pre-order.
+//! - The lines of the header are those of [`profile::header`](crate::profile::header).
 //!
-//! Bytes, not characters: a frame is any bytes but `;` and newline. CRLF and a missing last
-//! newline are accepted. A file has two columns only if all its lines have.
+//! ```
+//! use fg_tools::folded::StackTable;
+//!
+//! let mut table = StackTable::default();
+//! for line in ["main;parse;lex 40", "main 1", "main;parse;lex 2"] {
+//!     table.add_line(line.as_bytes())?;
+//! }
+//! let mut out = Vec::new();
+//! table.write(&mut out)?;
+//! assert_eq!(out, b"main 1\nmain;parse;lex 42\n");
+//! # Ok::<(), fg_tools::Error>(())
+//! ```
 
 mod id_table;
 mod interner;

@@ -1,8 +1,17 @@
-//! Where bytes come from: a path or standard input, plain, gzip or zstd, cut into blocks.
+//! Input: paths, standard input, bytes and readers, plain, gzip or zstd, cut into blocks.
 //!
-//! Everything above this module reads decompressed bytes and never asks what was on disk. An
+//! Everything above this module reads decompressed bytes and does not know what was on disk. An
 //! [`Input`] shows its first bytes ([`Input::head`]) so that a format can be recognised before
-//! it is read, on pipes too; [`Blocks`] cuts what follows into pieces that end between records.
+//! it is read, on pipes too; [`Blocks`] cuts the rest into pieces that end between records.
+//!
+//! ```
+//! use fg_tools::Source;
+//!
+//! let input = Source::bytes("main;parse 42\n").named("memory").open()?;
+//! assert_eq!((&**input.name(), input.head()), ("memory", &b"main;parse 42\n"[..]));
+//! assert_eq!(input.read_all()?, b"main;parse 42\n");
+//! # Ok::<(), fg_tools::Error>(())
+//! ```
 
 mod blocks;
 mod decompress;
@@ -21,7 +30,7 @@ pub use blocks::{Block, Blocks, last_newline};
 pub(crate) use decompress::error as read_error;
 pub use reader::Reader;
 
-/// How many bytes [`Input::head`] shows of a larger input.
+/// The number of bytes that [`Input::head`] shows of a larger input.
 pub const HEAD: usize = 64 * 1024;
 
 /// Something to read from, not yet opened: a path, standard input, an open file, bytes, or a reader.
@@ -39,7 +48,7 @@ pub struct Source {
     origin: Origin,
 }
 
-/// Where a source's bytes are.
+/// The place of a source's bytes.
 #[derive(Clone)]
 enum Origin {
     Stdin,
@@ -50,10 +59,10 @@ enum Origin {
     Once(Arc<Mutex<Option<Once>>>),
 }
 
-/// What can be read once.
+/// A source that can be read once.
 enum Once {
     Reader(Box<dyn Read + Send>),
-    /// Opened already, and looked at.
+    /// An input that was opened to look at its first bytes.
     Input(Box<Input>),
 }
 
@@ -101,7 +110,7 @@ impl Source {
         Source::once(input.name().clone(), Once::Input(Box::new(input)))
     }
 
-    /// The same under another name for messages.
+    /// Renames the source for messages.
     pub fn named(self, name: impl Into<Arc<str>>) -> Self {
         Source { name: name.into(), ..self }
     }
@@ -119,13 +128,13 @@ impl Source {
         self.name.clone()
     }
 
-    /// Whether it is standard input.
+    /// Returns true for standard input.
     pub fn is_stdin(&self) -> bool {
         matches!(self.origin, Origin::Stdin)
     }
 
-    /// Opens it to look at its first bytes, and gives it back so that it can be opened again: a pipe
-    /// with what was read of it.
+    /// Opens the source to look at its first bytes, and returns a source that can be opened again: of
+    /// a pipe, with the bytes that were read.
     ///
     /// # Errors
     /// Those of [`Source::open`], and of `look`.
@@ -138,10 +147,10 @@ impl Source {
         Ok((Source::opened(input), seen))
     }
 
-    /// Opens it and looks at its first bytes, undoing compression as often as there is some.
+    /// Opens the source and reads its first bytes, decompressed as often as it was compressed.
     ///
     /// # Errors
-    /// What the system says, with the file's name.
+    /// The system's, with the file's name.
     pub fn open(&self) -> Result<Input> {
         let name = self.name();
         let at = || Position::file(name.clone());
@@ -194,7 +203,7 @@ impl Source {
         Ok(input)
     }
 
-    /// Whether [`Source::open`] can open the same bytes once more: true for bytes and files, standard
+    /// Returns true if [`Source::open`] can open the same bytes once more: for bytes and files, standard
     /// input from a file among them, not for pipes and readers.
     pub fn is_rereadable(&self) -> bool {
         match &self.origin {
@@ -225,11 +234,11 @@ pub struct Input {
     name: Arc<str>,
     head: Vec<u8>,
     rest: Box<dyn Read + Send>,
-    /// What is read is not what is on the disk.
+    /// The bytes that are read are not those on the disk.
     compressed: bool,
-    /// The file it is, and where in it the input begins.
+    /// The open file, and the offset at which the input begins.
     file: Option<(File, u64)>,
-    /// The folder that was meant, if it is a file of one.
+    /// The folder that was named, if the input is a file of it.
     folder: Option<PathBuf>,
 }
 
@@ -237,7 +246,7 @@ impl Input {
     /// Any reader, under a name for messages.
     ///
     /// # Errors
-    /// What the reader says while the first bytes are looked at.
+    /// The reader's, while the first bytes are read.
     pub fn new(name: impl Into<Arc<str>>, reader: Box<dyn Read + Send>) -> Result<Input> {
         let name = name.into();
         let (head, rest, compressed) =
@@ -250,7 +259,7 @@ impl Input {
         &self.name
     }
 
-    /// The first [`HEAD`] bytes, or all there are when there are fewer.
+    /// The first [`HEAD`] bytes, or the whole of a shorter input.
     pub fn head(&self) -> &[u8] {
         &self.head
     }
@@ -260,8 +269,8 @@ impl Input {
         Blocks::new(self, size)
     }
 
-    /// A file that can be read anywhere, and where in it the input begins; `None` for pipes and
-    /// for what is compressed.
+    /// The file, if it can be read anywhere, and the offset at which the input begins; `None` for
+    /// pipes and for compressed files.
     pub fn file(&self) -> Option<(&File, u64)> {
         self.file.as_ref().map(|(file, begin)| (file, *begin))
     }
@@ -271,15 +280,15 @@ impl Input {
         self.folder.as_deref()
     }
 
-    /// All of it as one stream that knows its position; for formats that are no lines.
+    /// The whole input as one stream that knows its position, for formats that are not lines.
     pub fn into_reader(self) -> Reader {
         Reader::new(self)
     }
 
-    /// All of it; for formats that are not read in a stream.
+    /// The bytes of the whole input, for formats that are not read in a stream.
     ///
     /// # Errors
-    /// What the system says, with the file's name.
+    /// The system's, with the file's name.
     pub fn read_all(self) -> Result<Vec<u8>> {
         let Input { name, head: mut bytes, mut rest, .. } = self;
         rest.read_to_end(&mut bytes).map_err(|e| decompress::error(e).or_at(|| Position::file(name)))?;
@@ -291,14 +300,14 @@ impl Input {
 /// bytes there are.
 ///
 /// # Errors
-/// What the system says.
+/// The system's.
 pub fn read_at(mut file: &File, offset: u64, buffer: &mut [u8]) -> Result<usize> {
     use std::io::{Seek, SeekFrom};
     let read = file.seek(SeekFrom::Start(offset)).and_then(|_| read_full(&mut file, buffer));
     read.map_err(|e| Error::io("read", e))
 }
 
-/// A reader, and the file if it is one, with where it begins.
+/// A reader, and, if it is a file, the file and the offset at which it begins.
 type Stdin = (Box<dyn Read + Send>, Option<(File, u64)>);
 
 /// Standard input; if it is a file, from where it began, so that it can be opened again.
