@@ -1,4 +1,4 @@
-//! How often fg-diff's tests are wrong: profiles are made by chance and compared.
+//! Measures how often fg-diff's tests are wrong: compares profiles made by chance.
 //!
 //! ```sh
 //! cargo run --release --example simulate-diff
@@ -6,8 +6,8 @@
 //! prints the tables of `docs/significance.md`. Numbers come from a fixed seed: every run prints
 //! the same.
 
-use fg_tools::Weight;
-use fg_tools::diff::{Group, Report, Settings, Survey, Tally};
+use fg_tools::diff::{Diff, Report, ReportOptions};
+use fg_tools::{Profile, Weight};
 
 /// As many functions as a small program shows, with shares as uneven as real ones.
 const FUNCTIONS: usize = 200;
@@ -23,9 +23,9 @@ fn main() {
     println!("| ---: | ---: | ---: | ---: |");
     for (runs, samples) in [(1, 1_000), (1, 10_000), (1, 100_000), (3, 10_000), (5, 10_000)] {
         let rates = [0.01, 0.05].map(|alpha| {
-            let settings = Settings { alpha, min_effect: 0.0, ..Settings::default() };
+            let given = options().alpha(alpha);
             let trial = |random: &mut Random| {
-                let report = compare(random, runs, samples, &shares(0, 1.0), 0.0, &settings);
+                let report = compare(random, runs, samples, &shares(0, 1.0), 0.0, &given);
                 report.significant().next().is_some()
             };
             rate(&mut random, FALSE_ALARM_TRIALS, trial)
@@ -36,9 +36,9 @@ fn main() {
     println!("| runs a side | samples a run | alpha 0.01 |");
     println!("| ---: | ---: | ---: |");
     for runs in [1, 3, 5] {
-        let settings = Settings { min_effect: 0.0, ..Settings::default() };
+        let given = options();
         let trial = |random: &mut Random| {
-            compare(random, runs, 10_000, &shares(0, 1.0), 0.05, &settings).significant().next().is_some()
+            compare(random, runs, 10_000, &shares(0, 1.0), 0.05, &given).significant().next().is_some()
         };
         println!("| {runs} | 10000 | {:.1}% |", rate(&mut random, FALSE_ALARM_TRIALS, trial));
     }
@@ -48,10 +48,10 @@ fn main() {
     for (rank, by, runs) in [(0, 5, 1), (3, 5, 1), (0, 5, 5), (3, 5, 5), (3, 10, 1), (3, 10, 5), (3, 50, 1)] {
         let slower = shares(rank, 1.0 + f64::from(by) / 100.0);
         let found = [1_000, 10_000, 100_000].map(|samples| {
-            let settings = Settings { min_effect: 0.0, ..Settings::default() };
+            let given = options();
             let name = format!("f{rank:03}").into_bytes();
             let trial = |random: &mut Random| {
-                let report = compare(random, runs, samples, &slower, 0.0, &settings);
+                let report = compare(random, runs, samples, &slower, 0.0, &given);
                 report.significant().any(|row| row.name == name && row.own.points() > 0.0)
             };
             rate(&mut random, POWER_TRIALS, trial)
@@ -61,13 +61,18 @@ fn main() {
     }
 }
 
-/// In percent, how often something happens.
+/// Every change that is significant counts, however small; a sample weighs 1.
+fn options() -> ReportOptions {
+    ReportOptions::default().min_effect(0.0).period(Weight::ONE)
+}
+
+/// The rate of an event, in percent.
 fn rate(random: &mut Random, trials: u32, mut happens: impl FnMut(&mut Random) -> bool) -> f64 {
     let count = (0..trials).filter(|_| happens(random)).count();
     100.0 * count as f64 / f64::from(trials)
 }
 
-/// What each function takes of the work before, as much as one over its rank; one of them slower.
+/// The share of each function in the work before, one over its rank; one function is slower.
 fn shares(rank: usize, factor: f64) -> Vec<f64> {
     let plain: Vec<f64> = (0..FUNCTIONS).map(|n| 1.0 / (n as f64 + 1.0)).collect();
     let whole: f64 = plain.iter().sum();
@@ -81,33 +86,28 @@ fn compare(
     samples: u32,
     after: &[f64],
     spread: f64,
-    settings: &Settings,
+    options: &ReportOptions,
 ) -> Report {
     let before = shares(0, 1.0);
-    let mut tally = Tally::new(Group::Function, 2 * runs);
-    for run in 0..2 * runs {
-        tally.begin(run).expect("counts fit");
-        let program = if run < runs { &before[..] } else { after };
-        // A slower program takes as many more samples.
-        let moved: Vec<f64> =
-            program.iter().map(|x| x * (1.0 + spread * random.normal())).map(|x| x.max(0.0)).collect();
-        for (n, hits) in random.recording(&moved, samples).into_iter().enumerate() {
-            if hits > 0 {
-                tally.add(format!("main;f{n:03}").as_bytes(), Weight::new(hits.into())).expect("counts fit");
-            }
+    let mut side = |program: &[f64]| -> Vec<Profile> {
+        (0..runs).map(|_| recording(random, program, samples, spread)).collect()
+    };
+    let (before, after) = (side(&before), side(after));
+    let diff = Diff::of_runs(&before.iter().collect::<Vec<_>>(), &after.iter().collect::<Vec<_>>());
+    diff.report_with(options).expect("counts fit")
+}
+
+/// A recording of a program; one that is slower takes as many more samples.
+fn recording(random: &mut Random, program: &[f64], samples: u32, spread: f64) -> Profile {
+    let moved: Vec<f64> =
+        program.iter().map(|x| x * (1.0 + spread * random.normal())).map(|x| x.max(0.0)).collect();
+    let mut profile = Profile::builder();
+    for (n, hits) in random.recording(&moved, samples).into_iter().enumerate() {
+        if hits > 0 {
+            profile.add(["main", &format!("f{n:03}")], Weight::new(hits.into())).expect("counts fit");
         }
     }
-    tally.finish().expect("counts fit");
-    let surveys: Vec<Survey> = tally
-        .sums()
-        .iter()
-        .map(|&total| Survey { total, step: Weight::ONE, least: Some(Weight::ONE), ..Survey::default() })
-        .collect();
-    let sum = |side: &[Survey]| {
-        side.iter().fold(Weight::ZERO, |sum, s| sum.checked_add(s.total).expect("counts fit"))
-    };
-    let (b, a) = surveys.split_at(runs);
-    Report::new(&tally, (b, a), (sum(b), sum(a)), settings.clone()).expect("counts fit")
+    profile.finish().expect("counts fit")
 }
 
 /// xorshift64*: enough for dice, and no crate.
@@ -125,7 +125,7 @@ impl Random {
         (-2.0 * (1.0 - self.uniform()).ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
     }
 
-    /// How often a sample fell on each function.
+    /// The number of samples of each function.
     fn recording(&mut self, work: &[f64], samples: u32) -> Vec<u32> {
         let whole: f64 = work.iter().sum();
         let mut left = (f64::from(samples) * whole).round() as u32;

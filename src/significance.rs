@@ -310,7 +310,10 @@ pub(crate) mod examples {
             std::fs::write(PATH, &text).unwrap();
         }
         let known = std::fs::read_to_string(PATH).unwrap_or_default();
-        assert!(known == text, "to write tests/fixtures/significance.json anew: FG_BLESS=1 cargo test --lib examples");
+        assert!(
+            known == text,
+            "to write tests/fixtures/significance.json anew: FG_BLESS=1 cargo test --lib examples"
+        );
     }
 }
 

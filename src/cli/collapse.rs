@@ -31,6 +31,7 @@ Exit status: 0 if there are samples, 2 on trouble.";
 /// only who called whom (`pstats`), are estimates; what each function costs itself is exact.
 #[derive(Parser, Debug)]
 #[command(name = "fg-collapse", version, after_help = EXAMPLES)]
+#[command(mut_arg("threads", |threads| threads.short('n')))]
 pub struct Collapse {
     /// Files.
     #[command(flatten)]

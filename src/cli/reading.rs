@@ -79,7 +79,7 @@ pub struct ReadingArgs {
     pub count: bool,
 
     /// Threads to use; 0 is as many as there are processors
-    #[arg(short = 'n', long, alias = "nthreads", value_name = "N", default_value_t = 0)]
+    #[arg(long, alias = "nthreads", value_name = "N", default_value_t = 0)]
     pub threads: usize,
 }
 

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::side::Side;
 
-/// How much of their callers and of their callees two functions must have in common.
+/// The least share of callers, and of callees, that two functions must have in common.
 const CALLERS: f64 = 0.8;
 const CALLEES: f64 = 0.5;
 /// A second candidate that is nearly as good makes both a guess.
@@ -21,9 +21,9 @@ const ROUNDS: usize = 8;
 /// Stands for the root, as a caller, and for self weight, as a callee.
 const NOBODY: u32 = u32::MAX;
 
-/// Who calls whom, and how much weight goes that way, on both sides.
+/// The calls of both sides: caller, callee and weight.
 #[derive(Default)]
-pub struct CallGraph {
+pub(crate) struct CallGraph {
     ids: HashMap<Box<[u8]>, u32>,
     names: Vec<Box<[u8]>>,
     /// Weight by caller and callee, before and after.
@@ -35,7 +35,7 @@ type Neighbours = BTreeMap<u32, f64>;
 
 impl CallGraph {
     /// Adds a stack.
-    pub fn add(&mut self, side: Side, stack: &[u8], weight: f64) {
+    pub(crate) fn add(&mut self, side: Side, stack: &[u8], weight: f64) {
         let mut path = std::mem::take(&mut self.path);
         path.clear();
         path.push(NOBODY);
@@ -60,7 +60,7 @@ impl CallGraph {
     }
 
     /// The pairs found, before and after, in order of the name before.
-    pub fn renamed(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
+    pub(crate) fn renamed(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
         let mut alias: HashMap<u32, u32> = HashMap::new();
         for _ in 0..ROUNDS {
             let found = self.round(&alias);
@@ -150,7 +150,7 @@ impl CallGraph {
     }
 }
 
-/// How much two distributions have in common, 0 to 1.
+/// The overlap of two distributions, 0 to 1.
 fn overlap(a: &Neighbours, b: &Neighbours) -> f64 {
     let (all_a, all_b) = (a.values().sum::<f64>(), b.values().sum::<f64>());
     let common = a.iter().filter_map(|(id, x)| Some((x / all_a).min(b.get(id)? / all_b)));

@@ -1,4 +1,4 @@
-//! Gates: conditions on changes that a build must not meet.
+//! Gates are conditions on changes that a build must not meet.
 //!
 //! ```text
 //! gate     = [ measure ] [ ":" ] [ "/" regex "/" ] ( ">" | "<" ) number [ "%" | "pp" ]
@@ -14,9 +14,25 @@ use std::fmt;
 use super::report::{Change, Report, Row};
 use crate::error::{ErrorKind, Result, excerpt};
 use crate::filter::{Pattern, PatternOptions};
+use crate::printable::printable;
 use crate::weight::Weight;
 
-/// One condition.
+/// A condition on the changes of a report: `total>5%`.
+///
+/// It trips when the total (`total`) or self weight (`self`) of a function, or the weight of the whole
+/// (`profile`), grew (`>`) or shrank (`<`) by more than a number, of percent (`%`), percentage points of
+/// the profile (`pp`) or weight. `total/^parse/>5%` looks at functions that match a regular expression.
+/// Changes that are not significant trip nothing, unless [`ReportOptions::any_change`] says so.
+///
+/// [`ReportOptions::any_change`]: super::ReportOptions::any_change
+///
+/// ```
+/// use fg_tools::diff::Gate;
+///
+/// assert_eq!(Gate::parse_all("total>5%  self/^lex/>2pp")?.len(), 2);
+/// assert!(Gate::parse_all("total=5%").is_err());
+/// # Ok::<(), fg_tools::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Gate {
     text: String,
@@ -105,11 +121,29 @@ impl Gate {
         Ok(Gate { text: text.to_owned(), measure, function, above, limit, unit })
     }
 
-    /// What trips it, worst first; of changes that are not significant nothing, unless `any`.
+    /// Reads the gates of a file: one or more on a line, `#` begins a comment. `name` is the file's,
+    /// for messages.
+    ///
+    /// # Errors
+    /// Those of [`Gate::parse_all`], with the line.
+    pub fn parse_file(text: &str, name: &str) -> Result<Vec<Gate>> {
+        let mut gates = Vec::new();
+        for (n, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let position = || crate::error::Position::line(name, n as u64 + 1);
+            gates.extend(Gate::parse_all(line).map_err(|error| error.or_at(position))?);
+        }
+        Ok(gates)
+    }
+
+    /// The changes that trip it, worst first; only significant ones, unless `any`.
     ///
     /// # Errors
     /// [`ErrorKind::Overflow`].
-    pub fn tripped_by<'r>(&self, report: &'r Report, any: bool) -> Result<Vec<Tripped<'r>>> {
+    fn tripped_by<'r>(&self, report: &'r Report, any: bool) -> Result<Vec<Tripped<'r>>> {
         let mut found = Vec::new();
         if self.measure == Measure::Profile {
             let whole = &report.profile;
@@ -135,11 +169,16 @@ impl Gate {
         Ok(found)
     }
 
-    /// Why it cannot trip, if it cannot.
-    pub fn is_blind(&self, report: &Report, any: bool) -> Option<&'static str> {
-        let untested = self.measure == Measure::Profile && report.profile.test.is_none() && !any;
-        let blind = "whether the whole changed takes several recordings a side, not normalised, or --any";
-        untested.then_some(blind)
+    /// Refuses a gate that cannot trip.
+    fn expect_testable(&self, report: &Report) -> Result<()> {
+        let options = &report.options;
+        if self.measure == Measure::Profile && report.profile.test.is_none() && !options.any_change {
+            return Err(mistake(
+                &self.text,
+                "a test of the whole profile needs several recordings a side, not normalised, or --any",
+            ));
+        }
+        Ok(())
     }
 
     /// Whether a change is beyond the limit. Weights and percent are compared exactly.
@@ -164,30 +203,72 @@ impl fmt::Display for Gate {
     }
 }
 
-/// What tripped a gate.
+/// A change that tripped a gate.
 #[derive(Clone, Copy, Debug)]
-pub struct Tripped<'r> {
+struct Tripped<'r> {
     /// The function; `None` for the whole profile.
-    pub row: Option<&'r Row>,
-    /// Its change.
-    pub change: &'r Change,
+    row: Option<&'r Row>,
+    change: &'r Change,
 }
 
-/// Reads a file of gates: one or more on a line, `#` begins a comment.
-///
-/// # Errors
-/// As [`Gate::parse_all`], with the line.
-pub fn parse_file(text: &str, name: &str) -> Result<Vec<Gate>> {
-    let mut gates = Vec::new();
-    for (n, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let position = || crate::error::Position::line(name, n as u64 + 1);
-        gates.extend(Gate::parse_all(line).map_err(|error| error.or_at(position))?);
+impl Tripped<'_> {
+    /// `parse, 40 ms to 44 ms (+10.0%, +0.41 pp)`.
+    fn describe(&self, report: &Report) -> String {
+        let name = self.row.map_or_else(|| "the whole profile".to_owned(), |row| printable(&row.name));
+        let (before, after) = (report.amount(self.change.before), report.amount(self.change.after));
+        let percent = self.change.percent().map_or_else(|| "new".to_owned(), |p| format!("{p:+.1}%"));
+        let points = self.row.map_or_else(String::new, |_| format!(", {:+.2} pp", self.change.points()));
+        format!("{name}, {before} to {after} ({percent}{points})")
     }
-    Ok(gates)
+}
+
+/// The verdict of gates on a report. Its text has a line for each gate that tripped.
+///
+/// ```
+/// use fg_tools::Profile;
+/// use fg_tools::diff::Diff;
+///
+/// let (before, after) = (Profile::from_lines(["main 5000"])?, Profile::from_lines(["main 5001"])?);
+/// let verdict = Diff::new(&before, &after).gate("total>5% self<-5%")?;
+/// assert!(verdict.passed());
+/// assert_eq!(verdict.to_string(), "");
+/// # Ok::<(), fg_tools::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    tripped: Vec<String>,
+}
+
+impl Verdict {
+    pub(super) fn of(report: &Report, gates: &[Gate]) -> Result<Verdict> {
+        let mut tripped = Vec::new();
+        for gate in gates {
+            gate.expect_testable(report)?;
+            let changes = gate.tripped_by(report, report.options.any_change)?;
+            if let Some(worst) = changes.first() {
+                let more = changes.len() - 1;
+                let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+                tripped.push(format!("gate {gate}: {}{more}", worst.describe(report)));
+            }
+        }
+        Ok(Verdict { tripped })
+    }
+
+    /// Whether no gate tripped.
+    pub fn passed(&self) -> bool {
+        self.tripped.is_empty()
+    }
+
+    /// A line for each gate that tripped: `gate total>5%: parse, 40 ms to 44 ms (+10.0%, +0.41 pp)`.
+    pub fn tripped(&self) -> &[String] {
+        &self.tripped
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.tripped.join("\n"))
+    }
 }
 
 fn mistake(text: &str, what: &str) -> crate::Error {
@@ -266,9 +347,15 @@ mod tests {
 
     #[test]
     fn a_file_has_comments_and_lines() {
-        assert_eq!(parse_file("# what we allow\n\ntotal>5% self>2pp\n/x/>1\n", "gates").unwrap().len(), 3);
+        assert_eq!(
+            Gate::parse_file("# what we allow\n\ntotal>5% self>2pp\n/x/>1\n", "gates").unwrap().len(),
+            3
+        );
         assert!(
-            parse_file("total>5%\nnonsense\n", "gates").unwrap_err().to_string().starts_with("gates:2: ")
+            Gate::parse_file("total>5%\nnonsense\n", "gates")
+                .unwrap_err()
+                .to_string()
+                .starts_with("gates:2: ")
         );
     }
 }

@@ -6,59 +6,74 @@
 
 use std::cmp::Ordering;
 
-use super::side::{Side, Stacks, Survey};
+use super::side::{Recording, Side, Stacks};
+use super::survey::{Survey, check_units, facts_of};
 use crate::error::Result;
 use crate::filter::Pattern;
 use crate::folded::{StackTable, Weights, cmp_stacks};
-use crate::input::Source;
+use crate::profile::Facts;
 use crate::weight::Weight;
 
 /// A change to each stack: writes the new one into the empty vector.
-pub type Rename<'r> = dyn FnMut(Side, &[u8], &mut Vec<u8>) + 'r;
+pub(crate) type Rename<'r> = dyn FnMut(Side, &[u8], &mut Vec<u8>) + 'r;
 
-/// What is told of each line: the number of its file, the side, the stack, its weight.
-pub type EachLine<'e> = dyn FnMut(usize, Side, &[u8], Weight) -> Result<()> + 'e;
+/// A listener to lines: number of the file, side, stack, weight.
+pub(crate) type EachLine<'e> = dyn FnMut(usize, Side, &[u8], Weight) -> Result<()> + 'e;
 
 /// The files of both sides, opened and surveyed.
-pub struct Pair<'s> {
+pub(crate) struct Pair<'s> {
     files: Vec<(Side, Stacks<'s>)>,
     surveys: Vec<(Side, Survey)>,
 }
 
 impl<'s> Pair<'s> {
-    /// Opens all files and reads them once; `reference` and `weigh` are as in
+    /// Opens all files and reads them once; `reference` and `weigh` are those of
     /// [`Stacks::survey`].
     ///
     /// # Errors
-    /// Those of reading, and [`crate::ErrorKind::Overflow`].
-    pub fn open(
-        before: &'s [Source],
-        after: &'s [Source],
+    /// Those of reading and of [`Stacks::open`], and [`crate::ErrorKind::Overflow`].
+    pub(crate) fn open(
+        before: &'s [Recording],
+        after: &'s [Recording],
         reference: Option<&Pattern>,
         weigh: bool,
     ) -> Result<Pair<'s>> {
         let mut pair = Pair { files: Vec::new(), surveys: Vec::new() };
         let sides = [(Side::Before, before), (Side::After, after)];
-        for (side, source) in
-            sides.into_iter().flat_map(|(side, sources)| sources.iter().map(move |s| (side, s)))
+        for (side, recording) in
+            sides.into_iter().flat_map(|(side, recordings)| recordings.iter().map(move |r| (side, r)))
         {
-            let mut stacks = Stacks::open(source)?;
+            let mut stacks = Stacks::open(recording)?;
             pair.surveys.push((side, stacks.survey(reference, weigh)?));
             pair.files.push((side, stacks));
         }
         Ok(pair)
     }
 
-    /// What is known of the files of a side, in the order they were given.
-    pub fn surveys(&self, side: Side) -> impl Iterator<Item = &Survey> {
+    /// The surveys of the files of a side, in the order they were given.
+    pub(crate) fn surveys(&self, side: Side) -> impl Iterator<Item = &Survey> {
         self.surveys.iter().filter(move |(of, _)| *of == side).map(|(_, survey)| survey)
     }
 
-    /// What a side weighs.
+    /// The facts of both sides.
+    pub(crate) fn facts(&self) -> Facts {
+        Facts::of_sides(facts_of(&self.surveys, Side::Before), facts_of(&self.surveys, Side::After))
+    }
+
+    /// Checks that all files have one unit, and says so if it is not known of all.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Setting`] if units differ.
+    pub(crate) fn check_units(&self) -> Result<Option<String>> {
+        let with_stacks = self.surveys.iter().filter(|(_, survey)| survey.lines > 0);
+        check_units(with_stacks.map(|(side, survey)| (*side, &survey.facts)))
+    }
+
+    /// The weight of a side.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
-    pub fn total(&self, side: Side) -> Result<Weight> {
+    pub(crate) fn total(&self, side: Side) -> Result<Weight> {
         self.surveys(side).try_fold(Weight::ZERO, |sum, survey| sum.checked_add(survey.total))
     }
 
@@ -67,7 +82,7 @@ impl<'s> Pair<'s> {
     ///
     /// # Errors
     /// Those of reading and of `each`.
-    pub fn read(&mut self, each: &mut EachLine<'_>) -> Result<()> {
+    pub(crate) fn read(&mut self, each: &mut EachLine<'_>) -> Result<()> {
         for (index, (side, file)) in self.files.iter_mut().enumerate() {
             while let Some((stack, weight)) = file.next_line()? {
                 each(index, *side, stack, weight)?;
@@ -82,7 +97,7 @@ impl<'s> Pair<'s> {
     ///
     /// # Errors
     /// Those of reading and of `each`.
-    pub fn join(
+    pub(crate) fn join(
         self,
         rename: Option<&mut Rename<'_>>,
         each: &mut dyn FnMut(&[u8], Weights) -> Result<()>,
@@ -102,7 +117,7 @@ impl<'s> Pair<'s> {
     ///
     /// # Errors
     /// Those of reading, and [`crate::ErrorKind::Overflow`].
-    pub fn into_table(self, mut rename: Option<&mut Rename<'_>>) -> Result<StackTable> {
+    pub(crate) fn into_table(self, mut rename: Option<&mut Rename<'_>>) -> Result<StackTable> {
         let mut table = StackTable::default();
         let mut renamed = Vec::new();
         for (side, mut file) in self.files {
@@ -167,15 +182,13 @@ fn merge(files: &mut [(Side, Stacks<'_>)], each: &mut dyn FnMut(&[u8], Weights) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Source;
 
     fn joined(before: &[&str], after: &[&str]) -> Vec<String> {
-        let folder = tempfile::tempdir().unwrap();
-        let sources = |name: &str, texts: &[&str]| -> Vec<Source> {
-            let path = |n: usize| folder.path().join(format!("{name}{n}"));
-            texts.iter().enumerate().for_each(|(n, text)| std::fs::write(path(n), text).unwrap());
-            (0..texts.len()).map(|n| Source::new(path(n))).collect()
+        let recordings = |texts: &[&str]| -> Vec<Recording> {
+            texts.iter().map(|text| Recording::Folded(Source::bytes(*text))).collect()
         };
-        let (before, after) = (sources("before", before), sources("after", after));
+        let (before, after) = (recordings(before), recordings(after));
         let mut lines = Vec::new();
         let mut each = |stack: &[u8], weights: Weights| {
             lines.push(format!("{} {} {}", String::from_utf8_lossy(stack), weights.before, weights.value));
@@ -198,5 +211,10 @@ mod tests {
         assert_eq!(joined(&["a 1\nc 3\n", "a;b 2\nc 1\n"], &["c 16\n", "b 8\n"]), sorted);
         assert_eq!(joined(&["a 1\nc 3\n", "c 1\na;b 2\n"], &["c 16\n", "b 8\n"]), sorted);
         assert!(joined(&[""], &[""]).is_empty());
+    }
+
+    #[test]
+    fn lines_of_one_stack_add_up_before_anything_is_decided() {
+        assert_eq!(joined(&["a 30\na -10\n"], &["a 5\nb 1\na -9\n"]), ["a 20 -4", "b 0 1"]);
     }
 }

@@ -1,48 +1,54 @@
-//! Before and after: two profiles become one of two columns, a table, or a verdict.
+//! Compares profiles before and after a change: a profile of two columns, a report, or a verdict.
 //!
-//! [`Pair::open`] reads every file once, so that trouble shows before anything is written.
-//! [`Pair::join`] then merges the sides stack by stack; a [`Plan`] does the same for what nearly
-//! all files are, in a fraction of the time. For tables a [`Tally`] adds up what each
-//! function weighs in each run, a [`Report`] says what changed and whether that is more than
-//! noise, an output form writes it, and a [`Gate`] judges it.
+//! [`Diff`] compares [profiles](crate::Profile) in memory. Its [`Report`] says what changed and
+//! whether that is more than noise, a [`Gate`] judges the report, and [`ReportFormat`] writes it.
+//! [`join_folded`] joins two folded texts while they stream by, in constant memory.
 //!
 //! ```
-//! use fg_tools::diff::Pair;
-//! use fg_tools::input::Source;
+//! use fg_tools::Profile;
+//! use fg_tools::diff::{Diff, ReportFormat};
 //!
-//! # let folder = tempfile::tempdir().unwrap();
-//! # let (before, after) = (folder.path().join("before"), folder.path().join("after"));
-//! std::fs::write(&before, "main;parse 40\nmain;read 2\n").unwrap();
-//! std::fs::write(&after, "main;parse 44\nmain;write 3\n").unwrap();
-//! let (before, after) = ([Source::new(before)], [Source::new(after)]);
-//! let mut lines = Vec::new();
-//! Pair::open(&before, &after, None, false)?.join(None, &mut |stack, weights| {
-//!     lines.push(format!("{} {} {}", String::from_utf8_lossy(stack), weights.before, weights.value));
-//!     Ok(())
-//! })?;
-//! assert_eq!(lines, ["main;parse 40 44", "main;read 2 0", "main;write 0 3"]);
+//! let before = Profile::from_bytes("# unit: ns\nmain;parse 400000\nmain;read 20000\n")?;
+//! let after = Profile::from_bytes("# unit: ns\nmain;parse 440000\nmain;write 30000\n")?;
+//! let diff = Diff::new(&before, &after);
+//!
+//! let mut table = Vec::new();
+//! diff.report()?.write(ReportFormat::Table, &mut table)?;
+//! assert!(String::from_utf8_lossy(&table).contains("profile 420 µs to 470 µs (+11.9%)"));
+//!
+//! let verdict = diff.gate("self>2pp")?;
+//! println!("{verdict}");
+//!
+//! let mut folded = Vec::new();
+//! diff.profile()?.write_folded(&mut folded)?;
+//! assert!(folded.starts_with(b"# columns: before, after\n# unit: ns\nmain;parse 400000 440000\n"));
 //! # Ok::<(), fg_tools::Error>(())
 //! ```
 
-pub mod form;
+mod format;
 mod fuzzy;
 mod gate;
-mod join;
-mod names;
+pub(crate) mod join;
+mod judge;
 mod normalize;
-mod plan;
+mod options;
+pub(crate) mod plan;
+pub(crate) mod prepared;
+mod profiles;
+mod renamer;
 mod report;
-mod side;
-mod tally;
+mod run_weights;
+pub(crate) mod side;
+mod stream;
+pub(crate) mod survey;
 
-pub use fuzzy::CallGraph;
-pub use gate::{Gate, Tripped, parse_file};
-pub use join::{EachLine, Pair, Rename};
-pub use names::Names;
-pub use normalize::{Normalize, Ratio, Scale, decimals_for};
-pub use plan::Plan;
-pub use report::{Change, Presence, Report, Row, Sampling, Settings, Sort};
-pub use side::{Side, Stacks, Survey};
-pub use tally::Tally;
+pub use format::{FormatOptions, ReportFormat};
+pub use gate::{Gate, Verdict};
+pub use normalize::Normalize;
+pub use options::{ReportOptions, Sort};
+pub use profiles::Diff;
+pub use report::{Change, Presence, Report, Row, Sampling};
+pub use stream::join_folded;
+pub(crate) use stream::write_line;
 
-pub use crate::tally::{Cell, GROUPS, Group, module_of, thread_of};
+pub use crate::tally::{GROUPS, Group};

@@ -8,35 +8,36 @@
 use crate::error::Result;
 use crate::weight::Weight;
 
-/// How to make the two sides comparable.
+/// The way in which two sides of unlike totals are made comparable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Normalize {
     /// Leave weights as they are.
     #[default]
     No,
-    /// Let before weigh what after does.
+    /// Scale before to the total of after.
     BeforeToAfter,
-    /// Let after weigh what before does.
+    /// Scale after to the total of before.
     AfterToBefore,
-    /// Let both weigh this much.
+    /// Scale both to this total.
     Both(Weight),
 }
 
 /// A factor, as a fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ratio {
+pub(crate) struct Ratio {
     /// Above the line.
-    pub of: Weight,
+    pub(crate) of: Weight,
     /// Below it.
-    pub over: Weight,
+    pub(crate) over: Weight,
 }
 
 impl Ratio {
     /// A factor of one.
-    pub const ONE: Ratio = Ratio { of: Weight::ONE, over: Weight::ONE };
+    pub(crate) const ONE: Ratio = Ratio { of: Weight::ONE, over: Weight::ONE };
 
     /// Whether it changes nothing.
-    pub fn is_one(self) -> bool {
+    pub(crate) fn is_one(self) -> bool {
         self.of == self.over
     }
 
@@ -44,7 +45,7 @@ impl Ratio {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
-    pub fn apply(self, weight: Weight, decimals: u8) -> Result<Weight> {
+    pub(crate) fn apply(self, weight: Weight, decimals: u8) -> Result<Weight> {
         if self.is_one() { Ok(weight) } else { weight.times_ratio(self.of, self.over, decimals) }
     }
 }
@@ -52,7 +53,7 @@ impl Ratio {
 impl Normalize {
     /// The factors for before and after, where these are the weights to be made equal. A side
     /// that weighs nothing stays as it is.
-    pub fn ratios(self, before: Weight, after: Weight) -> (Ratio, Ratio) {
+    pub(crate) fn ratios(self, before: Weight, after: Weight) -> (Ratio, Ratio) {
         let ratio = |of: Weight, over: Weight| {
             let usable = of > Weight::ZERO && over > Weight::ZERO;
             if usable { Ratio { of, over } } else { Ratio::ONE }
@@ -66,9 +67,9 @@ impl Normalize {
     }
 }
 
-/// How many decimals scaled weights of a profile of this total get: enough for a thousand
+/// The number of decimals of scaled weights in a profile of this total: enough for a thousand
 /// millionth of it, and at most three unless the total has more itself.
-pub fn decimals_for(total: Weight) -> u8 {
+pub(crate) fn decimals_for(total: Weight) -> u8 {
     let digits = total.to_f64().abs().max(1.0).log10() as i32;
     let wanted = (9 - digits).clamp(0, 3) as u8;
     wanted.max(total.decimals())
@@ -76,7 +77,7 @@ pub fn decimals_for(total: Weight) -> u8 {
 
 /// Scales the weights of one side, stack by stack.
 #[derive(Clone, Copy, Debug)]
-pub struct Scale {
+pub(crate) struct Scale {
     ratio: Ratio,
     decimals: u8,
     sum: Weight,
@@ -84,8 +85,8 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// By a ratio, to so many decimals.
-    pub fn new(ratio: Ratio, decimals: u8) -> Scale {
+    /// A scale by a ratio, to this number of decimals.
+    pub(crate) fn new(ratio: Ratio, decimals: u8) -> Scale {
         Scale { ratio, decimals, sum: Weight::ZERO, given: Weight::ZERO }
     }
 
@@ -94,7 +95,7 @@ impl Scale {
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
     #[inline]
-    pub fn next(&mut self, weight: Weight) -> Result<Weight> {
+    pub(crate) fn next(&mut self, weight: Weight) -> Result<Weight> {
         if self.ratio.is_one() || weight.is_zero() {
             return Ok(weight);
         }

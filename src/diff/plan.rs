@@ -5,37 +5,40 @@
 //! it is kept, four bytes for each stack: which file has it, and how long it and its weights are.
 //! The second time copies by that plan and looks at no stack again.
 //!
-//! It is for what nearly all files are. One with a comment among the lines, a weight that is not
-//! a whole number of at most 18 digits, or two equal stacks is left to
-//! [`Pair::join`](super::Pair::join).
+//! Nearly all files are plain. One with a comment among the lines, a weight that is not a whole
+//! number of at most 18 digits, a frame without a name at the end of a stack, two columns, or two
+//! equal stacks is left to [`Pair::join`](super::join::Pair::join).
 
 use std::cmp::Ordering;
 use std::io::{self, Write};
 use std::sync::Arc;
 
 use crate::error::{Error, Position, Result};
-use crate::folded::{cmp_at, common_prefix, is_comment};
+use crate::folded::{Columns, cmp_at, common_prefix, guess_columns, is_comment, trim_stack};
 use crate::input::{Block, Blocks, Source, last_newline};
+use crate::profile::{Facts, header};
 use crate::weight::Weight;
 
-/// How the two sides become one, and what they weigh.
-pub struct Plan {
+/// The steps that make one file of two, and what both sides weigh.
+pub(crate) struct Plan {
     steps: Vec<Step>,
     /// Whether stacks are left when all steps are done: a plan is never larger than [`MOST`].
     is_cut: bool,
     /// The weight of all stacks before.
-    pub before: Weight,
+    pub(crate) before: Weight,
     /// The weight of all stacks after.
-    pub after: Weight,
+    pub(crate) after: Weight,
+    /// The facts of the sides, before and after.
+    pub(crate) facts: (Facts, Facts),
 }
 
 /// The most steps of a plan, 4 MB of them. Stacks behind it are compared once more.
 const MOST: usize = 1 << 20;
 
-/// What is read and written at once. Writes of less than a pipe holds cost nearly twice as much.
+/// The size of a read and of a write. Writes of less than a pipe holds cost nearly twice as much.
 const BLOCK: usize = 128 * 1024;
 
-/// One stack: who has it, the number of digits of its weights, its length.
+/// One stack: the sides that have it, the number of digits of its weights, its length.
 #[derive(Clone, Copy)]
 struct Step(u32);
 
@@ -70,18 +73,21 @@ impl Plan {
     ///
     /// # Errors
     /// Those of reading.
-    pub fn make(before: &Source, after: &Source) -> Result<Option<Plan>> {
+    pub(crate) fn make(before: &Source, after: &Source) -> Result<Option<Plan>> {
         Plan::of_most(MOST, before, after)
     }
 
     fn of_most(most: usize, before: &Source, after: &Source) -> Result<Option<Plan>> {
-        let (Some(mut before), Some(mut after)) = (Lines::open(before)?, Lines::open(after)?) else {
+        let (Some(mut before), Some(mut after)) = (PlainLines::open(before)?, PlainLines::open(after)?)
+        else {
             return Ok(None);
         };
-        let mut plan = Plan { steps: Vec::new(), is_cut: false, before: Weight::ZERO, after: Weight::ZERO };
+        let facts = (std::mem::take(&mut before.facts), std::mem::take(&mut after.facts));
+        let mut plan =
+            Plan { steps: Vec::new(), is_cut: false, before: Weight::ZERO, after: Weight::ZERO, facts };
         let is_plain = merge(&mut before, &mut after, |has, before, after| {
             let stack = if has.before { before.stack().len() } else { after.stack().len() };
-            let digits = |has: bool, lines: &Lines| if has { lines.digits } else { 0 };
+            let digits = |has: bool, lines: &PlainLines| if has { lines.digits } else { 0 };
             let Some(step) = Step::new(digits(has.before, before), digits(has.after, after), stack) else {
                 return Ok(false);
             };
@@ -101,8 +107,8 @@ impl Plan {
     ///
     /// # Errors
     /// Those of reading and writing, and files that are not what they were.
-    pub fn carry_out(&self, before: &Source, after: &Source, out: &mut dyn Write) -> Result<()> {
-        let open = |source: &Source| Lines::open(source)?.ok_or_else(|| changed(source.name()));
+    pub(crate) fn carry_out(&self, before: &Source, after: &Source, out: &mut dyn Write) -> Result<()> {
+        let open = |source: &Source| PlainLines::open(source)?.ok_or_else(|| changed(source.name()));
         let (mut before, mut after) = (open(before)?, open(after)?);
         let mut text = Vec::with_capacity(2 * BLOCK);
         for step in &self.steps {
@@ -153,7 +159,7 @@ fn flush_full(text: &mut Vec<u8>, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// Who has a stack.
+/// The sides that have a stack.
 #[derive(Clone, Copy)]
 struct Has {
     before: bool,
@@ -168,9 +174,9 @@ struct Has {
 /// the stack told last says which of them comes first, unless it is as much: then they are
 /// compared from there.
 fn merge(
-    before: &mut Lines,
-    after: &mut Lines,
-    mut each: impl FnMut(Has, &Lines, &Lines) -> Result<bool>,
+    before: &mut PlainLines,
+    after: &mut PlainLines,
+    mut each: impl FnMut(Has, &PlainLines, &PlainLines) -> Result<bool>,
 ) -> Result<bool> {
     let mut is_plain = before.advance()? && after.advance()?;
     let (mut same_before, mut same_after) = (0, 0);
@@ -208,30 +214,32 @@ fn merge(
 }
 
 /// The lines of a file, each with what it has in common with the one before.
-struct Lines {
+struct PlainLines {
     blocks: Blocks,
     block: Block,
-    /// Where in the block the line starts, its stack ends, and it ends itself.
+    /// The line in the block: its start, the end of its stack, its end.
     start: usize,
     stack_end: usize,
     end: usize,
-    /// Where the next line starts.
+    /// The start of the next line.
     next: usize,
     /// The last stack of the block before.
     last: Vec<u8>,
-    /// How many bytes the stack and the one before have in common.
+    /// The number of bytes that the stack and the one before have in common.
     same: usize,
-    /// How many digits the weight has.
+    /// The number of digits of the weight.
     digits: usize,
     /// The weight of all lines so far.
     total: i128,
     /// Whether there is a line.
     has: bool,
+    /// The facts of the header.
+    facts: Facts,
 }
 
-impl Lines {
-    /// Opens a file and passes over the comments it begins with.
-    fn open(source: &Source) -> Result<Option<Lines>> {
+impl PlainLines {
+    /// Opens a file and reads the header it begins with; `None` if the file is not plain.
+    fn open(source: &Source) -> Result<Option<PlainLines>> {
         let input = source.open()?;
         let head = input.head();
         let mut next = 0;
@@ -240,7 +248,12 @@ impl Lines {
         {
             next += end + 1;
         }
-        let mut lines = Lines {
+        // A header with a mistake is left to the reader that says where it is.
+        let Ok(facts) = header::read(&head[..next]) else { return Ok(None) };
+        if facts.differential || matches!(guess_columns(head), Some((Columns::Two, _))) {
+            return Ok(None);
+        }
+        let mut lines = PlainLines {
             blocks: input.into_blocks(BLOCK),
             block: Block::default(),
             start: 0,
@@ -252,6 +265,7 @@ impl Lines {
             digits: 0,
             total: 0,
             has: false,
+            facts,
         };
         Ok(lines.blocks.next(&mut lines.block, last_newline)?.then_some(lines))
     }
@@ -295,7 +309,7 @@ impl Lines {
         self.end = self.start + end;
         self.next = self.end + 1;
         self.has = true;
-        Ok(in_order && !is_comment(stack))
+        Ok(in_order && !is_comment(stack) && trim_stack(stack).len() == stack.len())
     }
 
     /// Goes to the next line if it has this stack, is plain and of the same block. Whether it is
@@ -317,7 +331,7 @@ impl Lines {
         true
     }
 
-    /// The next line, which is so long.
+    /// The next line, of this length.
     #[inline]
     fn skip(&mut self, len: usize) -> Result<&[u8]> {
         if self.next >= self.block.bytes().len() {
@@ -347,7 +361,7 @@ fn changed(name: Arc<str>) -> Error {
     Error::io("read", io::Error::other("it changed meanwhile")).at(Position::file(name))
 }
 
-/// Where the stack of a plain line ends, and its weight.
+/// The end of the stack of a plain line, and its weight.
 #[inline]
 fn weight_at_end(line: &[u8]) -> Option<(usize, u64)> {
     let (mut value, mut scale) = (0, 1);
@@ -366,7 +380,7 @@ fn weight_at_end(line: &[u8]) -> Option<(usize, u64)> {
     None
 }
 
-/// How many digits the weight has that is all of a plain line, and the weight.
+/// The number of digits of a weight that ends a plain line, and the weight.
 #[inline]
 fn weight_of_line(text: &[u8]) -> Option<(usize, u64)> {
     let mut value = 0;
@@ -388,7 +402,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::diff::Pair;
+    use crate::diff::join::Pair;
+    use crate::diff::side::Recording;
 
     fn put(text: &[u8]) -> (tempfile::NamedTempFile, Source) {
         let file = tempfile::NamedTempFile::new().unwrap();
@@ -406,8 +421,8 @@ mod tests {
     }
 
     fn joined(before: &str, after: &str) -> String {
-        let ((_a, before), (_b, after)) = (put(before.as_bytes()), put(after.as_bytes()));
-        let (before, after) = ([before], [after]);
+        let recording = |text: &str| [Recording::Folded(Source::bytes(text))];
+        let (before, after) = (recording(before), recording(after));
         let mut out = String::new();
         let mut each = |stack: &[u8], weights: crate::folded::Weights| {
             let stack = String::from_utf8_lossy(stack);
@@ -418,15 +433,17 @@ mod tests {
         out
     }
 
-    /// In frame order: `;` ranks below all else.
+    /// In frame order: `;` ranks below all else. The first line has one weight and no other number,
+    /// so that the text has one column.
     fn profile() -> impl Strategy<Value = String> {
         let frame = "[ab 7]{0,3}|(ab){17,40}";
-        let stack = proptest::collection::vec(frame, 1..5).prop_map(|frames| frames.join("\0"));
+        let leaf = "[ab 7]{1,3}|(ab){17,40}";
+        let stack = (proptest::collection::vec(frame, 0..4), leaf)
+            .prop_map(|(frames, leaf)| [frames, vec![leaf]].concat().join("\0"));
         proptest::collection::btree_map(stack, 0u64..2000, 1..30).prop_map(|stacks: BTreeMap<String, u64>| {
-            stacks
-                .iter()
-                .map(|(stack, weight)| format!("x;{} {weight}\n", stack.replace('\0', ";")))
-                .collect()
+            let line =
+                |(stack, weight): (&String, &u64)| format!("x;{} {weight}\n", stack.replace('\0', ";"));
+            "w 5\n".to_owned() + &stacks.iter().map(line).collect::<String>()
         })
     }
 
@@ -470,6 +487,8 @@ mod tests {
     fn comments_before_all_lines_are_passed_over() {
         assert_eq!(planned(9, "# unit: ns\n#\r\na 1\n", "a 3").unwrap(), "a 1 3\n");
         assert_eq!(planned(9, "# unit: ns\n", "a 3\n").unwrap(), "a 0 3\n");
+        let plan = Plan::make(&Source::bytes("# unit: ns\na 1\n"), &Source::bytes("a 1\n")).unwrap().unwrap();
+        assert_eq!((plan.facts.0.unit.as_deref(), plan.facts.1.unit.as_deref()), (Some("ns"), None));
     }
 
     #[test]
@@ -494,6 +513,11 @@ mod tests {
             "a\n",
             "a  \n",
             "a\t5\n",
+            "a; 5\n",
+            "a;; 5\na;b 1\n",
+            "a 1 5\n",
+            "# columns: before, after\na 5\n",
+            "# unit: ns\n# unit: s\na 5\n",
             "# 5",
             &format!("a 1{longest}"),
             &format!("{} 5", "x".repeat(1 << LENGTH_BITS)),

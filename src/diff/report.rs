@@ -1,57 +1,22 @@
-//! What changed, by how much, and how sure that is: the numbers behind every table and gate.
+//! The changes of all functions, their size and their significance: the numbers behind every table
+//! and gate.
 
-use super::normalize::{Normalize, Ratio, decimals_for};
-use super::side::Survey;
-use super::tally::Tally;
+use super::format::{FormatOptions, ReportFormat};
+use super::gate::{Gate, Verdict};
+use super::judge::Judge;
+use super::options::{ReportOptions, Sort};
+use super::run_weights::RunWeights;
+use super::survey::Survey;
 use crate::error::Result;
-use crate::significance::{Count, Test, adjust, compare_runs, compare_shares};
+use crate::profile::{Facts, units};
+use crate::significance::Test;
 use crate::tally::Cell;
 use crate::weight::Weight;
-
-/// What decides whether a change counts, and how rows are sorted.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
-    /// How the sides are made comparable.
-    pub normalize: Normalize,
-    /// The probability of an alarm without a cause that is accepted.
-    pub alpha: f64,
-    /// The least change that counts, in percentage points of the profile.
-    pub min_effect: f64,
-    /// The least number of samples, on one side at least, to say anything.
-    pub min_samples: f64,
-    /// What a sample weighs, when the files cannot tell.
-    pub period: Option<Weight>,
-    /// What rows are sorted by.
-    pub sort: Sort,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            normalize: Normalize::No,
-            alpha: 0.01,
-            min_effect: 0.5,
-            min_samples: 5.0,
-            period: None,
-            sort: Sort::Own,
-        }
-    }
-}
-
-/// What rows are sorted by; what counts always comes before what does not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sort {
-    /// The change in self weight.
-    #[default]
-    Own,
-    /// The change in total weight.
-    Total,
-    /// The name.
-    Name,
-}
+use std::io::Write;
 
 /// A weight before and after.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Change {
     /// Before, normalised; the mean of several runs.
     pub before: Weight,
@@ -61,9 +26,9 @@ pub struct Change {
     pub share_before: f64,
     /// Its share of the profile after.
     pub share_after: f64,
-    /// How sure it is; `None` when it was not tested, for want of samples.
+    /// The test of it; `None` if there are too few samples to test.
     pub test: Option<Test>,
-    /// Whether it counts.
+    /// Whether it is significant.
     pub significant: bool,
 }
 
@@ -88,8 +53,9 @@ impl Change {
     }
 }
 
-/// What changed in a function, or whatever the report has rows for.
+/// The change of a function, or of whatever the report has rows for.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Row {
     /// Its name.
     pub name: Vec<u8>,
@@ -99,7 +65,7 @@ pub struct Row {
     pub total: Change,
 }
 
-/// Where a row is.
+/// The sides on which a function is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     /// On both sides.
@@ -111,12 +77,12 @@ pub enum Presence {
 }
 
 impl Row {
-    /// Whether a change of it counts.
+    /// Whether a change of it is significant.
     pub fn is_significant(&self) -> bool {
         self.own.significant || self.total.significant
     }
 
-    /// On which sides it is.
+    /// The sides on which it is.
     pub fn presence(&self) -> Presence {
         match (self.total.before.is_zero(), self.total.after.is_zero()) {
             (true, false) => Presence::New,
@@ -125,83 +91,151 @@ impl Row {
         }
     }
 
-    /// The change that counts: of the two, the one in self weight if it does.
+    /// The significant change of the two; that in self weight if both are, or none.
     pub fn leading(&self) -> &Change {
         if self.own.significant || !self.total.significant { &self.own } else { &self.total }
     }
 }
 
-/// What is known of a side's samples.
+/// The samples of a side.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Sampling {
-    /// How many files there are.
+    /// The number of recordings.
     pub runs: usize,
-    /// How many samples they hold together.
+    /// The weight of all of them, as recorded.
+    pub total: Weight,
+    /// The number of samples they hold together.
     pub samples: f64,
-    /// What a sample weighs.
+    /// The weight of a sample.
     pub period: Weight,
     /// Whether that was given or counted; if not, it is a careful guess.
     pub period_known: bool,
 }
 
-/// All changes.
+/// All changes between two profiles.
+///
+/// ```
+/// use fg_tools::Profile;
+/// use fg_tools::diff::{Diff, ReportFormat};
+///
+/// let before = Profile::from_lines(["main;parse 401", "main;write 390"])?;
+/// let after = Profile::from_lines(["main;parse 700", "main;write 391"])?;
+/// let report = Diff::new(&before, &after).report()?;
+/// assert!(report.headline().starts_with("1 grew, 0 shrank; most: parse (self +13.47 pp)"));
+/// let mut table = Vec::new();
+/// report.write(ReportFormat::Markdown, &mut table)?;
+/// assert!(table.starts_with(b"**1 grew, 0 shrank; most: `parse`"));
+/// # Ok::<(), fg_tools::Error>(())
+/// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Report {
-    /// Of the functions, largest first.
+    /// The changes of the functions, or whatever the rows are of, largest first.
     pub rows: Vec<Row>,
-    /// Of the whole.
+    /// The change of the whole.
     pub profile: Change,
     /// The samples before and after.
     pub sampling: (Sampling, Sampling),
-    /// How many tests the p-values are adjusted for.
+    /// The number of tests the p-values are adjusted for.
     pub tests: usize,
-    /// What counts.
-    pub settings: Settings,
-    /// What weights count, when the files say so.
-    pub unit: Option<String>,
+    /// The options of the report.
+    pub options: ReportOptions,
+    /// The facts of both sides.
+    pub facts: Facts,
     /// Names that were matched as one function: before, after.
     pub renamed: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 impl Report {
-    /// The report of a tally whose first `before.len()` runs are before.
+    /// The report of weights whose first `before.len()` runs are before.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
-    pub fn new(
-        tally: &Tally,
-        (before, after): (&[Survey], &[Survey]),
+    pub(crate) fn new(
+        weights: &RunWeights,
+        surveys: (&[Survey], &[Survey]),
         references: (Weight, Weight),
-        settings: Settings,
+        options: &ReportOptions,
     ) -> Result<Report> {
-        let sampling = (sampling(before, &settings)?, sampling(after, &settings)?);
-        let ratios = mean_ratios(settings.normalize, references, (before.len(), after.len()))?;
-        let sums = Sides::split(tally.sums(), before.len());
-        let mut decimals = 0;
-        for (sum, ratio) in [(sums.before, ratios.0), (sums.after, ratios.1)] {
-            let total = sum.iter().try_fold(Weight::ZERO, |all, &one| all.checked_add(one))?;
-            if !ratio.is_one() {
-                decimals = decimals.max(decimals_for(ratio.apply(total, 3)?)).max(total.decimals());
-            }
-        }
-        let judge = Judge { settings: &settings, sampling, ratios, decimals, sums };
+        let judge = Judge::new(weights.sums(), surveys, references, options)?;
         let mut rows = Vec::new();
-        for (name, cells) in tally.rows() {
+        for (name, cells) in weights.rows() {
             let of = |part: fn(&Cell) -> Weight| -> Vec<Weight> { cells.iter().map(part).collect() };
             let own = judge.change(&of(|cell| cell.own))?;
             let total = judge.change(&of(|cell| cell.total))?;
             rows.push(Row { name: name.to_vec(), own, total });
         }
-        let mut profile = judge.measured(sums)?;
+        let mut profile = judge.whole()?;
         let tests = judge.decide(&mut rows, &mut profile)?;
-        let unit = after.iter().chain(before).find_map(|survey| survey.facts.unit.clone());
-        let mut report = Report { rows, profile, sampling, tests, settings, unit, renamed: Vec::new() };
+        let mut report = Report {
+            rows,
+            profile,
+            sampling: judge.sampling,
+            tests,
+            options: options.clone(),
+            facts: Facts::default(),
+            renamed: Vec::new(),
+        };
         report.sort()?;
         Ok(report)
     }
 
+    /// The unit of the weights, if both sides know it.
+    pub fn unit(&self) -> Option<&str> {
+        self.facts.unit.as_deref()
+    }
+
+    /// A weight for people: scaled, with its unit.
+    pub(super) fn amount(&self, weight: Weight) -> String {
+        units::amount(weight, self.unit())
+    }
+
+    /// A difference for people, with its sign.
+    pub(super) fn signed_amount(&self, difference: Weight) -> String {
+        let sign = if difference > Weight::ZERO { "+" } else { "" };
+        format!("{sign}{}", self.amount(difference))
+    }
+
+    /// Writes the report in a format, with the format's own number of rows and no colours.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`], and what `out` says.
+    pub fn write(&self, format: ReportFormat, out: &mut dyn Write) -> Result<()> {
+        self.write_with(format, &FormatOptions::default(), out)
+    }
+
+    /// Writes the report in a format.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`], and what `out` says.
+    pub fn write_with(
+        &self,
+        format: ReportFormat,
+        options: &FormatOptions,
+        out: &mut dyn Write,
+    ) -> Result<()> {
+        format.write(self, options, out)
+    }
+
+    /// Judges the report by gates, written as in [`Gate::parse_all`]: `total>5% self>2pp`.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Setting`] for a gate with a mistake, and for one that cannot trip.
+    pub fn gate(&self, gates: &str) -> Result<Verdict> {
+        self.judge(&Gate::parse_all(gates)?)
+    }
+
+    /// Judges the report by gates.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Setting`] for a gate that cannot trip.
+    pub fn judge(&self, gates: &[Gate]) -> Result<Verdict> {
+        Verdict::of(self, gates)
+    }
+
     fn sort(&mut self) -> Result<()> {
-        let sort = self.settings.sort;
+        let sort = self.options.sort;
         let size = |change: &Change| -> Result<Weight> {
             let difference = change.difference()?;
             Ok(if difference.is_negative() { difference.negated() } else { difference })
@@ -224,15 +258,15 @@ impl Report {
         Ok(())
     }
 
-    /// The rows whose change counts.
+    /// The rows with a significant change.
     pub fn significant(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| row.is_significant())
     }
 
-    /// What is assumed, in a sentence: it stands where the numbers do.
+    /// The assumptions of the tests, in one sentence.
     pub fn assumption(&self) -> String {
         let (before, after) = self.sampling;
-        let level = 100.0 * (1.0 - self.settings.alpha);
+        let level = 100.0 * (1.0 - self.options.alpha);
         let adjusted =
             format!("p adjusted for {} tests (Benjamini-Hochberg), {level}% intervals", self.tests);
         if before.runs > 1 && after.runs > 1 {
@@ -241,9 +275,20 @@ impl Report {
                 before.runs, after.runs
             );
         }
+        let (of_before, of_after) = (self.amount(before.period), self.amount(after.period));
+        let of = match of_before == of_after {
+            true => of_before,
+            false => format!("{of_before} and {of_after}"),
+        };
+        let of = if self.unit() == Some("samples") && of == "1 sample" {
+            String::new()
+        } else {
+            format!(", of {of} each")
+        };
         let mut text = format!(
-            "difference of two proportions, assuming independent samples ({:.0} before, {:.0} after, of {} and {} each); {adjusted}",
-            before.samples, after.samples, before.period, after.period
+            "difference of two proportions, assuming independent samples ({} before, {} after{of}); {adjusted}",
+            rounded(before.samples),
+            rounded(after.samples)
         );
         if !before.period_known || !after.period_known {
             text.push_str(
@@ -253,15 +298,17 @@ impl Report {
         text
     }
 
-    /// One line: what changed most, or that nothing did.
-    pub fn verdict(&self, name: &dyn Fn(&[u8]) -> String) -> String {
-        let Settings { alpha, min_effect, .. } = self.settings;
-        let profile = match self.profile.percent() {
-            Some(percent) => {
-                format!("profile {} to {} ({percent:+.1}%)", self.profile.before, self.profile.after)
-            }
-            None => format!("profile {} to {}", self.profile.before, self.profile.after),
-        };
+    /// One line that names the largest significant change, or says that there is none.
+    pub fn headline(&self) -> String {
+        self.headline_with(&crate::printable::printable)
+    }
+
+    /// [`Report::headline`] with names as `name` writes them.
+    pub(super) fn headline_with(&self, name: &dyn Fn(&[u8]) -> String) -> String {
+        let ReportOptions { alpha, min_effect, .. } = self.options;
+        let (before, after) = (self.amount(self.profile.before), self.amount(self.profile.after));
+        let percent = self.profile.percent().map_or_else(String::new, |p| format!(" ({p:+.1}%)"));
+        let profile = format!("profile {before} to {after}{percent}");
         let Some(first) = self.significant().next() else {
             let whole = if self.profile.significant { "; the whole did change" } else { "" };
             return format!(
@@ -283,193 +330,23 @@ impl Report {
             change.points()
         )
     }
-}
 
-/// Values of both sides.
-#[derive(Clone, Copy)]
-struct Sides<'v> {
-    before: &'v [Weight],
-    after: &'v [Weight],
-}
-
-impl<'v> Sides<'v> {
-    fn split(values: &'v [Weight], before: usize) -> Sides<'v> {
-        let (before, after) = values.split_at(before);
-        Sides { before, after }
-    }
-}
-
-struct Judge<'j> {
-    settings: &'j Settings,
-    sampling: (Sampling, Sampling),
-    ratios: (Ratio, Ratio),
-    decimals: u8,
-    sums: Sides<'j>,
-}
-
-impl Judge<'_> {
-    /// The weights of a change, tested.
-    fn change(&self, values: &[Weight]) -> Result<Change> {
-        let sides = Sides::split(values, self.sums.before.len());
-        let mut change = self.measured(sides)?;
-        change.test = self.test(sides)?;
-        Ok(change)
-    }
-
-    fn measured(&self, sides: Sides<'_>) -> Result<Change> {
-        let add = |values: &[Weight]| values.iter().try_fold(Weight::ZERO, |sum, &one| sum.checked_add(one));
-        let (before, after) = (add(sides.before)?, add(sides.after)?);
-        Ok(Change {
-            before: self.ratios.0.apply(before, self.decimals)?,
-            after: self.ratios.1.apply(after, self.decimals)?,
-            share_before: share(before, add(self.sums.before)?),
-            share_after: share(after, add(self.sums.after)?),
-            test: None,
-            significant: false,
-        })
-    }
-
-    fn test(&self, sides: Sides<'_>) -> Result<Option<Test>> {
-        let counts = |values: &[Weight], sums: &[Weight], sampling: Sampling| -> Vec<Count> {
-            let period = sampling.period.to_f64();
-            let samples = |weight: &Weight| (weight.to_f64() / period).max(0.0);
-            values.iter().zip(sums).map(|(x, n)| Count { hits: samples(x), of: samples(n) }).collect()
+    /// Two lines that say what each side is: command, weight, samples, date. Empty if nothing is
+    /// known of a side.
+    pub fn sides(&self) -> Vec<(&'static str, String)> {
+        let Some(sides) = &self.facts.sides else { return Vec::new() };
+        let both = [("before", &sides.before, self.sampling.0), ("after", &sides.after, self.sampling.1)];
+        let line = |(name, facts, sampling): (&'static str, &Facts, Sampling)| {
+            let runs = (sampling.runs > 1).then(|| format!("{} runs", sampling.runs));
+            let known = facts.title().into_iter().chain(facts.subtitle(sampling.total));
+            let known: Vec<String> = known.collect();
+            (!known.is_empty()).then(|| (name, known.into_iter().chain(runs).collect::<Vec<_>>().join(" · ")))
         };
-        let before = counts(sides.before, self.sums.before, self.sampling.0);
-        let after = counts(sides.after, self.sums.after, self.sampling.1);
-        let all = |counts: &[Count]| {
-            counts
-                .iter()
-                .fold(Count::default(), |sum, one| Count { hits: sum.hits + one.hits, of: sum.of + one.of })
-        };
-        let (all_before, all_after) = (all(&before), all(&after));
-        if all_before.hits.max(all_after.hits) < self.settings.min_samples.max(1.0) {
-            return Ok(None);
-        }
-        let alpha = self.settings.alpha;
-        if before.len() < 2 || after.len() < 2 {
-            return Ok(Some(compare_shares(all_before, all_after, alpha)));
-        }
-        let pooled =
-            Count { hits: all_before.hits + all_after.hits, of: all_before.of + all_after.of }.share();
-        let pooled = pooled.clamp(0.0, 1.0);
-        let floor = |counts: &[Count]| {
-            let mean = counts.iter().map(|count| count.of).sum::<f64>() / counts.len() as f64;
-            if mean > 0.0 { pooled * (1.0 - pooled) / mean } else { 0.0 }
-        };
-        let shares = |counts: &[Count]| counts.iter().map(|count| count.share()).collect::<Vec<_>>();
-        let mut test =
-            compare_runs(&shares(&before), &shares(&after), (floor(&before), floor(&after)), alpha);
-        if self.settings.normalize == Normalize::No {
-            // A share may change because the others do: the weight itself has to differ as well.
-            let weights = |values: &[Weight]| values.iter().map(|weight| weight.to_f64()).collect::<Vec<_>>();
-            let by_weight = compare_runs(&weights(sides.before), &weights(sides.after), (0.0, 0.0), alpha);
-            test.p = test.p.max(by_weight.p);
-        }
-        Ok(Some(test))
-    }
-
-    /// Adjusts all tests together and says what counts; returns how many tests there were.
-    fn decide(&self, rows: &mut [Row], profile: &mut Change) -> Result<usize> {
-        let tested = |rows: &[Row]| -> Vec<f64> {
-            let changes = rows.iter().flat_map(|row| [&row.own, &row.total]);
-            changes.filter_map(|change| change.test.map(|test| test.p)).collect()
-        };
-        let mut values = tested(rows);
-        adjust(&mut values);
-        let tests = values.len();
-        let mut adjusted = values.into_iter();
-        let whole = profile.before;
-        for row in rows {
-            for change in [&mut row.own, &mut row.total] {
-                if let Some(test) = &mut change.test {
-                    test.p = adjusted.next().unwrap_or(1.0);
-                    test.interval = (100.0 * test.interval.0, 100.0 * test.interval.1);
-                    change.significant = test.p < self.settings.alpha && self.is_large(change, whole)?;
-                }
-            }
-        }
-        profile.test = self.test_profile();
-        let large = profile.percent().is_none_or(|percent| percent.abs() >= self.settings.min_effect);
-        profile.significant = large && profile.test.is_some_and(|test| test.p < self.settings.alpha);
-        Ok(tests)
-    }
-
-    /// A change has to be large enough in weight and in share, in the same direction: when one
-    /// function grows, the shares of all others shrink, and nothing happened to them.
-    fn is_large(&self, change: &Change, whole: Weight) -> Result<bool> {
-        let least = self.settings.min_effect;
-        let points = change.points();
-        if points == 0.0 || points.abs() < least {
-            return Ok(false);
-        }
-        if whole <= Weight::ZERO {
-            return Ok(true);
-        }
-        let of_whole = 100.0 * change.difference()?.to_f64() / whole.to_f64();
-        Ok(of_whole.abs() >= least && (of_whole > 0.0) == (points > 0.0))
-    }
-
-    /// Whether the whole changed. Of one recording a side nothing is known about how much the same
-    /// program differs from run to run, so there is no test.
-    fn test_profile(&self) -> Option<Test> {
-        let Sides { before, after } = self.sums;
-        if self.settings.normalize != Normalize::No || before.len() < 2 || after.len() < 2 {
-            return None;
-        }
-        let weights = |values: &[Weight]| values.iter().map(|weight| weight.to_f64()).collect::<Vec<_>>();
-        Some(compare_runs(&weights(before), &weights(after), (0.0, 0.0), self.settings.alpha))
+        both.into_iter().filter_map(line).collect()
     }
 }
 
-fn share(part: Weight, whole: Weight) -> f64 {
-    let whole = whole.to_f64();
-    if whole == 0.0 { 0.0 } else { part.to_f64() / whole }
-}
-
-/// Weights as samples: by the period that is given, or in the header, or the largest weight that
-/// all are multiples of. Sums of varying periods (cycles) have no such measure but 1, which would
-/// make a million samples of one; then no sample is taken to weigh less than the lightest stack.
-fn sampling(surveys: &[Survey], settings: &Settings) -> Result<Sampling> {
-    let mut total = Weight::ZERO;
-    let mut step = Weight::ZERO;
-    let mut least: Option<Weight> = None;
-    for survey in surveys {
-        total = total.checked_add(survey.total)?;
-        step = step.common_step(survey.step);
-        least = least.into_iter().chain(survey.least).min();
-    }
-    let least = least.unwrap_or(Weight::ONE);
-    let given = settings.period.or_else(|| surveys.iter().find_map(|survey| survey.facts.period));
-    let (period, period_known) = match given {
-        Some(period) => (period, true),
-        None if step.is_zero() => (Weight::ONE, true),
-        None if step.to_f64() * 1000.0 < least.to_f64() => (least, false),
-        None => (step, true),
-    };
-    let samples = (total.to_f64() / period.to_f64()).max(0.0);
-    Ok(Sampling { runs: surveys.len(), samples, period, period_known })
-}
-
-/// The factors that turn the sums of each side into means of its runs, normalised.
-fn mean_ratios(
-    normalize: Normalize,
-    (before, after): (Weight, Weight),
-    runs: (usize, usize),
-) -> Result<(Ratio, Ratio)> {
-    let count = |runs: usize| Weight::new(runs.max(1) as i128);
-    let mean = |runs| Ratio { of: Weight::ONE, over: count(runs) };
-    let usable = before > Weight::ZERO && after > Weight::ZERO;
-    Ok(match normalize {
-        Normalize::BeforeToAfter if usable => {
-            (Ratio { of: after, over: before.checked_mul(count(runs.1))? }, mean(runs.1))
-        }
-        Normalize::AfterToBefore if usable => {
-            (mean(runs.0), Ratio { of: before, over: after.checked_mul(count(runs.0))? })
-        }
-        Normalize::Both(weight) if usable => {
-            (Ratio { of: weight, over: before }, Ratio { of: weight, over: after })
-        }
-        _ => (mean(runs.0), mean(runs.1)),
-    })
+/// A number of samples, in groups of three.
+fn rounded(samples: f64) -> String {
+    units::grouped(Weight::new(samples.round() as i128))
 }

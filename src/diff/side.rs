@@ -1,49 +1,101 @@
-//! One file of one side: what has to be known of it before, and its stacks one by one.
+//! One file of one side: surveyed first, then read stack by stack.
 //!
 //! A file is read twice: once to see whether it is in frame order and what it weighs, so that
-//! nothing is written before trouble is known; then to be joined. What comes from a pipe is kept,
-//! front coded, in between.
+//! nothing is written before trouble is known; then to be joined. Folded text is read again from
+//! its file. The lines of a pipe and the stacks of other formats are kept, front coded.
 
-use crate::error::Result;
+use super::survey::Survey;
+use crate::error::{Error, ErrorKind, Position, Result};
 use crate::filter::Pattern;
-use crate::folded::{Columns, NotUnderstood, Rereadable, cmp_at, parse_line};
+use crate::folded::{Columns, Cursor, NotUnderstood, ReplayBuffer, Rereadable, cmp_at, parse_line};
 use crate::input::Source;
-use crate::profile::Facts;
+use crate::profile::{Facts, Opened, Profile, ReadOptions, open};
 use crate::weight::Weight;
 
 /// Before or after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Side {
-    /// What was.
+pub(crate) enum Side {
+    /// The profile to compare with.
     Before,
-    /// What is.
+    /// The profile that is compared.
     After,
 }
 
-/// What a file holds, seen from far.
-#[derive(Clone, Debug, Default)]
-pub struct Survey {
-    /// The weight of all stacks.
-    pub total: Weight,
-    /// How many lines there are.
-    pub lines: u64,
-    /// Whether they are in frame order.
-    pub in_order: bool,
-    /// Lines that are no folded stacks.
-    pub not_understood: NotUnderstood,
-    /// The weight of the stacks with a frame that the expression of [`Stacks::survey`] matches.
-    pub reference: Weight,
-    /// The largest weight that all weights are multiples of.
-    pub step: Weight,
-    /// The smallest weight above zero.
-    pub least: Option<Weight>,
-    /// What the file says of itself.
-    pub facts: Facts,
+impl Side {
+    /// Its name in messages.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Side::Before => "before",
+            Side::After => "after",
+        }
+    }
+}
+
+/// A recording of one side, opened: folded text streams by, everything else is in memory.
+#[derive(Debug)]
+pub(crate) enum Recording {
+    /// Folded text.
+    Folded(Source),
+    /// A profile of another format, or one in memory.
+    Kept(Box<Kept>),
+}
+
+/// The stacks of a profile, and what was said of it.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    lines: ReplayBuffer,
+    facts: Facts,
+    not_understood: NotUnderstood,
+}
+
+impl Recording {
+    /// Opens a file of any format. Comes with what its reader has to say to the user.
+    ///
+    /// # Errors
+    /// Those of reading; [`ErrorKind::Setting`] for a differential profile.
+    pub(crate) fn open(source: &Source, options: &ReadOptions) -> Result<(Recording, Vec<String>)> {
+        match open::open(std::slice::from_ref(source), options)? {
+            Opened::Folded(mut sources) => {
+                let source = sources.pop().unwrap_or_else(|| source.clone());
+                Ok((Recording::Folded(source), Vec::new()))
+            }
+            Opened::Profile(profile, report) => {
+                let recording = Recording::keep(&profile, report.not_understood.clone());
+                Ok((recording.map_err(|e| e.or_at(|| Position::file(source.name())))?, report.notes))
+            }
+        }
+    }
+
+    /// A profile in memory.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Setting`] for a differential profile.
+    pub(crate) fn of_profile(profile: &Profile) -> Result<Recording> {
+        Recording::keep(profile, NotUnderstood::default())
+    }
+
+    fn keep(profile: &Profile, not_understood: NotUnderstood) -> Result<Recording> {
+        expect_one_column(profile.columns())?;
+        let lines = ReplayBuffer::of_table(profile.stacks())?;
+        Ok(Recording::Kept(Box::new(Kept { lines, facts: profile.facts().clone(), not_understood })))
+    }
+}
+
+/// Refuses a differential profile as a side.
+///
+/// # Errors
+/// [`ErrorKind::Setting`].
+pub(super) fn expect_one_column(columns: Columns) -> Result<()> {
+    if columns == Columns::One {
+        return Ok(());
+    }
+    let what = "this is a differential profile, with two weights on each line: compare two profiles of one";
+    Err(ErrorKind::Setting { what: what.into() }.into())
 }
 
 /// The lines of one file, and the next stack.
-pub struct Stacks<'s> {
-    lines: Rereadable<'s>,
+pub(crate) struct Stacks<'s> {
+    lines: Lines<'s>,
     /// The stack of the line that is next, its weight, and whether there is one.
     stack: Vec<u8>,
     weight: Weight,
@@ -52,30 +104,63 @@ pub struct Stacks<'s> {
     repeats: bool,
 }
 
+/// Where the lines come from.
+enum Lines<'s> {
+    Folded(Rereadable<'s>),
+    Kept(&'s Kept, Cursor),
+}
+
+impl Lines<'_> {
+    #[inline]
+    fn next_line_like(&mut self, before: &[u8]) -> Result<Option<(&[u8], usize)>> {
+        match self {
+            Lines::Folded(lines) => lines.next_line_like(before),
+            Lines::Kept(kept, cursor) => Ok(kept.lines.next_line_like(cursor, before)),
+        }
+    }
+
+    fn position(&self) -> Position {
+        match self {
+            Lines::Folded(lines) => lines.position(),
+            Lines::Kept(..) => Position::default(),
+        }
+    }
+
+    fn rewind(&mut self) -> Result<()> {
+        match self {
+            Lines::Folded(lines) => lines.rewind()?,
+            Lines::Kept(_, cursor) => *cursor = Cursor::default(),
+        }
+        Ok(())
+    }
+}
+
 impl<'s> Stacks<'s> {
-    /// Opens a file.
+    /// Opens a recording.
     ///
     /// # Errors
-    /// Those of [`Source::open`].
-    pub fn open(source: &'s Source) -> Result<Stacks<'s>> {
-        Ok(Stacks {
-            lines: Rereadable::open(std::slice::from_ref(source))?,
-            stack: Vec::new(),
-            weight: Weight::ZERO,
-            has: false,
-            repeats: false,
-        })
+    /// Those of [`Source::open`]; [`ErrorKind::Setting`] for a differential profile.
+    pub(crate) fn open(recording: &'s Recording) -> Result<Stacks<'s>> {
+        let lines = match recording {
+            Recording::Folded(source) => {
+                let lines = Rereadable::open(std::slice::from_ref(source))?;
+                let at = |e: Error| e.or_at(|| Position::file(source.name()));
+                expect_one_column(lines.lines().columns()).map_err(at)?;
+                Lines::Folded(lines)
+            }
+            Recording::Kept(kept) => Lines::Kept(kept, Cursor::default()),
+        };
+        Ok(Stacks { lines, stack: Vec::new(), weight: Weight::ZERO, has: false, repeats: false })
     }
 
     /// Reads all of it once, and begins again. `reference` chooses frames: see
-    /// [`Survey::reference`]; without `weigh`, step and least weight are not looked for.
+    /// [`Survey::reference`]; without `weigh`, the weight of a sample is not looked for.
     ///
     /// # Errors
     /// Those of reading, and [`crate::ErrorKind::Overflow`].
-    pub fn survey(&mut self, reference: Option<&Pattern>, weigh: bool) -> Result<Survey> {
+    pub(crate) fn survey(&mut self, reference: Option<&Pattern>, weigh: bool) -> Result<Survey> {
         let mut survey = Survey { in_order: true, ..Survey::default() };
         let mut last: Vec<u8> = Vec::new();
-        let mut last_weight = Weight::ZERO;
         while let Some((line, same)) = self.lines.next_line_like(&last)? {
             let Some(parsed) = parse_line(line, Columns::One) else {
                 let line = line.to_vec();
@@ -93,14 +178,18 @@ impl<'s> Stacks<'s> {
             {
                 survey.reference = survey.reference.checked_add(weight)?;
             }
-            // Most weights are the ones before again.
-            if weigh && weight != last_weight {
-                survey.note_step(weight);
-                last_weight = weight;
+            if weigh {
+                survey.sample_weight.note(weight);
             }
             survey.total = survey.total.checked_add(weight).map_err(|e| e.or_at(|| self.lines.position()))?;
         }
-        survey.facts = self.lines.lines().facts();
+        match &self.lines {
+            Lines::Folded(lines) => survey.facts = lines.lines().facts(),
+            Lines::Kept(kept, _) => {
+                survey.facts = kept.facts.clone();
+                survey.not_understood = kept.not_understood.clone();
+            }
+        }
         self.lines.rewind()?;
         Ok(survey)
     }
@@ -109,21 +198,23 @@ impl<'s> Stacks<'s> {
     ///
     /// # Errors
     /// Those of reading.
-    pub fn rewind(&mut self) -> Result<()> {
+    pub(crate) fn rewind(&mut self) -> Result<()> {
         self.has = false;
         self.lines.rewind()
     }
 
-    /// Promises not to begin again, which frees what is kept of a pipe while it is read.
-    pub fn read_once_more(&mut self) {
-        self.lines.read_once_more();
+    /// Promises not to begin again, which frees the lines of a pipe as they are read.
+    pub(crate) fn read_once_more(&mut self) {
+        if let Lines::Folded(lines) = &mut self.lines {
+            lines.read_once_more();
+        }
     }
 
-    /// The next line as stack and weight, whatever its order; for those who add up themselves.
+    /// The next line as stack and weight, in whatever order; for those who add up themselves.
     ///
     /// # Errors
     /// Those of reading.
-    pub fn next_line(&mut self) -> Result<Option<(&[u8], Weight)>> {
+    pub(crate) fn next_line(&mut self) -> Result<Option<(&[u8], Weight)>> {
         self.advance()?;
         Ok(self.has.then_some((&self.stack, self.weight)))
     }
@@ -140,7 +231,7 @@ impl<'s> Stacks<'s> {
         self.has.then_some(&self.stack[..])
     }
 
-    /// Takes what all lines of the next stack weigh, and goes to the stack behind it.
+    /// Takes the weight of all lines of the next stack, and goes to the stack behind it.
     #[inline]
     pub(super) fn take(&mut self) -> Result<Weight> {
         let mut sum = self.weight;
@@ -172,40 +263,21 @@ impl<'s> Stacks<'s> {
     }
 }
 
-impl Survey {
-    fn note_step(&mut self, weight: Weight) {
-        if weight.is_zero() {
-            return;
-        }
-        if !self.step.is_zero() && self.step == Weight::ONE && weight.decimals() == 0 {
-            // It will not get smaller.
-        } else {
-            self.step = self.step.common_step(weight);
-        }
-        let size = if weight.is_negative() { weight.negated() } else { weight };
-        self.least = Some(self.least.map_or(size, |least| least.min(size)));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn source(text: &str) -> (tempfile::NamedTempFile, Source) {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), text).unwrap();
-        let source = Source::new(file.path());
-        (file, source)
+    fn survey(text: &str) -> Survey {
+        let recording = Recording::Folded(Source::bytes(text));
+        Stacks::open(&recording).unwrap().survey(None, true).unwrap()
     }
 
     #[test]
-    fn a_survey_tells_order_step_and_header() {
-        let (_file, source) = source("# unit: ns\n# period: 1000 ns\na 4000\na;b 6000\nwhat\na b 2000\n");
-        let mut stacks = Stacks::open(&source).unwrap();
-        let survey = stacks.survey(None, true).unwrap();
+    fn a_survey_tells_order_sample_weight_and_facts() {
+        let survey = survey("# unit: ns\n# period: 1000 ns\na 4000\na;b 6000\nwhat\na b 2000\n");
         assert!(survey.in_order);
         assert_eq!((survey.total, survey.lines, survey.not_understood.count), (Weight::new(12_000), 3, 1));
-        assert_eq!((survey.step, survey.least), (Weight::new(2000), Some(Weight::new(2000))));
+        assert_eq!(survey.sample_weight.get(), Weight::new(2000));
         assert_eq!(
             (survey.facts.period, survey.facts.unit.as_deref()),
             (Some(Weight::new(1000)), Some("ns"))
@@ -214,8 +286,8 @@ mod tests {
 
     #[test]
     fn equal_neighbours_are_one_stack() {
-        let (_file, source) = source("a 1\na 2\n\na 3\nb 4\n");
-        let mut stacks = Stacks::open(&source).unwrap();
+        let recording = Recording::Folded(Source::bytes("a 1\na 2\n\na; 3\nb 4\n"));
+        let mut stacks = Stacks::open(&recording).unwrap();
         assert!(stacks.survey(None, true).unwrap().in_order);
         stacks.start().unwrap();
         assert_eq!(stacks.peek(), Some(&b"a"[..]));
@@ -228,12 +300,22 @@ mod tests {
     #[test]
     fn disorder_is_seen_wherever_it_is() {
         for (text, in_order) in [("a 1\na;b 1\na b 1\n", true), ("a b 1\na;b 1\n", false), ("", true)] {
-            let (_file, source) = source(text);
-            assert_eq!(
-                Stacks::open(&source).unwrap().survey(None, true).unwrap().in_order,
-                in_order,
-                "{text:?}"
-            );
+            assert_eq!(survey(text).in_order, in_order, "{text:?}");
+            let pipe = Source::reader("pipe", std::io::Cursor::new(text));
+            let recording = Recording::Folded(pipe);
+            let survey = Stacks::open(&recording).unwrap().survey(None, true).unwrap();
+            assert_eq!(survey.in_order, in_order, "{text:?} from a pipe");
         }
+    }
+
+    #[test]
+    fn a_side_has_one_weight_on_a_line() {
+        let open = |text: &str| Stacks::open(&Recording::Folded(Source::bytes(text))).err();
+        let workers: String = (0..9000).map(|n| format!("main;worker {n} 1\n")).collect();
+        assert!(open(&format!("{workers}zebra 1\n")).is_none());
+        let error = open(&workers).unwrap().to_string();
+        assert!(error.starts_with("input: ") && error.contains("differential"), "{error}");
+        let profile = Profile::from_lines(["a 1 2", "b 3 4"]).unwrap();
+        assert!(Recording::of_profile(&profile).is_err());
     }
 }

@@ -1,42 +1,41 @@
-//! What fg-diff can be asked for, in the groups that `--help` shows.
+//! The options of fg-diff, in the groups that `--help` shows.
 
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 
-use crate::diff::form::{FORMS, Form};
-use crate::diff::{GROUPS, Gate, Group, Normalize};
+use crate::diff::{GROUPS, Gate, Group, Normalize, ReportFormat, Sort};
 use crate::weight::Weight;
 
-/// What to write; by default `stack before after`.
+/// The format of a report. Without one, differential folded text is written.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Reports")]
 pub struct FormArgs {
-    /// A table for people
+    /// Write a table for people
     #[arg(long, group = "form")]
     pub table: bool,
-    /// A report for a pull request
+    /// Write a report for a pull request
     #[arg(long, group = "form")]
     pub markdown: bool,
-    /// All rows and numbers, for programs
+    /// Write all rows, exact numbers and the facts of both sides, for programs
     #[arg(long, group = "form")]
     pub json: bool,
-    /// All rows, cells separated by tabs
+    /// Write all rows, cells separated by tabs
     #[arg(long, group = "form")]
     pub tsv: bool,
-    /// A row for each of these (default: function)
-    #[arg(long, value_name = "WHAT", value_parser = groups(), requires = "form")]
+    /// Write a row for each function, stack, module or thread (default: function)
+    #[arg(long, value_name = "KIND", value_parser = groups(), requires = "form")]
     pub by: Option<String>,
-    /// The most rows; 0 is all (default: 30 in tables, 10 each way in Markdown)
+    /// Write at most N rows; 0 is all (default: 30 in tables, 10 each way in Markdown)
     #[arg(long, value_name = "N", requires = "form")]
     pub limit: Option<usize>,
-    /// Order of rows: change in self or total weight, or name (default: self)
+    /// Sort rows by change in self or total weight, or by name (default: self)
     #[arg(long, value_name = "KEY", requires = "form")]
     pub sort: Option<SortKey>,
 }
 
-/// What rows are sorted by.
+/// The order of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "lower")]
 #[allow(missing_docs)]
@@ -47,7 +46,7 @@ pub enum SortKey {
     Name,
 }
 
-/// How the sides are made comparable.
+/// The scale of the two sides.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Scale")]
 pub struct ScaleArgs {
@@ -57,36 +56,36 @@ pub struct ScaleArgs {
     /// Scale to the total of before, of after, or to a number
     #[arg(long, value_name = "before|after|N", group = "scaling", value_parser = normalize_to)]
     pub normalize_to: Option<Normalize>,
-    /// Scale so that frames matching R, not the totals, weigh the same: what did not
-    /// change. Implies -n
+    /// Scale so that the frames matching R weigh the same, which are known not to have
+    /// changed. Implies -n
     #[arg(long, value_name = "R")]
     pub normalize_by: Option<String>,
-    /// Compare weights as they are, however unlike the totals: no word about it
+    /// Compare weights as they are: no warning when the totals differ
     #[arg(long, conflicts_with_all = ["scaling", "normalize_by"])]
     pub absolute: bool,
 }
 
-/// Which names are the same.
+/// Names that are taken for the same.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Names")]
 pub struct NameArgs {
     /// Take all addresses as one: 0x7f12 becomes 0x..., as --strip hex does
     #[arg(short, long)]
     pub strip_hex: bool,
-    /// Take from names what differs between builds, as fg-filter does: hash, hex,
-    /// offset, line, args, templates, annotations
+    /// Remove the parts of names that differ between builds, as fg-filter does: hash,
+    /// hex, offset, line, args, templates, annotations
     #[arg(long, value_name = "PART,...")]
     pub strip: Option<String>,
-    /// Find functions with a new name: their callers and callees agree
+    /// Match functions with a new name by their callers and callees
     #[arg(long)]
     pub fuzzy: bool,
 }
 
-/// What counts as a change.
+/// The limits of a significant change.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Significance")]
 pub struct TestArgs {
-    /// How often noise may be taken for a change (default: 0.01)
+    /// The accepted probability of taking noise for a change (default: 0.01)
     #[arg(long, value_name = "P", value_parser = probability)]
     pub alpha: Option<f64>,
     /// The least change, in percentage points of the profile (default: 0.5)
@@ -95,24 +94,24 @@ pub struct TestArgs {
     /// The least number of samples of a function (default: 5)
     #[arg(long, value_name = "N", value_parser = not_negative)]
     pub min_samples: Option<f64>,
-    /// What a sample weighs (default: the header's `# period: N`, or what all
-    /// weights are multiples of)
+    /// The weight of a sample (default: the period that the recording says, or the
+    /// largest number of which all weights are multiples)
     #[arg(long, value_name = "N", value_parser = positive)]
     pub period: Option<Weight>,
 }
 
-/// What a build must not do.
+/// Conditions on changes.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Gates")]
 pub struct GateArgs {
-    /// Exit with 1 on such a change: total>5%, self>2pp, /regex/>1000, self/regex/<-5%,
-    /// profile>3%; several with blanks between
+    /// Exit with 1 on a significant change: total>5%, self>2pp, /regex/>1000,
+    /// self/regex/<-5%, profile>3%; several with blanks between
     #[arg(long, value_name = "EXPR", value_parser = gates)]
     pub gate: Vec<Gates>,
     /// Read gates from FILE; # begins a comment
     #[arg(long, value_name = "FILE")]
     pub gate_file: Vec<PathBuf>,
-    /// Trip on changes that may be noise too
+    /// Trip gates on changes that may be noise too
     #[arg(long)]
     pub any: bool,
 }
@@ -155,11 +154,22 @@ fn not_negative(text: &str) -> Result<f64, String> {
 }
 
 impl FormArgs {
-    pub(super) fn form(&self) -> Option<&'static Form> {
-        let asked =
-            [("table", self.table), ("markdown", self.markdown), ("json", self.json), ("tsv", self.tsv)];
-        let (name, _) = asked.iter().find(|(_, asked)| *asked)?;
-        FORMS.iter().find(|form| form.name == *name)
+    pub(super) fn format(&self) -> Option<ReportFormat> {
+        match (self.table, self.markdown, self.json, self.tsv) {
+            (true, ..) => Some(ReportFormat::Table),
+            (_, true, ..) => Some(ReportFormat::Markdown),
+            (_, _, true, _) => Some(ReportFormat::Json),
+            (.., true) => Some(ReportFormat::Tsv),
+            _ => None,
+        }
+    }
+
+    pub(super) fn sort(&self) -> Sort {
+        match self.sort {
+            Some(SortKey::Total) => Sort::Total,
+            Some(SortKey::Name) => Sort::Name,
+            Some(SortKey::Own) | None => Sort::Own,
+        }
     }
 
     pub(super) fn group(&self) -> Group {
@@ -169,7 +179,7 @@ impl FormArgs {
 }
 
 impl NameArgs {
-    /// The parts to take from names.
+    /// The parts to remove from names.
     pub(super) fn strip(&self) -> Option<String> {
         let hex = self.strip_hex.then(|| "hex".to_owned());
         let parts: Vec<String> = self.strip.clone().into_iter().chain(hex).collect();

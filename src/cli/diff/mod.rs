@@ -1,4 +1,4 @@
-//! `fg-diff`: before and after, with numbers one can act on.
+//! `fg-diff`: its options, and what it says on standard error.
 
 mod args;
 
@@ -11,25 +11,28 @@ use clap::Parser;
 pub use args::{FormArgs, GateArgs, Gates, NameArgs, ScaleArgs, SortKey, TestArgs};
 
 use super::output::{Output, OutputArgs};
-use super::{Exit, GenerateArgs, Tool, say, say_not_understood};
-use crate::diff::form::{Form, Look};
-use crate::diff::{
-    CallGraph, Change, Gate, Group, Names, Normalize, Pair, Plan, Report, Scale, Settings, Side, Sort,
-    Survey, Tally, Tripped, decimals_for, parse_file,
-};
+use super::reading::ReadingArgs;
+use super::{Exit, GenerateArgs, Tool, progress, say, say_not_understood};
+use crate::diff::plan::Plan;
+use crate::diff::prepared::Prepared;
+use crate::diff::side::{Recording, Side};
+use crate::diff::survey::check_units;
+use crate::diff::{FormatOptions, Gate, Normalize, Report, ReportFormat, ReportOptions, write_line};
 use crate::error::Error;
-use crate::filter::{Pattern, PatternOptions};
-use crate::folded::Weights;
 use crate::input::Source;
+use crate::profile::{Facts, header, units};
 use crate::weight::Weight;
 
-/// Above this ratio of the totals a comparison of weights needs a word.
+/// Totals that differ by more than this ratio are worth a warning.
 const UNLIKE: f64 = 1.2;
+/// The size of a write; a pipe holds that much.
+const FULL: usize = 64 * 1024;
 
 /// Compare profiles before and after a change
 ///
-/// Writes each stack with its weights before and after, for fg-render to draw; or a table of what
-/// changed in each function, with a test of whether that is more than noise; or trips a gate.
+/// Reads every format that fg-collapse reads, folded stacks too. Writes each stack with its weights
+/// before and after, for fg-render to draw; or a table of the changes of each function, with a test of
+/// whether they are more than noise; or judges the changes by gates.
 #[derive(Parser, Debug)]
 #[command(
     name = "fg-diff",
@@ -39,41 +42,45 @@ const UNLIKE: f64 = 1.2;
     after_help = "\
 Examples:
   fg-diff before.folded after.folded | fg-render > diff.svg
-  fg-diff --table before.folded after.folded
+  fg-diff before.perf.data after.perf.data --table
+  fg-diff --normalize monday.pb.gz tuesday.pb.gz --markdown
   fg-diff --markdown --before b1.folded b2.folded --after a1.folded a2.folded
   fg-diff --gate 'total>5% self>2pp' before.folded after.folded || echo slower
 
-Exit status: 0, 1 when a gate tripped, 2 for trouble."
+Exit status: 0, 1 when a gate tripped, 2 on trouble."
 )]
 pub struct Diff {
     /// Two files, before and after; `-` is standard input, for one of them
     #[arg(value_name = "FILE", num_args = 0..=2, conflicts_with_all = ["before", "after"])]
     pub files: Vec<PathBuf>,
-    /// Recordings of before, one file for each run
+    /// Recordings before the change, one file for each run
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "after")]
     pub before: Vec<PathBuf>,
-    /// Recordings of after, one file for each run
+    /// Recordings after the change, one file for each run
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "before")]
     pub after: Vec<PathBuf>,
-    /// Where to write.
+    /// The output file.
     #[command(flatten)]
     pub output: OutputArgs,
-    /// About the program itself.
+    /// Leave out the header: comments such as `# unit: ns` before the stacks
+    #[arg(long)]
+    pub no_header: bool,
+    /// Man page and completions.
     #[command(flatten)]
     pub generate: GenerateArgs,
-    /// What to write.
+    /// The format of a report.
     #[command(flatten)]
     pub form: FormArgs,
-    /// How the sides are made comparable.
+    /// The scale of the two sides.
     #[command(flatten)]
     pub scale: ScaleArgs,
-    /// Which names are the same.
+    /// Names that are taken for the same.
     #[command(flatten)]
     pub names: NameArgs,
-    /// What counts as a change.
+    /// The limits of a significant change.
     #[command(flatten)]
     pub test: TestArgs,
-    /// What a build must not do.
+    /// Conditions on changes.
     #[command(flatten)]
     pub gate: GateArgs,
     /// Fail if a line is not understood
@@ -82,6 +89,9 @@ pub struct Diff {
     /// Say nothing but errors
     #[arg(short, long)]
     pub quiet: bool,
+    /// The reading of other formats; last, as its heading holds for all that follows.
+    #[command(flatten)]
+    pub reading: ReadingArgs,
 }
 
 impl Tool for Diff {
@@ -90,30 +100,25 @@ impl Tool for Diff {
     fn run(self) -> anyhow::Result<Exit> {
         let (before, after) = self.sources()?;
         let gates = self.gates()?;
-        let reference = self.scale.normalize_by.as_ref();
-        let reference = reference.map(|r| Pattern::new(&[r], PatternOptions::default())).transpose()?;
-        if self.write_planned(&before, &after)? {
+        let options = self.options();
+        let format = self.form.format();
+        let before = self.open(&before)?;
+        let after = self.open(&after)?;
+        let is_report = format.is_some() || !gates.is_empty();
+        if !is_report && self.write_planned(&before, &after, &options)? {
             return Ok(Exit::Yes);
         }
-        let form = self.form.form();
-        let is_report = form.is_some() || !gates.is_empty();
-        let mut pair = Pair::open(&before, &after, reference.as_ref(), is_report)?;
-        self.judge_lines(&pair)?;
-        let references = self.references(&pair, reference.is_some())?;
-        let mut names = Names::new(self.names.strip().as_deref())?;
-        let mut renamed = Vec::new();
-        if self.names.fuzzy {
-            renamed = match_names(&mut pair, &mut names)?;
-            names.rename(&renamed);
+        let prepared = Prepared::new(&before, &after, &options, is_report)?;
+        self.judge_lines(&prepared)?;
+        self.say_note(prepared.unit_note.as_deref());
+        if options.normalize_by.is_none() {
+            self.warn_of_totals(&prepared, is_report)?;
         }
         if !is_report {
-            self.write_joined(pair, names, references)?;
+            self.write_joined(prepared, &options)?;
             return Ok(Exit::Yes);
         }
-        let (tally, surveys) = tally(&mut pair, &mut names, self.form.group())?;
-        let mut report = Report::new(&tally, (&surveys.0, &surveys.1), references, self.settings())?;
-        report.renamed = renamed;
-        self.write_report(&report, form, &gates)
+        self.write_report(&prepared.report(&options)?, format, &gates)
     }
 }
 
@@ -128,9 +133,29 @@ impl Diff {
             ),
         };
         if before.iter().chain(&after).filter(|source| source.is_stdin()).count() > 1 {
-            bail!("standard input can be one of the files only, not more");
+            bail!("only one of the files can be standard input");
         }
         Ok((before, after))
+    }
+
+    /// Opens the files of a side. Folded text is left to be streamed.
+    fn open(&self, sources: &[Source]) -> anyhow::Result<Vec<Recording>> {
+        let reading = self.reading.read_options(self.quiet).places(false);
+        let mut recordings = Vec::with_capacity(sources.len());
+        for source in sources {
+            let opened = Recording::open(source, &reading);
+            progress::end();
+            let (recording, notes) = opened?;
+            notes.iter().for_each(|note| self.say_note(Some(&format!("{}: {note}", source.name()))));
+            recordings.push(recording);
+        }
+        Ok(recordings)
+    }
+
+    fn say_note(&self, note: Option<&str>) {
+        if let Some(note) = note.filter(|_| !self.quiet) {
+            say(Self::NAME, note);
+        }
     }
 
     fn gates(&self) -> anyhow::Result<Vec<Gate>> {
@@ -140,7 +165,7 @@ impl Diff {
             let bytes = source.open()?.read_all()?;
             let text = String::from_utf8(bytes).ok();
             let text = text.with_context(|| format!("{}: gates have to be UTF-8", source.name()))?;
-            let gates = parse_file(&text, &source.name())?;
+            let gates = Gate::parse_file(&text, &source.name())?;
             if gates.is_empty() {
                 bail!("{}: there is no gate in it, expected lines such as total>5%", source.name());
             }
@@ -149,9 +174,26 @@ impl Diff {
         Ok(all)
     }
 
+    fn options(&self) -> ReportOptions {
+        let defaults = ReportOptions::default();
+        ReportOptions {
+            by: self.form.group(),
+            sort: self.form.sort(),
+            normalize: self.scale.normalize(),
+            normalize_by: self.scale.normalize_by.clone(),
+            strip: self.names.strip(),
+            match_renamed: self.names.fuzzy,
+            alpha: self.test.alpha.unwrap_or(defaults.alpha),
+            min_effect: self.test.min_effect.unwrap_or(defaults.min_effect),
+            min_samples: self.test.min_samples.unwrap_or(defaults.min_samples),
+            period: self.test.period,
+            any_change: self.gate.any,
+        }
+    }
+
     /// Complains of lines that were left out; a file with no other lines is no profile.
-    fn judge_lines(&self, pair: &Pair<'_>) -> anyhow::Result<()> {
-        for survey in [Side::Before, Side::After].into_iter().flat_map(|side| pair.surveys(side)) {
+    fn judge_lines(&self, prepared: &Prepared<'_>) -> anyhow::Result<()> {
+        for survey in [Side::Before, Side::After].into_iter().flat_map(|side| prepared.surveys(side)) {
             if self.strict || survey.lines == 0 {
                 survey.not_understood.refuse()?;
             }
@@ -162,145 +204,105 @@ impl Diff {
         Ok(())
     }
 
-    /// The weights that are to be equal, and a word if the sides are unlike and nobody asked.
-    fn references(&self, pair: &Pair<'_>, by_frame: bool) -> anyhow::Result<(Weight, Weight)> {
-        let (before, after) = (pair.total(Side::Before)?, pair.total(Side::After)?);
-        if by_frame {
-            let sum = |side| {
-                pair.surveys(side).try_fold(Weight::ZERO, |sum, survey| sum.checked_add(survey.reference))
-            };
-            let (b, a) = (sum(Side::Before)?, sum(Side::After)?);
-            for (weight, side) in [(b, "before"), (a, "after")] {
-                if weight <= Weight::ZERO {
-                    bail!("--normalize-by: no weight {side} in frames that match");
-                }
-            }
-            return Ok((b, a));
-        }
-        let is_report =
-            self.form.form().is_some() || !self.gate.gate.is_empty() || !self.gate.gate_file.is_empty();
-        let runs = |side| if is_report { pair.surveys(side).count() as f64 } else { 1.0 };
-        let (b, a) = (before.to_f64() / runs(Side::Before), after.to_f64() / runs(Side::After));
-        let are_runs = is_report && runs(Side::Before).max(runs(Side::After)) > 1.0;
-        self.warn_of_unlike(b, a, if are_runs { " a run" } else { "" });
-        Ok((before, after))
+    /// Warns if the totals differ and no scale was asked for; those of a run in reports of several.
+    fn warn_of_totals(&self, prepared: &Prepared<'_>, is_report: bool) -> anyhow::Result<()> {
+        let runs = |side| if is_report { prepared.surveys(side).count().max(1) } else { 1 };
+        let of_run = |side| -> anyhow::Result<Weight> {
+            let count = Weight::new(runs(side) as i128);
+            Ok(prepared.total(side)?.times_ratio(Weight::ONE, count, 3)?)
+        };
+        let each = if runs(Side::Before).max(runs(Side::After)) > 1 { " a run" } else { "" };
+        self.warn_of_unlike(of_run(Side::Before)?, of_run(Side::After)?, each, prepared.facts());
+        Ok(())
     }
 
-    /// A word if the totals, `each` of a run or of all, are unlike and nobody asked.
-    fn warn_of_unlike(&self, before: f64, after: f64, each: &str) {
+    fn warn_of_unlike(&self, before: Weight, after: Weight, each: &str, facts: &Facts) {
         let asked = self.scale.absolute || self.scale.normalize() != Normalize::No;
-        let (b, a) = (before, after);
+        let (b, a) = (before.to_f64(), after.to_f64());
         if !asked && !self.quiet && b > 0.0 && a > 0.0 && (a / b).max(b / a) > UNLIKE {
+            let amount = |weight| units::amount(weight, facts.unit.as_deref());
+            let (before, after) = (amount(before), amount(after));
             say(
                 Self::NAME,
                 format_args!(
-                    "the totals differ{each}, {b} before and {a} after; -n compares shares, --absolute says this is meant"
+                    "the totals differ{each}: {before} before, {after} after; -n compares shares, --absolute keeps weights and omits this warning"
                 ),
             );
         }
     }
 
-    fn settings(&self) -> Settings {
-        let defaults = Settings::default();
-        Settings {
-            normalize: self.scale.normalize(),
-            alpha: self.test.alpha.unwrap_or(defaults.alpha),
-            min_effect: self.test.min_effect.unwrap_or(defaults.min_effect),
-            min_samples: self.test.min_samples.unwrap_or(defaults.min_samples),
-            period: self.test.period,
-            sort: match self.form.sort {
-                Some(SortKey::Total) => Sort::Total,
-                Some(SortKey::Name) => Sort::Name,
-                Some(SortKey::Own) => Sort::Own,
-                None => defaults.sort,
-            },
-        }
+    fn header(&self, facts: &Facts) -> String {
+        if self.no_header { String::new() } else { header::write(facts) }
     }
 
-    /// Joins two plain files by a plan, where nothing is asked for but that; says whether it is
-    /// done.
-    fn write_planned(&self, before: &[Source], after: &[Source]) -> anyhow::Result<bool> {
-        let is_report =
-            self.form.form().is_some() || !self.gate.gate.is_empty() || !self.gate.gate_file.is_empty();
+    /// Joins two plain files by a plan, where nothing else is asked for; returns whether it is done.
+    fn write_planned(
+        &self,
+        before: &[Recording],
+        after: &[Recording],
+        options: &ReportOptions,
+    ) -> anyhow::Result<bool> {
+        let ([Recording::Folded(before)], [Recording::Folded(after)]) = (before, after) else {
+            return Ok(false);
+        };
         let is_plain =
-            self.scale.normalize() == Normalize::No && self.names.strip().is_none() && !self.names.fuzzy;
-        let ([before], [after]) = (before, after) else { return Ok(false) };
-        if is_report || !is_plain || !before.is_rereadable() || !after.is_rereadable() {
+            options.normalize == Normalize::No && options.strip.is_none() && !options.match_renamed;
+        if !is_plain || !before.is_rereadable() || !after.is_rereadable() {
             return Ok(false);
         }
         let Some(plan) = Plan::make(before, after)? else { return Ok(false) };
-        self.warn_of_unlike(plan.before.to_f64(), plan.after.to_f64(), "");
+        let (of_before, of_after) = plan.facts.clone();
+        let note = check_units([(Side::Before, &of_before), (Side::After, &of_after)].into_iter())?;
+        self.say_note(note.as_deref());
+        let facts = Facts::of_sides(of_before, of_after);
+        self.warn_of_unlike(plan.before, plan.after, "", &facts);
         let mut output = self.output.open()?;
+        output.write_all(self.header(&facts).as_bytes()).map_err(Error::from)?;
         plan.carry_out(before, after, &mut output)?;
         output.finish()?;
         Ok(true)
     }
 
-    fn write_joined(
-        &self,
-        pair: Pair<'_>,
-        mut names: Names,
-        references: (Weight, Weight),
-    ) -> anyhow::Result<()> {
-        let totals = (pair.total(Side::Before)?, pair.total(Side::After)?);
-        let ratios = self.scale.normalize().ratios(references.0, references.1);
-        let scaled = ratios.0.apply(totals.0, 3)?.max(ratios.1.apply(totals.1, 3)?);
-        let decimals = decimals_for(scaled).max(totals.0.decimals()).max(totals.1.decimals());
-        let mut scales = (Scale::new(ratios.0, decimals), Scale::new(ratios.1, decimals));
-        let output = self.output.open()?;
-        let mut out = io::BufWriter::with_capacity(64 * 1024, output);
-        let mut line = Vec::new();
-        let is_needed = names.is_needed();
-        let mut apply = |side: Side, stack: &[u8], out: &mut Vec<u8>| names.apply(side, stack, out);
-        pair.join(is_needed.then_some(&mut apply as _), &mut |stack, weights| {
-            let (before, after) = (scales.0.next(weights.before)?, scales.1.next(weights.value)?);
-            write_line(&mut out, &mut line, stack, Weights { before, value: after })
+    fn write_joined(&self, prepared: Prepared<'_>, options: &ReportOptions) -> anyhow::Result<()> {
+        let mut output = self.output.open()?;
+        let mut text = self.header(prepared.facts()).into_bytes();
+        prepared.join(options, &mut |stack, weights| {
+            write_line(&mut text, stack, weights);
+            if text.len() >= FULL {
+                output.write_all(&text)?;
+                text.clear();
+            }
+            Ok(())
         })?;
-        finish(out)
+        output.write_all(&text).map_err(Error::from)?;
+        Ok(output.finish()?)
     }
 
-    fn write_report(&self, report: &Report, form: Option<&Form>, gates: &[Gate]) -> anyhow::Result<Exit> {
+    fn write_report(
+        &self,
+        report: &Report,
+        format: Option<ReportFormat>,
+        gates: &[Gate],
+    ) -> anyhow::Result<Exit> {
         let output = self.output.open()?;
         let mut out = io::BufWriter::new(output);
         let terminal = self.output.output.is_none() && io::stdout().is_terminal();
         let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         let limit = self.form.limit.map(|limit| if limit == 0 { usize::MAX } else { limit });
-        if let Some(form) = form {
-            (form.write)(report, &Look { limit, colour }, &mut out)?;
+        if let Some(format) = format {
+            report.write_with(format, &FormatOptions { limit, colour }, &mut out)?;
         }
-        let mut verdicts = Vec::new();
-        for gate in gates {
-            if let Some(why) = gate.is_blind(report, self.gate.any) {
-                bail!("gate {gate}: {why}");
-            }
-            let tripped = gate.tripped_by(report, self.gate.any)?;
-            if let Some(worst) = tripped.first() {
-                verdicts.push(describe(gate, worst, tripped.len() - 1));
-            }
-        }
+        let verdict = report.judge(gates)?;
         // The verdict is the result when nothing else is; beside a report it must not spoil it.
-        for verdict in &verdicts {
-            match form {
-                None => writeln!(out, "{verdict}").map_err(Error::from)?,
-                Some(_) => say(Self::NAME, verdict),
+        for line in verdict.tripped() {
+            match format {
+                None => writeln!(out, "{line}").map_err(Error::from)?,
+                Some(_) => say(Self::NAME, line),
             }
         }
         finish(out)?;
-        Ok(if verdicts.is_empty() { Exit::Yes } else { Exit::No })
+        Ok(if verdict.passed() { Exit::Yes } else { Exit::No })
     }
-}
-
-/// Writes `stack before after`; `line` is scratch.
-#[inline]
-fn write_line(out: &mut impl Write, line: &mut Vec<u8>, stack: &[u8], weights: Weights) -> crate::Result<()> {
-    line.clear();
-    line.extend_from_slice(stack);
-    for weight in [weights.before, weights.value] {
-        line.push(b' ');
-        weight.write_to(line);
-    }
-    line.push(b'\n');
-    Ok(out.write_all(line)?)
 }
 
 fn finish(out: io::BufWriter<Output>) -> anyhow::Result<()> {
@@ -308,71 +310,16 @@ fn finish(out: io::BufWriter<Output>) -> anyhow::Result<()> {
     Ok(output.finish()?)
 }
 
-fn match_names(pair: &mut Pair<'_>, names: &mut Names) -> anyhow::Result<Vec<(Vec<u8>, Vec<u8>)>> {
-    let mut graph = CallGraph::default();
-    let mut stack = Vec::new();
-    pair.read(&mut |_, side, line, weight| {
-        stack.clear();
-        names.apply(side, line, &mut stack);
-        graph.add(side, &stack, weight.to_f64());
-        Ok(())
-    })?;
-    Ok(graph.renamed())
-}
-
-/// The surveys of before and of after.
-type SideSurveys = (Vec<Survey>, Vec<Survey>);
-
-fn tally(pair: &mut Pair<'_>, names: &mut Names, group: Group) -> anyhow::Result<(Tally, SideSurveys)> {
-    let surveys = |side| pair.surveys(side).cloned().collect::<Vec<_>>();
-    let surveys = (surveys(Side::Before), surveys(Side::After));
-    let mut tally = Tally::new(group, surveys.0.len() + surveys.1.len());
-    let mut run = usize::MAX;
-    let mut renamed = Vec::new();
-    let is_needed = names.is_needed();
-    pair.read(&mut |file, side, stack, weight| {
-        if run != file {
-            run = file;
-            tally.begin(file)?;
-        }
-        if !is_needed {
-            return tally.add(stack, weight);
-        }
-        renamed.clear();
-        names.apply(side, stack, &mut renamed);
-        tally.add(&renamed, weight)
-    })?;
-    tally.finish()?;
-    Ok((tally, surveys))
-}
-
-/// `gate total>5%: parse 40 to 44 (+10.0%, +0.41 pp), and 3 more`.
-fn describe(gate: &Gate, worst: &Tripped<'_>, more: usize) -> String {
-    let name = match worst.row {
-        Some(row) => {
-            let odd = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
-            String::from_utf8_lossy(&row.name).chars().map(odd).collect()
-        }
-        None => "the whole profile".to_owned(),
-    };
-    let Change { before, after, .. } = worst.change;
-    let percent =
-        worst.change.percent().map_or_else(|| "new".to_owned(), |percent| format!("{percent:+.1}%"));
-    let points = worst.row.map_or_else(String::new, |_| format!(", {:+.2} pp", worst.change.points()));
-    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-    format!("gate {gate}: {name}, {before} to {after} ({percent}{points}){more}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diff::form::FORMS;
+    use crate::collapse::Options;
 
     #[test]
-    fn no_options_are_the_library_s_defaults() {
+    fn default_options_are_the_library_s() {
         let args = Diff::parse_from(["fg-diff", "a", "b"]);
-        assert_eq!(args.settings(), Settings::default());
-        assert_eq!(args.form.group(), Group::default());
+        assert_eq!(args.options(), ReportOptions::default());
+        assert_eq!(Options::from(args.reading), Options::default());
     }
 
     #[test]
@@ -381,10 +328,10 @@ mod tests {
     }
 
     #[test]
-    fn every_form_has_its_option() {
-        for form in FORMS {
-            let args = Diff::parse_from(["fg-diff", &format!("--{}", form.name), "a", "b"]);
-            assert_eq!(args.form.form().map(|form| form.name), Some(form.name));
+    fn every_format_has_its_option() {
+        for format in ReportFormat::ALL {
+            let args = Diff::parse_from(["fg-diff", &format!("--{}", format.name()), "a", "b"]);
+            assert_eq!(args.form.format(), Some(*format));
         }
     }
 }

@@ -1,16 +1,15 @@
 //! Self and total weight of every function (or module, thread, stack), run by run.
 //!
-//! A run is one recording, one file. Stacks come in any order; how they add up is
-//! [`crate::tally`]'s to say.
+//! A run is one recording, one file. Stacks come in any order; [`crate::tally`] adds them up.
 
 use crate::error::Result;
 use crate::folded::common_prefix;
-use crate::tally::{Cell, Group};
+use crate::tally::{Cell, Group, Tally};
 use crate::weight::Weight;
 
 /// Self and total weights by name and run.
-pub struct Tally {
-    tally: crate::tally::Tally,
+pub(crate) struct RunWeights {
+    tally: Tally,
     run: usize,
     path: Vec<u8>,
     open: Vec<Open>,
@@ -21,16 +20,16 @@ pub struct Tally {
 #[derive(Clone, Copy)]
 struct Open {
     end: usize,
-    /// What the run weighed when it was opened.
+    /// The weight of the run when it was opened.
     start: Weight,
     own: Weight,
 }
 
-impl Tally {
-    /// Of this many runs.
-    pub fn new(group: Group, runs: usize) -> Tally {
-        Tally {
-            tally: crate::tally::Tally::new(group, runs),
+impl RunWeights {
+    /// No weights yet, of this many runs.
+    pub(crate) fn new(group: Group, runs: usize) -> RunWeights {
+        RunWeights {
+            tally: Tally::new(group, runs),
             run: 0,
             path: Vec::new(),
             open: Vec::new(),
@@ -42,7 +41,7 @@ impl Tally {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
-    pub fn begin(&mut self, run: usize) -> Result<()> {
+    pub(crate) fn begin(&mut self, run: usize) -> Result<()> {
         self.close(0)?;
         self.path.clear();
         self.run = run;
@@ -54,7 +53,7 @@ impl Tally {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
-    pub fn finish(&mut self) -> Result<()> {
+    pub(crate) fn finish(&mut self) -> Result<()> {
         self.begin(0)
     }
 
@@ -62,7 +61,7 @@ impl Tally {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
-    pub fn add(&mut self, stack: &[u8], weight: Weight) -> Result<()> {
+    pub(crate) fn add(&mut self, stack: &[u8], weight: Weight) -> Result<()> {
         let sum = self.sums[self.run].checked_add(weight)?;
         match self.tally.group() {
             Group::Function | Group::Module => {
@@ -77,7 +76,7 @@ impl Tally {
         Ok(())
     }
 
-    /// Closes what the stack has not in common with the one before, and opens the rest.
+    /// Closes the frames that the stack does not share with the one before, and opens the rest.
     fn open_path(&mut self, stack: &[u8]) -> Result<()> {
         let same = common_prefix(&self.path, stack);
         let goes_on = |open: &Open| {
@@ -111,13 +110,13 @@ impl Tally {
         Ok(())
     }
 
-    /// What each run weighs.
-    pub fn sums(&self) -> &[Weight] {
+    /// The weight of each run.
+    pub(crate) fn sums(&self) -> &[Weight] {
         &self.sums
     }
 
     /// Every name and its cells, one for each run, in the order of the names' bytes.
-    pub fn rows(&self) -> Vec<(&[u8], &[Cell])> {
+    pub(crate) fn rows(&self) -> Vec<(&[u8], &[Cell])> {
         self.tally.rows()
     }
 }
@@ -127,7 +126,7 @@ mod tests {
     use super::*;
 
     fn rows(group: Group, stacks: &[(&str, i128)]) -> Vec<String> {
-        let mut tally = Tally::new(group, 1);
+        let mut tally = RunWeights::new(group, 1);
         tally.begin(0).unwrap();
         for (stack, weight) in stacks {
             tally.add(stack.as_bytes(), Weight::new(*weight)).unwrap();
@@ -167,7 +166,7 @@ mod tests {
 
     #[test]
     fn runs_are_kept_apart() {
-        let mut tally = Tally::new(Group::Function, 2);
+        let mut tally = RunWeights::new(Group::Function, 2);
         tally.begin(0).unwrap();
         tally.add(b"a;b", Weight::ONE).unwrap();
         tally.begin(1).unwrap();

@@ -2,19 +2,19 @@
 
 use std::io::Write;
 
-use super::{Look, mark};
+use super::{FormatOptions, mark};
 use crate::diff::report::{Change, Report};
 use crate::error::Result;
 use crate::printable::printable;
 
-pub(super) fn write(report: &Report, look: &Look, out: &mut dyn Write) -> Result<()> {
+pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Write) -> Result<()> {
     let mut head = vec!["name".to_owned(), "mark".to_owned()];
     for kind in ["self", "total"] {
         let columns = ["before", "after", "change", "percent", "pp", "low_pp", "high_pp", "p", "significant"];
         head.extend(columns.iter().map(|column| format!("{kind}_{column}")));
     }
     writeln!(out, "{}", head.join("\t"))?;
-    for row in &report.rows[..look.limit.unwrap_or(usize::MAX).min(report.rows.len())] {
+    for row in &report.rows[..options.limit.unwrap_or(usize::MAX).min(report.rows.len())] {
         // Tabs and line ends are control characters: no name can begin another cell.
         let mut cells = vec![printable(&row.name), mark(row).to_owned()];
         for change in [&row.own, &row.total] {

@@ -1,26 +1,26 @@
-//! A table for a terminal: a verdict, what is assumed, and a row for each function.
+//! A table for a terminal: a headline, both sides, the assumptions, and a row for each function.
 
 use std::io::Write;
 
-use super::{Look, mark, p_value};
+use super::{FormatOptions, mark, p_value};
 use crate::diff::report::{Change, Report};
 use crate::error::Result;
 use crate::printable::printable;
 
-/// How many rows there are when nobody says.
+/// The number of rows by default.
 const LIMIT: usize = 30;
 
 /// The columns of a change.
 const COLUMNS: [&str; 6] = ["before", "after", "change", "%", "pp", "interval"];
 
-pub(super) fn write(report: &Report, look: &Look, out: &mut dyn Write) -> Result<()> {
-    let limit = look.limit.unwrap_or(LIMIT);
+pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Write) -> Result<()> {
+    let limit = options.limit.unwrap_or(LIMIT);
     let rows = &report.rows[..limit.min(report.rows.len())];
-    writeln!(out, "{}", report.verdict(&printable))?;
-    writeln!(out, "{}", report.assumption())?;
-    if let Some(unit) = &report.unit {
-        writeln!(out, "weights in {}", printable(unit.as_bytes()))?;
+    writeln!(out, "{}", report.headline())?;
+    for (side, text) in report.sides() {
+        writeln!(out, "{side}: {text}")?;
     }
+    writeln!(out, "{}", report.assumption())?;
     writeln!(out)?;
     let mut lines: Vec<(Vec<String>, String, bool)> = Vec::new();
     let mut head = vec![String::new()];
@@ -33,8 +33,8 @@ pub(super) fn write(report: &Report, look: &Look, out: &mut dyn Write) -> Result
     lines.push((head.chain(["p".to_owned()]).collect(), "name".to_owned(), false));
     for row in rows {
         let mut cells = vec![mark(row).to_owned()];
-        cells.extend(change_cells(&row.own)?);
-        cells.extend(change_cells(&row.total)?);
+        cells.extend(change_cells(report, &row.own)?);
+        cells.extend(change_cells(report, &row.total)?);
         let least = [&row.own, &row.total]
             .into_iter()
             .filter_map(|change| change.test.map(|test| test.p))
@@ -43,7 +43,8 @@ pub(super) fn write(report: &Report, look: &Look, out: &mut dyn Write) -> Result
         lines.push((cells, printable(&row.name), !row.is_significant()));
     }
     let columns = lines.first().map_or(0, |(cells, _, _)| cells.len());
-    let width = |column: usize| lines.iter().map(|(cells, _, _)| cells[column].len()).max().unwrap_or(0);
+    let width =
+        |column: usize| lines.iter().map(|(cells, _, _)| cells[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();
     for (cells, name, grey) in &lines {
         let mut line = format!("{:width$}", cells[0], width = widths[0]);
@@ -52,14 +53,14 @@ pub(super) fn write(report: &Report, look: &Look, out: &mut dyn Write) -> Result
         }
         line.push_str("  ");
         line.push_str(name);
-        match look.colour && *grey {
+        match options.colour && *grey {
             true => writeln!(out, "\x1b[90m{line}\x1b[0m")?,
             false => writeln!(out, "{line}")?,
         }
     }
     let left_out = report.rows.len() - rows.len();
     if left_out > 0 {
-        writeln!(out, "\n{left_out} more rows; --limit shows as many as wanted, 0 all")?;
+        writeln!(out, "\n{left_out} more rows; --limit N shows more, --limit 0 all")?;
     }
     for (before, after) in &report.renamed {
         writeln!(out, "taken for one function: {} -> {}", printable(before), printable(after))?;
@@ -67,13 +68,11 @@ pub(super) fn write(report: &Report, look: &Look, out: &mut dyn Write) -> Result
     Ok(())
 }
 
-fn change_cells(change: &Change) -> Result<[String; 6]> {
-    let difference = change.difference()?;
-    let sign = if difference.is_negative() || difference.is_zero() { "" } else { "+" };
+fn change_cells(report: &Report, change: &Change) -> Result<[String; 6]> {
     Ok([
-        change.before.to_string(),
-        change.after.to_string(),
-        format!("{sign}{difference}"),
+        report.amount(change.before),
+        report.amount(change.after),
+        report.signed_amount(change.difference()?),
         change.percent().map_or_else(|| "-".to_owned(), |percent| format!("{percent:+.1}%")),
         format!("{:+.2}", change.points()),
         change.test.map_or_else(

@@ -8,44 +8,44 @@ use crate::error::Result;
 use crate::filter::{Operation, Rewrite, Settings, Stage};
 use crate::folded::{FrameId, StackTable};
 
-/// What is done to the names of both sides before they are compared.
+/// Changes the names of both sides before they are compared.
 #[derive(Default)]
-pub struct Names {
+pub(crate) struct Renamer {
     strip: Option<Box<dyn Rewrite>>,
-    /// Of before, by frame: the name after.
+    /// The name after, by the name before.
     renamed: HashMap<Vec<u8>, Vec<u8>>,
     table: StackTable,
     stack: Vec<FrameId>,
 }
 
-impl Names {
-    /// Takes from names what `fg-filter --strip` takes for these parts: `hash,hex`.
+impl Renamer {
+    /// Removes parts of names, as `fg-filter --strip` does: `hash,hex`.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Setting`] for parts there are not.
-    pub fn new(strip: Option<&str>) -> Result<Names> {
-        let mut names = Names::default();
+    /// [`crate::ErrorKind::Setting`] for parts that do not exist.
+    pub(crate) fn new(strip: Option<&str>) -> Result<Renamer> {
+        let mut renamer = Renamer::default();
         if let Some(parts) = strip {
             let operation = Operation::find("strip").expect("fg-filter has --strip");
             if let Stage::Rewrite(rewrite) = operation.build(parts, Settings::default())? {
-                names.strip = Some(rewrite);
+                renamer.strip = Some(rewrite);
             }
         }
-        Ok(names)
+        Ok(renamer)
     }
 
-    /// Gives frames of before the name they have after.
-    pub fn rename(&mut self, pairs: &[(Vec<u8>, Vec<u8>)]) {
+    /// Gives frames of the side before the name they have after.
+    pub(crate) fn rename(&mut self, pairs: &[(Vec<u8>, Vec<u8>)]) {
         self.renamed.extend(pairs.iter().cloned());
     }
 
-    /// Whether any name may change.
-    pub fn is_needed(&self) -> bool {
+    /// Whether a name may change.
+    pub(crate) fn is_needed(&self) -> bool {
         self.strip.is_some() || !self.renamed.is_empty()
     }
 
     /// Writes the stack with its new names behind what `out` holds.
-    pub fn apply(&mut self, side: Side, stack: &[u8], out: &mut Vec<u8>) {
+    pub(crate) fn apply(&mut self, side: Side, stack: &[u8], out: &mut Vec<u8>) {
         self.stack.clear();
         for frame in stack.split(|&b| b == b';') {
             self.stack.push(self.table.frame(frame));
@@ -70,20 +70,20 @@ mod tests {
 
     #[test]
     fn addresses_are_one() {
-        let mut names = Names::new(Some("hex")).unwrap();
+        let mut names = Renamer::new(Some("hex")).unwrap();
         for (name, tidy) in [("a;0x7f12AB;b+0x1", "a;0x...;b+0x..."), ("0x;0xg", "0x;0xg"), ("main", "main")]
         {
             let mut out = Vec::new();
             names.apply(Side::After, name.as_bytes(), &mut out);
             assert_eq!(String::from_utf8(out).unwrap(), tidy);
         }
-        assert!(Names::new(Some("nosuch")).is_err());
-        assert!(!Names::new(None).unwrap().is_needed());
+        assert!(Renamer::new(Some("nosuch")).is_err());
+        assert!(!Renamer::new(None).unwrap().is_needed());
     }
 
     #[test]
     fn only_before_is_renamed() {
-        let mut names = Names::new(Some("hex")).unwrap();
+        let mut names = Renamer::new(Some("hex")).unwrap();
         names.rename(&[(b"old 0x...".to_vec(), b"new".to_vec())]);
         for (side, expected) in [(Side::Before, "a;new;b"), (Side::After, "a;old 0x...;b")] {
             let mut out = Vec::new();

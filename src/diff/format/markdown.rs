@@ -1,25 +1,33 @@
-//! Markdown, to be read in a pull request: a verdict, what grew, what shrank, what was left out.
+//! Markdown, to be read in a pull request: a headline, both sides, the functions that grew, those
+//! that shrank, and the number of those left out.
 
 use std::io::Write;
 
-use super::{Look, p_value};
+use super::{FormatOptions, p_value};
 use crate::diff::report::{Change, Presence, Report, Row};
 use crate::error::Result;
 use crate::printable::markdown_code as code;
 
-/// How many rows there are each way when nobody says.
+/// The number of rows each way by default.
 const LIMIT: usize = 10;
 
-pub(super) fn write(report: &Report, look: &Look, out: &mut dyn Write) -> Result<()> {
-    let limit = look.limit.unwrap_or(LIMIT);
-    writeln!(out, "**{}**", report.verdict(&code))?;
+pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Write) -> Result<()> {
+    let limit = options.limit.unwrap_or(LIMIT);
+    writeln!(out, "**{}**", report.headline_with(&code))?;
+    let sides = report.sides();
+    if !sides.is_empty() {
+        writeln!(out)?;
+    }
+    for (side, text) in sides {
+        writeln!(out, "- {side}: {}", code(text.as_bytes()))?;
+    }
     let grew = |row: &&Row| row.leading().points() > 0.0;
     let (up, down): (Vec<&Row>, Vec<&Row>) = report.significant().partition(grew);
     let mut left_out = 0;
     for (title, rows) in [("Grew", &up), ("Shrank", &down)] {
         if !rows.is_empty() {
             writeln!(out, "\n### {title}\n")?;
-            table(&rows[..limit.min(rows.len())], out)?;
+            table(report, &rows[..limit.min(rows.len())], out)?;
             left_out += rows.len().saturating_sub(limit);
         }
     }
@@ -27,7 +35,7 @@ pub(super) fn write(report: &Report, look: &Look, out: &mut dyn Write) -> Result
     if !noise.is_empty() && limit > 0 {
         let count = noise.len();
         writeln!(out, "\n<details><summary>Not significant: {count}, the largest first</summary>\n")?;
-        table(&noise[..limit.min(count)], out)?;
+        table(report, &noise[..limit.min(count)], out)?;
         writeln!(out, "\n</details>")?;
         left_out += count.saturating_sub(limit);
     }
@@ -52,7 +60,7 @@ fn sentence(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-fn table(rows: &[&Row], out: &mut dyn Write) -> Result<()> {
+fn table(report: &Report, rows: &[&Row], out: &mut dyn Write) -> Result<()> {
     writeln!(out, "| | self | change | pp | total | change | pp | p |")?;
     writeln!(out, "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")?;
     for row in rows {
@@ -69,25 +77,21 @@ fn table(rows: &[&Row], out: &mut dyn Write) -> Result<()> {
             out,
             "| {}{note} | {} | {} | {} |",
             code(&row.name),
-            cells(&row.own)?,
-            cells(&row.total)?,
+            cells(report, &row.own)?,
+            cells(report, &row.total)?,
             p.map_or_else(|| "–".to_owned(), p_value)
         )?;
     }
     Ok(())
 }
 
-fn cells(change: &Change) -> Result<String> {
-    let difference = change.difference()?;
-    let sign = if difference.is_negative() || difference.is_zero() { "" } else { "+" };
+fn cells(report: &Report, change: &Change) -> Result<String> {
+    let difference = report.signed_amount(change.difference()?);
     let percent = change.percent().map_or_else(String::new, |percent| format!(" ({percent:+.1}%)"));
     let interval = change
         .test
         .map_or_else(String::new, |test| format!(" [{:+.2}, {:+.2}]", test.interval.0, test.interval.1));
-    Ok(format!(
-        "{} → {} | {sign}{difference}{percent} | {:+.2}{interval}",
-        change.before,
-        change.after,
-        change.points()
-    ))
+    let (before, after) = (report.amount(change.before), report.amount(change.after));
+    let cells = format!("{before} → {after} | {difference}{percent} | {:+.2}{interval}", change.points());
+    Ok(cells)
 }

@@ -1,0 +1,110 @@
+//! JSON, for programs: every row, every number, the facts of both sides, and the assumptions.
+//!
+//! Weights are strings: they are exact, and JSON's readers round.
+
+use std::io::Write;
+
+use serde_json::{Map, Value, json};
+
+use super::FormatOptions;
+use crate::diff::report::{Change, Presence, Report, Sampling};
+use crate::error::{Error, Result};
+use crate::profile::Facts;
+
+pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Write) -> Result<()> {
+    let mut rows = Vec::new();
+    for row in &report.rows[..options.limit.unwrap_or(usize::MAX).min(report.rows.len())] {
+        let presence = match row.presence() {
+            Presence::Both => "both",
+            Presence::New => "new",
+            Presence::Gone => "gone",
+        };
+        rows.push(json!({
+            "name": text(&row.name),
+            "presence": presence,
+            "significant": row.is_significant(),
+            "self": change(&row.own)?,
+            "total": change(&row.total)?,
+        }));
+    }
+    let given = &report.options;
+    let renamed = report.renamed.iter().map(|(before, after)| json!([text(before), text(after)]));
+    let whole = json!({
+        "verdict": report.headline_with(&text),
+        "assumption": report.assumption(),
+        "unit": report.unit(),
+        "facts": facts(&report.facts),
+        "alpha": given.alpha,
+        "min_effect_pp": given.min_effect,
+        "min_samples": given.min_samples,
+        "tests": report.tests,
+        "before": sampling(report.sampling.0),
+        "after": sampling(report.sampling.1),
+        "profile": change(&report.profile)?,
+        "renamed": renamed.collect::<Vec<_>>(),
+        "left_out": report.rows.len() - rows.len(),
+        "rows": rows,
+    });
+    serde_json::to_writer_pretty(&mut *out, &whole).map_err(|e| Error::io("write", e.into()))?;
+    writeln!(out)?;
+    Ok(())
+}
+
+fn text(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
+}
+
+/// The facts of both sides, those that are known.
+fn facts(facts: &Facts) -> Value {
+    let side = |facts: &Facts| {
+        let mut known = Map::new();
+        let mut add = |key: &str, value: Option<Value>| {
+            value.map(|value| known.insert(key.to_owned(), value));
+        };
+        let text = |value: &Option<String>| value.as_ref().map(|text| json!(text));
+        add("unit", text(&facts.unit));
+        add("event", text(&facts.event));
+        add("period", facts.period.map(|period| json!(period.to_string())));
+        add("rate", facts.rate.map(|rate| json!(rate)));
+        add("samples", facts.samples.map(|samples| json!(samples)));
+        add("command", text(&facts.command));
+        add("host", text(&facts.host));
+        add("system", text(&facts.system));
+        add("start", facts.start.map(|start| json!(humantime::format_rfc3339(start).to_string())));
+        add("duration_s", facts.duration.map(|duration| json!(duration.as_secs_f64())));
+        add("cpu_time_s", facts.cpu_time.map(|time| json!(time.as_secs_f64())));
+        add("producer", text(&facts.producer));
+        add("warnings", (!facts.warnings.is_empty()).then(|| json!(facts.warnings)));
+        add("comments", (!facts.comments.is_empty()).then(|| json!(facts.comments)));
+        Value::Object(known)
+    };
+    match &facts.sides {
+        Some(sides) => json!({ "before": side(&sides.before), "after": side(&sides.after) }),
+        None => Value::Null,
+    }
+}
+
+fn sampling(sampling: Sampling) -> Value {
+    json!({
+        "runs": sampling.runs,
+        "total": sampling.total.to_string(),
+        "samples": sampling.samples,
+        "period": sampling.period.to_string(),
+        "period_known": sampling.period_known,
+    })
+}
+
+fn change(change: &Change) -> Result<Value> {
+    Ok(json!({
+        "before": change.before.to_string(),
+        "after": change.after.to_string(),
+        "change": change.difference()?.to_string(),
+        "percent": change.percent(),
+        "share_before": change.share_before,
+        "share_after": change.share_after,
+        "pp": change.points(),
+        "interval_pp": change.test.map(|test| [test.interval.0, test.interval.1]),
+        "p": change.test.map(|test| test.p),
+        "significant": change.significant,
+    }))
+}

@@ -1,0 +1,140 @@
+//! The options of a report.
+
+use super::normalize::Normalize;
+use crate::tally::Group;
+use crate::weight::Weight;
+
+/// The options of a [`Report`](super::Report): rows, scale, names, and the limits of significance.
+///
+/// ```
+/// use fg_tools::diff::{Normalize, ReportOptions, Sort};
+///
+/// let options = ReportOptions::default().normalize(Normalize::BeforeToAfter).alpha(0.05).sort(Sort::Total);
+/// assert_eq!(options.min_effect, 0.5);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ReportOptions {
+    /// The kind of rows: functions, stacks, modules, threads.
+    pub by: Group,
+    /// The order of rows.
+    pub sort: Sort,
+    /// The way in which sides of unlike totals are made comparable.
+    pub normalize: Normalize,
+    /// A regular expression of frames that weigh the same on both sides, instead of the totals, when
+    /// sides are [normalized](ReportOptions::normalize).
+    pub normalize_by: Option<String>,
+    /// Parts to remove from names, as `fg-filter --strip` has them: `hash,hex`.
+    pub strip: Option<String>,
+    /// Whether functions with a new name are found by their callers and callees.
+    pub match_renamed: bool,
+    /// The accepted probability of an alarm without a cause.
+    pub alpha: f64,
+    /// The least change that is significant, in percentage points of the profile.
+    pub min_effect: f64,
+    /// The least number of samples, on one side at least, of a function that is tested.
+    pub min_samples: f64,
+    /// The weight of a sample, if the profiles do not say it.
+    pub period: Option<Weight>,
+    /// Whether gates trip on changes that are not significant too.
+    pub any_change: bool,
+}
+
+impl Default for ReportOptions {
+    fn default() -> Self {
+        ReportOptions {
+            by: Group::Function,
+            sort: Sort::Own,
+            normalize: Normalize::No,
+            normalize_by: None,
+            strip: None,
+            match_renamed: false,
+            alpha: 0.01,
+            min_effect: 0.5,
+            min_samples: 5.0,
+            period: None,
+            any_change: false,
+        }
+    }
+}
+
+impl ReportOptions {
+    /// Sets the kind of rows.
+    pub fn by(mut self, by: Group) -> Self {
+        self.by = by;
+        self
+    }
+
+    /// Sets the order of rows.
+    pub fn sort(mut self, sort: Sort) -> Self {
+        self.sort = sort;
+        self
+    }
+
+    /// Makes sides of unlike totals comparable.
+    pub fn normalize(mut self, normalize: Normalize) -> Self {
+        self.normalize = normalize;
+        self
+    }
+
+    /// Normalizes by the frames that match a regular expression: they did not change.
+    pub fn normalize_by(mut self, regex: impl Into<String>) -> Self {
+        self.normalize_by = Some(regex.into());
+        self
+    }
+
+    /// Removes parts from names: `hash,hex`.
+    pub fn strip(mut self, parts: impl Into<String>) -> Self {
+        self.strip = Some(parts.into());
+        self
+    }
+
+    /// Finds functions with a new name by their callers and callees.
+    pub fn match_renamed(mut self, match_renamed: bool) -> Self {
+        self.match_renamed = match_renamed;
+        self
+    }
+
+    /// Sets the accepted probability of an alarm without a cause, above 0 and below 1.
+    pub fn alpha(mut self, alpha: f64) -> Self {
+        self.alpha = alpha;
+        self
+    }
+
+    /// Sets the least change that is significant, in percentage points of the profile.
+    pub fn min_effect(mut self, points: f64) -> Self {
+        self.min_effect = points;
+        self
+    }
+
+    /// Sets the least number of samples of a function that is tested.
+    pub fn min_samples(mut self, samples: f64) -> Self {
+        self.min_samples = samples;
+        self
+    }
+
+    /// Sets the weight of a sample, which has to be above 0.
+    pub fn period(mut self, period: Weight) -> Self {
+        self.period = Some(period).filter(|period| *period > Weight::ZERO);
+        self
+    }
+
+    /// Lets gates trip on changes that are not significant too.
+    pub fn any_change(mut self, any_change: bool) -> Self {
+        self.any_change = any_change;
+        self
+    }
+}
+
+/// The order of rows. Unless it is the name, significant changes come before all others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Sort {
+    /// The change in self weight.
+    #[default]
+    Own,
+    /// The change in total weight.
+    Total,
+    /// The name.
+    Name,
+}

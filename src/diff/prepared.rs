@@ -1,0 +1,182 @@
+//! Both sides, read once and ready to be written or reported.
+
+use super::fuzzy::CallGraph;
+use super::join::{Pair, Rename};
+use super::normalize::{Normalize, Ratio, Scale, decimals_for};
+use super::options::ReportOptions;
+use super::renamer::Renamer;
+use super::report::Report;
+use super::run_weights::RunWeights;
+use super::side::{Recording, Side};
+use super::survey::Survey;
+use crate::error::{ErrorKind, Result};
+use crate::filter::{Pattern, PatternOptions};
+use crate::folded::Weights;
+use crate::profile::Facts;
+use crate::weight::Weight;
+
+/// Both sides, read once, with all that is known before a line is written.
+pub(crate) struct Prepared<'s> {
+    pair: Pair<'s>,
+    renamer: Renamer,
+    renamed: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The weights that are made equal when sides are normalized.
+    references: (Weight, Weight),
+    facts: Facts,
+    /// A remark on the units of the files.
+    pub(crate) unit_note: Option<String>,
+}
+
+impl<'s> Prepared<'s> {
+    /// Reads all recordings once. `weigh` finds out what a sample weighs, for a report.
+    ///
+    /// # Errors
+    /// Those of reading; [`ErrorKind::Setting`] for different units, for differential profiles, and
+    /// for options with a mistake.
+    pub(crate) fn new(
+        before: &'s [Recording],
+        after: &'s [Recording],
+        options: &ReportOptions,
+        weigh: bool,
+    ) -> Result<Prepared<'s>> {
+        let pattern = |regex: &String| Pattern::new(&[regex], PatternOptions::default());
+        let reference = options.normalize_by.as_ref().map(pattern).transpose()?;
+        let renamer = Renamer::new(options.strip.as_deref())?;
+        let pair = Pair::open(before, after, reference.as_ref(), weigh)?;
+        let unit_note = pair.check_units()?;
+        let facts = scaled_facts(pair.facts(), options.normalize);
+        let references = match reference {
+            Some(_) => references(&pair)?,
+            None => (pair.total(Side::Before)?, pair.total(Side::After)?),
+        };
+        Ok(Prepared { pair, renamer, renamed: Vec::new(), references, facts, unit_note })
+    }
+
+    /// The surveys of a side's files.
+    pub(crate) fn surveys(&self, side: Side) -> impl Iterator<Item = &Survey> {
+        self.pair.surveys(side)
+    }
+
+    /// The weight of a side.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`].
+    pub(crate) fn total(&self, side: Side) -> Result<Weight> {
+        self.pair.total(side)
+    }
+
+    /// The facts of both sides.
+    pub(crate) fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Finds functions with a new name, if that is asked for.
+    fn match_renamed(&mut self, options: &ReportOptions) -> Result<()> {
+        if !options.match_renamed {
+            return Ok(());
+        }
+        let mut graph = CallGraph::default();
+        let mut stack = Vec::new();
+        let renamer = &mut self.renamer;
+        self.pair.read(&mut |_, side, line, weight| {
+            stack.clear();
+            renamer.apply(side, line, &mut stack);
+            graph.add(side, &stack, weight.to_f64());
+            Ok(())
+        })?;
+        self.renamed = graph.renamed();
+        self.renamer.rename(&self.renamed);
+        Ok(())
+    }
+
+    /// The report.
+    ///
+    /// # Errors
+    /// Those of reading, and [`ErrorKind::Overflow`].
+    pub(crate) fn report(mut self, options: &ReportOptions) -> Result<Report> {
+        self.match_renamed(options)?;
+        let Prepared { mut pair, mut renamer, renamed, references, facts, .. } = self;
+        let surveys = |side| pair.surveys(side).cloned().collect::<Vec<_>>();
+        let (before, after) = (surveys(Side::Before), surveys(Side::After));
+        let mut weights = RunWeights::new(options.by, before.len() + after.len());
+        let mut run = usize::MAX;
+        let mut stack = Vec::new();
+        let is_needed = renamer.is_needed();
+        pair.read(&mut |file, side, line, weight| {
+            if run != file {
+                run = file;
+                weights.begin(file)?;
+            }
+            if !is_needed {
+                return weights.add(line, weight);
+            }
+            stack.clear();
+            renamer.apply(side, line, &mut stack);
+            weights.add(&stack, weight)
+        })?;
+        weights.finish()?;
+        let report = Report::new(&weights, (&before, &after), references, options)?;
+        Ok(Report { renamed, facts, ..report })
+    }
+
+    /// Hands every stack of either side to `each`, in frame order, with its weights before and
+    /// after, scaled as asked for.
+    ///
+    /// # Errors
+    /// Those of reading and of `each`.
+    pub(crate) fn join(
+        mut self,
+        options: &ReportOptions,
+        each: &mut dyn FnMut(&[u8], Weights) -> Result<()>,
+    ) -> Result<()> {
+        self.match_renamed(options)?;
+        let totals = (self.pair.total(Side::Before)?, self.pair.total(Side::After)?);
+        let ratios = options.normalize.ratios(self.references.0, self.references.1);
+        let mut scales = scales(ratios, totals)?;
+        let mut renamer = self.renamer;
+        let is_needed = renamer.is_needed();
+        let mut apply = |side: Side, stack: &[u8], out: &mut Vec<u8>| renamer.apply(side, stack, out);
+        let rename: Option<&mut Rename<'_>> = if is_needed { Some(&mut apply) } else { None };
+        self.pair.join(rename, &mut |stack, weights| {
+            let (before, after) = (scales.0.next(weights.before)?, scales.1.next(weights.value)?);
+            each(stack, Weights { before, value: after })
+        })
+    }
+}
+
+fn scales(ratios: (Ratio, Ratio), totals: (Weight, Weight)) -> Result<(Scale, Scale)> {
+    let scaled = ratios.0.apply(totals.0, 3)?.max(ratios.1.apply(totals.1, 3)?);
+    let decimals = decimals_for(scaled).max(totals.0.decimals()).max(totals.1.decimals());
+    Ok((Scale::new(ratios.0, decimals), Scale::new(ratios.1, decimals)))
+}
+
+/// The weights of the frames that are to weigh the same.
+fn references(pair: &Pair<'_>) -> Result<(Weight, Weight)> {
+    let of_side = |side: Side| -> Result<Weight> {
+        let weight =
+            pair.surveys(side).try_fold(Weight::ZERO, |sum, survey| sum.checked_add(survey.reference))?;
+        if weight <= Weight::ZERO {
+            let what = format!("--normalize-by: no weight {} in frames that match", side.name());
+            return Err(ErrorKind::Setting { what }.into());
+        }
+        Ok(weight)
+    };
+    Ok((of_side(Side::Before)?, of_side(Side::After)?))
+}
+
+/// The facts of both sides, without the period of weights that are scaled: no sample weighs that.
+fn scaled_facts(mut facts: Facts, normalize: Normalize) -> Facts {
+    if normalize == Normalize::No {
+        return facts;
+    }
+    facts.period = None;
+    if let Some(sides) = &mut facts.sides {
+        if normalize != Normalize::AfterToBefore {
+            sides.before.period = None;
+        }
+        if normalize != Normalize::BeforeToAfter {
+            sides.after.period = None;
+        }
+    }
+    facts
+}

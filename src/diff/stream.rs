@@ -1,0 +1,71 @@
+//! Joins folded texts while they stream by.
+
+use std::io::Write;
+
+use super::options::ReportOptions;
+use super::plan::Plan;
+use super::prepared::Prepared;
+use super::side::Recording;
+use super::side::Side;
+use super::survey::check_units;
+use crate::error::Result;
+use crate::folded::Weights;
+use crate::input::Source;
+use crate::profile::{Facts, header};
+
+/// The size of a write; a pipe holds that much.
+const FULL: usize = 64 * 1024;
+
+/// Joins two folded texts: the header of both, then every stack with its weights before and after.
+///
+/// Texts in frame order are merged in constant memory. They are read twice, so that nothing is
+/// written before trouble is known; the lines of a pipe are kept in between.
+///
+/// # Errors
+/// Those of reading and writing; [`crate::ErrorKind::Setting`] for different units and differential
+/// texts.
+///
+/// ```
+/// use fg_tools::{Source, diff};
+///
+/// let (before, after) = (Source::bytes("main;parse 40\nmain;read 2\n"), Source::bytes("main;parse 44\n"));
+/// let mut out = Vec::new();
+/// diff::join_folded(&before, &after, &mut out)?;
+/// assert_eq!(out, b"# columns: before, after\nmain;parse 40 44\nmain;read 2 0\n");
+/// # Ok::<(), fg_tools::Error>(())
+/// ```
+pub fn join_folded(before: &Source, after: &Source, out: &mut dyn Write) -> Result<()> {
+    if before.is_rereadable()
+        && after.is_rereadable()
+        && let Some(plan) = Plan::make(before, after)?
+    {
+        let (of_before, of_after) = plan.facts.clone();
+        check_units([(Side::Before, &of_before), (Side::After, &of_after)].into_iter())?;
+        out.write_all(header::write(&Facts::of_sides(of_before, of_after)).as_bytes())?;
+        return plan.carry_out(before, after, out);
+    }
+    let options = ReportOptions::default();
+    let (before, after) = ([Recording::Folded(before.clone())], [Recording::Folded(after.clone())]);
+    let prepared = Prepared::new(&before, &after, &options, false)?;
+    let mut text = header::write(prepared.facts()).into_bytes();
+    prepared.join(&options, &mut |stack, weights| {
+        write_line(&mut text, stack, weights);
+        if text.len() >= FULL {
+            out.write_all(&text)?;
+            text.clear();
+        }
+        Ok(())
+    })?;
+    Ok(out.write_all(&text)?)
+}
+
+/// Appends `stack before after` and a newline.
+#[inline]
+pub(crate) fn write_line(out: &mut Vec<u8>, stack: &[u8], weights: Weights) {
+    out.extend_from_slice(stack);
+    for weight in [weights.before, weights.value] {
+        out.push(b' ');
+        weight.write_to(out);
+    }
+    out.push(b'\n');
+}
