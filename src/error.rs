@@ -3,9 +3,9 @@
 //! ```
 //! use fg_tools::{ErrorKind, Profile};
 //!
-//! let error = Profile::from_bytes("# unit: ns\n# unit: bytes\nmain 1\n").unwrap_err();
-//! assert!(matches!(error.kind(), ErrorKind::Malformed { .. }));
-//! assert_eq!(error.position().line, Some(2));
+//! let error = Profile::from_path("no such file").unwrap_err();
+//! assert!(matches!(error.kind(), ErrorKind::Io { doing: "open", .. }));
+//! assert_eq!(error.to_string(), "no such file: cannot open: no such file or directory");
 //! ```
 //!
 //! "Not my format" ([`ErrorKind::Unrecognised`]) and "my format, but broken"
