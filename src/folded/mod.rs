@@ -30,7 +30,7 @@ pub use line::{Columns, Line, Weights, is_comment, parse_line, sanitize_frame, s
 pub(crate) use order::cmp_at;
 pub use order::{cmp_stacks, common_prefix};
 pub use place::{Kind, Place, Places};
-pub(crate) use reader::settle_columns;
+pub(crate) use reader::{Header, settle_columns};
 pub use reader::{Lines, NotUnderstood};
 pub(crate) use replay_buffer::Rereadable;
 pub use table::{Batch, FrameId, StackTable};
