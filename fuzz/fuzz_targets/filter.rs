@@ -4,55 +4,56 @@
 //! must be folded text; what a pattern keeps and what it does not keep are all there is.
 #![no_main]
 
-use fg_tools::filter::{
-    OPERATIONS, Operation, Pattern, PatternOptions, Pipeline, Selection, Settings, select,
-};
+use fg_tools::filter::{Filtered, OPERATIONS, Op, Operation, Pattern, PatternOptions, Pipeline, RunOptions};
 use fg_tools::folded::parse_line;
-use fg_tools::input::Source;
+use fg_tools::profile::Opened;
+use fg_tools::{Profile, Result, Source};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let [first, second, flags, text @ ..] = data else { return };
-    let path = std::env::temp_dir().join(format!("fg-fuzz-filter-{}", std::process::id()));
-    std::fs::write(&path, text).expect("a temporary file");
-    let sources = [Source::new(&path)];
+    let input = Opened::Folded(vec![Source::bytes(text)]);
 
     let expression = ["a", "main;", "^.$", r"(?-u)\xff|b"][usize::from(flags >> 6)];
     let pattern = Pattern::new(&[expression], PatternOptions::default()).expect("it is one");
-    let kept = |invert| {
-        let mut out = Vec::new();
-        let selection = Selection { invert, ..Selection::default() };
-        select(&sources, &pattern, selection, &mut out).ok().map(|selected| (selected, out))
-    };
-    if let (Some((with, _)), Some((without, _))) = (kept(false), kept(true)) {
+    let with = run(&[], &input, &RunOptions::default().matching(pattern.clone()));
+    let without = run(&[], &input, &RunOptions::default().without(pattern));
+    if let (Ok((with, _)), Ok((without, _))) = (with, without) {
         assert_eq!(with.kept.stacks, without.dropped.stacks);
         assert_eq!(with.dropped.stacks, without.kept.stacks);
         assert_eq!(with.not_understood, without.not_understood);
     }
 
-    let chosen: Vec<(&Operation, &str)> = [first, second].into_iter().filter_map(|n| operation(*n)).collect();
-    let settings = Settings { ignore_case: flags & 1 == 1, rest: flags & 2 == 2 };
-    let Ok(mut pipeline) = Pipeline::new(&chosen, settings) else { return };
-    let mut out = Vec::new();
-    match pipeline.run(&sources, None, Selection::default(), &mut out) {
-        Ok(filtered) => {
+    let chosen = [first, second].into_iter().filter_map(|n| operation(*n));
+    let ops: Vec<Op> = chosen.map(|op| op.ignore_case(flags & 1 == 1).rest(flags & 2 == 2)).collect();
+    match run(&ops, &input, &RunOptions::default()) {
+        Ok((filtered, out)) => {
             for line in out.split(|&b| b == b'\n').filter(|line| !line.is_empty() && !line.starts_with(b"#"))
             {
-                assert!(
-                    parse_line(line, filtered.selected.columns).is_some(),
-                    "{}",
-                    String::from_utf8_lossy(line)
-                );
+                assert!(parse_line(line, filtered.columns).is_some(), "{}", String::from_utf8_lossy(line));
             }
         }
         Err(error) => assert!(!error.to_string().contains('\n'), "a message is one line: {error}"),
     }
+    // In memory, whatever the bytes are.
+    if let Ok(profile) = Profile::from_bytes(text)
+        && let Ok(filtered) = profile.filter(&ops)
+    {
+        assert!(filtered.write_folded(&mut std::io::sink()).is_ok());
+    }
 });
 
+fn run(ops: &[Op], input: &Opened, options: &RunOptions) -> Result<(Filtered, Vec<u8>)> {
+    let mut out = Vec::new();
+    let filtered = Pipeline::new(ops)?.run(input, options, &mut out)?;
+    Ok((filtered, out))
+}
+
 /// One of the operations, with a value of one of its examples.
-fn operation(number: u8) -> Option<(&'static Operation, &'static str)> {
-    let all: Vec<(&Operation, &str)> = OPERATIONS.iter().flat_map(|operation| values(operation)).collect();
-    all.get(usize::from(number)).copied()
+fn operation(number: u8) -> Option<Op> {
+    let mut all = OPERATIONS.iter().flat_map(|operation| values(operation));
+    let (operation, value) = all.nth(usize::from(number))?;
+    Op::new(operation, value).ok()
 }
 
 fn values(operation: &'static Operation) -> impl Iterator<Item = (&'static Operation, &'static str)> {

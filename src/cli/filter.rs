@@ -1,32 +1,40 @@
-//! `fg-filter`: choose the stacks of a profile.
+//! `fg-filter`: its options, and the counts and tables it prints.
 
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use clap::Parser;
+use clap::{ArgMatches, Args, Command, FromArgMatches, Parser};
 
 use super::operations::OperationArgs;
 use super::output::OutputArgs;
-use super::{Exit, GenerateArgs, InputArgs, Tool, say, say_not_understood};
+use super::reading::ReadingArgs;
+use super::{Exit, GenerateArgs, InputArgs, Tool, progress, say, say_not_understood};
+use crate::collapse::Report;
+use crate::error::excerpt;
 use crate::filter::{
-    Extent, Filtered, Group, Pattern, PatternOptions, Selected, Selection, Settings, StepReport, Tally,
-    select,
+    Extent, Filtered, Group, Pattern, PatternOptions, Pipeline, RunOptions, StackCount, StepReport,
 };
 use crate::folded::{Columns, Weights};
 use crate::input::Source;
+use crate::profile::Opened;
+use crate::profile::open::open;
+use crate::profile::units::amount;
+use crate::weight::Weight;
 
 /// Choose stacks as grep chooses lines, and change them frame by frame
 ///
+/// Reads what any profiler wrote, as fg-collapse does, and writes folded stacks. Folded stacks
+/// stream: those that are only selected are copied as they stand, in their order.
+///
 /// PATTERN searches the stack, `root;caller;leaf`, without its weight: `^` is the root, `$` the
-/// leaf, and a match may span frames. Stacks with a match are copied as they stand, and so are
-/// comments.
+/// leaf, and a match may span frames.
 ///
 /// Operations are applied in the order in which they stand on the command line, and their
 /// expressions search single frames. With operations all arguments are files; a pattern that goes
-/// before them is given by -e or -f. Operations that select copy lines as they stand; when one
-/// changes stacks or weights, the result is added up and in frame order.
+/// before them is given by -e or -f. When an operation changes stacks or weights, the result is
+/// added up and in frame order.
 #[derive(Parser, Debug)]
 #[command(
     name = "fg-filter",
@@ -42,6 +50,8 @@ Examples:
   fg-filter 'system_call.*sys_(read|write)' out.folded > rw.folded
   fg-filter -x -F 'std::map<int>' out.folded   # a frame of just this name
   fg-filter -c -e alloc -e free out.folded     # how much, not which
+  fg-filter -v cpu_idle perf.data > busy.folded
+  fg-filter --focus '^json' --to-unit ms cpu.pb.gz
 
 Recipes:
   # only my code: time in libraries counts for the function that calls them
@@ -85,19 +95,21 @@ pub struct Filter {
     /// Search for the patterns in FILE, one a line
     #[arg(short = 'f', long = "file", value_name = "FILE")]
     pub pattern_files: Vec<PathBuf>,
-    /// Print how many stacks and what weight are kept
+    /// Print the number and the weight of the stacks that are kept
     ///
-    /// And how many are dropped: two lines, `kept stacks 3 weight 120` and `dropped stacks 1 weight 7`; for a differential
-    /// profile `kept stacks 3 before 120 after 80`.
-    #[arg(short, long, verbatim_doc_comment)]
-    pub count: bool,
+    /// And of those that are dropped: two lines, `kept stacks 3 weight 120000 (120 µs)` and
+    /// `dropped stacks 1 weight 7000 (7 µs)`; for a differential profile `kept stacks 3 before 120
+    /// after 80`. The fifth field is the exact weight; the brackets stand where the unit is known.
+    #[arg(short = 'c', long = "count")]
+    pub print_counts: bool,
     /// Print nothing; exit with 0 at the first stack kept
     #[arg(short, long)]
     pub quiet: bool,
-    /// Say what each operation was given, kept and dropped
+    /// Print what each operation was given, kept and dropped
     ///
-    /// A table on standard error: stacks and weight that came to it, that it kept and that it
-    /// dropped; for a differential profile weights are `before/after`.
+    /// A table for people on standard error: stacks and weight that came to it, that it kept and
+    /// that it dropped; for a differential profile weights are `before/after`. Weights are scaled
+    /// where the unit is known; -c prints exact ones.
     #[arg(long)]
     pub stats: bool,
     /// Fail on lines that are no folded stacks
@@ -105,12 +117,24 @@ pub struct Filter {
     /// Without it they are left out, and one message says how many there were.
     #[arg(long)]
     pub strict: bool,
-    /// What to do with stacks.
+    /// Read the input as NAME instead of telling the format by content
+    ///
+    /// `fg-collapse --list-formats` lists the names; `folded` takes lines as they stand, whatever
+    /// they look like.
+    #[arg(long, value_name = "NAME")]
+    pub format: Option<String>,
+    /// Leave out the header and other comments, such as `# unit: ns`
+    ///
+    /// Without it the header is passed on; counts such as `# samples:` are left out when stacks
+    /// are dropped or weights are changed.
+    #[arg(long)]
+    pub no_header: bool,
+    /// Operations.
     #[command(flatten)]
     pub operations: OperationArgs,
     /// Keep what these three drop as one stack, `[other]`
     ///
-    /// What --min-weight, --min-percent and --top drop; so the total stays what it was.
+    /// The stacks that --min-weight, --min-percent and --top drop; the total stays what it was.
     #[arg(long, help_heading = Group::Weights.heading())]
     pub rest: bool,
     /// Output.
@@ -119,6 +143,34 @@ pub struct Filter {
     /// Generate.
     #[command(flatten)]
     pub generate: GenerateArgs,
+    /// Reading options; last, as their heading holds for all that follows.
+    #[command(flatten)]
+    pub reading: RecordingArgs,
+}
+
+/// The shared [`ReadingArgs`], but for `--count`, which is another option here:
+/// `--count-samples`.
+#[derive(Clone, Debug, Default)]
+pub struct RecordingArgs(pub ReadingArgs);
+
+impl Args for RecordingArgs {
+    fn augment_args(command: Command) -> Command {
+        ReadingArgs::augment_args(command).mut_arg("count", |count| count.long("count-samples"))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for RecordingArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        ReadingArgs::from_arg_matches(matches).map(RecordingArgs)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.0.update_from_arg_matches(matches)
+    }
 }
 
 impl Tool for Filter {
@@ -127,41 +179,34 @@ impl Tool for Filter {
     fn run(self) -> anyhow::Result<Exit> {
         let (patterns, sources) = self.patterns_and_sources()?;
         let pattern = patterns.map(|patterns| self.compile(&patterns)).transpose()?;
-        let selection = Selection {
+        let mut pipeline = Pipeline::new(&self.operations.ops(self.ignore_case, self.rest)?)?;
+        let options = RunOptions {
+            pattern,
             invert: self.invert_match,
-            weigh: self.count || self.stats,
+            weigh: self.print_counts || self.stats,
             first_only: self.quiet && !self.stats,
+            header: !self.no_header,
         };
-        let settings = Settings { ignore_case: self.ignore_case, rest: self.rest };
-        let mut pipeline = self.operations.pipeline(settings)?;
-        let mut filter = |out: &mut dyn Write| match &pattern {
-            // Nothing but a pattern needs no frames.
-            Some(pattern) if self.operations.is_empty() => {
-                let selected = select(&sources, pattern, selection, out)?;
-                let came = selected.kept.checked_add(selected.dropped)?;
-                Ok::<_, crate::Error>(Filtered { selected, came, steps: Vec::new() })
-            }
-            pattern => pipeline.run(&sources, pattern.as_ref(), selection, out),
-        };
-        let exit = |filtered: &Filtered| match filtered.selected.kept.stacks {
+        let input = self.open(&sources, pipeline.needs_places())?;
+        let exit = |filtered: &Filtered| match filtered.kept.stacks {
             0 => Exit::No,
             _ => Exit::Yes,
         };
 
         if self.quiet {
-            let filtered = filter(&mut std::io::sink())?;
-            if filtered.selected.kept.stacks == 0 || self.stats {
+            let filtered = pipeline.run(&input, &options, &mut std::io::sink())?;
+            if filtered.kept.stacks == 0 || self.stats {
                 self.judge(&filtered)?;
             }
             return Ok(exit(&filtered));
         }
         let mut output = self.output.open()?;
-        let filtered = if self.count {
-            let filtered = filter(&mut std::io::sink())?;
-            output.write_all(count(&filtered.selected).as_bytes()).map_err(crate::Error::from)?;
+        let filtered = if self.print_counts {
+            let filtered = pipeline.run(&input, &options, &mut std::io::sink())?;
+            output.write_all(count(&filtered).as_bytes()).map_err(crate::Error::from)?;
             filtered
         } else {
-            filter(&mut output)?
+            pipeline.run(&input, &options, &mut output)?
         };
         self.judge(&filtered)?;
         output.finish()?;
@@ -170,6 +215,36 @@ impl Tool for Filter {
 }
 
 impl Filter {
+    /// Opens the input: folded text to be streamed, everything else as a profile.
+    fn open(&self, sources: &[Source], places: bool) -> anyhow::Result<Opened> {
+        let mut reading = self.reading.0.read_options(self.quiet).places(places);
+        reading.format.clone_from(&self.format);
+        let opened = open(sources, &reading);
+        progress::end();
+        let opened = opened?;
+        if let Opened::Profile(_, report) = &opened
+            && !self.quiet
+        {
+            self.say_notes(report);
+        }
+        Ok(opened)
+    }
+
+    /// Says what was noted while a recording was read.
+    fn say_notes(&self, report: &Report) {
+        for note in &report.notes {
+            say(Self::NAME, note);
+        }
+        let left_out = report.values.iter().filter(|(value, total)| {
+            !total.kept && !value.name.is_empty() && total.samples > 0 && self.reading.0.value.is_empty()
+        });
+        let names: Vec<String> = left_out.map(|(value, _)| excerpt(&value.name)).collect();
+        if !names.is_empty() {
+            let names = names.join(", ");
+            say(Self::NAME, format_args!("left out {names}; --value NAME or --all-values keeps it"));
+        }
+    }
+
     /// As grep: the first argument is the pattern unless an option says what to do.
     fn patterns_and_sources(&self) -> anyhow::Result<(Option<Vec<String>>, Vec<Source>)> {
         let mut files = self.input.files.clone();
@@ -221,14 +296,13 @@ impl Filter {
         Pattern::new(patterns, options)
     }
 
-    /// Complains of lines that were left out, says what operations did, and what they did not.
+    /// Reports lines that were left out, and what the operations did and did not do.
     fn judge(&self, filtered: &Filtered) -> anyhow::Result<()> {
-        let Filtered { selected, steps, .. } = filtered;
-        let understood = selected.kept.stacks + selected.dropped.stacks;
-        if self.strict || understood == 0 {
-            selected.not_understood.refuse()?;
+        let Filtered { kept, dropped, not_understood, steps, .. } = filtered;
+        if self.strict || kept.stacks + dropped.stacks == 0 {
+            not_understood.refuse()?;
         }
-        say_not_understood(Self::NAME, &selected.not_understood);
+        say_not_understood(Self::NAME, not_understood);
         for step in steps {
             if let Some(remark) = &step.remark {
                 say(Self::NAME, format_args!("{}: {remark}", step.label));
@@ -253,43 +327,59 @@ fn read_patterns(path: &Path, patterns: &mut Vec<String>) -> anyhow::Result<()> 
     Ok(())
 }
 
-fn count(selected: &Selected) -> String {
-    let line = |word: &str, Tally { stacks, weights }: Tally| {
+/// The two lines of `--count`.
+fn count(filtered: &Filtered) -> String {
+    let Filtered { kept, dropped, columns, facts, unit_came, steps, .. } = filtered;
+    let reweighs = steps.iter().any(|step| step.reweighs);
+    let line = |word: &str, StackCount { stacks, weights }: &StackCount, unit: Option<&String>| {
         let Weights { value, before } = weights;
-        match selected.columns {
-            Columns::One => format!("{word} stacks {stacks} weight {value}\n"),
-            Columns::Two => format!("{word} stacks {stacks} before {before} after {value}\n"),
-        }
+        let shown = |weight: Weight| amount(weight, unit.map(String::as_str));
+        let (exact, scaled) = match columns {
+            Columns::One => (format!("weight {value}"), shown(*value)),
+            Columns::Two => {
+                (format!("before {before} after {value}"), format!("{}, {}", shown(*before), shown(*value)))
+            }
+        };
+        let scaled = if unit.is_some() { format!(" ({scaled})") } else { String::new() };
+        format!("{word} stacks {stacks} {exact}{scaled}\n")
     };
-    line("kept", selected.kept) + &line("dropped", selected.dropped)
+    // Stacks may be dropped before their weights are converted and behind that.
+    let unit_dropped = unit_came.as_ref().filter(|_| !reweighs);
+    line("kept", kept, facts.unit.as_ref()) + &line("dropped", dropped, unit_dropped)
 }
 
-/// A table of what each operation did, and of all together.
+/// The table of `--stats`: a row for each operation, and one for all together.
 fn stats(filtered: &Filtered) -> String {
-    let Filtered { selected, came, steps } = filtered;
-    let weight = |weights: Weights| match selected.columns {
-        Columns::One => weights.value.to_string(),
-        Columns::Two => format!("{}/{}", weights.before, weights.value),
+    let Filtered { came, kept, dropped, columns, facts, unit_came, steps, .. } = filtered;
+    let weight = |weights: Weights, unit: &Option<String>| {
+        let shown = |weight: Weight| match unit {
+            Some(unit) => amount(weight, Some(unit)),
+            None => weight.to_string(),
+        };
+        match columns {
+            Columns::One => shown(weights.value),
+            Columns::Two => format!("{}/{}", shown(weights.before), shown(weights.value)),
+        }
     };
-    let cells = |tally: Tally| [tally.stacks.to_string(), weight(tally.weights)];
+    let cells =
+        |count: &StackCount, unit: &Option<String>| [count.stacks.to_string(), weight(count.weights, unit)];
     let mut rows = vec![
         ["operation", "stacks", "weight", "kept", "weight", "dropped", "weight"].map(str::to_owned).to_vec(),
     ];
-    for StepReport { label, came, left, reweighs, .. } in steps {
+    for StepReport { label, came, left, reweighs, unit_came, unit_left, .. } in steps {
         let stacks = came.stacks.saturating_sub(left.stacks);
         // A sum that was held can lack its parts only if the weights changed.
-        let dropped = match came.weights.checked_sub(left.weights) {
-            Ok(weights) if !reweighs => weight(weights),
+        let lost = match came.weights.checked_sub(left.weights) {
+            Ok(weights) if !reweighs => weight(weights, unit_came),
             _ => "-".to_owned(),
         };
         let name: String = label.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        rows.push(
-            [vec![name], cells(*came).to_vec(), cells(*left).to_vec(), vec![stacks.to_string(), dropped]]
-                .concat(),
-        );
+        let cells = [cells(came, unit_came), cells(left, unit_left), [stacks.to_string(), lost]];
+        rows.push([vec![name], cells.concat()].concat());
     }
-    let result = [cells(*came), cells(selected.kept), cells(selected.dropped)].concat();
-    rows.push([vec!["all".to_owned()], result].concat());
+    let unit_dropped = if steps.iter().any(|step| step.reweighs) { &None } else { unit_came };
+    let result = [cells(came, unit_came), cells(kept, &facts.unit), cells(dropped, unit_dropped)];
+    rows.push([vec!["all".to_owned()], result.concat()].concat());
     let widths: Vec<usize> =
         (0..7).map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)).collect();
     let mut text = String::new();
@@ -301,4 +391,19 @@ fn stats(filtered: &Filtered) -> String {
         text.push('\n');
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collapse::Options;
+
+    #[test]
+    fn default_options_are_the_library_s() {
+        let args = Filter::parse_from(["fg-filter", "-c", "x"]);
+        assert!(args.print_counts && !args.reading.0.count);
+        assert_eq!(Options::from(args.reading.0), Options::default());
+        let args = Filter::parse_from(["fg-filter", "--count-samples", "x"]);
+        assert!(!args.print_counts && args.reading.0.count);
+    }
 }

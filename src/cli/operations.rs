@@ -6,7 +6,7 @@
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
 use crate::error::Result;
-use crate::filter::{OPERATIONS, Operation, Pipeline, Settings};
+use crate::filter::{OPERATIONS, Op, Operation};
 
 /// The operations that were given, in their order.
 #[derive(Clone, Debug, Default)]
@@ -15,19 +15,20 @@ pub struct OperationArgs {
 }
 
 impl OperationArgs {
-    /// Whether there are none.
+    /// Whether none was given.
     pub fn is_empty(&self) -> bool {
         self.given.is_empty()
     }
 
-    /// Makes them.
+    /// The operations, in their order.
     ///
     /// # Errors
-    /// Those of [`Pipeline::new`].
-    pub fn pipeline(&self, settings: Settings) -> Result<Pipeline> {
-        let given: Vec<_> =
-            self.given.iter().map(|(operation, value)| (*operation, value.as_str())).collect();
-        Pipeline::new(&given, settings)
+    /// Those of [`Op::new`].
+    pub fn ops(&self, ignore_case: bool, rest: bool) -> Result<Vec<Op>> {
+        let op = |(operation, value): &(&'static Operation, String)| {
+            Ok(Op::new(operation, value)?.ignore_case(ignore_case).rest(rest))
+        };
+        self.given.iter().map(op).collect()
     }
 }
 

@@ -139,6 +139,12 @@ impl LineParser for FoldedLines {
     }
 }
 
+/// Whether folded text begins with a header, which no other format has.
+pub(super) fn has_header(head: &[u8]) -> bool {
+    let first = head.split(|&b| b == b'\n').next().unwrap_or_default();
+    HeaderReader::is_header(first.trim_ascii_end()) && Folded.detect(head) != Verdict::No
+}
+
 /// The whole lines of an input's head that can hold stacks.
 pub(super) fn head_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let whole = match memchr::memrchr(b'\n', head) {

@@ -103,6 +103,10 @@ pub fn detect(input: &Input) -> Result<&'static dyn Collapser> {
     if input.head().is_empty() {
         return Err(Error::new(ErrorKind::Empty { what: "empty input".into() }, at()));
     }
+    // Folded text may look like what it was made of; a header of ours tells it.
+    if folded::has_header(input.head()) {
+        return Ok(&folded::Folded);
+    }
     let mut best: Option<(Verdict, &'static dyn Collapser)> = None;
     for &format in FORMATS {
         let verdict = format.detect(input.head());

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::side::Side;
 use crate::error::Result;
-use crate::filter::{Operation, Rewrite, Settings, Stage};
+use crate::filter::{OpOptions, Operation, Rewrite, Stage};
 use crate::folded::{FrameId, StackTable};
 
 /// Changes the names of both sides before they are compared.
@@ -27,7 +27,7 @@ impl Renamer {
         let mut renamer = Renamer::default();
         if let Some(parts) = strip {
             let operation = Operation::find("strip").expect("fg-filter has --strip");
-            if let Stage::Rewrite(rewrite) = operation.build(parts, Settings::default())? {
+            if let Stage::Rewrite(rewrite) = operation.build(parts, OpOptions::default())? {
                 renamer.strip = Some(rewrite);
             }
         }

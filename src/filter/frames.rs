@@ -1,4 +1,5 @@
-//! What is known of a frame is found out once for its name, however many stacks it stands in.
+//! Remembers what is known of a frame: it is found out once for each name, however many stacks
+//! the frame stands in.
 //!
 //! Frames are numbers in a [`StackTable`]; what an operation learns of one is kept beside its
 //! number. A stream without end may bring names without end, so the numbers can be taken back:
@@ -14,11 +15,13 @@ use crate::folded::{FrameId, StackTable};
 #[derive(Debug)]
 pub(super) struct PerFrame<T> {
     values: Vec<Option<T>>,
+    /// Of frames with a place, which have numbers of their own.
+    placed: Vec<Option<T>>,
 }
 
 impl<T> Default for PerFrame<T> {
     fn default() -> Self {
-        PerFrame { values: Vec::new() }
+        PerFrame { values: Vec::new(), placed: Vec::new() }
     }
 }
 
@@ -35,16 +38,20 @@ impl<T: Copy> PerFrame<T> {
     #[cold]
     #[inline(never)]
     fn find(&mut self, frame: FrameId, find: impl FnOnce() -> T) -> T {
-        let index = frame.0 as usize;
-        if self.values.len() <= index {
-            self.values.resize(index + 1, None);
+        let (values, index) = match frame.placed() {
+            Some(index) => (&mut self.placed, index),
+            None => (&mut self.values, frame.0 as usize),
+        };
+        if values.len() <= index {
+            values.resize(index + 1, None);
         }
-        *self.values[index].insert(find())
+        *values[index].get_or_insert_with(find)
     }
 
     /// The numbers stand for other names from now on.
     pub(super) fn forget(&mut self) {
         self.values.clear();
+        self.placed.clear();
     }
 }
 
@@ -90,7 +97,7 @@ impl FramePattern {
     }
 }
 
-/// Names that become other names.
+/// Names that become other names. A frame that is renamed keeps its place.
 #[derive(Default)]
 pub(super) struct NewNames {
     names: PerFrame<FrameId>,
@@ -114,7 +121,7 @@ impl NewNames {
                     return old;
                 }
                 // A frame has to be called something.
-                names.frame(if new.is_empty() { b"[empty]" } else { &new })
+                names.renamed(old, if new.is_empty() { b"[empty]" } else { &new })
             });
             self.changed |= *frame != old;
         }

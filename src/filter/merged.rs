@@ -1,4 +1,4 @@
-//! What comes out of operations that change stacks: added up, in frame order.
+//! Adds up the results of operations that change stacks, in frame order.
 //!
 //! Most operations leave most stacks alone, and those come in order already if the input did.
 //! Only what was changed, or came out of order, goes into a table to be added up and sorted; the
@@ -9,7 +9,7 @@
 use std::cmp::Ordering;
 use std::io::{BufWriter, Write};
 
-use super::select::Tally;
+use super::pipeline::StackCount;
 use crate::error::Result;
 use crate::folded::{Columns, StackTable, Weights, cmp_at, common_prefix};
 use crate::weight::Weight;
@@ -17,8 +17,8 @@ use crate::weight::Weight;
 /// Stacks in strict frame order, front coded.
 #[derive(Default)]
 pub(super) struct InOrder {
-    /// Of each: how many bytes it shares with the one before, how many follow, those, how long its
-    /// weights are, and they, as text.
+    /// For each stack: the number of bytes it shares with the one before, the number of those that
+    /// follow, these bytes, the length of its weights as text, and this text.
     coded: Vec<u8>,
     last: Vec<u8>,
 }
@@ -39,6 +39,23 @@ impl InOrder {
         self.coded.extend_from_slice(weights);
         self.last.truncate(same);
         self.last.extend_from_slice(rest);
+        true
+    }
+
+    /// Whether all stacks begin with frames of these labels: `key=value`.
+    pub(super) fn are_labelled(&self, labels: &[String]) -> bool {
+        let mut cursor = Cursor::new(&self.coded);
+        while !labels.is_empty() && !cursor.line.is_empty() {
+            let mut frames = cursor.stack().split(|&b| b == b';');
+            let mut is_next = |key: &String| {
+                let label = frames.next().and_then(|frame| frame.strip_prefix(key.as_bytes()));
+                label.is_some_and(|rest| rest.first() == Some(&b'='))
+            };
+            if !labels.iter().all(&mut is_next) {
+                return false;
+            }
+            cursor.step();
+        }
         true
     }
 }
@@ -122,20 +139,20 @@ pub(super) fn write_weights(weights: Weights, columns: Columns, out: &mut Vec<u8
     result.expect("a vector can be written to");
 }
 
-/// Writes both in frame order, and says what that was; weights only if `weigh`.
+/// Writes both in frame order, and counts the lines; adds up weights only if `weigh`.
 pub(super) fn write(
     in_order: &InOrder,
     table: &StackTable,
     columns: Columns,
     weigh: bool,
     out: &mut dyn Write,
-) -> Result<Tally> {
+) -> Result<StackCount> {
     let mut out = BufWriter::with_capacity(64 * 1024, out);
     let mut cursor = Cursor::new(&in_order.coded);
-    let mut tally = Tally::default();
-    let copy = |cursor: &mut Cursor<'_>, out: &mut BufWriter<&mut dyn Write>, tally: &mut Tally| {
+    let mut count = StackCount::default();
+    let copy = |cursor: &mut Cursor<'_>, out: &mut BufWriter<&mut dyn Write>, count: &mut StackCount| {
         out.write_all(&cursor.line)?;
-        tally.note(if weigh { cursor.weights() } else { Weights::default() })?;
+        count.note(if weigh { cursor.weights() } else { Weights::default() })?;
         cursor.step();
         Ok::<_, crate::Error>(())
     };
@@ -143,7 +160,7 @@ pub(super) fn write(
     table.for_each(|stack, mut weights| {
         while !cursor.line.is_empty() {
             match compare(cursor.stack(), stack) {
-                Ordering::Less => copy(&mut cursor, &mut out, &mut tally)?,
+                Ordering::Less => copy(&mut cursor, &mut out, &mut count)?,
                 Ordering::Equal => {
                     weights = weights.checked_add(cursor.weights())?;
                     cursor.step();
@@ -158,13 +175,13 @@ pub(super) fn write(
         write_weights(weights, columns, &mut line);
         line.push(b'\n');
         out.write_all(&line)?;
-        tally.note(if weigh { weights } else { Weights::default() })
+        count.note(if weigh { weights } else { Weights::default() })
     })?;
     while !cursor.line.is_empty() {
-        copy(&mut cursor, &mut out, &mut tally)?;
+        copy(&mut cursor, &mut out, &mut count)?;
     }
     out.flush()?;
-    Ok(tally)
+    Ok(count)
 }
 
 #[inline]
@@ -200,8 +217,8 @@ mod tests {
             table.add_stack(stack.as_bytes(), weights).unwrap();
         }
         let mut out = Vec::new();
-        let tally = write(&in_order, &table, Columns::Two, true, &mut out).unwrap();
+        let count = write(&in_order, &table, Columns::Two, true, &mut out).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), " 5 10\na 6 12\na;a 5 10\na;b 1 2\nb;c 6 12\nz 5 10\n");
-        assert_eq!((tally.stacks, tally.weights.value), (6, Weight::new(56)));
+        assert_eq!((count.stacks, count.weights.value), (6, Weight::new(56)));
     }
 }

@@ -1,26 +1,29 @@
-//! Choosing stacks and changing them: folded text in, folded text out.
+//! Selects and changes stacks: profiles in, profiles out.
 //!
-//! [`select()`] has grep's manners: it streams folded files and copies the lines whose stack a
-//! [`Pattern`] matches, or does not match. It never looks at weights but to take them off, so a
-//! pattern for `42` finds a frame and not a number of samples.
+//! [`Profile::filter`](crate::Profile::filter) applies typed operations ([`Op`]) to a profile in
+//! memory. They know frames, so they can hide them, rename them and keep the totals honest. A
+//! [`Pipeline`] is the engine behind it and behind `fg-filter`: it writes folded text, and streams
+//! where it reads folded text. A [`Pattern`] has grep's manners: it searches whole stacks and never
+//! looks at weights, so that a pattern for `42` finds a frame and not a number of samples.
 //!
-//! A [`Pipeline`] does what a line filter cannot: it knows frames, so it can hide them, rename
-//! them and keep the totals honest. Its operations are those of [`OPERATIONS`]; they are applied
-//! in the order in which they are given.
+//! All operations are listed in [`OPERATIONS`].
 
 mod annotation;
 mod frames;
+mod in_memory;
 mod merged;
+mod named_stacks;
 mod op;
 mod operation;
 mod pattern;
 mod pipeline;
+mod registry;
 mod scan;
 mod select;
+mod stream;
 
-pub use operation::{
-    Example, Group, OPERATIONS, Operation, Reweigh, Rewrite, Select, Settings, Stage, Whole,
-};
+pub use operation::{Example, Group, Operation};
+pub(crate) use operation::{OpOptions, Rewrite, Stage};
 pub use pattern::{Extent, Pattern, PatternOptions};
-pub use pipeline::{Filtered, Pipeline, StepReport};
-pub use select::{Selected, Selection, Tally, select};
+pub use pipeline::{Filtered, Pipeline, RunOptions, StackCount, StepReport};
+pub use registry::{OPERATIONS, Op};

@@ -1,46 +1,14 @@
-//! What an operation is: one entry of the registry, and what it does when it runs.
+//! The parts of an operation: its entry in the registry, and the stage that runs it.
 //!
-//! An operation is written in one file under `op/` and listed once, in [`OPERATIONS`]. Parsing,
-//! the groups of `--help`, man page, completions and the tests all read that list.
+//! An operation is written in one file under `op/` and listed once, in
+//! [`OPERATIONS`](super::OPERATIONS). Parsing, the groups of `--help`, man page, completions, the
+//! constructors of [`Op`](super::Op) and the tests all read that list.
 
-use super::op;
+use super::named_stacks::NamedStacks;
+use super::registry::OPERATIONS;
 use crate::error::{ErrorKind, Result};
 use crate::folded::{FrameId, StackTable, Weights};
 use crate::weight::Weight;
-
-/// Every operation, in the order in which `--help` shows them.
-pub static OPERATIONS: &[&Operation] = &[
-    &op::focus::FOCUS,
-    &op::focus::IGNORE,
-    &op::ends::ROOT,
-    &op::ends::LEAF,
-    &op::path::PATH,
-    &op::threads::THREAD,
-    &op::threads::PROCESS,
-    &op::kind::KIND,
-    &op::idle::IDLE,
-    &op::hide::HIDE,
-    &op::hide::SHOW,
-    &op::show_from::SHOW_FROM,
-    &op::show_from::SHOW_FROM_LEAF,
-    &op::prune_from::PRUNE_FROM,
-    &op::collapse::COLLAPSE,
-    &op::recursion::RECURSION,
-    &op::squash_unknown::SQUASH_UNKNOWN,
-    &op::depth::DEPTH,
-    &op::depth::LEAF_DEPTH,
-    &op::depth::SKIP_ROOTS,
-    &op::merge_threads::MERGE_THREADS,
-    &op::reverse::REVERSE,
-    &op::rename::RENAME,
-    &op::strip::STRIP,
-    &op::demangle::DEMANGLE,
-    &op::heavy::MIN_WEIGHT,
-    &op::heavy::MIN_PERCENT,
-    &op::heavy::TOP,
-    &op::scale::SCALE,
-    &op::to_unit::TO_UNIT,
-];
 
 /// The groups of `--help`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,18 +40,18 @@ impl Group {
 pub struct Operation {
     /// The option's name without its dashes.
     pub name: &'static str,
-    /// What stands for its value in `--help`; `None` if it takes none.
+    /// The placeholder of its value in `--help`; `None` if it takes none.
     pub value: Option<&'static str>,
-    /// Where `--help` shows it.
+    /// The part of `--help` that shows it.
     pub group: Group,
-    /// What it does, for `-h`.
+    /// The line of `-h`.
     pub about: &'static str,
-    /// What more `--help` says; empty for nothing.
+    /// The paragraph that `--help` adds; may be empty.
     pub details: &'static str,
-    /// What it does to some profiles. The tests run them.
+    /// Profiles before and after it. The tests run them.
     pub examples: &'static [Example],
-    /// Makes it from its value.
-    pub build: fn(&str, Settings) -> Result<Stage>,
+    /// Makes its stage from its value.
+    pub(crate) build: fn(&str, OpOptions) -> Result<Stage>,
 }
 
 impl Operation {
@@ -92,12 +60,12 @@ impl Operation {
         OPERATIONS.iter().copied().find(|operation| operation.name == name)
     }
 
-    /// Makes it from its value, empty if it takes none.
+    /// Makes its stage from its value, empty if it takes none.
     ///
     /// # Errors
     /// [`ErrorKind::Setting`], which names the option.
-    pub fn build(&self, value: &str, settings: Settings) -> Result<Stage> {
-        (self.build)(value, settings).map_err(|error| match error.kind() {
+    pub(crate) fn build(&self, value: &str, options: OpOptions) -> Result<Stage> {
+        (self.build)(value, options).map_err(|error| match error.kind() {
             ErrorKind::Setting { what } => {
                 ErrorKind::Setting { what: format!("--{}: {what}", self.name) }.into()
             }
@@ -106,7 +74,7 @@ impl Operation {
     }
 }
 
-/// A profile, arguments, and what comes of them.
+/// A profile, arguments, and the result.
 #[derive(Debug)]
 pub struct Example {
     /// The arguments of `fg-filter`.
@@ -117,85 +85,115 @@ pub struct Example {
     pub output: &'static str,
 }
 
-/// What holds for all operations of a run.
+/// Options beside an operation's value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
+pub(crate) struct OpOptions {
     /// Upper and lower case are the same.
-    pub ignore_case: bool,
-    /// What weighs too little is kept as one stack.
-    pub rest: bool,
+    pub(crate) ignore_case: bool,
+    /// Stacks that weigh too little are kept as one stack.
+    pub(crate) rest: bool,
 }
 
-/// An operation made from its value, by what it has to see.
-pub enum Stage {
+/// The running part of an operation, by how much of a profile it has to see.
+pub(crate) enum Stage {
     /// One stack at a time, to keep or drop it.
     Select(Box<dyn Select>),
     /// One stack at a time, to change it.
     Rewrite(Box<dyn Rewrite>),
     /// One weight at a time.
     Reweigh(Box<dyn Reweigh>),
-    /// The whole profile.
+    /// All stacks at once, to keep some of them.
     Whole(Box<dyn Whole>),
 }
 
 /// Keeps or drops stacks.
-pub trait Select {
+pub(crate) trait Select {
     /// Whether a stack is kept. `weights` are zero unless [`Select::needs_weights`].
     fn keeps(&mut self, stack: &[FrameId], weights: Weights, names: &StackTable) -> bool;
 
     /// The numbers stand for other names from now on.
     fn forget(&mut self);
 
-    /// What its user should know when all is done, such as that its expression matched nothing.
+    /// A message for the user at the end, such as that the expression matched nothing.
     fn remark(&self) -> Option<String>;
 
     /// Whether it looks at weights.
     fn needs_weights(&self) -> bool {
         false
     }
+
+    /// Whether it looks at the places of frames.
+    fn needs_places(&self) -> bool {
+        false
+    }
 }
 
 /// Changes stacks.
-pub trait Rewrite {
+pub(crate) trait Rewrite {
     /// Changes a stack, root first. One that is left empty is dropped.
     fn rewrite(&mut self, stack: &mut Vec<FrameId>, names: &mut StackTable);
 
     /// The numbers stand for other names from now on.
     fn forget(&mut self);
 
-    /// What its user should know when all is done.
+    /// A message for the user at the end.
     fn remark(&self) -> Option<String>;
 }
 
 /// Changes weights.
-pub trait Reweigh {
-    /// The factor for weights in this unit, and the unit of the product.
+pub(crate) trait Reweigh {
+    /// The change to weights in this unit.
     ///
     /// # Errors
     /// [`ErrorKind::Setting`] if there is none.
-    fn factor(&self, unit: Option<&str>) -> Result<(Weight, Option<String>)>;
+    fn conversion(&self, unit: Option<&str>) -> Result<Conversion>;
 }
 
-/// Changes a profile as a whole.
-pub trait Whole {
-    /// The new profile.
+/// A change of all weights.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Conversion {
+    /// The factor.
+    pub(crate) factor: Weight,
+    /// The unit of the products.
+    pub(crate) unit: Option<String>,
+    /// Whether the weights mean what they meant before, in another unit.
+    pub(crate) is_exact: bool,
+}
+
+/// Looks at a profile as a whole.
+pub(crate) trait Whole {
+    /// Decides about each stack.
     ///
     /// # Errors
     /// [`ErrorKind::Overflow`].
-    fn apply(&self, profile: &StackTable) -> Result<StackTable>;
+    fn decide(&self, stacks: &NamedStacks<'_>) -> Result<Vec<Fate>>;
 }
+
+/// A decision about a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is kept.
+    Keep,
+    /// It becomes part of the stack [`REST`].
+    Rest,
+    /// It is dropped.
+    Drop,
+}
+
+/// The stack of all that weighs too little.
+pub(crate) const REST: &[u8] = b"[other]";
 
 /// The remark of an operation whose expression matched nothing.
 pub(super) fn unless_matched(matched: bool) -> Option<String> {
     (!matched).then(|| "matched no frame".to_owned())
 }
 
-/// A setting that cannot be used.
+/// The error of a value that cannot be used.
 pub(super) fn setting(what: impl Into<String>) -> crate::Error {
     ErrorKind::Setting { what: what.into() }.into()
 }
 
-/// A number of frames or stacks.
+/// Reads a number of frames or stacks.
 pub(super) fn number(value: &str) -> Result<usize> {
     match value.parse() {
         Ok(number) if number > 0 => Ok(number),

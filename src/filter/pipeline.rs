@@ -1,197 +1,323 @@
-//! Operations one after the other, on a profile that streams by.
+//! Operations one after the other, on a profile that streams by or on one in memory.
 //!
-//! While operations only select, lines are copied as they stand and nothing is kept but the names
-//! of frames. As soon as one changes stacks or weights, what comes out is added up and written in
-//! frame order at the end. Operations on the whole profile wait for a table of all that came to
-//! them, and begin another.
+//! While operations only select, lines of folded text are copied as they stand and nothing is kept
+//! but the names of frames. As soon as one changes stacks or weights, the result is added up and
+//! written in frame order at the end. Operations on the whole profile wait for a table of all that
+//! came to them, and begin another.
 
 use std::io::Write;
 
+use super::in_memory;
 use super::merged::{self, InOrder};
-use super::operation::{Operation, Settings, Stage};
+use super::op::matching::Matching;
+use super::operation::{Conversion, Stage};
 use super::pattern::Pattern;
-use super::scan::{Flow, StackLine, Visitor, scan};
-use super::select::{Selected, Selection, Tally};
-use crate::error::{ErrorKind, Result};
-use crate::folded::{Batch, Columns, FrameId, StackTable, Weights, common_prefix, is_comment};
-use crate::input::Source;
+use super::registry::Op;
+use super::{select, stream};
+use crate::error::Result;
+use crate::folded::{Columns, FrameId, NotUnderstood, StackTable, Weights, is_comment};
+use crate::profile::{Facts, Opened, Profile, header};
 use crate::weight::Weight;
 
-/// While only selecting, the names of frames may take this much before they are forgotten and
-/// numbered anew: real profiles stay far below it.
-const MOST_NAMES: usize = 64 << 20;
-
-/// Operations in the order in which they are applied.
-pub struct Pipeline {
-    steps: Vec<Step>,
+/// The options of a run besides its operations.
+///
+/// ```
+/// use fg_tools::filter::{Pattern, PatternOptions, RunOptions};
+///
+/// let idle = Pattern::new(&["idle$"], PatternOptions::default())?;
+/// let options = RunOptions::default().without(idle).weigh(true).header(false);
+/// # let _ = options;
+/// # Ok::<(), fg_tools::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RunOptions {
+    /// Stacks have to match this before the operations come.
+    pub pattern: Option<Pattern>,
+    /// Keep the stacks that the pattern does *not* match.
+    pub invert: bool,
+    /// Add up the weights of all that is kept and dropped; otherwise they stay zero.
+    pub weigh: bool,
+    /// Stop at the first stack that is kept, where lines are copied.
+    pub first_only: bool,
+    /// Write the header.
+    pub header: bool,
 }
 
-struct Step {
-    label: String,
-    stage: Stage,
-    came: Tally,
-    left: Tally,
-    /// For [`Stage::Reweigh`]: the factor for the unit at hand.
-    factor: Weight,
+impl Default for RunOptions {
+    fn default() -> Self {
+        RunOptions { pattern: None, invert: false, weigh: false, first_only: false, header: true }
+    }
 }
 
-/// What one operation did.
+impl RunOptions {
+    /// Keeps the stacks that a pattern matches, before the operations come.
+    pub fn matching(self, pattern: Pattern) -> Self {
+        RunOptions { pattern: Some(pattern), invert: false, ..self }
+    }
+
+    /// Keeps the stacks that a pattern does not match, before the operations come.
+    pub fn without(self, pattern: Pattern) -> Self {
+        RunOptions { pattern: Some(pattern), invert: true, ..self }
+    }
+
+    /// Adds up the weights of all that is kept and dropped.
+    pub fn weigh(self, weigh: bool) -> Self {
+        RunOptions { weigh, ..self }
+    }
+
+    /// Stops at the first stack that is kept, where lines are copied.
+    pub fn first_only(self, first_only: bool) -> Self {
+        RunOptions { first_only, ..self }
+    }
+
+    /// Writes the header, which is the default.
+    pub fn header(self, header: bool) -> Self {
+        RunOptions { header, ..self }
+    }
+}
+
+/// A number of stacks and their weight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StackCount {
+    /// The number of stacks; of folded text that is copied, the number of lines.
+    pub stacks: u64,
+    /// Their weight, if it was asked for.
+    pub weights: Weights,
+}
+
+impl StackCount {
+    /// Both together.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn checked_add(self, other: StackCount) -> Result<StackCount> {
+        Ok(StackCount {
+            stacks: self.stacks + other.stacks,
+            weights: self.weights.checked_add(other.weights)?,
+        })
+    }
+
+    #[inline]
+    pub(super) fn note(&mut self, weights: Weights) -> Result<()> {
+        self.stacks += 1;
+        self.weights = self.weights.checked_add(weights)?;
+        Ok(())
+    }
+}
+
+/// The effect of one operation.
 #[derive(Clone, Debug)]
 pub struct StepReport {
     /// The operation as it was given, `--hide malloc`.
     pub label: String,
-    /// What came to it.
-    pub came: Tally,
-    /// What it left.
-    pub left: Tally,
-    /// Whether it changes weights, so that what came and what it left do not compare.
+    /// The stacks that came to it.
+    pub came: StackCount,
+    /// The stacks that it left.
+    pub left: StackCount,
+    /// Whether it changes weights, so that those that came and those that it left do not compare.
     pub reweighs: bool,
-    /// What its user should know, such as that its expression matched nothing.
+    /// The unit of the weights that came to it.
+    pub unit_came: Option<String>,
+    /// The unit of the weights that it left.
+    pub unit_left: Option<String>,
+    /// A message for the user, such as that its expression matched nothing.
     pub remark: Option<String>,
 }
 
-/// What a [`Pipeline`] came across.
+/// The effect of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Filtered {
-    /// What was written and what was not, as for a plain selection.
-    pub selected: Selected,
-    /// All stacks that were read.
-    pub came: Tally,
-    /// What the operations did, in their order.
+    /// The stacks that were read.
+    pub came: StackCount,
+    /// The stacks that were written.
+    pub kept: StackCount,
+    /// The stacks that were left out.
+    pub dropped: StackCount,
+    /// One or two weights with each stack.
+    pub columns: Columns,
+    /// The facts of the result.
+    pub facts: Facts,
+    /// The unit of the weights that were read.
+    pub unit_came: Option<String>,
+    /// Lines left out because they are no folded stacks.
+    pub not_understood: NotUnderstood,
+    /// The effect of each operation, in their order.
     pub steps: Vec<StepReport>,
 }
 
+/// Operations in the order in which they are applied.
+///
+/// ```
+/// use fg_tools::filter::{Op, Pipeline, RunOptions};
+/// use fg_tools::profile::{Opened, ReadOptions, open::open};
+/// use fg_tools::Source;
+///
+/// let input = open(&[Source::bytes("main;alloc;malloc 2\nmain 3\nmain;work 4\n")], &ReadOptions::default())?;
+/// let mut pipeline = Pipeline::new(&[Op::hide("^alloc$")?])?;
+/// let mut out = Vec::new();
+/// pipeline.run(&input, &RunOptions::default(), &mut out)?;
+/// assert_eq!(out, b"main 3\nmain;malloc 2\nmain;work 4\n");
+/// # Ok::<(), fg_tools::Error>(())
+/// ```
+pub struct Pipeline {
+    pub(super) steps: Vec<Step>,
+}
+
+/// An operation at work.
+pub(super) struct Step {
+    label: String,
+    pub(super) stage: Stage,
+    pub(super) came: StackCount,
+    pub(super) left: StackCount,
+    /// For [`Stage::Reweigh`]: the factor for the unit at hand.
+    factor: Weight,
+    unit_came: Option<String>,
+    unit_left: Option<String>,
+}
+
 impl Pipeline {
-    /// Makes it from operations and their values.
+    /// A pipeline of these operations.
     ///
     /// # Errors
-    /// [`ErrorKind::Setting`] names the operation and what is wrong with its value.
-    ///
-    /// ```
-    /// use fg_tools::filter::{Operation, Pipeline, Selection, Settings};
-    /// use fg_tools::input::Source;
-    ///
-    /// # let folder = tempfile::tempdir()?;
-    /// # let path = folder.path().join("out.folded");
-    /// std::fs::write(&path, "main;alloc;malloc 2\nmain 3\nmain;work 4\n")?;
-    /// let hide = Operation::find("hide").unwrap();
-    /// let mut pipeline = Pipeline::new(&[(hide, "^alloc$")], Settings::default())?;
-    /// let mut out = Vec::new();
-    /// pipeline.run(&[Source::new(&path)], None, Selection::default(), &mut out)?;
-    /// assert_eq!(out, b"main 3\nmain;malloc 2\nmain;work 4\n");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn new(operations: &[(&Operation, &str)], settings: Settings) -> Result<Pipeline> {
-        let steps = operations.iter().map(|(operation, value)| {
-            let value_shown = if value.is_empty() { String::new() } else { format!(" {value}") };
+    /// [`crate::ErrorKind::Setting`] names the operation and the mistake in its value.
+    pub fn new(ops: &[Op]) -> Result<Pipeline> {
+        let steps = ops.iter().map(|op| {
             Ok(Step {
-                label: format!("--{}{value_shown}", operation.name),
-                stage: operation.build(value, settings)?,
-                came: Tally::default(),
-                left: Tally::default(),
+                label: op.label(),
+                stage: op.build()?,
+                came: StackCount::default(),
+                left: StackCount::default(),
                 factor: Weight::ONE,
+                unit_came: None,
+                unit_left: None,
             })
         });
         Ok(Pipeline { steps: steps.collect::<Result<_>>()? })
     }
 
-    /// Reads folded files one after the other, applies a pattern first if there is one, then the
-    /// operations, and writes what is left.
-    ///
-    /// # Errors
-    /// Those of [`select()`](super::select()), and [`ErrorKind::Setting`] for weights of which
-    /// an operation has to know the unit.
-    pub fn run(
-        &mut self,
-        sources: &[Source],
-        pattern: Option<&Pattern>,
-        selection: Selection,
-        out: &mut dyn Write,
-    ) -> Result<Filtered> {
-        let streams = self.steps.iter().all(|step| matches!(step.stage, Stage::Select(_)));
-        let needs_weights =
-            |step: &Step| matches!(&step.stage, Stage::Select(select) if select.needs_weights());
-        let reweighs = self.steps.iter().any(|step| matches!(step.stage, Stage::Reweigh(_)));
-        let weigh = selection.weigh || reweighs || self.steps.iter().any(needs_weights);
-        let whole = self.steps.iter().position(|step| matches!(step.stage, Stage::Whole(_)));
-        let first = whole.unwrap_or(self.steps.len());
-        let mut run = Run {
-            first,
-            steps: &mut self.steps,
-            selection,
-            streams,
-            weigh,
-            reweighs,
-            names: Names::default(),
-            in_order: InOrder::default(),
-            batch: Batch::default(),
-            text: Vec::new(),
-            work: Vec::new(),
-            units: Units::default(),
-            came: Tally::default(),
-            kept: Tally::default(),
-            dropped: Tally::default(),
-        };
-        let scanned = scan(sources, pattern, out, &mut run)?;
-        let Run { names: Names { mut table, .. }, in_order, mut batch, came, mut kept, mut dropped, .. } =
-            run;
-        if !streams {
-            table.add_batch(&mut batch)?;
-            table = self.rest(first, table, scanned.columns, &mut dropped)?;
-            kept = merged::write(&in_order, &table, scanned.columns, selection.weigh, out)?;
-        }
-        let selected =
-            Selected { kept, dropped, columns: scanned.columns, not_understood: scanned.not_understood };
-        Ok(Filtered { selected, came, steps: self.steps.iter().map(Step::report).collect() })
+    /// Whether an operation looks at the places of frames, so that they should be read.
+    pub fn needs_places(&self) -> bool {
+        self.steps.iter().any(|step| matches!(&step.stage, Stage::Select(select) if select.needs_places()))
     }
 
-    /// The operations on the whole profile and what follows them.
-    fn rest(
-        &mut self,
-        first: usize,
-        mut table: StackTable,
-        columns: Columns,
-        dropped: &mut Tally,
-    ) -> Result<StackTable> {
-        let differential = |table: &mut StackTable| {
-            if columns == Columns::Two {
-                table.make_differential();
+    /// Applies the pattern first if there is one, then the operations, and writes the result as
+    /// folded text.
+    ///
+    /// Folded text streams: lines that are only selected are copied as they stand, in their order,
+    /// with all comments but counts that may not hold any more. Blank lines are left out.
+    ///
+    /// # Errors
+    /// Those of reading and writing; [`crate::ErrorKind::Overflow`] where weights are added up; and
+    /// [`crate::ErrorKind::Setting`] for weights whose unit an operation has to know.
+    pub fn run(&mut self, input: &Opened, options: &RunOptions, out: &mut dyn Write) -> Result<Filtered> {
+        let (profile, report) = match input {
+            Opened::Folded(sources) => {
+                let filtered = match &options.pattern {
+                    // A pattern alone needs no frames.
+                    Some(pattern) if self.steps.is_empty() => select::select(sources, pattern, options, out),
+                    _ => stream::stream(self, sources, options, out),
+                }?;
+                return Ok(Filtered { steps: self.reports(), ..filtered });
             }
+            Opened::Profile(profile, report) => (profile, report),
         };
-        differential(&mut table);
-        let mut rest = &mut self.steps[first..];
-        while let Some((step, others)) = rest.split_first_mut() {
-            let Stage::Whole(whole) = &step.stage else { unreachable!("a part begins with one") };
-            step.came = tally(&table)?;
-            table = whole.apply(&table)?;
-            step.left = tally(&table)?;
-            dropped.stacks += step.came.stacks.saturating_sub(step.left.stacks);
-            dropped.weights =
-                dropped.weights.checked_add(step.came.weights.checked_sub(step.left.weights)?)?;
-            let next = others.iter().position(|step| matches!(step.stage, Stage::Whole(_)));
-            let (part, others) = others.split_at_mut(next.unwrap_or(others.len()));
-            if !part.is_empty() {
-                let mut new = StackTable::default();
-                let mut stack = Vec::new();
-                table.for_each(|text, weights| {
-                    stack.clear();
-                    new.split(text, &mut stack);
-                    match pass(part, &mut stack, weights, &mut new, true)? {
-                        Some(weights) => new.add(&stack, weights),
-                        None => dropped.note(weights),
-                    }
-                })?;
-                differential(&mut new);
-                table = new;
-            }
-            rest = others;
+        let (filtered, mut effect) = match profile.places().is_empty() {
+            true => self.apply(profile, options)?,
+            // Text shows no places: stacks that differ in lines only are counted once.
+            false => self.apply(&profile.with_kinds_only()?, options)?,
+        };
+        if options.header {
+            out.write_all(header::write(filtered.facts()).as_bytes())?;
         }
-        Ok(table)
+        let columns = filtered.columns();
+        effect.kept = merged::write(&InOrder::default(), filtered.stacks(), columns, options.weigh, out)?;
+        Ok(Filtered { not_understood: report.not_understood.clone(), ..effect })
+    }
+
+    /// Applies the pattern first if there is one, then the operations.
+    pub(crate) fn apply(&mut self, profile: &Profile, options: &RunOptions) -> Result<(Profile, Filtered)> {
+        let facts = profile.facts();
+        let conversion = self.settle_units(facts.unit.as_deref())?;
+        let matching = options.pattern.as_ref().map(|pattern| Matching::new(pattern.clone(), options.invert));
+        let result = in_memory::run(&mut self.steps, profile.stacks(), matching)?;
+        let labels_hold = self.keeps_stacks() || in_memory::are_labelled(&result.table, &facts.labels);
+        let is_whole = result.dropped.stacks == 0;
+        let changed = changed_facts(facts, &conversion, is_whole, labels_hold);
+        let effect = Filtered {
+            came: StackCount { stacks: profile.stack_count() as u64, weights: profile.total()? },
+            kept: StackCount { stacks: result.table.len() as u64, weights: result.table.total()? },
+            dropped: result.dropped,
+            columns: profile.columns(),
+            facts: Facts::default(),
+            unit_came: facts.unit.clone(),
+            not_understood: NotUnderstood::default(),
+            steps: self.reports(),
+        };
+        let profile = profile.restacked(changed, result.table, &result.numbers, conversion.factor)?;
+        let facts = profile.facts().clone();
+        Ok((profile, Filtered { facts, ..effect }))
+    }
+
+    /// Whether all that is kept stays as it is.
+    pub(super) fn keeps_stacks(&self) -> bool {
+        self.steps.iter().all(|step| matches!(step.stage, Stage::Select(_) | Stage::Reweigh(_)))
+    }
+
+    /// Finds the factors for weights of this unit, and the change of all steps together.
+    pub(super) fn settle_units(&mut self, unit: Option<&str>) -> Result<Conversion> {
+        settle_units(&mut self.steps, unit)
+    }
+
+    pub(super) fn reports(&self) -> Vec<StepReport> {
+        self.steps.iter().map(Step::report).collect()
     }
 }
 
-fn tally(table: &StackTable) -> Result<Tally> {
-    Ok(Tally { stacks: table.len() as u64, weights: table.total()? })
+/// Finds the factors for weights of this unit, and the change of all steps together.
+pub(super) fn settle_units(steps: &mut [Step], unit: Option<&str>) -> Result<Conversion> {
+    let mut all = Conversion { factor: Weight::ONE, unit: unit.map(str::to_owned), is_exact: true };
+    for step in steps {
+        step.unit_came.clone_from(&all.unit);
+        if let Stage::Reweigh(reweigh) = &step.stage {
+            let Conversion { factor, unit, is_exact } = reweigh.conversion(all.unit.as_deref())?;
+            step.factor = factor;
+            all = Conversion {
+                factor: all.factor.checked_mul(factor)?,
+                unit,
+                is_exact: all.is_exact && is_exact,
+            };
+        }
+        step.unit_left.clone_from(&all.unit);
+    }
+    Ok(all)
+}
+
+/// The facts of a profile after a run: in another unit, without the counts that do not hold any
+/// more.
+pub(super) fn changed_facts(
+    facts: &Facts,
+    conversion: &Conversion,
+    is_whole: bool,
+    labels_hold: bool,
+) -> Facts {
+    let mut changed = if is_whole && conversion.is_exact { facts.clone() } else { facts.without_counts() };
+    if !labels_hold {
+        changed.labels.clear();
+    }
+    let convert = |facts: &mut Facts| {
+        if facts.unit.is_some() {
+            facts.unit.clone_from(&conversion.unit);
+        }
+        let period = facts.period.and_then(|period| period.checked_mul(conversion.factor).ok());
+        facts.period = period.filter(|period| *period > Weight::ZERO);
+    };
+    convert(&mut changed);
+    if let Some(sides) = &mut changed.sides {
+        convert(&mut sides.before);
+        convert(&mut sides.after);
+    }
+    changed
 }
 
 impl Step {
@@ -207,14 +333,25 @@ impl Step {
             came: self.came,
             left: self.left,
             reweighs: matches!(self.stage, Stage::Reweigh(_)),
+            unit_came: self.unit_came.clone(),
+            unit_left: self.unit_left.clone(),
             remark,
+        }
+    }
+
+    /// The numbers of frames stand for other names from now on.
+    pub(super) fn forget(&mut self) {
+        match &mut self.stage {
+            Stage::Select(select) => select.forget(),
+            Stage::Rewrite(rewrite) => rewrite.forget(),
+            Stage::Reweigh(_) | Stage::Whole(_) => {}
         }
     }
 }
 
 /// Takes a stack through operations that see one at a time; `None` if one drops it.
 #[inline]
-fn pass(
+pub(super) fn pass(
     steps: &mut [Step],
     stack: &mut Vec<FrameId>,
     mut weights: Weights,
@@ -222,10 +359,10 @@ fn pass(
     weigh: bool,
 ) -> Result<Option<Weights>> {
     for Step { stage, came, left, factor, .. } in steps {
-        let note = |tally: &mut Tally, weights| {
-            tally.stacks += 1;
+        let note = |count: &mut StackCount, weights| {
+            count.stacks += 1;
             if weigh {
-                tally.weights = tally.weights.checked_add(weights)?;
+                count.weights = count.weights.checked_add(weights)?;
             }
             Ok::<_, crate::Error>(())
         };
@@ -241,7 +378,7 @@ fn pass(
                 if stack.is_empty() {
                     return Ok(None);
                 }
-                writable(stack, names);
+                make_writable(stack, names);
             }
             Stage::Reweigh(_) => {
                 let before = weights.before.checked_mul(*factor)?;
@@ -254,10 +391,16 @@ fn pass(
     Ok(Some(weights))
 }
 
-/// Keeps a changed stack from looking like a comment. After each operation, so that several in
-/// one run are what they are in several.
+/// Makes a changed stack one that is read again as it was written: it must not look like a
+/// comment, nor end in a frame without a name. After each operation, so that several in one run do
+/// what they do in several.
 #[inline]
-fn writable(stack: &mut [FrameId], names: &mut StackTable) {
+fn make_writable(stack: &mut Vec<FrameId>, names: &mut StackTable) {
+    while let [_, .., leaf] = stack[..]
+        && names.name(leaf).is_empty()
+    {
+        stack.pop();
+    }
     let alone = stack.len() == 1;
     let Some(root) = stack.first_mut() else { return };
     let name = names.name(*root);
@@ -269,205 +412,5 @@ fn writable(stack: &mut [FrameId], names: &mut StackTable) {
         _ if name.len() > 1 && is_comment(name) => [b"#_", &name[2..]].concat(),
         _ => return,
     };
-    *root = names.frame(&name);
-}
-
-/// The part of a run that sees the input.
-struct Run<'p> {
-    steps: &'p mut [Step],
-    /// How many of the steps come before the first that needs the whole profile.
-    first: usize,
-    selection: Selection,
-    /// Whether lines are copied rather than added up.
-    streams: bool,
-    /// Whether the steps have to be shown weights.
-    weigh: bool,
-    /// Whether they change some.
-    reweighs: bool,
-    names: Names,
-    /// What left the steps as it came, and in order.
-    in_order: InOrder,
-    /// What did not, on its way into the table.
-    batch: Batch,
-    /// Room for weights as text.
-    text: Vec<u8>,
-    work: Vec<FrameId>,
-    units: Units,
-    came: Tally,
-    kept: Tally,
-    dropped: Tally,
-}
-
-impl Visitor for Run<'_> {
-    fn stack(&mut self, line: StackLine<'_>) -> Result<Flow> {
-        let weights = if self.weigh { line.weights() } else { Weights::default() };
-        self.came.note(weights)?;
-        if line.matched == self.selection.invert {
-            self.dropped.note(weights)?;
-            return Ok(Flow::Drop);
-        }
-        if !self.units.settled {
-            self.settle_units()?;
-        }
-        if self.streams && self.names.bytes > MOST_NAMES {
-            self.names = Names::default();
-            self.steps.iter_mut().for_each(Step::forget);
-        }
-        self.names.split(line.stack);
-        self.work.clear();
-        self.work.extend_from_slice(&self.names.ids);
-        let steps = &mut self.steps[..self.first];
-        let table = &mut self.names.table;
-        let Some(left) = pass(steps, &mut self.work, weights, table, self.selection.weigh)? else {
-            self.dropped.note(weights)?;
-            return Ok(Flow::Drop);
-        };
-        if self.streams {
-            self.kept.note(weights)?;
-            return Ok(if self.selection.first_only { Flow::Stop } else { Flow::Keep });
-        }
-        if self.first == self.steps.len() && self.work == self.names.ids {
-            let text = match line.plain_weights() {
-                Some(text) if !self.reweighs => text,
-                _ => {
-                    let left = if self.weigh { left } else { line.weights() };
-                    self.text.clear();
-                    merged::write_weights(left, line.columns(), &mut self.text);
-                    &self.text
-                }
-            };
-            if self.in_order.push(line.stack, text) {
-                return Ok(Flow::Drop);
-            }
-        }
-        let left = if self.weigh { left } else { line.weights() };
-        if self.batch.push(&self.work, left) {
-            table.add_batch(&mut self.batch)?;
-        }
-        Ok(Flow::Drop)
-    }
-
-    fn comment(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<Flow> {
-        if self.streams {
-            return Ok(Flow::Keep);
-        }
-        match line.strip_prefix(b"# unit:") {
-            Some(unit) => {
-                self.units.input = Some(String::from_utf8_lossy(unit.trim_ascii()).into_owned());
-                let unit = self.settle_units()?;
-                let line = format!("# unit: {}\n", unit.unwrap_or_default());
-                // Several files say it several times.
-                if self.units.written.as_ref() != Some(&line) {
-                    out.extend_from_slice(line.as_bytes());
-                    self.units.written = Some(line);
-                }
-            }
-            None => {
-                out.extend_from_slice(line.trim_ascii_end());
-                out.push(b'\n');
-            }
-        }
-        Ok(Flow::Drop)
-    }
-
-    fn file(&mut self) {
-        self.units.input = None;
-        self.units.settled = false;
-    }
-}
-
-/// In what the weights are.
-#[derive(Default)]
-struct Units {
-    /// In the file at hand, if it says so.
-    input: Option<String>,
-    /// Where they are added up, if anything was.
-    merged: Option<Option<String>>,
-    /// Whether the factors of all steps are those for `input`.
-    settled: bool,
-    /// The comment that was written last.
-    written: Option<String>,
-}
-
-impl Run<'_> {
-    /// Finds the factors for the unit of the file at hand, and returns the unit of the result.
-    fn settle_units(&mut self) -> Result<Option<String>> {
-        let mut unit = self.units.input.clone();
-        let mut merged = None;
-        for (index, step) in self.steps.iter_mut().enumerate() {
-            if index == self.first {
-                merged = Some(unit.clone());
-            }
-            if let Stage::Reweigh(reweigh) = &step.stage {
-                (step.factor, unit) = reweigh.factor(unit.as_deref())?;
-            }
-        }
-        let merged = merged.unwrap_or_else(|| unit.clone());
-        match &self.units.merged {
-            Some(Some(before)) if !self.streams && merged.as_ref().is_some_and(|unit| unit != before) => {
-                let what = format!(
-                    "weights in {} cannot be added to weights in {before}; convert them with --to-unit",
-                    merged.unwrap_or_default()
-                );
-                return Err(ErrorKind::Setting { what }.into());
-            }
-            Some(Some(_)) => {}
-            _ => self.units.merged = Some(merged),
-        }
-        self.units.settled = true;
-        Ok(unit)
-    }
-}
-
-impl Step {
-    fn forget(&mut self) {
-        match &mut self.stage {
-            Stage::Select(select) => select.forget(),
-            Stage::Rewrite(rewrite) => rewrite.forget(),
-            Stage::Reweigh(_) | Stage::Whole(_) => {}
-        }
-    }
-}
-
-/// Numbers the frames of stacks. Neighbours mostly begin alike: what they share is not looked
-/// up again.
-#[derive(Default)]
-struct Names {
-    table: StackTable,
-    text: Vec<u8>,
-    ids: Vec<FrameId>,
-    /// Where each frame ends in `text`.
-    ends: Vec<usize>,
-    /// About how much memory the names take.
-    bytes: usize,
-}
-
-impl Names {
-    /// Puts the frames of a stack into `ids`.
-    fn split(&mut self, stack: &[u8]) {
-        let same = common_prefix(&self.text, stack);
-        let shared = self.ends.partition_point(|&end| {
-            end < same || end == same && matches!(stack.get(same), None | Some(b';'))
-        });
-        self.ids.truncate(shared);
-        self.ends.truncate(shared);
-        let kept = self.ends.last().copied();
-        self.text.truncate(same);
-        self.text.extend_from_slice(&stack[same..]);
-        let from = match kept {
-            Some(end) if end == stack.len() => return,
-            Some(end) => end + 1,
-            None => 0,
-        };
-        let mut start = from;
-        for end in memchr::memchr_iter(b';', &stack[from..]).map(|at| from + at).chain([stack.len()]) {
-            let count = self.table.frame_count();
-            self.ids.push(self.table.frame(&stack[start..end]));
-            self.ends.push(end);
-            if self.table.frame_count() > count {
-                self.bytes += end - start + 48;
-            }
-            start = end + 1;
-        }
-    }
+    *root = names.renamed(*root, &name);
 }

@@ -1,14 +1,19 @@
-//! Folded files line by line, block by block: what each line is, whether a pattern matches it,
-//! and the lines that are wanted copied as they stand.
+//! Reads folded files block by block, and copies the wanted lines as they stand.
 //!
-//! Runs of wanted lines go out in one piece. Memory is one block, whatever the size of the file.
+//! It decides about each line as [`Lines`](crate::folded::Lines) does, with the same functions, and
+//! adds what a reader of single lines cannot have: a pattern is searched for in whole blocks, and
+//! runs of wanted lines go out in one piece. Memory is one block, whatever the size of the file.
 
 use std::io::Write;
 
 use super::pattern::Pattern;
-use crate::error::{Error, Position, Result};
-use crate::folded::{Columns, NotUnderstood, Weights, is_comment, parse_line, settle_columns, trim_stack};
+use crate::error::{Position, Result};
+use crate::folded::{
+    Columns, Header, NotUnderstood, Weights, is_comment, parse_line, settle_columns, trim_stack,
+};
 use crate::input::{Block, Blocks, Source, last_newline};
+use crate::profile::Facts;
+use crate::profile::header::HeaderReader;
 use crate::weight::Weight;
 
 /// Bytes read at a time: 128 kB stays in the second-level cache beside what is written.
@@ -19,10 +24,10 @@ const BLOCK: usize = 128 * 1024;
 pub(super) struct StackLine<'a> {
     /// The frames.
     pub(super) stack: &'a [u8],
-    /// What stands behind them: a space and a weight, or two of each.
+    /// The end of the line: a space and a weight, or two of each.
     behind: &'a [u8],
     columns: Columns,
-    /// Whether the pattern matches the frames; so it is without a pattern.
+    /// Whether the pattern matches the frames; true without a pattern.
     pub(super) matched: bool,
 }
 
@@ -66,7 +71,7 @@ impl StackLine<'_> {
     }
 }
 
-/// What becomes of a line.
+/// A decision about a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flow {
     /// It is copied.
@@ -77,30 +82,43 @@ pub(super) enum Flow {
     Stop,
 }
 
-/// Who decides that.
-pub(super) trait Visitor {
-    /// A stack.
-    fn stack(&mut self, line: StackLine<'_>) -> Result<Flow>;
-
-    /// A comment, without its newline. Instead of it, what is put into `out` is written.
-    fn comment(&mut self, _line: &[u8], _out: &mut Vec<u8>) -> Result<Flow> {
-        Ok(Flow::Keep)
-    }
-
-    /// Another file begins.
-    fn file(&mut self) {}
+/// A decision about all comments.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Comments {
+    /// They are copied, but for counts of the header, which hold for all stacks together.
+    Copy,
+    /// They are left out.
+    Drop,
 }
 
-/// What was read.
+/// Decides about lines.
+pub(super) trait Visitor {
+    /// Whether comments are copied.
+    fn comments(&self) -> Comments;
+
+    /// The first stack of a text comes, or the first behind another header in it. These are the
+    /// facts of the header before it.
+    fn part(&mut self, facts: &Facts) -> Result<()> {
+        let _ = facts;
+        Ok(())
+    }
+
+    /// A stack.
+    fn stack(&mut self, line: StackLine<'_>) -> Result<Flow>;
+}
+
+/// The result of reading.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scanned {
     /// One or two weights on each line.
     pub(super) columns: Columns,
+    /// The facts of all texts together.
+    pub(super) facts: Facts,
     /// Lines left out because they are no folded stacks.
     pub(super) not_understood: NotUnderstood,
 }
 
-/// Reads folded files one after the other and copies to `out` what the visitor keeps.
+/// Reads folded files one after the other and copies to `out` the lines that the visitor keeps.
 pub(super) fn scan<V: Visitor>(
     sources: &[Source],
     pattern: Option<&Pattern>,
@@ -108,28 +126,30 @@ pub(super) fn scan<V: Visitor>(
     visitor: &mut V,
 ) -> Result<Scanned> {
     let out = std::io::BufWriter::with_capacity(64 * 1024, out);
-    let mut scan = Scan { pattern, out, visitor, line: 0, scanned: Scanned::default() };
     let (sources, columns) = settle_columns(sources)?;
-    scan.scanned.columns = columns;
-    for source in &sources {
-        let input = source.open()?;
-        scan.visitor.file();
-        let mut blocks = input.into_blocks(BLOCK);
+    let not_understood = NotUnderstood::default();
+    let mut scan =
+        Scan { pattern, out, visitor, line: 0, columns, header: Header::default(), not_understood };
+    'files: for (number, source) in sources.iter().enumerate() {
+        if number > 0 {
+            scan.header.end_part();
+        }
+        let mut blocks = source.open()?.into_blocks(BLOCK);
         let mut block = Block::default();
         scan.line = 0;
         while blocks.next(&mut block, last_newline)? {
             if scan.block(block.bytes(), &blocks)? == Flow::Stop {
-                return Ok(scan.scanned);
+                break 'files;
             }
         }
     }
     scan.out.flush()?;
-    Ok(scan.scanned)
+    Ok(Scanned { columns, facts: scan.header.facts(), not_understood: scan.not_understood })
 }
 
-/// What a line is.
+/// The kind of a line.
 enum Kind {
-    /// A stack that ends before this byte of the line.
+    /// A stack; the blank before its weights is this byte of the line.
     Stack(usize),
     Comment,
     Blank,
@@ -142,7 +162,9 @@ struct Scan<'s, 'w, V> {
     visitor: &'s mut V,
     /// The line of the file at hand.
     line: u64,
-    scanned: Scanned,
+    columns: Columns,
+    header: Header,
+    not_understood: NotUnderstood,
 }
 
 impl<V: Visitor> Scan<'_, '_, V> {
@@ -161,31 +183,24 @@ impl<V: Visitor> Scan<'_, '_, V> {
                 hit = candidate(self.pattern, end + 1);
             }
             let line = &bytes[start..end];
-            let flow = match kind(line, self.scanned.columns) {
+            let flow = match kind(line, self.columns) {
                 Kind::Stack(len) => {
+                    if self.header.is_open {
+                        self.begin_part().map_err(|e| e.or_at(|| self.position(blocks)))?;
+                    }
+                    let stack = trim_stack(&line[..len]);
                     let matched = match self.pattern {
-                        Some(pattern) => at <= end && pattern.confirms(at, bytes, start, start + len),
+                        Some(pattern) => at <= end && pattern.confirms(at, bytes, start, start + stack.len()),
                         None => true,
                     };
-                    let columns = self.scanned.columns;
-                    let line =
-                        StackLine { stack: trim_stack(&line[..len]), behind: &line[len..], columns, matched };
+                    let line = StackLine { stack, behind: &line[len..], columns: self.columns, matched };
                     self.visitor.stack(line).map_err(|e| e.or_at(|| self.position(blocks)))?
                 }
-                Kind::Comment => {
-                    let mut instead = Vec::new();
-                    let flow = self.visitor.comment(line, &mut instead);
-                    let flow = flow.map_err(|e| e.or_at(|| self.position(blocks)))?;
-                    if !instead.is_empty() {
-                        self.write(&bytes[run..start])?;
-                        self.write(&instead)?;
-                        run = start;
-                    }
-                    flow
-                }
+                Kind::Comment => self.comment(line).map_err(|e| e.or_at(|| self.position(blocks)))?,
                 Kind::Blank => Flow::Drop,
                 Kind::NotUnderstood => {
-                    self.refuse(line, blocks)?;
+                    let position = self.position(blocks);
+                    self.not_understood.note(line, || position);
                     Flow::Drop
                 }
             };
@@ -217,15 +232,19 @@ impl<V: Visitor> Scan<'_, '_, V> {
     }
 
     #[cold]
-    fn refuse(&mut self, line: &[u8], blocks: &Blocks) -> Result<()> {
-        if self.scanned.columns == Columns::Two && parse_line(line, Columns::One).is_some() {
-            let expected = "two weights, as every line before has (in a file with one, no frame that \
-                            ends in a number may come first)";
-            return Err(Error::malformed(expected, line).or_at(|| self.position(blocks)));
-        }
-        let position = self.position(blocks);
-        self.scanned.not_understood.note(line, || position);
-        Ok(())
+    fn begin_part(&mut self) -> Result<()> {
+        self.header.is_open = false;
+        self.visitor.part(self.header.part())
+    }
+
+    #[cold]
+    fn comment(&mut self, line: &[u8]) -> Result<Flow> {
+        let line = line.trim_ascii_end();
+        self.header.read(line)?;
+        Ok(match self.visitor.comments() {
+            Comments::Copy if !HeaderReader::is_count(line) => Flow::Keep,
+            _ => Flow::Drop,
+        })
     }
 
     fn position(&self, blocks: &Blocks) -> Position {
@@ -233,7 +252,7 @@ impl<V: Visitor> Scan<'_, '_, V> {
     }
 }
 
-/// Where a last line without a newline ends.
+/// The end of a last line without a newline.
 fn unfinished(bytes: &[u8]) -> Option<usize> {
     (bytes.last() != Some(&b'\n')).then_some(bytes.len())
 }
@@ -253,7 +272,8 @@ fn kind(line: &[u8], columns: Columns) -> Kind {
     }
 }
 
-/// Where the stack ends if the line ends in a space and a short whole number, as nearly all do.
+/// The place of the blank before the weight, if the line ends in a blank and a short whole number,
+/// as nearly all do.
 #[inline]
 fn before_number(line: &[u8]) -> Option<usize> {
     let digits = line.iter().rev().take_while(|b| b.is_ascii_digit()).count();
@@ -264,7 +284,10 @@ fn before_number(line: &[u8]) -> Option<usize> {
 #[cold]
 fn other_kind(line: &[u8], columns: Columns) -> Kind {
     match parse_line(line, columns) {
-        Some(parsed) => Kind::Stack(parsed.stack.len()),
+        Some(parsed) => {
+            let end = parsed.stack.len();
+            Kind::Stack(end + line[end..].iter().take_while(|&&b| b == b';').count())
+        }
         None if line.trim_ascii().is_empty() => Kind::Blank,
         None => Kind::NotUnderstood,
     }

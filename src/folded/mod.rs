@@ -47,7 +47,7 @@ pub(crate) use order::cmp_at;
 pub use order::{cmp_stacks, common_prefix};
 pub use place::{Kind, Place, Places};
 pub use reader::{Lines, NotUnderstood};
-pub(crate) use reader::{guess_columns, settle_columns};
+pub(crate) use reader::{Header, guess_columns, settle_columns};
 pub(crate) use replay_buffer::{Cursor, ReplayBuffer, Rereadable};
 pub use table::{Batch, FrameId, StackTable};
 pub(crate) use walk::walk_profile;

@@ -69,15 +69,20 @@ pub struct Lines {
 
 /// The facts of what was read so far. A header that follows stacks begins another part: texts
 /// that were put one behind the other.
-#[derive(Default)]
-struct Header {
+pub(crate) struct Header {
     /// Of the parts that are complete.
     parts: Vec<Facts>,
     reader: HeaderReader,
     /// Whether no stack has come since the part began.
-    is_open: bool,
+    pub(crate) is_open: bool,
     /// Facts at the beginning of the first text.
     first: Facts,
+}
+
+impl Default for Header {
+    fn default() -> Self {
+        Header { parts: Vec::new(), reader: HeaderReader::default(), is_open: true, first: Facts::default() }
+    }
 }
 
 impl Lines {
@@ -96,7 +101,7 @@ impl Lines {
             name: "".into(),
             line: 0,
             columns,
-            header: Header { is_open: true, ..Header::default() },
+            header: Header::default(),
         };
         if let Some(first) = lines.sources.next() {
             lines.start(&first)?;
@@ -130,9 +135,7 @@ impl Lines {
 
     /// The facts of all that was read so far.
     pub fn facts(&self) -> Facts {
-        let mut parts = self.header.parts.clone();
-        parts.push(self.header.reader.clone().finish());
-        Facts::merged(&parts)
+        self.header.facts()
     }
 
     /// Whether there was more than one header, or text: [`Lines::first_facts`] does not tell all.
@@ -212,7 +215,23 @@ impl Lines {
 }
 
 impl Header {
-    fn read(&mut self, line: &[u8]) -> Result<()> {
+    /// The facts of all parts.
+    pub(crate) fn facts(&self) -> Facts {
+        let mut parts = self.parts.clone();
+        parts.push(self.reader.clone().finish());
+        Facts::merged(&parts)
+    }
+
+    /// The facts of the part at hand.
+    pub(crate) fn part(&self) -> &Facts {
+        self.reader.facts()
+    }
+
+    /// Reads a comment line, without its newline.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Malformed`] for a unit that contradicts one before.
+    pub(crate) fn read(&mut self, line: &[u8]) -> Result<()> {
         if !self.is_open {
             if !HeaderReader::is_header(line) {
                 return Ok(());
@@ -230,7 +249,8 @@ impl Header {
         Ok(())
     }
 
-    fn end_part(&mut self) {
+    /// Another text, or another header, begins.
+    pub(crate) fn end_part(&mut self) {
         self.parts.push(std::mem::take(&mut self.reader).finish());
         self.is_open = true;
     }

@@ -18,6 +18,14 @@ use crate::weight::Weight;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FrameId(pub u32);
 
+impl FrameId {
+    /// The number of this frame among those with a place; `None` for a frame without one.
+    #[inline]
+    pub(crate) fn placed(self) -> Option<usize> {
+        (self.0 & HAS_PLACE != 0).then_some((self.0 & !HAS_PLACE) as usize)
+    }
+}
+
 /// The bit of a [`FrameId`] that has a place: the others are its number in the [`PlaceTable`].
 const HAS_PLACE: u32 = 1 << 31;
 

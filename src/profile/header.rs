@@ -141,6 +141,13 @@ impl HeaderReader {
         split(line).is_some_and(|(key, _)| entry(key).is_some())
     }
 
+    /// Whether a comment line states a count, which does not hold for a part of the stacks:
+    /// see [`Facts::without_counts`].
+    pub(crate) fn is_count(line: &[u8]) -> bool {
+        let entry = split(line).and_then(|(key, _)| entry(key));
+        entry.is_some_and(|(_, entry)| matches!(entry.key, "samples" | "cpu-time"))
+    }
+
     /// Reads a comment line, without its newline. A line of another kind is no fact and is kept
     /// as a comment.
     ///
@@ -339,6 +346,21 @@ mod tests {
         assert!(read(b"# unit: ns\n# unit: ns\na 1\n").is_ok());
         let error = read(b"# unit: ns\n# unit: bytes\na 1\n").unwrap_err().to_string();
         assert!(error.contains("the unit ns") && error.contains("bytes"), "{error}");
+    }
+
+    #[test]
+    fn counts_are_what_facts_without_counts_leave_out() {
+        let counts = |facts: &Facts| {
+            write(facts).lines().filter(|line| HeaderReader::is_count(line.as_bytes())).count()
+        };
+        let both = Facts::of_sides(full(), Facts { samples: Some(3), ..full() });
+        assert_eq!((counts(&full()), counts(&full().without_counts())), (2, 0));
+        assert_eq!((counts(&both), counts(&both.without_counts())), (4, 0));
+        let kept: String = write(&full())
+            .split_inclusive('\n')
+            .filter(|l| !HeaderReader::is_count(l.trim_end().as_bytes()))
+            .collect();
+        assert_eq!(kept, write(&full().without_counts()));
     }
 
     #[test]

@@ -17,6 +17,7 @@
 mod builder;
 mod describe;
 mod facts;
+mod filter;
 pub mod header;
 pub mod open;
 #[cfg(feature = "render")]

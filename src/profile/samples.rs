@@ -97,6 +97,13 @@ impl Samples {
         }));
     }
 
+    /// The same samples of a profile with this number of stacks, to be changed.
+    pub(super) fn copy(&self, stacks: usize) -> Samples {
+        let mut copy = Samples::default();
+        copy.join(self, &(0..stacks as u32).collect::<Vec<_>>());
+        copy
+    }
+
     /// Replaces the number of each sample's stack, and drops the samples that have none any more.
     pub(super) fn restack(&mut self, mut stack: impl FnMut(usize) -> Option<usize>) {
         self.entries.retain_mut(|entry| match stack(entry.stack as usize) {

@@ -15,8 +15,8 @@ pub(in crate::filter) const ROOT: Operation = Operation {
         input: "a;b 1\nb;a 2\nba;c 0.5\n",
         output: "a;b 1\nba;c 0.5\n",
     }],
-    build: |value, settings| {
-        let pattern = FramePattern::new(value, settings.ignore_case)?;
+    build: |value, options| {
+        let pattern = FramePattern::new(value, options.ignore_case)?;
         Ok(Stage::Select(Box::new(Ends { pattern, end: <[FrameId]>::first })))
     },
 };
@@ -32,8 +32,8 @@ pub(in crate::filter) const LEAF: Operation = Operation {
         input: "a 5\na;b 1\nb;a 2\n",
         output: "a 5\nb;a 2\n",
     }],
-    build: |value, settings| {
-        let pattern = FramePattern::new(value, settings.ignore_case)?;
+    build: |value, options| {
+        let pattern = FramePattern::new(value, options.ignore_case)?;
         Ok(Stage::Select(Box::new(Ends { pattern, end: <[FrameId]>::last })))
     },
 };

@@ -21,8 +21,8 @@ pub(in crate::filter) const FOCUS: Operation = Operation {
         },
         Example { arguments: &["--focus", "^b$"], input: "a;b 1 2\na;bb 3 4\n", output: "a;b 1 2\n" },
     ],
-    build: |value, settings| {
-        let pattern = FramePattern::new(value, settings.ignore_case)?;
+    build: |value, options| {
+        let pattern = FramePattern::new(value, options.ignore_case)?;
         Ok(Stage::Select(Box::new(Focus { pattern, keep: true })))
     },
 };
@@ -41,8 +41,8 @@ pub(in crate::filter) const IGNORE: Operation = Operation {
             output: "fun8;fun7 3\n",
         },
     ],
-    build: |value, settings| {
-        let pattern = FramePattern::new(value, settings.ignore_case)?;
+    build: |value, options| {
+        let pattern = FramePattern::new(value, options.ignore_case)?;
         Ok(Stage::Select(Box::new(Focus { pattern, keep: false })))
     },
 };

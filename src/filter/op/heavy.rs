@@ -4,12 +4,12 @@
 //! counts, so that nothing is lost that was large before or is large now.
 
 use crate::error::Result;
-use crate::filter::operation::{Example, Group, Operation, Settings, Stage, Whole, number, setting};
-use crate::folded::{Columns, StackTable, Weights};
+use crate::filter::named_stacks::NamedStacks;
+use crate::filter::operation::{
+    Example, Fate, Group, OpOptions, Operation, REST, Stage, Whole, number, setting,
+};
+use crate::folded::{Columns, Weights};
 use crate::weight::Weight;
-
-/// The stack of all that weighs too little.
-const REST: &[u8] = b"[other]";
 
 pub(in crate::filter) const MIN_WEIGHT: Operation = Operation {
     name: "min-weight",
@@ -30,10 +30,10 @@ pub(in crate::filter) const MIN_WEIGHT: Operation = Operation {
             output: "[other] 3.9\nc 3\n",
         },
     ],
-    build: |value, settings| {
+    build: |value, options| {
         let least = Weight::parse(value.as_bytes())
             .ok_or_else(|| setting(format!("{value:?} is no weight such as 10 or 0.5")))?;
-        Ok(whole(Heavy::Weight(least), settings))
+        Ok(whole(Heavy::Weight(least), options))
     },
 };
 
@@ -56,10 +56,10 @@ pub(in crate::filter) const MIN_PERCENT: Operation = Operation {
             output: "[other] 4 1\na 5 1\nc 1 98\n",
         },
     ],
-    build: |value, settings| {
+    build: |value, options| {
         let percent = Weight::parse(value.strip_suffix('%').unwrap_or(value).as_bytes())
             .ok_or_else(|| setting(format!("{value:?} is no percentage such as 1 or 0.5")))?;
-        Ok(whole(Heavy::Percent(percent), settings))
+        Ok(whole(Heavy::Percent(percent), options))
     },
 };
 
@@ -78,11 +78,11 @@ pub(in crate::filter) const TOP: Operation = Operation {
             output: "[other] 12\nb 3\n",
         },
     ],
-    build: |value, settings| Ok(whole(Heavy::Top(number(value)?), settings)),
+    build: |value, options| Ok(whole(Heavy::Top(number(value)?), options)),
 };
 
-fn whole(heavy: Heavy, settings: Settings) -> Stage {
-    Stage::Whole(Box::new(Keep { heavy, rest: settings.rest }))
+fn whole(heavy: Heavy, options: OpOptions) -> Stage {
+    Stage::Whole(Box::new(Keep { heavy, rest: options.rest }))
 }
 
 enum Heavy {
@@ -97,21 +97,15 @@ struct Keep {
 }
 
 impl Whole for Keep {
-    fn apply(&self, profile: &StackTable) -> Result<StackTable> {
-        // The rest of an earlier run is rest again: it is no stack to be ranked.
-        let is_rest = |stack: &[u8]| self.rest && stack == REST;
-        let heavier = |weights: Weights| match profile.columns() {
+    fn decide(&self, stacks: &NamedStacks<'_>) -> Result<Vec<Fate>> {
+        let heavier = |weights: Weights| match stacks.columns() {
             Columns::One => weights.value,
             Columns::Two => weights.value.max(weights.before),
         };
-        let mut kept = Vec::with_capacity(profile.len());
-        match &self.heavy {
-            Heavy::Weight(least) => profile.for_each(|_, weights| {
-                kept.push(heavier(weights) >= *least);
-                Ok(())
-            })?,
+        let mut kept = match &self.heavy {
+            Heavy::Weight(least) => stacks.all(|weights| Ok(heavier(weights) >= *least))?,
             Heavy::Percent(percent) => {
-                let total = profile.total()?;
+                let total = stacks.total()?;
                 let (after, before) =
                     (total.value.checked_mul(*percent)?, total.before.checked_mul(*percent)?);
                 let hundred = Weight::new(100);
@@ -119,37 +113,33 @@ impl Whole for Keep {
                 let share = |weight: Weight, total: Weight| -> Result<bool> {
                     Ok(!total.is_zero() && weight.checked_mul(hundred)? >= total)
                 };
-                profile.for_each(|_, weights| {
-                    kept.push(share(weights.value, after)? || share(weights.before, before)?);
-                    Ok(())
-                })?;
+                stacks.all(|weights| Ok(share(weights.value, after)? || share(weights.before, before)?))?
             }
             Heavy::Top(count) => {
-                let mut ranked = Vec::with_capacity(profile.len());
-                profile.for_each(|stack, weights| {
-                    if !is_rest(stack) {
-                        ranked.push((std::cmp::Reverse(heavier(weights)), kept.len()));
-                    }
-                    kept.push(false);
-                    Ok(())
-                })?;
-                ranked.sort_unstable();
-                ranked.iter().take(*count).for_each(|&(_, index)| kept[index] = true);
+                let mut ranked: Vec<usize> =
+                    (0..stacks.len()).filter(|&stack| !self.is_rest(stacks, stack)).collect();
+                if *count < ranked.len() {
+                    ranked.select_nth_unstable_by(*count, |&a, &b| {
+                        let order = heavier(stacks.weights(b)).cmp(&heavier(stacks.weights(a)));
+                        order.then_with(|| stacks.names(a).cmp(stacks.names(b)))
+                    });
+                }
+                let mut kept = vec![false; stacks.len()];
+                ranked.iter().take(*count).for_each(|&stack| kept[stack] = true);
+                kept
             }
+        };
+        if self.rest {
+            // The rest of an earlier run is rest again: it is no stack to be ranked.
+            (0..kept.len()).for_each(|stack| kept[stack] &= !self.is_rest(stacks, stack));
         }
-        let mut heavy = StackTable::default();
-        let mut kept = kept.into_iter();
-        profile.for_each(|stack, weights| {
-            let kept = kept.next().expect("there is an answer for each stack");
-            match (kept && !is_rest(stack), self.rest) {
-                (true, _) => heavy.add_stack(stack, weights),
-                (false, true) => heavy.add_stack(REST, weights),
-                (false, false) => Ok(()),
-            }
-        })?;
-        if profile.columns() == Columns::Two {
-            heavy.make_differential();
-        }
-        Ok(heavy)
+        let dropped = if self.rest { Fate::Rest } else { Fate::Drop };
+        Ok(kept.into_iter().map(|kept| if kept { Fate::Keep } else { dropped }).collect())
+    }
+}
+
+impl Keep {
+    fn is_rest(&self, stacks: &NamedStacks<'_>, stack: usize) -> bool {
+        self.rest && stacks.names(stack).eq([REST])
     }
 }

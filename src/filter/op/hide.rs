@@ -24,8 +24,8 @@ pub(in crate::filter) const HIDE: Operation = Operation {
             output: "a;c 3 30\n",
         },
     ],
-    build: |value, settings| {
-        let pattern = FramePattern::new(value, settings.ignore_case)?;
+    build: |value, options| {
+        let pattern = FramePattern::new(value, options.ignore_case)?;
         Ok(Stage::Rewrite(Box::new(Hide { pattern, keep: false })))
     },
 };
@@ -44,8 +44,8 @@ pub(in crate::filter) const SHOW: Operation = Operation {
         },
         Example { arguments: &["--show", "fun1", "--hide", "fun10"], input: PPROF, output: "fun1 3\n" },
     ],
-    build: |value, settings| {
-        let pattern = FramePattern::new(value, settings.ignore_case)?;
+    build: |value, options| {
+        let pattern = FramePattern::new(value, options.ignore_case)?;
         Ok(Stage::Rewrite(Box::new(Hide { pattern, keep: true })))
     },
 };

@@ -1,9 +1,10 @@
-//! `--kind`: select stacks by where their time was spent, as the leaf's annotation says.
+//! `--kind`: select stacks by the kind of code that ran, as the leaf's annotation or the recording
+//! itself says.
 
 use crate::filter::annotation;
 use crate::filter::frames::PerFrame;
 use crate::filter::operation::{Example, Group, Operation, Select, Stage, setting};
-use crate::folded::{FrameId, StackTable, Weights};
+use crate::folded::{FrameId, Kind as CodeKind, Place, StackTable, Weights};
 
 const PROFILE: &str = "a;b 1\na;b;sys_[k] 2\na;c_[i] 4\na;d_[j] 8\n";
 
@@ -13,7 +14,8 @@ pub(in crate::filter) const KIND: Operation = Operation {
     group: Group::Select,
     about: "Keep stacks by their leaf: kernel, no-kernel, user, …",
     details: "KIND is kernel, user, inlined or jit, or one of them after `no-`. The leaf's annotation decides: `_[k]` kernel, `_[i]` inlined, `_[j]` jit, user for \
-              all but the kernel; `no-` turns it round. `fg-collapse --all` writes them.",
+              all but the kernel; `no-` turns it round. `fg-collapse --all` writes them; of a recording that is read \
+              directly the leaf needs none.",
     examples: &[
         Example { arguments: &["--kind", "kernel"], input: PROFILE, output: "a;b;sys_[k] 2\n" },
         Example { arguments: &["--kind", "user"], input: PROFILE, output: "a;b 1\na;c_[i] 4\na;d_[j] 8\n" },
@@ -52,16 +54,31 @@ struct Kind {
     marked: PerFrame<bool>,
 }
 
+/// Whether a recording says of a frame what this mark says.
+fn place_has(place: &Place<'_>, mark: u8) -> bool {
+    match mark {
+        b'k' => place.kind == CodeKind::Kernel,
+        b'j' => place.kind == CodeKind::Jit,
+        _ => place.inlined,
+    }
+}
+
 impl Select for Kind {
     fn keeps(&mut self, stack: &[FrameId], _: Weights, names: &StackTable) -> bool {
         let Some(&leaf) = stack.last() else { return false };
-        let marked = self.marked.get(leaf, || annotation::has(names.name(leaf), self.mark));
+        let marked = self.marked.get(leaf, || {
+            annotation::has(names.name(leaf), self.mark) || place_has(&names.place(leaf), self.mark)
+        });
         self.found |= marked;
         marked == self.has
     }
 
     fn forget(&mut self) {
         self.marked.forget();
+    }
+
+    fn needs_places(&self) -> bool {
+        true
     }
 
     fn remark(&self) -> Option<String> {

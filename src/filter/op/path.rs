@@ -28,13 +28,13 @@ pub(in crate::filter) const PATH: Operation = Operation {
             output: "a;b;b;c 1\na;b;x;a;b;c 4 \n",
         },
     ],
-    build: |value, settings| {
+    build: |value, options| {
         let mut runs: Vec<Vec<FramePattern>> = vec![Vec::new()];
         for element in value.split(';') {
             match element {
                 "..." | "…" => runs.push(Vec::new()),
                 expression => {
-                    let pattern = FramePattern::new(expression, settings.ignore_case)?;
+                    let pattern = FramePattern::new(expression, options.ignore_case)?;
                     runs.last_mut().expect("it starts with one").push(pattern);
                 }
             }

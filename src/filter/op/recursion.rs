@@ -41,7 +41,9 @@ struct Recursion {
 }
 
 impl Rewrite for Recursion {
-    fn rewrite(&mut self, stack: &mut Vec<FrameId>, _: &mut StackTable) {
+    fn rewrite(&mut self, stack: &mut Vec<FrameId>, names: &mut StackTable) {
+        // A function called from several of its lines is one function.
+        let is_same = |a: FrameId, b: FrameId| a == b || names.base(a) == names.base(b);
         // What is kept so far never repeats itself, so only cycles that the next frame completes
         // have to be looked for, and one at most is found.
         let mut kept = 0;
@@ -50,7 +52,8 @@ impl Rewrite for Recursion {
             kept += 1;
             for cycle in 1..=self.longest.min(kept / 2) {
                 let (before, last) = stack[..kept].split_at(kept - cycle);
-                if before.ends_with(last) {
+                let tail = &before[before.len() - cycle..];
+                if tail.iter().zip(last).rev().all(|(&a, &b)| is_same(a, b)) {
                     kept -= cycle;
                     break;
                 }

@@ -3,7 +3,7 @@
 use regex::bytes::Regex;
 
 use crate::filter::frames::NewNames;
-use crate::filter::operation::{Example, Group, Operation, Rewrite, Settings, Stage, setting};
+use crate::filter::operation::{Example, Group, OpOptions, Operation, Rewrite, Stage, setting};
 use crate::filter::pattern::{PatternOptions, frame_regex};
 use crate::folded::{FrameId, StackTable, sanitize_frame};
 
@@ -40,7 +40,7 @@ pub(in crate::filter) const RENAME: Operation = Operation {
     build,
 };
 
-fn build(value: &str, settings: Settings) -> crate::Result<Stage> {
+fn build(value: &str, op_options: OpOptions) -> crate::Result<Stage> {
     let wrong = || setting(format!("{value:?} is not of the form s/R/TEXT/"));
     let rest = value.strip_prefix('s').ok_or_else(wrong)?;
     let delimiter = rest.chars().next().filter(|c| !c.is_alphanumeric() && *c != '\\').ok_or_else(wrong)?;
@@ -51,7 +51,7 @@ fn build(value: &str, settings: Settings) -> crate::Result<Stage> {
         return Err(wrong());
     };
     let mut every = false;
-    let mut ignore_case = settings.ignore_case;
+    let mut ignore_case = op_options.ignore_case;
     for flag in flags.chars() {
         match flag {
             'g' => every = true,
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn wrong_rules_are_refused() {
         for rule in ["", "s", "x/a/b/", "s/a/b", "s/a/b/c", "s/a/b/g/", "sxaxbx", "s\\a\\b\\", "s/(/b/"] {
-            assert!(build(rule, Settings::default()).is_err(), "{rule}");
+            assert!(build(rule, OpOptions::default()).is_err(), "{rule}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `--scale`: multiply weights, exactly.
 
 use crate::error::Result;
-use crate::filter::operation::{Example, Group, Operation, Reweigh, Stage, setting};
+use crate::filter::operation::{Conversion, Example, Group, Operation, Reweigh, Stage, setting};
 use crate::weight::Weight;
 
 pub(in crate::filter) const SCALE: Operation = Operation {
@@ -9,7 +9,8 @@ pub(in crate::filter) const SCALE: Operation = Operation {
     value: Some("X"),
     group: Group::Weights,
     about: "Multiply weights by X",
-    details: "Exactly: `--scale 0.001` makes 2004008 into 2004.008.",
+    details: "Exactly: `--scale 0.001` makes 2004008 into 2004.008. The unit stays what it is; \
+              --to-unit converts to another.",
     examples: &[
         Example {
             arguments: &["--scale", "0.001"],
@@ -27,7 +28,7 @@ pub(in crate::filter) const SCALE: Operation = Operation {
 struct Scale(Weight);
 
 impl Reweigh for Scale {
-    fn factor(&self, unit: Option<&str>) -> Result<(Weight, Option<String>)> {
-        Ok((self.0, unit.map(str::to_owned)))
+    fn conversion(&self, unit: Option<&str>) -> Result<Conversion> {
+        Ok(Conversion { factor: self.0, unit: unit.map(str::to_owned), is_exact: false })
     }
 }

@@ -20,8 +20,8 @@ pub(in crate::filter) const SHOW_FROM: Operation = Operation {
         },
         Example { arguments: &["--show-from", "B"], input: "A;B;C;B 1\nA 2\n", output: "B;C;B 1\n" },
     ],
-    build: |value, settings| {
-        let pattern = FramePattern::new(value, settings.ignore_case)?;
+    build: |value, options| {
+        let pattern = FramePattern::new(value, options.ignore_case)?;
         Ok(Stage::Rewrite(Box::new(ShowFrom { pattern, leaf_most: false })))
     },
 };
@@ -37,8 +37,8 @@ pub(in crate::filter) const SHOW_FROM_LEAF: Operation = Operation {
         input: "A 2\nA;B;C;B 1\nA;B;C;B;D 0.5\n",
         output: "B 1\nB;D 0.5\n",
     }],
-    build: |value, settings| {
-        let pattern = FramePattern::new(value, settings.ignore_case)?;
+    build: |value, options| {
+        let pattern = FramePattern::new(value, options.ignore_case)?;
         Ok(Stage::Rewrite(Box::new(ShowFrom { pattern, leaf_most: true })))
     },
 };

@@ -66,7 +66,7 @@ const PARTS: &[(&str, Strip)] = &[
 /// Changes a name that has no annotation.
 type Strip = fn(&mut Vec<u8>);
 
-fn build(value: &str, _: crate::filter::Settings) -> crate::Result<Stage> {
+fn build(value: &str, _: crate::filter::operation::OpOptions) -> crate::Result<Stage> {
     let mut strips = Vec::new();
     let mut annotations = false;
     for part in value.split(',') {

@@ -37,8 +37,8 @@ pub(in crate::filter) const THREAD: Operation = Operation {
         Example { arguments: &["--thread", "21$"], input: PROFILE, output: "sh-20/21;main 16\n" },
         Example { arguments: &["--thread", "main"], input: "a;main 1\nmain 2\n", output: "main 2\n" },
     ],
-    build: |value, settings| {
-        let pattern = FramePattern::new(value, settings.ignore_case)?;
+    build: |value, options| {
+        let pattern = FramePattern::new(value, options.ignore_case)?;
         Ok(Stage::Select(Box::new(Threads { pattern, process: false, roles: Roles::default() })))
     },
 };
@@ -64,8 +64,8 @@ pub(in crate::filter) const PROCESS: Operation = Operation {
         },
         Example { arguments: &["--process", "a.py|nginx"], input: PROFILE, output: "nginx;main 4\n" },
     ],
-    build: |value, settings| {
-        let pattern = FramePattern::new(value, settings.ignore_case)?;
+    build: |value, options| {
+        let pattern = FramePattern::new(value, options.ignore_case)?;
         Ok(Stage::Select(Box::new(Threads { pattern, process: true, roles: Roles::default() })))
     },
 };

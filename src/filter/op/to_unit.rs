@@ -1,7 +1,7 @@
 //! `--to-unit`: weights in another unit of the same kind, exactly.
 
 use crate::error::Result;
-use crate::filter::operation::{Example, Group, Operation, Reweigh, Stage, setting};
+use crate::filter::operation::{Conversion, Example, Group, Operation, Reweigh, Stage, setting};
 use crate::weight::Weight;
 
 pub(in crate::filter) const TO_UNIT: Operation = Operation {
@@ -9,9 +9,9 @@ pub(in crate::filter) const TO_UNIT: Operation = Operation {
     value: Some("UNIT"),
     group: Group::Weights,
     about: "Convert weights to UNIT: ms, or ns:ms, …",
-    details: "ns, us (µs), ms, s; B (bytes), kB, MB, GB, KiB, MiB, GiB. What they are in is read \
-              from the line `# unit: ns` before them, as `fg-collapse --header` writes it, or \
-              stated: `--to-unit ns:ms`.",
+    details: "ns, us (µs), ms, s; B (bytes), kB, MB, GB, KiB, MiB, GiB. The unit they are in is \
+              read from the recording, of folded text from its line `# unit: ns`, or stated: \
+              `--to-unit ns:ms`.",
     examples: &[
         Example {
             arguments: &["--to-unit", "ms"],
@@ -92,7 +92,7 @@ struct ToUnit {
 }
 
 impl Reweigh for ToUnit {
-    fn factor(&self, unit: Option<&str>) -> Result<(Weight, Option<String>)> {
+    fn conversion(&self, unit: Option<&str>) -> Result<Conversion> {
         let name = |what: crate::Error| match what.kind() {
             crate::ErrorKind::Setting { what } => setting(format!("--to-unit: {what}")),
             _ => what,
@@ -112,7 +112,8 @@ impl Reweigh for ToUnit {
         };
         // A profile that did not say its unit does not say the new one either, and a run after
         // this one would not know it.
-        Ok((factor(from, self.to).map_err(name)?, unit.map(|_| to.to_owned())))
+        let factor = factor(from, self.to).map_err(name)?;
+        Ok(Conversion { factor, unit: unit.map(|_| to.to_owned()), is_exact: true })
     }
 }
 

@@ -1,0 +1,221 @@
+//! Operations on folded text that streams by.
+
+use std::io::Write;
+
+use super::in_memory;
+use super::merged::{self, InOrder};
+use super::operation::{Conversion, Stage};
+use super::pipeline::{Filtered, Pipeline, RunOptions, StackCount, Step, changed_facts, pass, settle_units};
+use super::scan::{Comments, Flow, StackLine, Visitor, scan};
+use crate::error::Result;
+use crate::folded::{Batch, Columns, FrameId, StackTable, Weights, common_prefix};
+use crate::input::Source;
+use crate::profile::{Facts, header};
+use crate::weight::Weight;
+
+/// While only selecting, the names of frames may take this much before they are forgotten and
+/// numbered anew: real profiles stay far below it.
+const MOST_NAMES: usize = 64 << 20;
+
+/// Reads folded files one after the other, applies the pattern if there is one, then the
+/// operations, and writes the result.
+pub(super) fn stream(
+    pipeline: &mut Pipeline,
+    sources: &[Source],
+    options: &RunOptions,
+    out: &mut dyn Write,
+) -> Result<Filtered> {
+    let keeps_stacks = pipeline.keeps_stacks();
+    let steps = &mut pipeline.steps;
+    let copies = steps.iter().all(|step| matches!(step.stage, Stage::Select(_)));
+    let needs_weights = |step: &Step| matches!(&step.stage, Stage::Select(select) if select.needs_weights());
+    let reweighs = steps.iter().any(|step| matches!(step.stage, Stage::Reweigh(_)));
+    let whole = steps.iter().position(|step| matches!(step.stage, Stage::Whole(_)));
+    let mut run = Run {
+        first: whole.unwrap_or(steps.len()),
+        options,
+        copies,
+        weigh: options.weigh || reweighs || steps.iter().any(needs_weights),
+        reweighs,
+        steps,
+        splitter: FrameSplitter::default(),
+        in_order: InOrder::default(),
+        batch: Batch::default(),
+        text: Vec::new(),
+        work: Vec::new(),
+        came: StackCount::default(),
+        kept: StackCount::default(),
+        dropped: StackCount::default(),
+    };
+    let scanned = scan(sources, options.pattern.as_ref(), out, &mut run)?;
+    let Run { first, splitter, in_order, mut batch, came, mut kept, mut dropped, .. } = run;
+    let mut table = splitter.table;
+    let conversion = conversion(&mut pipeline.steps, &scanned.facts)?;
+    let mut facts = scanned.facts.without_counts();
+    if !copies {
+        table.add_batch(&mut batch)?;
+        if scanned.columns == Columns::Two {
+            table.make_differential();
+        }
+        if first < pipeline.steps.len() {
+            let changed = in_memory::run(&mut pipeline.steps[first..], &table, None)?;
+            table = changed.table;
+            dropped = dropped.checked_add(changed.dropped)?;
+        }
+        let labels = &scanned.facts.labels;
+        let labels_hold =
+            keeps_stacks || in_memory::are_labelled(&table, labels) && in_order.are_labelled(labels);
+        facts = changed_facts(&scanned.facts, &conversion, dropped.stacks == 0, labels_hold);
+        if options.header {
+            out.write_all(header::write(&facts).as_bytes())?;
+        }
+        kept = merged::write(&in_order, &table, scanned.columns, options.weigh, out)?;
+    }
+    Ok(Filtered {
+        came,
+        kept,
+        dropped,
+        columns: scanned.columns,
+        facts,
+        unit_came: scanned.facts.unit.clone(),
+        not_understood: scanned.not_understood,
+        steps: Vec::new(),
+    })
+}
+
+/// The change of all weights, given the facts of all texts.
+fn conversion(steps: &mut [Step], facts: &Facts) -> Result<Conversion> {
+    match &facts.unit {
+        Some(unit) => settle_units(steps, Some(unit)),
+        // Texts with stacks were asked when they began.
+        None => Ok(settle_units(steps, None).unwrap_or(Conversion {
+            factor: Weight::ONE,
+            unit: None,
+            is_exact: true,
+        })),
+    }
+}
+
+/// The part of a run that sees the input.
+struct Run<'p> {
+    steps: &'p mut [Step],
+    options: &'p RunOptions,
+    /// The number of steps before the first that needs the whole profile.
+    first: usize,
+    /// Whether lines are copied rather than added up.
+    copies: bool,
+    /// Whether the steps have to be shown weights.
+    weigh: bool,
+    /// Whether they change some.
+    reweighs: bool,
+    splitter: FrameSplitter,
+    /// Stacks that left the steps as they came, and in order.
+    in_order: InOrder,
+    /// Other stacks, on their way into the table.
+    batch: Batch,
+    /// Room for weights as text.
+    text: Vec<u8>,
+    work: Vec<FrameId>,
+    came: StackCount,
+    kept: StackCount,
+    dropped: StackCount,
+}
+
+impl Visitor for Run<'_> {
+    fn comments(&self) -> Comments {
+        // Without copying, the header is written before the result.
+        if self.copies && self.options.header { Comments::Copy } else { Comments::Drop }
+    }
+
+    fn part(&mut self, facts: &Facts) -> Result<()> {
+        settle_units(self.steps, facts.unit.as_deref()).map(|_| ())
+    }
+
+    fn stack(&mut self, line: StackLine<'_>) -> Result<Flow> {
+        let weights = if self.weigh { line.weights() } else { Weights::default() };
+        self.came.note(weights)?;
+        if line.matched == self.options.invert {
+            self.dropped.note(weights)?;
+            return Ok(Flow::Drop);
+        }
+        if self.copies && self.splitter.bytes > MOST_NAMES {
+            self.splitter = FrameSplitter::default();
+            self.steps.iter_mut().for_each(Step::forget);
+        }
+        self.splitter.split(line.stack);
+        self.work.clear();
+        self.work.extend_from_slice(&self.splitter.ids);
+        let steps = &mut self.steps[..self.first];
+        let table = &mut self.splitter.table;
+        let Some(left) = pass(steps, &mut self.work, weights, table, self.options.weigh)? else {
+            self.dropped.note(weights)?;
+            return Ok(Flow::Drop);
+        };
+        if self.copies {
+            self.kept.note(weights)?;
+            return Ok(if self.options.first_only { Flow::Stop } else { Flow::Keep });
+        }
+        if self.first == self.steps.len() && self.work == self.splitter.ids {
+            let text = match line.plain_weights() {
+                Some(text) if !self.reweighs => text,
+                _ => {
+                    let left = if self.weigh { left } else { line.weights() };
+                    self.text.clear();
+                    merged::write_weights(left, line.columns(), &mut self.text);
+                    &self.text
+                }
+            };
+            if self.in_order.push(line.stack, text) {
+                return Ok(Flow::Drop);
+            }
+        }
+        let left = if self.weigh { left } else { line.weights() };
+        if self.batch.push(&self.work, left) {
+            table.add_batch(&mut self.batch)?;
+        }
+        Ok(Flow::Drop)
+    }
+}
+
+/// Numbers the frames of stacks. Neighbours mostly begin alike: what they share is not looked
+/// up again.
+#[derive(Default)]
+struct FrameSplitter {
+    table: StackTable,
+    text: Vec<u8>,
+    ids: Vec<FrameId>,
+    /// Where each frame ends in `text`.
+    ends: Vec<usize>,
+    /// About how much memory the names take.
+    bytes: usize,
+}
+
+impl FrameSplitter {
+    /// Puts the frames of a stack into `ids`.
+    fn split(&mut self, stack: &[u8]) {
+        let same = common_prefix(&self.text, stack);
+        let shared = self.ends.partition_point(|&end| {
+            end < same || end == same && matches!(stack.get(same), None | Some(b';'))
+        });
+        self.ids.truncate(shared);
+        self.ends.truncate(shared);
+        let kept = self.ends.last().copied();
+        self.text.truncate(same);
+        self.text.extend_from_slice(&stack[same..]);
+        let from = match kept {
+            Some(end) if end == stack.len() => return,
+            Some(end) => end + 1,
+            None => 0,
+        };
+        let mut start = from;
+        for end in memchr::memchr_iter(b';', &stack[from..]).map(|at| from + at).chain([stack.len()]) {
+            let count = self.table.frame_count();
+            self.ids.push(self.table.frame(&stack[start..end]));
+            self.ends.push(end);
+            if self.table.frame_count() > count {
+                self.bytes += end - start + 48;
+            }
+            start = end + 1;
+        }
+    }
+}

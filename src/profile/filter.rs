@@ -1,0 +1,219 @@
+//! Filters a profile in memory.
+
+use super::{Facts, Profile, Samples};
+use crate::error::Result;
+use crate::filter::{Op, Pipeline, RunOptions};
+use crate::folded::{Columns, Place, StackTable, Weights};
+use crate::weight::Weight;
+
+impl Profile {
+    /// Applies operations one after the other.
+    ///
+    /// Frames keep their places, also where they are renamed, and the single samples stay with
+    /// their stacks. Facts stay as far as they hold: the unit and the period are converted with the
+    /// weights, the number of samples is counted again or left out.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Setting`](crate::ErrorKind::Setting) for a value that cannot be used;
+    /// [`ErrorKind::Overflow`](crate::ErrorKind::Overflow).
+    ///
+    /// ```
+    /// use fg_tools::Profile;
+    /// use fg_tools::filter::Op;
+    ///
+    /// let profile = Profile::from_lines(["main;fib;fib 40", "main;idle 50", "main 2"])?;
+    /// let filtered = profile.filter(&[Op::ignore("^idle$")?, Op::recursion("direct")?, Op::reverse()])?;
+    /// let mut folded = Vec::new();
+    /// filtered.write_folded(&mut folded)?;
+    /// assert_eq!(folded, b"fib;main 40\nmain 2\n");
+    /// # Ok::<(), fg_tools::Error>(())
+    /// ```
+    pub fn filter(&self, ops: &[Op]) -> Result<Profile> {
+        let (profile, _) = Pipeline::new(ops)?.apply(self, &RunOptions::default())?;
+        Ok(profile)
+    }
+
+    /// The profile with other stacks: `numbers` has the new number of each old one, `facts` are
+    /// those that still hold, and weights were multiplied by `factor`.
+    pub(crate) fn restacked(
+        &self,
+        mut facts: Facts,
+        stacks: StackTable,
+        numbers: &[Option<u32>],
+        factor: Weight,
+    ) -> Result<Profile> {
+        let mut samples = Samples::default();
+        if !self.samples.is_empty() {
+            samples = self.samples.copy(self.stacks.len());
+            samples.restack(|stack| numbers[stack].map(|new| new as usize));
+            if factor != Weight::ONE {
+                samples.reweigh(|weights| {
+                    let before = weights.before.checked_mul(factor)?;
+                    Ok(Weights { value: weights.value.checked_mul(factor)?, before })
+                })?;
+            }
+        }
+        if self.facts.samples.is_some() && facts.samples.is_none() {
+            facts.samples = self.count_again(&facts, &stacks, &samples)?;
+        }
+        Profile::new(facts, stacks, samples)
+    }
+
+    /// The number of samples in other stacks of this profile, where it can be told.
+    fn count_again(&self, facts: &Facts, stacks: &StackTable, samples: &Samples) -> Result<Option<u64>> {
+        if self.columns() == Columns::Two {
+            return Ok(None);
+        }
+        if !self.samples.is_empty() && self.facts.samples == Some(self.samples.len() as u64) {
+            return Ok(Some(samples.len() as u64));
+        }
+        let before = samples_in(self.total()?.value, &self.facts);
+        if before.is_none() || before != self.facts.samples {
+            return Ok(None);
+        }
+        Ok(samples_in(stacks.total()?.value, facts))
+    }
+
+    /// The profile with nothing in its places but the kind of code, which folded text can select
+    /// by. Stacks that differ in modules and lines only become one.
+    pub(crate) fn with_kinds_only(&self) -> Result<Profile> {
+        let mut stacks = StackTable::default();
+        let mut ids = Vec::new();
+        for (stack, weights) in self.stacks.stacks() {
+            ids.clear();
+            for &frame in stack {
+                let Place { kind, inlined, .. } = self.stacks.place(frame);
+                let place = Place { kind, inlined, ..Place::default() };
+                ids.push(stacks.frame_at(self.stacks.name(frame), &place));
+            }
+            stacks.add(&ids, weights)?;
+        }
+        if self.columns() == Columns::Two {
+            stacks.make_differential();
+        }
+        self.with_stacks(self.facts.clone(), stacks)
+    }
+}
+
+/// The number of samples that weigh so much together, where each weighs the same and it is a whole
+/// number.
+fn samples_in(total: Weight, facts: &Facts) -> Option<u64> {
+    let period = match facts.unit.as_deref() {
+        Some("samples") if facts.period.is_none() => Weight::ONE,
+        _ => facts.period?,
+    };
+    let samples = (total.to_f64() / period.to_f64()).round() as u64;
+    let is_exact = period.checked_mul(Weight::from(samples)).ok()? == total;
+    is_exact.then_some(samples)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{Context, Kind, ProfileBuilder, Sink, Wants};
+
+    /// Four samples of 10 ns: `main;work` at two lines, `main;idle` twice.
+    fn recorded() -> Profile {
+        let mut builder = ProfileBuilder::new(Wants::ALL);
+        builder.facts.unit = Some("ns".into());
+        builder.facts.period = Some(Weight::new(10));
+        builder.facts.samples = Some(4);
+        builder.facts.cpu_time = Some(std::time::Duration::from_nanos(40));
+        let place = |line, kind| Place { module: b"app", line, kind, ..Place::default() };
+        let main = builder.frame_at(b"main", &place(1, Kind::User));
+        for (time, name, line) in [(1, "work", 7), (2, "idle", 3), (3, "work", 8), (4, "idle", 3)] {
+            let kind = if name == "idle" { Kind::Kernel } else { Kind::User };
+            let leaf = builder.frame_at(name.as_bytes(), &place(line, kind));
+            let context = Context { time: Some(time), ..Context::UNKNOWN };
+            builder.sample(&[main, leaf], Weights::one(Weight::new(10)), &context).unwrap();
+        }
+        builder.finish().unwrap()
+    }
+
+    fn folded(profile: &Profile) -> String {
+        let mut out = Vec::new();
+        profile.stacks().write(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn counts_are_made_again() {
+        let profile = recorded();
+        let busy = profile.filter(&[Op::ignore("idle").unwrap()]).unwrap();
+        assert_eq!((folded(&busy).as_str(), busy.facts().samples), ("main;work 20\n", Some(2)));
+        assert_eq!(busy.facts().cpu_time, None);
+        assert_eq!(busy.facts().period, Some(Weight::new(10)));
+        let same = profile.filter(&[Op::hide("idle").unwrap()]).unwrap();
+        assert_eq!(same.facts(), profile.facts());
+        let text =
+            Profile::from_bytes("# unit: ns\n# samples: 3 samples\n# period: 10 ns\na 20\nb 10\n").unwrap();
+        let of = |ops: &[Op]| text.filter(ops).unwrap().facts().samples;
+        assert_eq!(of(&[Op::top(1)]), Some(2));
+        assert_eq!(of(&[Op::scale(Weight::new(3))]), Some(3));
+        // The weights are not samples of one weight: nothing is said.
+        let text = Profile::from_bytes("# samples: 3 samples\n# period: 10 ns\na 20\nb 11\n").unwrap();
+        assert_eq!(text.filter(&[Op::top(1)]).unwrap().facts().samples, None);
+        assert_eq!(text.filter(&[Op::scale(Weight::new(3))]).unwrap().facts().samples, None);
+    }
+
+    #[test]
+    fn a_unit_is_converted_with_all_that_has_it() {
+        let converted = recorded().filter(&[Op::to_unit("us").unwrap()]).unwrap();
+        let facts = converted.facts();
+        assert_eq!((facts.unit.as_deref(), facts.samples), (Some("us"), Some(4)));
+        assert_eq!(facts.period, Weight::parse(b"0.01"));
+        assert!(
+            converted.samples().iter().all(|sample| Some(sample.weights.value) == Weight::parse(b"0.01"))
+        );
+        let negative = recorded().filter(&[Op::scale(Weight::new(-1))]).unwrap();
+        assert_eq!(negative.facts().period, None);
+    }
+
+    #[test]
+    fn samples_and_places_stay_with_their_stacks() {
+        let ops = [Op::rename("s/work/run/").unwrap(), Op::ignore("idle").unwrap(), Op::reverse()];
+        let filtered = recorded().filter(&ops).unwrap();
+        assert_eq!(folded(&filtered), "run;main 20\n");
+        let run = filtered.places().get(b"run").unwrap();
+        assert_eq!((run.module, run.kind), (&b"app"[..], Kind::User));
+        // Names that no stack has any more are gone with their places.
+        assert!(filtered.places().get(b"idle").is_none() && filtered.places().get(b"work").is_none());
+        let times: Vec<_> = filtered.samples().iter().map(|sample| (sample.time, sample.stack)).collect();
+        assert_eq!(times.iter().map(|(time, _)| *time).collect::<Vec<_>>(), [Some(1), Some(3)]);
+        for (_, stack) in times {
+            let names: Vec<_> = filtered.stack(stack).iter().map(|&id| filtered.stacks().name(id)).collect();
+            assert_eq!(names, [&b"run"[..], b"main"]);
+        }
+        let kernel = recorded().filter(&[Op::kind("kernel").unwrap()]).unwrap();
+        assert_eq!(folded(&kernel), "main;idle 20\n");
+    }
+
+    #[test]
+    fn stacks_of_several_lines_are_one_to_operations() {
+        let profile = recorded();
+        // Both lines of `work` together weigh as much as `idle`.
+        let heavy = profile.filter(&[Op::min_weight(Weight::new(20))]).unwrap();
+        assert_eq!((folded(&heavy).as_str(), heavy.stack_count()), ("main;idle 20\nmain;work 20\n", 3));
+        assert_eq!(folded(&profile.filter(&[Op::top(1)]).unwrap()), "main;idle 20\n");
+        let rest = profile.filter(&[Op::top(1).rest(true)]).unwrap();
+        assert_eq!((folded(&rest).as_str(), rest.samples().len()), ("[other] 20\nmain;idle 20\n", 4));
+        let mut builder = ProfileBuilder::new(Wants::ALL);
+        let frames: Vec<_> =
+            (1..5).map(|line| builder.frame_at(b"f", &Place { line, ..Place::default() })).collect();
+        builder.sample(&frames, Weights::one(Weight::ONE), &Context::UNKNOWN).unwrap();
+        let direct = builder.finish().unwrap().filter(&[Op::recursion("direct").unwrap()]).unwrap();
+        assert_eq!(folded(&direct), "f 1\n");
+        assert_eq!(folded(&profile.with_kinds_only().unwrap()), folded(&profile));
+        assert_eq!(profile.with_kinds_only().unwrap().stack_count(), 2);
+    }
+
+    #[test]
+    fn labels_hold_while_stacks_begin_with_them() {
+        let text = "# labels: thread\nthread=1;main;f 1\nthread=2;main 2\n";
+        let labels =
+            |ops: &[Op]| Profile::from_bytes(text).unwrap().filter(ops).unwrap().facts().labels.clone();
+        assert_eq!(labels(&[Op::hide("main").unwrap()]), ["thread"]);
+        assert_eq!(labels(&[Op::focus("f").unwrap()]), ["thread"]);
+        assert!(labels(&[Op::skip_roots(1)]).is_empty());
+    }
+}
