@@ -104,3 +104,8 @@ pub use error::{Error, ErrorKind, Position, Result};
 pub use input::Source;
 pub use profile::{Facts, Profile};
 pub use weight::Weight;
+
+/// Compiles the example of README.md.
+#[cfg(all(doctest, feature = "cli"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

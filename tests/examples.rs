@@ -5,10 +5,12 @@
 use std::time::Duration;
 
 use fg_tools::collapse::{Options, collapse};
-use fg_tools::{Source, Weight};
+use fg_tools::{Profile, Source, Weight};
 
 #[path = "../examples/file_to_picture.rs"]
 mod file_to_picture;
+#[path = "../examples/gate_in_memory.rs"]
+mod gate_in_memory;
 #[path = "../examples/instead_of_inferno.rs"]
 mod instead_of_inferno;
 #[path = "../examples/live_counter.rs"]
@@ -49,6 +51,21 @@ fn samples_in_memory_become_a_picture() {
     for shown in [">requests<", "<title>load (70 ms", "handle: add"] {
         assert!(picture.contains(shown), "{shown} is not in {picture:.300}");
     }
+}
+
+#[test]
+fn a_gate_judges_in_memory() {
+    let run = |parse: u32, idle: u32| {
+        let lines = [format!("main;parse;std::sort {parse}"), "main;write 899".into(), format!("idle {idle}")];
+        Profile::from_lines(lines).unwrap()
+    };
+    let judge = |before: &Profile, after: &Profile| gate_in_memory::judge(before, after, "total>5%").unwrap();
+    let (before, same, slower) = (run(401, 10_000), run(402, 20_000), run(700, 10_000));
+    assert!(judge(&before, &same).passed(), "{}", judge(&before, &same));
+    let verdict = judge(&before, &slower);
+    assert!(!verdict.passed());
+    let verdict = verdict.to_string();
+    assert!(verdict.contains("parse, 401 to 700") && !verdict.contains("std::"), "{verdict}");
 }
 
 #[test]
