@@ -43,7 +43,7 @@ pub mod folded;
 pub mod input;
 pub mod printable;
 pub mod profile;
-#[cfg(all(feature = "record", target_os = "linux"))]
+#[cfg(all(feature = "record", unix))]
 pub mod record;
 pub mod render;
 pub mod significance;
