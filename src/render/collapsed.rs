@@ -7,7 +7,7 @@
 //! ```
 
 use super::format::takes;
-use super::sink::{Finished, Sink, Target};
+use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
 use crate::error::Result;
 use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
@@ -17,7 +17,7 @@ pub const FORMAT: Format = Format {
     name: "collapsed",
     endings: &["folded", "collapsed"],
     about: "folded stacks again, each once, sorted",
-    takes: &[takes::UNIT],
+    takes: &[takes::UNIT, &["no-header"]],
     streams: true,
     open: |settings, target| {
         Ok(Box::new(Collapsed { settings, target, columns: Columns::One, line: Vec::new() }))
@@ -67,7 +67,7 @@ impl Visitor for Collapsed<'_> {
     }
 }
 
-impl Sink for Collapsed<'_> {
+impl Writer for Collapsed<'_> {
     fn finish(self: Box<Self>, _: &WalkSummary) -> Result<Finished> {
         Ok(Finished::default())
     }

@@ -12,7 +12,7 @@ use super::columns::{points, share, signed};
 use super::format::takes;
 use super::functions::{change, size};
 use super::label::{fit, grouped, percent};
-use super::sink::{Finished, Sink, Target};
+use super::writer::{Finished, Target, Writer};
 use super::{Cut, Format, Settings};
 use crate::error::Result;
 use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
@@ -61,7 +61,7 @@ impl Visitor for Dot<'_> {
     }
 }
 
-impl Sink for Dot<'_> {
+impl Writer for Dot<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
         let Dot { calls, settings, target } = *self;
         let graph = Graph::new(&calls, settings, summary)?;

@@ -16,7 +16,7 @@ use serde_json::json;
 use super::format::takes;
 use super::json_text::string;
 use super::path::Path;
-use super::sink::{Finished, Sink, Target};
+use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
 use crate::error::Result;
 use crate::folded::Interner;
@@ -121,7 +121,7 @@ impl Visitor for Firefox<'_> {
     }
 }
 
-impl Sink for Firefox<'_> {
+impl Writer for Firefox<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
         let Firefox { settings, target, path, names, threads, .. } = *self;
         let unit = settings.unit(summary);

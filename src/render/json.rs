@@ -22,7 +22,7 @@ use super::format::takes;
 use super::functions::Functions;
 use super::json_text;
 use super::settings::Sort;
-use super::sink::{Finished, Sink, Target};
+use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
 use crate::error::Result;
 use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
@@ -108,7 +108,7 @@ impl Visitor for Json<'_> {
     }
 }
 
-impl Sink for Json<'_> {
+impl Writer for Json<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
         let Json { settings, target, functions, mut line, .. } = *self;
         let two = summary.columns == Columns::Two;

@@ -5,7 +5,7 @@ use super::format::takes;
 use super::functions::{Functions, Row, change};
 use super::label::{fit, grouped};
 use super::layout::Graph;
-use super::sink::{Finished, Sink, Target};
+use super::writer::{Finished, Target, Writer};
 use super::top::group_name;
 use super::tree::{Pruned, heaviest_first, indented};
 use super::{Cut, Format, Settings};
@@ -70,7 +70,7 @@ impl Visitor for Markdown<'_> {
     }
 }
 
-impl Sink for Markdown<'_> {
+impl Writer for Markdown<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
         let Markdown { functions, pruned, settings, target } = *self;
         let all = settings.shown_both(summary.total)?;

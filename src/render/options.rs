@@ -6,6 +6,7 @@ use crate::error::{ErrorKind, Result};
 
 /// How a picture is to look. [`Options::default`] is what `fg-render` draws when nothing is asked.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Options {
     /// The title; `None` is `Flame Graph`, `Icicle Graph` or `Flame Chart`, as it applies.
     pub title: Option<String>,
@@ -81,6 +82,7 @@ impl Options {
 
 /// Sizes in pixels.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Canvas {
     /// The width of the picture; `None` fills the window.
     pub width: Option<u32>,

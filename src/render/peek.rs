@@ -19,7 +19,7 @@ use super::calls::{Call, Calls};
 use super::columns::{Table, change_cells, share};
 use super::format::takes;
 use super::label::grouped;
-use super::sink::{Finished, Sink, Target};
+use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
 use crate::error::{ErrorKind, Result};
 use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
@@ -80,7 +80,7 @@ struct Around<'c> {
     callees: Vec<Call>,
 }
 
-impl Sink for Peek<'_> {
+impl Writer for Peek<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
         let Peek { calls, matching, settings, target } = *self;
         let mut found: Vec<(u32, Around<'_>)> = calls

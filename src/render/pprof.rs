@@ -14,7 +14,7 @@ use flate2::{Compression, write::GzEncoder};
 
 use super::format::takes;
 use super::path::Path;
-use super::sink::{Finished, Sink, Target};
+use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
 use crate::error::{ErrorKind, Result};
 use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
@@ -181,7 +181,7 @@ impl Visitor for Pprof<'_> {
     }
 }
 
-impl Sink for Pprof<'_> {
+impl Writer for Pprof<'_> {
     fn finish(mut self: Box<Self>, _: &WalkSummary) -> Result<Finished> {
         let path = std::mem::take(&mut self.path);
         let first_name = self.texts.len() as u64;

@@ -1,18 +1,38 @@
-//! What a run of the renderer was asked for, whatever the format.
+//! The settings of a run of the renderer, whatever the format.
 
-use super::Options;
 use super::compare::Comparison;
+use super::rewrite::StackRewrite;
+use super::Options;
 use crate::error::Result;
-use crate::folded::{WalkSummary, Weights};
+use crate::folded::{Order, WalkSummary, Weights};
 use crate::tally::Group;
 use crate::weight::Weight;
 
-/// What is written, and how. Each format takes of it what concerns it.
+/// Settings of every output: which stacks are read, and what each format writes of them. A format
+/// ignores the settings that mean nothing to it.
+///
+/// ```
+/// use fg_tools::render::Settings;
+///
+/// let settings = Settings::default().title("after the fix").width(900).inverted(true);
+/// assert_eq!(settings.picture.title.as_deref(), Some("after the fix"));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Settings {
-    /// How a picture is to look.
+    /// The order in which stacks are read.
+    pub order: Order,
+    /// Changes to each stack before it is laid out.
+    pub rewrite: StackRewrite,
+    /// A line that is not understood is an error.
+    pub strict: bool,
+    /// Outputs leave out the host, folders, arguments and comments of the recording.
+    pub private: bool,
+    /// Text has a header with the facts.
+    pub header: bool,
+    /// The look of a picture.
     pub picture: Options,
-    /// What is shown of differential input.
+    /// The part of differential input that is shown.
     pub comparison: Comparison,
     /// The weight of a picture's whole width, if more than all stacks weigh.
     pub total: Option<Weight>,
@@ -37,6 +57,11 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Settings {
+            order: Order::Frame,
+            rewrite: StackRewrite::default(),
+            strict: false,
+            private: false,
+            header: true,
             picture: Options::default(),
             comparison: Comparison::default(),
             total: None,
@@ -54,6 +79,7 @@ impl Default for Settings {
 
 /// What rows of a table there are, and in which order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Table {
     /// What there is a row for.
     pub by: Group,
@@ -82,6 +108,7 @@ pub const SORTS: &[(&str, Sort)] =
 
 /// How much of a tree is shown.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Tree {
     /// The least share of the whole, in percent; `None` is what suits the format.
     pub min_percent: Option<f64>,
@@ -114,6 +141,7 @@ impl Settings {
 
 /// A terminal, or what text is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Terminal {
     /// How many columns it has.
     pub columns: usize,

@@ -22,7 +22,7 @@ use flate2::write::DeflateEncoder;
 use super::format::takes;
 use super::json_text::string;
 use super::path::Path;
-use super::sink::{Finished, Sink, Target};
+use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
 use crate::error::Result;
 use crate::folded::{Frame, Known, Visitor, WalkSummary, Weights};
@@ -184,7 +184,7 @@ impl Visitor for Speedscope<'_> {
     }
 }
 
-impl Sink for Speedscope<'_> {
+impl Writer for Speedscope<'_> {
     fn finish(mut self: Box<Self>, _: &WalkSummary) -> Result<Finished> {
         self.end_profile()?;
         self.target.write_all(b"],\n\"shared\": {\"frames\": [")?;

@@ -18,9 +18,9 @@ use super::columns::{points, share};
 use super::format::takes;
 use super::label::{fit, grouped, percent};
 use super::layout::{FrameBox, Graph};
-use super::picture::Picture;
+use super::graph_writer::GraphWriter;
 use super::settings::{Paint, Terminal};
-use super::sink::Target;
+use super::writer::Target;
 use super::{Format, MinWidth, Options, Settings};
 use crate::error::Result;
 use crate::folded::{Columns, Weights};
@@ -47,7 +47,7 @@ pub const FORMAT: Format = Format {
             // What is narrower than half a column cannot be seen.
             MinWidth::Pixels(columns) => columns.max(0.5) / settings.terminal.columns.max(1) as f64,
         };
-        Ok(Box::new(Picture::new(settings, share, target, draw)))
+        Ok(Box::new(GraphWriter::new(settings, share, target, draw)))
     },
 };
 

@@ -9,9 +9,9 @@
 
 use super::columns::{Table, change_cells, change_heads, share};
 use super::format::takes;
-use super::functions::{Row, TableSink};
+use super::functions::{Row, TableWriter};
 use super::label::grouped;
-use super::sink::Target;
+use super::writer::Target;
 use super::{Format, Settings};
 use crate::error::Result;
 use crate::folded::{Columns, WalkSummary, Weights};
@@ -25,7 +25,7 @@ pub const FORMAT: Format = Format {
     about: "a table of functions by self and total weight",
     takes: &[takes::TABLE, takes::UNIT],
     streams: false,
-    open: |settings, target| Ok(Box::new(TableSink::new(settings, target, write))),
+    open: |settings, target| Ok(Box::new(TableWriter::new(settings, target, write))),
 };
 
 /// How many rows there are when nobody says.

@@ -17,7 +17,7 @@ use super::functions::size;
 use super::label::grouped;
 use super::layout::{FrameBox, Graph, Layout};
 use super::rewrite::StackRewrite;
-use super::sink::{Finished, Sink, Target};
+use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
 use crate::error::Result;
 use crate::folded::{Columns, Frame, Known, StackTable, Visitor, WalkSummary, Weights, walk_table};
@@ -122,7 +122,7 @@ impl Visitor for TopDown<'_> {
     }
 }
 
-impl Sink for TopDown<'_> {
+impl Writer for TopDown<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
         let TopDown { pruned, settings, target } = *self;
         let depth = pruned.depth();
@@ -174,7 +174,7 @@ impl Visitor for BottomUp<'_> {
     }
 }
 
-impl Sink for BottomUp<'_> {
+impl Writer for BottomUp<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
         let BottomUp { reversed, settings, target } = *self;
         let mut pruned = Pruned::new(settings, MIN_PERCENT);

@@ -21,7 +21,7 @@ use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
 use crate::render::colour::{Colours, PALETTES, Palette, Scheme};
 use crate::render::compare::WIDTHS;
 use crate::render::format::takes;
-use crate::render::sink::{Finished, Sink, Target};
+use crate::render::writer::{Finished, Target, Writer};
 use crate::render::{Cut, Format, Settings};
 use payload::{Encoder, Hues, Payload, deflate};
 
@@ -49,7 +49,7 @@ const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/style.css");
 /// More notes about a profile than that are no header.
 
-fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dyn Sink + 'a>> {
+fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dyn Writer + 'a>> {
     Ok(Box::new(Page { encoder: Encoder::new(settings.factor), settings, target }))
 }
 
@@ -71,7 +71,7 @@ impl Visitor for Page<'_> {
     }
 }
 
-impl Sink for Page<'_> {
+impl Writer for Page<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
         let Page { encoder, settings, target } = *self;
         let palette = settings.picture.colours.palette;
@@ -176,10 +176,10 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
         let mut out = Vec::new();
-        let mut sink = open(settings, &mut out).unwrap();
+        let mut writer = open(settings, &mut out).unwrap();
         let sources = [crate::input::Source::new(file.path())];
-        let summary = walk(&sources, Order::Frame, None, &mut *sink).unwrap();
-        sink.finish(&summary).unwrap();
+        let summary = walk(&sources, Order::Frame, None, &mut *writer).unwrap();
+        writer.finish(&summary).unwrap();
         String::from_utf8(out).unwrap()
     }
 

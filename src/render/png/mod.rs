@@ -11,8 +11,8 @@ use resvg::usvg::{self, fontdb};
 
 use super::format::takes;
 use super::layout::Graph;
-use super::picture::Picture;
-use super::sink::Target;
+use super::graph_writer::GraphWriter;
+use super::writer::Target;
 use super::{Encoding, Format, Options, Settings, svg};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -35,7 +35,7 @@ pub const FORMAT: Format = Format {
     streams: false,
     open: |settings, target| {
         let least_share = settings.picture.canvas.least_share();
-        Ok(Box::new(Picture::new(settings, least_share, target, draw)))
+        Ok(Box::new(GraphWriter::new(settings, least_share, target, draw)))
     },
 };
 

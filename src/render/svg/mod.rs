@@ -20,8 +20,8 @@ use crate::folded::Columns;
 use crate::render::colour::Background;
 use crate::render::format::takes;
 use crate::render::layout::Graph;
-use crate::render::picture::Picture;
-use crate::render::sink::{Sink, Target};
+use crate::render::graph_writer::GraphWriter;
+use crate::render::writer::{Target, Writer};
 use crate::render::{Canvas, Format, Options, Settings};
 use xml::{Lines, Xml};
 
@@ -47,9 +47,9 @@ pub const FORMAT: Format = Format {
     open,
 };
 
-fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dyn Sink + 'a>> {
+fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dyn Writer + 'a>> {
     let least_share = settings.picture.canvas.least_share();
-    Ok(Box::new(Picture::new(settings, least_share, target, draw).with_ghosts()))
+    Ok(Box::new(GraphWriter::new(settings, least_share, target, draw).with_ghosts()))
 }
 
 fn draw(graph: &Graph, options: &Options, _: &Settings, mut target: &mut dyn Target) -> Result<()> {

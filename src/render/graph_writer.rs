@@ -1,8 +1,8 @@
-//! The sink of formats that are drawn: only frames wide enough to be seen are kept.
+//! The writer of formats that are drawn: only frames wide enough to be seen are kept.
 
 use super::colour::PaletteMap;
 use super::layout::{Graph, Layout};
-use super::sink::{Drawn, Finished, Sink, Target};
+use super::writer::{Drawn, Finished, Target, Writer};
 use super::{Options, Settings};
 use crate::error::Result;
 use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
@@ -12,27 +12,27 @@ use crate::weight::Weight;
 pub type Draw = fn(&Graph, &Options, &Settings, &mut dyn Target) -> Result<()>;
 
 /// Lays out frames and draws them in the end.
-pub struct Picture<'a> {
+pub struct GraphWriter<'a> {
     layout: Layout,
     settings: &'a Settings,
     target: &'a mut dyn Target,
     draw: Draw,
 }
 
-impl<'a> Picture<'a> {
+impl<'a> GraphWriter<'a> {
     /// Frames narrower than a share of the whole are left out.
     pub fn new(settings: &'a Settings, least_share: f64, target: &'a mut dyn Target, draw: Draw) -> Self {
         let layout = Layout::new(least_share, settings.total).comparing(settings.comparison.clone());
-        Picture { layout, settings, target, draw }
+        GraphWriter { layout, settings, target, draw }
     }
 
     /// See [`Layout::with_ghosts`].
     pub fn with_ghosts(self) -> Self {
-        Picture { layout: self.layout.with_ghosts(), ..self }
+        GraphWriter { layout: self.layout.with_ghosts(), ..self }
     }
 }
 
-impl Visitor for Picture<'_> {
+impl Visitor for GraphWriter<'_> {
     #[inline]
     fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
         self.layout.exit(frame, so_far)
@@ -51,9 +51,9 @@ impl Visitor for Picture<'_> {
     }
 }
 
-impl Sink for Picture<'_> {
+impl Writer for GraphWriter<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        let Picture { layout, settings, target, draw } = *self;
+        let GraphWriter { layout, settings, target, draw } = *self;
         let mut graph = layout.finish(summary)?;
         let mut options = settings.picture.clone();
         options.count_name = settings.unit(summary).to_owned();
