@@ -4,7 +4,6 @@
 //! goes away ends a program quietly with 0. Results go to standard output, all else to standard
 //! error, nothing when all is well.
 
-#[cfg_attr(not(unix), path = "browser_windows.rs")]
 mod browser;
 pub mod collapse;
 pub mod diff;

@@ -6,6 +6,7 @@ pub mod args;
 mod builtin;
 pub mod cargo;
 pub mod check;
+pub mod foreign;
 pub mod results;
 #[cfg(target_os = "linux")]
 mod sudo;
@@ -58,6 +59,7 @@ if nothing was recorded.";
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true
 )]
+#[command(mut_arg("colors", |colors| colors.short(None)))]
 #[command(group = ArgGroup::new("target").required(true).multiple(true).args(["command", "pid", "all", "serve", "generate"]))]
 pub struct Record {
     /// The subcommand.
@@ -76,13 +78,13 @@ pub struct Record {
     #[arg(long, value_name = "PID", hide = true)]
     pub serve: Option<u32>,
 
-    /// How to record, and where the results go.
-    #[command(flatten)]
-    pub how: RecordArgs,
-
     /// Generate.
     #[command(flatten)]
     pub generate: GenerateArgs,
+
+    /// How to record, and where the results go; last, as its headings hold for all that follows.
+    #[command(flatten)]
+    pub how: RecordArgs,
 }
 
 /// The subcommands of `fg-record`.

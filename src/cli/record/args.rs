@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::foreign::ForeignArgs;
 use super::results::ResultArgs;
 use super::with::WithArgs;
 use crate::collapse::Options;
@@ -16,6 +17,10 @@ pub struct RecordArgs {
     /// How to record.
     #[command(flatten)]
     pub sampling: SamplingArgs,
+
+    /// The options of other recorders.
+    #[command(flatten)]
+    pub foreign: ForeignArgs,
 
     /// Where the results go, and how they look.
     #[command(flatten)]
@@ -34,7 +39,7 @@ pub struct SamplingArgs {
     pub duration: Option<Duration>,
 
     /// Samples per second of processor time [default: 997, or 100 with py-spy]
-    #[arg(short = 'F', long, value_name = "HZ", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(short = 'F', long, aliases = ["frequency", "rate"], value_name = "HZ", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub freq: Option<u64>,
 
     /// Sample on EVENT, as perf names it: page-faults, cycles:u, sched:sched_switch [default:

@@ -27,6 +27,7 @@ that cargo sets for them, but for [env] in cargo's configuration.";
 /// info.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
+#[command(mut_arg("colors", |colors| colors.short(None)))]
 #[command(group = ArgGroup::new("program").args(["bin", "example", "test", "bench", "unit_test", "unit_bench"]))]
 #[command(group = ArgGroup::new("built").args(["profile", "dev", "release"]))]
 pub struct Cargo {

@@ -1,6 +1,6 @@
 //! The results of a recording: read into a profile, written in the formats that were asked for.
 
-use std::io::Write;
+use std::io::IsTerminal;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -10,14 +10,15 @@ use clap::Args;
 use super::Record;
 use super::args::RecordArgs;
 use crate::cli::output::Output;
+use crate::cli::render::{ExplicitOptions, PictureArgs, write_files};
+#[cfg(feature = "tui")]
+use crate::cli::render::{OutputArgs, TerminalArgs, show};
 use crate::cli::{Exit, Tool, browser, say};
 use crate::collapse::Options;
 use crate::error::{Error, ErrorKind};
 use crate::input::Source;
-use crate::folded::Order;
 use crate::profile::{self, Facts, Opened, Profile, ReadOptions};
 use crate::record::facts;
-use crate::render::sink::feed;
 use crate::render::{Format, Settings};
 
 /// The page that `--open` shows when no picture was asked for.
@@ -44,9 +45,22 @@ pub struct ResultArgs {
     #[arg(long)]
     pub open: bool,
 
+    /// Explore the profile here in the terminal: a flame graph, a table, callers and callees
+    #[cfg(feature = "tui")]
+    #[arg(long, conflicts_with_all = ["output", "svg", "html", "open"])]
+    pub tui: bool,
+
     /// Leave out the header of folded text: comments such as `# command: ./app`
     #[arg(long)]
     pub no_header: bool,
+
+    /// The options that were given: before the group that has them.
+    #[command(flatten)]
+    pub given: ExplicitOptions,
+
+    /// How a picture looks; last, as its headings hold for all that follows.
+    #[command(flatten)]
+    pub picture: PictureArgs,
 }
 
 /// An output: its file, or standard output, and its format.
@@ -76,7 +90,7 @@ impl ResultArgs {
                 all.push((Some(path), Format::by_name(name)?));
             }
         }
-        if self.open && !all.iter().any(|(path, format)| path.is_some() && is_for_browsers(format)) {
+        if self.open && browser::preferred(&all).is_none() {
             all.push((Some(Path::new(PAGE)), Format::by_name("html")?));
         }
         if all.is_empty() {
@@ -93,13 +107,13 @@ impl ResultArgs {
 
     /// The options for reading a recording that is collapsed so.
     pub(super) fn reading(&self, options: Options) -> ReadOptions {
-        ReadOptions::default().collapse(options)
+        ReadOptions::default().collapse(options).samples(self.picture.needs_samples())
     }
 
     /// Whether folded text goes to standard output.
     pub(super) fn use_stdout(&self) -> bool {
-        let names_none = self.output.is_empty() && self.svg.is_none() && self.html.is_none() && !self.open;
-        names_none || self.output.iter().any(|path| path == Path::new("-"))
+        let named = [self.svg.is_some(), self.html.is_some(), self.open, self.is_shown_here()];
+        (self.output.is_empty() && !named.contains(&true)) || self.output.iter().any(|path| path == Path::new("-"))
     }
 
     /// Checks that all outputs can be written, before there is something to lose.
@@ -107,9 +121,19 @@ impl ResultArgs {
     /// # Errors
     /// Those of the outputs.
     pub(super) fn check(&self) -> Result<(), Error> {
+        if self.is_shown_here() {
+            if !std::io::stdout().is_terminal() {
+                let what = "--tui needs a terminal to draw in; -o out.txt does not".to_owned();
+                return Err(ErrorKind::Setting { what }.into());
+            }
+            return Ok(());
+        }
+        let destinations = self.destinations()?;
+        let formats: Vec<&Format> = destinations.iter().map(|(_, format)| *format).collect();
+        self.given.check_picture(&formats)?;
         // A device or a pipe may be opened once only.
         let is_plain = |path: &Path| path.metadata().map_or(true, |kind| kind.is_file() || kind.is_dir());
-        for (path, _) in self.destinations()? {
+        for (path, _) in destinations {
             if let Some(path) = path.filter(|path| is_plain(path)) {
                 Output::new(Some(path))?;
             }
@@ -117,43 +141,50 @@ impl ResultArgs {
         Ok(())
     }
 
-    /// Writes a profile to all outputs, and opens the page or the picture in the browser.
-    fn write(&self, profile: Profile) -> anyhow::Result<()> {
-        let destinations = self.destinations()?;
+    /// Writes a profile to all outputs, or shows it, and opens the page or picture in the browser.
+    fn write(&self, profile: Profile, talk: &mut dyn FnMut(String)) -> anyhow::Result<()> {
+        let mut settings = self.picture.settings(&mut |error| {
+            talk(format!("{error}; left out"));
+            Ok(())
+        })?;
+        settings.header = !self.no_header;
         let input = Opened::Profile(Box::new(profile), Box::default());
-        let Opened::Profile(profile, _) = &input else { unreachable!("it was just made") };
-        for (path, format) in &destinations {
-            let mut output = Output::new(*path)?;
-            if format.name == folded().name {
-                match self.no_header {
-                    true => profile.stacks().write(&mut output)?,
-                    false => profile.write_folded(&mut output)?,
-                }
-            } else {
-                let mut bytes = Vec::new();
-                let settings = Settings::default();
-                let mut sinks = [(format.open)(&settings, &mut bytes)?];
-                let summary = feed(&input, Order::Frame, None, &mut sinks)?;
-                let [sink] = sinks;
-                sink.finish(&summary)?;
-                output.write_all(&bytes).map_err(Error::from)?;
-            }
-            output.finish()?;
+        if self.is_shown_here() {
+            return self.show(&input, settings);
         }
-        // Of the two, the page has more to see.
-        let shown = |name: &str| {
-            let found = destinations.iter().find(|(_, format)| format.name == name);
-            found.and_then(|(path, _)| *path)
-        };
-        if let Some(path) = shown("html").or_else(|| shown("svg")).filter(|_| self.open) {
+        let destinations = self.destinations()?;
+        let written = write_files(&input, &destinations, &settings)?;
+        if written.is_empty() {
+            anyhow::bail!(match self.picture.stacks.base.is_empty() {
+                true => "there is nothing to draw: all frames are too narrow",
+                false => "no stacks with the frame that --base names",
+            });
+        }
+        if let Some(path) = browser::preferred(&destinations).filter(|_| self.open) {
             browser::open(Record::NAME, path);
         }
         Ok(())
     }
-}
 
-fn is_for_browsers(format: &Format) -> bool {
-    ["svg", "html"].contains(&format.name)
+    /// Whether the profile is shown in the terminal.
+    fn is_shown_here(&self) -> bool {
+        #[cfg(feature = "tui")]
+        return self.tui;
+        #[cfg(not(feature = "tui"))]
+        false
+    }
+
+    #[cfg(feature = "tui")]
+    fn show(&self, input: &Opened, mut settings: Settings) -> anyhow::Result<()> {
+        settings.terminal = TerminalArgs::default().find(&OutputArgs::default());
+        show(input, &settings, |_| {})?;
+        Ok(())
+    }
+
+    #[cfg(not(feature = "tui"))]
+    fn show(&self, _: &Opened, _: Settings) -> anyhow::Result<()> {
+        Ok(())
+    }
 }
 
 /// The format of a file by its ending; without an ending folded text.
@@ -212,7 +243,11 @@ impl RecordArgs {
 
     /// Writes a profile as it was asked for.
     pub(super) fn write(&self, profile: Profile) -> anyhow::Result<()> {
-        self.results.write(profile)
+        self.results.write(profile, &mut |message| {
+            if !self.sampling.quiet {
+                say(Record::NAME, message);
+            }
+        })
     }
 }
 

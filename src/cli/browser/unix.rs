@@ -1,4 +1,4 @@
-//! `--open`: shows a file in the user's browser.
+//! Finds and starts the user's browser.
 //!
 //! `$BROWSER` holds commands separated by colons, with `%s` where the file goes; without `%s` it
 //! goes to the end. Nothing goes through a shell. A program that was started by sudo opens the
@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::say;
+use crate::cli::say;
 
 /// What fails does so within this time; a browser that is still there then has opened.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Opens a file, or tells the user to; `tool` is the name that the message begins with.
-pub(super) fn open(tool: &str, file: &Path) {
+pub fn open(tool: &str, file: &Path) {
     let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let commands = commands(&file, &|name| env::var_os(name).filter(|value| !value.is_empty()));
     let caller = Caller::of_sudo(effective_user(), &|name| env::var(name).ok());
