@@ -93,6 +93,7 @@ fn cannot_start(invocation: &Invocation, error: &io::Error) -> Refusal {
 }
 
 /// The refusal for an error of the system.
+#[cfg(target_os = "linux")]
 pub(super) fn cannot(doing: &'static str, error: &io::Error) -> Refusal {
     Refusal::Other { doing, said: message(error) }
 }

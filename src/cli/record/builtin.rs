@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::args::{RecordArgs, SamplingArgs, folder_of};
+use super::args::{RecordArgs, SamplingArgs};
 use super::results::exit_of;
 use super::{Exit, Record, sudo};
 use crate::cli::{Tool, progress, say};
@@ -189,4 +189,9 @@ pub(super) fn keep(mut recording: File, path: &Path) -> anyhow::Result<()> {
     });
     let kept = named.and_then(|named| Ok(named.persist(path)?));
     Ok(kept.map_err(|e| Error::io("write", e))?)
+}
+
+/// The folder that a file is in.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
