@@ -12,7 +12,7 @@
 //! There are no calls in it, so a stack is a file and a function. The format is specified in
 //! valgrind's manual, "Cachegrind Output File Format"; what the columns count is in its `events`.
 
-use super::names::Names;
+use super::names::FrameNames;
 use super::text::Text;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict, valgrind};
@@ -48,7 +48,7 @@ impl Collapser for Cachegrind {
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        let mut names = Names::default();
+        let mut names = FrameNames::default();
         let mut declared: Vec<Value> = Vec::new();
         let mut values: Option<Values> = None;
         let mut stack: [FrameId; 2] = [names.plain(b"???", sink); 2];

@@ -19,7 +19,7 @@
 use std::collections::HashMap;
 
 use super::edges::Graph;
-use super::names::Names;
+use super::names::FrameNames;
 use super::text::Text;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
@@ -107,7 +107,7 @@ struct Costs {
     graphs: Vec<Option<Graph>>,
     frames: Vec<FrameId>,
     known: HashMap<(usize, usize), usize>,
-    names: Names,
+    names: FrameNames,
     row: Vec<Weight>,
 }
 
@@ -263,7 +263,7 @@ impl Costs {
             graphs,
             frames: Vec::new(),
             known: HashMap::new(),
-            names: Names::default(),
+            names: FrameNames::default(),
             row: Vec::new(),
         })
     }

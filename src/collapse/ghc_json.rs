@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use super::forest::{Forest, Node};
 use super::json::{HeadKeys, Json, Nodes};
-use super::names::Names;
+use super::names::FrameNames;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
@@ -52,7 +52,7 @@ impl Collapser for GhcJson {
     ) -> Result<()> {
         let mut json = Json::new(input);
         let mut centres = HashMap::new();
-        let unnamed = Names::default().plain(b"", sink);
+        let unnamed = FrameNames::default().plain(b"", sink);
         let mut tree = Tree { unnamed, forest: Forest::default(), nodes: Vec::new() };
         let mut key = String::new();
         json.begin_object()?;
@@ -95,7 +95,7 @@ fn read_centres(
 ) -> Result<()> {
     let (mut key, mut label, mut module, mut place) =
         (String::new(), String::new(), String::new(), String::new());
-    let mut names = Names::default();
+    let mut names = FrameNames::default();
     json.begin_array()?;
     while json.next_item()? {
         let mut id = None;

@@ -26,7 +26,7 @@
 use std::borrow::Cow;
 
 use super::json::HeadKeys;
-use super::names::Names;
+use super::names::FrameNames;
 use super::text::{Text, split_digits};
 use super::thread_dump;
 use super::threads::Thread;
@@ -75,7 +75,7 @@ impl Collapser for Jstack {
         }
         // The file of `dump_to_file` begins with the process.
         let pid = is_dump_to_file(input.head()).then(|| split_digits(input.head()).0.to_vec());
-        let mut names = Names::default();
+        let mut names = FrameNames::default();
         let mut thread = Dumped::default();
         Text::new(input).for_each(report, |line| {
             let text = line.trim_ascii_start();
@@ -187,7 +187,7 @@ impl Dumped {
 
 /// `java.util.concurrent.FutureTask.get(java.base@17.0.15/FutureTask.java:190)` is `…FutureTask.get`,
 /// with `--srcline` followed by ` (FutureTask.java:190)`.
-pub fn java_frame(text: &[u8], options: &Options, names: &mut Names, sink: &mut dyn Sink) -> FrameId {
+pub fn java_frame(text: &[u8], options: &Options, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
     let text = text.trim_ascii();
     let open = memchr::memchr(b'(', text).filter(|_| text.ends_with(b")"));
     let (name, place) = open.map_or((text, &b""[..]), |at| (&text[..at], &text[at + 1..text.len() - 1]));
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn names_are_those_of_the_source() {
         let mut table = StackTable::default();
-        let mut names = Names::default();
+        let mut names = FrameNames::default();
         let mut shown = |text: &[u8], srcline| {
             let options = Options { srcline, ..Options::default() };
             let id = java_frame(text, &options, &mut names, &mut table);

@@ -3,7 +3,7 @@
 //! has one name whoever recorded it.
 
 use super::clean_symbol::clean_symbol;
-use super::names::Names;
+use super::names::FrameNames;
 use super::{Options, Sink, naming};
 use crate::folded::FrameId;
 
@@ -43,7 +43,7 @@ impl NativeFrame<'_> {
     }
 
     /// The frame.
-    pub fn frame(&self, options: &Options, names: &mut Names, sink: &mut dyn Sink) -> FrameId {
+    pub fn frame(&self, options: &Options, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
         names.build(sink, |out| self.write(options, out))
     }
 }

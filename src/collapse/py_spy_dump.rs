@@ -16,7 +16,7 @@
 
 use super::driver::{self, RecordParser};
 use super::json::{HeadKeys, Json, Kind};
-use super::names::{NO_STACK, Names};
+use super::names::{FrameNames, NO_STACK};
 use super::threads::Thread;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
@@ -69,7 +69,7 @@ impl Collapser for PySpyDump {
             open: false,
             thread: None,
             stack: Vec::new(),
-            names: Names::default(),
+            names: FrameNames::default(),
         };
         // The process is named once, before its threads.
         driver::run_records(input, 1, &|_| None, new, sink, report)
@@ -100,7 +100,7 @@ fn thread(line: &[u8]) -> Option<(&[u8], &[u8])> {
 fn thread_frame(
     thread: Thread<'_>,
     options: &Options,
-    names: &mut Names,
+    names: &mut FrameNames,
     sink: &mut dyn Sink,
 ) -> Option<FrameId> {
     let number = [b"Thread ", thread.tid].concat();
@@ -118,7 +118,7 @@ struct Lines<'o> {
     thread: Option<FrameId>,
     /// Leaf first.
     stack: Vec<FrameId>,
-    names: Names,
+    names: FrameNames,
 }
 
 impl RecordParser for Lines<'_> {
@@ -167,7 +167,7 @@ impl RecordParser for Lines<'_> {
 fn collapse_json(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
     let mut json = Json::new(input);
     let mut values = Values::single(options, "threads", "threads");
-    let mut names = Names::default();
+    let mut names = FrameNames::default();
     let (mut key, mut name, mut pid, mut tid) = (String::new(), String::new(), String::new(), String::new());
     let mut stack = Vec::new();
     json.begin_array()?;
@@ -216,7 +216,7 @@ fn next_array(json: &mut Json) -> Result<bool> {
 /// Frames leaf first, named as py-spy prints them: with the short file name.
 fn read_frames(
     json: &mut Json,
-    names: &mut Names,
+    names: &mut FrameNames,
     stack: &mut Vec<FrameId>,
     sink: &mut dyn Sink,
 ) -> Result<()> {

@@ -12,7 +12,7 @@
 
 use super::forest::Forest;
 use super::json::{HeadKeys, Json};
-use super::names::Names;
+use super::names::FrameNames;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Result};
@@ -103,7 +103,7 @@ struct Open {
 
 /// Reads a frame and those below it, which may be very deep: without recursion.
 fn tree(json: &mut Json, nodes: &mut Vec<Node>, sink: &mut dyn Sink) -> Result<()> {
-    let mut names = Names::default();
+    let mut names = FrameNames::default();
     let mut key = String::new();
     let mut open: Vec<Open> = Vec::new();
     begin(json, nodes, &mut open)?;
@@ -170,7 +170,7 @@ fn begin(json: &mut Json, nodes: &mut Vec<Node>, open: &mut Vec<Open>) -> Result
 }
 
 /// `Shop.main (orders.py:35)`, as pyinstrument shows it.
-fn name(frame: &Open, names: &mut Names, sink: &mut dyn Sink) -> FrameId {
+fn name(frame: &Open, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
     let file = if frame.short_file.is_empty() { &frame.file } else { &frame.short_file };
     let line = frame.line.filter(|line| *line > 0);
     if frame.class.is_empty() {

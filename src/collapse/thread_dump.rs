@@ -12,7 +12,7 @@
 use super::Options;
 use super::json::Json;
 use super::jstack::{Dumped, java_frame};
-use super::names::Names;
+use super::names::FrameNames;
 use super::threads::Thread;
 use super::values::Values;
 use crate::collapse::Sink;
@@ -30,7 +30,7 @@ pub(super) fn collapse(
     sink: &mut dyn Sink,
 ) -> Result<()> {
     let mut json = Json::new(input);
-    let mut dump = Dump { options, values, sink, names: Names::default(), pid: String::new() };
+    let mut dump = Dump { options, values, sink, names: FrameNames::default(), pid: String::new() };
     loop {
         dump.document(&mut json)?;
         if !json.next_document()? {
@@ -43,7 +43,7 @@ struct Dump<'d> {
     options: &'d Options,
     values: &'d mut Values,
     sink: &'d mut dyn Sink,
-    names: Names,
+    names: FrameNames,
     pid: String,
 }
 

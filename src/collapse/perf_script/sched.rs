@@ -14,7 +14,7 @@
 use std::collections::HashMap;
 
 use super::super::leaf_first::LeafFirst;
-use super::super::names::{NO_STACK, Names};
+use super::super::names::{FrameNames, NO_STACK};
 use super::super::naming::{is_kernel, name_thread};
 use super::super::native_frame::NativeFrame;
 use super::super::text::{Text, split_digits, split_last};
@@ -59,7 +59,7 @@ impl Collapser for PerfSched {
             options,
             layout: Layout::guess(input.head()).unwrap_or(Layout::DEFAULT),
             values: Values::new(options, declared.into(), 0)?,
-            names: Names::default(),
+            names: FrameNames::default(),
             off: HashMap::new(),
             leaving: None,
             unseen: 0,
@@ -89,7 +89,7 @@ struct Parser<'o> {
     options: &'o Options,
     layout: Layout,
     values: Values,
-    names: Names,
+    names: FrameNames,
     off: HashMap<u64, Off>,
     /// The thread of the event whose stack is being read.
     leaving: Option<(u64, Off)>,

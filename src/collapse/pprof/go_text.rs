@@ -14,7 +14,7 @@
 //! are called after: `goroutine profile: total 7`. The source is Go's `runtime/pprof`.
 
 use crate::collapse::driver::{self, RecordParser, last_blank_line};
-use crate::collapse::names::{NO_STACK, Names};
+use crate::collapse::names::{FrameNames, NO_STACK};
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Position, Result};
@@ -27,7 +27,7 @@ const INFO: FormatInfo = FormatInfo {
     producer: "Go's profiles with debug=1",
     tested: "Go 1.19",
     values: "inuse_space, inuse_objects, alloc_space, alloc_objects; delay, contentions; goroutine, …",
-    unit: "bytes, count; cycles, count; count",
+    unit: "bytes, objects; cycles, contentions; goroutines, …",
 };
 
 /// Collapses Go's profiles as text.
@@ -66,7 +66,7 @@ impl Collapser for GoText {
             srcline: options.srcline,
             pending: None,
             stack: Vec::new(),
-            names: Names::default(),
+            names: FrameNames::default(),
         };
         driver::run_records(input, options.threads, &last_blank_line, new, sink, report)
     }
@@ -111,12 +111,12 @@ impl Header {
         match &self.kind {
             Kind::Heap => vec![
                 Value::new("inuse_space", "bytes"),
-                Value::new("inuse_objects", "count"),
+                Value::new("inuse_objects", "objects"),
                 Value::new("alloc_space", "bytes"),
-                Value::new("alloc_objects", "count"),
+                Value::new("alloc_objects", "objects"),
             ],
-            Kind::Contention => vec![Value::new("delay", "cycles"), Value::new("contentions", "count")],
-            Kind::Count(name) => vec![Value::new(name.clone(), "count")],
+            Kind::Contention => vec![Value::new("delay", "cycles"), Value::new("contentions", "contentions")],
+            Kind::Count(name) => vec![Value::with_producers_unit(name.clone(), "count")],
         }
     }
 
@@ -147,7 +147,7 @@ struct Lines {
     pending: Option<Vec<Weight>>,
     /// Leaf first.
     stack: Vec<FrameId>,
-    names: Names,
+    names: FrameNames,
 }
 
 impl RecordParser for Lines {

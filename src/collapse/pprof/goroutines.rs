@@ -14,7 +14,7 @@
 //! not on its stack. The source is Go's `runtime/traceback.go`.
 
 use crate::collapse::driver::{self, RecordParser, last_blank_line};
-use crate::collapse::names::{NO_STACK, Names};
+use crate::collapse::names::{FrameNames, NO_STACK};
 use crate::collapse::threads::Thread;
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
@@ -60,7 +60,7 @@ impl Collapser for Goroutines {
             thread: None,
             stack: Vec::new(),
             held: Vec::new(),
-            names: Names::default(),
+            names: FrameNames::default(),
         };
         driver::run_records(input, options.threads, &last_blank_line, new, sink, report)
     }
@@ -86,7 +86,7 @@ struct Lines<'o> {
     stack: Vec<FrameId>,
     /// The function whose place comes in the next line.
     held: Vec<u8>,
-    names: Names,
+    names: FrameNames,
 }
 
 impl RecordParser for Lines<'_> {

@@ -12,7 +12,7 @@
 
 use crate::collapse::clean_symbol::clean_symbol;
 use crate::collapse::json::{HeadKeys, Json};
-use crate::collapse::names::{ANONYMOUS, Names};
+use crate::collapse::names::{ANONYMOUS, FrameNames};
 use crate::collapse::trie::{PathId, Trie};
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
@@ -95,7 +95,7 @@ fn read_codes(
 ) -> Result<()> {
     let (mut key, mut name, mut kind, mut tier) =
         (String::new(), String::new(), String::new(), String::new());
-    let mut names = Names::default();
+    let mut names = FrameNames::default();
     json.begin_array()?;
     while json.next_item()? {
         name.clear();
