@@ -18,6 +18,7 @@ pub mod names;
 pub mod native_frame;
 #[cfg(feature = "perf-data")]
 pub mod perf_data;
+mod perf_command;
 pub mod perf_script;
 pub mod printed;
 pub mod registry;
