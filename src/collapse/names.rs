@@ -2,9 +2,9 @@
 //! places of frames, for a sink that wants them.
 
 use super::clean_symbol::clean_symbol;
-use super::naming::is_kernel;
+use super::naming::{kind_of, module_name, split_srcline};
 use super::{Options, Sink};
-use crate::folded::{FrameId, Kind, Place, sanitize_frame};
+use crate::folded::{FrameId, Place, sanitize_frame};
 
 /// The frame of a sample without a stack.
 pub const NO_STACK: &[u8] = b"[no stack]";
@@ -71,14 +71,9 @@ impl FrameNames {
 
     /// Code without a name: `[libc.so.6]`, or `[libc.so.6 <7f01>]` if addresses are wanted.
     pub fn module(&mut self, path: &[u8], address: u64, options: &Options, sink: &mut dyn Sink) -> FrameId {
-        let name = base_name(path);
+        let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
         let name = name.strip_prefix(b"[").and_then(|name| name.strip_suffix(b"]")).unwrap_or(name);
-        let kind = match path {
-            b"" => Kind::Unknown,
-            path if is_kernel(path) => Kind::Kernel,
-            _ => Kind::User,
-        };
-        let place = Place { module: name, kind, ..Place::default() };
+        let place = Place { module: module_name(path), kind: kind_of(path, b""), ..Place::default() };
         self.build_at(&place, sink, |out| {
             out.push(b'[');
             sanitize_frame(if name.is_empty() { b"unknown" } else { name }, out);
@@ -119,18 +114,14 @@ fn line_number(line: Option<u64>) -> u32 {
     line.and_then(|line| u32::try_from(line).ok()).unwrap_or(0)
 }
 
-/// The last part of a path: `libc.so.6` of `/lib/libc.so.6`.
-pub fn base_name(path: &[u8]) -> &[u8] {
-    path.rsplit(|&b| b == b'/').next().unwrap_or(path)
-}
-
-/// The file and the line of `orders.c:12`; 0 where there is no line.
-pub fn file_and_line(text: &[u8]) -> (&[u8], u32) {
-    let at = memchr::memrchr(b':', text);
-    let line = at.and_then(|at| std::str::from_utf8(&text[at + 1..]).ok()?.parse().ok());
-    match (at, line) {
-        (Some(at), Some(line)) => (&text[..at], line),
-        _ => (text, 0),
+/// The place of a Python frame by its name, `name (file.py:12)`.
+pub fn python_place(name: &[u8]) -> Place<'_> {
+    let inner = name.strip_suffix(b")").unwrap_or_default();
+    let open = memchr::memmem::rfind(inner, b" (").map(|open| &inner[open + 2..]);
+    let Some(source) = open else { return Place::default() };
+    match split_srcline(source) {
+        (b"", _) => Place { file: source, ..Place::default() },
+        (file, line) => Place { file, line, ..Place::default() },
     }
 }
 

@@ -16,7 +16,7 @@
 
 use super::driver::{self, RecordParser};
 use super::json::{HeadKeys, Json, Kind};
-use super::names::{FrameNames, NO_STACK};
+use super::names::{FrameNames, NO_STACK, python_place};
 use super::threads::Thread;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
@@ -66,6 +66,7 @@ impl Collapser for PySpyDump {
             options,
             values: Values::single(options, "threads", "threads"),
             pid: Vec::new(),
+            command: None,
             open: false,
             thread: None,
             stack: Vec::new(),
@@ -114,6 +115,7 @@ struct Lines<'o> {
     options: &'o Options,
     values: Values,
     pid: Vec<u8>,
+    command: Option<Vec<u8>>,
     open: bool,
     thread: Option<FrameId>,
     /// Leaf first.
@@ -125,7 +127,7 @@ impl RecordParser for Lines<'_> {
     fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
         if let Some(frame) = line.strip_prefix(b"    ").filter(|rest| !rest.starts_with(b" ")) {
             if self.open {
-                self.stack.push(self.names.plain(frame, sink));
+                self.stack.push(self.names.plain_at(frame, &python_place(frame), sink));
             }
             return Ok(self.open);
         }
@@ -137,6 +139,13 @@ impl RecordParser for Lines<'_> {
         } else if let Some(pid) = process(line) {
             self.end(sink)?;
             self.pid = pid.to_vec();
+            // A file may hold dumps of several processes: then no one command is theirs.
+            let command = line[b"Process ".len() + pid.len()..].strip_prefix(b": ").unwrap_or_default();
+            match &self.command {
+                Some(first) if *first != command => self.command = Some(Vec::new()),
+                Some(_) => {}
+                None => self.command = Some(command.to_vec()),
+            }
         } else {
             // Arguments and locals, which may be of several lines, and what Python it is.
             let known = line.is_empty() || line.starts_with(b"     ") || line.starts_with(b"Python v");
@@ -160,6 +169,7 @@ impl RecordParser for Lines<'_> {
     }
 
     fn finish(self, report: &mut Report) -> Result<()> {
+        report.facts.set_command(self.command.unwrap_or_default());
         self.values.finish(report)
     }
 }

@@ -112,8 +112,12 @@ struct Column {
 impl Values {
     /// The one value of a format.
     pub fn single(options: &Options, name: &str, unit: &'static str) -> Values {
-        // Whatever was chosen for the other inputs: there is nothing else here.
-        let value = Value::new(name, unit);
+        Values::only(options, Value::new(name, unit))
+    }
+
+    /// The one value of a format, whose unit may be unknown.
+    pub fn only(options: &Options, value: Value) -> Values {
+        // There is nothing else here, whatever was chosen for the other inputs.
         let wanted = match &options.values {
             ValueSelection::Named(names) => names.contains(&value.name),
             ValueSelection::Default | ValueSelection::All => true,

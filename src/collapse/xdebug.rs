@@ -20,7 +20,7 @@
 //! documentation, "Function Trace".
 
 use super::forest::Budget;
-use super::names::{FrameNames, file_and_line};
+use super::names::FrameNames;
 use super::text::{Text, split_first, split_last};
 use super::times::{duration, nanoseconds};
 use super::trie::{PathId, Trie};
@@ -164,7 +164,7 @@ impl Trace {
             self.leave_to(level, time)?;
             let end = memchr::memchr(b'(', call).unwrap_or(call.len());
             if let Some((_, place)) = split_last(call, b") ") {
-                self.note_script(&call[..end], file_and_line(place).0);
+                self.note_script(&call[..end], split_last(place, b":").unwrap_or_default().0);
             }
             self.enter(&call[..end], sink)?;
         } else if text.starts_with(b">=> ") {

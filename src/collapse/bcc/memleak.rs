@@ -60,7 +60,7 @@ impl Collapser for Memleak {
             values.sample(stack, weights, sink)?;
         }
         if parser.times > 1 {
-            report.note(format!("of what was printed {} times this is the last", parser.times));
+            report.warn(format!("of what was printed {} times this is the last", parser.times));
         }
         values.finish(report)
     }

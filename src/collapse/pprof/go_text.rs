@@ -15,10 +15,11 @@
 
 use crate::collapse::driver::{self, RecordParser, last_blank_line};
 use crate::collapse::names::{FrameNames, NO_STACK};
+use crate::collapse::naming::split_srcline;
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Position, Result};
-use crate::folded::{FrameId, sanitize_frame};
+use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -58,7 +59,7 @@ impl Collapser for GoText {
         Values::new(options, header.values(), 0)?;
         if header.kind == Kind::Heap {
             report
-                .note("Go's heap profile as text holds what was sampled; without debug=1 it is the estimate");
+                .warn("Go's heap profile as text holds what was sampled; without debug=1 it is the estimate");
         }
         let new = || Lines {
             values: Values::new(options, header.values(), 0).expect("it was possible before"),
@@ -198,9 +199,12 @@ impl Lines {
             Some(at) => &symbol[..at],
             None => symbol,
         };
-        let place = cells.next().filter(|_| self.srcline);
+        let source = cells.next().unwrap_or_default();
+        let (file, line) = split_srcline(source);
+        let at = Place { file, line, ..Place::default() };
+        let place = Some(source).filter(|source| self.srcline && !source.is_empty());
         let name = if name.is_empty() { address } else { name };
-        self.stack.push(self.names.build(sink, |out| {
+        self.stack.push(self.names.build_at(&at, sink, |out| {
             sanitize_frame(name, out);
             if let Some(place) = place {
                 out.extend_from_slice(b" (");

@@ -19,12 +19,11 @@ use std::collections::HashMap;
 use self::profile::{Labels, Origin, Samples, default_of, note_period};
 use self::wire::{Content, Fields, numbers, read_field};
 use super::names::FrameNames;
-use super::names::base_name;
-use super::naming::is_kernel;
+use super::naming::{kind_of, module_name};
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Position, Result};
-use crate::folded::{FrameId, Kind, Place, sanitize_frame};
+use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 use std::time::{Duration, SystemTime};
@@ -315,19 +314,13 @@ impl Profile {
             Some(&file) => self.text(file)?,
             None => b"",
         };
-        let kind = if path.is_empty() || path == b"//anon" {
-            Kind::Unknown
-        } else if is_kernel(path) {
-            Kind::Kernel
-        } else {
-            Kind::User
-        };
+        let path = if path == b"//anon" { b"" } else { path };
         Ok(Place {
-            module: base_name(path),
+            module: module_name(path),
             file: self.text(function.file)?,
             line: u32::try_from(line).unwrap_or(0),
             start_line: u32::try_from(function.start_line).unwrap_or(0),
-            kind,
+            kind: kind_of(path, b""),
             inlined,
         })
     }

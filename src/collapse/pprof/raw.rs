@@ -21,7 +21,8 @@ use std::collections::HashMap;
 
 use super::profile::{Labels, Origin, Samples, default_of, note_period};
 use crate::collapse::clean_symbol::clean_symbol;
-use crate::collapse::names::{FrameNames, file_and_line};
+use crate::collapse::names::FrameNames;
+use crate::collapse::naming::split_srcline;
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Position, Result};
@@ -257,7 +258,7 @@ impl Raw {
                     out.push(b')');
                 }
             };
-            let (file, line) = file_and_line(place);
+            let (file, line) = split_srcline(place);
             let at = Place { file, line, ..Place::default() };
             let frame = names.build_at(&at, sink, write);
             if options.inline || sink.wants().places {
