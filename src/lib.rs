@@ -89,7 +89,7 @@ pub mod folded;
 pub mod input;
 pub(crate) mod printable;
 pub mod profile;
-#[cfg(all(feature = "record", target_os = "linux"))]
+#[cfg(all(feature = "record", unix))]
 pub mod record;
 #[cfg(feature = "render")]
 pub mod render;

@@ -1,12 +1,12 @@
 //! `fg-record`: see `fg_tools::cli::record`.
 
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 fn main() -> std::process::ExitCode {
     fg_tools::cli::main::<fg_tools::cli::record::Record>()
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(unix))]
 fn main() -> std::process::ExitCode {
-    fg_tools::cli::say("fg-record", "the built-in sampler needs Linux");
+    fg_tools::cli::say("fg-record", "recording needs Linux, macOS or another Unix");
     std::process::ExitCode::from(2)
 }

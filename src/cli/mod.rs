@@ -4,6 +4,7 @@
 //! goes away ends a program quietly with 0. Results go to standard output, all else to standard
 //! error, nothing when all is well.
 
+mod browser;
 pub mod collapse;
 pub mod diff;
 pub mod filter;
@@ -11,7 +12,7 @@ pub mod operations;
 pub mod output;
 pub mod progress;
 pub mod reading;
-#[cfg(all(feature = "record", target_os = "linux"))]
+#[cfg(all(feature = "record", unix))]
 pub mod record;
 pub mod render;
 #[cfg(target_os = "linux")]

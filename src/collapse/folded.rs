@@ -46,6 +46,9 @@ impl Collapser for Folded {
                 _ => bad += 1,
             }
         }
+        if good > 0 && has_header(head) {
+            return Verdict::Yes;
+        }
         // A program's own output may stand between the lines of its profile.
         if good > bad { Verdict::Maybe } else { Verdict::No }
     }
@@ -139,12 +142,6 @@ impl LineParser for FoldedLines {
     }
 }
 
-/// Whether folded text begins with a header, which no other format has.
-pub(super) fn has_header(head: &[u8]) -> bool {
-    let first = head.split(|&b| b == b'\n').next().unwrap_or_default();
-    HeaderReader::is_header(first.trim_ascii_end()) && Folded.detect(head) != Verdict::No
-}
-
 /// The whole lines of an input's head that can hold stacks.
 pub(super) fn head_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let whole = match memchr::memrchr(b'\n', head) {
@@ -153,6 +150,12 @@ pub(super) fn head_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     };
     let lines = head[..whole].split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     lines.filter(|line| !line.is_empty() && !is_comment(line))
+}
+
+/// Whether a text begins with a header as this crate writes it.
+fn has_header(head: &[u8]) -> bool {
+    let first = head.split(|&b| b == b'\n').next().unwrap_or_default();
+    HeaderReader::is_header(first.strip_suffix(b"\r").unwrap_or(first))
 }
 
 /// Whether these bytes are no piece of a binary file that happens to end in a number.
@@ -169,12 +172,13 @@ mod tests {
         for text in [
             "a;b 1\n",
             "calc: two 179\n",
-            "# unit: ns\na;b 1.5\n",
             "a;b 1 2\r\nc 3 4\r\n",
             "a;b; 0\nhello\nb;c 2",
         ] {
             assert_eq!(Folded.detect(text.as_bytes()), Verdict::Maybe, "{text}");
         }
+        assert_eq!(Folded.detect(b"# unit: ns\r\na;b 1.5\r\n"), Verdict::Yes);
+        assert_eq!(Folded.detect(b"# unit: ns\n\0\0 1\n"), Verdict::No);
         for text in ["", "# only\n", "hello world\n", "a;b\nc;d\n", "\0\0 1\n", "{\"a\": 1}"] {
             assert_eq!(Folded.detect(text.as_bytes()), Verdict::No, "{text}");
         }

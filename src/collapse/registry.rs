@@ -103,8 +103,8 @@ pub fn detect(input: &Input) -> Result<&'static dyn Collapser> {
     if input.head().is_empty() {
         return Err(Error::new(ErrorKind::Empty { what: "empty input".into() }, at()));
     }
-    // Folded text may look like what it was made of; a header of ours tells it.
-    if folded::has_header(input.head()) {
+    // Our header says so, whatever the names below it look like: those of Python are py-spy's, too.
+    if folded::Folded.detect(input.head()) == Verdict::Yes {
         return Ok(&folded::Folded);
     }
     let mut best: Option<(Verdict, &'static dyn Collapser)> = None;

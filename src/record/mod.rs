@@ -9,14 +9,24 @@
 //!
 //! The built-in sampler needs nothing installed: it asks the kernel itself, by `perf_event_open`.
 //! What the system refuses is answered with the next best way, or with one line that says what to
-//! do ([`refusal`]).
+//! do ([`refusal`]). The sampler is Linux's, with all that belongs to it: `check` and `root`. The
+//! other profilers are run wherever there is a Unix.
 
 pub mod backend;
 pub mod cargo;
 pub mod check;
+pub mod facts;
+pub mod program;
 pub mod refusal;
 pub mod request;
-pub mod root;
-pub mod sampler;
 pub mod sys;
+
+#[cfg(target_os = "linux")]
+pub mod root;
+#[cfg(target_os = "linux")]
+pub mod sampler;
+#[cfg(target_os = "linux")]
 pub mod system;
+
+/// Whether the built-in sampler is part of this program.
+pub const HAS_SAMPLER: bool = cfg!(target_os = "linux");

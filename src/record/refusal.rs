@@ -1,7 +1,7 @@
 //! What to say when the system refuses to record: one plain line, with the command that mends it.
 //!
 //! A bare error number helps nobody. What is said follows from what failed and from
-//! [`super::system::Facts`]; where another way is open, [`super::sampler`] takes that first.
+//! [`super::system::Permissions`]; where another way is open, [`super::sampler`] takes that first.
 
 use std::fmt;
 

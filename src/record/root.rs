@@ -15,10 +15,10 @@ use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use super::program::{self, Started};
 use super::refusal::Refusal;
 use super::request::Request;
-use super::sampler::{self, Started, plan};
-use super::sys::launch::Launched;
+use super::sys::launch::{End, Launched};
 use super::sys::signals::{self, Stop};
 
 /// Said when the program may run.
@@ -50,12 +50,12 @@ pub fn record(
     let invocation = request.target.invocation();
     let mut launched = None;
     if let Some(invocation) = invocation {
-        launched = Some(sampler::launch(invocation)?);
+        launched = Some(program::launch(invocation, End::Gone)?);
     }
     stop.take_along(launched.as_ref().map(Launched::pid));
     let waiting = launched.as_ref().map_or(0, Launched::pid).to_string();
     let mut helper = Helper::new(words, &waiting)?;
-    let has_ended = helper.attend(launched.as_mut(), stop).map_err(|e| sampler::cannot("wait", &e))?;
+    let has_ended = helper.attend(launched.as_mut(), stop).map_err(|e| program::cannot("wait", &e))?;
     let was_watched = helper.state != State::Starting;
     let target = match (launched, invocation) {
         (Some(launched), Some(invocation)) => {
@@ -65,15 +65,16 @@ pub fn record(
                 None
             } else {
                 if !has_ended {
-                    let asked = sampler::ask_to_end(&launched, request, stop);
-                    asked.map_err(|e| sampler::cannot("stop the program", &e))?;
+                    let asked = program::ask_to_end(&launched, request, stop);
+                    asked.map_err(|e| program::cannot("stop the program", &e))?;
                 }
-                Some(Started::Running(launched, invocation.clone()))
+                let running = Started::Running(launched, invocation.clone());
+                Some(if has_ended { Started::Ended(running.wait(stop)?) } else { running })
             }
         }
         _ => None,
     };
-    let is_complete = helper.finish(file).map_err(|e| sampler::cannot("write the recording", &e))?;
+    let is_complete = helper.finish(file).map_err(|e| program::cannot("write the recording", &e))?;
     Ok(Answer { target, is_complete })
 }
 
@@ -99,13 +100,13 @@ struct Helper {
 impl Helper {
     fn new(words: &[OsString], waiting: &str) -> Result<Helper, Refusal> {
         let not_root = |said: String| Refusal::Other { doing: "become root", said };
-        let itself = std::env::current_exe().map_err(|e| not_root(plan::said(&e)))?;
+        let itself = std::env::current_exe().map_err(|e| not_root(program::message(&e)))?;
         let mut command = Command::new("sudo");
         command.arg("--").arg(itself).args(words).args([OsStr::new("--serve"), OsStr::new(waiting)]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => not_root("sudo is not installed; run fg-record as root".to_owned()),
-            _ => not_root(format!("sudo: {}", plan::said(&e))),
+            _ => not_root(format!("sudo: {}", program::message(&e))),
         })?;
         let (go_on, answer) = (child.stdin.take(), child.stdout.take());
         let answer = answer.ok_or_else(|| not_root("sudo has no output".to_owned()))?;

@@ -6,7 +6,7 @@ use super::sys::limits;
 
 /// What the kernel, the container and the user's rights allow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct Permissions {
     /// `kernel.perf_event_paranoid`: 2 keeps ordinary users out of the kernel, 3 out of all.
     pub paranoid: Option<i64>,
     /// System calls are filtered, as containers do.
@@ -29,14 +29,14 @@ pub struct Facts {
     pub locked_memory: u64,
 }
 
-impl Facts {
+impl Permissions {
     /// Reads them.
-    pub fn read() -> Facts {
+    pub fn read() -> Permissions {
         let number =
             |name: &str| fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?.trim().parse().ok();
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let version = fs::read_to_string("/proc/version").unwrap_or_default();
-        Facts {
+        Permissions {
             paranoid: number("perf_event_paranoid"),
             seccomp: status_number(&status, "Seccomp", 10) == Some(2),
             ptrace_scope: number("yama/ptrace_scope"),

@@ -63,6 +63,8 @@ pub mod takes {
     pub const PEEK: &[&str] = &["peek"];
     /// What it is called.
     pub const TITLE: &[&str] = &["title", "private"];
+    /// The lines above text.
+    pub const HEAD: &[&str] = &["title", "subtitle"];
     /// Threads apart.
     pub const PER_THREAD: &[&str] = &["per-thread"];
     /// What else a graph says.

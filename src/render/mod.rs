@@ -17,6 +17,8 @@
 //! # Ok::<(), fg_tools::Error>(())
 //! ```
 
+mod about;
+pub mod amounts;
 pub mod attributes;
 mod builders;
 pub mod calls;
@@ -43,6 +45,7 @@ mod png;
 mod pprof;
 pub mod rewrite;
 pub mod settings;
+mod shown_places;
 mod speedscope;
 pub mod svg;
 mod text;

@@ -22,9 +22,7 @@ pub struct Options {
     pub flame_chart: bool,
     /// Which end of a name that does not fit is cut off.
     pub cut: Cut,
-    /// What a weight counts.
-    pub count_name: String,
-    /// What a name names.
+    /// The word before a name in the line of details.
     pub name_type: String,
     /// The colours of frames.
     pub colours: Colours,
@@ -54,7 +52,6 @@ impl Default for Options {
             inverted: false,
             flame_chart: false,
             cut: Cut::End,
-            count_name: "samples".to_owned(),
             name_type: "Function:".to_owned(),
             colours: Colours::default(),
             background: None,

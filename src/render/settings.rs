@@ -4,7 +4,8 @@ use super::compare::Comparison;
 use super::rewrite::StackRewrite;
 use super::Options;
 use crate::error::Result;
-use crate::folded::{Order, WalkSummary, Weights};
+use crate::folded::{Columns, Order, WalkSummary, Weights};
+use crate::profile::Facts;
 use crate::tally::Group;
 use crate::weight::Weight;
 
@@ -38,7 +39,7 @@ pub struct Settings {
     pub total: Option<Weight>,
     /// Every weight is shown multiplied by this.
     pub factor: Weight,
-    /// What weights count; `None` is what the input says, or samples.
+    /// The unit of weights; `None` is the one that the input states.
     pub unit: Option<String>,
     /// What rows of a table there are, and in which order.
     pub table: Table,
@@ -117,9 +118,58 @@ pub struct Tree {
 }
 
 impl Settings {
-    /// What weights count.
-    pub fn unit<'a>(&'a self, summary: &'a WalkSummary) -> &'a str {
-        self.unit.as_deref().or(summary.facts.unit.as_deref()).unwrap_or("samples")
+    /// The unit of weights, if it is known.
+    pub fn unit<'a>(&'a self, summary: &'a WalkSummary) -> Option<&'a str> {
+        self.unit.as_deref().or(summary.facts.unit.as_deref())
+    }
+
+    /// The title that is shown: the one that was asked for, the command that was recorded, or the
+    /// kind of picture.
+    pub fn title_of(&self, facts: &Facts) -> String {
+        match &self.picture.title {
+            Some(title) => title.clone(),
+            None => facts.title().unwrap_or_else(|| self.picture.title().to_owned()),
+        }
+    }
+
+    /// The line under the title: the one that was asked for, or what was measured, if that is known.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn subtitle_of(&self, summary: &WalkSummary) -> Result<Option<String>> {
+        if self.picture.subtitle.is_some() {
+            return Ok(self.picture.subtitle.clone());
+        }
+        let (facts, total) = (&summary.facts, self.shown_both(summary.total)?);
+        Ok(match summary.columns {
+            Columns::One => facts.subtitle(total.value),
+            Columns::Two => Some(facts.subtitle_of_sides(total)),
+        })
+    }
+
+    /// The facts as the outputs state them: in the unit that was asked for, without counts of
+    /// stacks that were left out, and without what is private.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn facts(&self, facts: &Facts) -> Result<Facts> {
+        let mut shown = if self.private { facts.private() } else { facts.clone() };
+        if !self.rewrite.bases.is_empty() {
+            shown = shown.without_counts();
+        }
+        shown.period = facts.period.map(|period| self.shown(period)).transpose()?;
+        if let Some(unit) = &self.unit {
+            if shown.unit.as_ref().is_some_and(|known| known != unit) {
+                shown.period = None;
+            }
+            shown.unit = Some(unit.clone());
+        }
+        Ok(shown)
+    }
+
+    /// Whether [`Settings::facts`] changes any facts.
+    pub(super) fn changes_facts(&self) -> bool {
+        self.private || self.unit.is_some() || self.factor != Weight::ONE || !self.rewrite.bases.is_empty()
     }
 
     /// A weight as it is to be shown.

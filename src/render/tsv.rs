@@ -30,7 +30,7 @@ fn write(
     target: &mut dyn Target,
 ) -> Result<()> {
     let all = settings.shown_both(summary.total)?;
-    let unit = printable(settings.unit(summary).as_bytes());
+    let unit = printable(settings.unit(summary).unwrap_or_default().as_bytes());
     let heads = match summary.columns {
         Columns::One => "name\tself\tself_percent\ttotal\ttotal_percent\tunit",
         Columns::Two => "name\tself_before\tself_after\ttotal_before\ttotal_after\tunit",

@@ -113,7 +113,7 @@ impl Written {
 /// let outputs: Vec<(&Format, &mut dyn Target)> =
 ///     vec![(Format::by_name("top")?, &mut table), (Format::by_name("json")?, &mut json)];
 /// write(&profile, outputs, &Settings::default())?;
-/// assert!(table.starts_with(b"42, 2 functions"));
+/// assert!(table.starts_with(b"total 42, 2 functions"));
 /// # Ok::<(), fg_tools::Error>(())
 /// ```
 ///
@@ -153,14 +153,9 @@ pub fn feed<'a>(
     let apply = move |stack: &[u8], out: &mut Vec<u8>| changes.apply(stack, out);
     let rewrite: Option<&Rewrite> = if settings.rewrite.is_needed() { Some(&apply) } else { None };
     let order = settings.order;
-    let mut private;
-    let visitor = match settings.private {
-        true => {
-            private = Private(visitor);
-            &mut private
-        }
-        false => visitor,
-    };
+    let mut stated = Stated { settings, visitor };
+    let visitor: &mut dyn Visitor =
+        if settings.changes_facts() { &mut stated } else { &mut *stated.visitor };
     let mut summary = match input.into() {
         Input::Profile(profile) => profile.walk(order, rewrite, visitor)?,
         Input::Opened(opened) => opened.walk(order, rewrite, visitor)?,
@@ -168,9 +163,7 @@ pub fn feed<'a>(
     if settings.strict {
         summary.not_understood.refuse()?;
     }
-    if settings.private {
-        summary.facts = summary.facts.private();
-    }
+    summary.facts = settings.facts(&summary.facts)?;
     Ok(summary)
 }
 
@@ -208,35 +201,38 @@ impl Visitor for FanOut<'_, '_> {
     }
 }
 
-/// Tells a visitor the facts without those of a person or a place.
-struct Private<'v>(&'v mut dyn Visitor);
+/// Tells a visitor the facts as the settings have them stated.
+struct Stated<'s, 'v> {
+    settings: &'s Settings,
+    visitor: &'v mut dyn Visitor,
+}
 
-impl Visitor for Private<'_> {
+impl Visitor for Stated<'_, '_> {
     fn follows_stacks(&self) -> bool {
-        self.0.follows_stacks()
+        self.visitor.follows_stacks()
     }
 
     fn begin(&mut self, known: &Known<'_>) -> Result<()> {
-        self.0.begin(&Known { facts: &known.facts.private(), ..*known })
+        self.visitor.begin(&Known { facts: &self.settings.facts(known.facts)?, ..*known })
     }
 
     fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {
-        self.0.enter(name, depth)
+        self.visitor.enter(name, depth)
     }
 
     fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
-        self.0.stack(stack, weights)
+        self.visitor.stack(stack, weights)
     }
 
     fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
-        self.0.exit(frame, so_far)
+        self.visitor.exit(frame, so_far)
     }
 
     fn least(&self, all: Weights) -> Weight {
-        self.0.least(all)
+        self.visitor.least(all)
     }
 
     fn restart(&mut self) -> Result<()> {
-        self.0.restart()
+        self.visitor.restart()
     }
 }

@@ -3,10 +3,10 @@
 use std::fs;
 
 use super::stand_in::{Stage, value_of};
-use super::{fixture, run, text};
+use super::{fixture, run, stacks, text};
 
 #[test]
-fn command_lines() {
+fn command_lines_of_backends() {
     let stage = Stage::full();
     for (arguments, line) in [
         (
@@ -98,7 +98,7 @@ fn a_variable_names_the_tool() {
 
 /// What is printed is a command line: a shell that reads it runs just this.
 #[test]
-fn what_is_printed_runs() {
+fn a_printed_command_runs() {
     let stage = Stage::full();
     stage.add("bpftrace", "exit 0");
     let odd = ["it's", "", "$HOME `x` \"y\"", "a\nb", "\\", "é*?"];
@@ -122,7 +122,7 @@ fn what_is_printed_runs() {
 }
 
 #[test]
-fn what_a_backend_cannot_do_is_refused() {
+fn options_that_a_backend_lacks_are_refused() {
     let stage = Stage::full();
     for (arguments, said) in [
         ("--with py-spy -a", "py-spy cannot do -a; --with builtin, perf, bpf, dtrace, xctrace can"),
@@ -213,7 +213,7 @@ fn dtrace_s_recording_becomes_folded() {
     // Its command has to be there.
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     let output = run(stage.fg_record().args(["--with", "dtrace", "-F", "97", "--", "echo", "x"]));
-    assert_eq!((text(&output.stdout), output.status.code()), (folded, Some(0)), "{output:?}");
+    assert_eq!((stacks(&text(&output.stdout)), output.status.code()), (folded, Some(0)), "{output:?}");
     let program = "profile-97 /progenyof($target)/ { @[ustack(100)] = count(); }";
     let asked = ["-x", "ustackframes=100", "-n", program, "-o", "DIR/dtrace.txt", "-c", "echo x"];
     assert_eq!(stage.asked(), asked);
@@ -230,7 +230,7 @@ fn xctrace_s_recording_becomes_folded() {
     );
     stage.add("xctrace", &export);
     let output = run(stage.fg_record().args(["--with", "xctrace", "-d", "1", "--", "echo", "a b"]));
-    assert_eq!((text(&output.stdout), output.status.code()), (folded, Some(0)), "{output:?}");
+    assert_eq!((stacks(&text(&output.stdout)), output.status.code()), (folded, Some(0)), "{output:?}");
     let words = [
         "record",
         "--template",

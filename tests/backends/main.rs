@@ -31,9 +31,14 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A recording, and what it folds to.
+/// Folded text without its header.
+fn stacks(folded: &str) -> String {
+    folded.lines().filter(|line| !line.starts_with("# ")).map(|line| format!("{line}\n")).collect()
+}
+
+/// A recording, and the stacks it folds to.
 fn fixture(case: &str, input: &str) -> (String, String) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(case);
     let folded = std::fs::read_to_string(folder.join("expected.folded")).expect("a fixture");
-    (folder.join(input).to_str().expect("a path").to_owned(), folded)
+    (folder.join(input).to_str().expect("a path").to_owned(), stacks(&folded))
 }

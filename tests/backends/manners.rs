@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::stand_in::{Stage, value_of};
-use super::{fixture, run, text};
+use super::{fixture, run, stacks, text};
 
 fn send(child: &Child, signal: &str) {
     let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
@@ -33,7 +33,7 @@ fn patient(stage: &Stage, tool: &str, option: &str, recording: &str, signal: &st
 }
 
 #[test]
-fn one_signal_stops_it_and_the_profile_is_written() {
+fn one_signal_stops_a_backend_and_the_profile_is_written() {
     let (recording, folded) = fixture("dtrace/ustack", "input.txt");
     for signal in ["INT", "TERM"] {
         let stage = Stage::new();
@@ -44,13 +44,13 @@ fn one_signal_stops_it_and_the_profile_is_written() {
         wait_for(&stage.path("ready"));
         send(&child, signal);
         let output = child.wait_with_output().expect("it ends");
-        assert_eq!((text(&output.stdout), output.status.code()), (folded.clone(), Some(0)), "{output:?}");
+        assert_eq!((stacks(&text(&output.stdout)), output.status.code()), (folded.clone(), Some(0)), "{output:?}");
         stage.assert_clean();
     }
 }
 
 #[test]
-fn a_time_that_it_cannot_keep_itself_is_kept_for_it() {
+fn a_backend_without_a_duration_is_stopped_in_time() {
     let (recording, _) = fixture("dtrace/ustack", "input.txt");
     let stage = Stage::full();
     patient(&stage, "py-spy", "--output", &recording, "INT");
@@ -65,7 +65,7 @@ fn a_time_that_it_cannot_keep_itself_is_kept_for_it() {
 }
 
 #[test]
-fn a_second_signal_kills_it_and_all_it_started() {
+fn a_second_signal_kills_a_backend_and_its_children() {
     let stage = Stage::new();
     let (ready, survivor) = (stage.path("ready"), stage.path("survivor"));
     // Deaf, as is what it starts, which would leave a sign.
@@ -91,7 +91,7 @@ fn a_second_signal_kills_it_and_all_it_started() {
 }
 
 #[test]
-fn a_tool_that_records_nothing_is_trouble() {
+fn a_backend_that_records_nothing_is_trouble() {
     let stage = Stage::full();
     for (tool, script, said) in [
         ("perf", "exit 3", "perf ended with status 3 and recorded nothing"),
@@ -118,7 +118,7 @@ fn a_tool_that_records_nothing_is_trouble() {
 }
 
 #[test]
-fn results_go_where_they_are_wanted() {
+fn results_go_to_files_and_standard_output() {
     let stage = Stage::new();
     let (recording, folded) = fixture("dtrace/ustack", "input.txt");
     // It runs the command as dtrace does.
@@ -128,9 +128,9 @@ fn results_go_where_they_are_wanted() {
     command.args(["--with", "dtrace", "-o"]).arg(&file).arg("--svg").arg(&svg).args(["--", "true"]);
     let output = run(&mut command);
     assert_eq!(text(&output.stdout), "its own output\n", "the command keeps its standard output");
-    assert_eq!(fs::read_to_string(file).expect("folded text"), folded);
+    assert_eq!(stacks(&fs::read_to_string(file).expect("folded text")), folded);
     assert!(fs::read_to_string(svg).expect("a picture").contains("<svg"));
     let output = run(stage.fg_record().args(["--with", "dtrace", "--", "true"]));
-    assert_eq!(text(&output.stdout), folded, "and else it goes to standard error");
+    assert_eq!(stacks(&text(&output.stdout)), folded, "and else it goes to standard error");
     assert!(text(&output.stderr).contains("its own output"), "{output:?}");
 }

@@ -82,7 +82,7 @@ fn recorded(command: &mut Command) -> Option<Output> {
 /// The share of the weight in stacks with a frame that begins so.
 fn share(folded: &str, frame: &str) -> f64 {
     let (mut with, mut all) = (0.0, 0.0);
-    for line in folded.lines() {
+    for line in super::stacks(folded).lines() {
         let (stack, weight) = line.rsplit_once(' ').expect("a folded line");
         let weight: f64 = weight.parse().expect("a weight");
         all += weight;
@@ -115,7 +115,7 @@ impl Drop for Running {
 }
 
 #[test]
-fn perf_a_command_its_share_its_output_and_its_status() {
+fn perf_records_a_command_with_its_output_and_status() {
     let Some(program) = program() else { return };
     let Some(output) = recorded(fg_record().args(["--with", "perf", "--"]).arg(program).arg("600")) else {
         return;
@@ -126,11 +126,11 @@ fn perf_a_command_its_share_its_output_and_its_status() {
     let hot = share(&folded, "hot");
     assert!((hot - 0.75).abs() < 0.03, "{hot} of the time, which is three quarters\n{folded}");
     // As the built-in sampler has it.
-    assert!(folded.lines().all(|line| line.starts_with("busy;")), "{folded}");
+    assert!(super::stacks(&folded).lines().all(|line| line.starts_with("busy;")), "{folded}");
 }
 
 #[test]
-fn perf_processes_for_a_time() {
+fn perf_records_processes_for_a_time() {
     let Some(program) = program() else { return };
     let (one, other) = (Running::new(program, &["1000000"]), Running::new(program, &["1000000"]));
     let pids = format!("{},{}", one.id(), other.id());
@@ -169,7 +169,7 @@ fn begun(make: impl Fn() -> Command) -> Option<Output> {
 }
 
 #[test]
-fn python_s_functions() {
+fn python_functions_are_recorded() {
     let Some((python, script)) = python() else { return };
     for tool in ["py-spy", "austin"] {
         let command = || {
@@ -201,12 +201,12 @@ fn python_s_functions() {
         assert_eq!(text(&output.stdout), "its own output\n", "{tool}: {output:?}");
         let folded = fs::read_to_string(&path).expect("folded text");
         let root = if tool == "py-spy" { "process " } else { "P" };
-        assert!(folded.lines().all(|line| line.starts_with(root)), "{tool}: {folded}");
+        assert!(super::stacks(&folded).lines().all(|line| line.starts_with(root)), "{tool}: {folded}");
     }
 }
 
 #[test]
-fn python_s_running_process() {
+fn a_running_python_process_is_recorded() {
     let Some((python, script)) = python() else { return };
     let running = Running::new(Path::new(python), &[script.to_str().expect("a path"), "1000"]);
     for tool in ["py-spy", "austin"] {
@@ -218,7 +218,7 @@ fn python_s_running_process() {
 }
 
 #[test]
-fn one_signal_is_enough_for_each_of_them() {
+fn one_signal_stops_every_backend() {
     let (Some(program), Some((python, script))) = (program(), python()) else { return };
     let script = script.to_str().expect("a path");
     for (tool, command) in [
@@ -244,7 +244,7 @@ fn one_signal_is_enough_for_each_of_them() {
 
 /// Both of them need root; bcc's also needs the headers of this kernel.
 #[test]
-fn bpf_a_process_and_a_command() {
+fn bpf_records_a_process_and_a_command() {
     let Some(program) = program() else { return };
     for tool in ["profile-bpfcc", "bpftrace"] {
         let bpf = |arguments: &[&str]| {
@@ -260,7 +260,7 @@ fn bpf_a_process_and_a_command() {
         let Some(output) = recorded(&mut bpf(&["-d", "1", "-p", &running.id()])) else { continue };
         let folded = text(&output.stdout);
         assert_eq!(output.status.code(), Some(0), "{output:?}");
-        assert!(folded.lines().all(|line| line.starts_with("busy;")), "{folded}");
+        assert!(super::stacks(&folded).lines().all(|line| line.starts_with("busy;")), "{folded}");
         let hot = share(&folded, "hot");
         assert!((hot - 0.75).abs() < 0.15, "{tool}: {hot}\n{folded}");
         drop(running);

@@ -4,6 +4,7 @@
 mod aarch64;
 mod corpus;
 mod damage;
+mod facts;
 mod golden;
 mod kit;
 mod live;
@@ -18,6 +19,7 @@ mod pty;
 mod recordings;
 mod said;
 mod shapes;
+mod single;
 
 use std::path::Path;
 

@@ -101,7 +101,7 @@ fn profile(command: &mut Command) -> Option<(String, String, Output)> {
 }
 
 #[test]
-fn each_kind_of_program_as_cargo_starts_it() {
+fn programs_start_as_cargo_starts_them() {
     let Some(workspace) = workspace() else { return };
     let root = workspace.path();
     let name = root.file_name().expect("a name").to_string_lossy().into_owned();
@@ -140,7 +140,7 @@ fn each_kind_of_program_as_cargo_starts_it() {
 }
 
 #[test]
-fn what_is_missing_is_said_with_the_setting_that_adds_it() {
+fn missing_debug_info_names_the_setting_that_adds_it() {
     let Some(workspace) = workspace() else { return };
     let root = workspace.path();
     let manifest = root.join("Cargo.toml").canonicalize().expect("it is there");
@@ -175,7 +175,7 @@ fn what_is_missing_is_said_with_the_setting_that_adds_it() {
 }
 
 #[test]
-fn what_cannot_be_chosen_is_one_line() {
+fn an_unclear_choice_is_one_line() {
     let Some(workspace) = workspace() else { return };
     let root = workspace.path();
     let elsewhere = tempfile::tempdir().expect("a folder");
@@ -207,7 +207,7 @@ fn what_cannot_be_chosen_is_one_line() {
 }
 
 #[test]
-fn its_options_are_in_the_page_and_the_completions() {
+fn cargo_s_options_are_in_the_man_page_and_the_completions() {
     for (kind, expected) in
         [("man", "\\-\\-unit\\-test"), ("bash", "--unit-test"), ("man", "fg-record-check")]
     {

@@ -11,7 +11,7 @@ fn rows(table: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn the_table_says_what_a_recording_then_does() {
+fn the_table_agrees_with_recordings() {
     let output = fg_record().arg("check").output().expect("fg-record starts");
     let table = text(&output.stdout);
     assert!(output.stderr.is_empty(), "{output:?}");
@@ -41,7 +41,7 @@ fn the_table_says_what_a_recording_then_does() {
 }
 
 #[test]
-fn where_nothing_can_be_recorded_the_status_is_1() {
+fn the_status_is_1_where_recording_is_impossible() {
     let program = env!("CARGO_BIN_EXE_fg-record");
     // Too few files for the events.
     let output = Command::new("sh").args(["-c", "ulimit -n 8; exec \"$0\" check", program]).output();

@@ -6,8 +6,10 @@
 
 mod cargo;
 mod check;
+mod facts;
 mod off_cpu;
 mod open;
+mod outputs;
 #[path = "../common/pty.rs"]
 mod pty;
 mod rights;
@@ -100,10 +102,15 @@ fn ready() -> Option<&'static Path> {
     compiled(&BUILT, "busy", PROGRAM)
 }
 
+/// Folded text without its header.
+fn stacks(folded: &str) -> String {
+    folded.lines().filter(|line| !line.starts_with("# ")).map(|line| format!("{line}\n")).collect()
+}
+
 /// The share of the weight in stacks with a frame of this name.
 fn share(folded: &str, frame: &str) -> f64 {
     let (mut with, mut all) = (0.0, 0.0);
-    for line in folded.lines() {
+    for line in stacks(folded).lines() {
         let (stack, weight) = line.rsplit_once(' ').expect("a folded line");
         let weight: f64 = weight.parse().expect("a weight");
         all += weight;
@@ -115,7 +122,7 @@ fn share(folded: &str, frame: &str) -> f64 {
 }
 
 #[test]
-fn a_command_its_share_its_output_and_its_status() {
+fn a_command_is_recorded_with_its_output_and_status() {
     let Some(program) = ready() else { return };
     for how in ["dwarf", "fp"] {
         let Some(output) =
@@ -130,14 +137,14 @@ fn a_command_its_share_its_output_and_its_status() {
         let hot = share(&folded, "hot");
         assert!((hot - 0.75).abs() < 0.03, "{how}: {hot} of the time, which is three quarters\n{folded}");
         if how == "dwarf" {
-            assert!(folded.lines().all(|line| line.starts_with("busy;")), "{folded}");
+            assert!(stacks(&folded).lines().all(|line| line.starts_with("busy;")), "{folded}");
             assert!(share(&folded, "main") > 0.97, "stacks reach main\n{folded}");
         }
     }
 }
 
 #[test]
-fn with_a_file_the_command_keeps_its_output() {
+fn a_command_keeps_its_output_when_results_go_to_files() {
     let Some(program) = ready() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
@@ -151,7 +158,7 @@ fn with_a_file_the_command_keeps_its_output() {
 }
 
 #[test]
-fn threads_and_children_unless_left_out() {
+fn threads_and_children_are_recorded_unless_left_out() {
     let Some(program) = ready() else { return };
     let run = |arguments: &[&str], how: &str| {
         recorded(fg_record().args(arguments).arg("--").arg(program).args(["150", how]))
@@ -165,7 +172,7 @@ fn threads_and_children_unless_left_out() {
     let Some(output) = run(&["--no-children"], "child") else { return };
     assert!(!text(&output.stdout).contains("hot"), "{output:?}");
     let Some(output) = run(&["--per-thread"], "thread") else { return };
-    let folded = text(&output.stdout);
+    let folded = stacks(&text(&output.stdout));
     let threads: std::collections::BTreeSet<&str> =
         folded.lines().map(|line| line.split(';').next().unwrap_or_default()).collect();
     assert!(threads.iter().all(|name| name.starts_with("busy-") && name.contains('/')), "{threads:?}");
@@ -227,7 +234,7 @@ fn endless(program: &Path) -> Running {
 }
 
 #[test]
-fn running_processes_for_a_time() {
+fn running_processes_are_recorded_for_a_time() {
     let Some(program) = ready() else { return };
     let (one, other) = (endless(program), endless(program));
     let pids = format!("{},{}", one.0.id(), other.0.id());
@@ -243,7 +250,7 @@ fn running_processes_for_a_time() {
 }
 
 #[test]
-fn the_whole_machine() {
+fn the_whole_machine_is_recorded() {
     let Some(program) = ready() else { return };
     let _running = endless(program);
     let Some(output) = recorded(fg_record().args(["-a", "-d", "0.7", "-F", "199", "--call-graph", "fp"]))
@@ -279,7 +286,7 @@ fn one_signal_ends_the_recording_and_writes_the_profile() {
 }
 
 #[test]
-fn perf_reads_the_recording_and_agrees() {
+fn perf_reads_the_raw_recording() {
     let Some(program) = ready() else { return };
     if !Command::new("perf").arg("--version").output().is_ok_and(|output| output.status.success()) {
         eprintln!("skipped: no perf");
@@ -309,7 +316,7 @@ fn perf_reads_the_recording_and_agrees() {
 }
 
 #[test]
-fn trouble_is_one_line_and_status_2() {
+fn errors_are_one_line_and_status_2() {
     for (arguments, said) in [
         (
             &["--", "/no/such/program"][..],
@@ -330,14 +337,19 @@ fn trouble_is_one_line_and_status_2() {
 }
 
 #[test]
-fn a_target_that_does_not_end_when_asked_gives_its_profile_all_the_same() {
+fn a_target_that_ignores_signals_gives_a_profile() {
     let Some(program) = ready() else { return };
     if recorded(fg_record().arg("--").arg(program).arg("20")).is_none() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.folded");
-    let deaf = format!("trap '' INT TERM; {} 150; sleep 3", program.display());
+    let end = folder.path().join("end");
+    let deaf = format!(
+        "trap '' INT TERM; {} 150; while [ ! -e {} ]; do sleep 0.05; done",
+        program.display(),
+        end.display()
+    );
     let child =
         fg_record().arg("-o").arg(&path).args(["--", "sh", "-c", &deaf]).stdout(Stdio::null()).spawn();
     let mut child = Running(child.expect("it starts"));
@@ -346,13 +358,14 @@ fn a_target_that_does_not_end_when_asked_gives_its_profile_all_the_same() {
     std::thread::sleep(Duration::from_millis(100));
     let sent = Command::new("kill").args(["-s", "INT", &child.0.id().to_string()]).status();
     assert!(sent.expect("kill is there").success());
-    // Written while the target sleeps on.
-    let written = (0..40).any(|_| {
+    // Written while the target runs on.
+    let written = (0..600).any(|_| {
         std::thread::sleep(Duration::from_millis(50));
         path.exists()
     });
-    assert!(written || path.exists());
+    fs::write(&end, "").expect("a file");
+    assert!(written);
     assert_eq!(child.0.wait().expect("it ends").code(), Some(0));
     assert!(fs::read_to_string(&path).expect("folded text").contains("hot"));
-    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing is left behind");
+    assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2, "nothing is left behind");
 }

@@ -55,7 +55,7 @@ fn program() -> Option<&'static Path> {
 
 /// The weights of the stacks with each of some frames.
 fn weights<'f>(folded: &str, frames: impl IntoIterator<Item = &'f str>) -> HashMap<&'f str, f64> {
-    let stacks = || folded.lines().filter_map(|line| line.rsplit_once(' '));
+    let stacks = || folded.lines().filter(|line| !line.starts_with("# ")).filter_map(|line| line.rsplit_once(' '));
     let of = |frame: &str| -> f64 {
         let with = stacks().filter(|(stack, _)| stack.split(';').any(|name| name == frame));
         with.map(|(_, weight)| weight.parse::<f64>().expect("a weight")).sum()
@@ -64,7 +64,7 @@ fn weights<'f>(folded: &str, frames: impl IntoIterator<Item = &'f str>) -> HashM
 }
 
 #[test]
-fn functions_weigh_what_they_wait() {
+fn functions_weigh_the_time_they_wait() {
     let Some(program) = program() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.folded");
@@ -94,12 +94,13 @@ fn functions_weigh_what_they_wait() {
     assert!((of_main - all).abs() < all * 0.03 + 3e6, "{of_main} of {all}\n{folded}");
     let other = weights(&folded, ["thread"])["thread"];
     assert!(other > 250e6, "{other}\n{folded}");
-    let threads: Vec<&str> = folded.lines().filter_map(|line| line.split(';').next()).collect();
+    let stacks = super::stacks(&folded);
+    let threads: Vec<&str> = stacks.lines().filter_map(|line| line.split(';').next()).collect();
     assert!(threads.iter().any(|name| *name != threads[0]), "{folded}");
 }
 
 #[test]
-fn who_waits_on_is_counted_to_the_end() {
+fn a_wait_that_outlasts_the_recording_is_counted_to_its_end() {
     let Some(program) = program() else { return };
     let mut child = Command::new(program);
     let child = child.arg("on").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
@@ -123,7 +124,7 @@ fn who_waits_on_is_counted_to_the_end() {
 }
 
 #[test]
-fn the_recording_says_it_too_and_perf_reads_it() {
+fn the_raw_recording_has_waits_and_perf_reads_it() {
     let Some(program) = program() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("perf.data");

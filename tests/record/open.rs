@@ -42,7 +42,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 #[test]
-fn what_was_written_is_opened_without_a_shell() {
+fn outputs_are_opened_without_a_shell() {
     let Some(program) = ready() else { return };
     let temporary = folder();
     let folder = temporary.path().canonicalize().expect("it is there");
@@ -87,7 +87,7 @@ fn what_was_written_is_opened_without_a_shell() {
 }
 
 #[test]
-fn a_browser_that_is_missing_is_said_and_no_failure() {
+fn a_missing_browser_is_reported_and_no_failure() {
     let Some(program) = ready() else { return };
     let temporary = folder();
     let folder = temporary.path().canonicalize().expect("it is there");
@@ -111,7 +111,7 @@ fn a_browser_that_is_missing_is_said_and_no_failure() {
 }
 
 #[test]
-fn under_sudo_it_is_the_callers_browser() {
+fn under_sudo_the_browser_is_the_caller_s() {
     let Some(program) = ready() else { return };
     if !fs::metadata("/proc/self").is_ok_and(|it| it.uid() == 0) {
         eprintln!("skipped: needs root to be called by sudo");

@@ -138,7 +138,7 @@ fn refused(command: &mut Command) -> String {
 }
 
 #[test]
-fn filters_of_system_calls_are_named() {
+fn a_filter_of_system_calls_is_named() {
     for error in [libc::EPERM, libc::ENOSYS] {
         let mut command = super::fg_record();
         without_perf_event_open(command.args(["--", "true"]), error);
@@ -154,7 +154,7 @@ fn filters_of_system_calls_are_named() {
 }
 
 #[test]
-fn little_locked_memory_makes_small_rings_and_none_is_said() {
+fn little_locked_memory_makes_small_rings() {
     let (Some(program), Some(nobody)) = (ready(), AsNobody::new()) else { return };
     let _paranoid = Paranoid::read();
     let mut first = nobody.fg_record();
@@ -208,7 +208,7 @@ fn an_ordinary_user_records_without_the_kernel() {
 
 /// The commands that the refusals name do help.
 #[test]
-fn with_other_settings_an_ordinary_user_has_more_or_less() {
+fn perf_event_paranoid_decides_what_an_ordinary_user_records() {
     let (Some(program), Some(nobody)) = (ready(), AsNobody::new()) else { return };
     let mut paranoid = Paranoid::read();
     if !paranoid.set("1") {
@@ -242,7 +242,7 @@ fn with_other_settings_an_ordinary_user_has_more_or_less() {
 /// Where `PATH` finds nothing, and where perf cannot even be run by its path: a folder's view of
 /// its own has something else in its place.
 #[test]
-fn nothing_else_is_needed() {
+fn recording_needs_no_other_program() {
     let Some(program) = ready() else { return };
     let perf = std::env::var_os("PATH").and_then(|path| {
         std::env::split_paths(&path).map(|folder| folder.join("perf")).find(|it| it.exists())
@@ -286,7 +286,7 @@ fn without_program(command: &mut Command, path: &Path) {
 
 /// A process that has its own files at its paths, as in a container.
 #[test]
-fn files_are_found_where_the_process_has_them() {
+fn files_are_found_below_the_root_of_the_process() {
     let Some(program) = ready() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let home = folder.path().join("home");
@@ -330,7 +330,7 @@ fn files_are_found_where_the_process_has_them() {
 }
 
 #[test]
-fn programs_that_become_another_user_are_said_to() {
+fn a_set_uid_program_is_reported() {
     let (Some(program), Some(nobody)) = (ready(), AsNobody::new()) else { return };
     let copy = nobody.folder.path().join("becomes");
     fs::copy(program, &copy).expect("a copy");

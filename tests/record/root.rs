@@ -61,7 +61,7 @@ fn owner(path: &Path) -> u32 {
 }
 
 #[test]
-fn only_the_sampler_is_asked_of_sudo() {
+fn sudo_runs_only_the_sampler() {
     let Some(program) = ready() else { return };
     let _unchanged = Paranoid::read();
     let place = Place::new("shift; exec \"$@\"");
@@ -83,13 +83,13 @@ fn only_the_sampler_is_asked_of_sudo() {
     );
     let folded = fs::read_to_string(place.path("a.folded")).expect("folded text");
     let hot = share(&folded, "hot");
-    assert!(hot > 0.5 && folded.starts_with("busy;"), "{folded}");
+    assert!(hot > 0.5 && super::stacks(&folded).starts_with("busy;"), "{folded}");
     assert!(fs::read_to_string(place.path("a.svg")).expect("a picture").contains("<title>hot ("));
     assert_eq!([owner(&place.path("a.folded")), owner(&place.path("a.svg"))], [user, user]);
 }
 
 #[test]
-fn to_standard_output_and_as_a_recording() {
+fn sudo_s_profile_and_recording_reach_the_caller() {
     let Some(program) = ready() else { return };
     let _unchanged = Paranoid::read();
     let place = Place::new("shift; exec \"$@\"");
@@ -108,7 +108,7 @@ fn to_standard_output_and_as_a_recording() {
 }
 
 #[test]
-fn it_ends_when_its_time_is_over_or_when_it_is_stopped() {
+fn a_recording_by_sudo_ends_by_time_or_signal() {
     let Some(program) = ready() else { return };
     let _unchanged = Paranoid::read();
     let place = Place::new("shift; exec \"$@\"");
@@ -131,7 +131,7 @@ fn it_ends_when_its_time_is_over_or_when_it_is_stopped() {
 }
 
 #[test]
-fn who_may_not_records_nothing_and_runs_nothing() {
+fn sudo_refusal_runs_nothing() {
     let place = Place::new("echo 'sudo: you may not' >&2; exit 1");
     let output = place.fg_record().args(["--", "touch", "it-ran"]).output().expect("it starts");
     assert_eq!(output.status.code(), Some(2), "{output:?}");
@@ -145,7 +145,7 @@ fn who_may_not_records_nothing_and_runs_nothing() {
 }
 
 #[test]
-fn who_is_root_already_needs_no_sudo() {
+fn root_needs_no_sudo() {
     let Some(program) = ready() else { return };
     if !is_root() {
         eprintln!("skipped: needs root");

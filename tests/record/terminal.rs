@@ -56,7 +56,7 @@ fn a_terminal_shows_seconds_samples_and_losses() {
 }
 
 #[test]
-fn losses_are_said_and_nothing_is_shown_where_nobody_looks() {
+fn losses_are_reported_and_progress_goes_only_to_a_terminal() {
     let folder = tempfile::tempdir().expect("a folder");
     let Some(mut child) = recorded_with_gaps(Stdio::piped(), folder.path()) else { return };
     let mut said = String::new();
@@ -66,7 +66,7 @@ fn losses_are_said_and_nothing_is_shown_where_nobody_looks() {
 }
 
 #[test]
-fn stacks_that_are_cut_off_and_those_without_frame_pointers_are_said() {
+fn cut_stacks_and_missing_frame_pointers_are_reported() {
     let Some(program) = ready() else { return };
     for (how, said) in [
         ("dwarf,64", "are longer than what was recorded of them and begin with [truncated]"),

@@ -114,7 +114,7 @@ fn negative_weights_are_said_and_not_drawn() {
     let picture = Picture::parse(run.text());
     assert_eq!(
         picture.titles(),
-        ["all (5 samples, 100.00%)", "a (5 samples, 100.00%)", "b (5 samples, 100.00%)"]
+        ["all (5, 100.00%)", "a (5, 100.00%)", "b (5, 100.00%)"]
     );
 }
 

@@ -27,6 +27,7 @@ that cargo sets for them, but for [env] in cargo's configuration.";
 /// info.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
+#[command(mut_arg("colors", |colors| colors.short(None)))]
 #[command(group = ArgGroup::new("program").args(["bin", "example", "test", "bench", "unit_test", "unit_bench"]))]
 #[command(group = ArgGroup::new("built").args(["profile", "dev", "release"]))]
 pub struct Cargo {
@@ -103,7 +104,7 @@ impl Cargo {
     /// Builds and records.
     pub(super) fn run(self) -> anyhow::Result<Exit> {
         let built = self.wanted().build()?;
-        if let Some(advice) = built.advice.as_ref().filter(|_| !self.how.quiet) {
+        if let Some(advice) = built.advice.as_ref().filter(|_| !self.how.sampling.quiet) {
             say(Record::NAME, advice);
         }
         self.how.record(Some(built.invocation(&self.arguments)), Vec::new())
@@ -134,7 +135,7 @@ impl Cargo {
             no_default_features: self.no_default_features,
             target: self.target.clone(),
             manifest_path: self.manifest_path.clone(),
-            quiet: self.how.quiet,
+            quiet: self.how.sampling.quiet,
         }
     }
 }
@@ -200,7 +201,7 @@ mod tests {
             assert!(cargo(words).is_err(), "{words}");
         }
         let given = cargo("-F 99 -d 3 -o x.folded --call-graph fp -- -F 5").expect("recorder's options");
-        assert_eq!((given.how.freq, given.arguments), (Some(99), vec!["-F".into(), "5".into()]));
+        assert_eq!((given.how.sampling.freq, given.arguments), (Some(99), vec!["-F".into(), "5".into()]));
     }
 
     #[test]

@@ -7,17 +7,16 @@ use clap::Args;
 
 use crate::cli::Exit;
 use crate::error::Error;
-use crate::record::check::{Findings, Row};
+use crate::record::check::{Row, profilers};
 use crate::record::sys::limits;
-use crate::record::sys::signals::Stop;
 
 const ABOUT: &str = "\
-Exit status: 0 if the built-in sampler works here, if only for one's own
-programs; 1 if not.";
+Exit status: 0 if the built-in sampler works here, at least for your own programs;
+1 if not.";
 
-/// Say what works here, what does not, and what mends it
+/// Check whether recording works here, and how to fix it
 ///
-/// Tries what a recording may need, and shows what came of it.
+/// Tries everything that a recording may need, and shows what works.
 #[derive(Args, Debug)]
 #[command(after_help = ABOUT)]
 pub struct Check {}
@@ -25,25 +24,46 @@ pub struct Check {}
 impl Check {
     /// Tries, and writes the table.
     pub(super) fn run(&self) -> anyhow::Result<Exit> {
-        let stop = Stop::install().map_err(|e| Error::io("watch for signals", e))?;
-        let findings = Findings::new(&stop);
-        let mut text = heading(findings.facts.privileged);
-        findings.rows().iter().for_each(|row| write_row(row, &mut text));
+        let (mut text, works) = sampler()?;
         text.push_str("\nOther profilers, for --with:\n");
-        findings.profilers().iter().for_each(|row| write_row(row, &mut text));
+        profilers().iter().for_each(|row| write_row(row, &mut text));
         std::io::stdout().write_all(text.as_bytes()).map_err(|e| Error::io("write", e))?;
-        Ok(if findings.can_record() { Exit::Yes } else { Exit::No })
+        Ok(if works { Exit::Yes } else { Exit::No })
     }
 }
 
+/// The table of the built-in sampler, and whether it works.
+#[cfg(target_os = "linux")]
+fn sampler() -> anyhow::Result<(String, bool)> {
+    use crate::record::check::findings::Findings;
+    use crate::record::sys::signals::Stop;
+
+    let stop = Stop::install().map_err(|e| Error::io("watch for signals", e))?;
+    let findings = Findings::new(&stop);
+    let mut text = heading(findings.permissions.privileged);
+    findings.rows().iter().for_each(|row| write_row(row, &mut text));
+    Ok((text, findings.can_record()))
+}
+
+/// The table of the built-in sampler, which is not here.
+#[cfg(not(target_os = "linux"))]
+fn sampler() -> anyhow::Result<(String, bool)> {
+    use crate::record::check::Verdict;
+
+    let mut text = heading(false);
+    let found = "the built-in sampler needs Linux; use --with".to_owned();
+    write_row(&Row { verdict: Verdict::Not, what: "samples", found }, &mut text);
+    Ok((text, false))
+}
+
 fn heading(privileged: bool) -> String {
-    let [_, release, machine] = limits::system_name().unwrap_or_default();
+    let limits::SystemName { system, release, architecture, .. } = limits::system_name().unwrap_or_default();
     let who = match limits::effective_user() {
         0 => "as root",
         _ if privileged => "with the right to monitor",
         _ => "as an ordinary user",
     };
-    format!("fg-record {} on Linux {release} {machine}, {who}\n\n", env!("CARGO_PKG_VERSION"))
+    format!("fg-record {} on {system} {release} {architecture}, {who}\n\n", env!("CARGO_PKG_VERSION"))
 }
 
 /// Where the last column begins.

@@ -1,21 +1,22 @@
-//! The two sides of `--root`: who asks another process to record, and who does so as root.
+//! The two sides of `--root`: the user's process, and the one that records as root.
 
 use std::ffi::OsString;
 use std::io::{self, Seek, SeekFrom, Write};
+use std::time::{Duration, SystemTime};
 
 use clap::{ArgMatches, Args, Command, CommandFactory, parser::ValueSource};
 
-use super::{Exit, Record, RecordArgs, Recording, exit_of, keep};
-use crate::collapse::Options;
+use super::builtin::{Recording, keep, known, recording_source};
+use super::results::exit_of;
+use super::{Exit, Record, RecordArgs, SamplingArgs};
 use crate::error::Error;
+use crate::profile::ReadOptions;
+use crate::record::facts::facts;
 use crate::record::request::{Request, Target};
 use crate::record::root::{self, Server};
 use crate::record::sys::signals::Stop;
 
-/// What stays with the one who asks.
-const KEPT: &[&str] = &["root", "output", "svg", "html", "open"];
-
-/// Lets another process record, and writes what it answers.
+/// Lets another process record, and writes its answer.
 pub(super) fn record(
     how: &RecordArgs,
     request: &Request,
@@ -24,31 +25,37 @@ pub(super) fn record(
 ) -> anyhow::Result<Exit> {
     let matches = Record::command().get_matches();
     let answer = root::record(request, &words(&matches), &mut recording.file()?, stop)?;
-    // The other has said why.
+    // The other process has said why.
     if !answer.is_complete {
         return Ok(Exit::Status(2));
     }
     match recording {
         Recording::Kept(file, path) => keep(file, &path)?,
         Recording::Passing(file) => {
-            how.write(&how.fold_as(&file, Some("folded"), &Options::default())?)?;
+            let cpu_time = answer.target.as_ref().and_then(|target| target.cpu_time());
+            let mut known = facts(&request.target, SystemTime::now(), Duration::ZERO, cpu_time);
+            // The other process knows these.
+            known.start = None;
+            known.duration = None;
+            let reading = ReadOptions::default().format("folded");
+            how.write(how.read(recording_source(file), reading, known)?)?;
         }
     }
-    let status = answer.target.map(|target| target.wait(stop)).transpose()?;
-    Ok(status.map_or(Exit::Yes, exit_of))
+    let ended = answer.target.map(|target| target.wait(stop)).transpose()?;
+    Ok(ended.map_or(Exit::Yes, |ended| exit_of(ended.status)))
 }
 
-/// The options that the other process is given: those of this command line that say how to record.
+/// The options for the other process: those of this command line that say how to record.
 fn words(matches: &ArgMatches) -> Vec<OsString> {
     let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
-    let every = RecordArgs::augment_args(Command::new("fg-record"));
+    let every = SamplingArgs::augment_args(Command::new("fg-record"));
     let every = every.get_arguments().map(|arg| (arg.get_id().as_str(), arg.get_long()));
     let mut words = Vec::new();
     // Not every command has it.
     let pid = Some(("pid", Some("pid"))).filter(|(id, _)| matches.ids().any(|known| known == id));
     for (id, long) in every.chain(pid) {
         let is_given = matches.value_source(id) == Some(ValueSource::CommandLine);
-        let (true, Some(long)) = (is_given && !KEPT.contains(&id), long) else { continue };
+        let (true, Some(long)) = (is_given && id != "root", long) else { continue };
         let values: Vec<_> = matches.get_raw(id).into_iter().flatten().collect();
         let is_flag = matches.try_get_one::<bool>(id).is_ok();
         if is_flag {
@@ -72,22 +79,23 @@ impl RecordArgs {
     pub(super) fn serve(&self, waiting: u32, pids: Vec<u32>) -> anyhow::Result<Exit> {
         let stop = Stop::install().map_err(|e| Error::io("watch for signals", e))?;
         let mut request = self.request(None, pids);
-        if waiting > 0 && !self.all {
+        if waiting > 0 && !self.sampling.all {
             request.target = Target::Waiting(waiting);
         }
         let mut file = tempfile::tempfile().map_err(|e| Error::io("make a file for the recording", e))?;
         let mut server = Server::listen();
         let copy = file.try_clone().map_err(|e| Error::io("open the recording", e))?;
-        let outcome = self.sample(&request, copy, &stop, &mut |_| server.is_recording())?;
+        let outcome = self.sampling.sample(&request, copy, &stop, &mut |_| server.is_recording())?;
         server.is_recorded();
-        self.describe(&outcome);
-        self.expect_samples(&outcome, request.target.invocation())?;
-        if self.raw {
+        let notes = self.sampling.describe(&outcome);
+        self.sampling.expect_samples(&outcome, request.target.invocation())?;
+        if self.sampling.raw {
             let mut out = io::stdout().lock();
             let copied = file.seek(SeekFrom::Start(0)).and_then(|_| io::copy(&mut file, &mut out));
             copied.and_then(|_| out.flush()).map_err(|e| Error::io("write the recording", e))?;
         } else {
-            self.write(&self.fold(&file)?)?;
+            let known = known(&request, &outcome, &notes);
+            self.write(self.read(recording_source(file), self.reading(), known)?)?;
         }
         Ok(Exit::Yes)
     }
@@ -104,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_is_given_what_says_how_to_record() {
+    fn sampling_options_are_passed_on() {
         for (line, expected) in [
             ("fg-record --root -- ./app -F 5", ""),
             ("fg-record --root -F99 -vo x --svg=y --html z --open -- ./app", "--freq=99 --verbose"),

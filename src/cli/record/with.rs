@@ -1,4 +1,4 @@
-//! `fg-record --with`: another profiler records, with the same options and the same manners.
+//! `fg-record --with`: records with another profiler, by the same options.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -8,33 +8,36 @@ use std::path::Path;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use super::{Record, RecordArgs, exit_of};
+use super::results::exit_of;
+use super::{Record, RecordArgs, SamplingArgs};
 use crate::cli::{Exit, Tool, progress, say};
 use crate::error::{Error, ErrorKind};
+use crate::input::Source;
 use crate::record::backend::run::{self, Failure, Outcome};
 use crate::record::backend::{self, Backend, Chosen, Refusal, Roots, Wishes};
+use crate::record::facts::{PRODUCER, facts};
 use crate::record::request::Request;
 use crate::record::sys::signals::Stop;
 
-/// Who records.
+/// The choice of the profiler.
 #[derive(Args, Debug)]
 pub struct WithArgs {
-    /// Who records: the built-in sampler, or another profiler that is installed. auto is py-spy or
-    /// austin for CPython, if there is one, else builtin
+    /// Record with the built-in sampler, or with another profiler that is installed; auto takes
+    /// py-spy or austin for CPython if there is one, otherwise builtin
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = PossibleValuesParser::new(backend::choose::names()))]
     pub with: String,
 
-    /// Print the command that would record, to be run here as it is, and exit
+    /// Print the command that would record, ready to be run here, and exit
     #[arg(long)]
     pub print_command: bool,
 
-    /// Give more arguments to the program named by --with; quoted as for a shell, repeatable
+    /// Pass more arguments to the program named by --with; quoted as for a shell, repeatable
     #[arg(long, value_name = "ARGS", allow_hyphen_values = true)]
     pub backend_args: Vec<String>,
 }
 
 impl WithArgs {
-    /// The words of all `--backend-args`.
+    /// Splits all `--backend-args` into words.
     fn arguments(&self) -> anyhow::Result<Vec<OsString>> {
         let mut words = Vec::new();
         for text in &self.backend_args {
@@ -50,24 +53,25 @@ impl WithArgs {
 impl RecordArgs {
     /// Records with another program, if one is to be used, or prints its command line.
     pub(super) fn record_with(&self, request: &Request, stop: &Stop) -> anyhow::Result<Option<Exit>> {
+        let with = &self.sampling.with;
         let wishes = Wishes {
             request: request.clone(),
-            rate: self.freq,
-            call_graph: self.call_graph,
-            roots: match (self.per_thread, self.per_process) {
+            rate: self.sampling.freq,
+            call_graph: self.sampling.call_graph,
+            roots: match (self.sampling.per_thread, self.sampling.per_process) {
                 (true, _) => Roots::Threads,
                 (_, true) => Roots::Processes,
                 _ => Roots::AsTheyAre,
             },
-            raw: self.raw,
-            root: self.root,
-            arguments: self.with.arguments()?,
+            raw: self.sampling.raw,
+            root: self.sampling.root,
+            arguments: with.arguments()?,
         };
-        let choice = backend::choose(&self.with.with, &wishes)?;
-        if let Some(why) = choice.why.filter(|_| self.verbose || (choice.is_news && !self.quiet)) {
+        let choice = backend::choose(&with.with, &wishes)?;
+        if let Some(why) = choice.why.filter(|_| self.sampling.verbose || (choice.is_news && !self.sampling.quiet)) {
             say(Record::NAME, why);
         }
-        let line = match (&choice.chosen, self.with.print_command) {
+        let line = match (&choice.chosen, with.print_command) {
             (Chosen::Other(backend, program), false) => {
                 return self.record_by(*backend, program, &wishes, stop).map(Some);
             }
@@ -91,9 +95,10 @@ impl RecordArgs {
         stop: &Stop,
     ) -> anyhow::Result<Exit> {
         let name = backend.about().name;
-        let wanted = self.output.as_deref().filter(|_| self.raw);
+        let SamplingArgs { quiet, verbose, .. } = self.sampling;
+        let wanted = self.raw_file()?;
         let folder = scratch(wanted).map_err(|e| Error::io("make a folder for the recording", e))?;
-        let live = progress::is_wanted() && !self.quiet;
+        let live = progress::is_wanted() && !quiet;
         let mut tell = |elapsed: std::time::Duration| {
             if live {
                 progress::show(format_args!("{} s, recording with {name}", elapsed.as_secs()));
@@ -108,10 +113,10 @@ impl RecordArgs {
                 return Ok(Exit::Status(u8::try_from(128 + signal).unwrap_or(u8::MAX)));
             }
         };
-        if !self.quiet {
+        if !quiet {
             outcome.notes.iter().for_each(|note| say(Record::NAME, note));
         }
-        if self.verbose {
+        if verbose {
             let seconds = outcome.elapsed.as_secs_f64();
             say(Record::NAME, format_args!("recorded with {} in {seconds:.1} s", program.display()));
         }
@@ -125,32 +130,45 @@ impl RecordArgs {
                     File::open(&outcome.recording).map_err(|e| Error::io("open the recording", e))?;
                 // Gone with this process, however that ends.
                 drop(folder);
-                self.fold_by(backend, &recording, &outcome)?;
+                self.fold_by(backend, wishes, recording, &outcome)?;
             }
         }
-        let status = outcome.target.map(|target| target.wait(stop)).transpose()?;
-        Ok(status.map_or(Exit::Yes, exit_of))
+        let ended = outcome.target.map(|target| target.wait(stop)).transpose()?;
+        Ok(ended.map_or(Exit::Yes, |ended| exit_of(ended.status)))
     }
 
-    fn fold_by(&self, backend: &dyn Backend, recording: &File, outcome: &Outcome) -> anyhow::Result<()> {
-        let mut options = self.options();
+    fn fold_by(
+        &self,
+        backend: &dyn Backend,
+        wishes: &Wishes,
+        recording: File,
+        outcome: &Outcome,
+    ) -> anyhow::Result<()> {
+        let name = backend.about().name;
+        let mut options = self.sampling.options();
         if outcome.shows_threads {
-            options.threads_as_frames = Some(self.per_thread || self.per_process);
+            options.threads_as_frames = Some(self.sampling.per_thread || self.sampling.per_process);
         }
+        let mut reading = self.results.reading(options);
+        reading.format = outcome.format.map(str::to_owned);
+        let mut known = facts(&wishes.request.target, outcome.start, outcome.elapsed, None);
+        known.producer = Some(format!("{PRODUCER} with {name}"));
+        known.rate = wishes.request.event.is_none().then(|| wishes.rate.unwrap_or(backend.about().rate));
+        outcome.warnings.iter().for_each(|warning| known.warn(warning));
         let is_empty = |e: &anyhow::Error| {
             e.downcast_ref::<Error>().is_some_and(|e| matches!(e.kind(), ErrorKind::Empty { .. }))
         };
-        let table = self.fold_as(recording, outcome.format, &options).map_err(|e| match is_empty(&e) {
+        let source = Source::file("the recording", recording);
+        let profile = self.read(source, reading, known).map_err(|e| match is_empty(&e) {
             true => Refusal::new(format!(
-                "{} took no samples in {:.1} s: the target did not compute, or is another process than the \
+                "{name} took no samples in {:.1} s: the target did not compute, or is another process than the \
                  one meant; record it for longer, or at a higher -F",
-                backend.about().name,
                 outcome.elapsed.as_secs_f64()
             ))
             .into(),
             false => e,
         })?;
-        self.write(&table)
+        self.write(profile)
     }
 }
 

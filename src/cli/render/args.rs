@@ -198,6 +198,9 @@ pub struct OutputArgs {
     /// The format of the one output, whatever its ending (default: svg)
     #[arg(long, value_name = "NAME", value_parser = formats())]
     pub format: Option<String>,
+    /// Open the page or picture in the browser
+    #[arg(long, requires = "output")]
+    pub open: bool,
 }
 
 /// The rows of tables, and the frames of trees.

@@ -94,6 +94,7 @@ mod tests {
         "files",
         "output",
         "format",
+        "open",
         "generate",
         "reverse",
         "base",

@@ -13,7 +13,7 @@ mod values;
 use clap::Parser;
 
 use super::reading::ReadingArgs;
-use super::{Exit, GenerateArgs, InputArgs, Tool, say, say_not_understood};
+use super::{Exit, GenerateArgs, InputArgs, Tool, browser, say, say_not_understood};
 use crate::error::{Error, ErrorKind, Position};
 use crate::folded::{Columns, WalkSummary};
 use crate::profile::Opened;
@@ -121,6 +121,9 @@ impl Tool for Render {
             self.say("colours show changes in a differential graph; --cp keeps none");
         }
         self.say_drawn(&written);
+        if let Some(path) = browser::preferred(&chosen).filter(|_| self.output.open) {
+            browser::open(Self::NAME, path);
+        }
         let nothing_selected = written.outputs.iter().any(|finished| finished.nothing_selected);
         Ok(if nothing_selected { Exit::No } else { Exit::Yes })
     }

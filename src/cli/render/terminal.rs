@@ -8,7 +8,7 @@ use crate::render::settings::{Paint, Terminal};
 
 impl TerminalArgs {
     /// The terminal, where the output goes to one.
-    pub(super) fn find(&self, output: &OutputArgs) -> Terminal {
+    pub(in crate::cli) fn find(&self, output: &OutputArgs) -> Terminal {
         let goes_there = output.output.is_empty() && std::io::stdout().is_terminal();
         let usual = Terminal::default();
         let columns = self.columns.map(usize::from).or_else(|| {

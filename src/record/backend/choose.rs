@@ -7,6 +7,7 @@ use std::ffi::OsString;
 
 use super::capability::{self, Wishes};
 use super::{ALL, Backend, Refusal, find, python};
+use crate::record::HAS_SAMPLER;
 
 /// Who records.
 #[derive(Clone)]
@@ -56,14 +57,37 @@ pub fn choose(name: &str, wishes: &Wishes) -> Result<ValueSelection, Refusal> {
                 names.join(", ")
             )));
         }
-        return Ok(match name {
-            "auto" => by_target(wishes),
-            _ => ValueSelection { chosen: Chosen::Builtin, why: None, is_news: false },
-        });
+        let builtin = || ValueSelection { chosen: Chosen::Builtin, why: None, is_news: false };
+        let choice = if name == "auto" { by_target(wishes) } else { builtin() };
+        return if HAS_SAMPLER || matches!(choice.chosen, Chosen::Other(..)) {
+            Ok(choice)
+        } else if name == "auto" {
+            without_sampler(wishes)
+        } else {
+            Err(Refusal::new(NO_SAMPLER))
+        };
     };
     capability::check(backend, wishes)?;
     let chosen = Chosen::Other(backend, find::program(backend.about())?);
     Ok(ValueSelection { chosen, why: None, is_news: false })
+}
+
+const NO_SAMPLER: &str = "the built-in sampler needs Linux; --with names another profiler, and \
+                          `fg-record check` lists those that are installed";
+
+/// Where there is no built-in sampler: the first profiler that is installed and can do all that is
+/// asked.
+fn without_sampler(wishes: &Wishes) -> Result<ValueSelection, Refusal> {
+    let able = ALL.iter().filter(|backend| wishes.beyond(backend.about()).is_none());
+    let is_general = |backend: &&&dyn Backend| {
+        !FOR_PYTHON.iter().any(|python| python.about().name == backend.about().name)
+    };
+    let mut found = able
+        .filter(is_general)
+        .filter_map(|backend| Some((*backend, find::program(backend.about()).ok()?)));
+    let (backend, program) = found.next().ok_or_else(|| Refusal::new(NO_SAMPLER))?;
+    let why = format!("recording with {}: the built-in sampler needs Linux", backend.about().name);
+    Ok(ValueSelection { chosen: Chosen::Other(backend, program), why: Some(why), is_news: false })
 }
 
 /// The backends for CPython, the best first.
@@ -116,9 +140,15 @@ fn by_target(wishes: &Wishes) -> ValueSelection {
 }
 
 /// Reading another process's memory, unlike sampling it, may be kept for its parents.
+#[cfg(not(target_os = "linux"))]
+fn may_not_attach(_: &Wishes) -> Option<String> {
+    None
+}
+
+#[cfg(target_os = "linux")]
 fn may_not_attach(wishes: &Wishes) -> Option<String> {
     use crate::record::request::Target;
-    let scope = crate::record::system::Facts::read().ptrace_scope.filter(|scope| *scope >= 1)?;
+    let scope = crate::record::system::Permissions::read().ptrace_scope.filter(|scope| *scope >= 1)?;
     let attaches = matches!(wishes.request.target, Target::Processes(_));
     let root = crate::record::sys::limits::effective_user() == 0;
     (attaches && !root).then(|| {

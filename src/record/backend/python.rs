@@ -5,7 +5,7 @@
 //! the real one than they wait: it is asked which one that is, and that one is started.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -23,12 +23,25 @@ pub fn program_of(target: &Target) -> Option<String> {
                 .then_some(name)
         }
         Target::Processes(pids) => {
-            let exe = |pid: &u32| fs::read_link(format!("/proc/{pid}/exe")).ok();
-            let all = pids.iter().all(|pid| exe(pid).is_some_and(|path| is_interpreter(&path)));
+            let all = pids.iter().all(|pid| executable(*pid).is_some_and(|path| is_interpreter(&path)));
             (all && !pids.is_empty()).then(|| format!("process {}", pids[0]))
         }
         Target::Machine(_) | Target::Waiting(_) => None,
     }
+}
+
+/// The program that a process runs.
+#[cfg(target_os = "linux")]
+fn executable(pid: u32) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{pid}/exe")).ok()
+}
+
+/// The program that a process runs.
+#[cfg(not(target_os = "linux"))]
+fn executable(pid: u32) -> Option<PathBuf> {
+    let asked = Command::new("ps").args(["-o", "comm=", "-p", &pid.to_string()]).stdin(Stdio::null()).output();
+    let path = String::from_utf8(asked.ok()?.stdout).ok()?;
+    Some(PathBuf::from(path.trim())).filter(|path| !path.as_os_str().is_empty())
 }
 
 /// A command with the interpreter itself in the place of a script that looks for it.
@@ -94,6 +107,8 @@ fn behind_shim(path: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn script(text: &str) -> tempfile::TempPath {

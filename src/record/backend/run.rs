@@ -9,15 +9,15 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::{Ask, Backend, Plan, Recording, Refusal, Starter, Status, Stop as StopBy, Wishes, find};
+use crate::record::program::{Started, ask_to_end, launch, message};
 use crate::record::request::Target;
-use crate::record::sampler::existing::is_running;
-use crate::record::sampler::{Started, ask_to_end, launch_ending};
 use crate::record::sys::launch::{End, Launched};
-use crate::record::sys::processes::{self, Watched};
+use crate::record::sys::processes::{self, Watched, is_running};
 use crate::record::sys::signals::{self, Stop};
+use crate::record::sys::wait::Ended as EndOfProcess;
 
 /// How often to look around.
 const TICK: Duration = Duration::from_millis(100);
@@ -35,9 +35,13 @@ pub struct Outcome {
     pub shows_threads: bool,
     /// The command, if it is known how it ends.
     pub target: Option<Started>,
-    /// What the user should know.
+    /// Messages for the user.
     pub notes: Vec<String>,
-    /// For how long it ran.
+    /// Messages of [`Outcome::notes`] that whoever reads the profile has to know.
+    pub warnings: Vec<String>,
+    /// When it began.
+    pub start: SystemTime,
+    /// How long it took.
     pub elapsed: Duration,
 }
 
@@ -139,7 +143,7 @@ pub fn run(
     let mut target = None;
     if let (Starter::We, Target::Command(invocation)) = (plan.starter, &wishes.request.target) {
         let launched =
-            launch_ending(invocation, End::Held).map_err(|refusal| Refusal::new(refusal.to_string()))?;
+            launch(invocation, End::Held).map_err(|refusal| Refusal::new(refusal.to_string()))?;
         plan = ask(&[launched.pid().to_string()])?;
         target = Some(launched);
     }
@@ -158,14 +162,16 @@ pub fn run(
         let _ = tool.wait();
         return Err(Failure::Killed(signal));
     }
-    let status = tool.wait().map_err(|e| cannot(&format!("start {name}"), &e))?;
+    let status = tool.wait().map_err(|e| cannot(&format!("start {name}"), &e))?.status;
+    // The tool's processor time is not the command's.
+    let ended = |status| Started::Ended(EndOfProcess { status, cpu_time: None });
     let target = match (target, wishes.request.target.invocation()) {
         (Some(launched), Some(invocation)) => {
             let _ = ask_to_end(&launched, &wishes.request, stop);
             Some(Started::Running(launched, invocation.clone()))
         }
-        (None, Some(_)) if plan.status == Status::Command => Some(Started::Ended(status)),
-        (None, Some(_)) => session.command.as_ref().and_then(Watched::status).map(Started::Ended),
+        (None, Some(_)) if plan.status == Status::Command => Some(ended(status)),
+        (None, Some(_)) => session.command.as_ref().and_then(Watched::status).map(ended),
         _ => None,
     };
     let recording = match &plan.recording {
@@ -185,7 +191,9 @@ pub fn run(
     if target.is_none() && wishes.request.target.invocation().is_some() {
         notes.push(format!("{name} does not tell how the command ended: the exit status is 0"));
     }
-    Ok(Outcome { recording, format: plan.format, shows_threads: plan.shows_threads, target, notes, elapsed })
+    let start = SystemTime::now().checked_sub(session.began.elapsed()).unwrap_or_else(SystemTime::now);
+    let (format, shows_threads) = (plan.format, plan.shows_threads);
+    Ok(Outcome { recording, format, shows_threads, target, notes, warnings: plan.notes, start, elapsed })
 }
 
 /// What a backend would say less well.
@@ -205,9 +213,7 @@ fn check_target(target: &Target) -> Result<(), Refusal> {
 }
 
 fn cannot(doing: &str, error: &io::Error) -> Refusal {
-    let said = error.to_string();
-    let said = said.split(" (os error").next().unwrap_or_default().to_lowercase();
-    Refusal::new(format!("cannot {doing}: {said}"))
+    Refusal::new(format!("cannot {doing}: {}", message(error)))
 }
 
 fn nothing(backend: &dyn Backend, status: ExitStatus) -> Refusal {

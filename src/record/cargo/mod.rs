@@ -170,7 +170,7 @@ fn not_started(error: &std::io::Error) -> Trouble {
         std::io::ErrorKind::NotFound => {
             "there is no such program; https://rustup.rs installs it, CARGO names another".to_owned()
         }
-        _ => super::sampler::plan::said(error),
+        _ => super::program::message(error),
     };
     Trouble::NotStarted { program: program().to_string_lossy().into_owned(), said }
 }

@@ -12,6 +12,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 
 use super::plan::Plan;
+use crate::record::facts::PRODUCER;
+use crate::record::sys::clock::{self, Reference};
+use crate::record::sys::limits::SystemName;
 use crate::record::sys::perf_event::{ATTR_SIZE, record};
 
 const HEADER_SIZE: u64 = 104;
@@ -30,17 +33,21 @@ enum Feature {
     CommandLine = 11,
     Events = 12,
     SampleTime = 21,
+    ClockId = 23,
+    ClockData = 29,
 }
 
 /// What is known of the machine and the recording besides the records.
 #[derive(Clone, Debug, Default)]
 pub struct About {
-    /// Host, kernel release, architecture.
-    pub system: [String; 3],
+    /// The names of the machine and its kernel.
+    pub system: SystemName,
     /// Processors there are, and those online.
     pub processors: (u32, u32),
-    /// Our command line.
+    /// Our command line, with the recorded program's behind `--`.
     pub command_line: Vec<Vec<u8>>,
+    /// The beginning of the recording.
+    pub reference: Reference,
     /// The running kernel's build id, if its samples are in the file.
     pub kernel_build_id: Option<Vec<u8>>,
 }
@@ -137,7 +144,9 @@ impl DataFile {
 
 /// The features in the order of their bits, which is the order of the table.
 fn features(plan: &Plan, ids: &[u64], about: &About, times: (u64, u64)) -> Vec<(Feature, Vec<u8>)> {
-    let [host, release, architecture] = about.system.each_ref().map(|text| string(text.as_bytes()));
+    let SystemName { host, release, architecture, .. } = &about.system;
+    let [host, release, architecture] =
+        [host, release, architecture].map(|text| string(text.as_bytes()));
     let processors = [about.processors.0.to_ne_bytes(), about.processors.1.to_ne_bytes()].concat();
 
     let mut command_line = u32_of(about.command_line.len()).to_vec();
@@ -156,14 +165,25 @@ fn features(plan: &Plan, ids: &[u64], about: &About, times: (u64, u64)) -> Vec<(
     all.extend([
         (Feature::HostName, host),
         (Feature::Release, release),
-        (Feature::Version, string(concat!("fg-record ", env!("CARGO_PKG_VERSION")).as_bytes())),
+        (Feature::Version, string(PRODUCER.as_bytes())),
         (Feature::Architecture, architecture),
         (Feature::Processors, processors),
         (Feature::CommandLine, command_line),
         (Feature::Events, events),
         (Feature::SampleTime, [times.0.to_ne_bytes(), times.1.to_ne_bytes()].concat()),
+        (Feature::ClockId, clock::resolution().to_ne_bytes().to_vec()),
+        (Feature::ClockData, clock_data(&about.reference)),
     ]);
     all
+}
+
+/// The clock of the records, and one moment on it and on the calendar.
+fn clock_data(reference: &Reference) -> Vec<u8> {
+    const VERSION: u32 = 1;
+    let mut bytes = [VERSION.to_ne_bytes(), clock::MONOTONIC.to_ne_bytes()].concat();
+    put(&mut bytes, reference.wall_nanoseconds());
+    put(&mut bytes, reference.clock);
+    bytes
 }
 
 /// The kernel's name as the file of an object.

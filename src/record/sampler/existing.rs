@@ -69,14 +69,6 @@ pub fn threads(pid: u32) -> Vec<u32> {
     numbers_in(&format!("/proc/{pid}/task"))
 }
 
-/// Whether a process is there and has not ended.
-pub fn is_running(pid: u32) -> bool {
-    let Ok(stat) = fs::read(format!("/proc/{pid}/stat")) else { return false };
-    // The name before the state may hold anything.
-    let state = stat.iter().rposition(|&b| b == b')').and_then(|at| stat.get(at + 2));
-    !matches!(state, None | Some(b'Z' | b'X'))
-}
-
 fn parent_of(pid: u32) -> Option<u32> {
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let after = &stat[stat.iter().rposition(|&b| b == b')')? + 2..];

@@ -13,20 +13,22 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
-use std::process::{Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::os::unix::ffi::OsStrExt;
+use std::time::{Duration, Instant, SystemTime};
 
 use self::data_file::{About, DataFile};
 use self::event::Event as EventName;
 use self::plan::{Doing, Note, Plan};
+use super::program::{Started, ask_to_end, cannot, launch};
 use super::refusal::Refusal;
-use super::request::{Invocation, Request, Target};
+use super::request::{Request, Target};
 use super::sys::clock;
 use super::sys::launch::{End, Launched};
 use super::sys::limits;
 use super::sys::perf_event::{Event, Ring, Who, record};
+use super::sys::processes::{self, is_running};
 use super::sys::signals::{self, Stop};
-use super::system::{Facts, online_processors};
+use super::system::{Permissions, online_processors};
 
 /// How often to look whether processes still run, and to tell how far we are.
 const TICK: Duration = Duration::from_millis(200);
@@ -40,39 +42,14 @@ pub struct Outcome {
     pub samples: u64,
     /// How many the kernel had no room for.
     pub lost: u64,
-    /// For how long.
+    /// When it began.
+    pub start: SystemTime,
+    /// How long it took.
     pub elapsed: Duration,
     /// What the user should know.
     pub notes: Vec<Note>,
     /// What was sampled in the end.
     pub plan: Plan,
-}
-
-/// A program that we started: ended, or about to, when the profile has been written.
-#[derive(Debug)]
-pub enum Started {
-    /// It ended so.
-    Ended(ExitStatus),
-    /// It was asked to end, or has no reason to.
-    Running(Launched, Invocation),
-}
-
-impl Started {
-    /// Waits for its end.
-    ///
-    /// # Errors
-    /// What the system says when the program could not be run.
-    pub fn wait(self, stop: &Stop) -> Result<ExitStatus, Refusal> {
-        let status = match self {
-            Started::Ended(status) => Ok(status),
-            Started::Running(launched, invocation) => {
-                launched.wait().map_err(|e| cannot_start(&invocation, &e))
-            }
-        };
-        // Its number may soon be another's.
-        stop.take_along(None);
-        status
-    }
 }
 
 /// How far a recording has come.
@@ -98,21 +75,22 @@ pub fn record(
 ) -> Result<Outcome, Refusal> {
     let event = request.event.as_deref().map(EventName::parse).transpose();
     let event = event.map_err(|said| Refusal::Other { doing: "choose an event", said })?;
-    let facts = Facts::read();
+    let permissions = Permissions::read();
     limits::lift_open_files();
     let processors = online_processors();
     let mut plan = Plan::new(request, event, processors.len())?;
     let mut launched = match request.target.invocation() {
-        Some(invocation) => Some(launch(invocation)?),
+        Some(invocation) => Some(launch(invocation, End::Gone)?),
         None => None,
     };
     stop.take_along(launched.as_ref().map(Launched::pid));
+    let command_line = command_line(&request.target);
     let mut notes = Vec::new();
     let opened = loop {
         match Opened::new(&plan, &request.target, launched.as_ref().map(Launched::pid), &processors) {
             Ok(opened) => break opened,
             Err((doing, error)) => {
-                let (next, note) = plan.after(doing, &error, &facts)?;
+                let (next, note) = plan.after(doing, &error, &permissions)?;
                 plan = next;
                 if note != Note::Nothing {
                     notes.push(note);
@@ -125,6 +103,7 @@ pub fn record(
     let mut session = Session { opened, file, samples: 0, lost: 0, times: None };
     session.begin(&plan, &request.target).map_err(|e| cannot("begin", &e))?;
     let began = Instant::now();
+    let reference = clock::Reference::now();
     if let Some(launched) = &mut launched {
         launched.go();
     }
@@ -139,8 +118,8 @@ pub fn record(
             break;
         }
         let is_over = match &request.target {
-            Target::Processes(pids) => !pids.iter().any(|&pid| existing::is_running(pid)),
-            Target::Waiting(pid) => !existing::is_running(*pid),
+            Target::Processes(pids) => !pids.iter().any(|&pid| is_running(pid)),
+            Target::Waiting(pid) => !is_running(*pid),
             Target::Command(_) | Target::Machine(_) => false,
         };
         if is_over {
@@ -168,75 +147,39 @@ pub fn record(
         _ => None,
     };
     let (samples, lost) = (session.samples, session.lost);
-    let about = about(&plan, &processors);
+    let about = About { reference, command_line, ..about(&plan, &processors) };
     let mut times = session.times.unwrap_or_default();
     if plan.off_cpu {
         // Some may wait until then, and beyond.
         times.1 = times.1.max(ended_at);
     }
     session.file.finish(&plan, &ids, &about, times).map_err(|e| cannot("write the recording", &e))?;
-    Ok(Outcome { target, samples, lost, elapsed, notes, plan })
-}
-
-/// Asks the program we started to end: when its time is over, or when a request to stop reached us
-/// alone. A Ctrl-C on the terminal has reached it too.
-pub(super) fn ask_to_end(launched: &Launched, request: &Request, stop: &Stop) -> io::Result<()> {
-    let signal = match stop.requested() {
-        Some(_) if stop.reached_all() => None,
-        Some(signal) => Some(signal),
-        None => request.duration.map(|_| libc::SIGTERM),
-    };
-    signal.map_or(Ok(()), |signal| signals::send(launched.pid(), signal))
-}
-
-/// Starts a program, which waits.
-pub(super) fn launch(invocation: &Invocation) -> Result<Launched, Refusal> {
-    launch_ending(invocation, End::Gone)
-}
-
-/// The same, and says what becomes of it at its end.
-pub(super) fn launch_ending(invocation: &Invocation, end: End) -> Result<Launched, Refusal> {
-    Launched::ending(command(invocation), end).map_err(|e| cannot_start(invocation, &e))
-}
-
-fn command(invocation: &Invocation) -> Command {
-    let mut command = Command::new(&invocation.program);
-    command.args(&invocation.arguments);
-    command.envs(invocation.environment.iter().map(|(name, value)| (name, value)));
-    if let Some(folder) = &invocation.folder {
-        command.current_dir(folder);
-    }
-    if invocation.stdout_is_taken {
-        use std::os::fd::AsFd;
-        let stderr = io::stderr().as_fd().try_clone_to_owned();
-        command.stdout(stderr.map_or_else(|_| Stdio::null(), Stdio::from));
-    }
-    command
-}
-
-fn cannot_start(invocation: &Invocation, error: &io::Error) -> Refusal {
-    let program = invocation.program.to_string_lossy();
-    let said = match error.kind() {
-        io::ErrorKind::NotFound => format!("{program}: there is no such program"),
-        io::ErrorKind::PermissionDenied => format!("{program}: it may not be executed"),
-        _ => format!("{program}: {}", plan::said(error)),
-    };
-    Refusal::Other { doing: "start the program", said }
-}
-
-pub(super) fn cannot(doing: &'static str, error: &io::Error) -> Refusal {
-    Refusal::Other { doing, said: plan::said(error) }
+    Ok(Outcome { target, samples, lost, start: reference.wall, elapsed, notes, plan })
 }
 
 fn about(plan: &Plan, processors: &[u32]) -> About {
-    use std::os::unix::ffi::OsStrExt;
     let online = u32::try_from(processors.len()).unwrap_or(u32::MAX);
     let all = processors.iter().max().map_or(online, |last| last + 1);
     About {
         system: limits::system_name().unwrap_or_default(),
         processors: (all, online),
-        command_line: std::env::args_os().map(|word| word.as_bytes().to_vec()).collect(),
         kernel_build_id: if plan.kernel { existing::kernel_build_id() } else { None },
+        ..About::default()
+    }
+}
+
+/// The command line of this recording: ours, with the program that was started behind `--`.
+fn command_line(target: &Target) -> Vec<Vec<u8>> {
+    let words = || std::env::args_os().map(|word| word.as_bytes().to_vec());
+    match (target, target.invocation()) {
+        // Its child still has the command line of who waits for us.
+        (Target::Waiting(pid), _) => processes::command_line(*pid),
+        (_, None) => words().collect(),
+        (_, Some(invocation)) => {
+            let ours = words().take_while(|word| word != b"--");
+            let program = invocation.words().map(|word| word.as_bytes().to_vec());
+            ours.chain([b"--".to_vec()]).chain(program).collect()
+        }
     }
 }
 

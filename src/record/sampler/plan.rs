@@ -6,11 +6,12 @@
 use std::io;
 
 use super::event::{Event, HARDWARE, Mode};
+use crate::record::program::message;
 use crate::record::refusal::Refusal;
 use crate::record::request::{CallGraph, Rate, Request, Target};
 use crate::record::sys::clock;
 use crate::record::sys::perf_event::{ATTR_SIZE, Attr, flag, sample};
-use crate::record::system::Facts;
+use crate::record::system::Permissions;
 
 /// How to open events.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,7 +112,8 @@ impl Plan {
             | flag::WATERMARK
             | flag::SAMPLE_ID_ALL
             | flag::MMAP2
-            | flag::COMM_EXEC;
+            | flag::COMM_EXEC
+            | flag::USE_CLOCKID;
         let mut set = |bit: u64, condition: bool| {
             if condition {
                 flags |= bit;
@@ -129,8 +131,7 @@ impl Plan {
         set(flag::ENABLE_ON_EXEC, self.on_exec);
         // Unwind tables and constants may lie in mappings that are not executable.
         set(flag::MMAP_DATA | flag::EXCLUDE_CALLCHAIN_USER, dwarf.is_some());
-        // The end of the recording is told by the same clock.
-        set(flag::CONTEXT_SWITCH | flag::USE_CLOCKID, self.off_cpu);
+        set(flag::CONTEXT_SWITCH, self.off_cpu);
         set(flag::BUILD_ID, self.build_ids);
         set(flag::FREQ, matches!(self.rate, Rate::PerSecond(_)));
         let mut sample_type = SAMPLE_TYPE;
@@ -152,7 +153,8 @@ impl Plan {
             wakeup: u32::try_from(self.ring / 4).unwrap_or(u32::MAX),
             sample_regs_user: dwarf.and(USER_REGISTERS).unwrap_or(0),
             sample_stack_user: dwarf.unwrap_or(0),
-            clock: if self.off_cpu { clock::MONOTONIC } else { 0 },
+            // We can read it too: it tells the date of a sample, and the end of the recording.
+            clock: clock::MONOTONIC,
             ..Attr::default()
         }
     }
@@ -161,7 +163,7 @@ impl Plan {
     ///
     /// # Errors
     /// When there is nothing left to try.
-    pub fn after(&self, doing: Doing, error: &io::Error, facts: &Facts) -> Result<(Plan, Note), Refusal> {
+    pub fn after(&self, doing: Doing, error: &io::Error, facts: &Permissions) -> Result<(Plan, Note), Refusal> {
         let next = |change: &dyn Fn(&mut Plan), note: Note| {
             let mut plan = self.clone();
             change(&mut plan);
@@ -175,7 +177,7 @@ impl Plan {
             (Doing::Map, libc::EPERM | libc::ENOMEM) => {
                 Err(Refusal::LockedMemory { mlock_kb: facts.mlock_kb, limit: facts.locked_memory })
             }
-            (Doing::Map, _) => Err(Refusal::Other { doing: "map memory for the samples", said: said(error) }),
+            (Doing::Map, _) => Err(Refusal::Other { doing: "map memory for the samples", said: message(error) }),
             (_, libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) if self.may_replace_event => next(
                 &|plan| {
                     plan.event = Event::cpu_clock();
@@ -192,11 +194,11 @@ impl Plan {
             (Doing::Attach(pid), libc::ESRCH) => Err(Refusal::NoProcess(pid)),
             (_, libc::EACCES | libc::EPERM) => self.after_no_rights(doing, facts),
             (_, libc::EINVAL) => self.after_invalid(facts),
-            _ => Err(Refusal::Other { doing: "open an event", said: said(error) }),
+            _ => Err(Refusal::Other { doing: "open an event", said: message(error) }),
         }
     }
 
-    fn after_no_rights(&self, doing: Doing, facts: &Facts) -> Result<(Plan, Note), Refusal> {
+    fn after_no_rights(&self, doing: Doing, facts: &Permissions) -> Result<(Plan, Note), Refusal> {
         let paranoid = facts.paranoid.unwrap_or(2);
         if self.machine && paranoid >= 1 && !facts.privileged {
             return Err(Refusal::Machine(paranoid));
@@ -212,14 +214,14 @@ impl Plan {
         match doing {
             _ if paranoid >= 3 && !facts.privileged => Err(Refusal::Paranoid(paranoid)),
             Doing::Attach(pid) => {
-                let Facts { ptrace_scope, container, .. } = *facts;
+                let Permissions { ptrace_scope, container, .. } = *facts;
                 Err(Refusal::Attach { pid, ptrace_scope, container })
             }
             _ => Err(Refusal::Forbidden { container: facts.container }),
         }
     }
 
-    fn after_invalid(&self, facts: &Facts) -> Result<(Plan, Note), Refusal> {
+    fn after_invalid(&self, facts: &Permissions) -> Result<(Plan, Note), Refusal> {
         if let (Rate::PerSecond(rate), Some(Ok(most))) = (self.rate, facts.max_rate.map(u64::try_from))
             && rate > most
         {
@@ -310,11 +312,6 @@ fn ring_size(rate: Rate, call_graph: CallGraph, processors: usize) -> usize {
     sample.saturating_mul(rate).clamp(512 * 1024, most).next_power_of_two()
 }
 
-pub(in crate::record) fn said(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_lowercase()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -331,14 +328,14 @@ mod tests {
         }
     }
 
-    fn refused(plan: &Plan, doing: Doing, code: i32, facts: &Facts) -> Result<(Plan, Note), Refusal> {
+    fn refused(plan: &Plan, doing: Doing, code: i32, facts: &Permissions) -> Result<(Plan, Note), Refusal> {
         plan.after(doing, &io::Error::from_raw_os_error(code), facts)
     }
 
     #[test]
     fn what_can_be_done_without_is_done_without() {
         let plan = Plan::new(&request(), None, 2).unwrap();
-        let facts = Facts { paranoid: Some(2), max_rate: Some(500), ..Facts::default() };
+        let facts = Permissions { paranoid: Some(2), max_rate: Some(500), ..Permissions::default() };
         let open = Doing::Open;
         let (next, note) = refused(&plan, open, libc::ENOENT, &facts).unwrap();
         assert_eq!((next.event, note), (Event::cpu_clock(), Note::Clock));
@@ -370,18 +367,18 @@ mod tests {
         let last =
             Plan { kernel: false, may_replace_event: false, build_ids: false, ring: SMALLEST_RING, ..plan };
         let machine = Plan { machine: true, ..last.clone() };
-        let facts = |paranoid| Facts { paranoid: Some(paranoid), ..Facts::default() };
+        let facts = |paranoid| Permissions { paranoid: Some(paranoid), ..Permissions::default() };
         let (open, attach) = (Doing::Open, Doing::Attach(7));
         for (plan, doing, code, facts, said) in [
             (&last, open, libc::EACCES, facts(3), "sudo sysctl kernel.perf_event_paranoid=2"),
             (&last, open, libc::EACCES, facts(3), "setcap cap_perfmon=ep"),
             (&machine, open, libc::EACCES, facts(2), "sudo sysctl kernel.perf_event_paranoid=0"),
-            (&last, open, libc::EPERM, Facts { seccomp: true, ..facts(2) }, "--cap-add PERFMON"),
-            (&last, open, libc::ENOSYS, Facts { seccomp: true, ..facts(2) }, "is filtered out"),
-            (&last, open, libc::EPERM, Facts { container: true, ..facts(2) }, "--cap-add PERFMON"),
+            (&last, open, libc::EPERM, Permissions { seccomp: true, ..facts(2) }, "--cap-add PERFMON"),
+            (&last, open, libc::ENOSYS, Permissions { seccomp: true, ..facts(2) }, "is filtered out"),
+            (&last, open, libc::EPERM, Permissions { container: true, ..facts(2) }, "--cap-add PERFMON"),
             (&last, open, libc::EPERM, facts(2), "SELinux"),
             (&last, open, libc::ENOENT, facts(2), "use -e cpu-clock"),
-            (&last, open, libc::ENOSYS, Facts { wsl1: true, ..facts(2) }, "wsl --set-version"),
+            (&last, open, libc::ENOSYS, Permissions { wsl1: true, ..facts(2) }, "wsl --set-version"),
             (&last, open, libc::ENOSYS, facts(2), "no perf events"),
             (&last, open, libc::EMFILE, facts(2), "ulimit -n"),
             (&last, Doing::Map, libc::EPERM, facts(2), "kernel.perf_event_mlock_kb"),
@@ -391,16 +388,16 @@ mod tests {
                 &last,
                 attach,
                 libc::EPERM,
-                Facts { ptrace_scope: Some(1), ..facts(2) },
+                Permissions { ptrace_scope: Some(1), ..facts(2) },
                 "kernel.yama.ptrace_scope=0",
             ),
             (&last, attach, libc::EPERM, facts(2), "another user's"),
-            (&last, attach, libc::EPERM, Facts { container: true, ..facts(2) }, "--cap-add SYS_PTRACE"),
+            (&last, attach, libc::EPERM, Permissions { container: true, ..facts(2) }, "--cap-add SYS_PTRACE"),
             (
                 &last,
                 open,
                 libc::EINVAL,
-                Facts { max_rate: Some(100_000), ..facts(2) },
+                Permissions { max_rate: Some(100_000), ..facts(2) },
                 "does not take cycles",
             ),
         ] {

@@ -8,25 +8,20 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use super::signals::check;
+use super::wait::{Ended, wait4};
 
 /// Waits for a child: tells when it is about to end by closing `end`, and lets it end when the
 /// other side of `released` is closed. A child that may not be traced, or ends as soon as it
 /// begins, just ends.
-pub fn wait(pid: u32, end: PipeWriter, mut released: PipeReader) -> io::Result<ExitStatus> {
+pub fn wait(pid: u32, end: PipeWriter, mut released: PipeReader) -> io::Result<Ended> {
     let pid = pid.cast_signed();
     let mut end = Some(end);
     // SAFETY: takes integers only.
     let _ = check(unsafe { trace(libc::PTRACE_SEIZE, pid, libc::PTRACE_O_TRACEEXIT) });
     loop {
-        let mut status = 0;
-        // SAFETY: the pointer is to a live value.
-        match check(unsafe { libc::waitpid(pid, &raw mut status, libc::__WALL) }) {
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            Err(e) => return Err(e),
-            Ok(_) => {}
-        }
+        let (status, cpu_time) = wait4(pid, libc::__WALL)?;
         if !libc::WIFSTOPPED(status) {
-            return Ok(ExitStatus::from_raw(status));
+            return Ok(Ended { status: ExitStatus::from_raw(status), cpu_time });
         }
         let (event, signal) = (status >> 16, libc::WSTOPSIG(status));
         let (request, signal) = match event {
@@ -95,7 +90,7 @@ mod tests {
                 eprintln!("skipped: nobody may be traced here");
             }
             assert!(maps.is_empty() || maps.contains("[stack]"), "{maps}");
-            let status = launched.wait().expect("it ends");
+            let status = launched.wait().expect("it ends").status;
             assert_eq!((status.code(), status.signal()), (code, signal));
         }
     }
@@ -110,6 +105,6 @@ mod tests {
             send(launched.pid(), signal).expect("it may be told");
         }
         wait_for_end(&launched);
-        assert_eq!(launched.wait().expect("it ends").code(), Some(9));
+        assert_eq!(launched.wait().expect("it ends").status.code(), Some(9));
     }
 }

@@ -7,8 +7,10 @@
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 use std::thread::JoinHandle;
+
+use super::wait::{self, Ended};
 
 /// A child that waits, runs, or has ended.
 #[derive(Debug)]
@@ -17,17 +19,17 @@ pub struct Launched {
     go: Option<PipeWriter>,
     ended: PipeReader,
     release: Option<PipeWriter>,
-    waiter: JoinHandle<io::Result<ExitStatus>>,
+    waiter: JoinHandle<io::Result<Ended>>,
 }
 
-/// What becomes of a child that ends.
+/// The state of a child between its end and [`Launched::wait`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It is gone.
+    /// The child is gone.
     Gone,
-    /// It stops when it is about to go, with all its memory, until [`Launched::wait`]: for who
-    /// looks into it afterwards. Only on Linux, only with the right to trace it, and only if no
-    /// other than its first thread ends it; else it is gone.
+    /// The child is stopped just before it ends, with all its memory, so that a profiler can still
+    /// read its symbols. Only on Linux, only with the right to trace it, and only if its first
+    /// thread ends it; otherwise it is gone.
     Held,
 }
 
@@ -40,7 +42,7 @@ impl Launched {
         Launched::ending(command, End::Gone)
     }
 
-    /// The same, and says what becomes of it at its end.
+    /// Starts a child that is gone or held at its end.
     ///
     /// # Errors
     /// What the system says.
@@ -55,6 +57,8 @@ impl Launched {
         unsafe {
             command.pre_exec(move || wait_to_go(ready_fd, go_fd, writer_fd));
         }
+        #[cfg(not(target_os = "linux"))]
+        let (End::Gone | End::Held) = how;
         let waiter = std::thread::spawn(move || {
             let child = command.spawn();
             // Gone in the parent: only the child's copies count from here on.
@@ -62,7 +66,7 @@ impl Launched {
             let status = match child {
                 #[cfg(target_os = "linux")]
                 Ok(child) if how == End::Held => return super::hold::wait(child.id(), end, released),
-                child => child.and_then(|mut child| child.wait()),
+                child => child.and_then(|child| wait::wait(child.id())),
             };
             // Whoever polls the other end now sees that it is over.
             drop((end, released));
@@ -107,13 +111,13 @@ impl Launched {
     ///
     /// # Errors
     /// What the system says when the program could not be run.
-    pub fn wait(self) -> io::Result<ExitStatus> {
+    pub fn wait(self) -> io::Result<Ended> {
         drop((self.go, self.release));
         join(self.waiter)
     }
 }
 
-fn join(waiter: JoinHandle<io::Result<ExitStatus>>) -> io::Result<ExitStatus> {
+fn join(waiter: JoinHandle<io::Result<Ended>>) -> io::Result<Ended> {
     waiter.join().unwrap_or_else(|_| Err(io::Error::other("the thread that waits for it failed")))
 }
 

@@ -1,4 +1,4 @@
-//! Limits of this process.
+//! Limits of this process, its user, and the names of the system.
 
 use std::io;
 
@@ -42,11 +42,24 @@ pub fn effective_user() -> u32 {
     unsafe { libc::geteuid() }
 }
 
-/// The kernel's name for this machine: host, release, architecture.
+/// The names of the machine and its operating system, as `uname` has them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SystemName {
+    /// The operating system: `Linux`.
+    pub system: String,
+    /// The host.
+    pub host: String,
+    /// The release of the kernel.
+    pub release: String,
+    /// The processor's architecture: `x86_64`.
+    pub architecture: String,
+}
+
+/// Asks the system for its names.
 ///
 /// # Errors
 /// What the system says.
-pub fn system_name() -> io::Result<[String; 3]> {
+pub fn system_name() -> io::Result<SystemName> {
     // SAFETY: a zeroed utsname is a valid value, and the pointer is to a live one.
     let (result, name) = unsafe {
         let mut name: libc::utsname = std::mem::zeroed();
@@ -57,5 +70,10 @@ pub fn system_name() -> io::Result<[String; 3]> {
         let bytes: Vec<u8> = chars.iter().take_while(|c| **c != 0).map(|c| *c as u8).collect();
         String::from_utf8_lossy(&bytes).into_owned()
     };
-    Ok([text(&name.nodename), text(&name.release), text(&name.machine)])
+    Ok(SystemName {
+        system: text(&name.sysname),
+        host: text(&name.nodename),
+        release: text(&name.release),
+        architecture: text(&name.machine),
+    })
 }

@@ -1,6 +1,7 @@
 //! The system calls that the standard library does not have, each behind a safe function.
 //!
-//! All of the crate's `unsafe` for recording is in this folder.
+//! All of the crate's `unsafe` for recording is in this folder. Modules that only Linux can have
+//! are marked; the others serve every Unix.
 
 #![allow(unsafe_code)]
 
@@ -9,7 +10,6 @@ pub mod clock;
 #[cfg(target_os = "linux")]
 pub mod hold;
 pub mod launch;
-#[cfg(target_os = "linux")]
 pub mod limits;
 #[cfg(target_os = "linux")]
 pub mod nameless;
@@ -17,3 +17,4 @@ pub mod nameless;
 pub mod perf_event;
 pub mod processes;
 pub mod signals;
+pub mod wait;

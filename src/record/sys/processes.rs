@@ -1,9 +1,17 @@
 //! Other processes: what they have started, and what they hold open.
 
+#[cfg(target_os = "linux")]
 use std::fs;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+#[cfg(target_os = "linux")]
+use std::os::fd::FromRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+#[cfg(target_os = "linux")]
+use std::os::unix::process::ExitStatusExt;
+#[cfg(not(target_os = "linux"))]
+use std::process::Stdio;
 use std::process::{Command, ExitStatus};
+#[cfg(target_os = "linux")]
 use std::time::Duration;
 
 /// Kills a process and all that it has started, and these, as far as they still know whose they
@@ -23,6 +31,7 @@ pub fn kill_tree(pid: u32) {
 }
 
 /// The processes that a process has started.
+#[cfg(target_os = "linux")]
 pub fn children(pid: u32) -> Vec<u32> {
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
     let lists = threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("children")).ok());
@@ -31,11 +40,57 @@ pub fn children(pid: u32) -> Vec<u32> {
         .collect()
 }
 
+/// The processes that a process has started.
+#[cfg(not(target_os = "linux"))]
+pub fn children(pid: u32) -> Vec<u32> {
+    let list = Command::new("pgrep").args(["-P", &pid.to_string()]).stdin(Stdio::null()).output();
+    let list = list.map(|output| output.stdout).unwrap_or_default();
+    String::from_utf8_lossy(&list).split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
+/// Whether a process is there and has not ended.
+#[cfg(target_os = "linux")]
+pub fn is_running(pid: u32) -> bool {
+    let Ok(stat) = fs::read(format!("/proc/{pid}/stat")) else { return false };
+    // The name before the state may hold anything.
+    let state = stat.iter().rposition(|&b| b == b')').and_then(|at| stat.get(at + 2));
+    !matches!(state, None | Some(b'Z' | b'X'))
+}
+
+/// Whether a process is there.
+#[cfg(not(target_os = "linux"))]
+pub fn is_running(pid: u32) -> bool {
+    // SAFETY: takes integers only; signal 0 is none.
+    let asked = super::signals::check(unsafe { libc::kill(pid.cast_signed(), 0) });
+    asked.map_or_else(|e| e.raw_os_error() != Some(libc::ESRCH), |_| true)
+}
+
+/// The command line of a process, word by word.
+#[cfg(target_os = "linux")]
+pub fn command_line(pid: u32) -> Vec<Vec<u8>> {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = words.strip_suffix(b"\0").unwrap_or(&words);
+    if words.is_empty() { Vec::new() } else { words.split(|&b| b == 0).map(<[u8]>::to_vec).collect() }
+}
+
+/// The command line of a process, which only Linux shows word by word.
+#[cfg(not(target_os = "linux"))]
+pub fn command_line(_pid: u32) -> Vec<Vec<u8>> {
+    Vec::new()
+}
+
 /// Whether a process has perf events open: it samples.
+#[cfg(target_os = "linux")]
 pub fn samples(pid: u32) -> bool {
     let Ok(open) = fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
     let mut targets = open.filter_map(|fd| fs::read_link(fd.ok()?.path()).ok());
     targets.any(|target| target.as_os_str() == "anon_inode:[perf_event]")
+}
+
+/// Whether a process samples, which only Linux tells: as long as it runs, it is taken for granted.
+#[cfg(not(target_os = "linux"))]
+pub fn samples(pid: u32) -> bool {
+    is_running(pid)
 }
 
 /// Lets a command have a descriptor under a number.
@@ -47,11 +102,13 @@ pub fn give(command: &mut Command, fd: OwnedFd, number: i32) {
 }
 
 /// A process that is not our child, and whose end somebody else waits for.
+#[cfg(target_os = "linux")]
 #[derive(Debug)]
 pub struct Watched {
     fd: OwnedFd,
 }
 
+#[cfg(target_os = "linux")]
 impl Watched {
     /// Begins to watch a process, if that is possible.
     pub fn new(pid: u32) -> Option<Watched> {
@@ -96,7 +153,25 @@ impl Watched {
     }
 }
 
-#[cfg(test)]
+/// A process that is not our child: only Linux tells how it ended.
+#[cfg(not(target_os = "linux"))]
+#[derive(Debug)]
+pub enum Watched {}
+
+#[cfg(not(target_os = "linux"))]
+impl Watched {
+    /// Nothing can be watched.
+    pub fn new(_pid: u32) -> Option<Watched> {
+        None
+    }
+
+    /// How it ended.
+    pub fn status(&self) -> Option<ExitStatus> {
+        match *self {}
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 
@@ -137,7 +212,7 @@ mod tests {
         assert_eq!((below.len(), leaves.len()), (2, 2));
         kill_tree(root.id());
         let _ = root.wait();
-        let lives = |pid: &u32| crate::record::sampler::existing::is_running(*pid);
+        let lives = |pid: &u32| is_running(*pid);
         let gone = (0..1000).any(|_| {
             std::thread::sleep(Duration::from_millis(5));
             !below.iter().chain(&leaves).any(lives)

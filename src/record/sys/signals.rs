@@ -94,8 +94,6 @@ impl Stop {
 }
 
 extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-    /// What the kernel itself sends, for the terminal.
-    const SI_KERNEL: libc::c_int = 0x80;
     let before = COUNT.fetch_add(1, Ordering::SeqCst);
     let is_request = before == 0 || (before == 1 && PATIENT.load(Ordering::SeqCst));
     if !is_request {
@@ -111,8 +109,8 @@ extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut
     }
     if before == 0 {
         // SAFETY: with SA_SIGINFO the kernel passes a live siginfo.
-        let code = unsafe { (*info).si_code };
-        FROM_TERMINAL.store(code == SI_KERNEL, Ordering::SeqCst);
+        let from_terminal = unsafe { is_from_terminal(&*info) };
+        FROM_TERMINAL.store(from_terminal, Ordering::SeqCst);
         FIRST.store(signal, Ordering::SeqCst);
     }
     let byte = [1u8];
@@ -125,18 +123,33 @@ extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut
     }
 }
 
-/// Where this thread's errno is.
+/// Whether a signal is the kernel's own, for a key that was pressed on the terminal.
+#[cfg(target_os = "linux")]
+fn is_from_terminal(info: &libc::siginfo_t) -> bool {
+    /// The code of what the kernel itself sends.
+    const SI_KERNEL: libc::c_int = 0x80;
+    info.si_code == SI_KERNEL
+}
+
+/// Whether a signal has no sender, as one for a key that was pressed on the terminal.
+#[cfg(not(target_os = "linux"))]
+fn is_from_terminal(info: &libc::siginfo_t) -> bool {
+    // SAFETY: the signals that are handled here have a sender in their siginfo, 0 for the kernel.
+    unsafe { info.si_pid() == 0 }
+}
+
+/// This thread's errno.
 unsafe fn errno_location() -> *mut libc::c_int {
-    #[cfg(any(target_os = "linux", target_os = "emscripten"))]
+    #[cfg(target_os = "linux")]
+    use libc::__errno_location as location;
+    #[cfg(any(target_vendor = "apple", target_os = "freebsd", target_os = "dragonfly"))]
+    use libc::__error as location;
+    #[cfg(any(target_os = "netbsd", target_os = "openbsd", target_os = "android"))]
+    use libc::__errno as location;
+    #[cfg(any(target_os = "illumos", target_os = "solaris"))]
+    use libc::___errno as location;
     // SAFETY: always valid for the calling thread.
-    unsafe {
-        libc::__errno_location()
-    }
-    #[cfg(not(any(target_os = "linux", target_os = "emscripten")))]
-    // SAFETY: always valid for the calling thread.
-    unsafe {
-        libc::__error()
-    }
+    unsafe { location() }
 }
 
 fn set_nonblocking(fd: BorrowedFd<'_>) -> io::Result<()> {

@@ -1,64 +1,32 @@
-//! `fg-record check`: what works here, what does not, and the command that mends it.
+//! The trials of the built-in sampler: recordings of this very process for a moment.
 //!
-//! Everything that can be tried is tried, by recording this very process for a moment: what the
-//! numbers in `/proc` promise, a container or a security policy may take away. What is said of a
-//! refusal is what [`Refusal`] and [`Note`] say when it comes in a recording.
+//! Everything that can be tried is tried: a container or a security policy may take away what the
+//! numbers in `/proc` promise. A refusal is described by [`Refusal`] and [`Note`], in the words of a
+//! recording.
 
-use std::fmt;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::backend::{self, BackendInfo};
-use super::refusal::Refusal;
-use super::request::{CallGraph, Rate, Request, Target};
-use super::sampler::plan::{Note, Plan};
-use super::sampler::{self, event};
-use super::sys::limits;
-use super::sys::signals::Stop;
-use super::system::{Facts, online_processors};
+use super::{Row, Verdict};
+use crate::record::program::message;
+use crate::record::refusal::Refusal;
+use crate::record::request::{CallGraph, Rate, Request, Target};
+use crate::record::sampler::plan::{Note, Plan};
+use crate::record::sampler::{self, event};
+use crate::record::sys::limits;
+use crate::record::sys::signals::Stop;
+use crate::record::system::{Permissions, online_processors};
 use crate::symbolize::kernel::Kallsyms;
 use crate::symbolize::{Module, Search};
-
-/// How well something works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// All of it.
-    Works,
-    /// With less to see.
-    Partly,
-    /// Not at all.
-    Not,
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Verdict::Works => "yes",
-            Verdict::Partly => "part",
-            Verdict::Not => "no",
-        })
-    }
-}
-
-/// One thing that recordings may need.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// How well it works.
-    pub verdict: Verdict,
-    /// What it is.
-    pub what: &'static str,
-    /// What was found, and the command that mends it.
-    pub found: String,
-}
 
 /// What was found out.
 #[derive(Clone, Debug)]
 pub struct Findings {
     /// The system's numbers.
-    pub facts: Facts,
+    pub permissions: Permissions,
     /// Recording this process, with stack dumps if the processor allows.
     pub own: Result<Trial, Refusal>,
     /// Whether stack dumps are what was refused.
@@ -75,8 +43,6 @@ pub struct Findings {
     pub debug_info: Option<bool>,
     /// The system's name for itself, as `/etc/os-release` has it.
     pub distribution: String,
-    /// Other profilers, and where they are.
-    pub profilers: Vec<(&'static BackendInfo, Option<PathBuf>)>,
 }
 
 /// What came of a recording.
@@ -102,7 +68,7 @@ const SHORT: Duration = Duration::from_millis(10);
 impl Findings {
     /// Tries everything.
     pub fn new(stop: &Stop) -> Findings {
-        let facts = Facts::read();
+        let permissions = Permissions::read();
         let itself = || Target::Processes(vec![std::process::id()]);
         let dumps = CallGraph::Dwarf(CallGraph::DUMP);
         let mut own = busy(|| trial(request(itself(), dumps, LONG), stop));
@@ -123,8 +89,7 @@ impl Findings {
             kernel_symbols: kallsyms.is_some(),
             debug_info: c_library_has_debug_info(),
             distribution: distribution(&fs::read_to_string("/etc/os-release").unwrap_or_default()),
-            profilers: backend::ALL.iter().map(|backend| found(backend.about())).collect(),
-            facts,
+            permissions,
         }
     }
 
@@ -171,21 +136,6 @@ impl Findings {
         rows
     }
 
-    /// The table of other profilers, for `--with`.
-    pub fn profilers(&self) -> Vec<Row> {
-        let row = |(about, path): &(&'static BackendInfo, Option<PathBuf>)| {
-            let (verdict, found) = match path {
-                Some(path) => (Verdict::Works, path.display().to_string()),
-                None => {
-                    let BackendInfo { programs, variable, install, .. } = about;
-                    (Verdict::Not, format!("no {}: {install}; {variable} may name it", programs.join(" or ")))
-                }
-            };
-            Row { verdict, what: about.name, found }
-        };
-        self.profilers.iter().map(row).collect()
-    }
-
     /// What a recording that works may lack.
     fn of_recordings(&self, trial: &Trial, add: &mut dyn FnMut(Verdict, &'static str, String)) {
         match trial.notes.contains(&Note::Clock) {
@@ -197,7 +147,7 @@ impl Findings {
             (true, _) => add(Verdict::Works, "kernel frames", "seen".to_owned()),
             (false, Some(note)) => add(Verdict::Not, "kernel frames", note.to_string()),
             (false, None) => {
-                let container = self.facts.container;
+                let container = self.permissions.container;
                 add(Verdict::Not, "kernel frames", Refusal::Forbidden { container }.to_string());
             }
         }
@@ -219,7 +169,7 @@ impl Findings {
             add(Verdict::Works, "memory", memory);
         } else {
             let enough = wanted / 1024 + 4;
-            let limit = self.facts.mlock_kb.map_or("unknown".to_owned(), |kb| kb.to_string());
+            let limit = self.permissions.mlock_kb.map_or("unknown".to_owned(), |kb| kb.to_string());
             add(
                 Verdict::Partly,
                 "memory",
@@ -231,7 +181,7 @@ impl Findings {
             );
         }
         let note = trial.notes.iter().find(|note| matches!(note, Note::Rate(..)));
-        match (note, self.facts.max_rate) {
+        match (note, self.permissions.max_rate) {
             (Some(note), _) => add(
                 Verdict::Partly,
                 "rate",
@@ -244,7 +194,7 @@ impl Findings {
 
     /// Who may see the kernel's addresses follows from two numbers.
     fn hidden_symbols(&self) -> String {
-        let Facts { kptr_restrict, paranoid, .. } = self.facts;
+        let Permissions { kptr_restrict, paranoid, .. } = self.permissions;
         let (restrict, paranoid) = (kptr_restrict.unwrap_or(1), paranoid.unwrap_or(2));
         let mut command = "sudo sysctl".to_owned();
         if restrict > 0 {
@@ -300,7 +250,7 @@ fn request(target: Target, call_graph: CallGraph, duration: Duration) -> Request
 
 /// Records into a file that nobody sees.
 fn trial(request: Request, stop: &Stop) -> Result<Trial, Refusal> {
-    let no_file = |e: std::io::Error| Refusal::Other { doing: "make a file", said: sampler::plan::said(&e) };
+    let no_file = |e: std::io::Error| Refusal::Other { doing: "make a file", said: message(&e) };
     let file = tempfile::tempfile().map_err(no_file)?;
     let event = request.event.as_deref().map(event::Event::parse).transpose();
     let event = event.map_err(|said| Refusal::Other { doing: "choose an event", said })?;
@@ -330,11 +280,6 @@ fn busy<T>(trial: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Where a profiler is.
-fn found(about: &'static BackendInfo) -> (&'static BackendInfo, Option<PathBuf>) {
-    (about, backend::find::program(about).ok().and_then(|program| backend::find::on_path(&program)))
-}
-
 /// Of the library that this very program has loaded.
 fn c_library_has_debug_info() -> Option<bool> {
     let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
@@ -359,7 +304,7 @@ mod tests {
 
     fn findings() -> Findings {
         Findings {
-            facts: Facts { max_rate: Some(100_000), mlock_kb: Some(516), ..Facts::default() },
+            permissions: Permissions { max_rate: Some(100_000), mlock_kb: Some(516), ..Permissions::default() },
             own: Ok(works()),
             no_dumps: false,
             machine: Ok(works()),
@@ -368,7 +313,6 @@ mod tests {
             kernel_symbols: true,
             debug_info: Some(true),
             distribution: "debian".to_owned(),
-            profilers: Vec::new(),
         }
     }
 
@@ -407,7 +351,7 @@ mod tests {
         let others = Findings { others: Some(Err(attach)), ..findings() };
         let hidden = |kptr_restrict, paranoid| {
             let facts =
-                Facts { kptr_restrict: Some(kptr_restrict), paranoid: Some(paranoid), ..findings().facts };
+                Permissions { kptr_restrict: Some(kptr_restrict), paranoid: Some(paranoid), ..findings().facts };
             Findings { facts, kernel_symbols: false, ..findings() }
         };
         for (findings, what, expected) in [

@@ -1,8 +1,8 @@
-//! `--open`: what was written, in the user's browser.
+//! Finds and starts the user's browser.
 //!
-//! `$BROWSER` is what other programs take it for: commands separated by colons, with `%s` where
-//! the file goes, else at the end. Nothing goes through a shell. A program that was started by
-//! sudo opens the browser of the one who typed that, not root's.
+//! `$BROWSER` holds commands separated by colons, with `%s` where the file goes; without `%s` it
+//! goes to the end. Nothing goes through a shell. A program that was started by sudo opens the
+//! browser of the user who called sudo, not root's.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -13,26 +13,31 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::Record;
-use crate::cli::{Tool, say};
-use crate::record::sys::limits;
+use crate::cli::say;
 
 /// What fails does so within this time; a browser that is still there then has opened.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Opens a file, or says that the user has to.
-pub(super) fn open(file: &Path) {
+/// Opens a file, or tells the user to; `tool` is the name that the message begins with.
+pub fn open(tool: &str, file: &Path) {
     let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
     let commands = commands(&file, &|name| env::var_os(name).filter(|value| !value.is_empty()));
-    let caller = Caller::of_sudo(limits::effective_user(), &|name| env::var(name).ok());
+    let caller = Caller::of_sudo(effective_user(), &|name| env::var(name).ok());
     if !commands.iter().any(|words| is_opened_by(words, caller.as_ref())) {
         let tried: Vec<_> = commands.iter().map(|words| words[0].to_string_lossy()).collect();
         let why = match tried.is_empty() {
             true => "there is no display here, and BROWSER is not set".to_owned(),
             false => format!("neither works: {}; BROWSER may name another", tried.join(", ")),
         };
-        say(Record::NAME, format_args!("no browser was opened ({why}); open {} yourself", file.display()));
+        say(tool, format_args!("no browser was opened ({why}); open {} yourself", file.display()));
     }
+}
+
+/// The user this process acts as.
+#[allow(unsafe_code)]
+fn effective_user() -> u32 {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { libc::geteuid() }
 }
 
 /// The command lines to try.
@@ -40,6 +45,9 @@ fn commands(file: &Path, variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<Vec
     let browsers = variable("BROWSER").unwrap_or_default();
     let named = browsers.as_bytes().split(|&b| b == b':').filter_map(|command| words(command, file));
     let mut all: Vec<Vec<OsString>> = named.collect();
+    if cfg!(target_os = "macos") {
+        all.push(vec!["open".into(), file.into()]);
+    }
     // Without a display these would take over the terminal.
     let is_seen =
         ["DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"].iter().any(|name| variable(name).is_some());
@@ -134,6 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg(not(target_os = "macos"))]
     fn commands_to_try() {
         let file = Path::new("/tmp/a b;$(c).html");
         let tried = |variables: &[(&str, &str)]| -> Vec<Vec<String>> {
@@ -156,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_browser_of_who_called_sudo() {
+    fn under_sudo_the_browser_is_the_caller_s() {
         let of = |effective, user: &'static str| {
             let variable = move |name: &str| match name {
                 "SUDO_UID" | "SUDO_GID" => Some(user.to_owned()),

@@ -1,0 +1,159 @@
+//! The options of a recording: how to record, and where the results go.
+
+use std::path::Path;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::foreign::ForeignArgs;
+use super::results::ResultArgs;
+use super::with::WithArgs;
+use crate::collapse::Options;
+use crate::record::request::{CallGraph, Invocation, Rate, Request, Target};
+
+/// All options of a recording but its target.
+#[derive(Args, Debug)]
+pub struct RecordArgs {
+    /// How to record.
+    #[command(flatten)]
+    pub sampling: SamplingArgs,
+
+    /// The options of other recorders.
+    #[command(flatten)]
+    pub foreign: ForeignArgs,
+
+    /// Where the results go, and how they look.
+    #[command(flatten)]
+    pub results: ResultArgs,
+}
+
+/// How to record; with `--root` another process is given these options.
+#[derive(Args, Debug)]
+pub struct SamplingArgs {
+    /// Record the whole machine, until COMMAND exits if one is given
+    #[arg(short, long)]
+    pub all: bool,
+
+    /// Record for SECONDS; COMMAND is then ended by SIGTERM
+    #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
+    pub duration: Option<Duration>,
+
+    /// Samples per second of processor time [default: 997, or 100 with py-spy]
+    #[arg(short = 'F', long, aliases = ["frequency", "rate"], value_name = "HZ", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub freq: Option<u64>,
+
+    /// Sample on EVENT, as perf names it: page-faults, cycles:u, sched:sched_switch [default:
+    /// cycles, or cpu-clock where the processor's cycles cannot be counted]
+    #[arg(short, long, value_name = "EVENT")]
+    pub event: Option<String>,
+
+    /// Record where threads wait, and for how long, instead of where they compute
+    #[arg(long, conflicts_with_all = ["event", "freq"])]
+    pub off_cpu: bool,
+
+    /// Find stacks by frame pointers (fp), from a copy of the stack (dwarf, or dwarf,BYTES), or
+    /// not at all (none) [default: dwarf]
+    #[arg(long, value_name = "HOW", value_parser = CallGraph::parse)]
+    pub call_graph: Option<CallGraph>,
+
+    /// The profiler.
+    #[command(flatten)]
+    pub with: WithArgs,
+
+    /// Leave out the processes that the recorded ones start
+    #[arg(long, alias = "no-inherit")]
+    pub no_children: bool,
+
+    /// Write the recording itself to the file of -o: perf.data, or what the profiler named by
+    /// --with writes
+    #[arg(long, requires = "output", conflicts_with_all = ["svg", "html", "open"])]
+    pub raw: bool,
+
+    /// Record with root's rights, through sudo; COMMAND and the files stay yours
+    #[arg(long)]
+    pub root: bool,
+
+    /// Add a root frame for each process: `comm-PID`
+    #[arg(long)]
+    pub per_process: bool,
+
+    /// Add a root frame for each thread: `comm-PID/TID`
+    #[arg(long)]
+    pub per_thread: bool,
+
+    /// Leave out inlined functions
+    #[arg(long)]
+    pub no_inline: bool,
+
+    /// Drop the frames rootward of NAME, which becomes the root; repeatable
+    #[arg(long, value_name = "NAME")]
+    pub skip_after: Vec<String>,
+
+    /// Print more: the event, the number of samples, the duration
+    #[arg(short, long, conflicts_with = "quiet")]
+    pub verbose: bool,
+
+    /// Print nothing but errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+impl RecordArgs {
+    /// The request for the recorder.
+    pub(super) fn request(&self, invocation: Option<Invocation>, pids: Vec<u32>) -> Request {
+        let stdout_is_taken = self.results.use_stdout();
+        let invocation = invocation.map(|invocation| Invocation { stdout_is_taken, ..invocation });
+        let sampling = &self.sampling;
+        let target = match invocation {
+            invocation if sampling.all => Target::Machine(invocation),
+            Some(invocation) => Target::Command(invocation),
+            None => Target::Processes(pids),
+        };
+        Request {
+            target,
+            rate: Rate::PerSecond(sampling.freq.unwrap_or(Rate::USUAL)),
+            duration: sampling.duration,
+            event: sampling.event.clone(),
+            call_graph: sampling.call_graph.unwrap_or(CallGraph::Dwarf(CallGraph::DUMP)),
+            children: !sampling.no_children,
+            off_cpu: sampling.off_cpu,
+        }
+    }
+
+    /// The file of `--raw`.
+    ///
+    /// # Errors
+    /// Without a file that can be completed at its beginning.
+    pub(super) fn raw_file(&self) -> anyhow::Result<Option<&Path>> {
+        if !self.sampling.raw {
+            return Ok(None);
+        }
+        let is_file = |path: &Path| path != Path::new("-") && path.metadata().map_or(true, |it| it.is_file());
+        match &self.results.output[..] {
+            [path] if is_file(path) => Ok(Some(path)),
+            [_] => anyhow::bail!(
+                "--raw needs a file, since a recording is completed at its beginning; name one with -o"
+            ),
+            _ => anyhow::bail!("--raw writes one file; record again, or draw from that file with fg-render"),
+        }
+    }
+}
+
+impl SamplingArgs {
+    /// How a recording is collapsed.
+    pub(super) fn options(&self) -> Options {
+        Options {
+            pid: self.per_process,
+            tid: self.per_thread,
+            no_inline: self.no_inline,
+            skip_after: self.skip_after.iter().map(|name| name.clone().into_bytes()).collect(),
+            ..Options::default()
+        }
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| *seconds > 0.0);
+    let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    duration.ok_or_else(|| "expected a number of seconds above zero".to_owned())
+}

@@ -1,0 +1,258 @@
+//! The results of a recording: read into a profile, written in the formats that were asked for.
+
+use std::io::IsTerminal;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+use clap::Args;
+
+use super::Record;
+use super::args::RecordArgs;
+use crate::cli::output::Output;
+use crate::cli::render::{ExplicitOptions, PictureArgs, write_files};
+#[cfg(feature = "tui")]
+use crate::cli::render::{OutputArgs, TerminalArgs, show};
+use crate::cli::{Exit, Tool, browser, say};
+use crate::collapse::Options;
+use crate::error::{Error, ErrorKind};
+use crate::input::Source;
+use crate::profile::{self, Facts, Opened, Profile, ReadOptions};
+use crate::record::facts;
+use crate::render::{Format, Settings};
+
+/// The page that `--open` shows when no picture was asked for.
+const PAGE: &str = "fg-record.html";
+
+/// Where the results go, and how they look.
+#[derive(Args, Debug, Default)]
+pub struct ResultArgs {
+    /// Write to FILE in the format of its ending: .svg, .html, .pb.gz, .json, .folded and all
+    /// others of fg-render; without an ending, or for -, folded text. Repeatable. COMMAND then keeps
+    /// its standard output, which otherwise goes to standard error
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Vec<PathBuf>,
+
+    /// Draw a flame graph into FILE, whatever its ending
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+
+    /// Write a page to explore the profile in to FILE, whatever its ending
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
+    /// Open the picture or page in the browser; without one, write fg-record.html and open that
+    #[arg(long)]
+    pub open: bool,
+
+    /// Explore the profile here in the terminal: a flame graph, a table, callers and callees
+    #[cfg(feature = "tui")]
+    #[arg(long, conflicts_with_all = ["output", "svg", "html", "open"])]
+    pub tui: bool,
+
+    /// Leave out the header of folded text: comments such as `# command: ./app`
+    #[arg(long)]
+    pub no_header: bool,
+
+    /// The options that were given: before the group that has them.
+    #[command(flatten)]
+    pub given: ExplicitOptions,
+
+    /// How a picture looks; last, as its headings hold for all that follows.
+    #[command(flatten)]
+    pub picture: PictureArgs,
+}
+
+/// An output: its file, or standard output, and its format.
+type Destination<'a> = (Option<&'a Path>, &'static Format);
+
+/// The format of folded text.
+fn folded() -> &'static Format {
+    Format::by_ending("a.folded").expect("folded text has this ending")
+}
+
+impl ResultArgs {
+    /// The outputs, none of them opened yet.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Setting`] for an ending that no format has, and for a file that is named twice.
+    fn destinations(&self) -> Result<Vec<Destination<'_>>, Error> {
+        let setting = |what: String| Err(ErrorKind::Setting { what }.into());
+        let mut all: Vec<Destination<'_>> = Vec::new();
+        for path in &self.output {
+            all.push(match path {
+                path if path == Path::new("-") => (None, folded()),
+                path => (Some(path), format_of(path)?),
+            });
+        }
+        for (path, name) in [(self.svg.as_deref(), "svg"), (self.html.as_deref(), "html")] {
+            if let Some(path) = path {
+                all.push((Some(path), Format::by_name(name)?));
+            }
+        }
+        if self.open && browser::preferred(&all).is_none() {
+            all.push((Some(Path::new(PAGE)), Format::by_name("html")?));
+        }
+        if all.is_empty() {
+            all.push((None, folded()));
+        }
+        for (n, (path, _)) in all.iter().enumerate() {
+            if all[..n].iter().any(|(other, _)| other == path) {
+                let name = path.map_or_else(|| "standard output".into(), Path::to_string_lossy);
+                return setting(format!("the output {name} is named twice"));
+            }
+        }
+        Ok(all)
+    }
+
+    /// The options for reading a recording that is collapsed so.
+    pub(super) fn reading(&self, options: Options) -> ReadOptions {
+        ReadOptions::default().collapse(options).samples(self.picture.needs_samples())
+    }
+
+    /// Whether folded text goes to standard output.
+    pub(super) fn use_stdout(&self) -> bool {
+        let named = [self.svg.is_some(), self.html.is_some(), self.open, self.is_shown_here()];
+        (self.output.is_empty() && !named.contains(&true)) || self.output.iter().any(|path| path == Path::new("-"))
+    }
+
+    /// Checks that all outputs can be written, before there is something to lose.
+    ///
+    /// # Errors
+    /// Those of the outputs.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if self.is_shown_here() {
+            if !std::io::stdout().is_terminal() {
+                let what = "--tui needs a terminal to draw in; -o out.txt does not".to_owned();
+                return Err(ErrorKind::Setting { what }.into());
+            }
+            return Ok(());
+        }
+        let destinations = self.destinations()?;
+        let formats: Vec<&Format> = destinations.iter().map(|(_, format)| *format).collect();
+        self.given.check_picture(&formats)?;
+        // A device or a pipe may be opened once only.
+        let is_plain = |path: &Path| path.metadata().map_or(true, |kind| kind.is_file() || kind.is_dir());
+        for (path, _) in destinations {
+            if let Some(path) = path.filter(|path| is_plain(path)) {
+                Output::new(Some(path))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a profile to all outputs, or shows it, and opens the page or picture in the browser.
+    fn write(&self, profile: Profile, talk: &mut dyn FnMut(String)) -> anyhow::Result<()> {
+        let mut settings = self.picture.settings(&mut |error| {
+            talk(format!("{error}; left out"));
+            Ok(())
+        })?;
+        settings.header = !self.no_header;
+        let input = Opened::Profile(Box::new(profile), Box::default());
+        if self.is_shown_here() {
+            return self.show(&input, settings);
+        }
+        let destinations = self.destinations()?;
+        let written = write_files(&input, &destinations, &settings)?;
+        if written.is_empty() {
+            anyhow::bail!(match self.picture.stacks.base.is_empty() {
+                true => "there is nothing to draw: all frames are too narrow",
+                false => "no stacks with the frame that --base names",
+            });
+        }
+        if let Some(path) = browser::preferred(&destinations).filter(|_| self.open) {
+            browser::open(Record::NAME, path);
+        }
+        Ok(())
+    }
+
+    /// Whether the profile is shown in the terminal.
+    fn is_shown_here(&self) -> bool {
+        #[cfg(feature = "tui")]
+        return self.tui;
+        #[cfg(not(feature = "tui"))]
+        false
+    }
+
+    #[cfg(feature = "tui")]
+    fn show(&self, input: &Opened, mut settings: Settings) -> anyhow::Result<()> {
+        settings.terminal = TerminalArgs::default().find(&OutputArgs::default());
+        show(input, &settings, |_| {})?;
+        Ok(())
+    }
+
+    #[cfg(not(feature = "tui"))]
+    fn show(&self, _: &Opened, _: Settings) -> anyhow::Result<()> {
+        Ok(())
+    }
+}
+
+/// The format of a file by its ending; without an ending folded text.
+fn format_of(path: &Path) -> Result<&'static Format, Error> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let ending = match (Format::by_ending(&name), path.extension()) {
+        (Some(format), _) => return Ok(format),
+        (None, None) => return Ok(folded()),
+        // A device has no format of its own.
+        (None, Some(_)) if path.metadata().is_ok_and(|it| !it.is_file()) => return Ok(folded()),
+        (None, Some(ending)) => ending.to_string_lossy(),
+    };
+    let advice = match &*ending {
+        "data" => "--raw writes the recording itself".to_owned(),
+        _ => {
+            let endings = crate::render::FORMATS.iter().flat_map(|format| format.endings);
+            format!("there are {}", endings.copied().collect::<Vec<_>>().join(", "))
+        }
+    };
+    let what = format!("no format has files that end in .{ending}; {advice}");
+    Err(ErrorKind::Setting { what }.into())
+}
+
+impl RecordArgs {
+    /// The options for reading a recording of the built-in sampler.
+    #[cfg(target_os = "linux")]
+    pub(super) fn reading(&self) -> ReadOptions {
+        self.results.reading(self.sampling.options()).format("perf-data")
+    }
+
+    /// Reads a recording, and completes its facts by what the recorder knows.
+    pub(super) fn read(
+        &self,
+        recording: Source,
+        options: ReadOptions,
+        known: Facts,
+    ) -> anyhow::Result<Profile> {
+        let counts_samples = options.format.as_deref() == Some("perf-data");
+        let (mut profile, report) = profile::open::read(&[recording], &options)?;
+        let sampling = &self.sampling;
+        if !sampling.quiet {
+            report.notes.iter().for_each(|note| say(Record::NAME, note));
+        }
+        if sampling.verbose {
+            report.details.iter().for_each(|detail| say(Record::NAME, detail));
+        }
+        let facts = profile.facts_mut();
+        facts::complete(facts, known);
+        report.notes.iter().for_each(|note| facts.warn(note));
+        if counts_samples && facts.samples.is_none() {
+            let kept = report.values.values().filter(|total| total.kept);
+            facts.samples = Some(kept.map(|total| total.samples).sum());
+        }
+        Ok(profile)
+    }
+
+    /// Writes a profile as it was asked for.
+    pub(super) fn write(&self, profile: Profile) -> anyhow::Result<()> {
+        self.results.write(profile, &mut |message| {
+            if !self.sampling.quiet {
+                say(Record::NAME, message);
+            }
+        })
+    }
+}
+
+/// A program's exit status as a shell shows it.
+pub(super) fn exit_of(status: ExitStatus) -> Exit {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    Exit::Status(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
+}

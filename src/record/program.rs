@@ -1,0 +1,105 @@
+//! The program that is recorded: started so that it waits, asked to end, and waited for.
+
+use std::io;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::refusal::Refusal;
+use super::request::{Invocation, Request};
+use super::sys::launch::{End, Launched};
+use super::sys::signals::{self, Stop};
+use super::sys::wait::Ended;
+
+/// A program that we started: ended, or about to end, when the profile has been written.
+#[derive(Debug)]
+pub enum Started {
+    /// It has ended.
+    Ended(Ended),
+    /// It was asked to end, or has no reason to.
+    Running(Launched, Invocation),
+}
+
+impl Started {
+    /// The processor time that the program used, if it has ended and the system tells.
+    pub fn cpu_time(&self) -> Option<Duration> {
+        match self {
+            Started::Ended(ended) => ended.cpu_time,
+            Started::Running(..) => None,
+        }
+    }
+
+    /// Waits for its end.
+    ///
+    /// # Errors
+    /// What the system says when the program could not be run.
+    pub fn wait(self, stop: &Stop) -> Result<Ended, Refusal> {
+        let ended = match self {
+            Started::Ended(ended) => Ok(ended),
+            Started::Running(launched, invocation) => {
+                launched.wait().map_err(|e| cannot_start(&invocation, &e))
+            }
+        };
+        // Its number may soon be another's.
+        stop.take_along(None);
+        ended
+    }
+}
+
+/// Asks a program to end: when its time is over, or when a request to stop reached us alone. A
+/// Ctrl-C on the terminal has reached it too.
+///
+/// # Errors
+/// What the system says.
+pub(super) fn ask_to_end(launched: &Launched, request: &Request, stop: &Stop) -> io::Result<()> {
+    let signal = match stop.requested() {
+        Some(_) if stop.reached_all() => None,
+        Some(signal) => Some(signal),
+        None => request.duration.map(|_| libc::SIGTERM),
+    };
+    signal.map_or(Ok(()), |signal| signals::send(launched.pid(), signal))
+}
+
+/// Starts a program, which waits until it is told to go on.
+///
+/// # Errors
+/// When it cannot be started.
+pub(super) fn launch(invocation: &Invocation, end: End) -> Result<Launched, Refusal> {
+    Launched::ending(command(invocation), end).map_err(|e| cannot_start(invocation, &e))
+}
+
+fn command(invocation: &Invocation) -> Command {
+    let mut command = Command::new(&invocation.program);
+    command.args(&invocation.arguments);
+    command.envs(invocation.environment.iter().map(|(name, value)| (name, value)));
+    if let Some(folder) = &invocation.folder {
+        command.current_dir(folder);
+    }
+    if invocation.stdout_is_taken {
+        use std::os::fd::AsFd;
+        let stderr = io::stderr().as_fd().try_clone_to_owned();
+        command.stdout(stderr.map_or_else(|_| Stdio::null(), Stdio::from));
+    }
+    command
+}
+
+fn cannot_start(invocation: &Invocation, error: &io::Error) -> Refusal {
+    let program = invocation.program.to_string_lossy();
+    let said = match error.kind() {
+        io::ErrorKind::NotFound => format!("{program}: there is no such program"),
+        io::ErrorKind::PermissionDenied => format!("{program}: it may not be executed"),
+        _ => format!("{program}: {}", message(error)),
+    };
+    Refusal::Other { doing: "start the program", said }
+}
+
+/// The refusal for an error of the system.
+#[cfg(target_os = "linux")]
+pub(super) fn cannot(doing: &'static str, error: &io::Error) -> Refusal {
+    Refusal::Other { doing, said: message(error) }
+}
+
+/// The system's words for an error, as a part of a line: in small letters, without its number.
+pub(super) fn message(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_lowercase()
+}
