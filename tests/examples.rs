@@ -56,7 +56,8 @@ fn samples_in_memory_become_a_picture() {
 #[test]
 fn a_gate_judges_in_memory() {
     let run = |parse: u32, idle: u32| {
-        let lines = [format!("main;parse;std::sort {parse}"), "main;write 899".into(), format!("idle {idle}")];
+        let lines =
+            [format!("main;parse;std::sort {parse}"), "main;write 899".into(), format!("idle {idle}")];
         Profile::from_lines(lines).unwrap()
     };
     let judge = |before: &Profile, after: &Profile| gate_in_memory::judge(before, after, "total>5%").unwrap();

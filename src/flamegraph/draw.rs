@@ -7,7 +7,7 @@ use super::options::{Direction, Options, TextTruncateDirection, defaults};
 use crate::error::{ErrorKind, Result};
 use crate::folded::Order;
 use crate::input::Source;
-use crate::profile::Opened;
+use crate::profile::{Facts, Opened, header};
 use crate::render::colour::Background;
 use crate::render::{self, Cut, Format, MinWidth, Settings};
 use crate::weight::Weight;
@@ -18,7 +18,11 @@ pub(super) fn draw(
     sources: Vec<Source>,
     mut writer: impl Write,
 ) -> io::Result<()> {
-    let settings = settings(options)?;
+    let mut settings = settings(options)?;
+    let (sources, facts) = headers(sources)?;
+    if options.count_name == defaults::COUNT_NAME && facts.iter().any(|facts| facts.unit.is_some()) {
+        settings.unit = None;
+    }
     let mut picture = Vec::new();
     let opened = Opened::Folded(sources);
     let written = render::write(&opened, vec![(Format::by_name("svg")?, &mut picture)], &settings)?;
@@ -33,6 +37,12 @@ pub(super) fn draw(
         return Err(crate::Error::from(ErrorKind::Empty { what }).into());
     }
     Ok(())
+}
+
+/// The facts at the beginning of each source, and the sources to be read again.
+fn headers(sources: Vec<Source>) -> Result<(Vec<Source>, Vec<Facts>)> {
+    let read = |source: Source| source.look(|input| header::read(input.head()));
+    Ok(sources.into_iter().map(read).collect::<Result<Vec<_>>>()?.into_iter().unzip())
 }
 
 fn settings(options: &Options<'_>) -> Result<Settings> {
@@ -51,7 +61,7 @@ fn settings(options: &Options<'_>) -> Result<Settings> {
     settings.rewrite.reverse = options.reverse_stack_order;
     settings.rewrite.bases = options.base.iter().map(|base| base.clone().into_bytes()).collect();
     settings.factor = factor(options.factor)?;
-    settings.unit = given(&options.count_name, defaults::COUNT_NAME);
+    settings.unit = Some(options.count_name.clone());
     settings.keep_colours = options.palette_map.is_some();
 
     let picture = &mut settings.picture;

@@ -209,8 +209,10 @@ mod tests {
 
     #[test]
     fn the_header_gives_unit_and_title_where_the_caller_does_not() {
+        assert!(svg(&mut Options::default(), &["main;parse 40"]).contains("parse (40 samples, 100.00%)"));
         let lines = ["# unit: bytes", "# command: ./app", "main;parse 40"];
-        assert!(!svg(&mut Options::default(), &lines).contains("40 samples"));
+        let picture = svg(&mut Options::default(), &lines);
+        assert!(picture.contains("parse (40 B, 100.00%)") && picture.contains(">./app<"), "{picture}");
         let mut options = Options::default();
         options.title = "mine".into();
         assert!(svg(&mut options, &lines).contains(">mine<"));
