@@ -97,7 +97,7 @@ pub mod significance;
 pub mod symbol;
 #[cfg(feature = "perf-data")]
 pub mod symbolize;
-pub mod tally;
+pub(crate) mod tally;
 pub mod weight;
 
 pub use error::{Error, ErrorKind, Position, Result};

@@ -64,11 +64,6 @@ impl Forest {
         self.nodes.len()
     }
 
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
-    }
-
     /// Adds a node; its parent may be one that is added later.
     pub fn add(&mut self, frame: FrameId, parent: Option<usize>) -> Node {
         self.nodes.push((frame, parent.map_or(ROOT, link)));

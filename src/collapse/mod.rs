@@ -7,41 +7,41 @@
 
 #[cfg(feature = "collapse")]
 pub mod clean_symbol;
-pub mod driver;
+pub(crate) mod driver;
 #[cfg(feature = "collapse")]
-pub mod edges;
+pub(crate) mod edges;
 #[cfg(feature = "collapse")]
-pub mod forest;
+pub(crate) mod forest;
 pub mod format_info;
 #[cfg(feature = "collapse")]
-pub mod json;
+pub(crate) mod json;
 #[cfg(feature = "collapse")]
-pub mod leaf_first;
+pub(crate) mod leaf_first;
 #[cfg(feature = "collapse")]
 mod mapped;
 #[cfg(feature = "collapse")]
-pub mod maps;
+pub(crate) mod maps;
 #[cfg(feature = "collapse")]
-pub mod names;
+pub(crate) mod names;
 #[cfg(feature = "collapse")]
-pub mod native_frame;
+pub(crate) mod native_frame;
 #[cfg(feature = "perf-data")]
 pub mod perf_data;
 #[cfg(feature = "collapse")]
 mod perf_command;
 #[cfg(feature = "collapse")]
-pub mod perf_script;
+pub(crate) mod perf_script;
 #[cfg(feature = "collapse")]
-pub mod printed;
+pub(crate) mod printed;
 pub mod registry;
 #[cfg(feature = "collapse")]
-pub mod text;
+pub(crate) mod text;
 #[cfg(feature = "collapse")]
-pub mod threads;
+pub(crate) mod threads;
 #[cfg(feature = "collapse")]
-pub mod times;
+pub(crate) mod times;
 #[cfg(feature = "collapse")]
-pub mod trie;
+pub(crate) mod trie;
 pub mod values;
 
 #[cfg(feature = "collapse")]

@@ -76,15 +76,7 @@ impl Trie {
         self.nodes.get(path.0 as usize).map(|&(above, number, _)| (above, number))
     }
 
-    /// Adds to the weight of a path.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Overflow`].
-    pub fn add(&mut self, path: PathId, weight: Weight) -> Result<()> {
-        self.add_at(path, weight, None)
-    }
-
-    /// [`Trie::add`] at a time, in nanoseconds.
+    /// Adds to the weight of a path, at a time in nanoseconds if it is known.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
@@ -174,7 +166,7 @@ mod tests {
         let mut trie = Trie::default();
         for (numbers, weight) in [(&[1u32, 2][..], 5), (&[1], 2), (&[1, 2], 3), (&[], 1), (&[1, 3], 0)] {
             let path = numbers.iter().fold(Trie::ROOT, |path, &number| trie.below(path, number));
-            trie.add(path, Weight::new(weight)).unwrap();
+            trie.add_at(path, Weight::new(weight), None).unwrap();
         }
         let mut seen = Vec::new();
         let each = |stack: &[FrameId], Sampled { weight, samples, .. }: Sampled| {

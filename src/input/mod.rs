@@ -2,7 +2,7 @@
 //!
 //! Everything above this module reads decompressed bytes and does not know what was on disk. An
 //! [`Input`] shows its first bytes ([`Input::head`]) so that a format can be recognised before
-//! it is read, on pipes too; [`Blocks`] cuts the rest into pieces that end between records.
+//! it is read, on pipes too; blocks cut the rest into pieces that end between records.
 //!
 //! ```
 //! use fg_tools::Source;
@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::error::{Error, Position, Result};
 pub(crate) use blocks::MAX_RECORD;
-pub use blocks::{Block, Blocks, last_newline};
+pub(crate) use blocks::{Block, Blocks, last_newline};
 pub(crate) use decompress::error as read_error;
 pub use reader::Reader;
 
@@ -265,7 +265,7 @@ impl Input {
     }
 
     /// The rest as blocks of about `size` bytes.
-    pub fn into_blocks(self, size: usize) -> Blocks {
+    pub(crate) fn into_blocks(self, size: usize) -> Blocks {
         Blocks::new(self, size)
     }
 

@@ -119,7 +119,7 @@ fn time(duration: Duration) -> String {
 }
 
 /// `2026-11-21`, in UTC.
-pub fn date(time: SystemTime) -> String {
+fn date(time: SystemTime) -> String {
     instant(time).chars().take(10).collect()
 }
 

@@ -39,7 +39,6 @@ use crate::input::Source;
 
 pub use crate::folded::{Kind, Place};
 pub use builder::ProfileBuilder;
-pub use describe::date;
 pub(crate) use facts::fact;
 pub use facts::{Facts, Sides};
 pub use open::{Opened, ReadOptions};

@@ -59,3 +59,5 @@ pub use format::{FORMATS, Format};
 pub use options::{Canvas, Cut, Encoding, MinWidth, Options};
 pub use settings::Settings;
 pub use writer::{Drawn, Finished, Input, Target, Writer, Written, write};
+
+pub use crate::tally::{GROUPS, Group};
