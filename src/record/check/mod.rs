@@ -4,17 +4,18 @@
 pub mod findings;
 
 use std::fmt;
+use std::path::PathBuf;
 
-use super::backend::{self, BackendInfo};
+use super::backend::{self, BackendInfo, find};
 
 /// How well something works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// All of it.
+    /// It works.
     Works,
-    /// With less to see.
+    /// It works, with less to see.
     Partly,
-    /// Not at all.
+    /// It does not work.
     Not,
 }
 
@@ -28,30 +29,49 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// One thing that recordings may need.
+/// One row of the table: something that recordings may need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// How well it works.
     pub verdict: Verdict,
-    /// What it is.
+    /// Its name in the table.
     pub what: &'static str,
-    /// What was found, and the command that mends it.
+    /// The finding, and the command that fixes what does not work.
     pub found: String,
 }
 
 /// The table of other profilers, for `--with`.
 pub fn profilers() -> Vec<Row> {
-    let row = |backend: &&dyn backend::Backend| {
-        let info = backend.about();
-        let program = backend::find::program(info).ok();
-        match program.and_then(|program| backend::find::on_path(&program)) {
-            Some(path) => Row { verdict: Verdict::Works, what: info.name, found: path.display().to_string() },
-            None => {
-                let BackendInfo { programs, variable, install, .. } = info;
-                let found = format!("no {}: {install}; {variable} may name it", programs.join(" or "));
-                Row { verdict: Verdict::Not, what: info.name, found }
-            }
+    let path = |info| find::on_path(&find::program(info).ok()?);
+    backend::ALL.iter().map(|backend| profiler(backend.about(), path(backend.about()))).collect()
+}
+
+fn profiler(info: &'static BackendInfo, path: Option<PathBuf>) -> Row {
+    match path {
+        Some(path) => Row { verdict: Verdict::Works, what: info.name, found: path.display().to_string() },
+        None => {
+            let BackendInfo { programs, variable, install, .. } = info;
+            let found = format!("no {}: {install}; {variable} may name it", programs.join(" or "));
+            Row { verdict: Verdict::Not, what: info.name, found }
         }
-    };
-    backend::ALL.iter().map(row).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profiler_has_a_path_or_an_advice() {
+        let [perf, py_spy] = ["perf", "py-spy"].map(|name| {
+            let named = backend::ALL.iter().find(|backend| backend.about().name == name);
+            named.expect("it is in the list").about()
+        });
+        let row = profiler(perf, Some(PathBuf::from("/usr/bin/perf")));
+        assert_eq!((row.verdict, &*row.found), (Verdict::Works, "/usr/bin/perf"));
+        let row = profiler(py_spy, None);
+        let expected = "no py-spy: `pip install py-spy`; PY_SPY may name it";
+        assert_eq!((row.verdict, &*row.found), (Verdict::Not, expected));
+        assert_eq!(profilers().len(), backend::ALL.len());
+    }
 }
