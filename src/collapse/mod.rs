@@ -228,6 +228,9 @@ pub enum Progress {
     Symbols(u64, u64),
 }
 
+/// Names of values that say no more of what was measured than a unit does.
+const UNTOLD: &[&[u8]] = &[b"samples", b"sample", b"count", b"weight", b"time", b"space"];
+
 /// What a collapser came across.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
@@ -300,7 +303,7 @@ impl Report {
             self.values.iter().filter(|(_, total)| total.kept && total.samples > 0).collect();
         let unit = if options.count { Some("samples".to_owned()) } else { self.unit().map(str::to_owned) };
         let event = match &kept[..] {
-            [(value, _)] => crate::profile::fact(&value.name),
+            [(value, _)] if !UNTOLD.contains(&&value.name[..]) => crate::profile::fact(&value.name),
             _ => None,
         };
         // A stack that stands there once may stand for many samples: only their own unit counts them.

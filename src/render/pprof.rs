@@ -106,7 +106,7 @@ impl<'a> Pprof<'a> {
     /// The numbers of the comments: ours, and the facts for which the format has no field, as the
     /// header of folded text has them.
     fn comments(&mut self, facts: &Facts) -> Vec<u64> {
-        const FIELDS: &[&str] = &["unit", "event", "period", "start", "duration", "columns"];
+        const FIELDS: &[&str] = &["unit", "period", "start", "duration", "columns"];
         let mut comments = vec![self.text(COMMENT)];
         for (key, value) in header::entries(facts) {
             if key == "comment" {

@@ -86,7 +86,7 @@ fn the_table_in_the_documentation_is_the_registry_s() {
 #[test]
 fn options_that_mean_nothing_are_refused() {
     for (arguments, said) in [
-        (&["--format", "top", "--title", "x"][..], "--title means nothing to top; it is for svg, "),
+        (&["--format", "tsv", "--title", "x"][..], "--title means nothing to tsv; it is for svg, "),
         (&["--limit", "3"], "--limit means nothing to svg; it is for "),
         (
             &["-o", "a.tsv", "-o", "b.folded", "-i"],

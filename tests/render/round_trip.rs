@@ -24,7 +24,12 @@ const FORMATS: &[Format] = &[
     Format { name: "firefox", reader: "firefox", bytes: false, fractions: true, both: false },
 ];
 
+/// The stacks of a file.
 fn collapse(arguments: &[&str], file: &Path) -> String {
+    collapse_with_header(&[arguments, &["--no-header"]].concat(), file)
+}
+
+fn collapse_with_header(arguments: &[&str], file: &Path) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_fg-collapse")).args(arguments).arg(file).output().unwrap();
     assert!(output.status.success(), "{file:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
@@ -64,7 +69,8 @@ fn every_fixture_comes_back() {
             {
                 continue;
             }
-            let run = run_in(folder.path(), &["--format", name, "-o", "out", file.to_str().unwrap()], "");
+            let arguments = ["--input-format", "folded", "--format", name, "-o", "out", file.to_str().unwrap()];
+            let run = run_in(folder.path(), &arguments, "");
             assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{file:?} as {name}");
             let back = collapse(&["--format", reader], &folder.path().join("out"));
             let differs = back.lines().zip(expected.lines()).find(|(back, expected)| back != expected);
@@ -88,14 +94,51 @@ fn both_columns_come_back_from_json() {
 #[test]
 fn the_unit_comes_back() {
     let folder = tempfile::tempdir().unwrap();
-    for unit in ["ns", "us", "ms", "s", "bytes", "samples"] {
+    for unit in ["ns", "us", "ms", "s", "bytes"] {
         let text = format!("# unit: {unit}\nmain 1\nmain;parse 40\n");
         run_in(folder.path(), &["-o", "a.json", "-o", "a.pb.gz", "-o", "a.folded"], &text);
         for file in ["a.json", "a.pb.gz", "a.folded"] {
-            let back = collapse(&["-q", "--header"], &folder.path().join(file));
-            let back = back.replace("# unit: count\n", "# unit: samples\n");
-            assert_eq!(back, text, "{file}");
+            assert_eq!(collapse_with_header(&["-q"], &folder.path().join(file)), text, "{file}");
         }
+    }
+}
+
+#[test]
+fn no_unit_comes_back_as_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = ["a.json", "a.pb.gz", "a.folded", "a.speedscope.json"];
+    run_in(folder.path(), &files.map(|file| ["-o", file]).concat(), "main 1\nmain;parse 40\n");
+    for file in files {
+        let back = collapse_with_header(&["-q"], &folder.path().join(file));
+        assert!(!back.contains("# unit") && !back.contains("# event"), "{file}: {back}");
+        assert!(back.ends_with("main 1\nmain;parse 40\n"), "{file}: {back}");
+    }
+}
+
+/// Every fact that a header can state.
+const FACTS: &str = "# unit: ns\n# event: cpu-clock:u\n# period: 1003009 ns\n# rate: 997 Hz\n\
+    # samples: 41 samples\n# command: \"./app --size 3\"\n# host: node7\n# system: Linux 6.1 x86_64\n\
+    # start: 2026-11-21T10:00:00Z\n# duration: 8.6 s\n# cpu-time: 1.72 s\n# producer: fg-record\n\
+    # warning: no symbols for libx.so.1 (38%)\n# warning: stacks are cut\n# comment: on battery\n";
+
+#[test]
+fn facts_come_back_from_every_format_that_has_room_for_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!("{FACTS}main 1003009\nmain;parse 40120360\n");
+    run_in(folder.path(), &["-o", "a.json", "-o", "a.pb.gz", "-o", "a.folded"], &text);
+    for file in ["a.json", "a.pb.gz", "a.folded"] {
+        assert_eq!(collapse_with_header(&["-q"], &folder.path().join(file)), text, "{file}");
+    }
+}
+
+#[test]
+fn facts_of_both_sides_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "# columns: before, after\n# unit: ns\n# command: ./app\n# before.samples: 3 samples\n\
+        # after.samples: 4 samples\n# after.warning: stacks are cut\nmain 3 4\n";
+    run_in(folder.path(), &["-o", "a.json", "-o", "a.folded"], text);
+    for file in ["a.json", "a.folded"] {
+        assert_eq!(collapse_with_header(&["-q"], &folder.path().join(file)), text, "{file}");
     }
 }
 
@@ -103,13 +146,15 @@ fn the_unit_comes_back() {
 fn units_that_viewers_know_come_back_from_them() {
     let folder = tempfile::tempdir().unwrap();
     for (file, units) in [
-        ("a.speedscope.json", &["ns", "us", "ms", "s", "bytes", "samples"][..]),
-        ("a.firefox.json", &["ms", "bytes", "samples"]),
+        ("a.speedscope.json", &["ns", "us", "ms", "s", "bytes"][..]),
+        ("a.firefox.json", &["ms", "bytes"]),
     ] {
         for unit in units {
             let text = format!("# unit: {unit}\nmain 1\nmain;parse 40\n");
             run_in(folder.path(), &["-o", file], &text);
-            assert_eq!(collapse(&["-q", "--header"], &folder.path().join(file)), text, "{file}");
+            let back = collapse_with_header(&["-q"], &folder.path().join(file));
+            assert!(back.starts_with(&format!("# unit: {unit}\n")), "{file}: {back}");
+            assert!(back.ends_with("\nmain 1\nmain;parse 40\n"), "{file}: {back}");
         }
     }
 }

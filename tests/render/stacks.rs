@@ -49,8 +49,8 @@ fn no_sort_keeps_the_order_of_the_input_and_merges_neighbours() {
 #[test]
 fn a_factor_is_exact() {
     let picture = draw(&["--factor", "0.1", "--countname", "ms"], "a 3\nb 12345\n");
-    assert_eq!(picture.frame("a").title, "a (0.3 ms, 0.02%)");
-    assert_eq!(picture.frame("b").title, "b (1,234.5 ms, 99.98%)");
+    assert_eq!(picture.frame("a").title, "a (300 µs, 0.02%)");
+    assert_eq!(picture.frame("b").title, "b (1.23 s, 99.98%)");
     assert_eq!(picture.frame("b").exact, ("0.3".into(), "1234.5".into()));
     assert_eq!((picture.setting("total"), picture.setting("countname")), ("\"1234.8\"", "\"ms\""));
     for bad in ["0", "-1", "x", "1e3", "NaN"] {

@@ -13,7 +13,7 @@ fn a_piped_profile_is_walked_through_with_keys_from_the_terminal() {
     let Some(terminal) = open(SMALL.as_bytes(), "cat in.folded | TUI --ansi never") else { return };
     let screen = terminal.shows("all: 100 (100.00%)");
     let lines: Vec<&str> = screen.lines().collect();
-    assert!(lines[0].starts_with(" 1 Flame  2 Table  3 Butterfly   100 samples"), "{screen}");
+    assert!(lines[0].starts_with(" 1 Flame  2 Table  3 Butterfly   100   ? help"), "{screen}");
     assert!(
         lines[1].starts_with("▏all░") && lines[3].contains("▏parse░") && lines[3].contains("▏write░"),
         "{screen}"

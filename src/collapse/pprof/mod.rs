@@ -25,6 +25,8 @@ use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::Input;
+use crate::profile::Facts;
+use crate::profile::header::HeaderReader;
 use crate::weight::Weight;
 use std::time::{Duration, SystemTime};
 
@@ -299,11 +301,21 @@ impl Profile {
         if !program.starts_with(b"[") && !program.starts_with(b"//") {
             facts.set_command(program);
         }
+        // Facts without a field of their own are comments of ours, as in the header of folded text.
+        let mut stated = HeaderReader::default();
         for &comment in &self.comments {
             let comment = self.text(comment)?;
-            if comment != FRAMES_COMMENT {
+            let line = [b"# ", comment].concat();
+            if self.holds_frames && HeaderReader::is_header(&line) {
+                stated.read(&line)?;
+            } else if comment != FRAMES_COMMENT {
                 facts.comment(comment);
             }
+        }
+        if self.holds_frames {
+            let (period, start, duration) = (facts.period, facts.start, facts.duration);
+            let comments = std::mem::take(&mut facts.comments);
+            *facts = Facts { period, start, duration, comments, ..stated.finish() };
         }
         Ok(())
     }

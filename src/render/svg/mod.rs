@@ -155,7 +155,9 @@ fn root(xml: &mut Xml<'_>, drawing: &Drawing<'_>, page: &Page) -> Result<()> {
     }
     let facts = &drawing.summary.facts;
     if !facts.is_empty() {
-        xml.start("metadata")?.attr("id", "facts").text(&header::write(facts)).end();
+        xml.start("metadata")?.attr("id", "facts");
+        header::write(facts).lines().for_each(|line| _ = xml.line(line));
+        xml.end();
     }
     Ok(())
 }

@@ -110,6 +110,13 @@ impl<'w> Xml<'w> {
         self
     }
 
+    /// Adds a line of text, with a line break behind it.
+    pub(super) fn line(&mut self, text: &str) -> &mut Self {
+        self.text(text);
+        self.line.push('\n');
+        self
+    }
+
     /// Adds a script or a style sheet of our own, as it is. It must not hold `]]>`.
     pub(super) fn cdata(&mut self, parts: &[&str]) -> &mut Self {
         self.end_tag();
