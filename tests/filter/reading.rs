@@ -158,15 +158,17 @@ fn kinds_are_those_that_the_recording_says() {
 }
 
 #[test]
-fn a_pipeline_reads_bytes_and_readers() {
-    let text_of = |source: Source| {
+fn a_pipeline_runs_again_on_bytes_and_readers() {
+    let mut pipeline = Pipeline::new(&[Op::hide("b").unwrap(), Op::rename("s/c/d/").unwrap()]).unwrap();
+    let mut text_of = |source: Source| {
         let mut out = Vec::new();
-        let mut pipeline = Pipeline::new(&[Op::hide("b").unwrap()]).unwrap();
-        pipeline.run(&Opened::Folded(vec![source]), &RunOptions::default(), &mut out).unwrap();
-        text(out)
+        let input = Opened::Folded(vec![source]);
+        let filtered = pipeline.run(&input, &RunOptions::default(), &mut out).unwrap();
+        (text(out), filtered.steps[0].came.stacks)
     };
-    assert_eq!(text_of(Source::bytes("a;b 1\n")), "a 1\n");
-    assert_eq!(text_of(Source::reader("reader", std::io::Cursor::new("a;b 1\n"))), "a 1\n");
+    assert_eq!(text_of(Source::bytes("a;b 1\n")), ("a 1\n".into(), 1));
+    let reader = Source::reader("reader", std::io::Cursor::new("b;c 1\nc;a;b 2\n"));
+    assert_eq!(text_of(reader), ("d 1\nd;a 2\n".into(), 2));
 }
 
 #[test]
