@@ -211,6 +211,7 @@ impl Pipeline {
     /// Those of reading and writing; [`crate::ErrorKind::Overflow`] where weights are added up; and
     /// [`crate::ErrorKind::Setting`] for weights whose unit an operation has to know.
     pub fn run(&mut self, input: &Opened, options: &RunOptions, out: &mut dyn Write) -> Result<Filtered> {
+        self.begin();
         let (profile, report) = match input {
             Opened::Folded(sources) => {
                 let filtered = match &options.pattern {
@@ -237,6 +238,7 @@ impl Pipeline {
 
     /// Applies the pattern first if there is one, then the operations.
     pub(crate) fn apply(&mut self, profile: &Profile, options: &RunOptions) -> Result<(Profile, Filtered)> {
+        self.begin();
         let facts = profile.facts();
         let conversion = self.settle_units(facts.unit.as_deref())?;
         let matching = options.pattern.as_ref().map(|pattern| Matching::new(pattern.clone(), options.invert));
@@ -257,6 +259,14 @@ impl Pipeline {
         let profile = profile.restacked(changed, result.table, &result.numbers, conversion.factor)?;
         let facts = profile.facts().clone();
         Ok((profile, Filtered { facts, ..effect }))
+    }
+
+    /// Another run begins: its frames have other numbers.
+    fn begin(&mut self) {
+        for step in &mut self.steps {
+            step.forget();
+            (step.came, step.left) = (StackCount::default(), StackCount::default());
+        }
     }
 
     /// Whether all that is kept stays as it is.

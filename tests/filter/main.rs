@@ -4,7 +4,9 @@
 
 #[path = "../common/feed.rs"]
 mod feed;
+mod library;
 mod operations;
+mod reading;
 #[path = "../common/recordings.rs"]
 mod recordings;
 

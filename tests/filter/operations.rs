@@ -150,7 +150,7 @@ fn an_expression_that_matched_nothing_is_said_so() {
         (&["--demangle"], "--demangle: found no mangled name"),
         (&["--merge-threads"], "--merge-threads: found no frame that names a process or a thread"),
         (&["--kind", "kernel"], "--kind kernel: no stack ends in a frame with _[k]"),
-        (&["--idle"], "--idle: no stack is idle by list 1"),
+        (&["--idle"], "--idle: no stack is idle"),
     ] {
         let nothing = said(arguments, "a;b 1\n");
         assert!(nothing.starts_with(&format!("fg-filter: {remark}")), "{nothing}");
@@ -164,7 +164,7 @@ fn idle_says_what_it_dropped() {
         "m;do_idle 5\nm;epoll_wait 2\nm;epoll_wait;do_epoll_wait 1\nm;poll 1\nm;pause 0.5\nm;work 1\n";
     assert_eq!(
         said(&["--idle"], input),
-        "fg-filter: --idle: dropped 5 stack(s) that wait by list 1: do_idle (1, weight 5), \
+        "fg-filter: --idle: dropped 5 stacks that wait: do_idle (1, weight 5), \
          epoll_wait (1, weight 2), do_epoll_wait (1, weight 1) and 2 more\n"
     );
 }

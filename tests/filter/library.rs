@@ -1,0 +1,87 @@
+//! The operations as the library's users have them: typed, on a profile in memory.
+
+use fg_tools::Profile;
+use fg_tools::filter::{OPERATIONS, Op, Operation, Pattern, PatternOptions};
+use fg_tools::profile::ReadOptions;
+
+use super::{filter, text};
+
+fn profile(folded: &str) -> Profile {
+    let options = ReadOptions::default().format("folded");
+    Profile::read(&[fg_tools::Source::bytes(folded)], &options).unwrap()
+}
+
+fn folded(profile: &Profile) -> String {
+    let mut out = Vec::new();
+    profile.write_folded(&mut out).unwrap();
+    text(&out)
+}
+
+/// The operations of a command line.
+fn ops(arguments: &[&str]) -> Vec<Op> {
+    let has = |flag| arguments.contains(&flag);
+    let mut words = arguments.iter().flat_map(|argument| argument.splitn(2, '='));
+    let mut ops = Vec::new();
+    while let Some(word) = words.next() {
+        let Some(operation) = word.strip_prefix("--").and_then(Operation::find) else {
+            assert_eq!(word, "--rest");
+            continue;
+        };
+        let value = if operation.value.is_some() { words.next().unwrap() } else { "" };
+        ops.push(Op::new(operation, value).unwrap().rest(has("--rest")));
+    }
+    ops
+}
+
+#[test]
+fn examples_hold_in_memory() {
+    for operation in OPERATIONS {
+        for example in operation.examples {
+            let filtered = profile(example.input).filter(&ops(example.arguments)).unwrap();
+            // In memory stacks are added up and in order, in the program they may be copied.
+            let options = ReadOptions::default().format("folded");
+            let expected = Profile::read(&[fg_tools::Source::bytes(example.output)], &options).unwrap();
+            assert_eq!(folded(&filtered), folded(&expected), "{:?}", example.arguments);
+        }
+    }
+}
+
+#[test]
+fn typed_operations_are_the_program_s() {
+    let input = "# unit: ns\nmain;Alloc;malloc 2000\nmain;idle 5000\nmain;work;work 4000\n";
+    let pattern = |text| Pattern::new(&[text], PatternOptions::default()).unwrap();
+    for (ops, arguments) in [
+        (vec![Op::hide("alloc").unwrap().ignore_case(true)], &["-i", "--hide", "alloc"][..]),
+        (vec![Op::top(1).rest(true)], &["--top", "1", "--rest"]),
+        (vec![Op::without(pattern("idle$")), Op::reverse()], &["-v", "-e", "idle$", "--reverse"]),
+        (vec![Op::matching(pattern("^main;work")), Op::depth(2)], &["-e", "^main;work", "--depth", "2"]),
+        (
+            vec![Op::to_unit("us").unwrap(), Op::strip("args").unwrap()],
+            &["--to-unit", "us", "--strip", "args"],
+        ),
+        (
+            vec![Op::min_percent("40").unwrap(), Op::recursion("direct").unwrap()],
+            &["--min-percent", "40", "--recursion", "direct"],
+        ),
+    ] {
+        let output = super::run(arguments, input);
+        assert_eq!(folded(&profile(input).filter(&ops).unwrap()), text(&output.stdout), "{arguments:?}");
+    }
+    let all = profile(input).filter(&[]).unwrap();
+    assert_eq!(folded(&all), filter(&["-e", ""], input));
+}
+
+#[test]
+fn mistakes_are_errors_and_no_panics() {
+    let profile = profile("a 99999999999999999999999999999999999999\n");
+    for op in [Op::top(0), Op::depth(0), Op::scale(fg_tools::Weight::ZERO), Op::to_unit("ms").unwrap()] {
+        assert!(matches!(
+            profile.filter(&[op]).map(|_| ()).unwrap_err().kind(),
+            fg_tools::ErrorKind::Setting { .. }
+        ));
+    }
+    let overflow = profile.filter(&[Op::scale(fg_tools::Weight::new(1000))]).map(|_| ()).unwrap_err();
+    assert!(matches!(overflow.kind(), fg_tools::ErrorKind::Overflow));
+    assert_eq!(Op::hide("(").unwrap_err().to_string().lines().count(), 1);
+    assert!(Profile::default().filter(&[Op::reverse(), Op::top(3)]).unwrap().is_empty());
+}
