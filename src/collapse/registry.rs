@@ -9,6 +9,7 @@ use super::{
 };
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
+use crate::profile::header;
 
 /// All formats, the most particular first: among equally sure ones the first wins.
 pub static FORMATS: &[&dyn Collapser] = &[
@@ -88,6 +89,10 @@ pub fn detect(input: &Input) -> Result<&'static dyn Collapser> {
     let at = || Position::file(input.name().clone());
     if input.head().is_empty() {
         return Err(Error::new(ErrorKind::Empty { what: "empty input".into() }, at()));
+    }
+    // Nobody else writes our header, whatever the stacks below it look like.
+    if header::read(input.head()).is_ok_and(|facts| facts.unit.is_some() || facts.differential) {
+        return by_name(FOLDED);
     }
     let mut best: Option<(Verdict, &'static dyn Collapser)> = None;
     for &format in FORMATS {
