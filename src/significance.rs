@@ -199,6 +199,15 @@ impl SampleWeight {
         }
     }
 
+    /// Converts to another unit.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub(crate) fn times(self, factor: Weight) -> crate::Result<SampleWeight> {
+        let times = |weight: Weight| weight.checked_mul(factor);
+        Ok(SampleWeight { step: times(self.step)?, least: times(self.least)?, last: times(self.last)? })
+    }
+
     /// The weight of a sample; 1 if there are no weights.
     pub(crate) fn get(&self) -> Weight {
         match (self.least.is_zero(), self.is_certain()) {

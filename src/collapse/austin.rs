@@ -49,7 +49,7 @@ impl Collapser for Austin {
         }
         let (mut samples, mut other) = (0, 0);
         for line in head_lines(head) {
-            if split(line).is_some() { samples += 1 } else { other += 1 }
+            if split(line).is_some_and(|(stack, _)| is_austins(stack)) { samples += 1 } else { other += 1 }
         }
         if samples > other { Verdict::Yes } else { Verdict::No }
     }
@@ -313,6 +313,12 @@ fn split(line: &[u8]) -> Option<(&[u8], [Option<Weight>; 3])> {
         *metrics.get_mut(at)? = Some(Weight::parse(text)?);
     }
     Some((&line[..space], metrics))
+}
+
+/// Whether a stack is austin's and not folded text made of it, which begins likewise.
+fn is_austins(stack: &[u8]) -> bool {
+    let frame = stack.split(|&b| b == b';').skip(2).last();
+    frame.is_none_or(is_whole)
 }
 
 /// `file:function:line`, or one of austin's own: `:INVALID:`, `:GC:`.

@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 
 use super::side::{Recording, Side, Stacks};
-use super::survey::{Survey, check_units, facts_of};
+use super::survey::{Survey, Units, facts_of};
 use crate::error::Result;
 use crate::filter::Pattern;
 use crate::folded::{StackTable, Weights, cmp_stacks};
@@ -24,6 +24,8 @@ pub(crate) type EachLine<'e> = dyn FnMut(usize, Side, &[u8], Weight) -> Result<(
 pub(crate) struct Pair<'s> {
     files: Vec<(Side, Stacks<'s>)>,
     surveys: Vec<(Side, Survey)>,
+    /// A remark on the units of the files.
+    pub(crate) unit_note: Option<String>,
 }
 
 impl<'s> Pair<'s> {
@@ -38,7 +40,7 @@ impl<'s> Pair<'s> {
         reference: Option<&Pattern>,
         weigh: bool,
     ) -> Result<Pair<'s>> {
-        let mut pair = Pair { files: Vec::new(), surveys: Vec::new() };
+        let mut pair = Pair { files: Vec::new(), surveys: Vec::new(), unit_note: None };
         let sides = [(Side::Before, before), (Side::After, after)];
         for (side, recording) in
             sides.into_iter().flat_map(|(side, recordings)| recordings.iter().map(move |r| (side, r)))
@@ -47,7 +49,28 @@ impl<'s> Pair<'s> {
             pair.surveys.push((side, stacks.survey(reference, weigh)?));
             pair.files.push((side, stacks));
         }
+        pair.settle_units()?;
         Ok(pair)
+    }
+
+    /// Lets all files have one unit.
+    fn settle_units(&mut self) -> Result<()> {
+        let has_stacks = |survey: &Survey| survey.lines > 0;
+        let files: Vec<(Side, Option<&Facts>)> = self
+            .surveys
+            .iter()
+            .map(|(side, survey)| (*side, has_stacks(survey).then_some(&survey.facts)))
+            .collect();
+        let Units { conversion, note } = Units::of(&files)?;
+        self.unit_note = note;
+        let Some((unit, factors)) = conversion else { return Ok(()) };
+        for ((factor, (_, survey)), (_, file)) in
+            factors.into_iter().zip(&mut self.surveys).zip(&mut self.files)
+        {
+            survey.convert(factor, unit)?;
+            file.convert(factor);
+        }
+        Ok(())
     }
 
     /// The surveys of the files of a side, in the order they were given.
@@ -58,15 +81,6 @@ impl<'s> Pair<'s> {
     /// The facts of both sides.
     pub(crate) fn facts(&self) -> Facts {
         Facts::of_sides(facts_of(&self.surveys, Side::Before), facts_of(&self.surveys, Side::After))
-    }
-
-    /// Checks that all files have one unit, and says so if it is not known of all.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Setting`] if units differ.
-    pub(crate) fn check_units(&self) -> Result<Option<String>> {
-        let with_stacks = self.surveys.iter().filter(|(_, survey)| survey.lines > 0);
-        check_units(with_stacks.map(|(side, survey)| (*side, &survey.facts)))
     }
 
     /// The weight of a side.

@@ -6,8 +6,8 @@
 //! The second time copies by that plan and looks at no stack again.
 //!
 //! Nearly all files are plain. One with a comment among the lines, a weight that is not a whole
-//! number of at most 18 digits, a frame without a name at the end of a stack, two columns, or two
-//! equal stacks is left to [`Pair::join`](super::join::Pair::join).
+//! number of at most 18 digits, a frame without a name at the end of a stack, two columns, another
+//! unit than the other file, or two equal stacks is left to [`Pair::join`](super::join::Pair::join).
 
 use std::cmp::Ordering;
 use std::io::{self, Write};
@@ -29,7 +29,7 @@ pub(crate) struct Plan {
     /// The weight of all stacks after.
     pub(crate) after: Weight,
     /// The facts of the sides, before and after.
-    pub(crate) facts: (Facts, Facts),
+    facts: (Facts, Facts),
 }
 
 /// The most steps of a plan, 4 MB of them. Stacks behind it are compared once more.
@@ -83,6 +83,9 @@ impl Plan {
             return Ok(None);
         };
         let facts = (std::mem::take(&mut before.facts), std::mem::take(&mut after.facts));
+        if facts.0.unit != facts.1.unit {
+            return Ok(None);
+        }
         let mut plan =
             Plan { steps: Vec::new(), is_cut: false, before: Weight::ZERO, after: Weight::ZERO, facts };
         let is_plain = merge(&mut before, &mut after, |has, before, after| {
@@ -101,6 +104,11 @@ impl Plan {
         plan.before = Weight::new(before.total);
         plan.after = Weight::new(after.total);
         Ok(is_plain.then_some(plan))
+    }
+
+    /// The facts of both sides.
+    pub(crate) fn facts(&self) -> Facts {
+        Facts::of_sides(self.facts.0.clone(), self.facts.1.clone())
     }
 
     /// Reads the same files again, and writes both weights of every stack of either side.
@@ -485,10 +493,12 @@ mod tests {
 
     #[test]
     fn comments_before_all_lines_are_passed_over() {
-        assert_eq!(planned(9, "# unit: ns\n#\r\na 1\n", "a 3").unwrap(), "a 1 3\n");
-        assert_eq!(planned(9, "# unit: ns\n", "a 3\n").unwrap(), "a 0 3\n");
-        let plan = Plan::make(&Source::bytes("# unit: ns\na 1\n"), &Source::bytes("a 1\n")).unwrap().unwrap();
-        assert_eq!((plan.facts.0.unit.as_deref(), plan.facts.1.unit.as_deref()), (Some("ns"), None));
+        assert_eq!(planned(9, "# event: x\n#\r\na 1\n", "a 3").unwrap(), "a 1 3\n");
+        assert_eq!(planned(9, "# event: x\n", "a 3\n").unwrap(), "a 0 3\n");
+        assert_eq!(planned(9, "# unit: ns\na 1\n", "a 3\n"), None);
+        let plan = Plan::make(&Source::bytes("# unit: ns\na 1\n"), &Source::bytes("# unit: ns\na 1\n"));
+        let plan = plan.unwrap().unwrap();
+        assert_eq!((plan.facts.0.unit.as_deref(), plan.facts.1.unit.as_deref()), (Some("ns"), Some("ns")));
     }
 
     #[test]

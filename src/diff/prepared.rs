@@ -23,8 +23,6 @@ pub(crate) struct Prepared<'s> {
     /// The weights that are made equal when sides are normalized.
     references: (Weight, Weight),
     facts: Facts,
-    /// A remark on the units of the files.
-    pub(crate) unit_note: Option<String>,
 }
 
 impl<'s> Prepared<'s> {
@@ -43,13 +41,12 @@ impl<'s> Prepared<'s> {
         let reference = options.normalize_by.as_ref().map(pattern).transpose()?;
         let renamer = Renamer::new(options.strip.as_deref())?;
         let pair = Pair::open(before, after, reference.as_ref(), weigh)?;
-        let unit_note = pair.check_units()?;
         let facts = scaled_facts(pair.facts(), options.normalize);
         let references = match reference {
             Some(_) => references(&pair)?,
             None => (pair.total(Side::Before)?, pair.total(Side::After)?),
         };
-        Ok(Prepared { pair, renamer, renamed: Vec::new(), references, facts, unit_note })
+        Ok(Prepared { pair, renamer, renamed: Vec::new(), references, facts })
     }
 
     /// The surveys of a side's files.
@@ -63,6 +60,11 @@ impl<'s> Prepared<'s> {
     /// [`ErrorKind::Overflow`].
     pub(crate) fn total(&self, side: Side) -> Result<Weight> {
         self.pair.total(side)
+    }
+
+    /// A remark on the units of the files.
+    pub(crate) fn unit_note(&self) -> Option<&str> {
+        self.pair.unit_note.as_deref()
     }
 
     /// The facts of both sides.

@@ -5,7 +5,7 @@ use super::options::ReportOptions;
 use super::prepared::Prepared;
 use super::report::Report;
 use super::side::{Recording, Side, expect_one_column};
-use super::survey::check_units;
+use super::survey::{Units, convert_facts};
 use crate::error::Result;
 use crate::folded::{StackTable, Weights};
 use crate::profile::{Facts, Profile, Samples};
@@ -45,7 +45,7 @@ impl<'p> Diff<'p> {
     /// use fg_tools::Profile;
     /// use fg_tools::diff::Diff;
     ///
-    /// let run = |a: u32, b: u32| Profile::from_lines([format!("m;a {a}"), format!("m;b {b}")]);
+    /// let run = |a: u32, b: u32| Profile::from_lines([format!("m;a {a}"), format!("m;b {b}"), "m 1".into()]);
     /// let before = [run(1001, 3000)?, run(1010, 2990)?, run(990, 3020)?];
     /// let after = [run(1201, 3010)?, run(1190, 3000)?, run(1210, 2990)?];
     /// let diff = Diff::of_runs(&before.each_ref(), &after.each_ref());
@@ -103,34 +103,43 @@ impl<'p> Diff<'p> {
     /// # Ok::<(), fg_tools::Error>(())
     /// ```
     pub fn profile(&self) -> Result<Profile> {
-        let sides = [(Side::Before, &self.before), (Side::After, &self.after)];
-        let with_stacks = sides.iter().flat_map(|(side, profiles)| {
-            profiles.iter().filter(|profile| !profile.is_empty()).map(|profile| (*side, profile.facts()))
-        });
-        check_units(with_stacks)?;
+        let side = |side: Side, profiles: &[&'p Profile]| -> Vec<(Side, &'p Profile)> {
+            profiles.iter().map(|profile| (side, *profile)).collect()
+        };
+        let all = [side(Side::Before, &self.before), side(Side::After, &self.after)].concat();
+        let known: Vec<(Side, Option<&Facts>)> =
+            all.iter().map(|(side, p)| (*side, (!p.is_empty()).then_some(p.facts()))).collect();
+        let conversion = Units::of(&known)?.conversion;
         let mut stacks = StackTable::default();
         stacks.make_differential();
-        for (side, profiles) in sides {
-            for profile in profiles {
-                add(&mut stacks, profile, side)?;
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        for (n, (side, profile)) in all.into_iter().enumerate() {
+            let mut facts = profile.facts().clone();
+            let mut factor = Weight::ONE;
+            if let Some((unit, factors)) = &conversion {
+                factor = factors[n];
+                convert_facts(&mut facts, factor, unit)?;
+            }
+            add(&mut stacks, profile, side, factor)?;
+            match side {
+                Side::Before => before.push(facts),
+                Side::After => after.push(facts),
             }
         }
-        let facts = |profiles: &[&Profile]| -> Facts {
-            Facts::merged(&profiles.iter().map(|profile| profile.facts().clone()).collect::<Vec<_>>())
-        };
-        let facts = Facts::of_sides(facts(&self.before), facts(&self.after));
+        let facts = Facts::of_sides(Facts::merged(&before), Facts::merged(&after));
         Profile::new(facts, stacks, Samples::default())
     }
 }
 
 /// Adds the stacks of a profile, with the places of their frames, to one side of a table.
-fn add(table: &mut StackTable, profile: &Profile, side: Side) -> Result<()> {
+fn add(table: &mut StackTable, profile: &Profile, side: Side, factor: Weight) -> Result<()> {
     expect_one_column(profile.columns())?;
     let frames = table.take_frames(profile.stacks());
     let mut stack = Vec::new();
     for (ids, Weights { value, .. }) in profile.stacks().stacks() {
         stack.clear();
         stack.extend(ids.iter().map(|&id| frames.get(id)));
+        let value = value.checked_mul(factor)?;
         let weights = match side {
             Side::Before => Weights { before: value, value: Weight::ZERO },
             Side::After => Weights::one(value),
@@ -192,6 +201,13 @@ mod tests {
             report.sides(),
             [("before", "./old · 10 ms".to_owned()), ("after", "./new · 25 ms".to_owned())]
         );
+        // 25 ms are 25,000 us.
+        let slower = profile("./new", "us", 25_000);
+        let joined_units = Diff::new(&before, &slower).profile().unwrap();
+        assert_eq!(joined_units.facts().unit.as_deref(), Some("ns"));
+        assert_eq!(joined_units.total().unwrap(), joined.total().unwrap());
+        let report = Diff::new(&before, &slower).report().unwrap();
+        assert!(report.headline().ends_with("profile 10 ms to 25 ms (+150.0%)"), "{}", report.headline());
         let other = profile("./new", "bytes", 1);
         let diff = Diff::new(&before, &other);
         for error in [diff.profile().err(), diff.report().err(), diff.gate("total>5%").err()] {

@@ -102,6 +102,8 @@ pub(crate) struct Stacks<'s> {
     has: bool,
     /// Whether the line before has the same stack.
     repeats: bool,
+    /// The number by which weights are multiplied, if their unit is converted.
+    factor: Option<Weight>,
 }
 
 /// Where the lines come from.
@@ -150,7 +152,14 @@ impl<'s> Stacks<'s> {
             }
             Recording::Kept(kept) => Lines::Kept(kept, Cursor::default()),
         };
-        Ok(Stacks { lines, stack: Vec::new(), weight: Weight::ZERO, has: false, repeats: false })
+        Ok(Stacks {
+            lines,
+            stack: Vec::new(),
+            weight: Weight::ZERO,
+            has: false,
+            repeats: false,
+            factor: None,
+        })
     }
 
     /// Reads all of it once, and begins again. `reference` chooses frames: see
@@ -203,6 +212,11 @@ impl<'s> Stacks<'s> {
         self.lines.rewind()
     }
 
+    /// Multiplies all weights from now on.
+    pub(super) fn convert(&mut self, factor: Weight) {
+        self.factor = Some(factor);
+    }
+
     /// Promises not to begin again, which frees the lines of a pipe as they are read.
     pub(crate) fn read_once_more(&mut self) {
         if let Lines::Folded(lines) = &mut self.lines {
@@ -252,7 +266,10 @@ impl<'s> Stacks<'s> {
                 self.repeats = self.has && same == parsed.stack.len() && same == self.stack.len();
                 self.stack.truncate(same);
                 self.stack.extend_from_slice(&parsed.stack[same..]);
-                self.weight = parsed.weights.value;
+                self.weight = match self.factor {
+                    None => parsed.weights.value,
+                    Some(factor) => parsed.weights.value.checked_mul(factor)?,
+                };
                 self.has = true;
                 return Ok(());
             }

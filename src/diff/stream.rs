@@ -6,12 +6,10 @@ use super::options::ReportOptions;
 use super::plan::Plan;
 use super::prepared::Prepared;
 use super::side::Recording;
-use super::side::Side;
-use super::survey::check_units;
 use crate::error::Result;
 use crate::folded::Weights;
 use crate::input::Source;
-use crate::profile::{Facts, header};
+use crate::profile::header;
 
 /// The size of a write; a pipe holds that much.
 const FULL: usize = 64 * 1024;
@@ -39,9 +37,7 @@ pub fn join_folded(before: &Source, after: &Source, out: &mut dyn Write) -> Resu
         && after.is_rereadable()
         && let Some(plan) = Plan::make(before, after)?
     {
-        let (of_before, of_after) = plan.facts.clone();
-        check_units([(Side::Before, &of_before), (Side::After, &of_after)].into_iter())?;
-        out.write_all(header::write(&Facts::of_sides(of_before, of_after)).as_bytes())?;
+        out.write_all(header::write(&plan.facts()).as_bytes())?;
         return plan.carry_out(before, after, out);
     }
     let options = ReportOptions::default();

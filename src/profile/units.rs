@@ -43,6 +43,13 @@ pub fn is_scaled(unit: &str) -> bool {
     scale_of(unit).is_some()
 }
 
+/// The smallest unit of the same kind, and the number of them in this unit: 1 us is 1000 ns.
+pub(crate) fn in_smallest(unit: &str) -> Option<(&'static str, Weight)> {
+    let (scale, size) = scale_of(unit)?;
+    let smallest = if std::ptr::eq(scale, TIME) { "ns" } else { "bytes" };
+    Some((smallest, Weight::new(size as i128)))
+}
+
 /// A weight in its unit, for people.
 ///
 /// ```
@@ -198,6 +205,15 @@ mod tests {
         ] {
             assert_eq!(grouped(Weight::parse(plain.as_bytes()).unwrap()), shown);
         }
+    }
+
+    #[test]
+    fn units_of_a_kind_have_a_smallest() {
+        let smallest = |unit| in_smallest(unit).map(|(unit, size)| format!("{size} {unit}"));
+        assert_eq!(smallest("us").as_deref(), Some("1000 ns"));
+        assert_eq!(smallest("s").as_deref(), Some("1000000000 ns"));
+        assert_eq!(smallest("KiB").as_deref(), Some("1024 bytes"));
+        assert_eq!(smallest("samples"), None);
     }
 
     #[test]

@@ -16,13 +16,13 @@ fn gate(options: &[&str]) -> (i32, String) {
 #[test]
 fn every_kind_of_gate_trips() {
     for (expression, said) in [
-        ("total>5%", "gate total>5%: parse, 6000 to 7006 (+16.8%, +3.67 pp), and 1 more\n"),
-        ("self>2pp", "gate self>2pp: lex, 2000 to 3001 (+50.0%, +7.27 pp)\n"),
-        ("self>1000", "gate self>1000: lex, 2000 to 3001 (+50.0%, +7.27 pp)\n"),
+        ("total>5%", "gate total>5%: parse, 6,000 to 7,006 (+16.8%, +3.67 pp), and 1 more\n"),
+        ("self>2pp", "gate self>2pp: lex, 2,000 to 3,001 (+50.0%, +7.27 pp)\n"),
+        ("self>1000", "gate self>1000: lex, 2,000 to 3,001 (+50.0%, +7.27 pp)\n"),
         ("self>1001", ""),
         ("total>51%", ""),
-        ("self>50%", "gate self>50%: lex, 2000 to 3001 (+50.0%, +7.27 pp)\n"),
-        ("/^parse$/>10%", "gate /^parse$/>10%: parse, 6000 to 7006 (+16.8%, +3.67 pp)\n"),
+        ("self>50%", "gate self>50%: lex, 2,000 to 3,001 (+50.0%, +7.27 pp)\n"),
+        ("/^parse$/>10%", "gate /^parse$/>10%: parse, 6,000 to 7,006 (+16.8%, +3.67 pp)\n"),
         ("/write/>0", ""),
         ("self/^parse$/>10%", ""),
         ("total<0", ""),
@@ -42,7 +42,7 @@ fn noise_trips_nothing_unless_asked() {
     assert_eq!(gate(&["--gate", "/^main$/>0 self/write/<0"]).0, 0);
     let (status, said) = gate(&["--any", "--gate", "self/^main$/>0 self/write/<0"]);
     assert_eq!((status, said.lines().count()), (1, 2), "{said}");
-    assert!(said.contains("gate self/write/<0: write, 3990 to 3987 (-0.1%, "), "{said}");
+    assert!(said.contains("gate self/write/<0: write, 3,990 to 3,987 (-0.1%, "), "{said}");
     assert_eq!(gate(&["--gate", "self>2pp", "--min-effect", "8"]).0, 0);
     assert_eq!(gate(&["--gate", "self>2pp", "--min-samples", "5000"]).0, 0);
     assert_eq!(
@@ -58,7 +58,10 @@ fn a_gate_that_cannot_trip_is_trouble() {
     assert_eq!(status, 2);
     assert!(said.contains("several recordings a side"), "{said}");
     let (status, said) = gate(&["--any", "--gate", "profile>3%"]);
-    assert_eq!((status, said.as_str()), (1, "gate profile>3%: the whole profile, 10001 to 11005 (+10.0%)\n"));
+    assert_eq!(
+        (status, said.as_str()),
+        (1, "gate profile>3%: the whole profile, 10,001 to 11,005 (+10.0%)\n")
+    );
     let files = Files::new();
     let put = |name: &str, weight: u32| files.put(name, format!("a {weight}\nb 1\n"));
     let (a, b, c) = (put("a", 1000), put("b", 1004), put("c", 996));

@@ -1,7 +1,9 @@
 //! `fg-diff` as a user meets it: the real program, its streams and its exit status.
 
+mod facts;
 #[path = "../common/feed.rs"]
 mod feed;
+mod formats;
 mod gates;
 mod joined;
 mod laws;
@@ -13,7 +15,7 @@ use std::process::Command;
 
 use feed::{feed, text};
 
-/// What a run left behind.
+/// The result of a run.
 struct Run {
     status: i32,
     stdout: String,
@@ -50,11 +52,19 @@ impl Files {
     }
 }
 
-/// What two profiles differ in, given that nothing is said.
+/// The header of profiles of which nothing is known.
+const HEADER: &str = "# columns: before, after\n";
+
+/// The output for two profiles, without that header, given that nothing is said.
 fn diff(options: &[&str], before: &str, after: &str) -> String {
     let files = Files::new();
     let (before, after) = (files.put("before", before), files.put("after", after));
     let run = run(&[options, &[before.as_str(), after.as_str()]].concat(), "");
     assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{options:?}");
-    run.stdout
+    stacks(&run)
+}
+
+/// The output without the header of profiles of which nothing is known.
+fn stacks(run: &Run) -> String {
+    run.stdout.strip_prefix(HEADER).unwrap_or(&run.stdout).to_owned()
 }

@@ -13,20 +13,20 @@ fn a_table_has_the_numbers() {
     let mut lines = table.lines();
     assert_eq!(
         lines.next().unwrap(),
-        "2 grew, 1 shrank; most: lex (self +8.58 pp); profile 10701 to 11006 (+2.9%)"
+        "2 grew, 1 shrank; most: lex (self +8.58 pp); profile 10,701 to 11,006 (+2.9%)"
     );
     assert!(
         lines
             .next()
             .unwrap()
-            .contains("assuming independent samples (10701 before, 11006 after, of 1 and 1 each)")
+            .contains("assuming independent samples (10,701 before, 11,006 after, of 1 each)")
     );
     let cells = |name: &str| {
         let line = table.lines().find(|line| line.ends_with(&format!("  {name}"))).unwrap();
         line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
     };
-    assert_eq!(cells("lex")[..6], ["up", "2000", "3001", "+1001", "+50.0%", "+8.58"]);
-    assert_eq!(cells("parse")[..6], ["up", "4000", "4005", "+5", "+0.1%", "-0.99"]);
+    assert_eq!(cells("lex")[..6], ["up", "2,000", "3,001", "+1,001", "+50.0%", "+8.58"]);
+    assert_eq!(cells("parse")[..6], ["up", "4,000", "4,005", "+5", "+0.1%", "-0.99"]);
     assert_eq!(cells("old|`x`")[..6], ["gone", "700", "0", "-700", "-100.0%", "-6.54"]);
     assert_eq!(cells("once")[..6], ["~", "0", "1", "+1", "-", "+0.01"]);
     assert_eq!(cells("main")[..6], ["~", "11", "12", "+1", "+9.1%", "+0.01"]);
@@ -60,9 +60,12 @@ fn sort_limit_and_groups() {
 fn markdown_reads_well_in_a_pull_request() {
     let report = diff(&["--markdown"], BEFORE, AFTER);
     let lines: Vec<&str> = report.lines().collect();
-    assert_eq!(lines[0], "**2 grew, 1 shrank; most: `lex` (self +8.58 pp); profile 10701 to 11006 (+2.9%)**");
+    assert_eq!(
+        lines[0],
+        "**2 grew, 1 shrank; most: `lex` (self +8.58 pp); profile 10,701 to 11,006 (+2.9%)**"
+    );
     assert_eq!(lines[2], "### Grew");
-    assert!(lines[6].starts_with("| `lex` | 2000 → 3001 | +1001 (+50.0%) | +8.58 ["), "{}", lines[6]);
+    assert!(lines[6].starts_with("| `lex` | 2,000 → 3,001 | +1,001 (+50.0%) | +8.58 ["), "{}", lines[6]);
     assert!(report.contains("\n### Shrank\n"));
     assert!(
         report.contains("\n| ``old\\|`x` `` *gone* | 700 → 0 | ")
@@ -114,14 +117,21 @@ fn json_is_json_and_complete() {
 
 #[test]
 fn units_and_periods_come_from_the_header() {
-    let header = "# unit: ns\n# period: 100\n";
+    let header = "# unit: ns\n# period: 10 ns\n";
     let (before, after) = (format!("{header}{BEFORE}"), format!("{header}{AFTER}"));
     let table = diff(&["--table"], &before, &after);
-    assert!(table.contains("(107 before, 110 after, of 100 and 100 each)"), "{table}");
-    assert!(table.contains("\nweights in ns\n"));
-    assert!(diff(&["--table", "--period", "1"], &before, &after).contains("of 1 and 1 each"));
+    assert!(table.contains("(1,070 before, 1,101 after, of 10 ns each)"), "{table}");
+    assert!(
+        table.starts_with("2 grew, 1 shrank; most: lex (self +8.58 pp); profile 10.7 µs to 11 µs (+2.9%)\n")
+    );
+    assert!(table.contains("  2 µs ") && table.contains("  +1 µs "), "{table}");
+    assert!(diff(&["--table", "--period", "1"], &before, &after).contains("of 1 ns each"));
+    let markdown = diff(&["--markdown"], &before, &after);
+    assert!(markdown.contains("\n| `lex` | 2 µs → 3 µs | +1 µs (+50.0%) | "), "{markdown}");
+    // Programs get exact numbers.
+    assert!(diff(&["--tsv"], &before, &after).contains("\nlex\tup\t2000\t3001\t1001\t"));
     let periods = diff(&["--table"], "a 2002002\nb 3003003\n", "a 2002002\nb 3003003\n");
-    assert!(periods.contains("(5 before, 5 after, of 1001001 and 1001001 each)"), "{periods}");
+    assert!(periods.contains("(5 before, 5 after, of 1,001,001 each)"), "{periods}");
     // Cycles have no step: a sample weighs at least what the lightest stack does.
     let cycles = diff(&["--table"], "a 2002003\nb 3003004\n", "a 2002003\nb 3003004\n");
     assert!(cycles.contains("give --period") && cycles.contains("(2 before, 2 after"), "{cycles}");
@@ -146,7 +156,7 @@ fn runs_are_averaged_and_their_spread_is_the_measure() {
             && several.contains("Welch's t on the shares of 3 and 3 runs")
     );
     let mean = several.lines().find(|line| line.ends_with("  a")).unwrap();
-    assert!(mean.contains(" 5168.333 ") && mean.contains(" 5668.333 "), "{mean}");
+    assert!(mean.contains(" 5,168.333 ") && mean.contains(" 5,668.333 "), "{mean}");
 }
 
 #[test]

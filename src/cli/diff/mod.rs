@@ -16,7 +16,6 @@ use super::{Exit, GenerateArgs, Tool, progress, say, say_not_understood};
 use crate::diff::plan::Plan;
 use crate::diff::prepared::Prepared;
 use crate::diff::side::{Recording, Side};
-use crate::diff::survey::check_units;
 use crate::diff::{FormatOptions, Gate, Normalize, Report, ReportFormat, ReportOptions, write_line};
 use crate::error::Error;
 use crate::input::Source;
@@ -110,7 +109,7 @@ impl Tool for Diff {
         }
         let prepared = Prepared::new(&before, &after, &options, is_report)?;
         self.judge_lines(&prepared)?;
-        self.say_note(prepared.unit_note.as_deref());
+        self.say_note(prepared.unit_note());
         if options.normalize_by.is_none() {
             self.warn_of_totals(&prepared, is_report)?;
         }
@@ -251,10 +250,7 @@ impl Diff {
             return Ok(false);
         }
         let Some(plan) = Plan::make(before, after)? else { return Ok(false) };
-        let (of_before, of_after) = plan.facts.clone();
-        let note = check_units([(Side::Before, &of_before), (Side::After, &of_after)].into_iter())?;
-        self.say_note(note.as_deref());
-        let facts = Facts::of_sides(of_before, of_after);
+        let facts = plan.facts();
         self.warn_of_unlike(plan.before, plan.after, "", &facts);
         let mut output = self.output.open()?;
         output.write_all(self.header(&facts).as_bytes()).map_err(Error::from)?;
