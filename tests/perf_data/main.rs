@@ -17,6 +17,7 @@ mod progress;
 mod pty;
 #[path = "../common/recordings.rs"]
 mod recordings;
+mod records;
 mod said;
 mod shapes;
 mod single;
