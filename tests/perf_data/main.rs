@@ -9,6 +9,7 @@ mod golden;
 mod kit;
 mod live;
 mod model;
+mod notes;
 mod off_cpu;
 #[cfg(target_os = "linux")]
 mod progress;
@@ -18,7 +19,6 @@ mod pty;
 #[path = "../common/recordings.rs"]
 mod recordings;
 mod records;
-mod said;
 mod shapes;
 mod single;
 

@@ -22,7 +22,7 @@ pub(super) enum Arch {
 pub struct Event {
     pub(super) attr: Arc<Attr>,
     pub(super) name: Vec<u8>,
-    /// Whether the recording itself names it.
+    /// True if the recording itself names it.
     pub(super) named: bool,
 }
 
@@ -149,24 +149,24 @@ impl Attr {
         })
     }
 
-    /// Whether the event counts nothing, and is there for the other records.
+    /// Returns whether the event counts nothing, and is there for the other records.
     pub fn is_dummy(&self) -> bool {
         const SOFTWARE: u32 = 1;
         const DUMMY: u64 = 9;
         self.kind == SOFTWARE && self.config == DUMMY
     }
 
-    /// Whether samples have these fields.
+    /// Returns whether samples have these fields.
     pub fn has(&self, fields: u64) -> bool {
         self.sample_type & fields != 0
     }
 
-    /// Whether perf's text has a column with the samples' periods: tracepoints have none.
+    /// Returns whether perf's text has a column with the samples' periods: tracepoints have none.
     pub fn has_weight(&self) -> bool {
         self.kind != TRACEPOINT
     }
 
-    /// Whether perf's text names a place of samples without a call chain.
+    /// Returns whether perf's text names a place of samples without a call chain.
     pub fn shows_place(&self) -> bool {
         self.kind != TRACEPOINT
     }

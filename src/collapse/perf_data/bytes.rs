@@ -113,7 +113,7 @@ impl<'a> U64s<'a> {
         self.bytes.len() / 8
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

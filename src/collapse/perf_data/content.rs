@@ -102,7 +102,7 @@ pub enum Content<'a> {
     Fork(Fork),
     /// A thread ends.
     Exit(Fork),
-    /// So many events were lost because the recorder's buffers were full.
+    /// The number of events that were lost because the recorder's buffers were full.
     Lost(u64),
     /// A thread has left its processor, or is back.
     Switch(Switched),

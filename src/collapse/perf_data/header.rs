@@ -60,7 +60,7 @@ pub(super) struct Description {
     pub events: Vec<Event>,
     /// Which event an identity in a sample is of.
     ids: HashMap<u64, usize>,
-    /// By path.
+    /// The identities of builds, by path.
     build_ids: HashMap<Vec<u8>, Vec<u8>>,
     /// `None` until the recording says it.
     pub arch: Option<Arch>,
@@ -81,7 +81,7 @@ pub(super) struct Description {
     pub reference: Option<(u64, u64)>,
 }
 
-/// Where the parts of a file are.
+/// The layout of a file: the places of its parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Layout {
     attr_size: u64,
@@ -177,7 +177,7 @@ impl Description {
         Ok(())
     }
 
-    /// One of the parts that may be there or not; what is wrong in it is left out, as it says
+    /// Reads a feature, which may be there or not; what is wrong in it is left out, as it says
     /// nothing of the samples.
     fn feature(&mut self, number: usize, bytes: &[u8]) {
         match number {

@@ -35,7 +35,7 @@ mod off_cpu;
 mod order;
 mod pending;
 mod process;
-mod raw;
+mod raw_frame;
 mod reader;
 mod record;
 mod recording;
@@ -53,12 +53,12 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use self::names::{Known, Namer, Names};
+use self::names::{FrameNames, Namer, SymbolState};
 use self::pending::Batch;
 use self::process::Processes;
-use self::raw::Raw;
+use self::raw_frame::RawFrame;
 use self::sample_stream::SampleStream;
-use self::stacks::{SingleSample, Stacks};
+use self::stacks::{SingleSample, StackBuilder};
 use self::summary::Summary;
 use super::events::check_units;
 use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Verdict};
@@ -128,7 +128,7 @@ fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut R
     let shared =
         Shared { samples: Mutex::new(samples), error: Mutex::default(), stop: AtomicBool::new(false) };
     let wants = sink.wants();
-    let work = || shared.work(Stacks::new(options, &search, order, wants.contexts));
+    let work = || shared.work(StackBuilder::new(options, &search, order, wants.contexts));
     let mut all = std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         let mut all = vec![work()];
@@ -191,7 +191,7 @@ fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut R
     summary.report(&samples, &namer, report)
 }
 
-/// What the threads share.
+/// The state that the threads share.
 struct Shared<'o> {
     samples: Mutex<SampleStream<'o>>,
     /// The first error in the file.
@@ -201,7 +201,7 @@ struct Shared<'o> {
 
 impl Shared<'_> {
     /// Takes batches until there are no more.
-    fn work<'s>(&self, mut stacks: Stacks<'s>) -> Stacks<'s> {
+    fn work<'s>(&self, mut stacks: StackBuilder<'s>) -> StackBuilder<'s> {
         let mut batch = Batch::default();
         while !self.stop.load(Ordering::Relaxed) {
             let more = self.samples.lock().expect("no thread panics").next_batch(&mut batch);
@@ -226,7 +226,7 @@ impl Shared<'_> {
 /// Calls `each` with the frames of every stack, root first, and its weight.
 fn name_stacks(
     raw: &StackTable,
-    names: &Names,
+    names: &FrameNames,
     summary: &mut Summary,
     mut each: impl FnMut(&[FrameId], Weights) -> Result<()>,
 ) -> Result<()> {
@@ -238,13 +238,13 @@ fn name_stacks(
         let mut last = false;
         for &place in places.iter().rev() {
             let (named, frames) = names.of(place);
-            if last && !matches!(Raw::of(raw, place), Raw::Event(_)) {
+            if last && !matches!(RawFrame::of(raw, place), RawFrame::Event(_)) {
                 continue;
             }
             summary.count(named.known, is_leaf, weights.value)?;
             is_leaf = false;
-            let again = hidden && named.known == Known::Hidden;
-            hidden = named.known == Known::Hidden;
+            let again = hidden && named.known == SymbolState::Hidden;
+            hidden = named.known == SymbolState::Hidden;
             if !again {
                 stack.extend_from_slice(frames);
             }
@@ -257,11 +257,11 @@ fn name_stacks(
     Ok(())
 }
 
-/// Stacks with names, by number.
+/// StackBuilder with names, by number.
 #[derive(Default)]
 struct NamedStacks {
     frames: Vec<FrameId>,
-    /// Where each stack ends in `frames`.
+    /// The end of each stack in `frames`.
     ends: Vec<usize>,
 }
 

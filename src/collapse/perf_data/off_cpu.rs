@@ -42,23 +42,23 @@ pub(super) struct OffCpu {
     away: HashMap<i32, Away>,
     totals: [ValueTotal; 3],
     decided: bool,
-    /// Whether each value has a root of its own.
+    /// True if each value has a root of its own.
     roots: bool,
     count: bool,
-    /// Whether the kernel notes all switches.
+    /// True if the kernel notes all switches.
     is_noted: bool,
     switches: u64,
-    /// How often it was not seen that a thread came back.
+    /// The number of times that nobody saw a thread come back.
     unseen: u64,
 }
 
 impl OffCpu {
-    /// Whether any event of a recording says where threads leave their processors.
+    /// Returns whether any event of a recording says where threads leave their processors.
     pub fn is_possible(events: &[Event]) -> bool {
         events.iter().any(Event::is_switch)
     }
 
-    /// Whether a recording was made for this: it has nothing else, and all switches.
+    /// Returns whether a recording was made for this: it has nothing else, and all switches.
     pub fn is_meant(events: &[Event]) -> bool {
         OffCpu::is_possible(events)
             && events.iter().all(|event| event.is_switch() || event.attr.is_dummy())
@@ -84,7 +84,7 @@ impl OffCpu {
         }
     }
 
-    /// Whether anything of this reaches the result.
+    /// Returns whether anything of this reaches the result.
     pub fn is_kept(&self) -> bool {
         self.totals.iter().any(|total| total.kept)
     }
@@ -130,7 +130,7 @@ impl OffCpu {
     /// The recording ends at this time.
     ///
     /// # Errors
-    /// As of [`OffCpu::back`].
+    /// Those of [`OffCpu::back`].
     pub fn finish(&mut self, time: u64, out: &mut Vec<PendingSample>) -> Result<()> {
         let mut away: Vec<(i32, Away)> = self.away.drain().collect();
         away.sort_by_key(|(tid, _)| *tid);
@@ -177,7 +177,7 @@ impl OffCpu {
         values.filter(|_| self.decided).map(move |(name, total)| (Value::new(*name, unit), *total))
     }
 
-    /// What is not known, if that is wanted at all.
+    /// A note of the threads nobody saw come back, if time off the processor is kept.
     pub fn note(&self) -> Option<String> {
         (self.unseen > 0 && self.is_kept()).then(|| {
             format!(

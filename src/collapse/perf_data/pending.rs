@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::attr::{Arch, Attr};
 use super::chunk::Slice;
-use super::process::{CommId, Space};
+use super::process::{AddressSpace, CommId};
 use super::record::Mode;
 use crate::weight::Weight;
 
@@ -23,11 +23,11 @@ pub(super) struct PendingSample {
     pub pid: i32,
     pub tid: i32,
     pub comm: CommId,
-    pub space: Arc<Space>,
+    pub space: Arc<AddressSpace>,
     pub weight: Weight,
-    /// When the sample was taken, or off the processor, when its thread left.
+    /// The time of the sample; off the processor, the time at which its thread left.
     pub time: Option<u64>,
-    /// Where the record stands in the file.
+    /// The byte of the record in its file.
     pub at: u64,
 }
 
@@ -38,6 +38,6 @@ pub(super) struct Batch {
     /// The number of samples in the batches before.
     pub first: u64,
     pub attrs: Arc<Vec<Attr>>,
-    pub kernel: Arc<Space>,
+    pub kernel: Arc<AddressSpace>,
     pub arch: Option<Arch>,
 }

@@ -101,35 +101,35 @@ pub(super) struct RawRecords {
     source: ByteSource,
     order: ByteOrder,
     pool: Pool,
-    plain: Cut,
+    plain: RecordCursor,
     /// The byte of the next plain record in the file.
     position: u64,
-    /// Whether the last record may be missing its end: perf was killed.
+    /// True if the last record may be missing its end: perf was killed.
     pub may_be_cut: bool,
-    /// Whether it was.
+    /// True once the last record was found to miss its end.
     pub was_cut: bool,
-    inflater: Option<Box<Inflated>>,
+    inflater: Option<Box<InflatedRecords>>,
 }
 
 /// A chunk that is being cut into records.
-struct Cut {
+struct RecordCursor {
     chunk: Arc<Chunk>,
     at: usize,
 }
 
 /// The records that were compressed.
-struct Inflated {
+struct InflatedRecords {
     inflater: Inflater,
-    cut: Cut,
-    /// How many bytes came out.
+    cut: RecordCursor,
+    /// The number of bytes that came out.
     total: u64,
     /// The marks at which rounds end, and how much must have come out by then.
     rounds: VecDeque<(u64, RawRecord)>,
 }
 
-impl Cut {
-    fn new() -> Cut {
-        Cut { chunk: Arc::default(), at: 0 }
+impl RecordCursor {
+    fn new() -> RecordCursor {
+        RecordCursor { chunk: Arc::default(), at: 0 }
     }
 
     fn rest(&self) -> &[u8] {
@@ -160,7 +160,7 @@ impl RawRecords {
             source,
             order,
             pool: Pool::default(),
-            plain: Cut::new(),
+            plain: RecordCursor::new(),
             position: begin,
             may_be_cut: false,
             was_cut: false,
@@ -171,9 +171,9 @@ impl RawRecords {
     /// Frees the buffers; there is nothing more to read.
     pub fn close(&mut self) {
         self.pool.close();
-        self.plain = Cut::new();
+        self.plain = RecordCursor::new();
         if let Some(inflated) = &mut self.inflater {
-            inflated.cut = Cut::new();
+            inflated.cut = RecordCursor::new();
         }
     }
 
@@ -189,7 +189,7 @@ impl RawRecords {
     /// The next record, of perf's and of the kernel's.
     ///
     /// # Errors
-    /// What the system says, and what is no record, placed by its byte.
+    /// Errors of the system, and bytes that are no record, placed by their byte.
     pub fn next(&mut self) -> Result<Option<RawRecord>> {
         let at = self.position;
         self.step().map_err(|e| e.or_at(|| Position { byte: Some(at), ..Position::default() }))
@@ -274,14 +274,14 @@ impl RawRecords {
         bytes[..rest.len()].copy_from_slice(rest);
         let n = self.source.read(&mut bytes[rest.len()..])?;
         bytes.truncate(rest.len() + n);
-        self.plain = Cut { chunk: self.pool.share(bytes), at: 0 };
+        self.plain = RecordCursor { chunk: self.pool.share(bytes), at: 0 };
         Ok(n > 0)
     }
 
     fn inflate(&mut self, piece: &[u8]) -> Result<()> {
         let inflated = self.inflater.get_or_insert_with(|| {
-            let (inflater, cut) = (Inflater::default(), Cut::new());
-            Box::new(Inflated { inflater, cut, total: 0, rounds: VecDeque::new() })
+            let (inflater, cut) = (Inflater::default(), RecordCursor::new());
+            Box::new(InflatedRecords { inflater, cut, total: 0, rounds: VecDeque::new() })
         });
         inflated.take(&self.pool, |inflater, out| inflater.feed(piece, out))
     }
@@ -297,7 +297,7 @@ impl RawRecords {
         Ok(None)
     }
 
-    /// What the decoder has kept back.
+    /// The record that the decoder has kept back.
     fn finish(&mut self) -> Result<Option<RawRecord>> {
         if self.inflater.is_none() {
             return Ok(None);
@@ -319,7 +319,7 @@ impl RawRecords {
     }
 }
 
-impl Inflated {
+impl InflatedRecords {
     /// Lets the decoder append to what is left of the records before.
     fn take(
         &mut self,
@@ -332,7 +332,7 @@ impl Inflated {
         let before = bytes.len();
         let result = unpack(&mut self.inflater, &mut bytes);
         self.total += (bytes.len() - before) as u64;
-        self.cut = Cut { chunk: pool.share(bytes), at: 0 };
+        self.cut = RecordCursor { chunk: pool.share(bytes), at: 0 };
         result
     }
 }
@@ -349,7 +349,7 @@ pub(super) fn cut_short(expected: &str, found: &str) -> Error {
 /// The bytes of a part of a file.
 ///
 /// # Errors
-/// What the system says; parts that are not in the file.
+/// Errors of the system; parts that are not in the file.
 pub(super) fn read_section(file: &File, begin: u64, size: u64, section: Section) -> Result<Vec<u8>> {
     /// All the build ids of a large machine are a few megabytes.
     const LARGEST: u64 = 256 << 20;

@@ -52,7 +52,7 @@ const BUILD_ID_SIZE: u16 = 1 << 15;
 pub(super) struct Header {
     pub kind: u32,
     pub misc: u16,
-    /// Of the whole record with this header.
+    /// The size of the whole record with this header.
     pub size: u16,
 }
 
@@ -186,7 +186,7 @@ pub struct Mmap<'a> {
 impl<'a> Mmap<'a> {
     pub(super) fn parse(header: Header, body: &'a [u8], order: ByteOrder) -> Option<Mmap<'a>> {
         const PROT_EXEC: u32 = 4;
-        /// Of the older record.
+        /// The flag of the older record for data.
         const MMAP_DATA: u16 = 1 << 13;
         let mut fields = Bytes::new(body, order);
         let (pid, _tid) = (fields.i32()?, fields.i32()?);

@@ -6,7 +6,7 @@ use super::sample::{Registers, SampleBody};
 /// The most registers besides the stack pointer that a function may have to restore.
 pub(super) const SAVED: usize = 12;
 
-/// What differs between processors.
+/// The registers of a processor architecture.
 #[derive(Debug)]
 pub(super) struct Cpu {
     /// The register with the return address, or the one that stands for where it is saved.
@@ -126,9 +126,9 @@ pub(super) struct Dump<'a> {
     bytes: &'a [u8],
     /// The address of its first byte.
     start: u64,
-    /// Whether the stack may go on behind it.
+    /// True if the stack may go on behind it.
     is_cut: bool,
-    /// Whether something behind it was asked for.
+    /// True if something behind it was asked for.
     pub missed: bool,
 }
 

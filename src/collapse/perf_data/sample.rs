@@ -20,7 +20,7 @@ pub struct SampleBody<'a> {
     pub registers: Option<Registers<'a>>,
     /// The beginning of the program's stack, upward from the stack pointer.
     pub stack: &'a [u8],
-    /// Whether the stack may go on behind what was dumped.
+    /// True if the stack may go on behind what was dumped.
     pub stack_is_cut: bool,
 }
 
@@ -28,7 +28,7 @@ pub struct SampleBody<'a> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Registers<'a> {
-    /// Whether they are those of a 64-bit program.
+    /// True if they are those of a 64-bit program.
     pub is_64: bool,
     /// A bit for each register that was recorded, by the kernel's numbers.
     pub mask: u64,
@@ -106,7 +106,7 @@ impl<'a> SampleBody<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counters<'a> {
     numbers: U64s<'a>,
-    /// How many numbers there are of each, the value first.
+    /// The count of numbers of each counter, the value first.
     of_each: usize,
     /// Which of them says what was counted.
     id: Option<usize>,

@@ -113,7 +113,7 @@ impl<'o> SampleStream<'o> {
         Some((first.min(begin), last.max(end).max(latest)))
     }
 
-    /// Whether the recording ends within a record, because perf was killed.
+    /// Returns whether the recording ends within a record, because perf was killed.
     pub fn was_cut(&self) -> bool {
         self.records.was_cut()
     }
@@ -121,7 +121,7 @@ impl<'o> SampleStream<'o> {
     /// Fills the batch; `false` if there are no more samples.
     ///
     /// # Errors
-    /// What is wrong with the recording, placed by its byte.
+    /// Damage of the recording, placed by its byte.
     pub fn next_batch(&mut self, batch: &mut Batch) -> Result<bool> {
         batch.samples.clear();
         batch.first = self.handed_out;

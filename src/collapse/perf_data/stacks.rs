@@ -7,7 +7,7 @@ use super::cfi::{Context, Rule};
 use super::modules::{KERNEL, Module, UNKNOWN};
 use super::pending::{Batch, PendingSample};
 use super::process::{CommId, Mapping};
-use super::raw::Raw;
+use super::raw_frame::RawFrame;
 use super::record::Mode;
 use super::regs::{Cpu, Dump, Regs};
 use super::sample::{SampleBody, no_sample};
@@ -26,22 +26,22 @@ mod context {
     pub const FIRST: u64 = -4095i64 as u64;
 }
 
-/// Stacks that could not be followed to their root.
+/// StackBuilder that could not be followed to their root.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Truncated {
+pub(super) struct TruncatedStacks {
     pub samples: u64,
     pub weight: Weight,
 }
 
 /// Weights of stacks that were found by programs' frame pointers.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pointed {
+pub(super) struct FramePointerStacks {
     pub weight: Weight,
     /// Those that end with the function or its caller, as they do without frame pointers.
     pub shallow: Weight,
 }
 
-impl Pointed {
+impl FramePointerStacks {
     fn count(&mut self, frames: usize, weight: Weight) -> Result<()> {
         if frames > 0 {
             self.weight = self.weight.checked_add(weight)?;
@@ -53,7 +53,7 @@ impl Pointed {
     }
 
     /// Adds what another thread has counted.
-    pub fn merge(&mut self, other: Pointed) -> Result<()> {
+    pub fn merge(&mut self, other: FramePointerStacks) -> Result<()> {
         self.weight = self.weight.checked_add(other.weight)?;
         self.shallow = self.shallow.checked_add(other.shallow)?;
         Ok(())
@@ -74,58 +74,59 @@ pub(super) struct SingleSample {
     pub weight: Weight,
 }
 
-/// What one thread has made of its samples.
-pub(super) struct Stacks<'o> {
+/// The stacks of one thread's samples.
+pub(super) struct StackBuilder<'o> {
     options: &'o Options,
     search: &'o Search,
     order: ByteOrder,
-    /// Stacks of [`Raw`] frames.
+    /// StackBuilder of [`RawFrame`] frames.
     pub table: StackTable,
     /// The single samples, if they are wanted.
     pub singles: Option<Vec<SingleSample>>,
-    pub truncated: Truncated,
-    /// Stacks of frame pointers in programs.
-    pub pointed: Pointed,
+    pub truncated: TruncatedStacks,
+    /// StackBuilder of frame pointers in programs.
+    pub pointed: FramePointerStacks,
     /// Samples of 32-bit programs, which are not unwound.
     pub not_unwound: u64,
     /// Places that were met before.
-    places: Vec<Place>,
+    places: Vec<CachedPlace>,
     threads: HashMap<(CommId, i32, i32), FrameId>,
     context: Box<Context>,
     /// The stack being put together, leaf first.
     stack: Vec<FrameId>,
-    /// Where in the process's memory the last place was found.
+    /// The index of the mapping in which the last address was found.
     hint: usize,
     kernel_hint: usize,
 }
 
 /// A place in a module, and what was found out about it.
 #[derive(Clone, Copy)]
-struct Place {
+struct CachedPlace {
     module: u32,
     called: bool,
     place: u64,
     frame: FrameId,
-    /// The place's stated address, and how to unwind from there, once that was asked for.
+    /// The place's stated address, and the rule to unwind from there, once that was asked for.
     rule: Option<(u64, Rule)>,
 }
 
-/// How many places are remembered, each where its hash says. With half as many, a recording of a
-/// large program takes a tenth more time; with twice as many, it takes the same.
+/// The number of places that are remembered, each in the slot of its hash. With half as many, a
+/// recording of a large program takes a tenth more time; with twice as many, it takes the same.
 const PLACES: usize = 1 << 13;
 
-impl<'o> Stacks<'o> {
+impl<'o> StackBuilder<'o> {
     /// A table of stacks, and of single samples if `contexts` are wanted.
     pub fn new(options: &'o Options, search: &'o Search, order: ByteOrder, contexts: bool) -> Self {
-        let nothing = Place { module: u32::MAX, called: false, place: 0, frame: FrameId(0), rule: None };
-        Stacks {
+        let nothing =
+            CachedPlace { module: u32::MAX, called: false, place: 0, frame: FrameId(0), rule: None };
+        StackBuilder {
             options,
             search,
             order,
             table: StackTable::default(),
             singles: contexts.then(Vec::new),
-            truncated: Truncated::default(),
-            pointed: Pointed::default(),
+            truncated: TruncatedStacks::default(),
+            pointed: FramePointerStacks::default(),
             not_unwound: 0,
             places: vec![nothing; PLACES],
             threads: HashMap::new(),
@@ -139,7 +140,7 @@ impl<'o> Stacks<'o> {
     /// Adds the samples of a batch.
     ///
     /// # Errors
-    /// What is wrong with a sample, placed by its byte.
+    /// Damage of a sample, placed by its byte.
     pub fn add(&mut self, batch: &Batch) -> Result<()> {
         for (number, work) in (batch.first..).zip(&batch.samples) {
             let at = || Position { byte: Some(work.at), ..Position::default() };
@@ -169,7 +170,7 @@ impl<'o> Stacks<'o> {
         }
         let is_cut = self.unwind(&parts, work, batch);
         if is_cut {
-            self.stack.push(Raw::Truncated.in_table(&mut self.table));
+            self.stack.push(RawFrame::Truncated.in_table(&mut self.table));
             self.truncated.samples += 1;
             self.truncated.weight = self.truncated.weight.checked_add(work.weight)?;
         }
@@ -178,7 +179,7 @@ impl<'o> Stacks<'o> {
             self.stack.push(thread);
         }
         if self.options.values == ValueSelection::All {
-            self.stack.push(Raw::Event(work.value).in_table(&mut self.table));
+            self.stack.push(RawFrame::Event(work.value).in_table(&mut self.table));
         }
         self.stack.reverse();
         self.table.add_indexed(&self.stack, Weights::one(work.weight))
@@ -230,7 +231,7 @@ impl<'o> Stacks<'o> {
         }
     }
 
-    /// Who was running.
+    /// The frame of the thread that was running.
     fn thread(&mut self, work: &PendingSample) -> FrameId {
         let pid = if self.options.pid || self.options.tid { work.pid } else { 0 };
         let tid = if self.options.tid { work.tid } else { 0 };
@@ -238,7 +239,7 @@ impl<'o> Stacks<'o> {
         *self
             .threads
             .entry((comm, pid, tid))
-            .or_insert_with(|| Raw::Thread { comm, pid, tid }.in_table(table))
+            .or_insert_with(|| RawFrame::Thread { comm, pid, tid }.in_table(table))
     }
 
     /// Puts an address on the stack.
@@ -268,7 +269,7 @@ impl<'o> Stacks<'o> {
         self.place_of(mapping.module.id, place, called)
     }
 
-    /// Where a place is kept.
+    /// The slot of a place.
     #[inline]
     fn place_of(&mut self, module: u32, place: u64, called: bool) -> usize {
         let key = place ^ u64::from(module) << 40 ^ u64::from(called) << 63;
@@ -278,8 +279,8 @@ impl<'o> Stacks<'o> {
         if known.module == module && known.place == place && known.called == called {
             return slot;
         }
-        let frame = Raw::Code { module, place, called }.in_table(&mut self.table);
-        self.places[slot] = Place { module, called, place, frame, rule: None };
+        let frame = RawFrame::Code { module, place, called }.in_table(&mut self.table);
+        self.places[slot] = CachedPlace { module, called, place, frame, rule: None };
         slot
     }
 

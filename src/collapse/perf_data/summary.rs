@@ -1,4 +1,4 @@
-//! What there is to say of a recording besides its stacks.
+//! The report on a recording: totals, facts, notes and warnings.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::PoisonError;
@@ -6,34 +6,34 @@ use std::time::Duration;
 
 use super::facts::{date, header_facts};
 use super::modules::{KERNEL, Kind, Module, UNKNOWN};
-use super::names::{Known, Namer};
+use super::names::{Namer, SymbolState};
 use super::sample_stream::SampleStream;
-use super::stacks::{Pointed, Truncated};
+use super::stacks::{FramePointerStacks, TruncatedStacks};
 use crate::collapse::Report;
 use crate::error::Result;
 use crate::profile::Facts;
 use crate::symbolize::Missing;
 use crate::weight::Weight;
 
-/// Of so many percent of the weight in code without a name, the user is told unasked.
+/// The share of the weight in code without a name, in percent, from which on the user is told unasked.
 const MUCH: i128 = 25;
-/// And of so many percent in stacks that are cut off.
+/// The share of stacks that are cut off, in percent, from which on the user is told.
 const NOTABLE: i128 = 1;
-/// Of so many percent of the weight in stacks of one or two frames.
+/// The share of stacks of one or two frames, in percent, from which on the user is told.
 const NEARLY_ALL: i128 = 90;
-/// How many modules without symbols are listed.
+/// The number of modules without symbols that are listed.
 const LISTED: usize = 10;
 
 /// Counts while stacks are named.
 #[derive(Default)]
 pub(super) struct Summary {
-    pub truncated: Truncated,
-    pub pointed: Pointed,
+    pub truncated: TruncatedStacks,
+    pub pointed: FramePointerStacks,
     pub not_unwound: u64,
     total: Weight,
-    /// What weighs on leaves without a symbol, by module.
+    /// The weight on leaves without a symbol, by module.
     nameless: HashMap<u32, Weight>,
-    /// What stacks with a frame at an address of nothing weigh.
+    /// The weight of stacks with a frame at an address where nothing is mapped.
     broken: Weight,
     is_broken: bool,
     /// Modules that a frame without a symbol is in.
@@ -42,9 +42,9 @@ pub(super) struct Summary {
 
 impl Summary {
     /// Counts a frame of a stack; `is_leaf` for the first one.
-    pub fn count(&mut self, known: Known, is_leaf: bool, weight: Weight) -> Result<()> {
+    pub fn count(&mut self, known: SymbolState, is_leaf: bool, weight: Weight) -> Result<()> {
         match known {
-            Known::Module(module) => {
+            SymbolState::Module(module) => {
                 self.is_broken |= module == UNKNOWN;
                 self.met.insert(module);
                 if is_leaf {
@@ -52,10 +52,10 @@ impl Summary {
                     *sum = sum.checked_add(weight)?;
                 }
             }
-            Known::Hidden => {
+            SymbolState::Hidden => {
                 self.met.insert(KERNEL);
             }
-            Known::Symbol => {}
+            SymbolState::Symbol => {}
         }
         Ok(())
     }
@@ -92,7 +92,7 @@ impl Summary {
         if samples.was_cut() {
             report.note("the recording was not ended properly: its last record is cut off");
         }
-        let Truncated { samples, weight } = self.truncated;
+        let TruncatedStacks { samples, weight } = self.truncated;
         let said = format!(
             "{samples} stacks, {} of the weight, are longer than what was recorded of them and begin with \
              [truncated]",
@@ -164,7 +164,7 @@ impl Summary {
             };
             report.note(format!("{share} of the weight is in code without a symbol, {what}"));
         }
-        let Pointed { weight: pointed, shallow } = self.pointed;
+        let FramePointerStacks { weight: pointed, shallow } = self.pointed;
         if self.is_share(self.broken, MUCH) {
             report.note(format!(
                 "{} of the weight is in stacks with addresses of nothing, [unknown]: without frame pointers, record \
@@ -191,7 +191,7 @@ impl Summary {
     }
 }
 
-/// Whether a part is so many percent of the whole or more.
+/// Returns whether a part is at least `percent` of the whole.
 fn is_share(part: Weight, whole: Weight, percent: i128) -> bool {
     let hundred = part.checked_mul(Weight::new(100));
     let least = whole.checked_mul(Weight::new(percent));

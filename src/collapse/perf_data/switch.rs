@@ -11,12 +11,12 @@ pub(super) struct Switch {
     pub runnable: bool,
     /// It ends.
     pub ends: bool,
-    /// Who comes, if that is known.
+    /// The thread that takes its place, if that is known.
     pub next: Option<i32>,
 }
 
 impl Event {
-    /// Whether its samples are taken where threads leave their processors.
+    /// Returns whether its samples are taken where threads leave their processors.
     pub(super) fn is_switch(&self) -> bool {
         self.attr.is_context_switches() || self.name.ends_with(b"sched_switch")
     }
@@ -33,14 +33,14 @@ impl Event {
     }
 }
 
-/// Where in the data of sched:sched_switch its fields are, which the recording says.
+/// The layout of the data of sched:sched_switch, which the recording describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SwitchLayout {
     state: Field,
     next: Field,
 }
 
-/// Where a number is, and of how many bytes.
+/// The offset and the size of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Field {
     offset: usize,
@@ -48,7 +48,7 @@ struct Field {
 }
 
 impl Default for SwitchLayout {
-    /// As it has been for many years.
+    /// The layout that kernels have had for many years.
     fn default() -> Self {
         SwitchLayout { state: Field { offset: 32, size: 8 }, next: Field { offset: 56, size: 4 } }
     }
@@ -93,7 +93,7 @@ impl SwitchLayout {
 }
 
 impl Attr {
-    /// Whether it counts threads leaving their processors, each of them.
+    /// Returns whether it counts threads leaving their processors, each of them.
     fn is_context_switches(&self) -> bool {
         const SOFTWARE: u32 = 1;
         const CONTEXT_SWITCHES: u64 = 3;

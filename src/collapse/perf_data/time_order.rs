@@ -36,7 +36,7 @@ pub struct InTimeOrder {
     files: Vec<OrderedFile>,
 }
 
-/// One file, and its records that wait for their turn.
+/// A file with its records that wait for their turn.
 struct OrderedFile {
     records: RawRecords,
     /// Its name, if it is not the input itself.
@@ -90,7 +90,7 @@ impl InTimeOrder {
     /// The next record.
     ///
     /// # Errors
-    /// What is wrong with the recording, placed by its byte.
+    /// Damage of the recording, placed by its byte.
     pub(super) fn next_record(&mut self) -> Result<Option<Record>> {
         while let Some(number) = self.files.iter().position(|file| file.ready.is_empty() && !file.ended) {
             let file = &mut self.files[number];
@@ -145,7 +145,7 @@ impl InTimeOrder {
         self.files.iter_mut().for_each(|file| file.records.close());
     }
 
-    /// Whether a file ends within a record, because perf was killed.
+    /// Returns whether a file ends within a record, because perf was killed.
     pub(super) fn was_cut(&self) -> bool {
         self.files.iter().any(|file| file.records.was_cut)
     }

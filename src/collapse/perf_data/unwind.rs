@@ -6,12 +6,12 @@
 use super::cfi::{Context, How, Rule, Table};
 use super::regs::{Cpu, Dump, Regs, SAVED};
 
-/// What became of a step.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// The registers are the caller's. Whether it was called, or interrupted by a signal.
     Caller {
-        /// Whether its instruction pointer is a return address.
+        /// True if its instruction pointer is a return address.
         called: bool,
     },
     /// There is none, or it cannot be found.
