@@ -75,7 +75,7 @@ fn cplusplus(mangled: &str) -> Option<String> {
     }
 }
 
-/// What a thunk is called, and the mangled function that it goes on to with another `this`.
+/// The name of a thunk, and the mangled function that it goes on to with another `this`.
 fn thunk(mangled: &str) -> Option<(&'static str, &str)> {
     /// `h8_`, `v0_n24_`: how to get to the other object.
     fn behind_offset(offset: &str) -> Option<&str> {

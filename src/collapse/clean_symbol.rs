@@ -1,6 +1,6 @@
 //! Symbols as profilers print them, made into frames that compare and merge.
 //!
-//! One place for all native formats: mangled names are read, the hash of a Rust name and the
+//! Shared by all native formats: mangled names are read, the hash of a Rust name and the
 //! argument list of a C++ one are cut, `;` becomes `:`. So the same function has one name,
 //! whoever symbolised it.
 
@@ -102,7 +102,7 @@ fn without_arguments(name: &[u8]) -> &[u8] {
     name
 }
 
-/// Whether what follows the parentheses at the beginning is local to the function whose arguments
+/// Returns whether what follows the parentheses at the beginning is local to the function whose arguments
 /// they are: `(int) const::{lambda()#1}`.
 fn is_scope(arguments: &[u8]) -> bool {
     let mut depth = 0usize;
@@ -121,7 +121,7 @@ fn is_scope(arguments: &[u8]) -> bool {
     rest.starts_with(b"::")
 }
 
-/// Whether no identifier goes on at `at`: a `cooperator` is no operator.
+/// Returns whether no identifier goes on at `at`: a `cooperator` is no operator.
 fn starts_word(name: &[u8], at: usize) -> bool {
     at == 0 || !(name[at - 1].is_ascii_alphanumeric() || name[at - 1] == b'_')
 }

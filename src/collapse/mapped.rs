@@ -3,7 +3,7 @@
 //! A memory map says a file's path and its number in its file system, but nothing of what was in
 //! it. A file of another number has been built or installed again since, or is another machine's,
 //! and its names would be wrong: they are taken only if `--symfs` says that the files are right.
-//! So it is with a file whose segments are not those that were loaded.
+//! The same holds for a file whose segments are not those that were loaded.
 
 use super::{Options, Sink};
 use crate::folded::FrameId;
@@ -11,7 +11,7 @@ use crate::folded::FrameId;
 #[cfg(feature = "perf-data")]
 pub(super) use with_symbols::name;
 
-/// By what a file is known again.
+/// The property by which a file is recognised.
 #[derive(Clone, Copy)]
 #[cfg_attr(not(feature = "perf-data"), allow(dead_code))]
 pub(super) enum Known<'a> {
@@ -83,7 +83,7 @@ mod with_symbols {
         Ok(frames.collect())
     }
 
-    /// Whether a file is the one that was recorded.
+    /// Returns whether a file is the one that was recorded.
     fn is_same(object: &Object, known: Known<'_>) -> bool {
         match known {
             Known::Inode(number) => inode(object) == Some(number),

@@ -12,7 +12,7 @@ use super::names::FrameNames;
 use super::{Options, Report, Sink};
 use crate::folded::FrameId;
 
-/// Where code was at work: an address, and whether a call returns there, which is behind the call.
+/// A place in code: an address, and whether a call returns there, which is behind the call.
 pub type Place = (u64, bool);
 
 /// Which file is mapped where, and the names of addresses where they are known.
@@ -29,7 +29,7 @@ pub struct Maps {
 struct Range {
     start: u64,
     end: u64,
-    /// Where in the file it begins.
+    /// Its offset in the file.
     offset: u64,
     file: File,
 }
@@ -114,7 +114,7 @@ impl Maps {
     }
 }
 
-/// Where an address is mapped; the ranges are in order.
+/// The range that holds an address; the ranges are in order.
 fn find(ranges: &[Range], address: u64) -> Option<&Range> {
     let after = ranges.partition_point(|range| range.start <= address);
     let range = &ranges[after.checked_sub(1)?];

@@ -10,7 +10,7 @@ use crate::folded::{FrameId, Kind, Place};
 /// A frame taken apart; parts that are not there are empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NativeFrame<'a> {
-    /// Without offset and arguments; `[unknown]` and `??` are none.
+    /// The symbol without offset and arguments; `[unknown]` and `??` are none.
     pub symbol: &'a [u8],
     /// The path of the file that holds the code.
     pub module: &'a [u8],

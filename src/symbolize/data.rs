@@ -39,7 +39,7 @@ impl From<Vec<u8>> for Bytes {
     }
 }
 
-/// What has been read of a file, or all of one that is in memory.
+/// The pieces of a file that have been read, or all of one that is in memory.
 pub(super) struct Data {
     file: Option<File>,
     length: u64,

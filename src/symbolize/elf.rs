@@ -35,7 +35,7 @@ pub(super) struct Elf {
     pub(super) sections: Vec<Section>,
 }
 
-/// How wide addresses are, and which byte comes first.
+/// The width of addresses and the order of their bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Format {
     pub(super) wide: bool,

@@ -28,11 +28,11 @@ pub enum Machine {
 /// A part of an object that is loaded, in its stated addresses (SVMA).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Where it is loaded, before relocation.
+    /// The stated addresses, before relocation.
     pub svma: Range<u64>,
     /// The part of the file it is loaded from.
     pub file: Range<u64>,
-    /// Whether it holds code.
+    /// True if it holds code.
     pub executable: bool,
 }
 
@@ -55,7 +55,7 @@ pub struct Object {
     table: OnceLock<Option<Image>>,
     /// Split debug information that has been opened.
     pub(super) others: List<Image>,
-    /// Where its other parts are looked for.
+    /// The folders in which its other parts are looked for.
     pub(super) search: Option<Search>,
 }
 
@@ -75,7 +75,7 @@ impl Object {
     /// An object that is in memory. Nothing is looked for elsewhere.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Damage of the file.
     pub fn parse(bytes: Vec<u8>) -> Result<Object, Missing> {
         let path = Path::new("[memory]");
         let main = Image::parse(path, Data::memory(bytes))
@@ -137,7 +137,7 @@ impl Object {
         segment.svma.start.checked_add(offset - segment.file.start)
     }
 
-    /// Where a section is loaded, in stated addresses.
+    /// The stated addresses of a section.
     pub fn section_address(&self, name: &[u8]) -> Option<u64> {
         self.main.elf.section(name).map(|section| section.address)
     }
@@ -158,7 +158,7 @@ impl Object {
         })
     }
 
-    /// Whether there is debug information, in the file itself or in a separate one.
+    /// Returns whether there is debug information, in the file itself or in a separate one.
     pub fn has_debug_info(&self) -> bool {
         self.debug_image().is_some()
     }

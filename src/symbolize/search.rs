@@ -1,4 +1,4 @@
-//! Where the files of a recording are found again: in place, below another root, by build id.
+//! Finds the files of a recording again: in place, below another root, by build id.
 
 use std::env;
 use std::fmt;
@@ -13,7 +13,7 @@ use super::jit::hex;
 use super::object::Object;
 use super::symbols;
 
-/// What a recording says of a mapped file.
+/// A mapped file as a recording describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Module {
     /// Its path, or a name in brackets as the kernel gives it: `[vdso]`.
@@ -22,7 +22,7 @@ pub struct Module {
     pub build_id: Option<Vec<u8>>,
 }
 
-/// Where to look.
+/// The places to look for files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Search {
     /// The root of the system the recording was made on, instead of `/`.
@@ -67,7 +67,7 @@ pub enum Missing {
     Unreadable {
         /// The file that was found.
         path: PathBuf,
-        /// What the system or the reader says.
+        /// The error of the system or of the reader.
         why: String,
     },
 }
@@ -176,7 +176,7 @@ impl Search {
         })
     }
 
-    /// What `dwz` moved out of debug information that has the rest of it.
+    /// The file to which `dwz` has moved parts of the debug information.
     pub(super) fn supplement_file(&self, debug: &Image) -> Option<Image> {
         let link = debug.section(b".gnu_debugaltlink")?;
         let name = string_at(link, 0)?;
@@ -191,7 +191,7 @@ impl Search {
         images.find(|image| image.build_id().is_some_and(|found| same_id(found, id)))
     }
 
-    /// Where separate debug files of a build id may be.
+    /// The paths of separate debug files of a build id.
     fn debug_files_by_id(&self, build_id: &[u8]) -> impl Iterator<Item = PathBuf> {
         let inside = by_build_id(build_id).map(|path| {
             let mut name = Path::new(".build-id").join(path).into_os_string();
@@ -201,7 +201,7 @@ impl Search {
         self.debug_dirs.iter().filter_map(move |debug| Some(self.in_symfs(debug).join(inside.as_ref()?)))
     }
 
-    /// What the caches hold of a build id: `elf`, `debug`, `kallsyms`, `vdso`.
+    /// The files of a build id in the caches: `elf`, `debug`, `kallsyms`, `vdso`.
     pub(super) fn cached(&self, build_id: &[u8], what: &str) -> impl Iterator<Item = PathBuf> {
         let inside = by_build_id(build_id).map(|path| Path::new(".build-id").join(path).join(what));
         self.caches.iter().filter_map(move |cache| Some(cache.join(inside.as_ref()?)))
@@ -219,7 +219,7 @@ impl Search {
     }
 }
 
-/// Whether a file may be what was recorded: nothing tells them apart.
+/// Returns whether a file may be what was recorded: nothing tells them apart.
 fn is_build(image: &Image, module: &Module) -> bool {
     // The kernel writes zeros where there is none.
     let recorded = module.build_id.as_deref().filter(|id| id.iter().any(|byte| *byte != 0));
@@ -240,7 +240,7 @@ fn by_build_id(build_id: &[u8]) -> Option<PathBuf> {
     (!rest.is_empty()).then(|| Path::new(first).join(rest))
 }
 
-/// Whether two build ids are the same; the kernel pads short ones with zeros.
+/// Returns whether two build ids are the same; the kernel pads short ones with zeros.
 pub(super) fn same_id(a: &[u8], b: &[u8]) -> bool {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     !short.is_empty() && long.starts_with(short) && long[short.len()..].iter().all(|b| *b == 0)

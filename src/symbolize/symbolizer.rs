@@ -13,7 +13,7 @@ use crate::symbol::demangle;
 /// into it, or it was itself.
 const UNNAMED: &[u8] = b"[unknown]";
 
-/// What to find out about an address.
+/// The information to look up for an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SymbolizerOptions {
     /// Expand inlined functions, from debug information.
@@ -38,7 +38,7 @@ pub struct ResolvedFrame {
     pub name: Arc<[u8]>,
     /// The line, if it was asked for and is known.
     pub place: Option<Place>,
-    /// Whether the compiler put it into the frame that follows.
+    /// True if the compiler put it into the frame that follows.
     pub inlined: bool,
 }
 
@@ -59,7 +59,7 @@ impl Place {
     }
 }
 
-/// By where a name stands in memory and how long it is: the files' contents and the symbols stay
+/// Keyed by the place of a name in memory and its length: the files' contents and the symbols stay
 /// where they are, and a place is compared more quickly than a hundred bytes.
 type Names = HashMap<(usize, usize), Arc<[u8]>>;
 
@@ -77,7 +77,7 @@ pub struct Symbolizer<'o> {
 }
 
 impl<'o> Symbolizer<'o> {
-    /// One for an object.
+    /// A symbolizer for an object.
     pub fn new(object: &'o Object, options: SymbolizerOptions) -> Self {
         let (symbols, debug) = (OnceLock::new(), OnceLock::new());
         Symbolizer { object, options, symbols, debug, names: RwLock::default() }
@@ -117,7 +117,7 @@ impl<'o> Symbolizer<'o> {
         sink.extend(name.map(|name| self.frame(name, innermost.unwrap_or(function.place), false)));
     }
 
-    /// Whether the object has a symbol for anything.
+    /// Returns whether the object has a symbol for anything.
     pub fn has_symbols(&self) -> bool {
         !self.symbols().is_empty()
     }

@@ -28,7 +28,7 @@ const SHF_EXECINSTR: u64 = 4;
 #[derive(Clone, Debug)]
 pub(super) struct Symbol<'a> {
     pub(super) start: u64,
-    /// Where it ends; as long as nothing is said of its size, `start`.
+    /// Its end; `start` while its size is not known.
     pub(super) end: u64,
     pub(super) name: Cow<'a, [u8]>,
     rank: Rank,
@@ -166,12 +166,12 @@ fn address_in(elf: &Elf, section: &Section, value: u64) -> Option<u64> {
     Some(value)
 }
 
-/// Whether an image has a table of all its symbols.
+/// Returns whether an image has a table of all its symbols.
 pub(super) fn has_table(image: &Image) -> bool {
     image.elf.sections.iter().any(|s| s.kind == SHT_SYMTAB && s.size > 0)
 }
 
-/// Where the symbol of this name is.
+/// The address of the symbol of a name.
 pub(super) fn address_of(image: &Image, name: &[u8]) -> Option<u64> {
     let mut all = Vec::new();
     read(image, &mut all);

@@ -11,7 +11,7 @@ use lzma_rust2::Lzma2Reader;
 
 pub(super) const MAGIC: &[u8] = b"\xfd7zXZ\0";
 
-/// How long a check is, by its number in the header.
+/// The length of a check, by its number in the header.
 const CHECK_SIZES: [usize; 16] = [0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64];
 const LZMA2: u64 = 0x21;
 
@@ -37,7 +37,7 @@ pub(super) fn unpack(packed: &[u8], limit: u64) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// What the header of a block, behind its first byte, says of its only filter.
+/// Reads the only filter of a block from its header, behind the first byte.
 fn dictionary_size(header: &[u8]) -> Option<u64> {
     let (&flags, mut rest) = header.split_first()?;
     // Compressed and uncompressed size may be given.

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use fg_tools::collapse::{Options, ValueSelection};
 use fg_tools::collapse::clean_symbol::clean_symbol;
+use fg_tools::collapse::{Options, ValueSelection};
 use inferno::collapse::Collapse;
 use inferno::collapse::perf::Folder;
 

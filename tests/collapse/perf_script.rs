@@ -192,7 +192,8 @@ fn the_header_says_where_and_how_it_was_recorded() {
     assert_eq!(facts.period, Some(1_251_564.into()));
     assert_eq!(facts.duration, Some(std::time::Duration::from_micros(1_500_000)));
     // Of recordings that were joined, only what can be added up is known.
-    let (_, _, report) = fold_bytes([&text[..], &text].concat().as_bytes(), None, &Options::default()).unwrap();
+    let (_, _, report) =
+        fold_bytes([&text[..], &text].concat().as_bytes(), None, &Options::default()).unwrap();
     assert_eq!((report.facts.samples, report.facts.host, report.facts.duration), (Some(4), None, None));
 }
 
@@ -218,7 +219,8 @@ fn events_of_different_units_do_not_add_up() {
 fn a_clock_with_terms_keeps_its_unit() {
     let text = TWO_EVENTS.replace("cpu-clock", "cpu-clock/freq=499/");
     let values = ValueSelection::Named(vec![b"cpu-clock/freq=499/".to_vec()]);
-    let (_, _, report) = fold_bytes(text.as_bytes(), None, &Options { values, ..Options::default() }).unwrap();
+    let (_, _, report) =
+        fold_bytes(text.as_bytes(), None, &Options { values, ..Options::default() }).unwrap();
     assert_eq!(report.facts.unit.as_deref(), Some("ns"));
 }
 

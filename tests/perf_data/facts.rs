@@ -24,7 +24,7 @@ fn recording(style: Style, periods: [u64; 2]) -> Recording {
     for (event, time, period) in
         [(1, 2_000_000_000, 1), (0, 2_500_000_000, periods[0]), (0, 4_000_000_000, periods[1])]
     {
-        let chain = vec![USER, CODE, CODE, CODE, CODE];
+        let chain = vec![USER, CODE, CODE + 1, CODE + 1, CODE + 1];
         r.sample(&Sample { event, pid: 1, tid: 1, time, period, chain, ..Sample::default() });
     }
     r
@@ -71,7 +71,8 @@ fn periods_that_differ_are_no_period() {
 #[test]
 fn a_recording_without_a_header_says_only_what_its_samples_say() {
     let mut r = Recording::new(PLAIN, &[Event { period: 7, ..Event::default() }]);
-    let sample = |time| Sample { pid: 1, tid: 1, time, period: 7, chain: vec![USER, CODE], ..Sample::default() };
+    let sample =
+        |time| Sample { pid: 1, tid: 1, time, period: 7, chain: vec![USER, CODE], ..Sample::default() };
     r.sample(&sample(10));
     r.sample(&sample(30));
     let mut found = facts(&r, Options::default());
@@ -105,9 +106,16 @@ fn events_of_different_units_do_not_add_up() {
     let r = recording(PLAIN, [1001, 1001]);
     let named = |count| {
         let values = ValueSelection::Named(vec![b"page-faults".to_vec(), b"cpu-clock/freq=999/".to_vec()]);
-        fold_bytes(&r.bytes(), &Options { values, count, symfs: Some("nowhere".into()), ..Options::default() })
+        fold_bytes(
+            &r.bytes(),
+            &Options { values, count, symfs: Some("nowhere".into()), ..Options::default() },
+        )
     };
     let error = named(false).unwrap_err();
     assert!(error.contains("\"page-faults\"") && error.contains("do not add up; --all-values"), "{error}");
-    assert_eq!(named(true).unwrap().0, "app;[perf-1.map];[perf-1.map];[perf-1.map];[perf-1.map] 3\n", "samples add up");
+    assert_eq!(
+        named(true).unwrap().0,
+        "app;[perf-1.map];[perf-1.map];[perf-1.map];[perf-1.map] 3\n",
+        "samples add up"
+    );
 }

@@ -9,6 +9,7 @@ mod golden;
 mod kit;
 mod live;
 mod model;
+mod notes;
 mod off_cpu;
 #[cfg(target_os = "linux")]
 mod progress;
@@ -17,7 +18,7 @@ mod progress;
 mod pty;
 #[path = "../common/recordings.rs"]
 mod recordings;
-mod said;
+mod records;
 mod shapes;
 mod single;
 

@@ -31,14 +31,20 @@ fn every_sample_has_its_time_and_its_thread() {
         let profile = read(r.bytes(), Options { threads, ..below(root.path()) });
         assert_eq!(profile.samples().len(), 1000);
         for (n, sample) in (0..).zip(profile.samples().iter()) {
-            assert_eq!((sample.time, sample.process, sample.thread), (Some(100 + n), Some(7), Some(7 + n % 2)));
+            assert_eq!(
+                (sample.time, sample.process, sample.thread),
+                (Some(100 + n), Some(7), Some(7 + n % 2))
+            );
             assert_eq!(sample.thread_name, if n % 2 == 0 { &b"app"[..] } else { b"worker;1" });
             let leaf = *profile.stack(sample.stack).last().unwrap();
             assert_eq!(profile.stacks().name(leaf), if n % 3 == 1 { b"g" } else { b"f" });
         }
         let mut folded = Vec::new();
         profile.stacks().write(&mut folded).unwrap();
-        assert_eq!(String::from_utf8_lossy(&folded), "app;f 1670\napp;g 830\nworker:1;f 1665\nworker:1;g 835\n");
+        assert_eq!(
+            String::from_utf8_lossy(&folded),
+            "app;f 1670\napp;g 830\nworker:1;f 1665\nworker:1;g 835\n"
+        );
     }
 }
 
@@ -64,7 +70,8 @@ fn frames_have_modules_kinds_and_lines() {
 #[test]
 fn places_come_from_debug_information() {
     let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/perf_data/golden");
-    let options = ReadOptions::default().collapse(Options { symfs: Some(golden.join("root")), ..Options::default() });
+    let options =
+        ReadOptions::default().collapse(Options { symfs: Some(golden.join("root")), ..Options::default() });
     let profile = Profile::read(&[Source::new(golden.join("calc.data.gz"))], &options).unwrap();
     let lines = std::fs::read_to_string(golden.join("calc.lines")).unwrap();
     let located: Vec<_> = profile.places().iter().filter(|(_, place)| place.line > 0).collect();

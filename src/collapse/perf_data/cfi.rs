@@ -11,7 +11,7 @@ use gimli::{
     RegisterRule, UnwindContext, UnwindSection, Vendor,
 };
 
-use super::regs::{Cpu, Dump, Regs};
+use super::regs::{Cpu, Dump, Regs, SAVED};
 use crate::symbolize::{Bytes, Contents, Machine, Object};
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
@@ -19,10 +19,7 @@ type Slice<'a> = EndianSlice<'a, LittleEndian>;
 /// Room that is used again for every look-up.
 pub(super) type Context = UnwindContext<usize>;
 
-/// How many registers besides the stack pointer a function may have to restore.
-pub(super) const SAVED: usize = 12;
-
-/// How to get to the caller.
+/// The way from a frame to its caller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Rule {
     pub how: How,
@@ -32,7 +29,7 @@ pub(super) struct Rule {
     pub base: u8,
     /// The frame's address, seen from there.
     pub offset: i32,
-    /// Where the registers of [`Cpu::saved`] are, in words below the frame's address; 0 for one
+    /// The places of the registers of [`Cpu::saved`], in words below the frame's address; 0 for one
     /// that was not changed.
     pub saved: [i16; SAVED],
 }
@@ -43,7 +40,7 @@ pub(super) enum How {
     /// Nothing is known of the place; frame pointers may help.
     #[default]
     Unknown,
-    /// As the rest of the rule says.
+    /// The rest of the rule describes it.
     Simple,
     /// The description has to be read anew each time: [`Table::step`].
     Complex,
@@ -59,10 +56,10 @@ pub(super) struct Table {
     header: Option<Contents>,
     debug_frame: Option<Bytes>,
     bases: BaseAddresses,
-    /// Whose additions to the instructions there are: aarch64's say where return addresses are
+    /// The vendor of additions to the instructions: aarch64's say where return addresses are
     /// signed.
     vendor: Vendor,
-    /// Where entries begin: first address, offset; sorted. Made when there is no usable header.
+    /// The beginnings of entries: first address, offset; sorted. Made when there is no usable header.
     index: OnceLock<Vec<(u64, usize)>>,
     debug_index: OnceLock<Vec<(u64, usize)>>,
 }
@@ -92,7 +89,7 @@ impl Table {
         Table { eh_frame, header, debug_frame, bases, vendor, index, debug_index }
     }
 
-    /// How to unwind from an address.
+    /// The rule to unwind from an address.
     pub fn rule(&self, svma: u64, cpu: &Cpu, context: &mut Context) -> Rule {
         let mut rule = Rule::default();
         if self.eh_frame.is_none() && self.debug_frame.is_none() {
@@ -204,7 +201,7 @@ fn row<'b, S: UnwindSection<Slice<'b>>, T>(
     bytes: &[u8],
     each: impl FnOnce(&gimli::UnwindTableRow<usize>, bool, &[u8]) -> Option<T>,
 ) -> Option<T> {
-    /// Of an entry, in bytes; those of real functions have some hundreds.
+    /// The largest entry, in bytes; those of real functions have some hundreds.
     const LONGEST: usize = 1 << 20;
     if entry.entry_len() > LONGEST {
         return None;
@@ -246,7 +243,7 @@ fn search(header: &Contents, svma: u64) -> Option<u64> {
     Some(number(8 * low.checked_sub(1)? + 4))
 }
 
-/// Where all entries begin.
+/// The beginnings of all entries.
 fn index<'b, S: UnwindSection<Slice<'b>>>(section: &S, bases: &BaseAddresses) -> Vec<(u64, usize)> {
     let mut found = Vec::new();
     let mut entries = section.entries(bases);

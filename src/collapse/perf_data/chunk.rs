@@ -4,7 +4,7 @@
 use std::ops::{Deref, Range};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How much is read at once.
+/// The number of bytes read at once.
 pub(super) const CHUNK: usize = 1 << 20;
 
 /// Buffers to be used again: fresh memory of this size costs more than what is read into it.
@@ -24,7 +24,7 @@ impl Pool {
     /// More than these are never waiting, but in a recording that is out of order.
     const KEPT: usize = 64;
 
-    /// One that keeps nothing.
+    /// A pool that keeps nothing.
     fn none() -> Pool {
         Pool { free: Arc::default() }
     }
@@ -80,12 +80,12 @@ pub(super) struct Slice {
 }
 
 impl Slice {
-    /// Within the chunk, which has less than four gigabytes.
+    /// A range of the chunk, which has less than four gigabytes.
     pub fn new(chunk: &Arc<Chunk>, range: Range<usize>) -> Slice {
         Slice { chunk: chunk.clone(), start: range.start as u32, end: range.end as u32 }
     }
 
-    /// What follows the first `len` bytes of it.
+    /// The bytes behind the first `len`.
     pub fn from(&self, len: usize) -> Slice {
         Slice { start: self.end.min(self.start + len as u32), ..self.clone() }
     }

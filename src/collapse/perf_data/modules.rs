@@ -1,4 +1,4 @@
-//! What code came from: files, the kernel, and memory that a just-in-time compiler has filled.
+//! The modules that code came from: files, the kernel, and memory filled by a just-in-time compiler.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, OnceLock};
@@ -13,7 +13,7 @@ pub(super) const UNKNOWN: u32 = 0;
 /// The number of the kernel.
 pub(super) const KERNEL: u32 = 1;
 
-/// What a module is.
+/// The kinds of modules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     /// No module.
@@ -26,11 +26,11 @@ pub(super) enum Kind {
     Anonymous(i32),
 }
 
-/// What code came from.
+/// A module that code came from.
 pub(super) struct Module {
     pub id: u32,
     pub kind: Kind,
-    /// As perf's text names it.
+    /// The path, as perf's text names it.
     pub path: Vec<u8>,
     build_id: Option<Vec<u8>>,
     /// A process that had it.
@@ -67,7 +67,7 @@ impl Module {
         Search { symfs: Some(root.into()), ..search.clone() }.open(module).ok()
     }
 
-    /// What was found when the file was asked for, if it was.
+    /// The file, or the reason it is missing, if it was asked for.
     pub fn opened(&self) -> Option<Result<&Arc<Object>, &Missing>> {
         self.object.get().map(Result::as_ref)
     }
@@ -82,15 +82,15 @@ impl Module {
 pub(super) struct Modules {
     all: Vec<Arc<Module>>,
     by_name: HashMap<Key, u32>,
-    /// What is known of the kernel.
+    /// The recording's description of the kernel.
     pub recorded: Recorded,
     /// Code that the kernel has made for itself, by its first address: one past the last, name.
     kernel_functions: BTreeMap<u64, (u64, Vec<u8>)>,
-    /// Where processes have described the code they made, by process.
+    /// The files in which processes have described the code they made, by process.
     pub jit_dumps: HashMap<i32, Vec<u8>>,
 }
 
-/// What tells modules apart.
+/// The parts that tell modules apart.
 type Key = (Kind, Vec<u8>, Option<Vec<u8>>);
 
 impl Default for Modules {
@@ -108,7 +108,7 @@ impl Default for Modules {
 }
 
 impl Modules {
-    /// By number.
+    /// The modules, by number.
     pub fn all(&self) -> &[Arc<Module>] {
         &self.all
     }
@@ -142,7 +142,7 @@ impl Modules {
         (address < *end).then_some(name)
     }
 
-    /// What a process has mapped, and whether places in it are addresses.
+    /// The module that a process has mapped, and whether places in it are addresses.
     pub fn user(&mut self, mmap: &Mmap<'_>) -> (Arc<Module>, bool) {
         let path = mmap.path;
         if is_anonymous(path) {

@@ -1,4 +1,4 @@
-//! Names for the places of a recording, each looked up once, by as many threads as there are.
+//! FrameNames for the places of a recording, each looked up once, by as many threads as there are.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use super::modules::{Kind, Module, Modules};
 use super::off_cpu;
 use super::process::Processes;
-use super::raw::Raw;
+use super::raw_frame::RawFrame;
 use crate::collapse::Sink;
 use crate::collapse::naming::{SymbolFrame, name_thread};
 use crate::collapse::{Listener, Options, Progress};
@@ -22,55 +22,55 @@ const TRUNCATED: &[u8] = b"[truncated]";
 /// All of a kernel whose symbols are hidden from us.
 const HIDDEN: &[u8] = b"[kernel]";
 
-/// What a raw frame stands for.
+/// The names of a raw frame.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Named {
-    /// Which thread has named it, and where among its names.
+pub(super) struct NamedFrame {
+    /// The thread that has named it, and the range among that thread's frames.
     thread: usize,
     start: usize,
     len: usize,
     /// Nothing rootward of it is wanted.
     pub last: bool,
-    /// What is known of it.
-    pub known: Known,
+    /// Its symbol, or the lack of one.
+    pub known: SymbolState,
 }
 
-/// Whether a frame has a name of its own.
+/// The state of the symbol of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Known {
-    /// It has, or it is no code.
+pub(super) enum SymbolState {
+    /// It has a name of its own, or it is no code.
     #[default]
     Symbol,
     /// Only its module is known, by this number.
     Module(u32),
-    /// The same for all of the kernel: once is enough.
+    /// It is in a kernel without symbols, where one frame stands for all.
     Hidden,
 }
 
 /// The names of all frames.
-pub(super) struct Names {
-    named: Vec<Named>,
-    /// Of each thread: names by number, one after the other.
+pub(super) struct FrameNames {
+    named: Vec<NamedFrame>,
+    /// Each thread's frames by number, one after the other.
     frames: Vec<Vec<FrameId>>,
 }
 
-impl Names {
-    /// What a raw frame stands for, and its names, leaf first.
-    pub fn of(&self, raw: FrameId) -> (&Named, &[FrameId]) {
+impl FrameNames {
+    /// A raw frame with its names, leaf first.
+    pub fn of(&self, raw: FrameId) -> (&NamedFrame, &[FrameId]) {
         let named = &self.named[raw.0 as usize];
         (named, &self.frames[named.thread][named.start..named.start + named.len])
     }
 }
 
-/// What names are made of.
+/// Everything that names are made of.
 pub(super) struct Namer<'a> {
     pub options: &'a Options,
-    /// Whether the sink wants places.
+    /// True if the sink wants places.
     pub places: bool,
     pub search: &'a Search,
     pub processes: &'a Processes,
     pub modules: &'a Modules,
-    /// What is known of the kernel.
+    /// The recording's description of the kernel.
     pub recorded: &'a Recorded,
     /// The names of events.
     pub events: Vec<&'a [u8]>,
@@ -80,7 +80,7 @@ pub(super) struct Namer<'a> {
     pub without_symbols: Mutex<Vec<u32>>,
 }
 
-/// What finds the symbols of one module.
+/// The source of the symbols of one module.
 enum Source<'o> {
     Object(&'o Object, Symbolizer<'o>),
     Kernel(KernelSymbolizer<'o>),
@@ -89,22 +89,22 @@ enum Source<'o> {
         map: Option<PerfMap>,
         path: Vec<u8>,
     },
-    /// One frame for all of it.
+    /// The kernel whose symbols are hidden: one frame for all of it.
     Hidden,
     Nothing,
 }
 
-/// How many places a thread takes at once.
+/// The number of places a thread takes at once.
 const TASK: usize = 256;
 
 impl<'a> Namer<'a> {
-    /// Names all frames of a table, putting the names into another one.
-    pub fn name_all(&self, raw: &StackTable, threads: usize, sink: &mut dyn Sink) -> Names {
+    /// FrameNames all frames of a table, putting the names into another one.
+    pub fn name_all(&self, raw: &StackTable, threads: usize, sink: &mut dyn Sink) -> FrameNames {
         let mut places: Vec<(u32, u64, bool, u32)> = Vec::new();
         let mut others = Vec::new();
         for number in 0..raw.frame_count() as u32 {
-            match Raw::of(raw, FrameId(number)) {
-                Raw::Code { module, place, called } => places.push((module, place, called, number)),
+            match RawFrame::of(raw, FrameId(number)) {
+                RawFrame::Code { module, place, called } => places.push((module, place, called, number)),
                 other => others.push((other, number)),
             }
         }
@@ -140,7 +140,8 @@ impl<'a> Namer<'a> {
         for (frame, number) in others {
             workers[0].name_other(frame, number);
         }
-        let mut names = Names { named: vec![Named::default(); raw.frame_count()], frames: Vec::new() };
+        let mut names =
+            FrameNames { named: vec![NamedFrame::default(); raw.frame_count()], frames: Vec::new() };
         for (thread, worker) in workers.into_iter().enumerate() {
             let table = &worker.names;
             let mut ids: HashMap<FrameId, FrameId> = HashMap::new();
@@ -152,14 +153,14 @@ impl<'a> Namer<'a> {
             };
             names.frames.push(worker.frames.iter().map(&mut frame).collect());
             for (number, named) in worker.named {
-                names.named[number as usize] = Named { thread, ..named };
+                names.named[number as usize] = NamedFrame { thread, ..named };
             }
         }
         names
     }
 
     fn symbolizer_options(&self) -> SymbolizerOptions {
-        // Names are made readable where those of perf's text are.
+        // FrameNames are made readable where those of perf's text are.
         let srcline = self.options.srcline || self.places;
         SymbolizerOptions { inline: !self.options.no_inline, srcline, demangle: false }
     }
@@ -198,23 +199,23 @@ impl<'a> Namer<'a> {
         }
     }
 
-    /// Where a file of the recorded system may be.
+    /// The paths at which a file of the recorded system may be.
     fn places_of(&self, path: &Path) -> impl Iterator<Item = PathBuf> {
         let below = self.search.symfs.as_ref().map(|root| root.join(path.strip_prefix("/").unwrap_or(path)));
         below.into_iter().chain([path.to_owned()])
     }
 }
 
-/// One thread's part.
+/// One thread's part of the work.
 struct Worker<'n> {
     namer: &'n Namer<'n>,
     /// The names, as frames of a table without stacks.
     names: StackTable,
-    named: Vec<(u32, Named)>,
+    named: Vec<(u32, NamedFrame)>,
     frames: Vec<FrameId>,
     resolved: Vec<ResolvedFrame>,
-    /// What was made of a symbol before: a function has many addresses.
-    tidied: HashMap<Vec<u8>, (Vec<FrameId>, bool)>,
+    /// The frames of symbols that were met before: a function has many addresses.
+    cleaned: HashMap<Vec<u8>, (Vec<FrameId>, bool)>,
     key: Vec<u8>,
 }
 
@@ -226,14 +227,14 @@ impl<'n> Worker<'n> {
             named: Vec::new(),
             frames: Vec::new(),
             resolved: Vec::new(),
-            tidied: HashMap::new(),
+            cleaned: HashMap::new(),
             key: Vec::new(),
         }
     }
 
     fn name(&mut self, module: &Module, source: &Source<'_>, place: u64, called: bool, number: u32) {
         let start = self.frames.len();
-        let mut named = Named { start, ..Named::default() };
+        let mut named = NamedFrame { start, ..NamedFrame::default() };
         let mut label = module.path.strip_suffix(b" (deleted)").unwrap_or(&module.path);
         let mut resolved = std::mem::take(&mut self.resolved);
         resolved.clear();
@@ -274,14 +275,15 @@ impl<'n> Worker<'n> {
             Source::Hidden => {
                 let place = Place { module: &module.path, kind: CodeKind::Kernel, ..Place::default() };
                 let names = &mut self.names;
-                let hidden = if self.namer.places { names.frame_at(HIDDEN, &place) } else { names.frame(HIDDEN) };
+                let hidden =
+                    if self.namer.places { names.frame_at(HIDDEN, &place) } else { names.frame(HIDDEN) };
                 self.frames.push(hidden);
-                named.known = Known::Hidden;
+                named.known = SymbolState::Hidden;
             }
             Source::Nothing => {}
         }
-        if resolved.is_empty() && named.known != Known::Hidden {
-            named.known = Known::Module(module.id);
+        if resolved.is_empty() && named.known != SymbolState::Hidden {
+            named.known = SymbolState::Module(module.id);
             let address = format!("{place:x}");
             let frame = SymbolFrame { address: address.as_bytes(), module: label, ..SymbolFrame::default() };
             let (names, frames) = (&mut self.names, &mut self.frames);
@@ -316,7 +318,7 @@ impl<'n> Worker<'n> {
             self.key.extend_from_slice(file);
             self.key.extend_from_slice(&line.to_le_bytes());
         }
-        let known = match self.tidied.get(&self.key) {
+        let known = match self.cleaned.get(&self.key) {
             Some(known) => known,
             None => {
                 let native = SymbolFrame {
@@ -331,35 +333,39 @@ impl<'n> Worker<'n> {
                 let mut frames = Vec::new();
                 let names = &mut self.names;
                 let last = native.for_each_name(self.namer.options, |name, place| {
-                    frames.push(if self.namer.places { names.frame_at(name, place) } else { names.frame(name) });
+                    frames.push(if self.namer.places {
+                        names.frame_at(name, place)
+                    } else {
+                        names.frame(name)
+                    });
                 });
-                self.tidied.entry(self.key.clone()).or_insert((frames, last))
+                self.cleaned.entry(self.key.clone()).or_insert((frames, last))
             }
         };
         self.frames.extend_from_slice(&known.0);
         known.1
     }
 
-    /// Names what is no code.
-    fn name_other(&mut self, raw: Raw, number: u32) {
+    /// FrameNames what is no code.
+    fn name_other(&mut self, raw: RawFrame, number: u32) {
         let mut name = Vec::new();
         match raw {
-            Raw::Thread { comm, pid, tid } => {
+            RawFrame::Thread { comm, pid, tid } => {
                 let names = self.namer.processes.names();
                 let comm = names.get(comm.0 as usize).map_or(&b""[..], Vec::as_slice);
                 let (pid, tid) = (pid.to_string(), tid.to_string());
                 name_thread(comm, pid.as_bytes(), tid.as_bytes(), self.namer.options, &mut name);
             }
-            Raw::Event(event) => {
+            RawFrame::Event(event) => {
                 let of_event = || self.namer.events.get(event as usize).copied().unwrap_or_default();
                 let event = off_cpu::name_of(event).map_or_else(of_event, str::as_bytes);
                 sanitize_frame(event, &mut name);
             }
-            Raw::Truncated => name.extend_from_slice(TRUNCATED),
-            Raw::Code { .. } => {}
+            RawFrame::Truncated => name.extend_from_slice(TRUNCATED),
+            RawFrame::Code { .. } => {}
         }
         let start = self.frames.len();
         self.frames.push(self.names.frame(&name));
-        self.named.push((number, Named { start, len: 1, ..Named::default() }));
+        self.named.push((number, NamedFrame { start, len: 1, ..NamedFrame::default() }));
     }
 }

@@ -1,7 +1,7 @@
-//! Who was running what: processes with their memory, threads with their names, at any moment of
+//! Processes with their memory and threads with their names, at any moment of
 //! the recording.
 //!
-//! A [`Space`] never changes once a sample refers to it: a new mapping makes a new one. So threads
+//! A [`AddressSpace`] never changes once a sample refers to it: a new mapping makes a new one. So threads
 //! can go on with older samples while the recording is read on.
 
 use std::collections::{HashMap, VecDeque};
@@ -15,22 +15,22 @@ use super::record::{Comm, Fork, Mmap};
 pub(super) struct Mapping {
     pub start: u64,
     pub end: u64,
-    /// Of the first byte, in the module.
+    /// The offset of the first byte in the module.
     pub offset: u64,
     pub module: Arc<Module>,
 }
 
 /// The memory of a process at some moment.
 #[derive(Clone, Default)]
-pub(super) struct Space {
+pub(super) struct AddressSpace {
     /// In order, without overlaps.
     mappings: Vec<Mapping>,
     /// While the kernel starts another program: what called it to.
-    before: Option<Arc<Space>>,
+    before: Option<Arc<AddressSpace>>,
 }
 
-impl Space {
-    /// What is mapped at an address; `hint` is where it was found the last time.
+impl AddressSpace {
+    /// The mapping at an address; `hint` is the index at which the last one was found.
     #[inline]
     pub fn find(&self, address: u64, hint: &mut usize) -> Option<&Mapping> {
         let inside = |mapping: &&Mapping| mapping.start <= address && address < mapping.end;
@@ -79,20 +79,20 @@ struct Thread {
     has_ended: bool,
 }
 
-/// So many threads that have ended are remembered: a thread is still sampled while it ends.
+/// The number of ended threads that are remembered: a thread is still sampled while it ends.
 const ENDED: usize = 4096;
 
 /// All processes and threads.
 pub(super) struct Processes {
-    spaces: HashMap<i32, Arc<Space>>,
+    spaces: HashMap<i32, Arc<AddressSpace>>,
     threads: HashMap<i32, Thread>,
     /// Process and thread, in the order in which they ended.
     ended: VecDeque<(i32, i32)>,
     comms: HashMap<Vec<u8>, CommId>,
     names: Vec<Vec<u8>>,
-    /// Of the kernel and its modules.
-    kernel: Arc<Space>,
-    nothing: Arc<Space>,
+    /// The memory of the kernel and its modules.
+    kernel: Arc<AddressSpace>,
+    nothing: Arc<AddressSpace>,
 }
 
 impl Default for Processes {
@@ -139,7 +139,8 @@ impl Processes {
             if before.before.is_some() {
                 Arc::make_mut(&mut before).before = None;
             }
-            self.spaces.insert(comm.pid, Space { before: Some(before), ..Space::default() }.into());
+            self.spaces
+                .insert(comm.pid, AddressSpace { before: Some(before), ..AddressSpace::default() }.into());
         }
     }
 
@@ -187,7 +188,7 @@ impl Processes {
         }
     }
 
-    /// Whether a thread has ended.
+    /// Returns whether a thread has ended.
     pub fn has_ended(&self, tid: i32) -> bool {
         self.threads.get(&tid).is_some_and(|thread| thread.has_ended)
     }
@@ -203,7 +204,7 @@ impl Processes {
     }
 
     /// The memory of a process.
-    pub fn space_of(&self, pid: i32) -> &Arc<Space> {
+    pub fn space_of(&self, pid: i32) -> &Arc<AddressSpace> {
         self.spaces.get(&pid).unwrap_or(&self.nothing)
     }
 
@@ -212,8 +213,8 @@ impl Processes {
         &self.names
     }
 
-    /// What the kernel has where.
-    pub fn kernel(&self) -> &Arc<Space> {
+    /// The memory of the kernel and its modules.
+    pub fn kernel(&self) -> &Arc<AddressSpace> {
         &self.kernel
     }
 
@@ -283,7 +284,7 @@ mod tests {
     #[test]
     fn a_mapping_within_another_leaves_both_its_ends() {
         let mut modules = Modules::default();
-        let mut space = Space::default();
+        let mut space = AddressSpace::default();
         let mut map = |start: u64, end: u64, path: &[u8]| {
             let mmap =
                 Mmap { pid: 1, start, len: end - start, offset: 0, path, build_id: None, executable: true };

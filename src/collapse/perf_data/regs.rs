@@ -1,10 +1,12 @@
 //! Registers by the numbers that DWARF gives them, and the memory they point into.
 
-use super::cfi::SAVED;
-use super::header::Arch;
-use super::sample::{Parts, Registers};
+use super::attr::Arch;
+use super::sample::{Registers, SampleBody};
 
-/// What differs between processors.
+/// The most registers besides the stack pointer that a function may have to restore.
+pub(super) const SAVED: usize = 12;
+
+/// The registers of a processor architecture.
 #[derive(Debug)]
 pub(super) struct Cpu {
     /// The register with the return address, or the one that stands for where it is saved.
@@ -124,14 +126,14 @@ pub(super) struct Dump<'a> {
     bytes: &'a [u8],
     /// The address of its first byte.
     start: u64,
-    /// Whether the stack may go on behind it.
+    /// True if the stack may go on behind it.
     is_cut: bool,
-    /// Whether something behind it was asked for.
+    /// True if something behind it was asked for.
     pub missed: bool,
 }
 
 impl<'a> Dump<'a> {
-    pub fn new(parts: &Parts<'a>, sp: u64) -> Dump<'a> {
+    pub fn new(parts: &SampleBody<'a>, sp: u64) -> Dump<'a> {
         Dump { bytes: parts.stack, start: sp, is_cut: parts.stack_is_cut, missed: false }
     }
 

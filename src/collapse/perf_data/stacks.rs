@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use super::bytes::{ByteOrder, U64s};
 use super::cfi::{Context, Rule};
-use super::feed::{Batch, Work, no_sample};
 use super::modules::{KERNEL, Module, UNKNOWN};
+use super::pending::{Batch, PendingSample};
 use super::process::{CommId, Mapping};
-use super::raw::Raw;
+use super::raw_frame::RawFrame;
 use super::record::Mode;
 use super::regs::{Cpu, Dump, Regs};
-use super::sample::Parts;
+use super::sample::{SampleBody, no_sample};
 use super::unwind::{self, Step};
 use crate::collapse::{Options, ValueSelection};
 use crate::error::{Position, Result};
@@ -26,22 +26,22 @@ mod context {
     pub const FIRST: u64 = -4095i64 as u64;
 }
 
-/// Stacks that could not be followed to their root.
+/// StackBuilder that could not be followed to their root.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Truncated {
+pub(super) struct TruncatedStacks {
     pub samples: u64,
     pub weight: Weight,
 }
 
 /// Weights of stacks that were found by programs' frame pointers.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pointed {
+pub(super) struct FramePointerStacks {
     pub weight: Weight,
     /// Those that end with the function or its caller, as they do without frame pointers.
     pub shallow: Weight,
 }
 
-impl Pointed {
+impl FramePointerStacks {
     fn count(&mut self, frames: usize, weight: Weight) -> Result<()> {
         if frames > 0 {
             self.weight = self.weight.checked_add(weight)?;
@@ -53,7 +53,7 @@ impl Pointed {
     }
 
     /// Adds what another thread has counted.
-    pub fn merge(&mut self, other: Pointed) -> Result<()> {
+    pub fn merge(&mut self, other: FramePointerStacks) -> Result<()> {
         self.weight = self.weight.checked_add(other.weight)?;
         self.shallow = self.shallow.checked_add(other.shallow)?;
         Ok(())
@@ -74,58 +74,59 @@ pub(super) struct SingleSample {
     pub weight: Weight,
 }
 
-/// What one thread has made of its samples.
-pub(super) struct Stacks<'o> {
+/// The stacks of one thread's samples.
+pub(super) struct StackBuilder<'o> {
     options: &'o Options,
     search: &'o Search,
     order: ByteOrder,
-    /// Stacks of [`Raw`] frames.
+    /// StackBuilder of [`RawFrame`] frames.
     pub table: StackTable,
     /// The single samples, if they are wanted.
     pub singles: Option<Vec<SingleSample>>,
-    pub truncated: Truncated,
-    /// Stacks of frame pointers in programs.
-    pub pointed: Pointed,
+    pub truncated: TruncatedStacks,
+    /// StackBuilder of frame pointers in programs.
+    pub pointed: FramePointerStacks,
     /// Samples of 32-bit programs, which are not unwound.
     pub not_unwound: u64,
     /// Places that were met before.
-    places: Vec<Place>,
+    places: Vec<CachedPlace>,
     threads: HashMap<(CommId, i32, i32), FrameId>,
     context: Box<Context>,
     /// The stack being put together, leaf first.
     stack: Vec<FrameId>,
-    /// Where in the process's memory the last place was found.
+    /// The index of the mapping in which the last address was found.
     hint: usize,
     kernel_hint: usize,
 }
 
 /// A place in a module, and what was found out about it.
 #[derive(Clone, Copy)]
-struct Place {
+struct CachedPlace {
     module: u32,
     called: bool,
     place: u64,
     frame: FrameId,
-    /// The place's stated address, and how to unwind from there, once that was asked for.
+    /// The place's stated address, and the rule to unwind from there, once that was asked for.
     rule: Option<(u64, Rule)>,
 }
 
-/// How many places are remembered, each where its hash says. With half as many, a recording of a
-/// large program takes a tenth more time; with twice as many, it takes the same.
+/// The number of places that are remembered, each in the slot of its hash. With half as many, a
+/// recording of a large program takes a tenth more time; with twice as many, it takes the same.
 const PLACES: usize = 1 << 13;
 
-impl<'o> Stacks<'o> {
+impl<'o> StackBuilder<'o> {
     /// A table of stacks, and of single samples if `contexts` are wanted.
     pub fn new(options: &'o Options, search: &'o Search, order: ByteOrder, contexts: bool) -> Self {
-        let nothing = Place { module: u32::MAX, called: false, place: 0, frame: FrameId(0), rule: None };
-        Stacks {
+        let nothing =
+            CachedPlace { module: u32::MAX, called: false, place: 0, frame: FrameId(0), rule: None };
+        StackBuilder {
             options,
             search,
             order,
             table: StackTable::default(),
             singles: contexts.then(Vec::new),
-            truncated: Truncated::default(),
-            pointed: Pointed::default(),
+            truncated: TruncatedStacks::default(),
+            pointed: FramePointerStacks::default(),
             not_unwound: 0,
             places: vec![nothing; PLACES],
             threads: HashMap::new(),
@@ -139,13 +140,13 @@ impl<'o> Stacks<'o> {
     /// Adds the samples of a batch.
     ///
     /// # Errors
-    /// What is wrong with a sample, placed by its byte.
+    /// Damage of a sample, placed by its byte.
     pub fn add(&mut self, batch: &Batch) -> Result<()> {
-        for (number, work) in (batch.first..).zip(&batch.work) {
+        for (number, work) in (batch.first..).zip(&batch.samples) {
             let at = || Position { byte: Some(work.at), ..Position::default() };
             let stack = self.add_sample(work, batch).map_err(|e| e.or_at(at))?;
             if let Some(singles) = &mut self.singles {
-                let Work { time, pid, tid, comm, weight, .. } = *work;
+                let PendingSample { time, pid, tid, comm, weight, .. } = *work;
                 singles.push(SingleSample { number, time, pid, tid, comm, stack: stack as u32, weight });
             }
         }
@@ -153,10 +154,10 @@ impl<'o> Stacks<'o> {
     }
 
     /// Adds a sample, and returns the number of its stack.
-    fn add_sample(&mut self, work: &Work, batch: &Batch) -> Result<usize> {
+    fn add_sample(&mut self, work: &PendingSample, batch: &Batch) -> Result<usize> {
         self.stack.clear();
         let attr = &batch.attrs[work.layout as usize];
-        let parts = Parts::parse(&work.body, self.order, attr).ok_or_else(|| no_sample(&work.body))?;
+        let parts = SampleBody::parse(&work.body, self.order, attr).ok_or_else(|| no_sample(&work.body))?;
         match parts.chain {
             Some(chain) => {
                 let in_program = self.push_chain(chain, parts.calls, work, batch);
@@ -169,7 +170,7 @@ impl<'o> Stacks<'o> {
         }
         let is_cut = self.unwind(&parts, work, batch);
         if is_cut {
-            self.stack.push(Raw::Truncated.in_table(&mut self.table));
+            self.stack.push(RawFrame::Truncated.in_table(&mut self.table));
             self.truncated.samples += 1;
             self.truncated.weight = self.truncated.weight.checked_add(work.weight)?;
         }
@@ -178,7 +179,7 @@ impl<'o> Stacks<'o> {
             self.stack.push(thread);
         }
         if self.options.values == ValueSelection::All {
-            self.stack.push(Raw::Event(work.value).in_table(&mut self.table));
+            self.stack.push(RawFrame::Event(work.value).in_table(&mut self.table));
         }
         self.stack.reverse();
         self.table.add_indexed(&self.stack, Weights::one(work.weight))
@@ -186,7 +187,13 @@ impl<'o> Stacks<'o> {
 
     /// A call chain, of which the user's part may have been recorded by the processor. Says how many
     /// frames were found by the program's frame pointers.
-    fn push_chain(&mut self, chain: U64s<'_>, calls: Option<U64s<'_>>, work: &Work, batch: &Batch) -> usize {
+    fn push_chain(
+        &mut self,
+        chain: U64s<'_>,
+        calls: Option<U64s<'_>>,
+        work: &PendingSample,
+        batch: &Batch,
+    ) -> usize {
         let mut mode = Mode::User;
         let mut called = false;
         let mut in_program = 0;
@@ -213,7 +220,7 @@ impl<'o> Stacks<'o> {
 
     /// Calls that were not returned from, latest first: where each was made, and of the first also
     /// where it went.
-    fn push_calls(&mut self, calls: U64s<'_>, work: &Work, batch: &Batch) {
+    fn push_calls(&mut self, calls: U64s<'_>, work: &PendingSample, batch: &Batch) {
         /// From, to, flags.
         const NUMBERS: usize = 3;
         if let Some(leaf) = calls.get(1) {
@@ -224,19 +231,19 @@ impl<'o> Stacks<'o> {
         }
     }
 
-    /// Who was running.
-    fn thread(&mut self, work: &Work) -> FrameId {
+    /// The frame of the thread that was running.
+    fn thread(&mut self, work: &PendingSample) -> FrameId {
         let pid = if self.options.pid || self.options.tid { work.pid } else { 0 };
         let tid = if self.options.tid { work.tid } else { 0 };
         let (comm, table) = (work.comm, &mut self.table);
         *self
             .threads
             .entry((comm, pid, tid))
-            .or_insert_with(|| Raw::Thread { comm, pid, tid }.in_table(table))
+            .or_insert_with(|| RawFrame::Thread { comm, pid, tid }.in_table(table))
     }
 
     /// Puts an address on the stack.
-    fn push(&mut self, mode: Mode, address: u64, called: bool, work: &Work, batch: &Batch) {
+    fn push(&mut self, mode: Mode, address: u64, called: bool, work: &PendingSample, batch: &Batch) {
         let inside = address.wrapping_sub(called.into());
         let mapping = match mode {
             Mode::User => work.space.find(inside, &mut self.hint),
@@ -262,7 +269,7 @@ impl<'o> Stacks<'o> {
         self.place_of(mapping.module.id, place, called)
     }
 
-    /// Where a place is kept.
+    /// The slot of a place.
     #[inline]
     fn place_of(&mut self, module: u32, place: u64, called: bool) -> usize {
         let key = place ^ u64::from(module) << 40 ^ u64::from(called) << 63;
@@ -272,8 +279,8 @@ impl<'o> Stacks<'o> {
         if known.module == module && known.place == place && known.called == called {
             return slot;
         }
-        let frame = Raw::Code { module, place, called }.in_table(&mut self.table);
-        self.places[slot] = Place { module, called, place, frame, rule: None };
+        let frame = RawFrame::Code { module, place, called }.in_table(&mut self.table);
+        self.places[slot] = CachedPlace { module, called, place, frame, rule: None };
         slot
     }
 
@@ -293,7 +300,7 @@ impl<'o> Stacks<'o> {
     }
 
     /// Follows the stack dump, and says whether it was too short.
-    fn unwind(&mut self, parts: &Parts<'_>, work: &Work, batch: &Batch) -> bool {
+    fn unwind(&mut self, parts: &SampleBody<'_>, work: &PendingSample, batch: &Batch) -> bool {
         let Some(registers) = parts.registers.filter(|_| !parts.stack.is_empty()) else { return false };
         let cpu = Cpu::of(batch.arch.unwrap_or_default()).filter(|_| registers.is_64);
         let regs = cpu.and_then(|cpu| Some((cpu, Regs::of(&registers, cpu)?)));

@@ -1,37 +1,39 @@
-//! What there is to say of a recording besides its stacks.
+//! The report on a recording: totals, facts, notes and warnings.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::PoisonError;
+use std::time::Duration;
 
-use super::feed::Feed;
+use super::facts::{date, header_facts};
 use super::modules::{KERNEL, Kind, Module, UNKNOWN};
-use super::names::{Known, Namer};
-use super::stacks::{Pointed, Truncated};
-use super::facts::facts;
+use super::names::{Namer, SymbolState};
+use super::sample_stream::SampleStream;
+use super::stacks::{FramePointerStacks, TruncatedStacks};
 use crate::collapse::Report;
 use crate::error::Result;
+use crate::profile::Facts;
 use crate::symbolize::Missing;
 use crate::weight::Weight;
 
-/// Of so many percent of the weight in code without a name, the user is told unasked.
+/// The share of the weight in code without a name, in percent, from which on the user is told unasked.
 const MUCH: i128 = 25;
-/// And of so many percent in stacks that are cut off.
+/// The share of stacks that are cut off, in percent, from which on the user is told.
 const NOTABLE: i128 = 1;
-/// Of so many percent of the weight in stacks of one or two frames.
+/// The share of stacks of one or two frames, in percent, from which on the user is told.
 const NEARLY_ALL: i128 = 90;
-/// How many modules without symbols are listed.
+/// The number of modules without symbols that are listed.
 const LISTED: usize = 10;
 
 /// Counts while stacks are named.
 #[derive(Default)]
 pub(super) struct Summary {
-    pub truncated: Truncated,
-    pub pointed: Pointed,
+    pub truncated: TruncatedStacks,
+    pub pointed: FramePointerStacks,
     pub not_unwound: u64,
     total: Weight,
-    /// What weighs on leaves without a symbol, by module.
+    /// The weight on leaves without a symbol, by module.
     nameless: HashMap<u32, Weight>,
-    /// What stacks with a frame at an address of nothing weigh.
+    /// The weight of stacks with a frame at an address where nothing is mapped.
     broken: Weight,
     is_broken: bool,
     /// Modules that a frame without a symbol is in.
@@ -40,9 +42,9 @@ pub(super) struct Summary {
 
 impl Summary {
     /// Counts a frame of a stack; `is_leaf` for the first one.
-    pub fn count(&mut self, known: Known, is_leaf: bool, weight: Weight) -> Result<()> {
+    pub fn count(&mut self, known: SymbolState, is_leaf: bool, weight: Weight) -> Result<()> {
         match known {
-            Known::Module(module) => {
+            SymbolState::Module(module) => {
                 self.is_broken |= module == UNKNOWN;
                 self.met.insert(module);
                 if is_leaf {
@@ -50,10 +52,10 @@ impl Summary {
                     *sum = sum.checked_add(weight)?;
                 }
             }
-            Known::Hidden => {
+            SymbolState::Hidden => {
                 self.met.insert(KERNEL);
             }
-            Known::Symbol => {}
+            SymbolState::Symbol => {}
         }
         Ok(())
     }
@@ -68,29 +70,29 @@ impl Summary {
     }
 
     /// Writes all of it down.
-    pub fn report(self, feed: &Feed<'_>, namer: &Namer<'_>, report: &mut Report) -> Result<()> {
-        feed.values().into_iter().try_for_each(|(value, total)| report.add_value(value, total))?;
-        report.notes.extend(feed.off_cpu.note());
+    pub fn report(self, samples: &SampleStream<'_>, namer: &Namer<'_>, report: &mut Report) -> Result<()> {
+        samples.values().into_iter().try_for_each(|(value, total)| report.add_value(value, total))?;
+        report.notes.extend(samples.off_cpu.note());
         if report.first_value.is_none() {
-            report.first_value.clone_from(&feed.first);
+            report.first_value.clone_from(&samples.first);
         }
-        report.details.push(format!("{} samples, {} lost", feed.samples, feed.lost));
-        self.report_stacks(feed, report);
+        report.details.push(format!("{} samples, {} lost", samples.samples, samples.lost));
+        self.report_stacks(samples, report);
         self.report_kernel(namer, report);
         self.report_modules(namer, report);
-        report.facts = facts(feed);
+        report.facts = facts(samples);
         report.notes.iter().for_each(|note| report.facts.warn(note));
-        if feed.lost > 0 {
-            report.facts.warn(format!("{} events were lost: the recorder's buffers were full", feed.lost));
+        if samples.lost > 0 {
+            report.facts.warn(format!("{} events were lost: the recorder's buffers were full", samples.lost));
         }
         Ok(())
     }
 
-    fn report_stacks(&self, feed: &Feed<'_>, report: &mut Report) {
-        if feed.was_cut() {
+    fn report_stacks(&self, samples: &SampleStream<'_>, report: &mut Report) {
+        if samples.was_cut() {
             report.note("the recording was not ended properly: its last record is cut off");
         }
-        let Truncated { samples, weight } = self.truncated;
+        let TruncatedStacks { samples, weight } = self.truncated;
         let said = format!(
             "{samples} stacks, {} of the weight, are longer than what was recorded of them and begin with \
              [truncated]",
@@ -162,7 +164,7 @@ impl Summary {
             };
             report.note(format!("{share} of the weight is in code without a symbol, {what}"));
         }
-        let Pointed { weight: pointed, shallow } = self.pointed;
+        let FramePointerStacks { weight: pointed, shallow } = self.pointed;
         if self.is_share(self.broken, MUCH) {
             report.note(format!(
                 "{} of the weight is in stacks with addresses of nothing, [unknown]: without frame pointers, record \
@@ -189,11 +191,31 @@ impl Summary {
     }
 }
 
-/// Whether a part is so many percent of the whole or more.
+/// Returns whether a part is at least `percent` of the whole.
 fn is_share(part: Weight, whole: Weight, percent: i128) -> bool {
     let hundred = part.checked_mul(Weight::new(100));
     let least = whole.checked_mul(Weight::new(percent));
     !part.is_zero() && matches!((hundred, least), (Ok(hundred), Ok(least)) if hundred >= least)
+}
+
+/// The facts of a recording that was read to its end.
+fn facts(samples: &SampleStream<'_>) -> Facts {
+    let description = &samples.records.description;
+    let (period, rate) = samples.period_and_rate();
+    let times = samples.times();
+    // The parts of time off the processor are in the whole already.
+    let kept: Vec<u64> =
+        samples.values().iter().filter(|(_, total)| total.kept).map(|(_, total)| total.samples).collect();
+    let count = if samples.off_cpu.is_kept() { kept.iter().max().copied() } else { Some(kept.iter().sum()) };
+    let duration = times.map(|(first, last)| Duration::from_nanos(last - first));
+    Facts {
+        period,
+        rate,
+        samples: count,
+        start: times.and_then(|(first, _)| date(description, first)),
+        duration: duration.filter(|duration| !duration.is_zero()),
+        ..header_facts(description)
+    }
 }
 
 /// A module's path, which may be any bytes, on one line.

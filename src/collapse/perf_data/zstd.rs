@@ -14,27 +14,27 @@ use crate::error::{Error, ErrorKind, Result};
 #[derive(Default)]
 pub(super) struct Inflater {
     decoder: Option<FrameDecoder>,
-    /// What is not a whole block yet.
+    /// Bytes that are not a whole block yet.
     pending: Vec<u8>,
-    /// How much the decoder may keep back.
+    /// The number of bytes the decoder may keep back.
     window: u64,
-    /// Whether a checksum follows the last block.
+    /// True if a checksum follows the last block.
     checksum: bool,
 }
 
-/// What one record may unpack to: what perf has taken from its buffers at once.
+/// The largest size one record may unpack to: as much as perf has taken from its buffers at once.
 const MOST: usize = 256 << 20;
 
 /// That of the highest level, `perf record -z22`.
 const LARGEST_WINDOW: u64 = 128 << 20;
 
 impl Inflater {
-    /// Whether what was fed ends with a whole block.
+    /// Returns whether what was fed ends with a whole block.
     pub fn is_whole(&self) -> bool {
         self.pending.is_empty()
     }
 
-    /// How much of what was fed may still be kept back.
+    /// The number of bytes that the decoder may still keep back.
     pub fn window(&self) -> u64 {
         self.window
     }

@@ -29,7 +29,7 @@ pub(super) struct EventLine<'a> {
     pub period: Option<&'a [u8]>,
     /// The event with its modifiers; empty if the line does not have it.
     pub event: &'a [u8],
-    /// What follows the event: nothing, a tracepoint's payload, or a frame.
+    /// The text behind the event: nothing, a tracepoint's payload, or a frame.
     pub rest: &'a [u8],
 }
 
@@ -43,10 +43,10 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// What `perf script` prints by default.
+    /// The columns that `perf script` prints by default.
     pub const DEFAULT: Layout = Layout { cpu: false, time: true, period: true, event: true };
 
-    /// Whether no other text looks like this.
+    /// Returns whether no other text looks like this.
     pub fn is_telling(&self) -> bool {
         self.event && (self.time || self.cpu)
     }
@@ -118,7 +118,7 @@ impl Layout {
         all.then(|| columns.of(&line[..thread.len()], b"", None, b""))
     }
 
-    /// What follows the thread.
+    /// Reads the columns behind the thread.
     fn parse_columns<'a>(&self, mut rest: &'a [u8]) -> Option<Columns<'a>> {
         if self.cpu {
             let (token, behind) = split_token(rest);
@@ -203,7 +203,7 @@ pub(super) fn parse_without_thread(line: &[u8]) -> Option<EventLine<'_>> {
     short.then_some(EventLine { thread: comm, comm, pid: None, tid: b"?", period: None, event: rest, rest })
 }
 
-/// Whether perf itself says something here about tasks and mappings (`--show-mmap-events`): no
+/// Recognises lines of perf itself about tasks and mappings (`--show-mmap-events`): no
 /// sample.
 pub(super) fn is_side_band(line: &[u8]) -> bool {
     // Behind thread and time; a command that is called so is followed by them.
@@ -243,7 +243,7 @@ fn split_ids(token: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
     }
 }
 
-/// What stands behind `799.251439:`.
+/// The text behind a time such as `799.251439:`.
 fn without_time(text: &[u8]) -> Option<&[u8]> {
     let digits = |text: &[u8]| text.iter().take_while(|b| b.is_ascii_digit()).count();
     let text = text.trim_ascii_start();

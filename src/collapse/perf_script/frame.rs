@@ -8,9 +8,9 @@
 pub(super) struct Frame<'a> {
     /// Hexadecimal, without `0x`.
     pub address: &'a [u8],
-    /// Without `+0x…`.
+    /// The symbol without `+0x…`.
     pub symbol: &'a [u8],
-    /// Without its parentheses and the `(deleted)` of a file that is gone.
+    /// The module without its parentheses and the `(deleted)` of a file that is gone.
     pub module: &'a [u8],
 }
 
@@ -28,7 +28,7 @@ impl<'a> Frame<'a> {
         (!text.is_empty()).then_some(frame)
     }
 
-    /// Whether perf expanded it from debug information.
+    /// Returns whether perf expanded it from debug information.
     pub fn is_inlined(&self) -> bool {
         self.module == b"inlined"
     }
@@ -88,7 +88,7 @@ pub(super) fn without_offset(symbol: &[u8]) -> &[u8] {
     }
 }
 
-/// Whether it is the address of a frame: one to sixteen hexadecimal digits.
+/// Recognises the address of a frame: one to sixteen hexadecimal digits.
 pub(super) fn is_hex(token: &[u8]) -> bool {
     matches!(token.len(), 1..=16) && token.iter().all(u8::is_ascii_hexdigit)
 }

@@ -50,7 +50,7 @@ pub(super) fn for_each_line<E>(
     Ok(())
 }
 
-/// One bit for each newline and each blank.
+/// Masks with a bit for each newline and each blank.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[allow(unsafe_code)]
@@ -71,7 +71,7 @@ fn find(chunk: &[u8; 64]) -> (u64, u64) {
     (newlines, spaces)
 }
 
-/// One bit for each newline and each blank.
+/// Masks with a bit for each newline and each blank.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
 fn find(chunk: &[u8; 64]) -> (u64, u64) {

@@ -117,7 +117,7 @@ impl Collapser for PerfScript {
     }
 }
 
-/// What the threads have seen of a recording besides its stacks.
+/// Times, weights and header marks that the threads have seen besides the stacks.
 #[derive(Default)]
 struct Overview {
     /// The weight of the kept samples.
@@ -162,7 +162,7 @@ impl Overview {
     }
 }
 
-/// Where the last whole sample of some bytes ends.
+/// The end of the last whole sample of some bytes.
 fn sample_end(bytes: &[u8]) -> Option<usize> {
     if let Some(blank) = memchr::memmem::rfind(bytes, b"\n\n") {
         return Some(blank + 2);
@@ -194,7 +194,7 @@ fn first_event(head: &[u8], layout: Layout) -> Option<Vec<u8>> {
     None
 }
 
-/// How many threads are remembered: on the recording of `scripts/bench`, made on two processors,
+/// The number of threads that are remembered: on the recording of `scripts/bench`, made on two processors,
 /// one hits in 83 of 100 lines and two in 99.
 const RECENT: usize = 2;
 
@@ -202,14 +202,14 @@ const RECENT: usize = 2;
 struct Event {
     name: Vec<u8>,
     total: ValueTotal,
-    /// Whether its samples came with a period.
+    /// True if its samples came with a period.
     weighed: bool,
     period: CommonWeight,
     /// Its root frame, with [`ValueSelection::All`].
     root: Option<FrameId>,
 }
 
-/// What becomes of the lines that follow.
+/// The state of the parser between lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     /// Behind a blank line: an event line is next, or the frames of a recording that has none.
@@ -223,14 +223,14 @@ enum State {
 /// The sample being read.
 #[derive(Default)]
 struct Sample {
-    /// Whether there is one that is to be counted.
+    /// True if there is one that is to be counted.
     pending: bool,
     event: Option<FrameId>,
     comm: Option<FrameId>,
     weight: Weight,
     /// Leaf first.
     stack: Vec<FrameId>,
-    /// What stands behind the event on its line, if no frames follow it: the one frame.
+    /// The text behind the event on its line: the one frame, if no frames follow.
     on_event_line: Vec<u8>,
 }
 
@@ -245,15 +245,15 @@ struct SampleContext {
 
 struct PerfParser<'o> {
     options: &'o Options,
-    /// Whether samples are told apart by time and thread.
+    /// True if samples are told apart by time and thread.
     contexts: bool,
-    /// Whether the line below a frame can say more of it.
+    /// True if the line below a frame can say more of it.
     holds_frames: bool,
     overview: &'o Mutex<Overview>,
     seen: Overview,
     context: SampleContext,
     layout: Layout,
-    /// Whether stacks may stand there without an event line, or with one that names no thread.
+    /// True if stacks may stand there without an event line, or with one that names no thread.
     without_events: bool,
     first: Option<Vec<u8>>,
     symbols: Symbols<'o>,
@@ -448,7 +448,13 @@ impl<'o> PerfParser<'o> {
                 sink.frame(&self.scratch)
             });
             let total = ValueTotal { kept, ..ValueTotal::default() };
-            self.events.push(Event { name: name.to_vec(), total, weighed: false, period: CommonWeight::Unknown, root });
+            self.events.push(Event {
+                name: name.to_vec(),
+                total,
+                weighed: false,
+                period: CommonWeight::Unknown,
+                root,
+            });
             self.events.len() - 1
         });
         &mut self.events[index]

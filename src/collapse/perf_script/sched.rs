@@ -107,7 +107,7 @@ struct Off {
 
 struct Parser<'o> {
     options: &'o Options,
-    /// Whether samples are told apart by time and thread.
+    /// True if samples are told apart by time and thread.
     contexts: bool,
     /// The times of the first and the last switch.
     times: Option<(u64, u64)>,
@@ -117,7 +117,7 @@ struct Parser<'o> {
     off: HashMap<u64, Off>,
     /// The thread of the event whose stack is being read.
     leaving: Option<(u64, Off)>,
-    /// How often it was not seen that a thread came back.
+    /// The number of times that nobody saw a thread come back.
     unseen: u64,
     switches: u64,
 }
@@ -204,7 +204,7 @@ impl Parser<'_> {
     }
 }
 
-/// Who leaves, who comes, and whether the one that leaves could have gone on.
+/// A switch: the thread that leaves, the one that comes, and whether the first could have gone on.
 struct Switch {
     prev: u64,
     next: u64,

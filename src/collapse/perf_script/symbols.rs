@@ -9,13 +9,13 @@ use super::super::{Options, Sink};
 use super::frame::{Frame, without_offset};
 use crate::folded::{FrameId, IdTable, KeyedHasher};
 
-/// What a frame line stands for: one frame, or an entry of [`Symbols::special`].
+/// The frames of a line: one frame, or an entry of [`Symbols::special`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Known(u32);
 
 const SPECIAL: u32 = 1 << 31;
 
-/// What perf calls a frame without a symbol.
+/// perf's name of a frame without a symbol.
 const UNKNOWN: &[u8] = b"[unknown]";
 
 /// A line that is not exactly one frame to be kept on the stack.
@@ -29,13 +29,13 @@ struct Special {
 /// The frames of one thread's blocks.
 pub(super) struct Symbols<'o> {
     options: &'o Options,
-    /// Whether the sink wants places.
+    /// True if the sink wants places.
     places: bool,
-    /// Whether address or module of every line may decide what its frame is called.
+    /// True if address or module of every line may decide what its frame is called.
     every_part_matters: bool,
     hasher: KeyedHasher,
     slots: IdTable,
-    /// What each key stands for, by its number in `slots`.
+    /// The frames of each key, by its number in `slots`.
     known: Vec<Known>,
     special: Vec<Special>,
     scratch: Vec<u8>,

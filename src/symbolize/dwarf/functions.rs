@@ -20,7 +20,7 @@ pub(super) struct Functions {
 #[derive(Clone, Copy)]
 struct Function {
     entry: UnitOffset<usize>,
-    /// Where in `inlined` its own are.
+    /// The range of its own in `inlined`.
     inlined: (u32, u32),
 }
 
@@ -36,7 +36,7 @@ pub(super) struct InlinedRange {
     pub(super) entry: UnitOffset<usize>,
 }
 
-/// What an entry says of its addresses.
+/// The addresses of an entry.
 #[derive(Default)]
 struct Extent {
     low: Option<u64>,
@@ -47,7 +47,7 @@ struct Extent {
 
 /// A function or inlined function whose children are being read.
 struct Open {
-    /// How deep its entry is in the tree.
+    /// The depth of its entry in the tree.
     level: isize,
     /// 0 for a function, 1 for what is inlined into it.
     depth: usize,

@@ -57,7 +57,7 @@ fn close(mut rows: Vec<Row>, end: u64) -> Option<(u64, u64, Vec<Row>)> {
     Some((start, end, rows))
 }
 
-/// Of several rows of one address the last is meant.
+/// Takes the last of several rows of one address.
 fn note(rows: &mut Vec<Row>, row: &LineRow) {
     let line = row.line().map_or(0, |line| u32::try_from(line.get()).unwrap_or(0));
     let row = Row { address: row.address(), file: row.file_index(), line };

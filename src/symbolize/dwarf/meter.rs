@@ -59,7 +59,7 @@ impl<'d> Metered<'d> {
         Metered(Slice::new(bytes, if little { RunTimeEndian::Little } else { RunTimeEndian::Big }))
     }
 
-    /// What has not been read.
+    /// The bytes that have not been read.
     pub(super) fn bytes(&self) -> &'d [u8] {
         self.0.slice()
     }

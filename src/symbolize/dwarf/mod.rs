@@ -25,21 +25,21 @@ use meter::Work;
 use space::{Dwarf, Space, Unit, load, size};
 use split::{Split, SplitUnit};
 
-/// How many units are tried for one address: their ranges overlap where equal code was merged.
+/// The number of units tried for one address: their ranges overlap where equal code was merged.
 const OVERLAPS: usize = 16;
 
 /// The debug information of an object.
 pub(super) struct DebugInfo<'o> {
     work: Work,
     space: Space<'o>,
-    /// What `dwz` put into a file that several objects share.
+    /// The debug information that `dwz` put into a file shared by several objects.
     supplement: Option<Space<'o>>,
     ranges: Intervals<usize>,
     units: Vec<OnceLock<UnitCode<'o>>>,
     split: Split<'o>,
 }
 
-/// What has been read of a unit.
+/// The parts of a unit that have been read.
 struct UnitCode<'o> {
     functions: Functions,
     split: Option<SplitUnit<'o>>,

@@ -13,7 +13,7 @@ pub(super) type Unit<'o> = gimli::Unit<Metered<'o>>;
 /// No object has more units; Chromium has 40,000.
 const MOST_UNITS: usize = 1 << 20;
 
-/// How often a name is looked for in what a function says it is an instance of.
+/// The number of origins that are followed to find the name of a function.
 const LONGEST_CHAIN: usize = 16;
 
 /// See the module.
@@ -58,7 +58,7 @@ pub(super) fn load<'o>(image: &'o Image, kind: DwarfFileType) -> Dwarf<'o> {
     dwarf
 }
 
-/// How much there is to read: strings are not, but jumped into.
+/// The number of bytes to read, without strings, which are jumped into.
 pub(super) fn size(dwarf: &Dwarf<'_>) -> u64 {
     let sections = [
         dwarf.debug_info.reader(),
@@ -112,7 +112,7 @@ impl<'o> Space<'o> {
         Some((unit, inside))
     }
 
-    /// What a function is called: the linker's name if there is one, else the one in the source.
+    /// The name of a function: the linker's if there is one, else the one in the source.
     ///
     /// Inlined functions and instances of templates have no names of their own but refer to a
     /// declaration, often in another unit, with `dwz` in another file (`supplement`).

@@ -11,7 +11,7 @@ use super::super::search::path_of;
 use super::meter::{Metered, Work};
 use super::space::{Space, Unit, load, size};
 
-/// Where the split units of an object are.
+/// The places of the split units of an object.
 pub(super) struct Split<'o> {
     object: &'o Object,
     package: OnceLock<Option<DwarfPackage<Metered<'o>>>>,
@@ -19,7 +19,7 @@ pub(super) struct Split<'o> {
     opening: Mutex<usize>,
 }
 
-/// So many files are opened; no build is asked for more at once, and each holds memory.
+/// The most files that are opened: no build is asked for more at once, and each holds memory.
 const MOST_FILES: usize = 20_000;
 
 /// A unit whose entries are elsewhere.

@@ -32,7 +32,7 @@ const LINES: u32 = 2;
 pub struct JitDump {
     bytes: Vec<u8>,
     code: Intervals<Code>,
-    /// By the number of the code they belong to.
+    /// Source lines, by the number of the code they belong to.
     lines: Vec<Lines>,
 }
 
@@ -41,7 +41,7 @@ struct Code {
     /// From when on it was there.
     time: u64,
     name: Range<usize>,
-    /// Where it was when its lines were written down.
+    /// The address at the time its lines were written down.
     written_at: u64,
     lines: Option<usize>,
 }
@@ -52,7 +52,7 @@ struct Lines {
     entries: Vec<(u64, u32, Range<usize>)>,
 }
 
-/// What a dump knows of an address.
+/// The symbol of an address in a dump.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JitSymbol<'a> {
     /// The function.
@@ -65,7 +65,7 @@ impl JitDump {
     /// Reads the file.
     ///
     /// # Errors
-    /// What the system says, or that it is no such file.
+    /// Errors of the system; a file of another kind.
     pub fn read(path: &Path) -> io::Result<JitDump> {
         JitDump::parse(super::read(path)?).ok_or_else(|| io::Error::other("it is no jitdump file"))
     }
@@ -125,18 +125,18 @@ impl JitDump {
         Some(JitSymbol { name: &self.bytes[code.name.clone()], place })
     }
 
-    /// How many pieces of code it has.
+    /// The number of pieces of code.
     pub fn len(&self) -> usize {
         self.code.len()
     }
 
-    /// Whether it has none.
+    /// Returns whether it has none.
     pub fn is_empty(&self) -> bool {
         self.code.is_empty()
     }
 }
 
-/// What is gathered while a dump is read.
+/// Functions and lines gathered while a dump is read.
 #[derive(Default)]
 struct Reading {
     code: Vec<(u64, u64, Code)>,
@@ -206,7 +206,7 @@ impl Lines {
 
 /// The lines of a record, and the code they are of.
 fn lines(body: Body<'_>) -> Option<(u64, Lines)> {
-    /// Of an entry before its file's name.
+    /// The size of an entry before its file's name.
     const ENTRY: usize = 16;
     let mut fields = body.fields();
     let of = fields.double()?;

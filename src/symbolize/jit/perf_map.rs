@@ -19,7 +19,7 @@ use super::super::intervals::Intervals;
 #[derive(Debug, Default)]
 pub struct PerfMap {
     text: Vec<u8>,
-    /// Where in the text the names are: what stands further down is newer.
+    /// The places of the names in the text: those further down are newer.
     names: Intervals<Range<usize>>,
     not_understood: u64,
 }
@@ -28,7 +28,7 @@ impl PerfMap {
     /// Reads the file.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn read(path: &Path) -> io::Result<PerfMap> {
         super::read(path).map(PerfMap::parse)
     }
@@ -61,17 +61,17 @@ impl PerfMap {
         Some(&self.text[newest.1.clone()])
     }
 
-    /// How many lines were not understood.
+    /// The number of lines that were not understood.
     pub fn not_understood(&self) -> u64 {
         self.not_understood
     }
 
-    /// How many functions it has.
+    /// The number of functions.
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether it has none.
+    /// Returns whether it has none.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }

@@ -16,7 +16,7 @@ use super::super::jit::hex;
 #[derive(Debug)]
 pub struct Kallsyms {
     text: Vec<u8>,
-    /// By address, one each; those that are no code end what is before them.
+    /// Symbols by address, one each; those that are no code end what is before them.
     entries: Vec<Entry>,
 }
 
@@ -88,7 +88,7 @@ impl Kallsyms {
         })
     }
 
-    /// Where the kernel's symbol of this name is.
+    /// The address of the kernel's symbol of a name.
     pub fn address_of(&self, name: &[u8]) -> Option<u64> {
         // Not among the entries, which keep one name for an address.
         let line = memchr::memmem::find_iter(&self.text, name).find_map(|at| {

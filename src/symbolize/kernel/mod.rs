@@ -20,25 +20,25 @@ use super::symbolizer::{ResolvedFrame, Symbolizer, SymbolizerOptions};
 use super::{data, symbols};
 use modules::Modules;
 
-/// What a recording says of the kernel.
+/// The kernel as a recording describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// Its build id.
     pub build_id: Option<Vec<u8>>,
     /// Its release, as `uname -r` has it.
     pub release: Option<Vec<u8>>,
-    /// Where a symbol of it was: `_text` or `_stext`, and the address.
+    /// The address of one of its symbols, `_text` or `_stext`.
     pub reference: Option<(Vec<u8>, u64)>,
     /// Its modules.
     pub modules: Vec<RecordedModule>,
 }
 
-/// What a recording says of a module of the kernel.
+/// A module of the kernel as a recording describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedModule {
     /// `[nf_conntrack]`, or its file's path.
     pub name: Vec<u8>,
-    /// Where it was.
+    /// The first address.
     pub start: u64,
     /// One past its last byte.
     pub end: u64,
@@ -49,7 +49,7 @@ pub struct RecordedModule {
 /// A kernel whose symbols were found.
 pub struct Kernel {
     main: Source,
-    /// What is added to an address of `main` by where the kernel was loaded.
+    /// The offset added to addresses of `main` when the kernel was loaded.
     moved_by: u64,
     path: PathBuf,
     modules: Modules,
@@ -96,7 +96,7 @@ impl Kernel {
         &self.path
     }
 
-    /// What finds the frames of its addresses.
+    /// A symbolizer for its addresses.
     pub fn symbolizer(&self, options: SymbolizerOptions) -> KernelSymbolizer<'_> {
         let main = match &self.main {
             Source::Kallsyms(_) => None,
@@ -181,7 +181,7 @@ fn find_kallsyms(search: &Search, recorded: &Recorded) -> Result<(Kallsyms, Path
     Err(missing)
 }
 
-/// Whether the recorded kernel is the one that runs, as far as can be told.
+/// Returns whether the recorded kernel is the one that runs, as far as can be told.
 fn is_running(recorded: &Recorded) -> bool {
     const NT_GNU_BUILD_ID: u32 = 3;
     if let Some(id) = &recorded.build_id {

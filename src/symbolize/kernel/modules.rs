@@ -23,7 +23,7 @@ const MOST_FILES: usize = 100_000;
 pub(super) struct Modules {
     search: Search,
     release: Option<PathBuf>,
-    /// By start.
+    /// The modules, by start.
     recorded: Vec<RecordedModule>,
     objects: Vec<OnceLock<Option<Arc<Object>>>>,
     files: OnceLock<HashMap<String, PathBuf>>,

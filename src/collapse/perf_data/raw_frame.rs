@@ -8,21 +8,21 @@ use crate::folded::{FrameId, StackTable};
 
 /// A frame, or what stands in a stack like one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Raw {
+pub(super) enum RawFrame {
     /// A place in code.
     Code {
         /// The module's number.
         module: u32,
-        /// Where in the module: an offset in a file, else an address.
+        /// The offset in a file, else the address.
         place: u64,
         /// It is where a call returns to, and not where the processor was.
         called: bool,
     },
-    /// Who was running. Process and thread are 0 if they are not shown.
+    /// The thread that was running. Process and thread are 0 if they are not shown.
     Thread { comm: CommId, pid: i32, tid: i32 },
     /// An event, or a value that is made of one, by its number, as the root of its samples.
     Event(u32),
-    /// What is rootward is missing: the dump of the stack was too short.
+    /// The rootward part is missing: the dump of the stack was too short.
     Truncated,
 }
 
@@ -32,20 +32,20 @@ const THREAD: u8 = 2;
 const EVENT: u8 = 3;
 const TRUNCATED: u8 = 4;
 
-impl Raw {
+impl RawFrame {
     /// Its number in a table.
     pub fn in_table(self, table: &mut StackTable) -> FrameId {
         let mut bytes = [0; 13];
         let parts: (u8, [u8; 4], [u8; 8]) = match self {
-            Raw::Code { module, place, called } => {
+            RawFrame::Code { module, place, called } => {
                 (if called { RETURN } else { CODE }, module.to_le_bytes(), place.to_le_bytes())
             }
-            Raw::Thread { comm, pid, tid } => {
+            RawFrame::Thread { comm, pid, tid } => {
                 let ids = u64::from(pid as u32) << 32 | u64::from(tid as u32);
                 (THREAD, comm.0.to_le_bytes(), ids.to_le_bytes())
             }
-            Raw::Event(event) => (EVENT, event.to_le_bytes(), [0; 8]),
-            Raw::Truncated => (TRUNCATED, [0; 4], [0; 8]),
+            RawFrame::Event(event) => (EVENT, event.to_le_bytes(), [0; 8]),
+            RawFrame::Truncated => (TRUNCATED, [0; 4], [0; 8]),
         };
         bytes[0] = parts.0;
         bytes[1..5].copy_from_slice(&parts.1);
@@ -54,15 +54,15 @@ impl Raw {
     }
 
     /// The frame of this number.
-    pub fn of(table: &StackTable, id: FrameId) -> Raw {
+    pub fn of(table: &StackTable, id: FrameId) -> RawFrame {
         let bytes: [u8; 13] = table.name(id).try_into().expect("all frames of the table are written here");
         let [kind, a, b, c, d, rest @ ..] = bytes;
         let (number, place) = (u32::from_le_bytes([a, b, c, d]), u64::from_le_bytes(rest));
         match kind {
-            THREAD => Raw::Thread { comm: CommId(number), pid: (place >> 32) as i32, tid: place as i32 },
-            EVENT => Raw::Event(number),
-            TRUNCATED => Raw::Truncated,
-            kind => Raw::Code { module: number, place, called: kind == RETURN },
+            THREAD => RawFrame::Thread { comm: CommId(number), pid: (place >> 32) as i32, tid: place as i32 },
+            EVENT => RawFrame::Event(number),
+            TRUNCATED => RawFrame::Truncated,
+            kind => RawFrame::Code { module: number, place, called: kind == RETURN },
         }
     }
 }
@@ -75,14 +75,14 @@ mod tests {
     fn every_frame_comes_back_as_it_went_in() {
         let mut table = StackTable::default();
         for raw in [
-            Raw::Code { module: 7, place: u64::MAX, called: false },
-            Raw::Code { module: 7, place: u64::MAX, called: true },
-            Raw::Thread { comm: CommId(3), pid: -1, tid: 77 },
-            Raw::Event(2),
-            Raw::Truncated,
+            RawFrame::Code { module: 7, place: u64::MAX, called: false },
+            RawFrame::Code { module: 7, place: u64::MAX, called: true },
+            RawFrame::Thread { comm: CommId(3), pid: -1, tid: 77 },
+            RawFrame::Event(2),
+            RawFrame::Truncated,
         ] {
             let id = raw.in_table(&mut table);
-            assert_eq!(Raw::of(&table, id), raw);
+            assert_eq!(RawFrame::of(&table, id), raw);
         }
         assert_eq!(table.frame_count(), 5);
     }

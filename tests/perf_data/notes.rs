@@ -1,4 +1,4 @@
-//! What is said besides the stacks.
+//! Notes and details in the report.
 
 use super::kit::*;
 use super::{below, fold_bytes, root_with_maps};
