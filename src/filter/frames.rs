@@ -15,7 +15,7 @@ use crate::folded::{FrameId, StackTable};
 #[derive(Debug)]
 pub(super) struct PerFrame<T> {
     values: Vec<Option<T>>,
-    /// Of frames with a place, which have numbers of their own.
+    /// The values of frames with a place, which have numbers of their own.
     placed: Vec<Option<T>>,
 }
 
@@ -72,7 +72,7 @@ impl FramePattern {
         })
     }
 
-    /// Whether the frame's name is matched.
+    /// Whether the expression matches the frame's name.
     #[inline]
     pub(super) fn matches(&mut self, frame: FrameId, names: &StackTable) -> bool {
         let verdict = self.verdicts.get(frame, || self.regex.is_match(names.name(frame)));
@@ -80,14 +80,14 @@ impl FramePattern {
         verdict
     }
 
-    /// Whether a part of the frame's name that is a function of the whole is matched.
+    /// Whether the expression matches a part of the frame's name, always the same part of a name.
     pub(super) fn matches_part<'n>(&mut self, frame: FrameId, part: impl FnOnce() -> &'n [u8]) -> bool {
         let verdict = self.verdicts.get(frame, || self.regex.is_match(part()));
         self.matched |= verdict;
         verdict
     }
 
-    /// Whether any frame was.
+    /// Whether the expression has matched any frame.
     pub(super) fn has_matched(&self) -> bool {
         self.matched
     }

@@ -12,17 +12,17 @@ use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
 use crate::error::{ErrorKind, Result, excerpt};
 
-/// How large a compiled expression may get, in bytes: room for files of some ten thousand fixed
+/// The largest size of a compiled expression, in bytes: room for files of some ten thousand fixed
 /// strings, none for `(((a{99}){99}){99})`.
 const SIZE_LIMIT: usize = 32 << 20;
 
 /// The search's own memory, in bytes; when it is full the search starts it anew.
 const CACHE_LIMIT: usize = 8 << 20;
 
-/// How deep expressions may nest.
+/// The deepest nesting of expressions.
 const NEST_LIMIT: u32 = 200;
 
-/// What of a stack an expression has to match.
+/// The part of a stack that an expression has to match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Extent {
     /// Any part of `a;b;c`: `^` is the root, `$` the leaf, and a match may span frames.
@@ -34,14 +34,14 @@ pub enum Extent {
     Frame,
 }
 
-/// How expressions are to be read.
+/// The meaning of expressions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PatternOptions {
     /// They are plain text, not regular expressions.
     pub fixed: bool,
     /// Upper and lower case are the same.
     pub ignore_case: bool,
-    /// What they have to match.
+    /// The part of a stack that they have to match.
     pub extent: Extent,
 }
 
@@ -174,7 +174,7 @@ fn compile(hir: &Hir) -> Result<Regex> {
         })
 }
 
-/// What the whole-block search looks for: see the module's description.
+/// The looser expression for whole blocks: see the module's description.
 fn loosen(hir: &Hir) -> Hir {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => Hir::empty(),

@@ -184,7 +184,7 @@ struct FrameSplitter {
     table: StackTable,
     text: Vec<u8>,
     ids: Vec<FrameId>,
-    /// Where each frame ends in `text`.
+    /// The end of each frame in `text`.
     ends: Vec<usize>,
     /// About how much memory the names take.
     bytes: usize,

@@ -29,7 +29,7 @@ fn run(arguments: &[&str], input: impl AsRef<[u8]>) -> Output {
     feed(Command::new(env!("CARGO_BIN_EXE_fg-filter")).args(arguments), input)
 }
 
-/// What is written, given that nothing is said.
+/// The standard output of a run without messages.
 fn filter(arguments: &[&str], input: impl AsRef<[u8]>) -> String {
     let output = run(arguments, input);
     assert_eq!(text(&output.stderr), "", "{arguments:?}");

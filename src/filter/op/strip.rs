@@ -53,7 +53,7 @@ annotations: `_[k]`, `_[i]`, `_[j]`, `_[w]` at the end.",
     build,
 };
 
-/// What can be taken from a name, in the order in which it is tried.
+/// The parts that can be taken from a name, in the order in which they are tried.
 const PARTS: &[(&str, Strip)] = &[
     ("hash", hash),
     ("hex", hex),

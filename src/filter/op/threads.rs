@@ -70,7 +70,7 @@ pub(in crate::filter) const PROCESS: Operation = Operation {
     },
 };
 
-/// What a frame names, as far as its text says.
+/// The thing a frame names, as far as its text says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     /// austin's `P16668`.
@@ -134,10 +134,10 @@ fn process_part(name: &[u8]) -> &[u8] {
 #[derive(Default)]
 pub(super) struct Roles(PerFrame<Role>);
 
-/// Where these frames stand.
+/// The places of these frames in a stack.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Prefix {
-    /// How many there are.
+    /// The number of frames.
     pub(super) len: usize,
     process: Option<usize>,
     thread: Option<usize>,
