@@ -226,7 +226,8 @@ fn name_ids(page: &[u8], sink: &mut dyn Sink) -> Result<Vec<FrameId>> {
     if shared.len() != lengths.len() || ranks.len() != lengths.len() {
         return Err(damaged());
     }
-    let places = if sink.wants().places { PlaceColumns::read(page, &ranks)? } else { PlaceColumns::default() };
+    let places =
+        if sink.wants().places { PlaceColumns::read(page, &ranks)? } else { PlaceColumns::default() };
     // In the order of their bytes.
     let mut sorted = Vec::with_capacity(lengths.len());
     let mut name = Vec::new();

@@ -21,7 +21,6 @@ pub(super) fn shown_facts(summary: &WalkSummary, settings: &Settings) -> Result<
         })
     };
     let mut facts = shown(&summary.facts)?;
-    facts.differential = summary.columns == Columns::Two;
     if let Some(sides) = &mut facts.sides {
         sides.before = shown(&sides.before)?;
         sides.after = shown(&sides.after)?;
@@ -48,8 +47,9 @@ pub(super) fn about(
     let widths = WIDTHS.iter().find(|(_, known)| *known == comparison.widths).map(|(name, _)| name);
     let legend: Vec<Value> = palette.legend().iter().map(|(label, hue)| json!([label, *hue as u8])).collect();
     let total = settings.shown_both(summary.total)?;
+    let differential = summary.columns == Columns::Two;
     let measured =
-        if facts.differential { Some(facts.subtitle_of_sides(total)) } else { facts.subtitle(total.value) };
+        if differential { Some(facts.subtitle_of_sides(total)) } else { facts.subtitle(total.value) };
     let sides = facts.sides.as_ref().map(|sides| [sides.before.details(), sides.after.details()]);
     Ok(json!({
         "tool": concat!("fg-render ", env!("CARGO_PKG_VERSION")),
@@ -70,7 +70,7 @@ pub(super) fn about(
         "before": total.before.to_string(),
         "frames": payload.frames,
         "scales": payload.scales,
-        "differential": facts.differential,
+        "differential": differential,
         "chart": picture.flame_chart,
         "icicle": picture.inverted,
         "cutStart": picture.cut == Cut::Start,
@@ -96,7 +96,8 @@ fn warnings(facts: &Facts) -> Vec<String> {
     let (before, after) = (&sides.before.warnings, &sides.after.warnings);
     let (shared, of_before): (Vec<_>, Vec<_>) = before.iter().partition(|warning| after.contains(warning));
     let of_after = after.iter().filter(|warning| !before.contains(warning));
-    let of_neither = facts.warnings.iter().filter(|warning| !before.contains(warning) && !after.contains(warning));
+    let of_neither =
+        facts.warnings.iter().filter(|warning| !before.contains(warning) && !after.contains(warning));
     let alone = of_neither.chain(shared).cloned();
     let of_before = of_before.into_iter().map(|warning| format!("before: {warning}"));
     alone.chain(of_before).chain(of_after.map(|warning| format!("after: {warning}"))).collect()

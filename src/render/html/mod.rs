@@ -152,7 +152,8 @@ mod tests {
     /// A profile whose frames have places: a process, and functions of three modules.
     fn with_places() -> Profile {
         let mut builder = ProfileBuilder::new(Wants::ALL);
-        let place = |module: &'static str, kind| Place { module: module.as_bytes(), kind, ..Place::default() };
+        let place =
+            |module: &'static str, kind| Place { module: module.as_bytes(), kind, ..Place::default() };
         let process = builder.frame(b"app");
         let main = builder.frame_at(b"main", &place("app", Kind::User));
         let inlined = Place { inlined: true, ..place("app", Kind::User) };
