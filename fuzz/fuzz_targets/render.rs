@@ -16,7 +16,7 @@ use fg_tools::Result;
 use fg_tools::collapse::{Options, Report, registry};
 use fg_tools::folded::{Order, StackTable};
 use fg_tools::input::{Input, Source};
-use fg_tools::render::sink::feed;
+use fg_tools::render::writer::feed;
 use fg_tools::render::{FORMATS, Format, Settings};
 use libfuzzer_sys::fuzz_target;
 

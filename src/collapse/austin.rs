@@ -15,13 +15,17 @@
 
 use super::driver::{self, LineParser};
 use super::folded::head_lines;
-use super::names::NO_STACK;
+use super::names::{NO_STACK, frame_at};
+use super::times::{duration, nanoseconds};
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
-use crate::folded::FrameId;
+use crate::folded::{FrameId, Place};
 use crate::input::Input;
+use crate::profile::{Facts, fact};
 use crate::weight::Weight;
+use std::collections::HashMap;
+use std::time::Duration;
 
 const INFO: FormatInfo = FormatInfo {
     name: "austin",
@@ -66,8 +70,101 @@ impl Collapser for Austin {
             values: Values::new(options, mode.values(), 0).expect("it was possible before"),
             ids: Vec::new(),
             frame: Vec::new(),
+            meta: Metadata::default(),
+            clock: Clock::default(),
         };
-        driver::run_lines(input, options.threads, new, sink, report)
+        // Only in the order of the file can time be told.
+        let threads = if sink.wants().contexts { 1 } else { options.threads };
+        let mut of_threads = Report::default();
+        driver::run_lines(input, threads, new, sink, &mut of_threads)?;
+        let mut meta = Metadata::default();
+        of_threads.parts.drain(..).for_each(|part| meta.take(part));
+        meta.settle(&mut of_threads);
+        *report = Report { notes: std::mem::take(&mut report.notes), ..of_threads };
+        Ok(())
+    }
+}
+
+/// What austin says of a recording, in the lines or records `key: value` before and behind the
+/// samples.
+#[derive(Default)]
+pub(super) struct Metadata {
+    facts: Facts,
+    /// `wall` or `cpu`, as the name of the event.
+    clock: Option<String>,
+}
+
+impl Metadata {
+    /// Notes a key and its value.
+    pub(super) fn note(&mut self, key: &[u8], value: &[u8]) {
+        let number = || std::str::from_utf8(value).ok()?.trim().parse::<u64>().ok();
+        match key {
+            b"austin" => self.facts.producer = fact(&[b"austin ", value].concat()),
+            b"mode" => self.clock = fact(value).filter(|mode| mode == "wall" || mode == "cpu"),
+            b"interval" => {
+                let interval = number().filter(|interval| *interval > 0);
+                self.facts.rate = interval.map(|interval| 1_000_000 / interval).filter(|rate| *rate > 0);
+            }
+            b"duration" => {
+                let passed = number().and_then(|micros| duration(Weight::from(micros), "us"));
+                self.add_duration(passed);
+            }
+            b"python" => self.facts.comment([b"Python ", value].concat()),
+            _ => {}
+        }
+    }
+
+    /// Several recordings in one file follow one another.
+    fn add_duration(&mut self, passed: Option<Duration>) {
+        if let Some(passed) = passed {
+            self.facts.duration = self.facts.duration.unwrap_or_default().checked_add(passed);
+        }
+    }
+
+    /// Takes what another thread has read of the same file.
+    fn take(&mut self, part: Facts) {
+        self.clock = part.event.or(self.clock.take());
+        self.facts.producer = part.producer.or(self.facts.producer.take());
+        self.facts.rate = part.rate.or(self.facts.rate);
+        self.add_duration(part.duration);
+        part.comments.iter().for_each(|comment| self.facts.comment(comment));
+    }
+
+    /// What was read, to be taken by [`Metadata::take`].
+    fn part(self) -> Facts {
+        Facts { event: self.clock, ..self.facts }
+    }
+
+    /// Completes the facts of a report, whose values are known by now.
+    pub(super) fn settle(mut self, report: &mut Report) {
+        let of_time = |(value, total): (&Value, &super::ValueTotal)| total.kept == (value.name == b"time");
+        if report.values.iter().all(of_time) {
+            self.facts.event = self.clock;
+        }
+        self.facts.samples = report.facts.samples;
+        report.facts = self.facts;
+    }
+}
+
+/// The time of samples, as far as it follows from their order: each thread's samples follow one
+/// another, and a thread begins when it is first seen.
+#[derive(Default)]
+pub(super) struct Clock {
+    threads: HashMap<Vec<u8>, u64>,
+    now: u64,
+}
+
+impl Clock {
+    /// The time in nanoseconds at which a sample of a thread ends that took so many microseconds.
+    pub(super) fn tick(&mut self, thread: &[u8], micros: Weight) -> u64 {
+        let passed = nanoseconds(micros, "us").unwrap_or(0);
+        let time = match self.threads.get_mut(thread) {
+            Some(time) => time,
+            None => self.threads.entry(thread.to_vec()).or_insert(self.now),
+        };
+        *time = time.saturating_add(passed);
+        self.now = self.now.max(*time);
+        *time
     }
 }
 
@@ -112,6 +209,36 @@ struct AustinLines {
     values: Values,
     ids: Vec<FrameId>,
     frame: Vec<u8>,
+    meta: Metadata,
+    clock: Clock,
+}
+
+impl AustinLines {
+    /// Adds the sample in `ids`, with the process and the thread that its line begins with.
+    fn add(&mut self, stack: &[u8], weights: &[Weight], sink: &mut dyn Sink) -> Result<()> {
+        if !sink.wants().contexts {
+            return self.values.sample(&self.ids, weights, sink);
+        }
+        let mut parts = stack.splitn(3, |&b| b == b';');
+        let (process, thread) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        // `T0:16105`: the interpreter and the thread.
+        let tid = thread[1.min(thread.len())..].rsplit(|&b| b == b':').next().unwrap_or_default();
+        let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse().ok();
+        let time = match self.mode {
+            Mode::Memory => None,
+            Mode::Time | Mode::Full => {
+                let owner = &stack[..stack.len().min(process.len() + 1 + thread.len())];
+                Some(self.clock.tick(owner, weights[0]))
+            }
+        };
+        let context = Context {
+            time,
+            process: number(&process[1.min(process.len())..]),
+            thread: number(tid),
+            ..Context::UNKNOWN
+        };
+        self.values.sample_at(&self.ids, weights, &context, sink)
+    }
 }
 
 impl LineParser for AustinLines {
@@ -128,7 +255,8 @@ impl LineParser for AustinLines {
             }
             frame.extend_from_slice(piece);
             if is_whole(frame) {
-                ids.push(sink.frame(&readable(frame)));
+                let (name, place) = readable(frame);
+                ids.push(frame_at(&name, &place, sink));
                 frame.clear();
             } else {
                 // A file name that holds a `;` goes on in the next piece.
@@ -145,8 +273,15 @@ impl LineParser for AustinLines {
         let busy = if idle.is_none_or(Weight::is_zero) { first } else { Weight::ZERO };
         let all = [first, busy, memory.unwrap_or_default()];
         let weights = if self.mode == Mode::Full { &all[..] } else { &all[..1] };
-        self.values.sample(&self.ids, weights, sink)?;
+        self.add(stack, weights, sink)?;
         Ok(true)
+    }
+
+    fn comment(&mut self, line: &[u8]) -> Result<()> {
+        if let Some(colon) = memchr::memchr(b':', line) {
+            self.meta.note(line[1..colon].trim_ascii(), line[colon + 1..].trim_ascii());
+        }
+        Ok(())
     }
 
     /// The name of a file that holds a newline is written as it is.
@@ -155,6 +290,7 @@ impl LineParser for AustinLines {
     }
 
     fn finish(self, report: &mut Report) -> Result<()> {
+        report.parts.push(self.meta.part());
         self.values.finish(report)
     }
 }
@@ -189,16 +325,18 @@ fn is_whole(frame: &[u8]) -> bool {
 }
 
 /// `function (file:line)`, as all Python profilers but austin write it.
-fn readable(frame: &[u8]) -> Vec<u8> {
+fn readable(frame: &[u8]) -> (Vec<u8>, Place<'_>) {
     let parts = memchr::memrchr(b':', frame).and_then(|line| {
         let function = memchr::memrchr(b':', &frame[..line])?;
         Some((&frame[..function], &frame[function + 1..line], &frame[line + 1..]))
     });
     match parts {
         Some((file, function, line)) if !line.is_empty() => {
-            [function, b" (", file, b":", line, b")"].concat()
+            let number = std::str::from_utf8(line).ok().and_then(|line| line.parse().ok()).unwrap_or(0);
+            let name = [function, b" (", file, b":", line, b")"].concat();
+            (name, Place { file, line: number, ..Place::default() })
         }
-        _ => frame.to_vec(),
+        _ => (frame.to_vec(), Place::default()),
     }
 }
 

@@ -12,12 +12,12 @@
 //! There are no calls in it, so a stack is a file and a function. The format is specified in
 //! valgrind's manual, "Cachegrind Output File Format"; what the columns count is in its `events`.
 
-use super::names::Names;
+use super::names::FrameNames;
 use super::text::Text;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict, valgrind};
 use crate::error::Result;
-use crate::folded::FrameId;
+use crate::folded::{FrameId, Place};
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -48,26 +48,32 @@ impl Collapser for Cachegrind {
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        let mut names = Names::default();
+        let mut names = FrameNames::default();
         let mut declared: Vec<Value> = Vec::new();
         let mut values: Option<Values> = None;
         let mut stack: [FrameId; 2] = [names.plain(b"???", sink); 2];
         let mut row = Vec::new();
+        let mut file_name: Vec<u8> = Vec::new();
         let mut summary = None;
+        let mut report_command = Vec::new();
         let mut sums: Vec<Weight> = Vec::new();
         Text::new(input).for_each(report, |line| {
             if let Some(file) = line.strip_prefix(b"fl=") {
-                stack[0] = names.plain(file, sink);
+                file.clone_into(&mut file_name);
+                stack[0] = names.plain_at(file, &Place { file, ..Place::default() }, sink);
             } else if let Some(function) = line.strip_prefix(b"fn=") {
-                stack[1] = names.plain(function, sink);
+                let place = Place { file: &file_name, ..Place::default() };
+                stack[1] = names.plain_at(function, &place, sink);
             } else if let Some(events) = line.strip_prefix(b"events:") {
                 declared = words(events).map(event).collect();
                 sums = vec![Weight::ZERO; declared.len()];
                 values = Some(Values::new(options, declared.clone(), 0)?);
             } else if let Some(totals) = line.strip_prefix(b"summary:") {
                 summary = Some(words(totals).filter_map(Weight::parse).collect::<Vec<_>>());
-            } else if line.starts_with(b"desc:") || line.starts_with(b"cmd:") || line.is_empty() {
-                // Of the run, not of the costs.
+            } else if let Some(command) = line.strip_prefix(b"cmd:") {
+                report_command = command.to_vec();
+            } else if line.starts_with(b"desc:") || line.is_empty() {
+                // Descriptions of the caches, and of nothing in particular.
             } else {
                 row.clear();
                 row.extend(words(line).skip(1).map_while(Weight::parse));
@@ -84,13 +90,14 @@ impl Collapser for Cachegrind {
             }
             Ok(true)
         })?;
+        report.facts.set_command(&report_command);
         match summary {
-            None => report.note("there is no summary at the end: the file is cut off"),
+            None => report.warn("there is no summary at the end: the file is cut off"),
             Some(summary) => {
                 for ((value, sum), total) in declared.iter().zip(sums).zip(summary) {
                     if sum != total {
                         let event = String::from_utf8_lossy(&value.name);
-                        report.note(format!("{event} adds up to {sum}, the file says {total}"));
+                        report.warn(format!("{event} adds up to {sum}, the file says {total}"));
                     }
                 }
             }

@@ -19,13 +19,15 @@
 use std::collections::HashMap;
 
 use super::edges::Graph;
-use super::names::Names;
-use super::text::Text;
+use super::names::FrameNames;
+use super::naming::{kind_of, module_name};
+use super::text::{Text, split_digits};
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict, valgrind};
 use crate::error::Result;
-use crate::folded::FrameId;
+use crate::folded::{FrameId, Place};
 use crate::input::Input;
+use crate::profile::{Facts, fact};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -34,7 +36,7 @@ const INFO: FormatInfo = FormatInfo {
                stacks are estimates",
     tested: "valgrind 3.19, xdebug 3.2, yappi 1.6, rbspy 0.55, ruby-prof 1.4, pyprof2calltree 1.4",
     values: "the events, the first is the default: Ir, …",
-    unit: "as the events say: instructions, bytes, 10ns, …",
+    unit: "as the events say: instructions, bytes, ns, …",
 };
 
 /// What stands for the costs of no function.
@@ -86,11 +88,17 @@ struct Reader<'o> {
     /// How many columns say where a cost arose: line, instruction, or both.
     positions: usize,
     declared: Vec<Value>,
+    /// The number that each event's costs are multiplied by: 10 for `Time_(10ns)`.
+    factors: Vec<Weight>,
+    facts: Facts,
+    file: usize,
+    files: Compressed,
     /// Begins with the first cost, when the events are known.
     costs: Option<Costs>,
     object: usize,
     function: usize,
     called_object: Option<usize>,
+    called_file: Option<usize>,
     called: usize,
     /// The next line of costs is that of a call.
     is_call: bool,
@@ -107,7 +115,7 @@ struct Costs {
     graphs: Vec<Option<Graph>>,
     frames: Vec<FrameId>,
     known: HashMap<(usize, usize), usize>,
-    names: Names,
+    names: FrameNames,
     row: Vec<Weight>,
 }
 
@@ -115,6 +123,8 @@ impl<'o> Reader<'o> {
     fn new(options: &'o Options) -> Reader<'o> {
         let mut objects = Compressed::default();
         let mut functions = Compressed::default();
+        let mut files = Compressed::default();
+        let file = files.name(b"").unwrap_or(0);
         let (object, function) = (objects.name(b"").unwrap_or(0), functions.name(b"???").unwrap_or(0));
         Reader {
             options,
@@ -122,10 +132,15 @@ impl<'o> Reader<'o> {
             objects,
             positions: 1,
             declared: Vec::new(),
+            factors: Vec::new(),
+            facts: Facts::default(),
+            file,
+            files,
             costs: None,
             object,
             function,
             called_object: None,
+            called_file: None,
             called: function,
             is_call: false,
             totals: None,
@@ -147,10 +162,18 @@ impl<'o> Reader<'o> {
         let Some((key, value)) = split(line, b':') else { return Ok(false) };
         match key {
             b"positions" => self.positions = words(value).count().max(1),
-            b"events" if self.costs.is_none() => self.declared = words(value).map(event).collect(),
+            b"events" if self.costs.is_none() => {
+                (self.declared, self.factors) = words(value).map(event).unzip();
+            }
+            b"cmd" => self.facts.set_command(value),
+            b"creator" => self.facts.producer = fact(value),
             b"totals" => self.add_totals(value)?,
             b"summary" => {
                 if let Some(summary) = words(value).next().and_then(Weight::parse) {
+                    let summary = match self.factors.first() {
+                        Some(factor) => summary.checked_mul(*factor)?,
+                        None => summary,
+                    };
                     self.summary = Some(self.summary.unwrap_or_default().checked_add(summary)?);
                 }
             }
@@ -179,9 +202,16 @@ impl<'o> Reader<'o> {
                 self.called_object = Some(name);
             }
             b"calls" => self.is_call = true,
-            // Files do not tell functions apart, and jumps cost nothing.
-            b"fl" | b"fi" | b"fe" | b"cfi" | b"cfl" | b"jump" | b"jcnd" | b"jfi" | b"jfn" | b"rfl"
-            | b"rfi" | b"rfn" | b"rob" => {}
+            b"fl" => {
+                let Some(name) = self.files.name(value) else { return false };
+                (self.file, self.called_file) = (name, None);
+            }
+            b"cfi" | b"cfl" => self.called_file = self.files.name(value),
+            // Lines inlined from these files count for the function; their names may be short for
+            // those of files, too.
+            b"fi" | b"fe" => drop(self.files.name(value)),
+            // Jumps cost nothing.
+            b"jump" | b"jcnd" | b"jfi" | b"jfn" | b"rfl" | b"rfi" | b"rfn" | b"rob" => {}
             _ => return false,
         }
         true
@@ -197,17 +227,19 @@ impl<'o> Reader<'o> {
             None => self.costs.insert(Costs::new(self.options, &self.declared)?),
         };
         costs.row.clear();
+        let mut factors = self.factors.iter();
         for word in words(line).skip(self.positions) {
-            let Some(cost) = Weight::parse(word) else { return Ok(false) };
-            costs.row.push(cost);
+            let (Some(cost), Some(&factor)) = (Weight::parse(word), factors.next()) else {
+                return Ok(false);
+            };
+            costs.row.push(if factor == Weight::ONE { cost } else { cost.checked_mul(factor)? });
         }
-        if costs.row.len() > self.declared.len() {
-            return Ok(false);
-        }
-        let caller = costs.function((self.object, self.function), &self.functions, &self.objects, sink);
+        let names = (&self.functions, &self.objects, &self.files);
+        let caller = costs.function((self.object, self.function), self.file, names, sink);
         if std::mem::take(&mut self.is_call) {
             let object = self.called_object.take().unwrap_or(self.object);
-            let callee = costs.function((object, self.called), &self.functions, &self.objects, sink);
+            let file = self.called_file.take().unwrap_or(self.file);
+            let callee = costs.function((object, self.called), file, names, sink);
             costs.add_call(caller, callee)?;
         } else {
             costs.add_self(caller, sink)?;
@@ -216,7 +248,8 @@ impl<'o> Reader<'o> {
     }
 
     fn add_totals(&mut self, value: &[u8]) -> Result<()> {
-        let new: Vec<Weight> = words(value).filter_map(Weight::parse).collect();
+        let all = words(value).filter_map(Weight::parse).zip(&self.factors);
+        let new = all.map(|(total, factor)| total.checked_mul(*factor)).collect::<Result<Vec<Weight>>>()?;
         let totals = self.totals.get_or_insert_with(|| vec![Weight::ZERO; new.len()]);
         for (total, new) in totals.iter_mut().zip(new) {
             *total = total.checked_add(new)?;
@@ -225,6 +258,7 @@ impl<'o> Reader<'o> {
     }
 
     fn finish(self, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+        report.facts = self.facts;
         let Some(mut costs) = self.costs else { return Ok(()) };
         if let (None, Some(summary), Some(&sum)) = (&self.totals, self.summary, costs.sums.first())
             && summary > sum
@@ -238,7 +272,7 @@ impl<'o> Reader<'o> {
             if let (Some(&sum), Some(event)) = (costs.sums.get(at), event)
                 && sum != total
             {
-                report.note(format!("the self costs of {event} add up to {sum}, the file says {total}"));
+                report.warn(format!("the self costs of {event} add up to {sum}, the file says {total}"));
             }
         }
         let graphs = std::mem::take(&mut costs.graphs);
@@ -263,27 +297,33 @@ impl Costs {
             graphs,
             frames: Vec::new(),
             known: HashMap::new(),
-            names: Names::default(),
+            names: FrameNames::default(),
             row: Vec::new(),
         })
     }
 
-    /// The number of a function: of two objects' functions of one name, each is its own.
+    /// The number of a function: of two objects' functions of one name, each is its own. Files do
+    /// not tell functions apart; the first that a function is seen in is its place.
     fn function(
         &mut self,
         key: (usize, usize),
-        functions: &Compressed,
-        objects: &Compressed,
+        file: usize,
+        (functions, objects, files): (&Compressed, &Compressed, &Compressed),
         sink: &mut dyn Sink,
     ) -> usize {
         *self.known.entry(key).or_insert_with(|| {
             let (object, name) = (objects.get(key.0), functions.get(key.1));
-            let frame = if object.is_empty() || !is_unknown(name) {
-                self.names.plain(name, sink)
+            let object = if object == b"???" { b"" } else { object };
+            let file = if files.get(file) == b"???" { b"" } else { files.get(file) };
+            let (module, kind) = (module_name(object), kind_of(object, b""));
+            let place = Place { module, file, kind, ..Place::default() };
+            let frame = if objects.get(key.0).is_empty() || !is_unknown(name) {
+                self.names.plain_at(name, &place, sink)
             } else {
                 // As in all native recordings: the file is all that is known of it.
+                let object = objects.get(key.0);
                 let file = object.rsplit(|&b| b == b'/').next().unwrap_or(object);
-                self.names.plain(&[b"[", file, b"]"].concat(), sink)
+                self.names.plain_at(&[b"[", file, b"]"].concat(), &place, sink)
             };
             self.frames.push(frame);
             self.frames.len() - 1
@@ -364,24 +404,31 @@ fn is_unknown(name: &[u8]) -> bool {
 }
 
 /// `Ir`, or as xdebug has it `Time_(10ns)`.
-fn event(name: &[u8]) -> Value {
+///
+/// With it comes the number that its costs are multiplied by: 10, as that is in units of 10 ns.
+fn event(name: &[u8]) -> (Value, Weight) {
     if let Some(rest) = name.strip_suffix(b")")
         && let Some(at) = memchr::memmem::find(rest, b"_(")
     {
-        return Value::with_producers_unit(&rest[..at], &String::from_utf8_lossy(&rest[at + 2..]));
+        let (digits, unit) = split_digits(&rest[at + 2..]);
+        let factor = Weight::parse(digits).filter(|factor| *factor > Weight::ZERO);
+        let value = Value::with_producers_unit(&rest[..at], &String::from_utf8_lossy(unit));
+        return (value, factor.unwrap_or(Weight::ONE));
     }
     let unit = match name {
-        b"Ir" => "instructions",
-        b"Samples" => "samples",
-        b"Ticks" => "ticks",
+        b"Ir" => Some("instructions"),
+        b"Samples" => Some("samples"),
+        b"Ticks" => Some("ticks"),
         // ruby-prof's, which scales them.
-        b"wall_time" | b"process_time" => "us",
-        b"ns" => "ns",
-        b"us" => "us",
-        b"ms" => "ms",
-        _ => "events",
+        b"wall_time" | b"process_time" => Some("us"),
+        b"ns" => Some("ns"),
+        b"us" => Some("us"),
+        b"ms" => Some("ms"),
+        // Of valgrind's caches, branches and buses.
+        name if valgrind::is_count(name) => Some("events"),
+        _ => None,
     };
-    Value::new(name, unit)
+    (Value { name: name.to_vec(), unit: unit.map(Into::into) }, Weight::ONE)
 }
 
 fn split(line: &[u8], at: u8) -> Option<(&[u8], &[u8])> {

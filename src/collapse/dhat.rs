@@ -12,6 +12,7 @@
 
 use super::json::{HeadKeys, Json};
 use super::names::NO_STACK;
+use super::times::duration;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict, valgrind};
 use crate::error::Result;
@@ -74,6 +75,7 @@ impl Collapser for Dhat {
         let mut frames: Vec<FrameId> = Vec::new();
         let mut key = String::new();
         let (mut bytes, mut blocks) = ("bytes".to_owned(), "blocks".to_owned());
+        let (mut in_micros, mut end) = (false, None);
         json.begin_object()?;
         while json.next_key(&mut key)? {
             match key.as_str() {
@@ -91,12 +93,16 @@ impl Collapser for Dhat {
                         frames.push(frame.unwrap_or_else(|| sink.frame(NO_STACK)));
                     }
                 }
+                "cmd" => report.facts.set_command(json.text()?),
+                "tu" => in_micros = json.text()? == "µs",
+                "te" => end = Some(json.weight()?),
                 "bsu" => bytes = unit(json.text()?, bytes),
                 "bksu" => blocks = unit(json.text()?, blocks),
                 _ => json.skip()?,
             }
         }
         json.end(report);
+        report.facts.duration = end.filter(|_| in_micros).and_then(|end| duration(end, "us"));
         let declared = METRICS.map(|(_, when, is_blocks)| {
             let unit = if is_blocks { &blocks } else { &bytes };
             Value::new(format!("{when}-{unit}"), unit.clone())

@@ -1,21 +1,24 @@
 //! What `fg-render --format json` writes: every stack, exactly; names that are not UTF-8 as `hex`.
 //!
 //! ```json
-//! {"fg-tools": "profile 1", "unit": "samples", "columns": 1,
+//! {"fg-tools": "profile 1", "unit": "ns", "columns": 1,
+//! "facts": {"unit":"ns","command":"./app","warning":["no symbols: 38%"]},
 //! "stacks": [
 //! {"frames": ["main", {"hex": "70ff"}], "weight": 40}],
 //! "functions": [
 //! {"name": {"hex": "70ff"}, "self": 40, "total": 40}],
 //! "total": 40}
 //! ```
-//! The schema is described where it is written, in `render/json.rs`. Stacks are all that is read
-//! of it; the rest follows from them.
+//! The schema is described where it is written, in `render/json.rs`. Stacks and facts are all that is
+//! read of it; the rest follows from them.
 
 use super::json::{HeadKeys, Json, Kind};
 use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, Weights, sanitize_frame};
 use crate::input::Input;
+use crate::profile::Facts;
+use crate::profile::header::HeaderReader;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -58,9 +61,10 @@ impl Collapser for FgJson {
             total: ValueTotal::default(),
         };
         loop {
-            let value = reader.document(sink)?;
+            let value = reader.document(sink, report)?;
             report.add_value(value, ValueTotal { kept: true, ..std::mem::take(&mut reader.total) })?;
             if !reader.json.next_document()? {
+                report.facts = Facts::merged(&std::mem::take(&mut report.parts));
                 return Ok(());
             }
         }
@@ -78,17 +82,36 @@ struct Reader {
 }
 
 impl Reader {
-    fn document(&mut self, sink: &mut dyn Sink) -> Result<Value> {
+    fn document(&mut self, sink: &mut dyn Sink, report: &mut Report) -> Result<Value> {
         let mut value = Value::default();
         self.json.begin_object()?;
         while self.json.next_key(&mut self.key)? {
             match self.key.as_str() {
+                "unit" if self.json.null()? => {}
                 "unit" => value = Value::with_producers_unit("", self.json.text()?),
+                "facts" => report.parts.push(self.facts()?),
                 "stacks" => self.stacks(sink)?,
                 _ => self.json.skip()?,
             }
         }
         Ok(value)
+    }
+
+    /// The facts, under the keys of the header of folded text.
+    fn facts(&mut self) -> Result<Facts> {
+        let mut header = HeaderReader::default();
+        self.json.begin_object()?;
+        while self.json.next_key(&mut self.key)? {
+            if self.json.peek()? != Kind::Array {
+                header.read_entry(&self.key, self.json.text()?)?;
+                continue;
+            }
+            self.json.begin_array()?;
+            while self.json.next_item()? {
+                header.read_entry(&self.key, self.json.text()?)?;
+            }
+        }
+        Ok(header.finish())
     }
 
     fn stacks(&mut self, sink: &mut dyn Sink) -> Result<()> {

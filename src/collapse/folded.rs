@@ -46,6 +46,9 @@ impl Collapser for Folded {
                 _ => bad += 1,
             }
         }
+        if good > 0 && has_header(head) {
+            return Verdict::Yes;
+        }
         // A program's own output may stand between the lines of its profile.
         if good > bad { Verdict::Maybe } else { Verdict::No }
     }
@@ -149,6 +152,12 @@ pub(super) fn head_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     lines.filter(|line| !line.is_empty() && !is_comment(line))
 }
 
+/// Whether a text begins with a header as this crate writes it.
+fn has_header(head: &[u8]) -> bool {
+    let first = head.split(|&b| b == b'\n').next().unwrap_or_default();
+    HeaderReader::is_header(first.strip_suffix(b"\r").unwrap_or(first))
+}
+
 /// Whether these bytes are no piece of a binary file that happens to end in a number.
 fn is_text(bytes: &[u8]) -> bool {
     !bytes.contains(&0)
@@ -160,15 +169,11 @@ mod tests {
 
     #[test]
     fn is_told_from_other_text() {
-        for text in [
-            "a;b 1\n",
-            "calc: two 179\n",
-            "# unit: ns\na;b 1.5\n",
-            "a;b 1 2\r\nc 3 4\r\n",
-            "a;b; 0\nhello\nb;c 2",
-        ] {
+        for text in ["a;b 1\n", "calc: two 179\n", "a;b 1 2\r\nc 3 4\r\n", "a;b; 0\nhello\nb;c 2"] {
             assert_eq!(Folded.detect(text.as_bytes()), Verdict::Maybe, "{text}");
         }
+        assert_eq!(Folded.detect(b"# unit: ns\r\na;b 1.5\r\n"), Verdict::Yes);
+        assert_eq!(Folded.detect(b"# unit: ns\n\0\0 1\n"), Verdict::No);
         for text in ["", "# only\n", "hello world\n", "a;b\nc;d\n", "\0\0 1\n", "{\"a\": 1}"] {
             assert_eq!(Folded.detect(text.as_bytes()), Verdict::No, "{text}");
         }

@@ -11,12 +11,13 @@
 use std::collections::HashMap;
 
 use super::forest::{Forest, Node};
-use super::json::{HeadKeys, Json, Nodes};
-use super::names::Names;
+use super::json::{HeadKeys, Json, Kind, Nodes};
+use super::names::FrameNames;
+use super::times::duration;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
-use crate::folded::{FrameId, sanitize_frame};
+use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -52,18 +53,34 @@ impl Collapser for GhcJson {
     ) -> Result<()> {
         let mut json = Json::new(input);
         let mut centres = HashMap::new();
-        let unnamed = Names::default().plain(b"", sink);
+        let unnamed = FrameNames::default().plain(b"", sink);
         let mut tree = Tree { unnamed, forest: Forest::default(), nodes: Vec::new() };
         let mut key = String::new();
+        let (mut program, mut arguments) = (String::new(), String::new());
+        let mut interval = Weight::ZERO;
         json.begin_object()?;
         while json.next_key(&mut key)? {
             match key.as_str() {
                 "cost_centres" => read_centres(&mut json, options, &mut centres, sink)?,
+                "program" => program = json.text()?.to_owned(),
+                "arguments" if json.peek()? == Kind::Array => {
+                    json.begin_array()?;
+                    while json.next_item()? {
+                        let word = json.text()?;
+                        arguments = if arguments.is_empty() { word.into() } else { arguments + " " + word };
+                    }
+                }
+                "total_time" => report.facts.cpu_time = duration(json.weight()?, "s"),
+                "tick_interval" => interval = json.weight()?,
                 "profile" => json.tree("children", &mut tree)?,
                 _ => json.skip()?,
             }
         }
         json.end(report);
+        report.facts.set_command(if arguments.is_empty() { program } else { arguments });
+        // Microseconds.
+        let rate = (1e6 / interval.to_f64()).round();
+        report.facts.rate = (rate >= 1.0 && rate <= 1e9).then_some(rate as u64);
         let declared = ["ticks", "bytes", "entries"].map(|name| Value::new(name, name));
         let mut values = Values::new(options, declared.to_vec(), 0)?;
         let Tree { mut forest, nodes, .. } = tree;
@@ -82,7 +99,9 @@ impl Collapser for GhcJson {
                 values.sample(&stack, costs, sink)?;
             }
         }
-        values.finish(report)
+        values.finish(report)?;
+        report.samples_are(&Value::new("ticks", "ticks"));
+        Ok(())
     }
 }
 
@@ -95,7 +114,7 @@ fn read_centres(
 ) -> Result<()> {
     let (mut key, mut label, mut module, mut place) =
         (String::new(), String::new(), String::new(), String::new());
-    let mut names = Names::default();
+    let mut names = FrameNames::default();
     json.begin_array()?;
     while json.next_item()? {
         let mut id = None;
@@ -110,7 +129,8 @@ fn read_centres(
                 _ => json.skip()?,
             }
         }
-        let frame = names.build(sink, |out| {
+        let at = Place { module: module.as_bytes(), ..source(&place) };
+        let frame = names.build_at(&at, sink, |out| {
             sanitize_frame(module.as_bytes(), out);
             out.push(b'.');
             sanitize_frame(label.as_bytes(), out);
@@ -123,6 +143,16 @@ fn read_centres(
         centres.extend(id.map(|id| (id, frame)));
     }
     Ok(())
+}
+
+/// The place of `Main.hs:5:1-60` or `Main.hs:(3,1)-(4,9)`; `<built-in>` and the like are none.
+fn source(text: &str) -> Place<'_> {
+    let Some((file, rest)) = text.split_once(':').filter(|_| !text.starts_with('<')) else {
+        return Place::default();
+    };
+    let digits = rest.trim_start_matches('(');
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    Place { file: file.as_bytes(), start_line: digits[..end].parse().unwrap_or(0), ..Place::default() }
 }
 
 /// The tree; its cost centres get their names at the end.

@@ -143,7 +143,14 @@ impl Collapser for Gperftools {
             let count = Weight::new(i128::from(*count));
             values.sample(&stack, &[count, count.checked_mul(period)?], sink)?;
         }
-        values.finish(report)
+        if values.kept() == Some(&Value::new("cpu", "us")) && period > Weight::ZERO {
+            report.facts.period = Some(period);
+        }
+        let rate = (1e6 / period.to_f64()).round();
+        report.facts.rate = (rate >= 1.0 && rate <= 1e6).then_some(rate as u64);
+        values.finish(report)?;
+        report.samples_are(&Value::new("samples", "samples"));
+        Ok(())
     }
 }
 

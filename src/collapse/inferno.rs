@@ -19,11 +19,15 @@ use std::sync::{Arc, Once};
 use ::inferno::collapse::{self as inferno, Collapse};
 
 use super::forest::Budget;
+use super::text::{split_digits, split_last};
+use super::times::duration;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{Columns, FrameId, parse_line};
 use crate::input::{Input, MAX_RECORD};
+use crate::profile::Facts;
+use crate::weight::Weight;
 
 /// One of the formats.
 pub struct Inferno {
@@ -37,6 +41,8 @@ pub struct Inferno {
     frame: fn(&[u8]) -> &[u8],
     /// What its collapser leaves out.
     note: Option<&'static str>,
+    /// Notes what its first lines say of the recording.
+    facts: fn(&[u8], &mut Facts),
 }
 
 /// `dtrace`: blocks of frames, leaf first, and a count.
@@ -45,14 +51,16 @@ pub static DTRACE: Inferno = Inferno {
         name: "dtrace",
         producer: "dtrace -n 'profile-99 { @[ustack()] = count(); }'",
         tested: "documented output",
-        values: "samples",
-        unit: "samples",
+        values: "-",
+        unit: "-",
     },
     detect: |head| applies(&mut inferno::dtrace::Folder::default(), head),
-    values: samples,
+    // What it counts is up to the script.
+    values: |_| vec![Value::default()],
     run: |_, from, to| inferno::dtrace::Folder::default().collapse(from, to),
     frame: |name| name,
     note: None,
+    facts: |_, _| (),
 };
 
 /// `sample` of macOS: a tree drawn with `+`, `!`, `:` and `|`.
@@ -78,6 +86,7 @@ pub static SAMPLE: Inferno = Inferno {
         _ => name,
     },
     note: Some("threads that wait (in kevent, mach_msg_trap, read, …) are left out"),
+    facts: sample_facts,
 };
 
 /// The `time-profile` table that `xctrace export` writes: XML with references.
@@ -94,6 +103,7 @@ pub static XCTRACE: Inferno = Inferno {
     run: |_, from, to| inferno::xctrace::Folder::default().collapse(from, to),
     frame: |name| name,
     note: None,
+    facts: |_, _| (),
 };
 
 /// VTune's call tree as CSV, indented by a space for each level.
@@ -110,6 +120,7 @@ pub static VTUNE: Inferno = Inferno {
     run: |_, from, to| inferno::vtune::Folder::default().collapse(from, to),
     frame: |name| name,
     note: Some("VTune's seconds are rounded to milliseconds"),
+    facts: |_, _| (),
 };
 
 /// Visual Studio's call tree as CSV, with its level in the first column.
@@ -129,6 +140,7 @@ pub static VSPROF: Inferno = Inferno {
     run: |_, from, to| inferno::vsprof::Folder::default().collapse(from, to),
     frame: |name| name,
     note: Some("weights are numbers of calls, the table's exact column, and no times"),
+    facts: |_, _| (),
 };
 
 /// GHC's `.prof`: a table of cost centres, indented.
@@ -161,6 +173,7 @@ pub static GHC_PROF: Inferno = Inferno {
     },
     frame: |name| name,
     note: None,
+    facts: ghc_facts,
 };
 
 impl Collapser for Inferno {
@@ -183,6 +196,7 @@ impl Collapser for Inferno {
         let columns = declared.len();
         let mut values = Values::new(options, declared, 0)?;
         let name = input.name().clone();
+        let head = input.head().to_vec();
         if columns > 1 {
             // A pass for each column.
             let bytes = input.read_all()?;
@@ -193,8 +207,9 @@ impl Collapser for Inferno {
             self.read(0, &name, input.into_reader(), &mut values, sink)?;
         }
         if let Some(note) = self.note {
-            report.note(note);
+            report.warn(note);
         }
+        (self.facts)(&head, &mut report.facts);
         values.finish(report)
     }
 }
@@ -378,6 +393,45 @@ fn caught<T>(run: impl FnOnce() -> T) -> std::result::Result<T, Panic> {
     let result = catch_unwind(AssertUnwindSafe(run));
     CAUGHT.set(false);
     result.map_err(|_| Panic)
+}
+
+/// `Analysis of sampling app (pid 42) every 1 millisecond`, and lines `Key:   value`.
+fn sample_facts(head: &[u8], facts: &mut Facts) {
+    let field = |key: &[u8]| {
+        let line = lines(head).find(|line| line.starts_with(key))?;
+        Some(line[key.len()..].trim_ascii())
+    };
+    if let Some(process) = field(b"Process:") {
+        let end = memchr::memmem::rfind(process, b" [").unwrap_or(process.len());
+        facts.set_command(&process[..end]);
+    }
+    facts.system = field(b"OS Version:").and_then(crate::profile::fact);
+    if let Some((_, every)) = field(b"Analysis of sampling ").and_then(|line| split_last(line, b" every "))
+        && split_digits(every).1.starts_with(b" millisecond")
+    {
+        let millis: Option<u64> =
+            std::str::from_utf8(split_digits(every).0).ok().and_then(|n| n.parse().ok());
+        facts.rate = millis.and_then(|millis| 1000_u64.checked_div(millis)).filter(|rate| *rate > 0);
+    }
+}
+
+/// The command, which stands alone below the report's heading, and
+/// `total time  =        0.14 secs   (140 ticks @ 1000 us, 1 processor)`.
+fn ghc_facts(head: &[u8], facts: &mut Facts) {
+    let mut lines = lines(head).map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    if let Some(command) = lines.nth(1) {
+        facts.set_command(command);
+    }
+    let Some(total) = lines.find_map(|line| line.strip_prefix(b"total time")) else { return };
+    let text = String::from_utf8_lossy(total);
+    let mut words = text.trim_start_matches([' ', '=']).split_whitespace();
+    let seconds = words.next().and_then(|number| Weight::parse(number.as_bytes()));
+    facts.cpu_time = seconds.and_then(|seconds| duration(seconds, "s"));
+    let micros: Option<u64> = text
+        .split_once(" @ ")
+        .and_then(|(_, rest)| rest.split_once(" us"))
+        .and_then(|(micros, _)| micros.parse().ok());
+    facts.rate = micros.and_then(|micros| 1_000_000_u64.checked_div(micros)).filter(|rate| *rate > 0);
 }
 
 fn samples(_: &[u8]) -> Vec<Value> {

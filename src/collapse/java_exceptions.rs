@@ -16,7 +16,7 @@
 
 use super::forest::Budget;
 use super::jstack::java_frame;
-use super::names::Names;
+use super::names::FrameNames;
 use super::text::Text;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
@@ -61,7 +61,7 @@ impl Collapser for JavaExceptions {
         report: &mut Report,
     ) -> Result<()> {
         let mut lines = Text::new(input);
-        let mut names = Names::default();
+        let mut names = FrameNames::default();
         let mut values = Values::single(options, "exceptions", "exceptions");
         // The last line that was no frame names the exception; both stacks are leaf first.
         let mut class_line: Vec<u8> = Vec::new();

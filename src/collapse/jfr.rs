@@ -17,15 +17,18 @@
 //! besides, in JSON only: the text rounds it. Of deep stacks `jfr print` shows five frames unless
 //! `--stack-depth 64` says otherwise; what it cut begins with `[truncated]`.
 
+use std::collections::HashMap;
+
 use super::json::{HeadKeys, Json, Kind};
-use super::names::{NO_STACK, Names};
+use super::names::{FrameNames, NO_STACK};
 use super::text::Text;
 use super::threads::Thread;
+use super::times::{date, duration};
 use super::trie::Trie;
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
-use crate::folded::{FrameId, sanitize_frame};
+use crate::folded::{FrameId, Kind as CodeKind, Place, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -48,7 +51,9 @@ const JSON: FormatInfo = FormatInfo {
 /// The kinds of events that sample the processor, the default where there are any.
 const PROCESSOR: [&[u8]; 2] = [b"jdk.ExecutionSample", b"jdk.CPUTimeSample"];
 
-/// What stands for the frames that were cut off at the root.
+const NANOS_A_DAY: u64 = 86_400_000_000_000;
+
+/// The frame that stands for those that were cut off at the root.
 const TRUNCATED: &[u8] = b"[truncated]";
 
 /// Collapses the text.
@@ -79,9 +84,10 @@ impl Collapser for JfrText {
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        let mut events = Events::default();
+        let mut events = Events::new(sink);
         let mut event = Event::default();
         let (mut within, mut in_stack) = (false, false);
+        let (mut before, mut days) = (None, 0);
         // The field that names the thread, whose name may go on in the next line.
         let mut thread = Vec::new();
         Text::new(input).for_each(report, |line| {
@@ -98,7 +104,7 @@ impl Collapser for JfrText {
                         let at = memchr::memmem::rfind(text, b" line: ");
                         let (name, line) = at.map_or((text, None), |at| (&text[..at], Some(&text[at + 7..])));
                         let open = memchr::memchr(b'(', name).unwrap_or(name.len());
-                        event.frame(&name[..open], line, options, &mut events.names, sink);
+                        event.frame(&name[..open], line, b"", options, &mut events.names, sink);
                     }
                 }
             } else if within && line == b"}" {
@@ -107,6 +113,17 @@ impl Collapser for JfrText {
                 within = false;
             } else if within && text == b"stackTrace = [" {
                 in_stack = true;
+            } else if let Some(time) = text.strip_prefix(b"startTime = ").filter(|_| within) {
+                // The date is not shown, or in words of the locale: what is much earlier is the next day.
+                let time = time_of_day(time);
+                let half_a_day = NANOS_A_DAY / 2;
+                days += u64::from(before.zip(time).is_some_and(|(before, time)| time + half_a_day < before));
+                before = time.or(before);
+                event.time = time.and_then(|time| (NANOS_A_DAY.checked_mul(days)?).checked_add(time));
+            } else if let Some(text) = text.strip_prefix(b"javaArguments = ").filter(|_| within) {
+                events.command = text.trim_ascii_start().strip_prefix(b"\"").unwrap_or(text).to_vec();
+            } else if let Some(text) = text.strip_prefix(b"jvmVersion = ").filter(|_| within) {
+                events.version = text.trim_ascii_start().strip_prefix(b"\"").unwrap_or(text).to_vec();
             } else if let Some(name) =
                 text.strip_prefix(b"sampledThread = ").or_else(|| text.strip_prefix(b"eventThread = "))
             {
@@ -146,7 +163,7 @@ impl Collapser for JfrJson {
         report: &mut Report,
     ) -> Result<()> {
         let mut json = Json::new(input);
-        let mut events = Events::default();
+        let mut events = Events::new(sink);
         // One document a recording.
         loop {
             each(&mut json, |json, key| match key {
@@ -162,7 +179,7 @@ impl Collapser for JfrJson {
                                 event.name = json.text()?.as_bytes().to_vec();
                                 Ok(())
                             }
-                            "values" => event.values(json, options, &mut events.names, sink),
+                            "values" => event.values(json, options, &mut events, sink),
                             _ => json.skip(),
                         })?;
                         let place = json.place();
@@ -201,6 +218,8 @@ struct Event {
     thread_id: Vec<u8>,
     frames: Vec<FrameId>,
     truncated: bool,
+    /// When it began, in nanoseconds: since 1970, or of the text since midnight.
+    time: Option<u64>,
     /// What it weighs of its own, and what that is.
     amount: Option<(Amount, Weight)>,
 }
@@ -238,11 +257,23 @@ impl Event {
         &mut self,
         name: &[u8],
         line: Option<&[u8]>,
+        kind: &[u8],
         options: &Options,
-        names: &mut Names,
+        names: &mut FrameNames,
         sink: &mut dyn Sink,
     ) {
-        self.frames.push(names.build(sink, |out| {
+        let number = line.and_then(|line| std::str::from_utf8(line).ok()?.trim().parse().ok());
+        let place = Place {
+            line: number.unwrap_or(0),
+            kind: match kind {
+                b"JIT compiled" | b"Inlined" => CodeKind::Jit,
+                b"Native" => CodeKind::User,
+                _ => CodeKind::Unknown,
+            },
+            inlined: kind == b"Inlined",
+            ..Place::default()
+        };
+        self.frames.push(names.build_at(&place, sink, |out| {
             sanitize_frame(name, out);
             if let (true, Some(line)) = (options.srcline, line) {
                 out.push(b':');
@@ -255,10 +286,22 @@ impl Event {
         &mut self,
         json: &mut Json,
         options: &Options,
-        names: &mut Names,
+        events: &mut Events,
         sink: &mut dyn Sink,
     ) -> Result<()> {
         each(json, |json, key| match key {
+            "startTime" if json.peek()? == Kind::Text => {
+                self.time = since_1970(json.text()?);
+                Ok(())
+            }
+            "javaArguments" if json.peek()? == Kind::Text => {
+                events.command = json.text()?.as_bytes().to_vec();
+                Ok(())
+            }
+            "jvmVersion" if json.peek()? == Kind::Text => {
+                events.version = json.text()?.as_bytes().to_vec();
+                Ok(())
+            }
             "sampledThread" | "eventThread" => each(json, |json, key| {
                 match key {
                     "javaName" => self.thread = json.text()?.as_bytes().to_vec(),
@@ -276,7 +319,7 @@ impl Event {
                 "frames" => {
                     json.begin_array()?;
                     while json.next_item()? {
-                        self.json_frame(json, options, names, sink)?;
+                        self.json_frame(json, options, &mut events.names, sink)?;
                     }
                     Ok(())
                 }
@@ -303,10 +346,11 @@ impl Event {
         &mut self,
         json: &mut Json,
         options: &Options,
-        names: &mut Names,
+        names: &mut FrameNames,
         sink: &mut dyn Sink,
     ) -> Result<()> {
         let (mut class, mut method, mut line) = (String::new(), String::new(), String::new());
+        let mut kind = String::new();
         let mut hidden = false;
         each(json, |json, key| match key {
             "method" => each(json, |json, key| {
@@ -324,6 +368,10 @@ impl Event {
                 }
                 Ok(())
             }),
+            "type" if json.peek()? == Kind::Text => {
+                kind = json.text()?.to_owned();
+                Ok(())
+            }
             "lineNumber" => {
                 line = json.text_or_number()?.to_owned();
                 Ok(())
@@ -333,7 +381,7 @@ impl Event {
         // The JVM's own glue, which the text does not show either.
         if !hidden {
             let name = format!("{class}.{method}");
-            self.frame(name.as_bytes(), Some(line.as_bytes()), options, names, sink);
+            self.frame(name.as_bytes(), Some(line.as_bytes()), kind.as_bytes(), options, names, sink);
         }
         Ok(())
     }
@@ -342,8 +390,20 @@ impl Event {
 /// The kinds of events that came, in their order.
 #[derive(Default)]
 struct Events {
-    names: Names,
+    names: FrameNames,
     kinds: Vec<EventKind>,
+    /// Whether every event is kept by itself.
+    contexts: bool,
+    /// The threads of events that are kept by themselves: name and number.
+    threads: Vec<(Vec<u8>, Vec<u8>)>,
+    thread_numbers: HashMap<(Vec<u8>, Vec<u8>), u32>,
+    /// The earliest and the latest time.
+    first: Option<u64>,
+    last: Option<u64>,
+    /// The main class and its arguments.
+    command: Vec<u8>,
+    /// The version of the virtual machine.
+    version: Vec<u8>,
 }
 
 /// The stacks of one kind of event.
@@ -357,11 +417,36 @@ struct EventKind {
 }
 
 impl Events {
+    fn new(sink: &dyn Sink) -> Events {
+        Events { contexts: sink.wants().contexts, ..Events::default() }
+    }
+
+    /// The number of an event's thread.
+    fn thread(&mut self, event: &Event) -> u32 {
+        if !self.contexts {
+            return 0;
+        }
+        let key = (event.thread.clone(), event.thread_id.clone());
+        let next = self.threads.len() as u32;
+        let number = *self.thread_numbers.entry(key.clone()).or_insert(next);
+        if number == next {
+            self.threads.push(key);
+        }
+        number
+    }
+
     fn add(&mut self, event: &mut Event, options: &Options, sink: &mut dyn Sink) -> Result<()> {
         let at = self.kinds.iter().position(|kind| kind.name == event.name).unwrap_or_else(|| {
-            self.kinds.push(EventKind { name: event.name.clone(), ..EventKind::default() });
+            let samples = Trie::new(self.contexts);
+            self.kinds.push(EventKind { name: event.name.clone(), samples, ..EventKind::default() });
             self.kinds.len() - 1
         });
+        if let Some(time) = event.time {
+            self.first = Some(self.first.map_or(time, |first| first.min(time)));
+            self.last = self.last.max(Some(time));
+        }
+        let origin = (event.time, self.thread(event));
+        let contexts = self.contexts;
         let kind = &mut self.kinds[at];
         if event.frames.is_empty() {
             event.frames.push(sink.frame(NO_STACK));
@@ -376,10 +461,10 @@ impl Events {
             Thread { name: &event.thread, pid: b"", tid: &event.thread_id }.write(options, &mut name);
             event.frames.push(sink.frame(&name));
         }
-        add(&mut kind.samples, &event.frames, Weight::ONE)?;
+        add(&mut kind.samples, &event.frames, Weight::ONE, origin)?;
         if let Some((amount, weight)) = event.amount {
-            let (_, amounts) = kind.amounts.get_or_insert_with(|| (amount, Trie::default()));
-            add(amounts, &event.frames, weight)?;
+            let (_, amounts) = kind.amounts.get_or_insert_with(|| (amount, Trie::new(contexts)));
+            add(amounts, &event.frames, weight, origin)?;
         }
         Ok(())
     }
@@ -400,17 +485,71 @@ impl Events {
             stacks.for_each(
                 None,
                 |frame| Ok(FrameId(frame)),
-                |stack, weight, samples| values.add_many(column, stack, weight, samples, sink),
+                |stack, sampled| {
+                    let context = match self.threads.get(sampled.origin as usize) {
+                        Some((name, tid)) => Thread { name, pid: b"", tid }.context(sampled.time),
+                        None => Context::UNKNOWN,
+                    };
+                    values.add_at(column, stack, sampled.weight, sampled.samples, &context, sink)
+                },
             )?;
         }
+        if let (Some(first), Some(last)) = (self.first, self.last) {
+            let (first, last) = (Weight::from(first), Weight::from(last));
+            report.facts.start = date(first, "ns");
+            report.facts.duration = last.checked_sub(first).ok().and_then(|passed| duration(passed, "ns"));
+        }
+        report.facts.set_command(self.command.strip_suffix(b"\"").unwrap_or(&self.command));
+        report.facts.producer =
+            crate::profile::fact(self.version.strip_suffix(b"\"").unwrap_or(&self.version));
         values.finish(report)
     }
 }
 
 /// Adds a stack, which is leaf first.
-fn add(stacks: &mut Trie, frames: &[FrameId], weight: Weight) -> Result<()> {
+fn add(
+    stacks: &mut Trie,
+    frames: &[FrameId],
+    weight: Weight,
+    (time, thread): (Option<u64>, u32),
+) -> Result<()> {
     let path = frames.iter().rev().fold(Trie::ROOT, |path, frame| stacks.below(path, frame.0));
-    stacks.add(path, weight)
+    stacks.add_from(path, weight, time, thread)
+}
+
+/// The nanoseconds since 1970 of `2026-11-21T00:18:34.563123456Z`, or with another zone behind it.
+fn since_1970(text: &str) -> Option<u64> {
+    let zone = text.rfind(['Z', '+', '-']).filter(|at| *at > 10)?;
+    let (time, zone) = text.split_at(zone);
+    let time = humantime::parse_rfc3339_weak(time).ok()?;
+    let nanos =
+        i128::try_from(time.duration_since(std::time::SystemTime::UNIX_EPOCH).ok()?.as_nanos()).ok()?;
+    let east = match zone.split_at(1) {
+        ("Z", "") => 0,
+        (sign @ ("+" | "-"), zone) => {
+            let (hours, minutes) = zone.split_once(':')?;
+            let (hours, minutes): (i128, i128) = (hours.parse().ok()?, minutes.parse().ok()?);
+            if hours > 23 || minutes > 59 {
+                return None;
+            }
+            (hours * 60 + minutes) * if sign == "+" { 60 } else { -60 }
+        }
+        _ => return None,
+    };
+    u64::try_from(nanos - east * 1_000_000_000).ok()
+}
+
+/// The nanoseconds since midnight of `00:18:34.563`; a date may follow.
+fn time_of_day(text: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(text).ok()?.split(' ').next()?;
+    let mut parts = text.splitn(3, ':');
+    let (hours, minutes, seconds) = (parts.next()?, parts.next()?, parts.next()?);
+    let (hours, minutes): (u64, u64) = (hours.parse().ok()?, minutes.parse().ok()?);
+    if hours > 23 || minutes > 59 {
+        return None;
+    }
+    let seconds = super::times::nanoseconds(Weight::parse(seconds.as_bytes())?, "s")?;
+    Some((hours * 60 + minutes) * 60_000_000_000 + seconds)
 }
 
 /// The nanoseconds of a duration as ISO 8601 has it, `PT1M0.066059622S`: hours, minutes, seconds.
@@ -462,6 +601,18 @@ mod tests {
         ] {
             assert_eq!(nanoseconds(text), time.map(Weight::new), "{text}");
         }
+    }
+
+    #[test]
+    fn times_are_read_in_every_zone() {
+        let utc = since_1970("2026-11-21T00:18:34.5Z").unwrap();
+        assert_eq!(since_1970("2026-11-21T02:18:34.5+02:00"), Some(utc));
+        assert_eq!(since_1970("2026-11-20T23:48:34.5-00:30"), Some(utc));
+        for text in ["", "é", "2026-11-21", "2026-11-21T00:18:34.5", "2026-11-21T00:18:34+99:00"] {
+            assert_eq!(since_1970(text), None, "{text}");
+        }
+        assert_eq!(time_of_day(b"00:01:02.5 (2026-11-21)"), Some(62_500_000_000));
+        assert_eq!(time_of_day(b"noon"), None);
     }
 
     #[test]

@@ -26,14 +26,15 @@
 use std::borrow::Cow;
 
 use super::json::HeadKeys;
-use super::names::Names;
+use super::names::FrameNames;
+use super::naming::split_srcline;
 use super::text::{Text, split_digits};
 use super::thread_dump;
 use super::threads::Thread;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
-use crate::folded::{FrameId, sanitize_frame};
+use crate::folded::{FrameId, Kind, Place, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -70,15 +71,19 @@ impl Collapser for Jstack {
         let declared = ["threads", "runnable", "blocked", "waiting"].map(|name| Value::new(name, "threads"));
         let mut values = Values::new(options, declared.to_vec(), 0)?;
         if is_json(input.head()) {
-            thread_dump::collapse(input, options, &mut values, sink)?;
+            thread_dump::collapse(input, options, &mut values, sink, &mut report.facts)?;
             return values.finish(report);
         }
         // The file of `dump_to_file` begins with the process.
         let pid = is_dump_to_file(input.head()).then(|| split_digits(input.head()).0.to_vec());
-        let mut names = Names::default();
+        let mut names = FrameNames::default();
         let mut thread = Dumped::default();
+        let mut version = Vec::new();
         Text::new(input).for_each(report, |line| {
             let text = line.trim_ascii_start();
+            if let Some(rest) = line.strip_prefix(b"Full thread dump ").filter(|_| version.is_empty()) {
+                rest.strip_suffix(b":").unwrap_or(rest).clone_into(&mut version);
+            }
             if line.starts_with(b"\"") {
                 thread.finish(&mut values, sink)?;
                 thread = Dumped::new(line, options, sink);
@@ -98,6 +103,7 @@ impl Collapser for Jstack {
             Ok(true)
         })?;
         thread.finish(&mut values, sink)?;
+        report.facts.producer = crate::profile::fact(&version);
         values.finish(report)
     }
 }
@@ -187,13 +193,16 @@ impl Dumped {
 
 /// `java.util.concurrent.FutureTask.get(java.base@17.0.15/FutureTask.java:190)` is `…FutureTask.get`,
 /// with `--srcline` followed by ` (FutureTask.java:190)`.
-pub fn java_frame(text: &[u8], options: &Options, names: &mut Names, sink: &mut dyn Sink) -> FrameId {
+pub fn java_frame(text: &[u8], options: &Options, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
     let text = text.trim_ascii();
     let open = memchr::memchr(b'(', text).filter(|_| text.ends_with(b")"));
     let (name, place) = open.map_or((text, &b""[..]), |at| (&text[..at], &text[at + 1..text.len() - 1]));
     let name = without_module(name);
     let place = memchr::memrchr(b'/', place).map_or(place, |at| &place[at + 1..]);
-    names.build(sink, |out| {
+    let (file, line) = split_srcline(place);
+    let native = matches!(place, b"Native Method");
+    let kind = if native { Kind::User } else { Kind::Unknown };
+    names.build_at(&Place { file, line, kind, ..Place::default() }, sink, |out| {
         sanitize_frame(&name, out);
         if options.srcline && !place.is_empty() {
             out.extend_from_slice(b" (");
@@ -226,7 +235,7 @@ mod tests {
     #[test]
     fn names_are_those_of_the_source() {
         let mut table = StackTable::default();
-        let mut names = Names::default();
+        let mut names = FrameNames::default();
         let mut shown = |text: &[u8], srcline| {
             let options = Options { srcline, ..Options::default() };
             let id = java_frame(text, &options, &mut names, &mut table);

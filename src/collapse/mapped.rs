@@ -42,7 +42,7 @@ mod with_symbols {
 
     use super::{FrameId, Known, Options, Sink};
     use crate::collapse::naming::SymbolFrame;
-    use crate::symbolize::{Module, Object, ResolvedFrame, Search, Symbolizer, SymbolizerOptions};
+    use crate::symbolize::{Module, Object, Place, ResolvedFrame, Search, Symbolizer, SymbolizerOptions};
 
     /// The frames of each place in a file, leaf first; with it comes whether a call returns there.
     ///
@@ -62,8 +62,8 @@ mod with_symbols {
             let what = format!("is another file now ({})", object.path().display());
             return Err(what + " than when it was recorded; `--symfs /` takes it all the same");
         }
-        let wanted =
-            SymbolizerOptions { inline: !options.no_inline, srcline: options.srcline, demangle: false };
+        let srcline = options.srcline || sink.wants().places;
+        let wanted = SymbolizerOptions { inline: !options.no_inline, srcline, demangle: false };
         let symbolizer = Symbolizer::new(&object, wanted);
         let mut namer = Namer { path, options, sink, known: HashMap::new() };
         let mut resolved = Vec::new();
@@ -109,8 +109,8 @@ mod with_symbols {
         path: &'a [u8],
         options: &'a Options,
         sink: &'a mut dyn Sink,
-        /// By symbol, line and whether it is inlined: a function has many addresses.
-        known: HashMap<(Vec<u8>, Vec<u8>, bool), Vec<FrameId>>,
+        /// The frames of symbols that were met before: a function has many addresses.
+        known: HashMap<(Vec<u8>, Option<Place>, bool), Vec<FrameId>>,
     }
 
     impl Namer<'_> {
@@ -120,17 +120,23 @@ mod with_symbols {
                 let address = format!("{place:x}");
                 let native =
                     SymbolFrame { address: address.as_bytes(), module: self.path, ..SymbolFrame::default() };
-                native.name(self.options, |name| frames.push(self.sink.frame(name)));
+                native.frames(self.options, self.sink, |frame| frames.push(frame));
             }
             for frame in resolved {
-                let line = frame.place.as_ref().filter(|_| self.options.srcline);
-                let srcline = line.map(crate::symbolize::Place::short).unwrap_or_default();
-                let key = (frame.name.to_vec(), srcline, frame.inlined);
-                let known = self.known.entry(key).or_insert_with_key(|(symbol, srcline, inlined)| {
-                    let (module, inlined) = (self.path, *inlined);
-                    let native = SymbolFrame { symbol, module, srcline, inlined, ..SymbolFrame::default() };
+                let key = (frame.name.to_vec(), frame.place.clone(), frame.inlined);
+                let known = self.known.entry(key).or_insert_with_key(|(symbol, line, inlined)| {
+                    let srcline = line.as_ref().filter(|_| self.options.srcline).map(Place::short);
+                    let native = SymbolFrame {
+                        symbol,
+                        module: self.path,
+                        srcline: srcline.as_deref().unwrap_or_default(),
+                        file: line.as_ref().map_or(b"", |line| &line.file),
+                        line: line.as_ref().map_or(0, |line| line.line),
+                        inlined: *inlined,
+                        ..SymbolFrame::default()
+                    };
                     let mut frames = Vec::new();
-                    native.name(self.options, |name| frames.push(self.sink.frame(name)));
+                    native.frames(self.options, self.sink, |frame| frames.push(frame));
                     frames
                 });
                 frames.extend_from_slice(known);

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::mapped::{self, Known};
-use super::names::Names;
+use super::names::FrameNames;
 use super::{Options, Report, Sink};
 use crate::folded::FrameId;
 
@@ -69,7 +69,7 @@ impl Maps {
     ) {
         self.ranges.sort();
         let Maps { ranges, symbols, known } = self;
-        let mut names = Names::default();
+        let mut names = FrameNames::default();
         let mut by_file: BTreeMap<&File, Vec<(u64, Place)>> = BTreeMap::new();
         for place in places.into_iter().collect::<BTreeSet<Place>>() {
             let (address, called) = place;
@@ -122,7 +122,7 @@ fn find(ranges: &[Range], address: u64) -> Option<&Range> {
 }
 
 /// A frame that is only known by its place: `libc.so.6+0x27e10`.
-pub fn place_in(path: &[u8], inside: u64, names: &mut Names, sink: &mut dyn Sink) -> FrameId {
+pub fn place_in(path: &[u8], inside: u64, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
     let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
     names.plain(&[name, format!("+{inside:#x}").as_bytes()].concat(), sink)
 }

@@ -19,6 +19,7 @@
 use super::forest::Budget;
 use super::names::NO_STACK;
 use super::text::Text;
+use super::times::duration;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict, valgrind};
 use crate::error::Result;
@@ -60,6 +61,7 @@ impl Collapser for Massif {
         let mut best = Tree::default();
         let mut snapshot = Tree::default();
         let mut drawn = 0;
+        let mut in_millis = false;
         while let Some(line) = lines.next_line()? {
             if let Some(number) = line.strip_prefix(b"snapshot=") {
                 snapshot = Tree { number: number.to_vec(), ..Tree::default() };
@@ -72,6 +74,13 @@ impl Collapser for Massif {
                         best = std::mem::take(&mut snapshot);
                     }
                 }
+            } else if let Some(command) = line.strip_prefix(b"cmd:") {
+                report.facts.set_command(command);
+            } else if let Some(unit) = line.strip_prefix(b"time_unit:") {
+                in_millis = unit.trim_ascii() == b"ms";
+            } else if let Some(time) = line.strip_prefix(b"time=").filter(|_| in_millis) {
+                let time = Weight::parse(time).and_then(|time| duration(time, "ms"));
+                report.facts.duration = time.or(report.facts.duration);
             } else if !(line.is_empty() || line.starts_with(b"#") || is_field(line)) {
                 lines.not_understood(report);
             }
@@ -81,7 +90,7 @@ impl Collapser for Massif {
         if drawn > 1 {
             let which = if best.is_peak { "the peak, " } else { "the largest, " };
             let number = String::from_utf8_lossy(&best.number);
-            report.note(format!("of {drawn} snapshots with stacks this is {which}number {number}"));
+            report.warn(format!("of {drawn} snapshots with stacks this is {which}number {number}"));
         }
         values.finish(report)
     }

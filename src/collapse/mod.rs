@@ -16,6 +16,7 @@ mod mapped;
 pub mod maps;
 pub mod names;
 pub mod native_frame;
+mod perf_command;
 #[cfg(feature = "perf-data")]
 pub mod perf_data;
 pub mod perf_script;
@@ -23,6 +24,7 @@ pub mod printed;
 pub mod registry;
 pub mod text;
 pub mod threads;
+pub mod times;
 pub mod trie;
 pub mod values;
 
@@ -206,6 +208,19 @@ impl Report {
         Ok(())
     }
 
+    /// The number of samples is the weight of this value, which counts them.
+    pub(crate) fn samples_are(&mut self, value: &Value) {
+        let counted = self.values.get(value).and_then(|total| total.weight.to_u64());
+        self.facts.samples = counted.filter(|samples| *samples > 0).or(self.facts.samples);
+    }
+
+    /// Adds a note, which is said on standard error, and warns with it whoever reads the result.
+    pub(crate) fn warn(&mut self, warning: impl Into<String>) {
+        let warning = warning.into();
+        self.facts.warn(&warning);
+        self.note(warning);
+    }
+
     /// Says something once.
     pub fn note(&mut self, note: impl Into<String>) {
         let note = note.into();
@@ -241,7 +256,7 @@ impl Report {
         let counted = weight.filter(|_| unit.as_deref() == Some("samples")).and_then(Weight::to_u64);
         let facts = &mut self.facts;
         facts.unit = unit.or(facts.unit.take());
-        facts.event = event.or(facts.event.take());
+        facts.event = facts.event.take().or(event);
         facts.samples = counted.or(facts.samples);
         if options.count {
             facts.period = None;

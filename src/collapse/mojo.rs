@@ -20,13 +20,13 @@
 use std::collections::HashMap;
 use std::io::{BufRead, Read};
 
-use super::austin::Mode;
+use super::austin::{Clock, Metadata, Mode};
 use super::forest::{DEEPEST, MOST};
-use super::names::{NO_STACK, Names};
+use super::names::{FrameNames, NO_STACK};
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Result};
-use crate::folded::{FrameId, sanitize_frame};
+use crate::folded::{FrameId, Kind, Place, sanitize_frame};
 use crate::input::{Input, Reader};
 use crate::weight::Weight;
 
@@ -78,7 +78,12 @@ impl Collapser for Mojo {
             return Err(error.at(parser.events.reader.place()));
         }
         parser.flush(sink).map_err(|e| e.or_at(|| parser.events.reader.place()))?;
-        parser.values.map_or(Ok(()), |values| values.finish(report))
+        if let Some(values) = parser.values {
+            values.finish(report)?;
+            report.facts.samples = Some(parser.samples);
+            parser.meta.settle(report);
+        }
+        Ok(())
     }
 }
 
@@ -156,9 +161,13 @@ struct Parser<'o> {
     events: Events,
     options: &'o Options,
     mode: Mode,
+    meta: Metadata,
+    clock: Clock,
+    /// The number of samples that were read.
+    samples: u64,
     /// There once the first sample begins: what can be chosen depends on the mode.
     values: Option<Values>,
-    names: Names,
+    names: FrameNames,
     strings: HashMap<(i128, i128), Box<[u8]>>,
     frames: HashMap<(i128, i128), Frame>,
     sample: Option<Sample>,
@@ -178,8 +187,11 @@ impl<'o> Parser<'o> {
             events,
             options,
             mode: Mode::Time,
+            meta: Metadata::default(),
+            clock: Clock::default(),
+            samples: 0,
             values: None,
-            names: Names::default(),
+            names: FrameNames::default(),
             strings: HashMap::new(),
             frames: HashMap::new(),
             sample: None,
@@ -205,7 +217,9 @@ impl<'o> Parser<'o> {
                 if self.options.kernel {
                     scope.extend_from_slice(b"_[k]");
                 }
-                let pushed = self.push_plain(&scope, sink);
+                let kernel = Place { kind: Kind::Kernel, ..Place::default() };
+                let frame = self.names.plain_at(&scope, &kernel, sink);
+                let pushed = self.push((frame, true));
                 self.text = scope;
                 pushed
             }
@@ -244,6 +258,7 @@ impl<'o> Parser<'o> {
         let mut value = Vec::new();
         self.events.text(&mut self.text)?;
         self.events.text(&mut value)?;
+        self.meta.note(&self.text, &value);
         if self.text == b"mode" && self.values.is_none() {
             self.mode = match &value[..] {
                 b"memory" => Mode::Memory,
@@ -297,7 +312,8 @@ impl<'o> Parser<'o> {
             },
         };
         let (file, scope) = (string(file)?, string(scope)?);
-        let id = self.names.build(sink, |out| {
+        let place = Place { file, line: u32::try_from(line).unwrap_or(0), ..Place::default() };
+        let id = self.names.build_at(&place, sink, |out| {
             sanitize_frame(scope, out);
             out.extend_from_slice(b" (");
             sanitize_frame(file, out);
@@ -383,7 +399,20 @@ impl<'o> Parser<'o> {
         if self.stack.is_empty() {
             self.stack.push(self.names.plain(NO_STACK, sink));
         }
-        values.sample(&self.stack, weights, sink)?;
+        self.samples += 1;
+        if sink.wants().contexts {
+            let owner = [sample.pid.to_string().as_bytes(), b";", &sample.tid].concat();
+            let time = (self.mode != Mode::Memory).then(|| self.clock.tick(&owner, time));
+            let context = Context {
+                time,
+                process: u64::try_from(sample.pid).ok(),
+                thread: std::str::from_utf8(&sample.tid).ok().and_then(|tid| tid.parse().ok()),
+                ..Context::UNKNOWN
+            };
+            values.sample_at(&self.stack, weights, &context, sink)?;
+        } else {
+            values.sample(&self.stack, weights, sink)?;
+        }
         self.previous.insert((sample.pid, sample.tid), sample.frames);
         Ok(())
     }

@@ -1,22 +1,29 @@
-//! Names as they stand in a recording, made into frames: any bytes in, no `;` and no newline out.
+//! Builds frames from the names in a recording: any bytes in, no `;` and no newline out; and the
+//! places of frames, for a sink that wants them.
 
 use super::clean_symbol::clean_symbol;
+use super::naming::{kind_of, module_name, split_srcline};
 use super::{Options, Sink};
 use crate::folded::{FrameId, Place, sanitize_frame};
 
-/// What stands where a recording knows nobody: a sample without a stack.
+/// The frame of a sample without a stack.
 pub const NO_STACK: &[u8] = b"[no stack]";
 
-/// What a function without a name is called.
+/// The name of a function without a name.
 pub const ANONYMOUS: &[u8] = b"(anonymous)";
 
-/// Makes frames of names, with one buffer for all.
+/// Builds frames from names, with one buffer for all of them.
 #[derive(Default)]
-pub struct Names {
+pub struct FrameNames {
     scratch: Vec<u8>,
 }
 
-impl Names {
+impl FrameNames {
+    /// [`FrameNames::plain`] of a frame whose place is known.
+    pub fn plain_at(&mut self, name: &[u8], place: &Place<'_>, sink: &mut dyn Sink) -> FrameId {
+        self.build_at(place, sink, |out| sanitize_frame(name, out))
+    }
+
     /// A name as it is but for `;` and newlines; [`ANONYMOUS`] if it is empty.
     pub fn plain(&mut self, name: &[u8], sink: &mut dyn Sink) -> FrameId {
         self.build(sink, |out| sanitize_frame(name, out))
@@ -30,9 +37,25 @@ impl Names {
     /// `name (file:line)`, as all Python profilers but austin have it; without a file only the
     /// name, without a line only the file.
     pub fn located(&mut self, name: &[u8], file: &[u8], line: Option<u64>, sink: &mut dyn Sink) -> FrameId {
-        let line_number = line.and_then(|line| u32::try_from(line).ok()).unwrap_or(0);
-        let place = Place { file, line: line_number, ..Place::default() };
-        self.build_at(&place, sink, |out| {
+        let place = Place { file, line: line_number(line), ..Place::default() };
+        self.with_line(name, line, &place, sink)
+    }
+
+    /// [`FrameNames::located`], where the line is the one on which the function begins.
+    pub fn declared(&mut self, name: &[u8], file: &[u8], line: Option<u64>, sink: &mut dyn Sink) -> FrameId {
+        let place = Place { file, start_line: line_number(line), ..Place::default() };
+        self.with_line(name, line, &place, sink)
+    }
+
+    fn with_line(
+        &mut self,
+        name: &[u8],
+        line: Option<u64>,
+        place: &Place<'_>,
+        sink: &mut dyn Sink,
+    ) -> FrameId {
+        let file = place.file;
+        self.build_at(place, sink, |out| {
             sanitize_frame(if name.is_empty() { ANONYMOUS } else { name }, out);
             if !file.is_empty() {
                 out.extend_from_slice(b" (");
@@ -46,11 +69,11 @@ impl Names {
         })
     }
 
-    /// A place without a name: `[libc.so.6]`, or `[libc.so.6 <7f01>]` if addresses are wanted.
+    /// Code without a name: `[libc.so.6]`, or `[libc.so.6 <7f01>]` if addresses are wanted.
     pub fn module(&mut self, path: &[u8], address: u64, options: &Options, sink: &mut dyn Sink) -> FrameId {
         let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
         let name = name.strip_prefix(b"[").and_then(|name| name.strip_suffix(b"]")).unwrap_or(name);
-        let place = Place { module: name, ..Place::default() };
+        let place = Place { module: module_name(path), kind: kind_of(path, b""), ..Place::default() };
         self.build_at(&place, sink, |out| {
             out.push(b'[');
             sanitize_frame(if name.is_empty() { b"unknown" } else { name }, out);
@@ -61,12 +84,12 @@ impl Names {
         })
     }
 
-    /// Whatever `write` appends, which it keeps free of `;` and newlines.
+    /// The name that `write` appends, which it keeps free of `;` and newlines.
     pub fn build(&mut self, sink: &mut dyn Sink, write: impl FnOnce(&mut Vec<u8>)) -> FrameId {
         self.build_at(&Place::default(), sink, write)
     }
 
-    /// [`Names::build`] of a frame whose place is known, at least in part.
+    /// [`FrameNames::build`] of a frame whose place is known, at least in part.
     pub fn build_at(
         &mut self,
         place: &Place<'_>,
@@ -78,7 +101,27 @@ impl Names {
         if self.scratch.is_empty() {
             self.scratch.extend_from_slice(ANONYMOUS);
         }
-        if sink.wants().places { sink.frame_at(&self.scratch, place) } else { sink.frame(&self.scratch) }
+        frame_at(&self.scratch, place, sink)
+    }
+}
+
+/// The frame of a finished name at a place, for a sink that may not want places.
+pub fn frame_at(name: &[u8], place: &Place<'_>, sink: &mut dyn Sink) -> FrameId {
+    if sink.wants().places { sink.frame_at(name, place) } else { sink.frame(name) }
+}
+
+fn line_number(line: Option<u64>) -> u32 {
+    line.and_then(|line| u32::try_from(line).ok()).unwrap_or(0)
+}
+
+/// The place of a Python frame by its name, `name (file.py:12)`.
+pub fn python_place(name: &[u8]) -> Place<'_> {
+    let inner = name.strip_suffix(b")").unwrap_or_default();
+    let open = memchr::memmem::rfind(inner, b" (").map(|open| &inner[open + 2..]);
+    let Some(source) = open else { return Place::default() };
+    match split_srcline(source) {
+        (b"", _) => Place { file: source, ..Place::default() },
+        (file, line) => Place { file, line, ..Place::default() },
     }
 }
 
@@ -90,7 +133,7 @@ mod tests {
     #[test]
     fn names_cannot_break_a_line() {
         let mut table = StackTable::default();
-        let mut names = Names::default();
+        let mut names = FrameNames::default();
         let ids = [
             names.plain(b"a;b\nc", &mut table),
             names.plain(b"", &mut table),

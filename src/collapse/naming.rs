@@ -1,13 +1,13 @@
-//! What a frame of a native recording is called, and its mark.
+//! Names, marks and places of the frames of a native recording.
 //!
 //! Shared by the reader of perf's text and the reader of perf's recordings, so that both say the
 //! same of the same frame. Symbols go through [`clean_symbol`].
 
-use super::Options;
 use super::clean_symbol::clean_symbol;
-use crate::folded::sanitize_frame;
+use super::{Options, Sink};
+use crate::folded::{FrameId, Kind, Place, sanitize_frame};
 
-/// What is known of a frame; parts that are not known are empty.
+/// A frame taken apart; parts that are not known are empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SymbolFrame<'a> {
     /// Hexadecimal, without `0x`.
@@ -18,16 +18,35 @@ pub(super) struct SymbolFrame<'a> {
     pub nothing_printed: bool,
     /// The file the code is from, or what stands for one: `[kernel.kallsyms]`.
     pub module: &'a [u8],
-    /// `orders.c:12`.
+    /// The source line as it is appended to the name: `orders.c:12`.
     pub srcline: &'a [u8],
-    /// Whether the compiler put its code into its caller's.
+    /// The source file, for the frame's place.
+    pub file: &'a [u8],
+    /// The line in the source file, from 1; 0 is unknown.
+    pub line: u32,
+    /// The compiler has put the code into its caller.
     pub inlined: bool,
 }
 
 impl SymbolFrame<'_> {
-    /// Calls `each` with the names of the frames that it stands for, leaf first, and says whether
-    /// nothing rootward of it is wanted.
+    /// Calls `each` with the names of the frames that it stands for, leaf first, and returns
+    /// whether `--skip-after` names it: nothing rootward of it is wanted then.
     pub fn name(&self, options: &Options, mut each: impl FnMut(&[u8])) -> bool {
+        self.for_each_name(options, |name, _| each(name))
+    }
+
+    /// Calls `each` with the frames that it stands for, at their places if the sink wants places,
+    /// and returns what [`SymbolFrame::name`] does.
+    pub fn frames(&self, options: &Options, sink: &mut dyn Sink, mut each: impl FnMut(FrameId)) -> bool {
+        if sink.wants().places {
+            self.for_each_name(options, |name, place| each(sink.frame_at(name, place)))
+        } else {
+            self.for_each_name(options, |name, _| each(sink.frame(name)))
+        }
+    }
+
+    /// [`SymbolFrame::name`], with the place of each frame.
+    pub fn for_each_name(&self, options: &Options, mut each: impl FnMut(&[u8], &Place<'_>)) -> bool {
         let mut name = Vec::new();
         let mut symbol = self.symbol;
         if self.symbol.is_empty() {
@@ -46,7 +65,7 @@ impl SymbolFrame<'_> {
             }
             append_srcline(self.srcline, &mut name);
             self.annotate(false, options, &mut name);
-            each(&name);
+            each(&name, &self.place());
         } else {
             // Java's inlined callees follow their caller: `caller->callee`, so the last is the leaf.
             let parts = java_inlines(self.symbol);
@@ -55,13 +74,26 @@ impl SymbolFrame<'_> {
                 clean_symbol(part, &mut name);
                 append_srcline(self.srcline, &mut name);
                 self.annotate(n > 0, options, &mut name);
-                each(&name);
+                let place = self.place();
+                each(&name, &Place { inlined: place.inlined || n > 0, ..place });
             }
         }
         options.skip_after.iter().any(|skip| *skip == symbol || *skip == name)
     }
 
-    /// The mark at a frame's end, if it was asked for.
+    /// Module, source line and kind of code.
+    fn place(&self) -> Place<'_> {
+        Place {
+            module: module_name(self.module),
+            file: self.file,
+            line: self.line,
+            start_line: 0,
+            kind: kind_of(self.module, self.address),
+            inlined: self.inlined,
+        }
+    }
+
+    /// Appends the mark at a frame's end, if it was asked for.
     fn annotate(&self, java_inlined: bool, options: &Options, name: &mut Vec<u8>) {
         if java_inlined || (options.inline && self.inlined) {
             name.extend_from_slice(b"_[i]");
@@ -73,7 +105,7 @@ impl SymbolFrame<'_> {
     }
 }
 
-/// The first frame: the command, with process and thread if they are wanted.
+/// Appends the name of the first frame: the command, with process and thread if they are wanted.
 pub(super) fn name_thread(comm: &[u8], pid: &[u8], tid: &[u8], options: &Options, name: &mut Vec<u8>) {
     let start = name.len();
     sanitize_frame(comm, name);
@@ -91,7 +123,7 @@ pub(super) fn name_thread(comm: &[u8], pid: &[u8], tid: &[u8], options: &Options
     }
 }
 
-/// `[libc.so.6]` is all that is known of a frame without a symbol; `[unknown]` not even that.
+/// Appends the name of a frame without a symbol: `[libc.so.6]`, or `[unknown]` without a module.
 pub(super) fn name_unknown(module: &[u8], address: &[u8], addrs: bool, name: &mut Vec<u8>) {
     match module.rsplit(|&b| b == b'/').next().unwrap_or(module) {
         b"" | b"[unknown]" => name.extend_from_slice(b"[unknown"),
@@ -108,7 +140,7 @@ pub(super) fn name_unknown(module: &[u8], address: &[u8], addrs: bool, name: &mu
     name.push(b']');
 }
 
-/// The source line behind a name, if it is known.
+/// Appends the source line to a name, if it is known.
 pub(super) fn append_srcline(srcline: &[u8], name: &mut Vec<u8>) {
     if !srcline.is_empty() {
         name.extend_from_slice(b" (");
@@ -117,7 +149,42 @@ pub(super) fn append_srcline(srcline: &[u8], name: &mut Vec<u8>) {
     }
 }
 
-/// Kernel and modules: `[kernel.kallsyms]`, `[nf_conntrack]`, `…/vmlinux-6.1`, `….ko.xz`.
+/// The module as `perf report` shows it: a file's name without its folder, or the whole of
+/// `[kernel.kallsyms]`; empty if it is unknown.
+pub(super) fn module_name(module: &[u8]) -> &[u8] {
+    let module = module.strip_suffix(b" (deleted)").unwrap_or(module);
+    match module {
+        b"[unknown]" | b"inlined" => b"",
+        bracketed if bracketed.starts_with(b"[") => bracketed,
+        path => path.rsplit(|&b| b == b'/').next().unwrap_or(path),
+    }
+}
+
+/// The kind of code a module holds. Where the module is unknown, or perf printed `inlined` instead
+/// of it, the address tells the kernel's half of memory from the programs'.
+pub(super) fn kind_of(module: &[u8], address: &[u8]) -> Kind {
+    match module {
+        b"" | b"[unknown]" | b"inlined" if address.len() == 16 && address.starts_with(b"ffff") => {
+            Kind::Kernel
+        }
+        b"inlined" if !address.is_empty() => Kind::User,
+        b"" | b"[unknown]" | b"inlined" => Kind::Unknown,
+        module if is_kernel(module) => Kind::Kernel,
+        module if is_jit(module) => Kind::Jit,
+        _ => Kind::User,
+    }
+}
+
+/// Splits `orders.c:12` into file and line; a text of another form has neither.
+pub(super) fn split_srcline(srcline: &[u8]) -> (&[u8], u32) {
+    let parts = memchr::memrchr(b':', srcline).and_then(|at| {
+        let line = std::str::from_utf8(&srcline[at + 1..]).ok()?.parse().ok()?;
+        Some((&srcline[..at], line))
+    });
+    parts.filter(|(file, line)| !file.is_empty() && *file != b"??" && *line > 0).unwrap_or((b"", 0))
+}
+
+/// Recognises the kernel and its modules: `[kernel.kallsyms]`, `[nf_conntrack]`, `…/vmlinux-6.1`, `….ko.xz`.
 pub(super) fn is_kernel(module: &[u8]) -> bool {
     const USER: [&[u8]; 7] =
         [b"[unknown]", b"[vdso]", b"[vsyscall]", b"[heap]", b"[stack]", b"[anon", b"[uprobes]"];
@@ -130,7 +197,7 @@ pub(super) fn is_kernel(module: &[u8]) -> bool {
     plain.ends_with(b".ko") || plain == b"vmlinux" || plain.starts_with(b"vmlinux-")
 }
 
-/// `/tmp/perf-PID.map`, and what perf's jitdump support writes.
+/// Recognises `/tmp/perf-PID.map`, and the files that perf's jitdump support writes.
 fn is_jit(module: &[u8]) -> bool {
     let file = module.rsplit(|&b| b == b'/').next().unwrap_or(module);
     (file.starts_with(b"perf-") && file.ends_with(b".map"))
@@ -156,4 +223,36 @@ fn java_inlines(symbol: &[u8]) -> Vec<&[u8]> {
     }
     parts.push(&symbol[start..]);
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_are_named_as_perf_report_names_them() {
+        for (module, address, name, kind) in [
+            ("/usr/lib/libc.so.6", "7f01", "libc.so.6", Kind::User),
+            ("/tmp/x (deleted)", "7f01", "x", Kind::User),
+            ("[kernel.kallsyms]", "ffffffff81000000", "[kernel.kallsyms]", Kind::Kernel),
+            ("/lib/modules/6.1/a.ko.xz", "ffffffffc0000000", "a.ko.xz", Kind::Kernel),
+            ("[vdso]", "7ffd", "[vdso]", Kind::User),
+            ("/tmp/perf-12.map", "7f01", "perf-12.map", Kind::Jit),
+            ("inlined", "7f01", "", Kind::User),
+            ("inlined", "ffffffff81000000", "", Kind::Kernel),
+            ("[unknown]", "7f01", "", Kind::Unknown),
+            ("", "", "", Kind::Unknown),
+        ] {
+            assert_eq!(module_name(module.as_bytes()), name.as_bytes(), "{module}");
+            assert_eq!(kind_of(module.as_bytes(), address.as_bytes()), kind, "{module} {address}");
+        }
+    }
+
+    #[test]
+    fn source_lines_are_a_file_and_a_number() {
+        assert_eq!(split_srcline(b"orders.c:12"), (&b"orders.c"[..], 12));
+        for other in [&b"orders.c:??"[..], b"??:0", b"??:3", b":3", b"orders.c", b"", b"f:99999999999"] {
+            assert_eq!(split_srcline(other), (&b""[..], 0));
+        }
+    }
 }

@@ -3,9 +3,9 @@
 //! has one name whoever recorded it.
 
 use super::clean_symbol::clean_symbol;
-use super::names::Names;
+use super::names::FrameNames;
 use super::{Options, Sink, naming};
-use crate::folded::FrameId;
+use crate::folded::{FrameId, Kind, Place};
 
 /// A frame taken apart; parts that are not there are empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct NativeFrame<'a> {
     pub address: &'a [u8],
     /// `file.c:12`
     pub srcline: &'a [u8],
-    /// Whether it is the kernel's.
+    /// The code is the kernel's.
     pub kernel: bool,
 }
 
@@ -42,9 +42,20 @@ impl NativeFrame<'_> {
         }
     }
 
-    /// The frame.
-    pub fn frame(&self, options: &Options, names: &mut Names, sink: &mut dyn Sink) -> FrameId {
-        names.build(sink, |out| self.write(options, out))
+    /// Module, source line and kind of code, as far as they were printed.
+    fn place(&self) -> Place<'_> {
+        let (file, line) = naming::split_srcline(self.srcline);
+        let kind = if self.kernel || self.symbol.ends_with(b"_[k]") {
+            Kind::Kernel
+        } else {
+            naming::kind_of(self.module, b"")
+        };
+        Place { module: naming::module_name(self.module), file, line, kind, ..Place::default() }
+    }
+
+    /// The frame, at its place.
+    pub fn frame(&self, options: &Options, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
+        names.build_at(&self.place(), sink, |out| self.write(options, out))
     }
 }
 

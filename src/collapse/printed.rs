@@ -2,7 +2,7 @@
 //! stand above them, and the stack is added up when the text goes on with something else.
 
 use super::leaf_first::LeafFirst;
-use super::names::Names;
+use super::names::FrameNames;
 use super::native_frame::NativeFrame;
 use super::threads::Thread;
 use super::values::Values;
@@ -18,7 +18,7 @@ pub struct Printed<'o> {
     /// Where stacks are added up.
     pub values: Values,
     /// The names that are built.
-    pub names: Names,
+    pub names: FrameNames,
     /// The stack being read.
     pub stack: LeafFirst,
 }
@@ -26,7 +26,7 @@ pub struct Printed<'o> {
 impl<'o> Printed<'o> {
     /// Stacks that are added up in `values`.
     pub fn new(options: &'o Options, values: Values) -> Printed<'o> {
-        Printed { options, values, names: Names::default(), stack: LeafFirst::default() }
+        Printed { options, values, names: FrameNames::default(), stack: LeafFirst::default() }
     }
 
     /// Stacks that are samples and nothing else.

@@ -10,11 +10,14 @@
 
 use super::driver::{self, LineParser};
 use super::folded::head_lines;
-use super::names::NO_STACK;
+use super::names::{NO_STACK, frame_at, python_place};
+use super::text::split_digits;
+use super::threads::Thread;
 use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::Result;
-use crate::folded::{Columns, FrameId, Line, Weights, parse_line};
+use crate::folded::{Columns, FrameId, Line, Place, Weights, parse_line};
 use crate::input::Input;
+use crate::profile::Facts;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -55,8 +58,11 @@ impl Collapser for PySpy {
             count: options.count,
             frames: Frames { hides_threads: !options.shows_threads(true), ..Frames::default() },
             total: ValueTotal { kept: true, ..ValueTotal::default() },
+            commands: Vec::new(),
         };
-        driver::run_lines(input, options.threads, new, sink, report)
+        driver::run_lines(input, options.threads, new, sink, report)?;
+        report.facts = Facts::merged(&std::mem::take(&mut report.parts));
+        Ok(())
     }
 }
 
@@ -65,6 +71,8 @@ struct PySpyLines {
     count: bool,
     frames: Frames,
     total: ValueTotal,
+    /// The first commands, up to two: where there is more than one, none is that of the recording.
+    commands: Vec<Vec<u8>>,
 }
 
 impl LineParser for PySpyLines {
@@ -75,9 +83,14 @@ impl LineParser for PySpyLines {
         // A thread that was seen without any frame, which counts all the same; py-spy writes ` 3`.
         let stack = if stack.is_empty() { NO_STACK } else { stack };
         let weights = if self.count { Weights::one(Weight::ONE) } else { weights };
-        let stack = self.frames.split(stack, sink);
+        self.frames.split(stack, sink);
         self.total.add(weights.value)?;
-        sink.sample(stack, weights, &Context::UNKNOWN)?;
+        let Frames { ids, owner, .. } = &self.frames;
+        if !owner.command.is_empty() && !self.commands.contains(&owner.command) && self.commands.len() < 2 {
+            self.commands.push(owner.command.clone());
+        }
+        let context = if sink.wants().contexts { owner.context() } else { Context::UNKNOWN };
+        sink.sample(ids, weights, &context)?;
         Ok(true)
     }
 
@@ -91,6 +104,11 @@ impl LineParser for PySpyLines {
     }
 
     fn finish(self, report: &mut Report) -> Result<()> {
+        report.parts.extend(self.commands.iter().map(|command| {
+            let mut part = Facts::default();
+            part.set_command(command);
+            part
+        }));
         report.add_value(Value::new("samples", "samples"), self.total)
     }
 }
@@ -102,12 +120,52 @@ struct Frames {
     /// Whether processes and threads, at the root, are no frames.
     hides_threads: bool,
     frame: Vec<u8>,
+    owner: Owner,
+}
+
+/// The process and the thread that a stack begins with.
+#[derive(Default)]
+struct Owner {
+    /// The command line of the outermost process.
+    command: Vec<u8>,
+    process: Vec<u8>,
+    thread: Vec<u8>,
+    name: Vec<u8>,
+}
+
+impl Owner {
+    fn clear(&mut self) {
+        let texts = [&mut self.command, &mut self.process, &mut self.thread, &mut self.name];
+        texts.into_iter().for_each(Vec::clear);
+    }
+
+    /// Takes `process 7:"command"`, of which the last is the thread's own, or `thread (8): name`.
+    fn note(&mut self, frame: &[u8]) {
+        if let Some(rest) = frame.strip_prefix(b"process ") {
+            let (pid, rest) = split_digits(rest);
+            pid.clone_into(&mut self.process);
+            if self.command.is_empty() {
+                let command = rest.strip_prefix(b":\"").unwrap_or(rest);
+                command.strip_suffix(b"\"").unwrap_or(command).clone_into(&mut self.command);
+            }
+        } else if let Some(rest) = frame.strip_prefix(b"thread (") {
+            let (tid, rest) = split_digits(rest);
+            tid.clone_into(&mut self.thread);
+            rest.strip_prefix(b"): ").unwrap_or_default().clone_into(&mut self.name);
+        }
+    }
+
+    fn context(&self) -> Context<'_> {
+        Thread { name: &self.name, pid: &self.process, tid: &self.thread }.context(None)
+    }
 }
 
 impl Frames {
     fn split(&mut self, stack: &[u8], sink: &mut dyn Sink) -> &[FrameId] {
         self.ids.clear();
         self.frame.clear();
+        self.owner.clear();
+        let places = sink.wants().places;
         let mut rest = stack;
         loop {
             let (piece, behind) = match memchr::memchr(b';', rest) {
@@ -121,7 +179,11 @@ impl Frames {
                 _ => {
                     let thread = is_process(&self.frame) || is_thread(&self.frame);
                     if !(self.hides_threads && thread && self.ids.is_empty()) {
-                        self.ids.push(sink.frame(&self.frame));
+                        let place = if places { python_place(&self.frame) } else { Place::default() };
+                        self.ids.push(frame_at(&self.frame, &place, sink));
+                    }
+                    if thread {
+                        self.owner.note(&self.frame);
                     }
                     self.frame.clear();
                 }

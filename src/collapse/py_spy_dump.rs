@@ -16,7 +16,7 @@
 
 use super::driver::{self, RecordParser};
 use super::json::{HeadKeys, Json, Kind};
-use super::names::{NO_STACK, Names};
+use super::names::{FrameNames, NO_STACK, python_place};
 use super::threads::Thread;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
@@ -66,10 +66,11 @@ impl Collapser for PySpyDump {
             options,
             values: Values::single(options, "threads", "threads"),
             pid: Vec::new(),
+            command: None,
             open: false,
             thread: None,
             stack: Vec::new(),
-            names: Names::default(),
+            names: FrameNames::default(),
         };
         // The process is named once, before its threads.
         driver::run_records(input, 1, &|_| None, new, sink, report)
@@ -100,7 +101,7 @@ fn thread(line: &[u8]) -> Option<(&[u8], &[u8])> {
 fn thread_frame(
     thread: Thread<'_>,
     options: &Options,
-    names: &mut Names,
+    names: &mut FrameNames,
     sink: &mut dyn Sink,
 ) -> Option<FrameId> {
     let number = [b"Thread ", thread.tid].concat();
@@ -114,18 +115,19 @@ struct Lines<'o> {
     options: &'o Options,
     values: Values,
     pid: Vec<u8>,
+    command: Option<Vec<u8>>,
     open: bool,
     thread: Option<FrameId>,
     /// Leaf first.
     stack: Vec<FrameId>,
-    names: Names,
+    names: FrameNames,
 }
 
 impl RecordParser for Lines<'_> {
     fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
         if let Some(frame) = line.strip_prefix(b"    ").filter(|rest| !rest.starts_with(b" ")) {
             if self.open {
-                self.stack.push(self.names.plain(frame, sink));
+                self.stack.push(self.names.plain_at(frame, &python_place(frame), sink));
             }
             return Ok(self.open);
         }
@@ -137,6 +139,13 @@ impl RecordParser for Lines<'_> {
         } else if let Some(pid) = process(line) {
             self.end(sink)?;
             self.pid = pid.to_vec();
+            // A file may hold dumps of several processes: then no one command is theirs.
+            let command = line[b"Process ".len() + pid.len()..].strip_prefix(b": ").unwrap_or_default();
+            match &self.command {
+                Some(first) if *first != command => self.command = Some(Vec::new()),
+                Some(_) => {}
+                None => self.command = Some(command.to_vec()),
+            }
         } else {
             // Arguments and locals, which may be of several lines, and what Python it is.
             let known = line.is_empty() || line.starts_with(b"     ") || line.starts_with(b"Python v");
@@ -160,6 +169,7 @@ impl RecordParser for Lines<'_> {
     }
 
     fn finish(self, report: &mut Report) -> Result<()> {
+        report.facts.set_command(self.command.unwrap_or_default());
         self.values.finish(report)
     }
 }
@@ -167,7 +177,7 @@ impl RecordParser for Lines<'_> {
 fn collapse_json(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
     let mut json = Json::new(input);
     let mut values = Values::single(options, "threads", "threads");
-    let mut names = Names::default();
+    let mut names = FrameNames::default();
     let (mut key, mut name, mut pid, mut tid) = (String::new(), String::new(), String::new(), String::new());
     let mut stack = Vec::new();
     json.begin_array()?;
@@ -216,7 +226,7 @@ fn next_array(json: &mut Json) -> Result<bool> {
 /// Frames leaf first, named as py-spy prints them: with the short file name.
 fn read_frames(
     json: &mut Json,
-    names: &mut Names,
+    names: &mut FrameNames,
     stack: &mut Vec<FrameId>,
     sink: &mut dyn Sink,
 ) -> Result<()> {

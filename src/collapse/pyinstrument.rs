@@ -11,8 +11,9 @@
 //! `pyinstrument/renderers/jsonrenderer.py`.
 
 use super::forest::Forest;
-use super::json::{HeadKeys, Json};
-use super::names::Names;
+use super::json::{HeadKeys, Json, Kind};
+use super::names::FrameNames;
+use super::times::{date, duration};
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Result};
@@ -58,10 +59,19 @@ impl Collapser for Pyinstrument {
         let mut key = String::new();
         json.begin_object()?;
         while json.next_key(&mut key)? {
-            if key == "root_frame" && !json.null()? {
-                tree(&mut json, &mut nodes, sink)?;
-            } else if key != "root_frame" {
-                json.skip()?;
+            let facts = &mut report.facts;
+            match (key.as_str(), json.peek()?) {
+                ("root_frame", Kind::Null) => json.skip()?,
+                ("root_frame", _) => tree(&mut json, &mut nodes, sink)?,
+                ("start_time", Kind::Number) => facts.start = date(json.weight()?, "s"),
+                ("duration", Kind::Number) => facts.duration = duration(json.weight()?, "s"),
+                ("cpu_time", Kind::Number) => facts.cpu_time = duration(json.weight()?, "s"),
+                ("sample_count", Kind::Number) => facts.samples = json.weight()?.to_u64(),
+                ("target_description" | "program", Kind::Text) => {
+                    let text = json.text()?;
+                    facts.set_command(text.strip_prefix("Program: ").unwrap_or(text));
+                }
+                _ => json.skip()?,
             }
         }
         json.end(report);
@@ -103,7 +113,7 @@ struct Open {
 
 /// Reads a frame and those below it, which may be very deep: without recursion.
 fn tree(json: &mut Json, nodes: &mut Vec<Node>, sink: &mut dyn Sink) -> Result<()> {
-    let mut names = Names::default();
+    let mut names = FrameNames::default();
     let mut key = String::new();
     let mut open: Vec<Open> = Vec::new();
     begin(json, nodes, &mut open)?;
@@ -170,7 +180,7 @@ fn begin(json: &mut Json, nodes: &mut Vec<Node>, open: &mut Vec<Open>) -> Result
 }
 
 /// `Shop.main (orders.py:35)`, as pyinstrument shows it.
-fn name(frame: &Open, names: &mut Names, sink: &mut dyn Sink) -> FrameId {
+fn name(frame: &Open, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
     let file = if frame.short_file.is_empty() { &frame.file } else { &frame.short_file };
     let line = frame.line.filter(|line| *line > 0);
     if frame.class.is_empty() {

@@ -89,6 +89,10 @@ pub fn detect(input: &Input) -> Result<&'static dyn Collapser> {
     if input.head().is_empty() {
         return Err(Error::new(ErrorKind::Empty { what: "empty input".into() }, at()));
     }
+    // Our header says so, whatever the names below it look like: those of Python are py-spy's, too.
+    if folded::Folded.detect(input.head()) == Verdict::Yes {
+        return Ok(&folded::Folded);
+    }
     let mut best: Option<(Verdict, &'static dyn Collapser)> = None;
     for &format in FORMATS {
         let verdict = format.detect(input.head());

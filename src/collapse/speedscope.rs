@@ -14,12 +14,13 @@
 use std::collections::HashMap;
 use std::collections::HashSet;
 
-use super::json::{HeadKeys, Json};
-use super::names::{NO_STACK, Names};
+use super::json::{HeadKeys, Json, Kind};
+use super::names::{FrameNames, NO_STACK};
 use super::threads::Thread;
+use super::times::{duration, nanoseconds};
 use super::trie::{PathId, Trie};
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -29,7 +30,7 @@ const INFO: FormatInfo = FormatInfo {
     name: "speedscope",
     producer: "py-spy, austin2speedscope, rbspy, pyinstrument, speedscope: speedscope's JSON",
     tested: "py-spy 0.4.3, austin2speedscope 2.4, rbspy 0.55, pyinstrument 5.1",
-    values: "time, size, samples, whichever there is",
+    values: "time, size, weight, whichever there is",
     unit: "the profile's",
 };
 
@@ -57,7 +58,8 @@ impl Collapser for Speedscope {
     ) -> Result<()> {
         let mut json = Json::new(input);
         let mut file = File::default();
-        let mut names = Names::default();
+        let contexts = sink.wants().contexts;
+        let mut names = FrameNames::default();
         let mut key = String::new();
         json.begin_object()?;
         while json.next_key(&mut key)? {
@@ -74,10 +76,12 @@ impl Collapser for Speedscope {
                 "profiles" => {
                     json.begin_array()?;
                     while json.next_item()? {
-                        let profile = Profile::read(&mut json)?;
+                        let profile = Profile::read(&mut json, contexts)?;
                         file.profiles.push(profile);
                     }
                 }
+                "exporter" if json.peek()? == Kind::Text => file.exporter.push_str(json.text()?),
+                "name" if json.peek()? == Kind::Text => file.name.push_str(json.text()?),
                 _ => json.skip()?,
             }
         }
@@ -92,10 +96,13 @@ struct File {
     /// The frames that name a thread, as py-spy has them.
     thread_frames: HashSet<u32>,
     profiles: Vec<Profile>,
+    /// The program that wrote it: `py-spy@0.4.3`.
+    exporter: String,
+    name: String,
 }
 
 impl File {
-    fn frames(&mut self, json: &mut Json, names: &mut Names, sink: &mut dyn Sink) -> Result<()> {
+    fn frames(&mut self, json: &mut Json, names: &mut FrameNames, sink: &mut dyn Sink) -> Result<()> {
         let (mut key, mut name, mut path) = (String::new(), String::new(), String::new());
         json.begin_array()?;
         while json.next_item()? {
@@ -122,7 +129,7 @@ impl File {
     fn collapse(
         &self,
         options: &Options,
-        names: &mut Names,
+        names: &mut FrameNames,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -140,6 +147,8 @@ impl File {
             return Ok(());
         }
         let mut values = Values::new(options, declared, 0)?;
+        let contexts = sink.wants().contexts;
+        self.facts(report);
         let several = self.profiles.iter().filter(|profile| !profile.stacks.is_empty()).count() > 1;
         for (profile, column) in self.profiles.iter().zip(columns) {
             let thread = thread(&profile.name);
@@ -155,9 +164,13 @@ impl File {
                     Err(Error::malformed(expected, number.to_string().as_bytes()))
                 }
             };
-            profile.stacks.for_each(start, frame, |stack, weight, samples| {
+            profile.stacks.for_each(start, frame, |stack, sampled| {
                 let stack = if stack.is_empty() { &[no_stack][..] } else { stack };
-                values.add_many(column, stack, weight, samples, sink)
+                let context = match contexts {
+                    true => thread.context(sampled.time),
+                    false => Context::UNKNOWN,
+                };
+                values.add_at(column, stack, sampled.weight, sampled.samples, &context, sink)
             })?;
             if profile.unmatched > 0 {
                 report.note(format!(
@@ -169,6 +182,41 @@ impl File {
         values.finish(report)
     }
 }
+
+impl File {
+    /// Notes what the file says of itself.
+    fn facts(&self, report: &mut Report) {
+        let facts = &mut report.facts;
+        facts.producer = crate::profile::fact(self.exporter.replacen('@', " ", 1).as_bytes());
+        // pyinstrument: `CPU profile for 'Program: orders.py 0.6' at …`.
+        let program = self.name.split_once("'Program: ").and_then(|(_, rest)| rest.rsplit_once("' at "));
+        if let Some((program, _)) = program {
+            facts.set_command(program);
+        }
+        let begins = self.profiles.iter().filter_map(|profile| profile.begin).min();
+        let ends = self.profiles.iter().filter_map(|profile| profile.end).max();
+        let unit = self.profiles.first().map(Profile::value).and_then(|value| value.unit);
+        let same_unit = self.profiles.iter().all(|profile| profile.unit == self.profiles[0].unit);
+        if let (Some(begin), Some(end), Some(unit), true) = (begins, ends, unit, same_unit)
+            && let Ok(passed) = end.checked_sub(begin)
+            && self.exporter != OURS
+        {
+            facts.duration = duration(passed, &unit);
+        }
+        // These write every sample by itself; others may write different stacks, added up.
+        let sampler = ["py-spy@", "rbspy@"].iter().any(|name| self.exporter.starts_with(name));
+        if sampler && self.profiles.iter().all(|profile| profile.is_sampled) {
+            facts.samples = Some(self.profiles.iter().map(|profile| profile.sampled).sum());
+            let mut weights = self.profiles.iter().flat_map(|profile| profile.same_weight);
+            let first = weights.next();
+            let known = self.profiles.iter().all(|p| p.sampled == 0 || p.same_weight.is_some());
+            facts.period = first.filter(|first| known && weights.all(|weight| weight == *first));
+        }
+    }
+}
+
+/// The exporter of `fg-render`, whose values are sums and no times.
+const OURS: &str = "fg-render";
 
 /// The thread that a profile's name tells of, where it is py-spy's: `Process 7 Thread 8 "pool"`.
 fn thread(name: &str) -> Thread<'_> {
@@ -199,17 +247,27 @@ struct Profile {
     /// How often each frame is open: what is not need not be looked for.
     open_frames: HashMap<u32, usize>,
     unmatched: u64,
+    /// Its first and last value.
+    begin: Option<Weight>,
+    end: Option<Weight>,
+    is_sampled: bool,
+    /// The number of its samples, and the weight of each if they weigh the same.
+    sampled: u64,
+    same_weight: Option<Weight>,
 }
 
 impl Profile {
-    fn read(json: &mut Json) -> Result<Profile> {
-        let mut profile = Profile::default();
+    fn read(json: &mut Json, contexts: bool) -> Result<Profile> {
+        let mut profile = Profile { stacks: Trie::new(contexts), ..Profile::default() };
         let mut key = String::new();
         json.begin_object()?;
         while json.next_key(&mut key)? {
             match key.as_str() {
                 "name" => profile.name.push_str(json.text()?),
                 "unit" => profile.unit.push_str(json.text()?),
+                "type" => profile.is_sampled = json.text()? == "sampled",
+                "startValue" if json.peek()? == Kind::Number => profile.begin = Some(json.weight()?),
+                "endValue" if json.peek()? == Kind::Number => profile.end = Some(json.weight()?),
                 "samples" => profile.samples(json)?,
                 "weights" => {
                     json.begin_array()?;
@@ -232,12 +290,22 @@ impl Profile {
             return Err(Error::malformed(expected, found.as_bytes()).at(json.place()));
         }
         profile.weights.resize(profile.samples.len(), Weight::ONE);
-        for (path, weight) in
-            std::mem::take(&mut profile.samples).into_iter().zip(std::mem::take(&mut profile.weights))
-        {
-            profile.stacks.add(path, weight)?;
-        }
+        profile.add_samples()?;
         Ok(profile)
+    }
+
+    /// Adds up the samples of a sampled profile, now that their weights are known.
+    fn add_samples(&mut self) -> Result<()> {
+        let (samples, weights) = (std::mem::take(&mut self.samples), std::mem::take(&mut self.weights));
+        self.sampled = samples.len() as u64;
+        self.same_weight = weights.first().copied().filter(|first| weights.iter().all(|w| w == first));
+        let unit = self.value().unit.unwrap_or_default();
+        let mut now = self.begin.unwrap_or_default();
+        for (path, weight) in samples.into_iter().zip(weights) {
+            self.stacks.add_at(path, weight, nanoseconds(now, &unit))?;
+            now = now.checked_add(weight)?;
+        }
+        Ok(())
     }
 
     fn samples(&mut self, json: &mut Json) -> Result<()> {
@@ -289,7 +357,8 @@ impl Profile {
         };
         let (path, since) = self.open.unwrap_or((Trie::ROOT, at));
         if path != Trie::ROOT {
-            self.stacks.add(path, at.checked_sub(since)?)?;
+            let unit = self.value().unit.unwrap_or_default();
+            self.stacks.add_at(path, at.checked_sub(since)?, nanoseconds(since, &unit))?;
         }
         let next = if opens {
             *self.open_frames.entry(frame).or_default() += 1;
@@ -322,12 +391,9 @@ impl Profile {
         let name = match self.unit.as_str() {
             "seconds" | "milliseconds" | "microseconds" | "nanoseconds" => "time",
             "bytes" => "size",
-            _ => "samples",
+            _ => "weight",
         };
-        match Value::with_producers_unit(name, &self.unit) {
-            Value { name, unit: None } => Value { name, unit: Some("samples".into()) },
-            value => value,
-        }
+        Value::with_producers_unit(name, &self.unit)
     }
 }
 

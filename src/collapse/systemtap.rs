@@ -15,7 +15,8 @@ use super::folded::head_lines;
 use super::native_frame::NativeFrame;
 use super::printed::Printed;
 use super::text::{Text, split_address, split_first, split_last};
-use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use super::values::Values;
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -24,8 +25,9 @@ const INFO: FormatInfo = FormatInfo {
     name: "systemtap",
     producer: "SystemTap's print_stack and print_ubacktrace, a count below",
     tested: "by its documentation only",
-    values: "samples",
-    unit: "samples",
+    values: "-",
+    // What is counted is up to the script.
+    unit: "-",
 };
 
 /// Collapses what SystemTap prints of stacks.
@@ -55,7 +57,7 @@ impl Collapser for SystemTap {
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        let mut parser = Parser { printed: Printed::samples(options) };
+        let mut parser = Parser { printed: Printed::new(options, Values::only(options, Value::default())) };
         Text::new(input).for_each(report, |line| parser.line(line, sink))?;
         parser.printed.values.finish(report)
     }

@@ -12,12 +12,13 @@
 use super::Options;
 use super::json::Json;
 use super::jstack::{Dumped, java_frame};
-use super::names::Names;
+use super::names::FrameNames;
 use super::threads::Thread;
 use super::values::Values;
 use crate::collapse::Sink;
 use crate::error::Result;
 use crate::input::Input;
+use crate::profile::Facts;
 
 /// Adds the threads of a dump, or of several, one behind the other, to `values`.
 ///
@@ -28,9 +29,10 @@ pub(super) fn collapse(
     options: &Options,
     values: &mut Values,
     sink: &mut dyn Sink,
+    facts: &mut Facts,
 ) -> Result<()> {
     let mut json = Json::new(input);
-    let mut dump = Dump { options, values, sink, names: Names::default(), pid: String::new() };
+    let mut dump = Dump { options, values, sink, facts, names: FrameNames::default(), pid: String::new() };
     loop {
         dump.document(&mut json)?;
         if !json.next_document()? {
@@ -43,7 +45,8 @@ struct Dump<'d> {
     options: &'d Options,
     values: &'d mut Values,
     sink: &'d mut dyn Sink,
-    names: Names,
+    facts: &'d mut Facts,
+    names: FrameNames,
     pid: String,
 }
 
@@ -60,6 +63,13 @@ impl Dump<'_> {
             while json.next_key(&mut key)? {
                 match key.as_str() {
                     "processId" => json.text_or_number()?.clone_into(&mut self.pid),
+                    "time" if self.facts.start.is_none() => {
+                        self.facts.start = humantime::parse_rfc3339(json.text()?).ok();
+                    }
+                    "runtimeVersion" => {
+                        let version = [b"Java ", json.text()?.as_bytes()].concat();
+                        self.facts.producer = crate::profile::fact(&version);
+                    }
                     "threadContainers" => self.containers(json)?,
                     _ => json.skip()?,
                 }

@@ -6,7 +6,7 @@
 //! `--threads-as-frames` and `--no-threads-as-frames` decide otherwise. austin and py-spy write
 //! process and thread as frames of their own, which keep their form.
 
-use super::Options;
+use super::{Context, Options};
 use crate::folded::sanitize_frame;
 
 /// What a recording says of a thread; empty is what it does not say.
@@ -27,7 +27,14 @@ impl Options {
     }
 }
 
-impl Thread<'_> {
+impl<'a> Thread<'a> {
+    /// The context of a sample of this thread, at a time in nanoseconds.
+    pub fn context(&self, time: Option<u64>) -> Context<'a> {
+        let number = |id: &[u8]| std::str::from_utf8(id).ok()?.parse().ok();
+        let (process, thread) = (number(self.pid), number(self.tid));
+        Context { time, process, thread, thread_name: self.name, labels: &[] }
+    }
+
     /// Appends the thread's frame to `out`.
     pub fn write(&self, options: &Options, out: &mut Vec<u8>) {
         let or_unknown = |id| if <[u8]>::is_empty(id) { b"?" } else { id };

@@ -22,6 +22,29 @@ pub struct Trie {
     hasher: KeyedHasher,
     below: IdTable,
     root: Own,
+    /// Every addition by itself, where a sink wants to know when it was.
+    log: Option<Vec<Added>>,
+}
+
+/// One addition to a path.
+struct Added {
+    path: PathId,
+    weight: Weight,
+    time: Option<u64>,
+    origin: u32,
+}
+
+/// The samples that [`Trie::for_each`] shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sampled {
+    /// Their weight.
+    pub weight: Weight,
+    /// Their number.
+    pub samples: u64,
+    /// The time of a single one, in nanoseconds.
+    pub time: Option<u64>,
+    /// The number that [`Trie::add_from`] was given for a single one.
+    pub origin: u32,
 }
 
 /// What was added to a path, and how often.
@@ -30,6 +53,11 @@ type Own = (Weight, u64);
 impl Trie {
     /// The empty path.
     pub const ROOT: PathId = PathId(u32::MAX);
+
+    /// Paths whose additions stay apart from each other, if `contexts` are wanted.
+    pub fn new(contexts: bool) -> Trie {
+        Trie { log: contexts.then(Vec::new), ..Trie::default() }
+    }
 
     /// The path that goes on with `number`.
     pub fn below(&mut self, path: PathId, number: u32) -> PathId {
@@ -53,6 +81,25 @@ impl Trie {
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
     pub fn add(&mut self, path: PathId, weight: Weight) -> Result<()> {
+        self.add_at(path, weight, None)
+    }
+
+    /// [`Trie::add`] at a time, in nanoseconds.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn add_at(&mut self, path: PathId, weight: Weight, time: Option<u64>) -> Result<()> {
+        self.add_from(path, weight, time, 0)
+    }
+
+    /// [`Trie::add_at`], of a thread or whatever else the caller numbers.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn add_from(&mut self, path: PathId, weight: Weight, time: Option<u64>, origin: u32) -> Result<()> {
+        if let Some(log) = &mut self.log {
+            log.push(Added { path, weight, time, origin });
+        }
         let sum = match self.nodes.get_mut(path.0 as usize) {
             Some((_, _, sum)) => sum,
             None => &mut self.root,
@@ -72,7 +119,7 @@ impl Trie {
     }
 
     /// Calls `each` with every path that weighs something, as frames: `start`, and those of its
-    /// numbers; with what it weighs, and in how many samples.
+    /// numbers; once for each path, or once for each addition where these are kept apart.
     ///
     /// # Errors
     /// Those of `frame` and `each`, and stacks that would fill the memory.
@@ -80,13 +127,25 @@ impl Trie {
         &self,
         start: Option<FrameId>,
         mut frame: impl FnMut(u32) -> Result<FrameId>,
-        mut each: impl FnMut(&[FrameId], Weight, u64) -> Result<()>,
+        mut each: impl FnMut(&[FrameId], Sampled) -> Result<()>,
     ) -> Result<()> {
         let mut budget = Budget::default();
         let mut stack = Vec::new();
+        let mut seen = vec![false; if self.log.is_some() { self.nodes.len() } else { 0 }];
         let own = self.nodes.iter().enumerate().map(|(at, (_, _, own))| (PathId(at as u32), *own));
-        for (path, (weight, samples)) in [(Trie::ROOT, self.root)].into_iter().chain(own) {
-            if weight.is_zero() {
+        let sums = [(Trie::ROOT, self.root)]
+            .into_iter()
+            .chain(own)
+            .map(|(path, (weight, samples))| (path, Sampled { weight, samples, time: None, origin: 0 }));
+        let all: Box<dyn Iterator<Item = (PathId, Sampled)> + '_> = match &self.log {
+            None => Box::new(sums),
+            Some(log) => Box::new(log.iter().map(|added| {
+                let Added { path, weight, time, origin } = *added;
+                (path, Sampled { weight, samples: 1, time, origin })
+            })),
+        };
+        for (path, sampled) in all {
+            if sampled.weight.is_zero() {
                 continue;
             }
             stack.clear();
@@ -98,8 +157,10 @@ impl Trie {
             }
             stack.extend(start);
             stack.reverse();
-            budget.spend(stack.len())?;
-            each(&stack, weight, samples)?;
+            // A stack that comes again takes time, but no memory.
+            let again = seen.get_mut(path.0 as usize).is_some_and(|seen| std::mem::replace(seen, true));
+            budget.spend(if again { stack.len() / 16 } else { stack.len() })?;
+            each(&stack, sampled)?;
         }
         Ok(())
     }
@@ -117,7 +178,7 @@ mod tests {
             trie.add(path, Weight::new(weight)).unwrap();
         }
         let mut seen = Vec::new();
-        let each = |stack: &[FrameId], weight: Weight, samples: u64| {
+        let each = |stack: &[FrameId], Sampled { weight, samples, .. }: Sampled| {
             seen.push((stack.iter().map(|id| id.0).collect::<Vec<_>>(), format!("{weight} in {samples}")));
             Ok(())
         };
@@ -130,5 +191,21 @@ mod tests {
                 (vec![9, 1, 2], "8 in 2".to_owned())
             ]
         );
+    }
+
+    #[test]
+    fn additions_stay_apart_where_contexts_are_wanted() {
+        let mut trie = Trie::new(true);
+        let path = trie.below(Trie::ROOT, 1);
+        trie.add_at(path, Weight::new(5), Some(100)).unwrap();
+        trie.add_at(path, Weight::new(6), Some(200)).unwrap();
+        let mut seen = Vec::new();
+        let each = |stack: &[FrameId], sampled: Sampled| {
+            seen.push((stack.to_vec(), sampled.weight.to_u64(), sampled.time));
+            Ok(())
+        };
+        trie.for_each(None, |number| Ok(FrameId(number)), each).unwrap();
+        let stack = vec![FrameId(1)];
+        assert_eq!(seen, [(stack.clone(), Some(5), Some(100)), (stack, Some(6), Some(200))]);
     }
 }

@@ -1,7 +1,7 @@
 //! What valgrind's tools have in common: how their files begin, and a frame as massif and dhat
 //! print it.
 
-use super::naming::SymbolFrame;
+use super::naming::{SymbolFrame, split_srcline};
 use super::{Options, Sink, Verdict};
 use crate::folded::FrameId;
 
@@ -11,6 +11,27 @@ pub fn header(head: &[u8], behind_cmd: &[u8]) -> Verdict {
     let is_header = lines.next().is_some_and(|line| line.starts_with(b"cmd:"))
         && lines.next().is_some_and(|line| line.starts_with(behind_cmd));
     if is_header { Verdict::Yes } else { Verdict::No }
+}
+
+/// Whether an event of callgrind or cachegrind counts something: misses, branches, bus events.
+pub fn is_count(name: &[u8]) -> bool {
+    const COUNTS: [&[u8]; 14] = [
+        b"I1mr",
+        b"ILmr",
+        b"Dr",
+        b"D1mr",
+        b"DLmr",
+        b"Dw",
+        b"D1mw",
+        b"DLmw",
+        b"Bc",
+        b"Bcm",
+        b"Bi",
+        b"Bim",
+        b"Ge",
+        b"sysCount",
+    ];
+    COUNTS.contains(&name)
 }
 
 /// `0x109413: sorter (cyc.c:13)`.
@@ -27,13 +48,15 @@ pub fn frame(text: &[u8], options: &Options, sink: &mut dyn Sink) -> Option<Fram
         Some(at) if rest.ends_with(b")") => (&rest[..at], &rest[at + 2..rest.len() - 1]),
         _ => (rest, &b""[..]),
     };
-    let (module, srcline) = match place.strip_prefix(b"in ") {
+    let (module, place) = match place.strip_prefix(b"in ") {
         Some(module) => (module, &b""[..]),
-        None => (&b""[..], if options.srcline { place } else { b"" }),
+        None => (&b""[..], place),
     };
+    let srcline = if options.srcline { place } else { b"" };
+    let (file, line) = split_srcline(place);
     let symbol = if symbol == b"???" { b"" } else { symbol };
-    let native = SymbolFrame { address, symbol, module, srcline, ..SymbolFrame::default() };
+    let native = SymbolFrame { address, symbol, module, srcline, file, line, ..SymbolFrame::default() };
     let mut id = None;
-    native.name(options, |name| id = Some(sink.frame(name)));
+    native.frames(options, sink, |frame| id = Some(frame));
     id
 }

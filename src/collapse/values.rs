@@ -41,6 +41,7 @@ impl Value {
 
     /// A value in a unit as its producer wrote it: `nanoseconds` is `ns`.
     pub fn with_producers_unit(name: impl Into<Vec<u8>>, unit: &str) -> Value {
+        let name = name.into();
         let unit = match unit.trim() {
             "" | "none" => None,
             "nanoseconds" | "nanosecond" => Some("ns".into()),
@@ -48,11 +49,24 @@ impl Value {
             "milliseconds" | "millisecond" => Some("ms".into()),
             "seconds" | "second" | "sec" => Some("s".into()),
             "byte" | "Byte" | "Bytes" => Some("bytes".into()),
+            "count" | "counts" => counted(&name),
             // It becomes a line of its own in a header.
             other => Some(other.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()),
         };
-        Value { name: name.into(), unit }
+        Value { name, unit }
     }
+}
+
+/// The unit of a count, by the name of the value: `alloc_objects` are objects.
+fn counted(name: &[u8]) -> Option<Cow<'static, str>> {
+    Some(match name {
+        b"sample" | b"samples" => "samples".into(),
+        b"alloc_objects" | b"inuse_objects" | b"objects" => "objects".into(),
+        b"goroutine" => "goroutines".into(),
+        b"threadcreate" => "threads".into(),
+        // Other names say themselves what is counted: `contentions`.
+        name => crate::profile::fact(name).map(Cow::Owned)?,
+    })
 }
 
 /// How often a value was sampled, and what its samples weigh.
@@ -98,8 +112,12 @@ struct Column {
 impl Values {
     /// The one value of a format.
     pub fn single(options: &Options, name: &str, unit: &'static str) -> Values {
-        // Whatever was chosen for the other inputs: there is nothing else here.
-        let value = Value::new(name, unit);
+        Values::only(options, Value::new(name, unit))
+    }
+
+    /// The one value of a format, whose unit may be unknown.
+    pub fn only(options: &Options, value: Value) -> Values {
+        // There is nothing else here, whatever was chosen for the other inputs.
         let wanted = match &options.values {
             ValueSelection::Named(names) => names.contains(&value.name),
             ValueSelection::Default | ValueSelection::All => true,
@@ -233,6 +251,12 @@ impl Values {
         self.scratch.push(root);
         self.scratch.extend_from_slice(stack);
         sink.sample(&self.scratch, Weights::one(weight), context)
+    }
+
+    /// The one value that is kept, if it is one.
+    pub fn kept(&self) -> Option<&Value> {
+        let mut kept = self.columns.iter().filter(|column| column.total.kept);
+        kept.next().filter(|_| kept.next().is_none()).map(|column| &column.value)
     }
 
     /// Whether any sample weight of this column can reach the result.

@@ -20,11 +20,12 @@
 //! documentation, "Function Trace".
 
 use super::forest::Budget;
-use super::names::Names;
-use super::text::{Text, split_first};
+use super::names::FrameNames;
+use super::text::{Text, split_first, split_last};
+use super::times::{duration, nanoseconds};
 use super::trie::{PathId, Trie};
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -59,9 +60,13 @@ impl Collapser for Xdebug {
         report: &mut Report,
     ) -> Result<()> {
         let declared = vec![Value::new("time", "us"), Value::new("calls", "calls")];
-        let mut trace = Trace::new(Values::new(options, declared, 0)?);
+        let mut trace = Trace::new(Values::new(options, declared, 0)?, sink.wants().contexts);
         let mut guessed = false;
+        let mut producer = Vec::new();
         Text::new(input).for_each(report, |line| {
+            if let Some(version) = line.strip_prefix(b"Version:") {
+                producer = [b"xdebug ", version.trim_ascii()].concat();
+            }
             if line.is_empty()
                 || [&b"Version:"[..], b"File format:", b"TRACE "].iter().any(|word| line.starts_with(word))
             {
@@ -74,11 +79,12 @@ impl Collapser for Xdebug {
                 trace.drawn(line, sink)
             }
         })?;
+        report.facts.producer = crate::profile::fact(&producer);
         if guessed && !trace.returns {
-            report.note("format 0 has no exits: the times are estimates; xdebug.trace_format=1 has them");
+            report.warn("format 0 has no exits: the times are estimates; xdebug.trace_format=1 has them");
         }
         if !trace.open.is_empty() {
-            report.note(format!("{} calls have no end: the trace is cut off", trace.open.len()));
+            report.warn(format!("{} calls have no end: the trace is cut off", trace.open.len()));
         }
         trace.finish(sink, report)
     }
@@ -89,18 +95,28 @@ struct Trace {
     /// Time and calls.
     values: Values,
     paths: [Trie; 2],
-    names: Names,
+    names: FrameNames,
     open: Vec<[PathId; 2]>,
     now: Weight,
     started: bool,
     /// Whether a drawn trace tells where calls end.
     returns: bool,
+    script: Vec<u8>,
 }
 
 impl Trace {
-    fn new(values: Values) -> Trace {
-        let (paths, names) = ([Trie::default(), Trie::default()], Names::default());
-        Trace { values, paths, names, open: Vec::new(), now: Weight::ZERO, started: false, returns: false }
+    fn new(values: Values, contexts: bool) -> Trace {
+        let (paths, names) = ([(); 2].map(|()| Trie::new(contexts)), FrameNames::default());
+        Trace {
+            values,
+            paths,
+            names,
+            open: Vec::new(),
+            now: Weight::ZERO,
+            started: false,
+            returns: false,
+            script: Vec::new(),
+        }
     }
 
     /// A line of format 1.
@@ -113,7 +129,9 @@ impl Trace {
         match (kind, level, time) {
             (b"0", Some(level), Some(time)) if level > 0 && level <= self.open.len() + 1 => {
                 self.leave_to(level - 1, time)?;
-                self.enter(next(), sink)?;
+                let (name, _, _, file) = (next(), next(), next(), next());
+                self.note_script(name, file);
+                self.enter(name, sink)?;
             }
             (b"1", Some(level), Some(time)) if level > 0 && level <= self.open.len() => {
                 self.leave_to(level - 1, time)?;
@@ -145,6 +163,9 @@ impl Trace {
             }
             self.leave_to(level, time)?;
             let end = memchr::memchr(b'(', call).unwrap_or(call.len());
+            if let Some((_, place)) = split_last(call, b") ") {
+                self.note_script(&call[..end], split_last(place, b":").unwrap_or_default().0);
+            }
             self.enter(&call[..end], sink)?;
         } else if text.starts_with(b">=> ") {
             self.returns = true;
@@ -163,12 +184,19 @@ impl Trace {
             && let Some(&[path, _]) = self.open.last()
             && passed > Weight::ZERO
         {
-            self.paths[0].add(path, passed)?;
+            self.paths[0].add_at(path, passed, nanoseconds(self.now, "us"))?;
         }
         self.started = true;
         self.now = self.now.max(time);
         self.open.truncate(level);
         Ok(())
+    }
+
+    /// The file of the outermost call is the script that ran; those of others are their callers'.
+    fn note_script(&mut self, name: &[u8], file: &[u8]) {
+        if name == b"{main}" && self.script.is_empty() {
+            self.script = file.to_vec();
+        }
     }
 
     fn enter(&mut self, name: &[u8], sink: &mut dyn Sink) -> Result<()> {
@@ -177,7 +205,7 @@ impl Trace {
         let [time, calls] = self.open.last().copied().unwrap_or([Trie::ROOT; 2]);
         let [time, calls] = [self.paths[0].below(time, frame.0), self.paths[1].below(calls, frame.0)];
         self.open.push([time, calls]);
-        self.paths[1].add(calls, Weight::ONE)
+        self.paths[1].add_at(calls, Weight::ONE, nanoseconds(self.now, "us"))
     }
 
     fn finish(mut self, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
@@ -186,9 +214,14 @@ impl Trace {
             paths.for_each(
                 None,
                 |frame| Ok(FrameId(frame)),
-                |stack, weight, samples| self.values.add_many(column, stack, weight, samples, sink),
+                |stack, sampled| {
+                    let context = Context { time: sampled.time, ..Context::UNKNOWN };
+                    self.values.add_at(column, stack, sampled.weight, sampled.samples, &context, sink)
+                },
             )?;
         }
+        report.facts.set_command(&self.script);
+        report.facts.duration = duration(self.now, "us");
         self.values.finish(report)
     }
 }

@@ -105,7 +105,12 @@ const AFTER: &str = "after.";
 /// assert_eq!(header::write(&facts), "# unit: ns\n# samples: 1719 samples\n# command: \"./spin 3\"\n");
 /// ```
 pub fn write(facts: &Facts) -> String {
-    let mut out = String::new();
+    entries(facts).iter().map(|(key, value)| format!("# {key}: {}\n", quoted(value))).collect()
+}
+
+/// The keys and values of the header lines, in their order, without quotes.
+pub(crate) fn entries(facts: &Facts) -> Vec<(String, String)> {
+    let mut out = Vec::new();
     write_with("", facts, &|_, _| true, &mut out);
     if let Some(sides) = &facts.sides {
         let own = |key: &str, value: &[String]| {
@@ -119,11 +124,16 @@ pub fn write(facts: &Facts) -> String {
     out
 }
 
-fn write_with(prefix: &str, facts: &Facts, wanted: &dyn Fn(&str, &[String]) -> bool, out: &mut String) {
+fn write_with(
+    prefix: &str,
+    facts: &Facts,
+    wanted: &dyn Fn(&str, &[String]) -> bool,
+    out: &mut Vec<(String, String)>,
+) {
     for Entry { key, write, .. } in ENTRIES {
         let values = write(facts);
         if wanted(key, &values) {
-            values.iter().for_each(|value| *out += &format!("# {prefix}{key}: {value}\n"));
+            out.extend(values.into_iter().map(|value| (format!("{prefix}{key}"), unquoted(&value))));
         }
     }
 }
@@ -151,8 +161,22 @@ impl HeaderReader {
             self.facts.comment(line.strip_prefix(b"#").unwrap_or(line));
             return Ok(());
         };
-        let value = unquoted(&String::from_utf8_lossy(value));
-        let ((side, entry), facts) = (key, &mut self.facts);
+        self.set(key, unquoted(&String::from_utf8_lossy(value)))
+    }
+
+    /// Reads a key and a value without quotes, as [`entries`] has them; another key says nothing.
+    ///
+    /// # Errors
+    /// Those of [`HeaderReader::read`].
+    pub(crate) fn read_entry(&mut self, key: &str, value: &str) -> Result<()> {
+        match entry(key.as_bytes()) {
+            Some(key) => self.set(key, value.to_owned()),
+            None => Ok(()),
+        }
+    }
+
+    fn set(&mut self, (side, entry): (Option<&'static str>, &'static Entry), value: String) -> Result<()> {
+        let facts = &mut self.facts;
         let facts = match side {
             None => facts,
             Some(side) => {

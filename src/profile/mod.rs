@@ -19,6 +19,7 @@ mod describe;
 mod facts;
 pub mod header;
 pub mod open;
+mod render;
 mod samples;
 mod sink;
 pub mod units;

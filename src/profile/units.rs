@@ -38,6 +38,11 @@ pub fn is_time(unit: &str) -> bool {
     scale_of(unit).is_some_and(|(scale, _)| std::ptr::eq(scale, TIME))
 }
 
+/// Whether amounts of a unit are shown in larger and smaller units: those of time and of memory.
+pub fn is_scaled(unit: &str) -> bool {
+    scale_of(unit).is_some()
+}
+
 /// A weight in its unit, for people.
 ///
 /// ```
@@ -178,6 +183,20 @@ mod tests {
         for (weight, unit, expected) in EXAMPLES {
             let weight = Weight::parse(weight.as_bytes()).unwrap();
             assert_eq!(amount(weight, *unit), *expected);
+        }
+    }
+
+    #[test]
+    fn thousands_are_separated() {
+        for (plain, shown) in [
+            ("0", "0"),
+            ("999", "999"),
+            ("1000", "1,000"),
+            ("-123456", "-123,456"),
+            ("1234567.1250", "1,234,567.125"),
+            ("18446744073709551617", "18,446,744,073,709,551,617"),
+        ] {
+            assert_eq!(grouped(Weight::parse(plain.as_bytes()).unwrap()), shown);
         }
     }
 

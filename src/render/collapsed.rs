@@ -1,4 +1,4 @@
-//! `collapsed`: folded text again: each stack once, in frame order, with all that was done to it.
+//! `collapsed`: folded text again: each stack once, in frame order, below a header with the facts.
 //!
 //! ```text
 //! # unit: ns
@@ -7,17 +7,18 @@
 //! ```
 
 use super::format::takes;
-use super::sink::{Finished, Sink, Target};
+use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
 use crate::error::Result;
 use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
+use crate::profile::header;
 
 /// The format.
 pub const FORMAT: Format = Format {
     name: "collapsed",
     endings: &["folded", "collapsed"],
     about: "folded stacks again, each once, sorted",
-    takes: &[takes::UNIT],
+    takes: &[takes::UNIT, &["no-header"]],
     streams: true,
     open: |settings, target| {
         Ok(Box::new(Collapsed { settings, target, columns: Columns::One, line: Vec::new() }))
@@ -38,10 +39,12 @@ impl Visitor for Collapsed<'_> {
 
     fn begin(&mut self, known: &Known<'_>) -> Result<()> {
         self.columns = known.columns;
-        if let Some(unit) = self.settings.unit.as_deref().or(known.facts.unit.as_deref()) {
-            writeln!(self.target, "# unit: {}", unit.replace(['\n', '\r'], " "))?;
+        if !self.settings.header {
+            return Ok(());
         }
-        Ok(())
+        let mut facts = known.facts.clone();
+        facts.differential = known.columns == Columns::Two;
+        Ok(self.target.write_all(header::write(&facts).as_bytes())?)
     }
 
     fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
@@ -67,7 +70,7 @@ impl Visitor for Collapsed<'_> {
     }
 }
 
-impl Sink for Collapsed<'_> {
+impl Writer for Collapsed<'_> {
     fn finish(self: Box<Self>, _: &WalkSummary) -> Result<Finished> {
         Ok(Finished::default())
     }

@@ -2,8 +2,9 @@
 
 use std::io::Write;
 
+use super::amounts::Amounts;
 use super::functions::change;
-use super::label::{grouped, percent};
+use super::label::percent;
 use crate::error::Result;
 use crate::folded::Weights;
 use crate::weight::Weight;
@@ -38,7 +39,8 @@ impl Table {
     /// # Errors
     /// What `out` says.
     pub fn write(&self, out: &mut dyn Write) -> Result<()> {
-        let width = |n: usize| self.lines.iter().map(|(cells, _)| cells[n].len()).max().unwrap_or(0);
+        let width =
+            |n: usize| self.lines.iter().map(|(cells, _)| cells[n].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..self.cells).map(width).collect();
         for (cells, last) in &self.lines {
             let mut line = String::new();
@@ -66,17 +68,16 @@ pub fn change_heads(kind: &str) -> [String; 4] {
 ///
 /// # Errors
 /// [`crate::ErrorKind::Overflow`].
-pub fn change_cells(weights: Weights, all: Weights) -> Result<[String; 4]> {
-    Ok([grouped(weights.before), grouped(weights.value), signed(change(weights)?), points(weights, all)])
+pub fn change_cells(weights: Weights, all: Weights, amounts: &Amounts) -> Result<[String; 4]> {
+    Ok([
+        amounts.cell(weights.before),
+        amounts.cell(weights.value),
+        amounts.change(change(weights)?),
+        points(weights, all),
+    ])
 }
 
-/// A change with its sign.
-pub fn signed(change: Weight) -> String {
-    let sign = if change.is_negative() || change.is_zero() { "" } else { "+" };
-    format!("{sign}{}", grouped(change))
-}
-
-/// By how many percentage points a share changed.
+/// The change of a share, in percentage points.
 pub fn points(weights: Weights, all: Weights) -> String {
     let points = percent(weights.value, all.value) - percent(weights.before, all.before);
     // Rounding may leave a zero with a sign.

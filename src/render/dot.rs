@@ -7,12 +7,13 @@
 
 use std::cmp::Reverse;
 
+use super::amounts::Amounts;
 use super::calls::{Call, Calls, Function};
-use super::columns::{points, share, signed};
+use super::columns::{points, share};
 use super::format::takes;
 use super::functions::{change, size};
-use super::label::{fit, grouped, percent};
-use super::sink::{Finished, Sink, Target};
+use super::label::{fit, percent};
+use super::writer::{Finished, Target, Writer};
 use super::{Cut, Format, Settings};
 use crate::error::Result;
 use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
@@ -61,13 +62,18 @@ impl Visitor for Dot<'_> {
     }
 }
 
-impl Sink for Dot<'_> {
+impl Writer for Dot<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
         let Dot { calls, settings, target } = *self;
         let graph = Graph::new(&calls, settings, summary)?;
-        let title = settings.picture.title.as_deref().unwrap_or("Call graph");
-        writeln!(target, "digraph {} {{", quoted(title))?;
-        writeln!(target, "graph [label={}, labelloc=t, fontname=Helvetica]", quoted(&graph.caption(title)))?;
+        let title = settings.picture.title.clone().or_else(|| summary.facts.title());
+        let title = title.unwrap_or_else(|| "Call graph".to_owned());
+        writeln!(target, "digraph {} {{", quoted(&title))?;
+        writeln!(
+            target,
+            "graph [label={}, labelloc=t, fontname=Helvetica]",
+            quoted(&graph.caption(&title)?)
+        )?;
         writeln!(target, "node [shape=box, style=filled, fontname=Helvetica]\nedge [fontname=Helvetica]")?;
         for &(function, name, weight) in &graph.nodes {
             writeln!(target, "n{function} [{}]", graph.node(name, weight)?)?;
@@ -84,6 +90,7 @@ impl Sink for Dot<'_> {
 struct Graph<'a> {
     settings: &'a Settings,
     summary: &'a WalkSummary,
+    amounts: Amounts,
     /// By total weight.
     nodes: Vec<(Function, &'a [u8], Cell<Weights>)>,
     /// By weight, with their callers.
@@ -117,26 +124,20 @@ impl<'a> Graph<'a> {
         for (_, _, weight) in &nodes {
             largest_change = largest_change.max(size(change(weight.total)?));
         }
-        Ok(Graph { settings, summary, left_out: all - nodes.len(), nodes, edges, largest_change })
+        let amounts = Amounts::new(&summary.facts);
+        Ok(Graph { settings, summary, amounts, left_out: all - nodes.len(), nodes, edges, largest_change })
     }
 
-    fn caption(&self, title: &str) -> String {
-        let unit = printable(self.settings.unit(self.summary).as_bytes());
-        let shown = |weight| self.settings.shown(weight).map_or_else(|_| String::new(), grouped);
-        let total = match self.summary.columns {
-            Columns::One => format!("{} {unit}", shown(self.summary.total.value)),
-            Columns::Two => format!(
-                "{} {unit} before, {} after",
-                shown(self.summary.total.before),
-                shown(self.summary.total.value)
-            ),
-        };
+    fn caption(&self, title: &str) -> Result<String> {
+        let total = self.amounts.total(self.summary.columns, self.settings.shown_both(self.summary.total)?);
         let left_out = match self.left_out {
             0 => String::new(),
             1 => ", one lighter function left out".to_owned(),
             n => format!(", {n} lighter functions left out"),
         };
-        format!("{title}\n{total}{left_out}")
+        let warnings: String =
+            self.summary.facts.warnings.iter().map(|warning| format!("\nwarning: {warning}")).collect();
+        Ok(format!("{title}\n{total}{left_out}{warnings}"))
     }
 
     fn node(&self, name: &[u8], weight: Cell<Weights>) -> Result<String> {
@@ -145,17 +146,17 @@ impl<'a> Graph<'a> {
             Columns::One => format!(
                 "{}\n{} ({}) of {} ({})",
                 fit(&name, LONGEST_NAME, Cut::Start),
-                grouped(self.settings.shown(weight.own.value)?),
+                self.amounts.cell(self.settings.shown(weight.own.value)?),
                 self.share(weight.own),
-                grouped(self.settings.shown(weight.total.value)?),
+                self.amounts.cell(self.settings.shown(weight.total.value)?),
                 self.share(weight.total)
             ),
             Columns::Two => format!(
                 "{}\n{} ({} pp) of {} ({} pp)",
                 fit(&name, LONGEST_NAME, Cut::Start),
-                signed(self.settings.shown(change(weight.own)?)?),
+                self.amounts.change(self.settings.shown(change(weight.own)?)?),
                 points(weight.own, self.summary.total),
-                signed(self.settings.shown(change(weight.total)?)?),
+                self.amounts.change(self.settings.shown(change(weight.total)?)?),
                 points(weight.total, self.summary.total)
             ),
         };
@@ -172,8 +173,8 @@ impl<'a> Graph<'a> {
     fn edge(&self, total: Weights) -> Result<String> {
         let part = percent(heavier(total), heavier(self.summary.total)) / 100.0;
         let label = match self.summary.columns {
-            Columns::One => grouped(self.settings.shown(total.value)?),
-            Columns::Two => signed(self.settings.shown(change(total)?)?),
+            Columns::One => self.amounts.cell(self.settings.shown(total.value)?),
+            Columns::Two => self.amounts.change(self.settings.shown(change(total)?)?),
         };
         let (width, weight) = (1.0 + 5.0 * part, 1 + (100.0 * part) as u32);
         Ok(format!("label={}, penwidth={width:.2}, weight={weight}", quoted(&format!(" {label}"))))

@@ -4,23 +4,26 @@
 //! That crate holds weights in 32 bits, which nanoseconds and bytes outgrow; so the tables are
 //! written here, and compared with the crate's in the tests. Nobody knows when a folded stack was
 //! seen: samples stand a millisecond apart, in frame order, and weigh what they weigh. Weights in
-//! milliseconds and bytes are shown as such, all others as samples. Memory holds four bytes for
+//! milliseconds and bytes are shown as such, all others as samples. The facts stand in `meta`; a frame
+//! has its file, line and module, and is of the category User, Kernel or JIT, where that is known. Memory holds four bytes for
 //! each frame of the call tree twice, and each name once; names that are not UTF-8 lose the bytes
 //! that are not, and differential input its weights before.
 
 use std::collections::HashMap;
 use std::fmt::Display;
+use std::time::SystemTime;
 
 use serde_json::json;
 
 use super::format::takes;
 use super::json_text::string;
+use super::label::annotation;
 use super::path::Path;
-use super::sink::{Finished, Sink, Target};
+use super::shown_places::ShownPlaces;
+use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
 use crate::error::Result;
-use crate::folded::Interner;
-use crate::folded::{Frame, Visitor, WalkSummary, Weights};
+use crate::folded::{Frame, Interner, Kind, Place, Visitor, WalkSummary, Weights};
 use crate::tally::thread_of;
 use crate::weight::Weight;
 
@@ -121,49 +124,75 @@ impl Visitor for Firefox<'_> {
     }
 }
 
-impl Sink for Firefox<'_> {
+impl Writer for Firefox<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
         let Firefox { settings, target, path, names, threads, .. } = *self;
-        let unit = settings.unit(summary);
-        let weight_type = match unit {
-            "ms" => "tracing-ms",
-            "bytes" => "bytes",
+        let weight_type = match settings.unit(summary) {
+            Some("ms") => "tracing-ms",
+            Some("bytes") => "bytes",
             _ => "samples",
         };
-        let product = settings.picture.title.as_deref().unwrap_or("all");
+        let places = ShownPlaces::new(settings, &summary.places);
         let longest = threads.iter().map(|thread| thread.samples.len()).max().unwrap_or(0);
-        writeln!(target, "{{\"meta\": {},", meta(product, unit))?;
+        writeln!(target, "{{\"meta\": {},", meta(settings, summary)?)?;
         writeln!(target, "\"libs\": [], \"pages\": [], \"profilerOverhead\": [], \"counters\": [],")?;
         write!(target, "\"threads\": [")?;
         for (n, (name, thread)) in names.all().zip(&threads).enumerate() {
             writeln!(target, "{}", if n > 0 { "," } else { "" })?;
             let about = About { number: n, name, longest, weight_type };
-            write_thread(&about, thread, &path.names, target)?;
+            write_thread(&about, thread, &path.names, &places, target)?;
         }
         writeln!(target, "]}}")?;
         Ok(Finished::default())
     }
 }
 
-fn meta(product: &str, unit: &str) -> serde_json::Value {
-    json!({
-        "categories": [{ "name": "Other", "color": "grey", "subcategories": ["Other"] }],
+/// The categories of frames, by [`category`], and their colours.
+const CATEGORIES: &[(&str, &str)] =
+    &[("Other", "grey"), ("User", "yellow"), ("Kernel", "orange"), ("JIT", "blue")];
+
+/// The number of a frame's category.
+fn category(name: &[u8], place: Option<&Place<'_>>) -> usize {
+    match (place.map(|place| place.kind).unwrap_or_default(), annotation(name)) {
+        (Kind::Kernel, _) | (_, Some(b'k')) => 2,
+        (Kind::Jit, _) | (_, Some(b'j')) => 3,
+        (Kind::User, _) => 1,
+        (Kind::Unknown, _) => 0,
+    }
+}
+
+fn meta(settings: &Settings, summary: &WalkSummary) -> Result<serde_json::Value> {
+    let facts = &summary.facts;
+    let title = settings.picture.title.clone().or_else(|| facts.title());
+    let categories: Vec<serde_json::Value> = CATEGORIES
+        .iter()
+        .map(|(name, color)| json!({ "name": name, "color": color, "subcategories": ["Other"] }))
+        .collect();
+    let millis = |time: SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let entry = |label: &str, value: &str| json!({ "label": label, "format": "string", "value": value });
+    let mut entries: Vec<serde_json::Value> =
+        facts.details().iter().map(|(label, value)| entry(label, value)).collect();
+    entries.extend(facts.warnings.iter().map(|warning| entry("warning", warning)));
+    // The number after a sample's is where it stands in the file: nobody knows when it was taken.
+    let interval = facts.rate.filter(|rate| *rate > 0).map_or(1.0, |rate| 1000.0 / rate as f64);
+    Ok(json!({
+        "categories": categories,
         "debug": false,
         "extensions": { "length": 0, "baseURL": [], "id": [], "name": [] },
-        "interval": 1.0,
+        "interval": interval,
         "preprocessedProfileVersion": 55,
         "processType": 0,
-        "product": product,
+        "product": title.as_deref().unwrap_or("all"),
         "importedFrom": "fg-render",
-        "extra": [{ "label": "Folded stacks", "entries": [{ "label": "Unit", "format": "string", "value": unit }] }],
-        "startTime": 0.0,
+        "extra": [{ "label": "Recording", "entries": entries }],
+        "startTime": facts.start.map_or(0.0, |start| millis(start).as_millis() as f64),
         "symbolicated": true,
         "pausedRanges": [],
         "version": 24,
         "usesOnlyOneStackType": true,
         "sourceCodeIsNotOnSearchfox": true,
         "markerSchema": [],
-    })
+    }))
 }
 
 /// What is said of a thread besides its tables.
@@ -175,7 +204,13 @@ struct About<'a> {
     weight_type: &'static str,
 }
 
-fn write_thread(about: &About<'_>, thread: &Thread, names: &Interner, target: &mut dyn Target) -> Result<()> {
+fn write_thread(
+    about: &About<'_>,
+    thread: &Thread,
+    names: &Interner,
+    places: &ShownPlaces<'_>,
+    target: &mut dyn Target,
+) -> Result<()> {
     let mut name = Vec::new();
     string(about.name, &mut name)?;
     target.write_all(b"{\"name\": ")?;
@@ -195,8 +230,7 @@ fn write_thread(about: &About<'_>, thread: &Thread, names: &Interner, target: &m
         target,
         "\"markers\": {{\"length\": 0, \"category\": [], \"data\": [], \"endTime\": [], \"name\": [], \
          \"phase\": [], \"startTime\": []}},\n\
-         \"nativeSymbols\": {{\"length\": 0, \"address\": [], \"functionSize\": [], \"libIndex\": [], \"name\": []}},\n\
-         \"resourceTable\": {{\"length\": 0, \"lib\": [], \"name\": [], \"host\": [], \"type\": []}},"
+         \"nativeSymbols\": {{\"length\": 0, \"address\": [], \"functionSize\": [], \"libIndex\": [], \"name\": []}},"
     )?;
     let samples = || thread.samples.iter();
     write!(target, "\"samples\": {{\"length\": {}, ", samples().len())?;
@@ -208,42 +242,71 @@ fn write_thread(about: &About<'_>, thread: &Thread, names: &Interner, target: &m
     write!(target, "\"stackTable\": {{\"length\": {}, ", stacks().len())?;
     column("prefix", stacks().map(|(prefix, _)| Cell(*prefix)), target)?;
     last_column("frame", stacks().map(|(_, frame)| frame), target)?;
-    // A name is one frame of one function.
+    // A name is one frame of one function; the texts of places come behind the names.
     let functions = thread.frames.len();
-    let same = |text| std::iter::repeat_n(text, functions);
+    let mut texts = Interner::default();
+    let mut modules = Interner::default();
+    let mut text = |bytes: &[u8]| (!bytes.is_empty()).then(|| functions as u32 + texts.key(bytes));
+    let (mut files, mut lines, mut starts, mut resources, mut categories) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut module_names = Vec::new();
+    for &frame in &thread.frames {
+        let name = names.name(frame);
+        let place = places.get(name);
+        let known = place.unwrap_or_default();
+        files.push(Cell(text(known.file)));
+        lines.push(Cell(Some(known.line).filter(|line| *line > 0)));
+        starts.push(Cell(Some(known.start_line).filter(|line| *line > 0)));
+        categories.push(category(name, place.as_ref()));
+        resources.push(match known.module {
+            b"" => -1,
+            module => {
+                let number = modules.key(module);
+                if number as usize == module_names.len() {
+                    module_names.push(Cell(text(module)));
+                }
+                i64::from(number)
+            }
+        });
+    }
+    let same = |text, count| std::iter::repeat_n(text, count);
+    let count = module_names.len();
+    write!(target, "\"resourceTable\": {{\"length\": {count}, ")?;
+    column("lib", same("null", count), target)?;
+    column("name", module_names.iter(), target)?;
+    column("host", same("null", count), target)?;
+    // Libraries.
+    last_column("type", same("1", count), target)?;
     write!(target, "\"frameTable\": {{\"length\": {functions}, ")?;
     for (name, value) in [
         ("address", "-1"),
         ("inlineDepth", "0"),
-        ("category", "0"),
         ("subcategory", "0"),
         ("nativeSymbol", "null"),
         ("innerWindowID", "0"),
-        ("line", "null"),
         ("column", "null"),
     ] {
-        column(name, same(value), target)?;
+        column(name, same(value, functions), target)?;
     }
+    column("category", categories.iter(), target)?;
+    column("line", lines.iter(), target)?;
     last_column("func", 0..functions, target)?;
     write!(target, "\"funcTable\": {{\"length\": {functions}, ")?;
-    for (name, value) in [
-        ("isJS", "false"),
-        ("relevantForJS", "false"),
-        ("resource", "-1"),
-        ("fileName", "null"),
-        ("lineNumber", "null"),
-        ("columnNumber", "null"),
-    ] {
-        column(name, same(value), target)?;
+    for (name, value) in [("isJS", "false"), ("relevantForJS", "false"), ("columnNumber", "null")] {
+        column(name, same(value, functions), target)?;
     }
+    column("resource", resources.iter(), target)?;
+    column("fileName", files.iter(), target)?;
+    column("lineNumber", starts.iter(), target)?;
     last_column("name", 0..functions, target)?;
     target.write_all(b"\"stringArray\": [")?;
-    let mut text = Vec::new();
-    for (n, &frame) in thread.frames.iter().enumerate() {
-        text.clear();
-        text.extend_from_slice(if n > 0 { b"," } else { b"" });
-        string(names.name(frame), &mut text)?;
-        target.write_all(&text)?;
+    let mut line = Vec::new();
+    let all = thread.frames.iter().map(|&frame| names.name(frame)).chain(texts.all());
+    for (n, name) in all.enumerate() {
+        line.clear();
+        line.extend_from_slice(if n > 0 { b"," } else { b"" });
+        string(name, &mut line)?;
+        target.write_all(&line)?;
     }
     target.write_all(b"]}")?;
     Ok(())

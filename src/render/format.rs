@@ -1,7 +1,9 @@
 //! The one list of output formats. `--format`, the endings of output files, the options that each
 //! takes, the documentation and the tests all read it.
 
-use super::sink::Open;
+use std::path::Path;
+
+use super::writer::Open;
 use super::{
     collapsed, dot, firefox, html, json, markdown, peek, pprof, speedscope, svg, text, top, tree, tsv,
 };
@@ -60,13 +62,15 @@ pub mod takes {
     /// The functions to look around.
     pub const PEEK: &[&str] = &["peek"];
     /// What it is called.
-    pub const TITLE: &[&str] = &["title"];
+    pub const TITLE: &[&str] = &["title", "private"];
+    /// The lines above text.
+    pub const HEAD: &[&str] = &["title", "subtitle"];
     /// Threads apart.
     pub const PER_THREAD: &[&str] = &["per-thread"];
     /// What else a graph says.
     pub const TEXT: &[&str] = &["subtitle", "notes", "nametype", "nameattr"];
-    /// What weights count.
-    pub const UNIT: &[&str] = &["countname"];
+    /// What weights count, and whose they are.
+    pub const UNIT: &[&str] = &["countname", "private"];
     /// The names on frames.
     pub const CUT: &[&str] = &["truncate-text-right", "truncate-text-left"];
     /// Root at the top.
@@ -102,6 +106,24 @@ impl Format {
         let has = |ending: &str| file.strip_suffix(ending).is_some_and(|stem| stem.ends_with('.'));
         let longest = |format: &Format| format.endings.iter().filter(|e| has(e)).map(|e| e.len()).max();
         FORMATS.iter().filter(|format| longest(format).is_some()).max_by_key(|format| longest(format))
+    }
+
+    /// The format of a file by its ending; a file without an ending is of the format `unnamed`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Setting`] for an ending of no format.
+    pub fn of_file(path: &Path, unnamed: &str) -> Result<&'static Format> {
+        if let Some(format) = path.file_name().and_then(|name| Format::by_ending(&name.to_string_lossy())) {
+            return Ok(format);
+        }
+        let Some(ending) = path.extension() else { return Format::by_name(unnamed) };
+        let known: Vec<&str> = FORMATS.iter().flat_map(|format| format.endings).copied().collect();
+        let what = format!(
+            "no format has files that end in .{}; there are {}: choose with --format",
+            ending.to_string_lossy(),
+            known.join(", ")
+        );
+        Err(ErrorKind::Setting { what }.into())
     }
 
     /// Whether it takes an option.

@@ -2,7 +2,7 @@
 
 use super::Settings;
 use super::settings::Sort;
-use super::sink::{Finished, Sink, Target};
+use super::writer::{Finished, Target, Writer};
 use crate::error::Result;
 use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
 use crate::tally::{Group, Tally};
@@ -110,8 +110,8 @@ impl Visitor for Functions {
     }
 }
 
-/// The sink of formats that are one table of such rows.
-pub struct TableSink<'a> {
+/// The writer of formats that are one table of such rows.
+pub struct TableWriter<'a> {
     functions: Functions,
     settings: &'a Settings,
     target: &'a mut dyn Target,
@@ -121,14 +121,14 @@ pub struct TableSink<'a> {
 /// Writes a table.
 pub type WriteRows = fn(&[Row<'_>], &Settings, &WalkSummary, &mut dyn Target) -> Result<()>;
 
-impl<'a> TableSink<'a> {
+impl<'a> TableWriter<'a> {
     /// With the rows that the settings ask for.
     pub fn new(settings: &'a Settings, target: &'a mut dyn Target, write: WriteRows) -> Self {
-        TableSink { functions: Functions::new(settings.table.by), settings, target, write }
+        TableWriter { functions: Functions::new(settings.table.by), settings, target, write }
     }
 }
 
-impl Visitor for TableSink<'_> {
+impl Visitor for TableWriter<'_> {
     fn follows_stacks(&self) -> bool {
         true
     }
@@ -150,9 +150,9 @@ impl Visitor for TableSink<'_> {
     }
 }
 
-impl Sink for TableSink<'_> {
+impl Writer for TableWriter<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        let TableSink { functions, settings, target, write } = *self;
+        let TableWriter { functions, settings, target, write } = *self;
         let rows = functions.rows(settings.table.sort, settings, summary)?;
         write(&rows, settings, summary, target)?;
         Ok(Finished::default())

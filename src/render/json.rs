@@ -1,7 +1,8 @@
 //! `json`: every stack and every function, for scripts; `fg-collapse` reads it back.
 //!
 //! ```json
-//! {"fg-tools": "profile 1", "unit": "samples", "columns": 1,
+//! {"fg-tools": "profile 1", "unit": "ns", "columns": 1,
+//! "facts": {"unit":"ns","event":"cpu-clock","period":"2000000 ns","warning":["no symbols: 38%"]},
 //! "stacks": [
 //! {"frames": ["main", "parse"], "weight": 40}],
 //! "functions": [
@@ -9,7 +10,9 @@
 //! {"name": "main", "self": 0, "total": 40}],
 //! "total": 40}
 //! ```
-//! Stacks are in frame order, root first, each on a line of its own; functions are sorted by self
+//! `unit` is null where it is not known. `facts` has the keys of the header of folded text, and their
+//! values as they stand there; `warning` and `comment` are lists, and of differential input the facts of
+//! each side have the prefix `before.` or `after.`. Stacks are in frame order, root first, each on a line of its own; functions are sorted by self
 //! weight. With `"columns": 2` a stack has `before` and `after` in place of `weight`, a function
 //! `self_before`, `self_after`, `total_before` and `total_after`, and the whole `total_before` and
 //! `total_after`. Numbers are exact decimals; what reads them as floating point numbers rounds
@@ -22,10 +25,11 @@ use super::format::takes;
 use super::functions::Functions;
 use super::json_text;
 use super::settings::Sort;
-use super::sink::{Finished, Sink, Target};
+use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
+use crate::profile::{Facts, header};
 use crate::tally::Group;
 
 /// The format.
@@ -64,12 +68,19 @@ impl Visitor for Json<'_> {
 
     fn begin(&mut self, known: &Known<'_>) -> Result<()> {
         self.columns = known.columns;
-        let unit = self.settings.unit.as_deref().or(known.facts.unit.as_deref()).unwrap_or("samples");
         self.line.clear();
         self.line.extend_from_slice(b"{\"fg-tools\": \"profile 1\", \"unit\": ");
-        string(unit.as_bytes(), &mut self.line)?;
+        match &known.facts.unit {
+            Some(unit) => string(unit.as_bytes(), &mut self.line)?,
+            None => self.line.extend_from_slice(b"null"),
+        }
         let number = if known.columns == Columns::Two { 2 } else { 1 };
-        writeln!(self.line, ", \"columns\": {number},\n\"stacks\": [")?;
+        write!(self.line, ", \"columns\": {number}")?;
+        if !known.facts.is_empty() {
+            self.line.extend_from_slice(b",\n\"facts\": ");
+            facts(known.facts, &mut self.line)?;
+        }
+        self.line.extend_from_slice(b",\n\"stacks\": [\n");
         Ok(self.target.write_all(&self.line)?)
     }
 
@@ -108,7 +119,7 @@ impl Visitor for Json<'_> {
     }
 }
 
-impl Sink for Json<'_> {
+impl Writer for Json<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
         let Json { settings, target, functions, mut line, .. } = *self;
         let two = summary.columns == Columns::Two;
@@ -134,6 +145,25 @@ impl Sink for Json<'_> {
         }
         Ok(Finished::default())
     }
+}
+
+/// The facts under the keys of the header of folded text, each value as it stands there; warnings
+/// and comments are lists.
+fn facts(facts: &Facts, out: &mut Vec<u8>) -> Result<()> {
+    let mut object = serde_json::Map::new();
+    for (key, value) in header::entries(facts) {
+        let value = serde_json::Value::String(value);
+        match object.get_mut(&key) {
+            Some(serde_json::Value::Array(list)) => list.push(value),
+            _ if is_list(&key) => _ = object.insert(key, vec![value].into()),
+            _ => _ = object.insert(key, value),
+        }
+    }
+    serde_json::to_writer(out, &object).map_err(|e| Error::io("write", e.into()))
+}
+
+fn is_list(key: &str) -> bool {
+    ["warning", "comment"].contains(&key.rsplit('.').next().unwrap_or_default())
 }
 
 /// A name: a string, or its bytes.

@@ -43,23 +43,6 @@ fn without_annotation(name: &[u8]) -> &[u8] {
     }
 }
 
-/// A weight with thousands separated: `1,234,567.25`.
-pub fn grouped(weight: Weight) -> String {
-    let plain = weight.to_string();
-    let (sign, digits) = plain.strip_prefix('-').map_or(("", plain.as_str()), |digits| ("-", digits));
-    let (whole, fraction) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
-    let mut text = String::with_capacity(plain.len() + plain.len() / 3);
-    text.push_str(sign);
-    for (n, digit) in whole.chars().enumerate() {
-        if n > 0 && (whole.len() - n) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text.push_str(fraction);
-    text
-}
-
 /// A part in percent of a whole.
 pub fn percent(part: Weight, whole: Weight) -> f64 {
     let whole = whole.to_f64();
@@ -121,20 +104,6 @@ fn char_columns(c: char) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn thousands_are_separated() {
-        for (plain, shown) in [
-            ("0", "0"),
-            ("999", "999"),
-            ("1000", "1,000"),
-            ("-123456", "-123,456"),
-            ("1234567.1250", "1,234,567.125"),
-            ("18446744073709551617", "18,446,744,073,709,551,617"),
-        ] {
-            assert_eq!(grouped(Weight::parse(plain.as_bytes()).unwrap()), shown);
-        }
-    }
 
     #[test]
     fn names_fit_into_columns() {

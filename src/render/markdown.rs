@@ -1,13 +1,15 @@
 //! `markdown`: the heaviest functions and a short tree, for pull requests and job summaries.
 
-use super::columns::{points, share, signed};
+use super::about::{self, markdown_text as text};
+use super::amounts::Amounts;
+use super::columns::{points, share};
 use super::format::takes;
 use super::functions::{Functions, Row, change};
-use super::label::{fit, grouped};
+use super::label::fit;
 use super::layout::Graph;
-use super::sink::{Finished, Sink, Target};
 use super::top::group_name;
 use super::tree::{Pruned, heaviest_first, indented};
+use super::writer::{Finished, Target, Writer};
 use super::{Cut, Format, Settings};
 use crate::error::Result;
 use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
@@ -18,7 +20,7 @@ pub const FORMAT: Format = Format {
     name: "markdown",
     endings: &["md", "markdown"],
     about: "the heaviest functions and a short tree, for a pull request",
-    takes: &[takes::TABLE, takes::TREE, takes::DEPTH, takes::UNIT],
+    takes: &[takes::HEAD, takes::TABLE, takes::TREE, takes::DEPTH, takes::UNIT],
     streams: false,
     open: |settings, target| {
         let functions = Functions::new(settings.table.by);
@@ -70,20 +72,22 @@ impl Visitor for Markdown<'_> {
     }
 }
 
-impl Sink for Markdown<'_> {
+impl Writer for Markdown<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
         let Markdown { functions, pruned, settings, target } = *self;
         let all = settings.shown_both(summary.total)?;
-        let unit = markdown_code(settings.unit(summary).as_bytes());
+        let amounts = Amounts::new(&summary.facts);
+        about::write_markdown(settings, summary, target)?;
         match summary.columns {
-            Columns::One => writeln!(target, "**{}** {unit}\n", grouped(all.value))?,
+            Columns::One => writeln!(target, "**{}**\n", text(&amounts.with_samples(all.value)))?,
             Columns::Two => {
-                writeln!(target, "**{}** → **{}** {unit}\n", grouped(all.before), grouped(all.value))?;
+                let [before, after] = [all.before, all.value].map(|weight| text(&amounts.plain(weight)));
+                writeln!(target, "**{before}** → **{after}**\n")?;
             }
         }
         let rows = functions.rows(settings.table.sort, settings, summary)?;
         let limit = settings.table.limit.unwrap_or(LIMIT).min(rows.len());
-        table(&rows[..limit], all, settings, summary.columns, target)?;
+        table(&rows[..limit], (all, &amounts), settings, summary.columns, target)?;
         if limit < rows.len() {
             writeln!(target, "\n{} more", rows.len() - limit)?;
         }
@@ -98,7 +102,7 @@ impl Sink for Markdown<'_> {
 
 fn table(
     rows: &[Row<'_>],
-    all: Weights,
+    (all, amounts): (Weights, &Amounts),
     settings: &Settings,
     columns: Columns,
     target: &mut dyn Target,
@@ -120,11 +124,12 @@ fn table(
             match columns {
                 Columns::One => {
                     let share = share(weights.value, all.value);
-                    write!(target, " {} | {share} |", grouped(weights.value))?;
+                    write!(target, " {} | {share} |", text(&amounts.cell(weights.value)))?;
                 }
                 Columns::Two => {
-                    let (before, after) = (grouped(weights.before), grouped(weights.value));
-                    let (change, points) = (signed(change(weights)?), points(weights, all));
+                    let [before, after] =
+                        [weights.before, weights.value].map(|weight| text(&amounts.cell(weight)));
+                    let (change, points) = (text(&amounts.change(change(weights)?)), points(weights, all));
                     write!(target, " {before} → {after} | {change} | {points} |")?;
                 }
             }

@@ -1,28 +1,26 @@
 //! Rendering: a call tree becomes a picture, or a file for another viewer.
 //!
-//! An output format is one file and one line in [`FORMATS`]. It is a [`sink`]: told of frames and
-//! stacks by the one [`walk`](crate::folded::walk) over the input, whatever else listens, it
-//! writes bytes and escapes names in its own way. Formats that are drawn share two steps that know nothing
-//! of each other: [`layout`] keeps the frames wide enough to be seen, in exact numbers, and
-//! [`colour`] says what colour a name has, the same in every file and format.
+//! An output format is one file and one line in [`FORMATS`]. Its [`Writer`] is told of frames and
+//! stacks by the one walk over the input, whatever else listens, writes bytes and escapes names in
+//! its own way. Formats that are drawn share two steps that know nothing of each other: [`layout`]
+//! keeps the frames wide enough to be seen, in exact numbers, and [`colour`] gives a name the same
+//! colour in every file and format.
 //!
 //! ```
-//! use fg_tools::render::{Canvas, Options, layout::Layout, svg};
-//! use fg_tools::{folded::{Order, walk}, input::Source};
+//! use fg_tools::Profile;
+//! use fg_tools::render::Settings;
 //!
-//! # let file = tempfile::NamedTempFile::new().unwrap();
-//! # std::fs::write(file.path(), "main;parse 40\nmain 2\n").unwrap();
-//! # let path = file.path();
-//! let mut layout = Layout::new(1e-4, None);
-//! let summary = walk(&[Source::new(path)], Order::Frame, None, &mut layout)?;
-//! let graph = layout.finish(&summary)?;
+//! let profile = Profile::from_bytes("# unit: ms\nmain;parse 40\nmain 2\n")?;
 //! let mut picture = Vec::new();
-//! svg::write(&graph, &Options::default(), &mut picture)?;
-//! assert!(String::from_utf8(picture).unwrap().contains("<title>parse (40 samples, 95.24%)</title>"));
+//! profile.render("svg", &Settings::default().title("my program"), &mut picture)?;
+//! assert!(String::from_utf8(picture).unwrap().contains("<title>parse (40 ms, 95.24%)</title>"));
 //! # Ok::<(), fg_tools::Error>(())
 //! ```
 
+mod about;
+pub mod amounts;
 pub mod attributes;
+mod builders;
 pub mod calls;
 mod collapsed;
 pub mod colour;
@@ -32,6 +30,7 @@ mod dot;
 mod firefox;
 pub mod format;
 pub mod functions;
+mod graph_writer;
 pub mod html;
 mod json;
 mod json_text;
@@ -41,20 +40,22 @@ mod markdown;
 pub mod options;
 mod path;
 mod peek;
-pub mod picture;
 #[cfg(feature = "png")]
 mod png;
 mod pprof;
 pub mod rewrite;
 pub mod settings;
-pub mod sink;
+mod shown_places;
 mod speedscope;
 pub mod svg;
 mod text;
 mod top;
 mod tree;
 mod tsv;
+pub mod writer;
 
+pub use builders::{HtmlOptions, SvgOptions};
 pub use format::{FORMATS, Format};
 pub use options::{Canvas, Cut, Encoding, MinWidth, Options};
 pub use settings::Settings;
+pub use writer::{Drawn, Finished, Input, Target, Writer, Written, write};

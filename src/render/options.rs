@@ -6,6 +6,7 @@ use crate::error::{ErrorKind, Result};
 
 /// How a picture is to look. [`Options::default`] is what `fg-render` draws when nothing is asked.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Options {
     /// The title; `None` is `Flame Graph`, `Icicle Graph` or `Flame Chart`, as it applies.
     pub title: Option<String>,
@@ -21,9 +22,7 @@ pub struct Options {
     pub flame_chart: bool,
     /// Which end of a name that does not fit is cut off.
     pub cut: Cut,
-    /// What a weight counts.
-    pub count_name: String,
-    /// What a name names.
+    /// The word before a name in the line of details.
     pub name_type: String,
     /// The colours of frames.
     pub colours: Colours,
@@ -53,7 +52,6 @@ impl Default for Options {
             inverted: false,
             flame_chart: false,
             cut: Cut::End,
-            count_name: "samples".to_owned(),
             name_type: "Function:".to_owned(),
             colours: Colours::default(),
             background: None,
@@ -81,6 +79,7 @@ impl Options {
 
 /// Sizes in pixels.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Canvas {
     /// The width of the picture; `None` fills the window.
     pub width: Option<u32>,

@@ -15,12 +15,12 @@ use std::cmp::Reverse;
 
 use regex::bytes::Regex;
 
+use super::amounts::Amounts;
 use super::calls::{Call, Calls};
 use super::columns::{Table, change_cells, share};
 use super::format::takes;
-use super::label::grouped;
-use super::sink::{Finished, Sink, Target};
-use super::{Format, Settings};
+use super::writer::{Finished, Target, Writer};
+use super::{Format, Settings, about};
 use crate::error::{ErrorKind, Result};
 use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
 use crate::printable::printable;
@@ -31,7 +31,7 @@ pub const FORMAT: Format = Format {
     name: "peek",
     endings: &["peek", "peek.txt"],
     about: "callers and callees of the functions that --peek names",
-    takes: &[takes::PEEK, takes::UNIT],
+    takes: &[takes::HEAD, takes::PEEK, takes::UNIT],
     streams: false,
     open: |settings, target| {
         let Some(pattern) = &settings.peek else {
@@ -80,7 +80,7 @@ struct Around<'c> {
     callees: Vec<Call>,
 }
 
-impl Sink for Peek<'_> {
+impl Writer for Peek<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
         let Peek { calls, matching, settings, target } = *self;
         let mut found: Vec<(u32, Around<'_>)> = calls
@@ -103,20 +103,16 @@ impl Sink for Peek<'_> {
             }
         }
         found.sort_by_key(|(_, around)| (Reverse(largest(around.weight.total)), around.name));
-        let unit = printable(settings.unit(summary).as_bytes());
+        let amounts = Amounts::new(&summary.facts);
         let all = settings.shown_both(summary.total)?;
-        match summary.columns {
-            Columns::One => writeln!(target, "{} {unit}", grouped(all.value))?,
-            Columns::Two => {
-                writeln!(target, "{} {unit} before, {} after", grouped(all.before), grouped(all.value))?;
-            }
-        }
+        about::write_text(settings, summary, target)?;
+        writeln!(target, "{}", amounts.total(summary.columns, all))?;
         if found.is_empty() {
             writeln!(target, "\nno function matches {:?}", matching.as_str())?;
         }
         for (_, around) in &mut found {
             writeln!(target)?;
-            write_around(around, &calls, settings, summary, target)?;
+            write_around(around, &calls, (settings, &amounts), summary, target)?;
         }
         Ok(Finished { nothing_selected: found.is_empty(), ..Finished::default() })
     }
@@ -129,7 +125,7 @@ fn largest(weights: Weights) -> crate::Weight {
 fn write_around(
     around: &mut Around<'_>,
     calls: &Calls,
-    settings: &Settings,
+    (settings, amounts): (&Settings, &Amounts),
     summary: &WalkSummary,
     target: &mut dyn Target,
 ) -> Result<()> {
@@ -145,8 +141,8 @@ fn write_around(
     let mut row = |weights: Weights, whole: Weights, name: String| -> Result<()> {
         let (weights, whole) = (settings.shown_both(weights)?, settings.shown_both(whole)?);
         let cells = match summary.columns {
-            Columns::One => vec![grouped(weights.value), share(weights.value, whole.value)],
-            Columns::Two => change_cells(weights, whole)?.into(),
+            Columns::One => vec![amounts.cell(weights.value), share(weights.value, whole.value)],
+            Columns::Two => change_cells(weights, whole, amounts)?.into(),
         };
         table.row(cells, name);
         Ok(())

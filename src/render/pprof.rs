@@ -3,21 +3,24 @@
 //! The eight messages are specified in github.com/google/pprof, `proto/profile.proto`; a writer of
 //! those that are needed is shorter than what a generator would make of them. Fields may come in
 //! any order: samples are written as they come, functions and texts in the end, so that memory
-//! holds each name once. A name is one function with one location; nothing is known of files,
-//! lines and addresses. Values are whole numbers of 64 bits: fractions are refused.
+//! holds each name once. A name is one function with one location, with its file, line and module
+//! where they are known. Values are whole numbers of 64 bits: fractions are refused.
 //!
 //! Differential input has two sample types, `before` and `after`, the latter shown by default.
 
 use std::io::Write;
+use std::time::{Duration, SystemTime};
 
 use flate2::{Compression, write::GzEncoder};
 
 use super::format::takes;
 use super::path::Path;
-use super::sink::{Finished, Sink, Target};
+use super::shown_places::ShownPlaces;
+use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
 use crate::error::{ErrorKind, Result};
-use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
+use crate::folded::{Columns, Frame, Interner, Known, Visitor, WalkSummary, Weights};
+use crate::profile::{Facts, header};
 use crate::weight::Weight;
 
 /// The format.
@@ -39,9 +42,14 @@ const FULL: usize = 64 * 1024;
 mod field {
     pub(super) const SAMPLE_TYPE: u64 = 1;
     pub(super) const SAMPLE: u64 = 2;
+    pub(super) const MAPPING: u64 = 3;
     pub(super) const LOCATION: u64 = 4;
     pub(super) const FUNCTION: u64 = 5;
     pub(super) const STRING: u64 = 6;
+    pub(super) const TIME_NANOS: u64 = 9;
+    pub(super) const DURATION_NANOS: u64 = 10;
+    pub(super) const PERIOD_TYPE: u64 = 11;
+    pub(super) const PERIOD: u64 = 12;
     pub(super) const COMMENT: u64 = 13;
     pub(super) const DEFAULT_SAMPLE_TYPE: u64 = 14;
 }
@@ -95,6 +103,21 @@ impl<'a> Pprof<'a> {
         }) as u64
     }
 
+    /// The numbers of the comments: ours, and the facts for which the format has no field, as the
+    /// header of folded text has them.
+    fn comments(&mut self, facts: &Facts) -> Vec<u64> {
+        const FIELDS: &[&str] = &["unit", "event", "period", "start", "duration", "columns"];
+        let mut comments = vec![self.text(COMMENT)];
+        for (key, value) in header::entries(facts) {
+            if key == "comment" {
+                comments.push(self.text(&value));
+            } else if !FIELDS.contains(&key.as_str()) {
+                comments.push(self.text(&format!("{key}: {value}")));
+            }
+        }
+        comments
+    }
+
     /// A value as the format holds it.
     fn value(&self, weight: Weight) -> Result<u64> {
         let shown = self.settings.shown(weight)?;
@@ -112,17 +135,25 @@ fn gzip() -> GzEncoder<Vec<u8>> {
     GzEncoder::new(Vec::with_capacity(2 * FULL), Compression::fast())
 }
 
-/// What a type of value is called, and its unit, as other writers of the format have them.
-fn value_type(unit: &str) -> (&str, &str) {
-    match unit {
-        "samples" => ("samples", "count"),
-        "ns" => ("time", "nanoseconds"),
-        "us" | "µs" => ("time", "microseconds"),
-        "ms" => ("time", "milliseconds"),
-        "s" => ("time", "seconds"),
-        "bytes" => ("space", "bytes"),
-        other => (other, other),
-    }
+/// The name of a type of value and its unit, as other writers of the format have them: the name is
+/// the event, where that is known.
+fn value_type(facts: &Facts) -> (&str, &str) {
+    let (kind, unit) = match facts.unit.as_deref() {
+        Some("samples") => ("samples", "count"),
+        Some("ns") => ("time", "nanoseconds"),
+        Some("us" | "µs") => ("time", "microseconds"),
+        Some("ms") => ("time", "milliseconds"),
+        Some("s") => ("time", "seconds"),
+        Some("bytes") => ("space", "bytes"),
+        Some(other) => (other, other),
+        None => ("weight", ""),
+    };
+    (facts.event.as_deref().unwrap_or(kind), unit)
+}
+
+/// Nanoseconds as the format holds them.
+fn nanos(duration: Duration) -> Option<u64> {
+    i64::try_from(duration.as_nanos()).ok().filter(|nanos| *nanos > 0).map(|nanos| nanos as u64)
 }
 
 impl Visitor for Pprof<'_> {
@@ -135,9 +166,7 @@ impl Visitor for Pprof<'_> {
         // The first text has to be empty.
         self.text("");
         self.text(COMMENT);
-        let unit =
-            self.settings.unit.as_deref().or(known.facts.unit.as_deref()).unwrap_or("samples").to_owned();
-        let (kind, unit) = value_type(&unit);
+        let (kind, unit) = value_type(known.facts);
         let kinds = if known.columns == Columns::Two { vec!["before", "after"] } else { vec![kind] };
         for kind in &kinds {
             let (kind, unit) = (self.text(kind), self.text(unit));
@@ -181,20 +210,53 @@ impl Visitor for Pprof<'_> {
     }
 }
 
-impl Sink for Pprof<'_> {
-    fn finish(mut self: Box<Self>, _: &WalkSummary) -> Result<Finished> {
+impl Writer for Pprof<'_> {
+    fn finish(mut self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
         let path = std::mem::take(&mut self.path);
+        let facts = &summary.facts;
+        let comments = self.comments(facts);
+        let (kind, unit) = value_type(facts);
+        let period_type = (self.text(kind), self.text(unit));
+        let places = ShownPlaces::new(self.settings, &summary.places);
+        // The texts are those known so far, the names, and the files and modules of places.
         let first_name = self.texts.len() as u64;
-        for key in 0..path.names.len() as u64 {
+        let first_text = first_name + path.names.len() as u64;
+        let mut texts = Interner::default();
+        let mut modules = Interner::default();
+        let mut text =
+            |text: &[u8]| if text.is_empty() { 0 } else { first_text + u64::from(texts.key(text)) };
+        for (key, name) in (0..).zip(path.names.all()) {
+            let place = places.get(name).unwrap_or_default();
+            if !place.module.is_empty() {
+                let known = modules.len();
+                let mapping = u64::from(modules.key(place.module)) + 1;
+                if modules.len() > known {
+                    number(1, mapping, &mut self.message);
+                    number(5, text(place.module), &mut self.message);
+                    // It has functions, file names and line numbers: pprof need not look for them.
+                    (7..=9).for_each(|flag| number(flag, 1, &mut self.message));
+                    self.write(field::MAPPING)?;
+                }
+                number(2, mapping, &mut self.message);
+            }
             // Functions and locations are numbered from 1.
             let mut line = Vec::new();
             number(1, key + 1, &mut line);
+            if place.line > 0 {
+                number(2, place.line.into(), &mut line);
+            }
             number(1, key + 1, &mut self.message);
             packed(4, &line, &mut self.message);
             self.write(field::LOCATION)?;
             number(1, key + 1, &mut self.message);
             // A system name that is the same would have pprof shorten both.
             number(2, first_name + key, &mut self.message);
+            if !place.file.is_empty() {
+                number(4, text(place.file), &mut self.message);
+            }
+            if place.start_line > 0 {
+                number(5, place.start_line.into(), &mut self.message);
+            }
             self.write(field::FUNCTION)?;
         }
         for text in std::mem::take(&mut self.texts) {
@@ -202,12 +264,25 @@ impl Sink for Pprof<'_> {
             self.write(field::STRING)?;
             self.texts.push(text);
         }
-        for name in path.names.all() {
+        for name in path.names.all().chain(texts.all()) {
             self.message.extend_from_slice(name);
             self.write(field::STRING)?;
         }
         let mut last = Vec::new();
-        number(field::COMMENT, self.text(COMMENT), &mut last);
+        comments.iter().for_each(|comment| number(field::COMMENT, *comment, &mut last));
+        let start = facts.start.and_then(|start| start.duration_since(SystemTime::UNIX_EPOCH).ok());
+        for (field, duration) in [(field::TIME_NANOS, start), (field::DURATION_NANOS, facts.duration)] {
+            if let Some(nanos) = duration.and_then(nanos) {
+                number(field, nanos, &mut last);
+            }
+        }
+        let period = facts.period.and_then(|period| period.units(0).ok());
+        if let Some(period) = period.and_then(|period| i64::try_from(period).ok()) {
+            number(1, period_type.0, &mut self.message);
+            number(2, period_type.1, &mut self.message);
+            self.write(field::PERIOD_TYPE)?;
+            number(field::PERIOD, period as u64, &mut last);
+        }
         if self.columns == Columns::Two {
             number(field::DEFAULT_SAMPLE_TYPE, self.text("after"), &mut last);
         }

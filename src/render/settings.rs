@@ -1,24 +1,45 @@
-//! What a run of the renderer was asked for, whatever the format.
+//! The settings of a run of the renderer, whatever the format.
 
 use super::Options;
 use super::compare::Comparison;
+use super::rewrite::StackRewrite;
 use crate::error::Result;
-use crate::folded::{WalkSummary, Weights};
+use crate::folded::{Columns, Order, WalkSummary, Weights};
+use crate::profile::Facts;
 use crate::tally::Group;
 use crate::weight::Weight;
 
-/// What is written, and how. Each format takes of it what concerns it.
+/// Settings of every output: which stacks are read, and what each format writes of them. A format
+/// ignores the settings that mean nothing to it.
+///
+/// ```
+/// use fg_tools::render::Settings;
+///
+/// let settings = Settings::default().title("after the fix").width(900).inverted(true);
+/// assert_eq!(settings.picture.title.as_deref(), Some("after the fix"));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Settings {
-    /// How a picture is to look.
+    /// The order in which stacks are read.
+    pub order: Order,
+    /// Changes to each stack before it is laid out.
+    pub rewrite: StackRewrite,
+    /// A line that is not understood is an error.
+    pub strict: bool,
+    /// Outputs leave out the host, folders, arguments and comments of the recording.
+    pub private: bool,
+    /// Text has a header with the facts.
+    pub header: bool,
+    /// The look of a picture.
     pub picture: Options,
-    /// What is shown of differential input.
+    /// The part of differential input that is shown.
     pub comparison: Comparison,
     /// The weight of a picture's whole width, if more than all stacks weigh.
     pub total: Option<Weight>,
     /// Every weight is shown multiplied by this.
     pub factor: Weight,
-    /// What weights count; `None` is what the input says, or samples.
+    /// The unit of weights; `None` is the one that the input states.
     pub unit: Option<String>,
     /// What rows of a table there are, and in which order.
     pub table: Table,
@@ -37,6 +58,11 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Settings {
+            order: Order::Frame,
+            rewrite: StackRewrite::default(),
+            strict: false,
+            private: false,
+            header: true,
             picture: Options::default(),
             comparison: Comparison::default(),
             total: None,
@@ -54,6 +80,7 @@ impl Default for Settings {
 
 /// What rows of a table there are, and in which order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Table {
     /// What there is a row for.
     pub by: Group,
@@ -82,6 +109,7 @@ pub const SORTS: &[(&str, Sort)] =
 
 /// How much of a tree is shown.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Tree {
     /// The least share of the whole, in percent; `None` is what suits the format.
     pub min_percent: Option<f64>,
@@ -90,9 +118,58 @@ pub struct Tree {
 }
 
 impl Settings {
-    /// What weights count.
-    pub fn unit<'a>(&'a self, summary: &'a WalkSummary) -> &'a str {
-        self.unit.as_deref().or(summary.facts.unit.as_deref()).unwrap_or("samples")
+    /// The unit of weights, if it is known.
+    pub fn unit<'a>(&'a self, summary: &'a WalkSummary) -> Option<&'a str> {
+        self.unit.as_deref().or(summary.facts.unit.as_deref())
+    }
+
+    /// The title that is shown: the one that was asked for, the command that was recorded, or the
+    /// kind of picture.
+    pub fn title_of(&self, facts: &Facts) -> String {
+        match &self.picture.title {
+            Some(title) => title.clone(),
+            None => facts.title().unwrap_or_else(|| self.picture.title().to_owned()),
+        }
+    }
+
+    /// The line under the title: the one that was asked for, or what was measured, if that is known.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn subtitle_of(&self, summary: &WalkSummary) -> Result<Option<String>> {
+        if self.picture.subtitle.is_some() {
+            return Ok(self.picture.subtitle.clone());
+        }
+        let (facts, total) = (&summary.facts, self.shown_both(summary.total)?);
+        Ok(match summary.columns {
+            Columns::One => facts.subtitle(total.value),
+            Columns::Two => Some(facts.subtitle_of_sides(total)),
+        })
+    }
+
+    /// The facts as the outputs state them: in the unit that was asked for, without counts of
+    /// stacks that were left out, and without what is private.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn facts(&self, facts: &Facts) -> Result<Facts> {
+        let mut shown = if self.private { facts.private() } else { facts.clone() };
+        if !self.rewrite.bases.is_empty() {
+            shown = shown.without_counts();
+        }
+        shown.period = facts.period.map(|period| self.shown(period)).transpose()?;
+        if let Some(unit) = &self.unit {
+            if shown.unit.as_ref().is_some_and(|known| known != unit) {
+                shown.period = None;
+            }
+            shown.unit = Some(unit.clone());
+        }
+        Ok(shown)
+    }
+
+    /// Whether [`Settings::facts`] changes any facts.
+    pub(super) fn changes_facts(&self) -> bool {
+        self.private || self.unit.is_some() || self.factor != Weight::ONE || !self.rewrite.bases.is_empty()
     }
 
     /// A weight as it is to be shown.
@@ -114,6 +191,7 @@ impl Settings {
 
 /// A terminal, or what text is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Terminal {
     /// How many columns it has.
     pub columns: usize,

@@ -2,7 +2,7 @@
 //! are the stacks, in frame order.
 //!
 //! ```json
-//! {"$schema": "https://www.speedscope.app/file-format-schema.json", "exporter": "fg-render",
+//! {"$schema": "https://www.speedscope.app/file-format-schema.json", "exporter": "fg-render 0.1.0",
 //! "profiles": [{"type": "sampled", "name": "all", "unit": "none",
 //! "samples": [[0],[0,1]],
 //! "weights": [1,40],
@@ -22,7 +22,8 @@ use flate2::write::DeflateEncoder;
 use super::format::takes;
 use super::json_text::string;
 use super::path::Path;
-use super::sink::{Finished, Sink, Target};
+use super::shown_places::ShownPlaces;
+use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
 use crate::error::Result;
 use crate::folded::{Frame, Known, Visitor, WalkSummary, Weights};
@@ -39,9 +40,13 @@ pub const FORMAT: Format = Format {
     open: |settings, target| Ok(Box::new(Speedscope::new(settings, target))),
 };
 
+/// The program that writes the file, and its version.
+const EXPORTER: &str = concat!("fg-render ", env!("CARGO_PKG_VERSION"));
+
 struct Speedscope<'a> {
     settings: &'a Settings,
     target: &'a mut dyn Target,
+    title: Option<String>,
     unit: &'static str,
     path: Path,
     profile: Option<Profile>,
@@ -61,17 +66,26 @@ struct Profile {
 impl<'a> Speedscope<'a> {
     fn new(settings: &'a Settings, target: &'a mut dyn Target) -> Self {
         let (path, line) = (Path::default(), Vec::new());
-        Speedscope { settings, target, unit: "none", path, profile: None, any_profile: false, line }
+        Speedscope {
+            settings,
+            target,
+            title: None,
+            unit: "none",
+            path,
+            profile: None,
+            any_profile: false,
+            line,
+        }
     }
 
     fn begin_profile(&mut self, thread: &[u8]) -> Result<()> {
-        let name = if self.settings.per_thread { thread } else { self.title() };
+        let name = if self.settings.per_thread { thread } else { self.title() }.to_vec();
         self.line.clear();
         if std::mem::replace(&mut self.any_profile, true) {
             self.line.extend_from_slice(b",\n");
         }
         self.line.extend_from_slice(b"{\"type\": \"sampled\", \"name\": ");
-        string(name, &mut self.line)?;
+        string(&name, &mut self.line)?;
         write!(self.line, ", \"unit\": \"{}\",\n\"samples\": [", self.unit)?;
         self.target.write_all(&self.line)?;
         self.profile = Some(Profile {
@@ -83,8 +97,8 @@ impl<'a> Speedscope<'a> {
         Ok(())
     }
 
-    fn title(&self) -> &'a [u8] {
-        self.settings.picture.title.as_deref().unwrap_or("all").as_bytes()
+    fn title(&self) -> &[u8] {
+        self.title.as_deref().unwrap_or("all").as_bytes()
     }
 
     fn end_profile(&mut self) -> Result<()> {
@@ -110,7 +124,8 @@ impl Visitor for Speedscope<'_> {
     }
 
     fn begin(&mut self, known: &Known<'_>) -> Result<()> {
-        self.unit = match self.settings.unit.as_deref().or(known.facts.unit.as_deref()) {
+        self.title = self.settings.picture.title.clone().or_else(|| known.facts.title());
+        self.unit = match known.facts.unit.as_deref() {
             Some("ns") => "nanoseconds",
             Some("us" | "µs") => "microseconds",
             Some("ms") => "milliseconds",
@@ -119,9 +134,10 @@ impl Visitor for Speedscope<'_> {
             _ => "none",
         };
         let schema = "https://www.speedscope.app/file-format-schema.json";
-        writeln!(self.target, "{{\"$schema\": \"{schema}\", \"exporter\": \"fg-render\",")?;
+        writeln!(self.target, "{{\"$schema\": \"{schema}\", \"exporter\": \"{EXPORTER}\",")?;
         self.line.clear();
-        string(self.title(), &mut self.line)?;
+        let title = self.title().to_vec();
+        string(&title, &mut self.line)?;
         self.target.write_all(b"\"name\": ")?;
         self.target.write_all(&self.line)?;
         self.target.write_all(b",\n\"profiles\": [")?;
@@ -184,14 +200,23 @@ impl Visitor for Speedscope<'_> {
     }
 }
 
-impl Sink for Speedscope<'_> {
-    fn finish(mut self: Box<Self>, _: &WalkSummary) -> Result<Finished> {
+impl Writer for Speedscope<'_> {
+    fn finish(mut self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
+        let places = ShownPlaces::new(self.settings, &summary.places);
         self.end_profile()?;
         self.target.write_all(b"],\n\"shared\": {\"frames\": [")?;
         for (n, name) in self.path.names.all().enumerate() {
             self.line.clear();
             self.line.extend_from_slice(if n > 0 { b",\n{\"name\":" } else { b"\n{\"name\":" });
             string(name, &mut self.line)?;
+            let place = places.get(name).unwrap_or_default();
+            if !place.file.is_empty() {
+                self.line.extend_from_slice(b",\"file\":");
+                string(place.file, &mut self.line)?;
+            }
+            if let Some(line) = [place.line, place.start_line].into_iter().find(|line| *line > 0) {
+                write!(self.line, ",\"line\":{line}")?;
+            }
             self.line.push(b'}');
             self.target.write_all(&self.line)?;
         }

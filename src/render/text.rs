@@ -5,7 +5,7 @@
 //! ▏parse 60.00%░░░░░░░░░░▏write 39.00%░░░░
 //! ▏lex ..░
 //!
-//! 100 samples; a column is 2.50%
+//! 200 ms (100 samples); a column is 2.50%
 //! ```
 //! The bar at the left end parts neighbours; shades, or colours where there are any, reach to the
 //! right end.
@@ -16,12 +16,12 @@ use unicode_width::UnicodeWidthStr;
 use super::colour::{Rgb, ansi256};
 use super::columns::{points, share};
 use super::format::takes;
-use super::label::{fit, grouped, percent};
+use super::graph_writer::{Drawing, GraphWriter};
+use super::label::{fit, percent};
 use super::layout::{FrameBox, Graph};
-use super::picture::Picture;
 use super::settings::{Paint, Terminal};
-use super::sink::Target;
-use super::{Format, MinWidth, Options, Settings};
+use super::writer::Target;
+use super::{Format, MinWidth, about};
 use crate::error::Result;
 use crate::folded::{Columns, Weights};
 use crate::printable::printable;
@@ -32,6 +32,7 @@ pub const FORMAT: Format = Format {
     endings: &["txt"],
     about: "a flame graph of letters, for a terminal or a log",
     takes: &[
+        takes::HEAD,
         takes::TERMINAL,
         takes::DEPTH,
         takes::LAYOUT,
@@ -47,11 +48,12 @@ pub const FORMAT: Format = Format {
             // What is narrower than half a column cannot be seen.
             MinWidth::Pixels(columns) => columns.max(0.5) / settings.terminal.columns.max(1) as f64,
         };
-        Ok(Box::new(Picture::new(settings, share, target, draw)))
+        Ok(Box::new(GraphWriter::new(settings, share, target, draw)))
     },
 };
 
-fn draw(graph: &Graph, options: &Options, settings: &Settings, target: &mut dyn Target) -> Result<()> {
+fn draw(drawing: &Drawing<'_>, target: &mut dyn Target) -> Result<()> {
+    let Drawing { graph, settings, .. } = *drawing;
     let Terminal { columns, paint, root_at_bottom } = settings.terminal;
     let depth = settings.tree.depth.unwrap_or(usize::MAX).min(graph.rows as usize);
     let mut rows: Vec<Vec<FrameBox<'_>>> = vec![Vec::new(); depth];
@@ -65,16 +67,15 @@ fn draw(graph: &Graph, options: &Options, settings: &Settings, target: &mut dyn 
     if root_at_bottom {
         rows.reverse();
     }
-    let painter = Painter { graph, options, columns, paint, largest: graph.largest_change()? };
+    let painter = Painter { graph, drawing, columns, paint, largest: graph.largest_change()? };
     for row in rows {
         writeln!(target, "{}", painter.row(&row)?)?;
     }
-    let unit = printable(options.count_name.as_bytes());
-    let shown = |weight| graph.shown(weight).map(grouped);
-    let mut line = match graph.columns {
-        Columns::One => format!("{} {unit}", shown(graph.total)?),
-        Columns::Two => format!("{} {unit} before, {} after", shown(graph.before)?, shown(graph.after)?),
+    let whole = match graph.columns {
+        Columns::One => Weights::one(graph.shown(graph.total)?),
+        Columns::Two => Weights { value: graph.shown(graph.after)?, before: graph.shown(graph.before)? },
     };
+    let mut line = drawing.amounts.total(graph.columns, whole);
     if !graph.is_empty() {
         line.push_str(&format!("; a column is {:.2}%", 100.0 / columns.max(1) as f64));
     }
@@ -83,12 +84,12 @@ fn draw(graph: &Graph, options: &Options, settings: &Settings, target: &mut dyn 
     }
     let gap = if graph.is_empty() { "" } else { "\n" };
     writeln!(target, "{gap}{line}")?;
-    Ok(())
+    about::write_text(settings, drawing.summary, target)
 }
 
 struct Painter<'a> {
     graph: &'a Graph,
-    options: &'a Options,
+    drawing: &'a Drawing<'a>,
     columns: usize,
     paint: Paint,
     largest: crate::Weight,
@@ -129,14 +130,18 @@ impl Painter<'_> {
         };
         let whole = format!("{name} {number}");
         let room = width - 1;
-        let text =
-            if whole.width() <= room { whole } else { fit(&name, room, self.options.cut).into_owned() };
+        let text = if whole.width() <= room {
+            whole
+        } else {
+            fit(&name, room, self.drawing.options.cut).into_owned()
+        };
         // A letter may be wider than it says: never beyond the frame.
         let fill = room.saturating_sub(text.width());
         Ok(match self.paint {
             Paint::No => format!("▏{text}{}", "░".repeat(fill)),
             paint => {
-                let colour = self.options.colours.of(self.graph, frame, self.largest)?;
+                let places = &self.drawing.summary.places;
+                let colour = self.drawing.options.colours.of(self.graph, frame, self.largest, places)?;
                 let style = style(colour, paint);
                 format!("{style}▏{text}{}{style:#}", " ".repeat(fill))
             }

@@ -7,12 +7,12 @@
 //!   40  40.00%  40.00%     60   60.00%  parse
 //! ```
 
+use super::amounts::Amounts;
 use super::columns::{Table, change_cells, change_heads, share};
 use super::format::takes;
-use super::functions::{Row, TableSink};
-use super::label::grouped;
-use super::sink::Target;
-use super::{Format, Settings};
+use super::functions::{Row, TableWriter};
+use super::writer::Target;
+use super::{Format, Settings, about};
 use crate::error::Result;
 use crate::folded::{Columns, WalkSummary, Weights};
 use crate::printable::printable;
@@ -23,9 +23,9 @@ pub const FORMAT: Format = Format {
     name: "top",
     endings: &["top", "top.txt"],
     about: "a table of functions by self and total weight",
-    takes: &[takes::TABLE, takes::UNIT],
+    takes: &[takes::HEAD, takes::TABLE, takes::UNIT],
     streams: false,
-    open: |settings, target| Ok(Box::new(TableSink::new(settings, target, write))),
+    open: |settings, target| Ok(Box::new(TableWriter::new(settings, target, write))),
 };
 
 /// How many rows there are when nobody says.
@@ -39,20 +39,15 @@ fn write(
 ) -> Result<()> {
     let all = settings.shown_both(summary.total)?;
     let kind = group_name(settings.table.by);
-    let unit = printable(settings.unit(summary).as_bytes());
-    let (total, count) = (grouped(all.value), rows.len());
+    let amounts = Amounts::new(&summary.facts);
+    let count = rows.len();
     let plural = if count == 1 { "" } else { "s" };
-    match summary.columns {
-        Columns::One => writeln!(target, "{total} {unit}, {count} {kind}{plural}\n")?,
-        Columns::Two => {
-            let before = grouped(all.before);
-            writeln!(target, "{before} {unit} before, {total} after, {count} {kind}{plural}\n")?;
-        }
-    }
+    about::write_text(settings, summary, target)?;
+    writeln!(target, "{}, {count} {kind}{plural}\n", amounts.total(summary.columns, all))?;
     let limit = settings.table.limit.unwrap_or(LIMIT).min(count);
     match summary.columns {
-        Columns::One => one_column(&rows[..limit], all, kind)?,
-        Columns::Two => two_columns(&rows[..limit], all, kind)?,
+        Columns::One => one_column(&rows[..limit], all, &amounts, kind)?,
+        Columns::Two => two_columns(&rows[..limit], all, &amounts, kind)?,
     }
     .write(target)?;
     if limit < count {
@@ -66,16 +61,16 @@ pub(super) fn group_name(by: Group) -> &'static str {
     GROUPS.iter().find(|(_, group)| *group == by).map_or("", |(name, _)| name)
 }
 
-fn one_column(rows: &[Row<'_>], all: Weights, kind: &str) -> Result<Table> {
+fn one_column(rows: &[Row<'_>], all: Weights, amounts: &Amounts, kind: &str) -> Result<Table> {
     let mut table = Table::new(&["self", "self%", "sum%", "total", "total%"], kind);
     let mut sum = Weights::default();
     for row in rows {
         sum = sum.checked_add(row.own)?;
         let cells = vec![
-            grouped(row.own.value),
+            amounts.cell(row.own.value),
             share(row.own.value, all.value),
             share(sum.value, all.value),
-            grouped(row.total.value),
+            amounts.cell(row.total.value),
             share(row.total.value, all.value),
         ];
         table.row(cells, printable(row.name));
@@ -83,12 +78,12 @@ fn one_column(rows: &[Row<'_>], all: Weights, kind: &str) -> Result<Table> {
     Ok(table)
 }
 
-fn two_columns(rows: &[Row<'_>], all: Weights, kind: &str) -> Result<Table> {
+fn two_columns(rows: &[Row<'_>], all: Weights, amounts: &Amounts, kind: &str) -> Result<Table> {
     let heads = [change_heads("self"), change_heads("total")].concat();
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     let mut table = Table::new(&heads, kind);
     for row in rows {
-        let cells = [change_cells(row.own, all)?, change_cells(row.total, all)?].concat();
+        let cells = [change_cells(row.own, all, amounts)?, change_cells(row.total, all, amounts)?].concat();
         table.row(cells, printable(row.name));
     }
     Ok(table)

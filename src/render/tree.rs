@@ -10,15 +10,15 @@
 //! ```
 //! Of differential input every frame is shown that was there before or after.
 
+use super::amounts::Amounts;
 use super::columns::{Table, change_cells, share};
 use super::compare::{Comparison, Widths};
 use super::format::takes;
 use super::functions::size;
-use super::label::grouped;
 use super::layout::{FrameBox, Graph, Layout};
 use super::rewrite::StackRewrite;
-use super::sink::{Finished, Sink, Target};
-use super::{Format, Settings};
+use super::writer::{Finished, Target, Writer};
+use super::{Format, Settings, about};
 use crate::error::Result;
 use crate::folded::{Columns, Frame, Known, StackTable, Visitor, WalkSummary, Weights, walk_table};
 use crate::printable::printable;
@@ -29,7 +29,7 @@ pub const TREE: Format = Format {
     name: "tree",
     endings: &["tree", "tree.txt"],
     about: "the call tree, indented, with percentages",
-    takes: &[takes::TREE, takes::DEPTH, takes::UNIT],
+    takes: &[takes::HEAD, takes::TREE, takes::DEPTH, takes::UNIT],
     streams: false,
     open: |settings, target| {
         let pruned = Pruned::new(settings, MIN_PERCENT);
@@ -42,7 +42,7 @@ pub const BOTTOM_UP: Format = Format {
     name: "bottomup",
     endings: &["bottomup", "bottomup.txt"],
     about: "functions by self weight, and below each its callers",
-    takes: &[takes::TREE, takes::DEPTH, takes::UNIT],
+    takes: &[takes::HEAD, takes::TREE, takes::DEPTH, takes::UNIT],
     streams: false,
     open: |settings, target| Ok(Box::new(BottomUp { reversed: Reversed::default(), settings, target })),
 };
@@ -122,7 +122,7 @@ impl Visitor for TopDown<'_> {
     }
 }
 
-impl Sink for TopDown<'_> {
+impl Writer for TopDown<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
         let TopDown { pruned, settings, target } = *self;
         let depth = pruned.depth();
@@ -174,7 +174,7 @@ impl Visitor for BottomUp<'_> {
     }
 }
 
-impl Sink for BottomUp<'_> {
+impl Writer for BottomUp<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
         let BottomUp { reversed, settings, target } = *self;
         let mut pruned = Pruned::new(settings, MIN_PERCENT);
@@ -203,23 +203,14 @@ fn write(
     target: &mut dyn Target,
 ) -> Result<()> {
     let all = settings.shown_both(summary.total)?;
-    let unit = printable(settings.unit(summary).as_bytes());
+    let amounts = Amounts::new(&summary.facts);
     let frames = heaviest_first(graph, depth)?;
     let count = frames.len();
     let plural = if count == 1 { "" } else { "s" };
-    let total = grouped(all.value);
-    match summary.columns {
-        Columns::One => writeln!(target, "{total} {unit}, {count} frame{plural}\n")?,
-        Columns::Two => {
-            writeln!(
-                target,
-                "{} {unit} before, {total} after, {count} frame{plural}\n",
-                grouped(all.before)
-            )?;
-        }
-    }
+    about::write_text(settings, summary, target)?;
+    writeln!(target, "{}, {count} frame{plural}\n", amounts.total(summary.columns, all))?;
     let name = if direction == Direction::Up { "function, and its callers" } else { "function" };
-    tree_table(graph, frames, name, direction == Direction::Down, all)?.write(target)?;
+    tree_table(graph, frames, name, direction == Direction::Down, (all, &amounts))?.write(target)?;
     let left_out = graph.left_out + (graph.frames().len() - count) as u64;
     if left_out > 0 {
         writeln!(target, "\n{left_out} more frames, lighter or deeper; --min-percent and --depth show them")?;
@@ -233,7 +224,7 @@ fn tree_table<'g>(
     frames: Vec<FrameBox<'g>>,
     head: &str,
     with_own: bool,
-    all: Weights,
+    (all, amounts): (Weights, &Amounts),
 ) -> Result<Table> {
     let heads: &[&str] = match (graph.columns, with_own) {
         (Columns::One, true) => &["total", "total%", "self", "self%"],
@@ -245,11 +236,11 @@ fn tree_table<'g>(
         let total = Weights { value: graph.shown(frame.after)?, before: graph.shown(frame.before)? };
         let own = graph.shown(frame.own.value)?;
         let mut cells: Vec<String> = match graph.columns {
-            Columns::One => vec![grouped(total.value), share(total.value, all.value)],
-            Columns::Two => change_cells(total, all)?.into(),
+            Columns::One => vec![amounts.cell(total.value), share(total.value, all.value)],
+            Columns::Two => change_cells(total, all, amounts)?.into(),
         };
         if graph.columns == Columns::One && with_own {
-            cells.extend([grouped(own), share(own, all.value)]);
+            cells.extend([amounts.cell(own), share(own, all.value)]);
         }
         table.row(cells, indented(&frame));
     }

@@ -5,9 +5,9 @@
 //! Weights are exact, percentages have six decimals, and no name holds a tab or a line end.
 
 use super::format::takes;
-use super::functions::{Row, TableSink};
+use super::functions::{Row, TableWriter};
 use super::label::percent;
-use super::sink::Target;
+use super::writer::Target;
 use super::{Format, Settings};
 use crate::error::Result;
 use crate::folded::{Columns, WalkSummary};
@@ -20,7 +20,7 @@ pub const FORMAT: Format = Format {
     about: "the table of functions with tabs between its columns",
     takes: &[takes::TABLE, takes::UNIT],
     streams: false,
-    open: |settings, target| Ok(Box::new(TableSink::new(settings, target, write))),
+    open: |settings, target| Ok(Box::new(TableWriter::new(settings, target, write))),
 };
 
 fn write(
@@ -30,7 +30,7 @@ fn write(
     target: &mut dyn Target,
 ) -> Result<()> {
     let all = settings.shown_both(summary.total)?;
-    let unit = printable(settings.unit(summary).as_bytes());
+    let unit = printable(settings.unit(summary).unwrap_or_default().as_bytes());
     let heads = match summary.columns {
         Columns::One => "name\tself\tself_percent\ttotal\ttotal_percent\tunit",
         Columns::Two => "name\tself_before\tself_after\ttotal_before\ttotal_after\tunit",

@@ -43,7 +43,7 @@ pub struct ResolvedFrame {
 }
 
 /// A line of source.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// The file, with its directory as far as that is known.
     pub file: Arc<[u8]>,

@@ -18,12 +18,12 @@ fn a_frame_counts_what_it_calls_too() {
     assert_eq!(
         picture.titles(),
         [
-            "all (20 → 30 samples, +50.0%, +0.00 pp)",
-            "a (20 → 30 samples, +50.0%, +0.00 pp; 10 in callees that are gone)",
-            "b (10 → 30 samples, +200.0%, +50.00 pp)",
-            "d (0 → 10 samples, new, +33.33 pp)",
+            "all (20 → 30, +50.0%, +0.00 pp)",
+            "a (20 → 30, +50.0%, +0.00 pp; 10 in callees that are gone)",
+            "b (10 → 30, +200.0%, +50.00 pp)",
+            "d (0 → 10, new, +33.33 pp)",
             // There to be shown on request.
-            "e (10 → 0 samples, gone, -50.00 pp)"
+            "e (10 → 0, gone, -50.00 pp)"
         ]
     );
     // The largest change has the full colour, half of it is paler; nothing is blue.
@@ -38,7 +38,7 @@ fn what_stays_is_white_and_colours_suit_all_eyes() {
     assert_eq!(classic(&[], text).frame("b").fill, "#4646ff");
     let picture = draw(&["--alpha", "1"], text);
     assert_eq!((picture.frame("b").fill.as_str(), picture.frame("c").fill.as_str()), ("#3278dc", "#ffffff"));
-    assert_eq!(picture.frame("b").title, "b (10 → 4 samples, -60.0%, -22.22 pp)");
+    assert_eq!(picture.frame("b").title, "b (10 → 4, -60.0%, -22.22 pp)");
     assert_eq!(draw(&["--alpha", "1", "--negate"], text).frame("b").fill, "#e66e00");
     assert_eq!(picture.setting("differential"), "true");
 }
@@ -48,9 +48,9 @@ fn noise_is_grey() {
     // 0 against 1 sample is nothing, however large it is in percent.
     let picture = draw(&[], "a;b 500 501\na;new 0 1\na;c 100 300\na;d 1 1\n");
     assert_eq!(picture.frame("new").fill, GREY);
-    assert_eq!(picture.frame("new").title, "new (0 → 1 samples, new, +0.12 pp; not significant)");
+    assert_eq!(picture.frame("new").title, "new (0 → 1, new, +0.12 pp; not significant)");
     assert_eq!(picture.frame("c").fill, "#e66f02");
-    assert_eq!(picture.frame("c").title, "c (100 → 300 samples, +200.0%, +20.72 pp)");
+    assert_eq!(picture.frame("c").title, "c (100 → 300, +200.0%, +20.72 pp)");
     assert!(
         picture.setting("legend").contains(&format!("{{label: \"not significant\", color: \"{GREY}\"}}"))
     );
@@ -74,7 +74,7 @@ fn widths_are_of_a_side_or_of_both() {
     let before = draw(&["--widths", "before"], SURE);
     assert_eq!((place(&before, "b"), place(&before, "e")), (exact("0", "1000"), exact("1000", "1000")));
     assert!(!before.titles().iter().any(|title| title.starts_with("d ")));
-    assert_eq!(before.frame("e").title, "e (1000 → 0 samples, gone, -33.32 pp)".replace("1000", "1,000"));
+    assert_eq!(before.frame("e").title, "e (1000 → 0, gone, -33.32 pp)".replace("1000", "1,000"));
     let union = draw(&["--widths", "union"], SURE);
     for (name, place_of) in [
         ("all", exact("0", "5500")),

@@ -73,7 +73,7 @@ fn no_text_of_the_user_breaks_the_picture() {
 #[test]
 fn control_characters_are_made_visible() {
     let picture = draw(&[], "a\u{1}b 1\n");
-    assert_eq!(picture.titles()[1], "a␁b (1 samples, 100.00%)");
+    assert_eq!(picture.titles()[1], "a␁b (1, 100.00%)");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_name_of_a_megabyte_is_cut_in_its_tooltip() {
     let name = "x".repeat(1_000_000);
     let picture = draw(&[], format!("main;{name} 1\nmain;y 1\n"));
     assert!(picture.text.len() < 200_000, "{}", picture.text.len());
-    assert_eq!(picture.frames[2].title, format!("{}… (1 samples, 50.00%)", "x".repeat(10_000)));
+    assert_eq!(picture.frames[2].title, format!("{}… (1, 50.00%)", "x".repeat(10_000)));
     assert!(picture.frames[2].text.as_ref().unwrap().len() < 200);
 }
 

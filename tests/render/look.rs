@@ -90,7 +90,7 @@ fn counts_and_types_are_named() {
 #[test]
 fn annotations_colour_and_are_not_shown() {
     let picture = draw(&["--colors", "java"], "main_[j];vfs_read_[k] 3\n");
-    assert_eq!(picture.titles()[2], "vfs_read (3 samples, 100.00%)");
+    assert_eq!(picture.titles()[2], "vfs_read (3, 100.00%)");
     assert_eq!(picture.frame("vfs_read").text.as_deref(), Some("vfs_read"));
     assert!(picture.setting("legend").contains("{label: \"kernel\", color: "));
 }
@@ -214,7 +214,7 @@ fn other_encodings_get_references() {
     let picture = Picture::parse(run.text());
     assert_eq!(
         (picture.element("title").unwrap().as_str(), picture.titles()[1]),
-        ("ä😀", "größe (1 samples, 100.00%)")
+        ("ä😀", "größe (1, 100.00%)")
     );
     assert!(draw(&[], "größe 1\n").text.contains("größe (1"));
 }

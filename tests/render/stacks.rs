@@ -8,11 +8,11 @@ fn tooltips_are_in_tree_order_with_weights_and_shares() {
     assert_eq!(
         picture.titles(),
         [
-            "all (100 samples, 100.00%)",
-            "main (100 samples, 100.00%)",
-            "parse (60 samples, 60.00%)",
-            "lex (20 samples, 20.00%)",
-            "write (39 samples, 39.00%)"
+            "all (100, 100.00%)",
+            "main (100, 100.00%)",
+            "parse (60, 60.00%)",
+            "lex (20, 20.00%)",
+            "write (39, 39.00%)"
         ]
     );
     // The frame's own weight comes first, so that its callees stand to the right of it.
@@ -42,7 +42,7 @@ fn base_may_be_repeated_and_reversed() {
 fn no_sort_keeps_the_order_of_the_input_and_merges_neighbours() {
     let picture = draw(&["--no-sort"], "m;z 1\nm;z 2\nm;a 3\nm;z 4\n");
     let names: Vec<_> = picture.frames.iter().map(|f| f.title.as_str()).collect();
-    assert_eq!(names[2..], ["z (3 samples, 30.00%)", "a (3 samples, 30.00%)", "z (4 samples, 40.00%)"]);
+    assert_eq!(names[2..], ["z (3, 30.00%)", "a (3, 30.00%)", "z (4, 40.00%)"]);
     assert_eq!(run(&["--no-sort", "--flamechart"], SMALL).status, 2);
 }
 
@@ -61,7 +61,7 @@ fn a_factor_is_exact() {
 #[test]
 fn a_total_leaves_room_and_must_not_be_too_small() {
     let picture = draw(&["--total", "200"], SMALL);
-    assert_eq!(picture.frame("main").title, "main (100 samples, 50.00%)");
+    assert_eq!(picture.frame("main").title, "main (100, 50.00%)");
     assert_eq!((picture.frame("main").width, picture.frame("all").width), (50.0, 100.0));
     let run = run(&["--total", "99"], SMALL);
     assert_eq!(

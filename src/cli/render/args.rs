@@ -15,7 +15,20 @@ use crate::render::{Encoding, MinWidth};
 use crate::tally::Group;
 use crate::weight::Weight;
 
-/// What to draw of the input.
+/// How the input is read, besides the options of recordings.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Input")]
+pub struct InputFormatArgs {
+    /// Read the input as NAME instead of telling the format by content; fg-collapse
+    /// --list-formats lists the names
+    #[arg(long, value_name = "NAME")]
+    pub input_format: Option<String>,
+    /// Fail if a line is not understood
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// The stacks to draw.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Stacks")]
 pub struct StackArgs {
@@ -38,26 +51,26 @@ pub struct StackArgs {
     /// Let the whole width be NUM, in the input's weights; not less than there is
     #[arg(long, value_name = "NUM", value_parser = weight)]
     pub total: Option<Weight>,
-    /// Fail if a line is not understood
-    #[arg(long)]
-    pub strict: bool,
 }
 
 /// What the picture says.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Text")]
 pub struct TextArgs {
-    /// The title (default: Flame Graph; Icicle Graph with --inverted; Flame Chart
-    /// with --flamechart)
+    /// The title (default: the command that was recorded, where that is known)
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
-    /// A second line under the title
+    /// The line under the title (default: what was measured, where that is known)
     #[arg(long, value_name = "TEXT")]
     pub subtitle: Option<String>,
+    /// Leave out the host, folders, arguments and comments of the recording, to mail the
+    /// output to a stranger
+    #[arg(long)]
+    pub private: bool,
     /// Notes to keep in the file, not drawn
     #[arg(long, value_name = "TEXT")]
     pub notes: Option<String>,
-    /// What weights count (default: what a line `# unit: ns` says, else samples)
+    /// The unit of weights, whatever the input says
     #[arg(long, value_name = "TEXT")]
     pub countname: Option<String>,
     /// What stands before a name in the line at the bottom (default: Function:)
@@ -83,14 +96,17 @@ pub struct SizeArgs {
     #[arg(short, long)]
     pub inverted: bool,
     /// Width in pixels (default: the window's; 1200 without a script)
-    #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(100..=100_000))]
+    #[arg(
+        long, alias = "image-width", value_name = "PIXELS",
+        value_parser = clap::value_parser!(u32).range(100..=100_000)
+    )]
     pub width: Option<u32>,
     /// Height of a frame (default: 16)
     #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(2..=1000))]
     pub height: Option<u32>,
     /// Leave out narrower frames: pixels of the static picture, columns of text, or a
     /// share such as 0.5% (default: 0.1; of text half a column)
-    #[arg(long, value_name = "PIXELS|N%", value_parser = min_width)]
+    #[arg(long, alias = "min-width", value_name = "PIXELS|N%", value_parser = min_width)]
     pub minwidth: Option<MinWidth>,
     /// Font, as CSS names it (default: Verdana, sans-serif)
     #[arg(long, value_name = "FONT")]
@@ -137,7 +153,7 @@ pub struct ChangeArgs {
 #[command(next_help_heading = "Colours")]
 pub struct ColourArgs {
     /// The palette (default: hot)
-    #[arg(short, long, alias = "color", value_name = "PALETTE", value_parser = palettes())]
+    #[arg(short, long, aliases = ["color", "palette"], value_name = "PALETTE", value_parser = palettes())]
     pub colors: Option<Palette>,
     /// Background: yellow, blue, green, grey or #rrggbb (default: what suits the palette)
     #[arg(long, alias = "bgcolor", value_name = "COLOUR", value_parser = background)]
@@ -252,6 +268,9 @@ pub struct FileArgs {
     /// Every element on its own line, indented
     #[arg(long)]
     pub pretty_xml: bool,
+    /// Leave the header of folded text out: comments such as `# unit: ns` before the stacks
+    #[arg(long)]
+    pub no_header: bool,
     /// A profile for each thread, as the first frames of stacks tell it, without those
     #[arg(long)]
     pub per_thread: bool,

@@ -4,8 +4,9 @@
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
+use super::PictureArgs;
 use crate::error::{ErrorKind, Result};
-use crate::render::FORMATS;
+use crate::render::{FORMATS, Format};
 
 /// The names of the options that were given. It has none of its own, and has to stand before the
 /// groups that have: reading an option takes it away.
@@ -35,12 +36,35 @@ impl FromArgMatches for ExplicitOptions {
 }
 
 impl ExplicitOptions {
-    /// Refuses an option that none of the outputs takes; they are called this.
+    /// Refuses an option that none of the outputs takes; `outputs` is what the message calls them.
     ///
     /// # Errors
     /// [`ErrorKind::Setting`].
     pub fn check(&self, outputs: &str, takes: impl Fn(&str) -> bool) -> Result<()> {
-        for option in &self.0 {
+        self.refuse(outputs, |_| true, takes)
+    }
+
+    /// Refuses an option of [`PictureArgs`] that no output takes, for tools that have other options
+    /// of their own; `outputs` is what the message calls them.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Setting`].
+    pub fn check_picture(&self, outputs: &[&Format]) -> Result<()> {
+        let picture = PictureArgs::augment_args(Command::new("picture"));
+        let is_of_picture =
+            |option: &str| picture.get_arguments().any(|argument| argument.get_long() == Some(option));
+        let names: Vec<&str> = outputs.iter().map(|format| format.name).collect();
+        let called = if names.is_empty() { "folded text".to_owned() } else { names.join(" and ") };
+        self.refuse(&called, is_of_picture, |option| outputs.iter().any(|format| format.takes(option)))
+    }
+
+    fn refuse(
+        &self,
+        outputs: &str,
+        concerns: impl Fn(&str) -> bool,
+        takes: impl Fn(&str) -> bool,
+    ) -> Result<()> {
+        for option in self.0.iter().filter(|option| concerns(option)) {
             let for_some: Vec<&str> =
                 FORMATS.iter().filter(|format| format.takes(option)).map(|format| format.name).collect();
             if for_some.is_empty() || takes(option) {
@@ -57,7 +81,12 @@ impl ExplicitOptions {
 mod tests {
     use super::super::Render;
     use super::*;
+    use crate::cli::reading::ReadingArgs;
     use clap::{CommandFactory, Parser};
+
+    fn name_of(argument: &clap::Arg) -> String {
+        argument.get_id().as_str().replace('_', "-")
+    }
 
     /// What all formats take.
     const COMMON: &[&str] = &[
@@ -71,6 +100,7 @@ mod tests {
         "no-sort",
         "factor",
         "strict",
+        "input-format",
         "quiet",
         "verbose",
         #[cfg(feature = "tui")]
@@ -81,9 +111,11 @@ mod tests {
     fn every_option_is_common_or_some_formats() {
         let mut known: Vec<&str> = COMMON.to_vec();
         known.extend(FORMATS.iter().flat_map(|format| format.takes).copied().flatten());
+        let reading = ReadingArgs::augment_args(Command::new("reading"));
+        let reading: Vec<String> = reading.get_arguments().map(name_of).collect();
         let command = Render::command();
         let declared: Vec<String> =
-            command.get_arguments().map(|argument| argument.get_id().as_str().replace('_', "-")).collect();
+            command.get_arguments().map(name_of).filter(|name| !reading.contains(name)).collect();
         for option in &declared {
             let builtin = option == "help" || option == "version";
             assert!(builtin || known.contains(&option.as_str()), "no format takes --{option}");
@@ -92,7 +124,7 @@ mod tests {
             assert!(declared.iter().any(|declared| declared == option), "there is no --{option}");
         }
         for argument in command.get_arguments().filter(|argument| argument.get_long().is_some()) {
-            assert_eq!(argument.get_id().as_str().replace('_', "-"), argument.get_long().unwrap());
+            assert_eq!(name_of(argument), argument.get_long().unwrap());
         }
     }
 

@@ -3,35 +3,30 @@
 mod args;
 mod explicit_options;
 mod outputs;
+mod picture_args;
 mod settings;
 mod terminal;
 #[cfg(feature = "tui")]
 mod tui;
 mod values;
 
-use std::io;
-use std::path::Path;
-
 use clap::Parser;
 
-use super::output::Output;
+use super::reading::ReadingArgs;
 use super::{Exit, GenerateArgs, InputArgs, Tool, say, say_not_understood};
-use crate::error::{Error, ErrorKind, Position, Result};
-use crate::folded::{Columns, Order, Rewrite, WalkSummary};
+use crate::error::{Error, ErrorKind, Position};
+use crate::folded::{Columns, WalkSummary};
+use crate::profile::Opened;
 use crate::profile::open::open;
-use crate::profile::{Opened, ReadOptions};
-use crate::render::rewrite::StackRewrite;
-use crate::render::sink::{Finished, Sink, feed};
-use crate::render::{FORMATS, Format, Settings};
+use crate::render::{FORMATS, Format, Written};
 pub use args::{
-    ChangeArgs, ColourArgs, FileArgs, OutputArgs, SizeArgs, StackArgs, TableArgs, TalkArgs, TerminalArgs,
-    TextArgs,
+    ChangeArgs, ColourArgs, FileArgs, InputFormatArgs, OutputArgs, SizeArgs, StackArgs, TableArgs, TalkArgs,
+    TerminalArgs, TextArgs,
 };
 pub use explicit_options::ExplicitOptions;
-use outputs::Pending;
-
-/// Where `--cp` keeps colours: in the current folder, as other tools do.
-const PALETTE_MAP: &str = "palette.map";
+pub use picture_args::{PictureArgs, write_files};
+#[cfg(feature = "tui")]
+pub use tui::show;
 
 /// Draw folded stacks as a flame graph, or write them for another viewer
 ///
@@ -69,18 +64,12 @@ pub struct Render {
     /// About the program itself.
     #[command(flatten)]
     pub generate: GenerateArgs,
-    /// What to draw of it.
+    /// The format of the input.
     #[command(flatten)]
-    pub stacks: StackArgs,
-    /// What it says.
+    pub reading: InputFormatArgs,
+    /// The look of a picture.
     #[command(flatten)]
-    pub text: TextArgs,
-    /// How large it is.
-    #[command(flatten)]
-    pub size: SizeArgs,
-    /// Its colours.
-    #[command(flatten)]
-    pub colour: ColourArgs,
+    pub picture: PictureArgs,
     /// What changed.
     #[command(flatten)]
     pub change: ChangeArgs,
@@ -96,6 +85,9 @@ pub struct Render {
     /// What is said on standard error.
     #[command(flatten)]
     pub talk: TalkArgs,
+    /// How a recording is read.
+    #[command(flatten)]
+    pub recording: ReadingArgs,
 }
 
 impl Tool for Render {
@@ -106,7 +98,12 @@ impl Tool for Render {
         if self.terminal.tui {
             let takes = |option: &str| tui::TAKES.iter().any(|group| group.contains(&option));
             self.given.check("--tui", takes)?;
-            return self.show();
+            let settings = self.settings()?;
+            let written = show(&self.open()?, &settings, |summary| self.say_left_out(summary))?;
+            return match written.is_empty() {
+                true => Err(self.no_stacks(&written.summary).into()),
+                false => Ok(Exit::Yes),
+            };
         }
         let unnamed = if self.table.peek.is_some() { "peek" } else { FORMATS[0].name };
         let chosen = self.output.choose(unnamed)?;
@@ -114,85 +111,31 @@ impl Tool for Render {
         let names: Vec<&str> = formats.iter().map(|format| format.name).collect();
         self.given.check(&names.join(" and "), |option| formats.iter().any(|format| format.takes(option)))?;
         let settings = self.settings()?;
-        let mut outputs = Vec::new();
-        for (path, format) in &chosen {
-            outputs.push(Pending::open(*path, format.streams)?);
+        let input = self.open()?;
+        let written = write_files(&input, &chosen, &settings)?;
+        self.say_left_out(&written.summary);
+        if written.is_empty() {
+            return Err(self.no_stacks(&written.summary).into());
         }
-        let mut sinks: Vec<Box<dyn Sink>> = Vec::new();
-        for (output, format) in outputs.iter_mut().zip(&formats) {
-            sinks.push((format.open)(&settings, output)?);
+        if settings.keep_colours && written.summary.columns == Columns::Two {
+            self.say("colours show changes in a differential graph; --cp keeps none");
         }
-        let summary = self.feed(|input, order, rewrite| feed(input, order, rewrite, &mut sinks))?;
-        if self.stacks.strict {
-            summary.not_understood.refuse()?;
-        }
-        self.say_left_out(&summary);
-        let mut all_finished = Vec::new();
-        for sink in sinks {
-            all_finished.push(sink.finish(&summary)?);
-        }
-        outputs::finish(outputs)?;
-        let nothing_drawn = |finished: &Finished| finished.drawn.is_some_and(|drawn| drawn.frames == 0);
-        if summary.total.is_zero() || all_finished.iter().any(nothing_drawn) {
-            return Err(self.no_stacks(&summary).into());
-        }
-        self.keep_colours(&settings, &summary, &all_finished)?;
-        self.say_drawn(&all_finished);
-        let nothing_selected = all_finished.iter().any(|finished| finished.nothing_selected);
+        self.say_drawn(&written);
+        let nothing_selected = written.outputs.iter().any(|finished| finished.nothing_selected);
         Ok(if nothing_selected { Exit::No } else { Exit::Yes })
     }
 }
 
 impl Render {
-    /// Has the input read in the order, and with the changes to its stacks, that were asked for.
-    fn feed(
-        &self,
-        read: impl FnOnce(&Opened, Order, Option<&Rewrite>) -> Result<WalkSummary>,
-    ) -> anyhow::Result<WalkSummary> {
-        let order = match &self.stacks {
-            StackArgs { flamechart: true, .. } => Order::Time,
-            StackArgs { no_sort: true, .. } => Order::Input,
-            _ => Order::Frame,
-        };
-        let rewrite = StackRewrite {
-            reverse: self.stacks.reverse,
-            bases: self.stacks.base.iter().map(|base| base.clone().into_bytes()).collect(),
-        };
-        let is_needed = rewrite.is_needed();
-        let apply = move |stack: &[u8], out: &mut Vec<u8>| rewrite.apply(stack, out);
-        let rewrite: Option<&Rewrite> = if is_needed { Some(&apply) } else { None };
-        let reading = ReadOptions::default().samples(order != Order::Frame);
+    /// Opens the input, and says what there is to say of a recording.
+    fn open(&self) -> anyhow::Result<Opened> {
+        let mut reading = self.recording.read_options(self.talk.quiet).samples(self.picture.needs_samples());
+        reading.format = self.reading.input_format.clone();
         let input = open(&self.input.sources(), &reading)?;
-        Ok(read(&input, order, rewrite)?)
-    }
-
-    /// With `--cp`, writes the colours that names have now, if there are new ones.
-    fn keep_colours(
-        &self,
-        settings: &Settings,
-        summary: &WalkSummary,
-        all_finished: &[Finished],
-    ) -> anyhow::Result<()> {
-        if !settings.keep_colours {
-            return Ok(());
+        if let Opened::Profile(_, report) = &input {
+            report.notes.iter().for_each(|note| self.say(note));
         }
-        if summary.columns == Columns::Two {
-            self.say("colours show changes in a differential graph; --cp keeps none");
-            return Ok(());
-        }
-        let before = &settings.picture.colours.kept;
-        let mut kept = before.clone();
-        for colours in all_finished.iter().filter_map(|finished| finished.colours.as_ref()) {
-            kept.add_new(colours);
-        }
-        if kept == *before {
-            return Ok(());
-        }
-        let mut file = Output::new(Some(Path::new(PALETTE_MAP)))?;
-        let mut text = io::BufWriter::new(&mut file);
-        kept.write(&mut text)?;
-        drop(text);
-        Ok(file.finish()?)
+        Ok(input)
     }
 
     fn no_stacks(&self, summary: &WalkSummary) -> Error {
@@ -203,7 +146,7 @@ impl Render {
                 "no stacks; expected lines such as main;parse 42, run a collapser first"
             }
             s if s.negative > 0 => "no stacks with a weight above 0",
-            _ if !self.stacks.base.is_empty() => "no stacks with the frame that --base names",
+            _ if !self.picture.stacks.base.is_empty() => "no stacks with the frame that --base names",
             _ => "no stacks in the input",
         };
         let error = Error::from(ErrorKind::Empty { what: what.to_owned() });
@@ -231,9 +174,9 @@ impl Render {
         }
     }
 
-    fn say_drawn(&self, all_finished: &[Finished]) {
+    fn say_drawn(&self, written: &Written) {
         if self.talk.verbose {
-            for drawn in all_finished.iter().filter_map(|finished| finished.drawn) {
+            for drawn in written.outputs.iter().filter_map(|finished| finished.drawn) {
                 self.say(format_args!(
                     "{} frames drawn, {} too narrow; total {}",
                     drawn.frames, drawn.left_out, drawn.total

@@ -7,8 +7,8 @@ use std::path::Path;
 use super::args::OutputArgs;
 use crate::cli::output::Output;
 use crate::error::{Error, ErrorKind, Result};
-use crate::render::sink::Target;
-use crate::render::{FORMATS, Format};
+use crate::render::Format;
+use crate::render::writer::Target;
 
 /// Enough for system calls not to matter.
 const BUFFER: usize = 64 * 1024;
@@ -45,21 +45,9 @@ impl OutputArgs {
         if let Some(name) = &self.format {
             return Format::by_name(name);
         }
-        let Some(path) = path else { return Format::by_name(unnamed) };
-        if let Some(format) = path.file_name().and_then(|name| Format::by_ending(&name.to_string_lossy())) {
-            return Ok(format);
-        }
-        match path.extension() {
+        match path {
+            Some(path) => Format::of_file(path, unnamed),
             None => Format::by_name(unnamed),
-            Some(ending) => {
-                let known: Vec<&str> = FORMATS.iter().flat_map(|format| format.endings).copied().collect();
-                let what = format!(
-                    "no format has files that end in .{}; there are {}: choose with --format",
-                    ending.to_string_lossy(),
-                    known.join(", ")
-                );
-                Err(ErrorKind::Setting { what }.into())
-            }
         }
     }
 }

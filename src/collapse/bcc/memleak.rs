@@ -11,7 +11,7 @@
 //! and `libbpf-tools/memleak.c`, which numbers the frames: `0 [<000055ac4cde7165>] leaky+0xc`.
 
 use crate::collapse::leaf_first::LeafFirst;
-use crate::collapse::names::{NO_STACK, Names};
+use crate::collapse::names::{FrameNames, NO_STACK};
 use crate::collapse::native_frame::NativeFrame;
 use crate::collapse::text::{Text, split_digits, split_first, split_last};
 use crate::collapse::values::Values;
@@ -60,7 +60,7 @@ impl Collapser for Memleak {
             values.sample(stack, weights, sink)?;
         }
         if parser.times > 1 {
-            report.note(format!("of what was printed {} times this is the last", parser.times));
+            report.warn(format!("of what was printed {} times this is the last", parser.times));
         }
         values.finish(report)
     }
@@ -68,7 +68,7 @@ impl Collapser for Memleak {
 
 struct Parser<'o> {
     options: &'o Options,
-    names: Names,
+    names: FrameNames,
     stack: LeafFirst,
     weights: Option<[Weight; 2]>,
     /// What was printed at the last time.
@@ -80,7 +80,7 @@ impl<'o> Parser<'o> {
     fn new(options: &'o Options) -> Parser<'o> {
         Parser {
             options,
-            names: Names::default(),
+            names: FrameNames::default(),
             stack: LeafFirst::default(),
             weights: None,
             rows: Vec::new(),

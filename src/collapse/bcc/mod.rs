@@ -25,11 +25,13 @@ use crate::collapse::native_frame::NativeFrame;
 use crate::collapse::printed::Printed;
 use crate::collapse::text::{Text, split_digits, split_last};
 use crate::collapse::threads::Thread;
+use crate::collapse::times::duration;
 use crate::collapse::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
+use crate::profile::Facts;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -72,14 +74,35 @@ impl Collapser for Bcc {
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        let (name, unit) = if is_waiting(input.head()) { ("offcpu", "us") } else { ("samples", "samples") };
+        let value = if is_waiting(input.head()) {
+            Value::new("offcpu", "us")
+        } else if input.head().starts_with(b"Sampling at ") {
+            Value::new("samples", "samples")
+        } else {
+            // Another of the tools, which counts or times something else.
+            Value::default()
+        };
+        heading(input.head(), &mut report.facts);
         let mut parser = Parser {
-            printed: Printed::new(options, Values::single(options, name, unit)),
+            printed: Printed::new(options, Values::only(options, value)),
             owned: false,
             thread: None,
         };
         Text::new(input).for_each(report, |line| parser.line(line, sink))?;
         parser.printed.values.finish(report)
+    }
+}
+
+/// `Sampling at 99 Hertz of PID [20936] by user + kernel stack for 2 secs.`
+fn heading(head: &[u8], facts: &mut Facts) {
+    let line = head.split(|&b| b == b'\n').next().unwrap_or_default();
+    let number = |text: &[u8]| std::str::from_utf8(split_digits(text).0).ok()?.parse::<u64>().ok();
+    let Some(rest) = line.strip_prefix(b"Sampling at ") else { return };
+    facts.rate = number(rest).filter(|rate| *rate > 0 && split_digits(rest).1.starts_with(b" Hertz"));
+    if let Some((_, seconds)) = split_last(rest, b" for ")
+        && split_digits(seconds).1.starts_with(b" secs")
+    {
+        facts.duration = number(seconds).and_then(|seconds| duration(Weight::from(seconds), "s"));
     }
 }
 
@@ -207,7 +230,7 @@ mod tests {
         let block = |leaf: &str| format!("    {leaf}\n    main\n{OWNER}        3\n\n");
         assert_eq!(unit(&block("finish_task_switch")).as_deref(), Some("us"));
         assert_eq!(unit(&block("bpf_trace_run4\n    __schedule")).as_deref(), Some("us"));
-        assert_eq!(unit(&block("f")).as_deref(), Some("samples"));
+        assert_eq!(unit(&block("f")), None);
         let profile = "Sampling at 99 Hertz of all threads.\n";
         assert_eq!(unit(&(profile.to_owned() + &block("__schedule"))).as_deref(), Some("samples"));
         let offcpu =

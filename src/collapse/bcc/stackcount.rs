@@ -16,7 +16,7 @@
 //! anew each time, so they add up. The source is `tools/stackcount.py` (github.com/iovisor/bcc).
 
 use crate::collapse::leaf_first::LeafFirst;
-use crate::collapse::names::{NO_STACK, Names};
+use crate::collapse::names::{FrameNames, NO_STACK};
 use crate::collapse::native_frame::NativeFrame;
 use crate::collapse::text::{Text, split_last};
 use crate::collapse::threads::Thread;
@@ -60,7 +60,7 @@ impl Collapser for Stackcount {
         let mut parser = Parser {
             options,
             values: Values::single(options, "calls", "calls"),
-            names: Names::default(),
+            names: FrameNames::default(),
             stack: LeafFirst::default(),
             thread: None,
         };
@@ -72,7 +72,7 @@ impl Collapser for Stackcount {
 struct Parser<'o> {
     options: &'o Options,
     values: Values,
-    names: Names,
+    names: FrameNames,
     stack: LeafFirst,
     thread: Option<FrameId>,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::super::names::{NO_STACK, Names};
+use super::super::names::{FrameNames, NO_STACK};
 use super::super::{Context, Options, Report, Sink, Value, ValueSelection, ValueTotal};
 use super::PRINTED;
 use super::key::Key;
@@ -31,7 +31,7 @@ pub(super) struct Maps<'o> {
     by_name: HashMap<Vec<u8>, usize>,
     /// The first that has stacks.
     first: Option<usize>,
-    names: Names,
+    names: FrameNames,
     stack: Vec<FrameId>,
 }
 
@@ -43,7 +43,7 @@ impl<'o> Maps<'o> {
             maps: Vec::new(),
             by_name: HashMap::new(),
             first: None,
-            names: Names::default(),
+            names: FrameNames::default(),
             stack: Vec::new(),
         }
     }

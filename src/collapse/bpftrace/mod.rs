@@ -98,7 +98,7 @@ impl Collapser for Bpftrace {
         }
         lines.print(sink)?;
         if lines.left_out {
-            report.note(NO_WEIGHT);
+            report.warn(NO_WEIGHT);
         }
         lines.maps.finish(sink, report)
     }
@@ -275,7 +275,7 @@ impl Collapser for BpftraceJson {
             }
         }
         if left_out {
-            report.note(NO_WEIGHT);
+            report.warn(NO_WEIGHT);
         }
         maps.finish(sink, report)
     }

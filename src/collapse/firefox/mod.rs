@@ -21,6 +21,8 @@ mod symbols;
 mod tables;
 mod thread;
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 use self::symbols::Symbols;
@@ -28,12 +30,14 @@ use self::tables::Tables;
 use self::thread::Thread;
 use super::forest::Forest;
 use super::json::{HeadKeys, Json, Kind};
-use super::names::{NO_STACK, Names};
+use super::names::{FrameNames, NO_STACK};
+use super::times::{date, duration, nanoseconds};
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
-use crate::folded::FrameId;
+use crate::folded::{FrameId, Kind as CodeKind, Place};
 use crate::input::Input;
+use crate::profile::{Facts, fact};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -83,6 +87,9 @@ struct Profile {
     cpu_unit: String,
     /// Its names are frames already: `fg-render` wrote it.
     holds_frames: bool,
+    facts: Facts,
+    /// The names of the kinds of code: `Kernel`, `User`.
+    categories: Vec<String>,
     libs: Vec<Lib>,
     /// The libraries of each process by where they were mapped, as Firefox itself writes them.
     mapped: Vec<Vec<Lib>>,
@@ -146,23 +153,48 @@ impl Profile {
 
     fn meta(&mut self, json: &mut Json) -> Result<()> {
         let mut key = String::new();
+        let mut meta = Meta::default();
         json.begin_object()?;
         while json.next_key(&mut key)? {
-            if key == "importedFrom" && json.peek()? == Kind::Text {
-                self.holds_frames = json.text()? == "fg-render";
-                continue;
-            }
-            if key != "sampleUnits" || json.peek()? != Kind::Object {
-                json.skip()?;
-                continue;
-            }
-            json.begin_object()?;
-            while json.next_key(&mut key)? {
-                match key.as_str() {
-                    "threadCPUDelta" if self.cpu_unit.is_empty() => self.cpu_unit.push_str(json.text()?),
-                    _ => json.skip()?,
+            match (key.as_str(), json.peek()?) {
+                ("importedFrom", Kind::Text) => self.holds_frames = json.text()? == "fg-render",
+                ("sampleUnits", Kind::Object) => {
+                    json.begin_object()?;
+                    while json.next_key(&mut key)? {
+                        match key.as_str() {
+                            "threadCPUDelta" if self.cpu_unit.is_empty() => {
+                                self.cpu_unit.push_str(json.text()?)
+                            }
+                            _ => json.skip()?,
+                        }
+                    }
                 }
+                ("categories", Kind::Array) if self.categories.is_empty() => {
+                    json.begin_array()?;
+                    while json.next_item()? {
+                        let mut name = String::new();
+                        json.begin_object()?;
+                        while json.next_key(&mut key)? {
+                            match (key.as_str(), json.peek()?) {
+                                ("name", Kind::Text) => name.push_str(json.text()?),
+                                _ => json.skip()?,
+                            }
+                        }
+                        self.categories.push(name);
+                    }
+                }
+                ("interval", Kind::Number) => meta.interval = json.weight()?,
+                ("startTime", Kind::Number) => meta.start = json.weight()?,
+                ("product", Kind::Text) => meta.product.push_str(json.text()?),
+                ("misc", Kind::Text) => meta.version.push_str(json.text()?),
+                ("oscpu", Kind::Text) => meta.system.push_str(json.text()?),
+                ("arguments", Kind::Text) => meta.arguments.push_str(json.text()?),
+                _ => json.skip()?,
             }
+        }
+        // Of the processes within, the outermost is the one that was recorded.
+        if self.facts.is_empty() && !self.holds_frames {
+            self.facts = meta.facts();
         }
         Ok(())
     }
@@ -188,7 +220,16 @@ impl Profile {
             return Ok(());
         }
         let mut values = Values::new(options, declared, 0)?;
-        let mut names = Names::default();
+        report.facts = self.facts.clone();
+        if !self.holds_frames {
+            let times = || threads.iter().flat_map(|thread| thread.times.iter().copied());
+            if let (Some(first), Some(last)) = (times().min(), times().max()) {
+                report.facts.duration =
+                    last.checked_sub(first).ok().and_then(|passed| duration(passed, "ms"));
+            }
+        }
+        let contexts = sink.wants().contexts;
+        let mut names = FrameNames::default();
         let no_stack = sink.frame(NO_STACK);
         for ((thread, process), weight_column) in threads.iter().zip(processes).zip(weight_columns) {
             let shown = options.shows_threads(threads.len() > 1);
@@ -196,6 +237,10 @@ impl Profile {
             let mut stacks = self.stacks(&thread.tables, process, options, &mut names, sink)?;
             // What weighs on each stack; behind them, what has none.
             let none = stacks.len();
+            if contexts {
+                self.samples(thread, start, (weight_column, cpu_column), &mut stacks, &mut values, sink)?;
+                continue;
+            }
             let mut sums = vec![(Weight::ZERO, Weight::ZERO, 0u64); none + 1];
             for (sample, stack) in thread.stacks.iter().enumerate() {
                 let at = stack.unwrap_or(none);
@@ -224,7 +269,51 @@ impl Profile {
                 }
             }
         }
-        values.finish(report)
+        values.finish(report)?;
+        report.samples_are(&Value::new("samples", "samples"));
+        Ok(())
+    }
+
+    /// Pushes the samples of a thread one by one, with their times.
+    fn samples(
+        &self,
+        thread: &Thread,
+        start: Option<FrameId>,
+        (weight_column, cpu_column): (usize, Option<usize>),
+        stacks: &mut Forest,
+        values: &mut Values,
+        sink: &mut dyn Sink,
+    ) -> Result<()> {
+        let mut known: HashMap<usize, Vec<FrameId>> = HashMap::new();
+        let none = stacks.len();
+        let no_stack = sink.frame(NO_STACK);
+        for (sample, stack) in thread.stacks.iter().enumerate() {
+            let at = stack.unwrap_or(none);
+            if stack.is_some_and(|at| at >= none) {
+                let expected = format!("one of the {none} stacks");
+                return Err(Error::malformed(expected, at.to_string().as_bytes()));
+            }
+            let frames = match known.entry(at) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    let mut frames: Vec<FrameId> = start.into_iter().collect();
+                    match at == none {
+                        true => frames.push(no_stack),
+                        false => stacks.stack(at, &mut frames)?,
+                    }
+                    new.insert(frames)
+                }
+            };
+            let time = thread.times.get(sample).and_then(|time| nanoseconds(*time, "ms"));
+            let context: Context<'_> = thread.frame_name().context(time);
+            let weight = thread.weights.get(sample).copied().unwrap_or(Weight::ONE);
+            values.add_at(weight_column, frames, weight, 1, &context, sink)?;
+            if let Some(column) = cpu_column {
+                let cpu = thread.cpu.get(sample).copied().unwrap_or_default();
+                values.add_at(column, frames, cpu, 1, &context, sink)?;
+            }
+        }
+        Ok(())
     }
 
     /// The stack table of a thread as nodes, or that of all threads.
@@ -233,7 +322,7 @@ impl Profile {
         own: &Tables,
         process: usize,
         options: &Options,
-        names: &mut Names,
+        names: &mut FrameNames,
         sink: &mut dyn Sink,
     ) -> Result<Forest> {
         let mut frames: Vec<Option<FrameId>> = Vec::new();
@@ -257,6 +346,8 @@ impl Profile {
             resource: column(|t| &t.resource),
             file: column(|t| &t.file),
             lib: column(|t| &t.lib),
+            category: column(|t| &t.category),
+            categories: &self.categories,
         };
         let (stack_frames, prefix) = (column(|t| &t.frame), column(|t| &t.prefix));
         frames.resize(columns.func.len().max(columns.location.len()), None);
@@ -276,6 +367,48 @@ impl Profile {
             forest.add(id, prefix.get(at).copied().flatten());
         }
         Ok(forest)
+    }
+}
+
+/// What a profile says of itself.
+#[derive(Default)]
+struct Meta {
+    /// Milliseconds between samples.
+    interval: Weight,
+    /// Milliseconds since 1970.
+    start: Weight,
+    product: String,
+    version: String,
+    system: String,
+    arguments: String,
+}
+
+impl Meta {
+    fn facts(&self) -> Facts {
+        let mut facts = Facts::default();
+        let interval = self.interval.to_f64();
+        if interval > 0.0 && interval <= 1000.0 {
+            facts.rate = Some((1000.0 / interval).round() as u64);
+        }
+        facts.start = date(self.start, "ms");
+        facts.system = fact(self.system.as_bytes());
+        const BROWSERS: [&str; 4] = ["Firefox", "Fenix", "Thunderbird", "GeckoView"];
+        let perf = self.product.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (perf version "));
+        if BROWSERS.iter().any(|browser| self.product.starts_with(browser)) {
+            let version = self.version.strip_prefix("rv:").unwrap_or(&self.version);
+            facts.producer = fact(format!("{} {version}", self.product).as_bytes());
+            facts.set_command(&self.arguments);
+        } else if let Some((program, version)) = perf {
+            // samply, of a recording of perf's: `orders on devbox (perf version 6.1.192)`.
+            let (program, host) = program.rsplit_once(" on ").unwrap_or((program, ""));
+            facts.set_command(program);
+            facts.host = fact(host.as_bytes());
+            facts.producer = fact(format!("perf {version}").as_bytes());
+        } else {
+            // samply: the name of the program.
+            facts.set_command(&self.product);
+        }
+        facts
     }
 }
 
@@ -318,6 +451,8 @@ struct Columns<'p> {
     resource: &'p [Option<usize>],
     file: &'p [Option<usize>],
     lib: &'p [Option<usize>],
+    category: &'p [Option<usize>],
+    categories: &'p [String],
 }
 
 impl Columns<'_> {
@@ -329,9 +464,26 @@ impl Columns<'_> {
         })
     }
 
+    /// The kind of code of a frame, by its category.
+    fn kind(&self, frame: usize) -> CodeKind {
+        let category = self.category.get(frame).copied().flatten();
+        match category.and_then(|at| self.categories.get(at)).map_or("", String::as_str) {
+            "Kernel" => CodeKind::Kernel,
+            "User" => CodeKind::User,
+            name if name.starts_with("JIT") || name == "JavaScript" => CodeKind::Jit,
+            _ => CodeKind::Unknown,
+        }
+    }
+
     /// A place in memory. A process in a sandbox does not see the names of its libraries, but has
     /// the same ones as others.
-    fn mapped(&self, address: u64, options: &Options, names: &mut Names, sink: &mut dyn Sink) -> FrameId {
+    fn mapped(
+        &self,
+        address: u64,
+        options: &Options,
+        names: &mut FrameNames,
+        sink: &mut dyn Sink,
+    ) -> FrameId {
         let lib = self.mapped.iter().find(|lib| lib.range.contains(&address));
         let same = |lib: &&Lib| {
             let all = self.all_mapped.iter().flatten();
@@ -350,7 +502,7 @@ impl Columns<'_> {
         &self,
         frame: usize,
         options: &Options,
-        names: &mut Names,
+        names: &mut FrameNames,
         sink: &mut dyn Sink,
     ) -> Result<FrameId> {
         let of =
@@ -372,8 +524,8 @@ impl Columns<'_> {
         if self.holds_frames {
             return Ok(names.plain(name.as_bytes(), sink));
         }
+        let lib = of(self.lib, of(self.resource, func)).and_then(|lib| self.libs.get(lib));
         if let Some(address) = name.strip_prefix("0x").and_then(|hex| u64::from_str_radix(hex, 16).ok()) {
-            let lib = of(self.lib, of(self.resource, func)).and_then(|lib| self.libs.get(lib));
             let address = of(self.address, Some(frame)).map_or(address, |address| address as u64);
             let known = lib.zip(self.symbols);
             match known.and_then(|(lib, symbols)| symbols.name(&lib.debug_name, &lib.code_id, address)) {
@@ -384,9 +536,20 @@ impl Columns<'_> {
                 }
             }
         }
-        let file = if options.srcline { self.string(of(self.file, func))? } else { "" };
-        let inlined = options.inline && of(self.inline_depth, Some(frame)).is_some_and(|depth| depth > 0);
-        Ok(names.build(sink, |out| {
+        let path = self.string(of(self.file, func))?;
+        let file = if options.srcline { path } else { "" };
+        let is_inlined = of(self.inline_depth, Some(frame)).is_some_and(|depth| depth > 0);
+        let inlined = options.inline && is_inlined;
+        let line = of(self.line, Some(frame)).and_then(|line| u32::try_from(line).ok());
+        let place = Place {
+            module: lib.map_or(b"", |lib| lib.name.as_bytes()),
+            file: path.as_bytes(),
+            line: line.unwrap_or(0),
+            kind: self.kind(frame),
+            inlined: is_inlined,
+            ..Place::default()
+        };
+        Ok(names.build_at(&place, sink, |out| {
             super::clean_symbol::clean_symbol(name.as_bytes(), out);
             if !file.is_empty() {
                 out.extend_from_slice(b" (");

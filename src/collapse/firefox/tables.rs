@@ -19,6 +19,7 @@ pub struct Tables {
     pub resource: Vec<Option<usize>>,
     pub file: Vec<Option<usize>>,
     pub lib: Vec<Option<usize>>,
+    pub category: Vec<Option<usize>>,
 }
 
 impl Tables {
@@ -39,6 +40,7 @@ impl Tables {
                 ("address", &mut self.address),
                 ("line", &mut self.line),
                 ("inlineDepth", &mut self.inline_depth),
+                ("category", &mut self.category),
             ],
             "funcTable" => &mut [
                 ("name", &mut self.name),

@@ -19,6 +19,8 @@ pub struct Thread {
     pub weights: Vec<Weight>,
     pub weight_type: String,
     pub cpu: Vec<Weight>,
+    /// When each sample was taken, in milliseconds.
+    pub times: Vec<Weight>,
 }
 
 impl Thread {
@@ -57,25 +59,36 @@ impl Thread {
                     }
                 }
                 ("weight", Kind::Array) => numbers(json, Weight::ONE, &mut self.weights)?,
+                ("time", Kind::Array) => numbers(json, Weight::ZERO, &mut self.times)?,
+                ("timeDeltas", Kind::Array) => {
+                    numbers(json, Weight::ZERO, &mut self.times)?;
+                    let mut now = Weight::ZERO;
+                    for time in &mut self.times {
+                        now = now.checked_add(*time)?;
+                        *time = now;
+                    }
+                }
                 ("threadCPUDelta", Kind::Array) => numbers(json, Weight::ZERO, &mut self.cpu)?,
                 ("schema", Kind::Object) => {
-                    schema
-                        .read(json, |key| ["stack", "threadCPUDelta"].iter().position(|name| *name == key))?;
+                    let known = ["stack", "threadCPUDelta", "time"];
+                    schema.read(json, |key| known.iter().position(|name| *name == key))?;
                 }
                 ("data", Kind::Array) => {
                     json.begin_array()?;
                     while json.next_item()? {
-                        let (mut stack, mut cpu) = (None, Weight::ZERO);
+                        let (mut stack, mut cpu, mut time) = (None, Weight::ZERO, Weight::ZERO);
                         schema.row(json, |json, column| {
                             match (column, json.peek()?) {
                                 (0, Kind::Number) => stack = json.index()?,
                                 (1, Kind::Number) => cpu = json.weight()?,
+                                (2, Kind::Number) => time = json.weight()?,
                                 _ => json.skip()?,
                             }
                             Ok(())
                         })?;
                         self.stacks.push(stack);
                         self.cpu.push(cpu);
+                        self.times.push(time);
                     }
                 }
                 _ => json.skip()?,
@@ -89,7 +102,8 @@ impl Thread {
         match self.weight_type.as_str() {
             "tracing-ms" => Value::new("time", "ms"),
             "bytes" => Value::new("size", "bytes"),
-            _ => Value::new("samples", "samples"),
+            "" | "samples" => Value::new("samples", "samples"),
+            other => Value::with_producers_unit("weight", other),
         }
     }
 

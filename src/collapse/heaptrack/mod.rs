@@ -22,11 +22,13 @@ use self::raw::Raw;
 use crate::collapse::forest::Forest;
 use crate::collapse::naming::SymbolFrame;
 use crate::collapse::text::Text;
+use crate::collapse::times::duration;
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict, maps};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
+use crate::profile::Facts;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -84,6 +86,7 @@ impl Collapser for Heaptrack {
 struct Recording {
     /// Whether strings have their length in front.
     has_lengths: bool,
+    facts: Facts,
     strings: Vec<Box<[u8]>>,
     /// For each instruction pointer its frames, leaf first.
     pointers: Vec<Vec<FrameId>>,
@@ -148,6 +151,7 @@ impl Recording {
             self.raw.get_or_insert_default().module(kind, rest)?;
             return Some(true);
         }
+        self.note(kind, rest);
         if b"vXIAScR#".contains(&kind) {
             return Some(true);
         }
@@ -177,6 +181,25 @@ impl Recording {
             _ => return Some(false),
         }
         Some(true)
+    }
+
+    /// Notes what a line says of the recording: its version, the command, the time that has passed.
+    fn note(&mut self, kind: u8, rest: &[u8]) {
+        let first = || maps::hex(rest.split(|&b| b == b' ').next().unwrap_or_default());
+        match kind {
+            b'v' => {
+                // Two digits of base 16 for each part: 10400 is 1.4.0.
+                if let Some(version) = first().filter(|version| *version < 1 << 24) {
+                    let [_, major, minor, patch] = (version as u32).to_be_bytes();
+                    self.facts.producer = Some(format!("heaptrack {major}.{minor}.{patch}"));
+                }
+            }
+            b'X' => self.facts.set_command(rest),
+            b'c' => {
+                self.facts.duration = first().and_then(|millis| duration(Weight::from(millis), "ms"));
+            }
+            _ => {}
+        }
     }
 
     fn string(&self, number: u64) -> Option<&[u8]> {
@@ -211,10 +234,12 @@ impl Recording {
                 symbol,
                 module,
                 srcline: &srcline,
+                file,
+                line: u32::try_from(line).unwrap_or(0),
                 inlined: at < last,
                 ..SymbolFrame::default()
             };
-            native.name(options, |name| frames.push(sink.frame(name)));
+            native.frames(options, sink, |frame| frames.push(frame));
         }
         Some(frames)
     }
@@ -270,6 +295,7 @@ impl Recording {
         ];
         let declared = declared.map(|(name, unit)| Value::new(name, unit)).to_vec();
         let mut values = Values::new(options, declared, 0)?;
+        report.facts = std::mem::take(&mut self.facts);
         if let Some(raw) = self.raw.take() {
             self.traces = raw.name(&mut self.forest, options, sink, report);
         }

@@ -20,7 +20,7 @@ use super::{Cost, Recording, index};
 use crate::collapse::forest::Forest;
 use crate::collapse::mapped::{self, Known};
 use crate::collapse::maps::{self, hex};
-use crate::collapse::names::Names;
+use crate::collapse::names::FrameNames;
 use crate::collapse::{Options, Report, Sink};
 use crate::folded::FrameId;
 
@@ -126,7 +126,7 @@ impl Raw {
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Vec<usize> {
-        let mut names = Names::default();
+        let mut names = FrameNames::default();
         let mut by_module: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
         for trace in &self.traces {
             if let Some(module) = trace.module {

@@ -43,6 +43,8 @@ pub(super) struct Attr {
     pub config: u64,
     /// The fixed period; 0 for a frequency.
     pub period: u64,
+    /// The frequency that was asked for, in samples a second; 0 for a fixed period.
+    pub frequency: u64,
     pub sample_type: u64,
     pub read_format: u64,
     pub inherit: bool,
@@ -91,6 +93,7 @@ impl Attr {
             kind,
             config,
             period: if frequency { 0 } else { period },
+            frequency: if frequency { period } else { 0 },
             sample_type,
             read_format,
             inherit: flags & INHERIT != 0,
@@ -101,6 +104,13 @@ impl Attr {
             branch_sample_type,
             sample_regs_user,
         })
+    }
+
+    /// Whether the event counts nothing, and is there for the other records.
+    pub fn is_dummy(&self) -> bool {
+        const SOFTWARE: u32 = 1;
+        const DUMMY: u64 = 9;
+        self.kind == SOFTWARE && self.config == DUMMY
     }
 
     /// Whether samples have these fields.

@@ -19,7 +19,8 @@ use super::reader::Record;
 use super::record::{self, Comm, Fork, KernelFunction, Mmap, Mode, SampleHead, Switched, kind};
 use super::sample::Counters;
 use super::streams::Streams;
-use crate::collapse::{Listener, Options, ValueTotal};
+use crate::collapse::events::{CommonWeight, event_unit};
+use crate::collapse::{Listener, Options, Value, ValueTotal};
 use crate::error::{Error, ErrorKind, Result};
 use crate::weight::Weight;
 
@@ -40,6 +41,8 @@ pub(super) struct Work {
     pub comm: CommId,
     pub space: Arc<Space>,
     pub weight: Weight,
+    /// When the sample was taken, or off the processor, when its thread left.
+    pub time: Option<u64>,
     /// Where the record stands in the file.
     pub at: u64,
 }
@@ -48,6 +51,8 @@ pub(super) struct Work {
 #[derive(Default)]
 pub(super) struct Batch {
     pub work: Vec<Work>,
+    /// The number of samples in the batches before.
+    pub first: u64,
     pub attrs: Arc<Vec<Attr>>,
     pub kernel: Arc<Space>,
     pub arch: Option<Arch>,
@@ -61,6 +66,7 @@ const BATCH: usize = 128;
 struct Counted {
     total: ValueTotal,
     decided: bool,
+    period: CommonWeight,
 }
 
 /// Reads a recording.
@@ -83,6 +89,10 @@ pub(super) struct Feed<'o> {
     pub off_cpu: OffCpu,
     /// The latest record.
     latest: u64,
+    /// The times of the first and the last sample.
+    times: Option<(u64, u64)>,
+    /// The number of samples that were handed out.
+    handed_out: u64,
 }
 
 impl<'o> Feed<'o> {
@@ -101,13 +111,39 @@ impl<'o> Feed<'o> {
             samples: 0,
             off_cpu: OffCpu::default(),
             latest: 0,
+            times: None,
+            handed_out: 0,
         }
     }
 
-    /// The events that came, by number, and their totals.
-    pub fn totals(&self) -> impl Iterator<Item = (usize, ValueTotal)> {
-        let came = |(_, counted): &(usize, &Counted)| counted.decided;
-        self.counted.iter().enumerate().filter(came).map(|(event, counted)| (event, counted.total))
+    /// The events that came and what was made of them, with their totals.
+    pub fn values(&self) -> Vec<(Value, ValueTotal)> {
+        let came = self.counted.iter().zip(&self.about.events).filter(|(counted, _)| counted.decided);
+        let events = came.map(|(counted, event)| {
+            let unit = event_unit(&event.name, event.attr.has_weight());
+            (Value { name: event.name.clone(), unit: Some(unit) }, counted.total)
+        });
+        events.chain(self.off_cpu.values()).collect()
+    }
+
+    /// The weight that all kept samples have in common, and the rate that was asked for.
+    pub fn period_and_rate(&self) -> (Option<Weight>, Option<u64>) {
+        let mut kept = self.counted.iter().zip(&self.about.events).filter(|(counted, _)| counted.total.kept);
+        match (kept.next(), kept.next()) {
+            (Some((counted, event)), None) if !self.off_cpu.is_kept() => {
+                let period = counted.period.get().filter(|_| event.attr.has_weight());
+                (period, Some(event.attr.frequency).filter(|rate| *rate > 0))
+            }
+            _ => (None, None),
+        }
+    }
+
+    /// The times at which the recording begins and ends, as far as its samples tell.
+    pub fn times(&self) -> Option<(u64, u64)> {
+        let (first, last) = self.times.or(self.about.sample_times)?;
+        let (begin, end) = self.about.sample_times.unwrap_or((first, last));
+        let latest = if self.off_cpu.is_kept() { self.latest } else { last };
+        Some((first.min(begin), last.max(end).max(latest)))
     }
 
     /// Whether the recording ends within a record, because perf was killed.
@@ -121,6 +157,7 @@ impl<'o> Feed<'o> {
     /// What is wrong with the recording, placed by its byte.
     pub fn next_batch(&mut self, batch: &mut Batch) -> Result<bool> {
         batch.work.clear();
+        batch.first = self.handed_out;
         if let Some(Listener(tell)) = self.options.progress {
             tell(self.streams.progress());
         }
@@ -130,7 +167,8 @@ impl<'o> Feed<'o> {
                 continue;
             }
             let Some((stream, next)) = self.streams.next() else {
-                self.off_cpu.finish(self.latest.max(self.about.end), &mut batch.work)?;
+                let end = self.about.sample_times.map_or(0, |(_, last)| last);
+                self.off_cpu.finish(self.latest.max(end), &mut batch.work)?;
                 break;
             };
             match next.sample {
@@ -149,6 +187,7 @@ impl<'o> Feed<'o> {
         if self.attrs.len() != self.about.events.len() {
             self.attrs = Arc::new(self.about.events.iter().map(|event| event.attr.clone()).collect());
         }
+        self.handed_out += batch.work.len() as u64;
         batch.attrs = self.attrs.clone();
         batch.kernel = self.processes.kernel().clone();
         batch.arch = self.about.arch;
@@ -312,10 +351,18 @@ impl<'o> Feed<'o> {
         let counted = &mut self.counted[event as usize];
         if !counted.decided {
             counted.decided = true;
+            if self.first.is_none() {
+                self.first = self.about.first_event().map(<[u8]>::to_vec);
+            }
             counted.total.kept = self.options.values.keeps_event(&of.name, &mut self.first);
         }
         self.samples += 1;
         counted.total.add(weight)?;
+        counted.period.add(weight);
+        if let Some(time) = head.time {
+            let (first, last) = self.times.unwrap_or((time, time));
+            self.times = Some((first.min(time), last.max(time)));
+        }
         let is_kept = counted.total.kept;
         if record.header.mode() == Mode::User {
             self.processes.runs(head.pid);
@@ -332,6 +379,7 @@ impl<'o> Feed<'o> {
             comm: self.processes.comm_of(head.tid),
             space: self.processes.space_of(head.pid).clone(),
             weight,
+            time: head.time,
             at: record.at,
         });
         if let (Some(switch), Some(time)) = (switch, head.time) {

@@ -24,11 +24,27 @@ const SWAPPED: &[u8] = b"2ELIFREP";
 mod feature {
     pub const TRACING_DATA: usize = 1;
     pub const BUILD_ID: usize = 2;
+    pub const HOSTNAME: usize = 3;
     pub const OS_RELEASE: usize = 4;
+    pub const VERSION: usize = 5;
     pub const ARCH: usize = 6;
+    pub const CMDLINE: usize = 11;
     pub const EVENT_DESC: usize = 12;
     pub const SAMPLE_TIME: usize = 21;
-    pub const WANTED: [usize; 6] = [TRACING_DATA, BUILD_ID, OS_RELEASE, ARCH, EVENT_DESC, SAMPLE_TIME];
+    pub const CLOCK_DATA: usize = 29;
+
+    pub const WANTED: [usize; 10] = [
+        TRACING_DATA,
+        BUILD_ID,
+        HOSTNAME,
+        OS_RELEASE,
+        VERSION,
+        ARCH,
+        CMDLINE,
+        EVENT_DESC,
+        SAMPLE_TIME,
+        CLOCK_DATA,
+    ];
     /// There are four numbers of 64 bits.
     pub const COUNT: usize = 256;
 }
@@ -82,8 +98,18 @@ pub(super) struct Described {
     /// The kernel's.
     pub release: Option<Vec<u8>>,
     pub switch_layout: SwitchLayout,
-    /// When it ended; 0 if it does not say.
-    pub end: u64,
+    /// The times of the first and the last sample, if the header says them.
+    pub sample_times: Option<(u64, u64)>,
+    /// The name of the machine.
+    pub host: Option<Vec<u8>>,
+    /// The architecture as the recorder names it: `x86_64`.
+    pub machine: Option<Vec<u8>>,
+    /// The recorder's version.
+    pub version: Option<Vec<u8>>,
+    /// The recorder's own command line.
+    pub arguments: Vec<Vec<u8>>,
+    /// The time since 1970 and the time on the recording's clock of one moment, in nanoseconds.
+    pub reference: Option<(u64, u64)>,
 }
 
 /// Where the parts of a file are.
@@ -192,6 +218,7 @@ impl Described {
             }
             feature::ARCH => {
                 let name = Bytes::new(bytes, self.order).counted_text();
+                self.machine = name.map(<[u8]>::to_vec);
                 self.arch = name.map(|name| match name {
                     b"x86_64" => Arch::X86_64,
                     b"aarch64" => Arch::Aarch64,
@@ -202,8 +229,26 @@ impl Described {
                 self.switch_layout = SwitchLayout::described(bytes).unwrap_or_default();
             }
             feature::SAMPLE_TIME => {
-                let end = Bytes::new(bytes, self.order).u64s(2).and_then(|times| times.get(1));
-                self.end = end.unwrap_or(0);
+                let mut fields = Bytes::new(bytes, self.order);
+                let times = fields.u64().zip(fields.u64());
+                self.sample_times =
+                    times.filter(|&(first, last)| first > 0 && first <= last && last < u64::MAX);
+            }
+            feature::HOSTNAME => self.host = Bytes::new(bytes, self.order).counted_text().map(<[u8]>::to_vec),
+            feature::VERSION => {
+                self.version = Bytes::new(bytes, self.order).counted_text().map(<[u8]>::to_vec);
+            }
+            feature::CMDLINE => {
+                let mut fields = Bytes::new(bytes, self.order);
+                let count = fields.u32().unwrap_or(0);
+                let words = (0..count).map_while(|_| fields.counted_text());
+                self.arguments = words.map(<[u8]>::to_vec).collect();
+            }
+            feature::CLOCK_DATA => {
+                let mut fields = Bytes::new(bytes, self.order);
+                // Version and clock.
+                let times = fields.skip(8).and_then(|()| fields.u64().zip(fields.u64()));
+                self.reference = times;
             }
             feature::EVENT_DESC => {
                 self.event_names(bytes);
@@ -303,6 +348,12 @@ impl Described {
             _ => {}
         }
         Ok(())
+    }
+
+    /// The name of the first event that counts something.
+    pub fn first_event(&self) -> Option<&[u8]> {
+        let measured = self.events.iter().find(|event| !event.attr.is_dummy());
+        measured.or(self.events.first()).map(|event| event.name.as_slice())
     }
 
     /// The event that a counter with this identity is of.

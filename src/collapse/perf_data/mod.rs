@@ -21,6 +21,7 @@ mod attr;
 mod bytes;
 mod cfi;
 mod chunk;
+mod facts;
 mod feed;
 mod header;
 mod modules;
@@ -49,14 +50,16 @@ use self::bytes::ByteOrder;
 use self::feed::{Batch, Feed};
 use self::header::{Beginning, Described};
 use self::names::{Known, Namer, Names};
+use self::process::Processes;
 use self::raw::Raw;
 use self::reader::{Records, Source, read_section};
-use self::stacks::Stacks;
+use self::stacks::{SingleSample, Stacks};
 use self::streams::Streams;
 use self::summary::Summary;
-use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use super::events::check_units;
+use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Position, Result};
-use crate::folded::{FrameId, StackTable};
+use crate::folded::{FrameId, StackTable, Weights};
 use crate::input::Input;
 use crate::symbolize::Search;
 use crate::symbolize::kernel::Recorded;
@@ -114,7 +117,8 @@ fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut R
         threads => threads,
     };
     let shared = Shared { feed: Mutex::new(feed), error: Mutex::default(), stop: AtomicBool::new(false) };
-    let work = || shared.work(Stacks::new(options, &search, order));
+    let wants = sink.wants();
+    let work = || shared.work(Stacks::new(options, &search, order, wants.contexts));
     let mut all = std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         let mut all = vec![work()];
@@ -127,20 +131,28 @@ fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut R
     let feed = shared.feed.into_inner().expect("no thread panics");
     let mut summary = Summary::default();
     let mut raw = StackTable::default();
+    let mut all_singles: Vec<SingleSample> = Vec::new();
     for (n, stacks) in all.drain(..).enumerate() {
         summary.truncated.samples += stacks.truncated.samples;
         summary.truncated.weight = summary.truncated.weight.checked_add(stacks.truncated.weight)?;
         summary.pointed.merge(stacks.pointed)?;
         summary.not_unwound += stacks.not_unwound;
+        let mut singles = stacks.singles.unwrap_or_default();
         if n == 0 {
             raw = stacks.table;
         } else {
-            raw.merge(&stacks.table)?;
+            let indices = raw.merge_indexed(&stacks.table)?;
+            singles.iter_mut().for_each(|single| single.stack = indices[single.stack as usize]);
         }
+        all_singles.append(&mut singles);
     }
+    let values = feed.values();
+    let kept = values.iter().filter(|(_, total)| total.kept && total.samples > 0);
+    check_units(kept.map(|(value, _)| value), options)?;
     let recorded = Recorded { release: feed.about.release.clone(), ..feed.modules.recorded.clone() };
     let namer = Namer {
         options,
+        places: wants.places,
         recorded: &recorded,
         search: &search,
         processes: &feed.processes,
@@ -150,7 +162,21 @@ fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut R
         without_symbols: Mutex::default(),
     };
     let names = namer.name_all(&raw, threads, sink);
-    add_up(&raw, &names, sink, &mut summary)?;
+    if wants.contexts {
+        let mut named = NamedStacks::default();
+        name_stacks(&raw, &names, &mut summary, |stack, _| {
+            named.push(stack);
+            Ok(())
+        })?;
+        all_singles.sort_unstable_by_key(|single| single.number);
+        add_singles(&all_singles, &named, &feed.processes, sink)?;
+    } else {
+        name_stacks(&raw, &names, &mut summary, |stack, weights| match stack {
+            // Neither a thread, which was not wanted, nor a place.
+            [] => Ok(()),
+            stack => sink.sample(stack, weights, &Context::UNKNOWN),
+        })?;
+    }
     summary.report(&feed, &namer, report)
 }
 
@@ -253,8 +279,13 @@ impl Shared<'_> {
     }
 }
 
-/// Adds the stacks to the table under their names.
-fn add_up(raw: &StackTable, names: &Names, sink: &mut dyn Sink, summary: &mut Summary) -> Result<()> {
+/// Calls `each` with the frames of every stack, root first, and its weight.
+fn name_stacks(
+    raw: &StackTable,
+    names: &Names,
+    summary: &mut Summary,
+    mut each: impl FnMut(&[FrameId], Weights) -> Result<()>,
+) -> Result<()> {
     let mut stack: Vec<FrameId> = Vec::new();
     for (places, weights) in raw.stacks() {
         stack.clear();
@@ -276,11 +307,49 @@ fn add_up(raw: &StackTable, names: &Names, sink: &mut dyn Sink, summary: &mut Su
             last |= named.last;
         }
         stack.reverse();
-        // Neither a thread, which was not wanted, nor a place.
-        if !stack.is_empty() {
-            sink.sample(&stack, weights, &crate::profile::Context::UNKNOWN)?;
-        }
+        each(&stack, weights)?;
         summary.end_stack(weights.value)?;
+    }
+    Ok(())
+}
+
+/// Stacks with names, by number.
+#[derive(Default)]
+struct NamedStacks {
+    frames: Vec<FrameId>,
+    /// Where each stack ends in `frames`.
+    ends: Vec<usize>,
+}
+
+impl NamedStacks {
+    fn push(&mut self, stack: &[FrameId]) {
+        self.frames.extend_from_slice(stack);
+        self.ends.push(self.frames.len());
+    }
+
+    fn get(&self, number: u32) -> &[FrameId] {
+        let number = number as usize;
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.frames[start..self.ends[number]]
+    }
+}
+
+/// Pushes samples one by one, each with its time and its thread.
+fn add_singles(
+    singles: &[SingleSample],
+    named: &NamedStacks,
+    processes: &Processes,
+    sink: &mut dyn Sink,
+) -> Result<()> {
+    let known = |id: i32| u64::try_from(id).ok();
+    for &SingleSample { time, pid, tid, comm, stack, weight, .. } in singles {
+        let stack = named.get(stack);
+        if stack.is_empty() {
+            continue;
+        }
+        let thread_name = processes.names().get(comm.0 as usize).map_or(&b""[..], Vec::as_slice);
+        let context = Context { time, process: known(pid), thread: known(tid), thread_name, labels: &[] };
+        sink.sample(stack, Weights::one(weight), &context)?;
     }
     Ok(())
 }

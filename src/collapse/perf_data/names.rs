@@ -12,7 +12,7 @@ use super::raw::Raw;
 use crate::collapse::Sink;
 use crate::collapse::naming::{SymbolFrame, name_thread};
 use crate::collapse::{Listener, Options, Progress};
-use crate::folded::{FrameId, StackTable, sanitize_frame};
+use crate::folded::{FrameId, Kind as CodeKind, Place, StackTable, sanitize_frame};
 use crate::symbolize::jit::{JitDump, PerfMap};
 use crate::symbolize::kernel::{Kernel, KernelSymbolizer, Recorded};
 use crate::symbolize::{Missing, Object, ResolvedFrame, Search, Symbolizer, SymbolizerOptions};
@@ -65,6 +65,8 @@ impl Names {
 /// What names are made of.
 pub(super) struct Namer<'a> {
     pub options: &'a Options,
+    /// Whether the sink wants places.
+    pub places: bool,
     pub search: &'a Search,
     pub processes: &'a Processes,
     pub modules: &'a Modules,
@@ -140,10 +142,15 @@ impl<'a> Namer<'a> {
         }
         let mut names = Names { named: vec![Named::default(); raw.frame_count()], frames: Vec::new() };
         for (thread, worker) in workers.into_iter().enumerate() {
-            let ids: Vec<FrameId> = (0..worker.names.frame_count())
-                .map(|n| sink.frame(worker.names.name(FrameId(n as u32))))
-                .collect();
-            names.frames.push(worker.frames.iter().map(|local| ids[local.0 as usize]).collect());
+            let table = &worker.names;
+            let mut ids: HashMap<FrameId, FrameId> = HashMap::new();
+            let mut frame = |local: &FrameId| {
+                *ids.entry(*local).or_insert_with(|| match self.places {
+                    true => sink.frame_at(table.name(*local), &table.place(*local)),
+                    false => sink.frame(table.name(*local)),
+                })
+            };
+            names.frames.push(worker.frames.iter().map(&mut frame).collect());
             for (number, named) in worker.named {
                 names.named[number as usize] = Named { thread, ..named };
             }
@@ -153,7 +160,8 @@ impl<'a> Namer<'a> {
 
     fn symbolizer_options(&self) -> SymbolizerOptions {
         // Names are made readable where those of perf's text are.
-        SymbolizerOptions { inline: !self.options.no_inline, srcline: self.options.srcline, demangle: false }
+        let srcline = self.options.srcline || self.places;
+        SymbolizerOptions { inline: !self.options.no_inline, srcline, demangle: false }
     }
 
     fn source(&self, module: u32) -> Source<'_> {
@@ -264,7 +272,11 @@ impl<'n> Worker<'n> {
                 }
             }
             Source::Hidden => {
-                self.frames.push(self.names.frame(HIDDEN));
+                let place = Place { module: &module.path, kind: CodeKind::Kernel, ..Place::default() };
+                let names = &mut self.names;
+                let hidden =
+                    if self.namer.places { names.frame_at(HIDDEN, &place) } else { names.frame(HIDDEN) };
+                self.frames.push(hidden);
                 named.known = Known::Hidden;
             }
             Source::Nothing => {}
@@ -274,7 +286,9 @@ impl<'n> Worker<'n> {
             let address = format!("{place:x}");
             let frame = SymbolFrame { address: address.as_bytes(), module: label, ..SymbolFrame::default() };
             let (names, frames) = (&mut self.names, &mut self.frames);
-            named.last = frame.name(self.namer.options, |name| frames.push(names.frame(name)));
+            named.last = frame.for_each_name(self.namer.options, |name, place| {
+                frames.push(if self.namer.places { names.frame_at(name, place) } else { names.frame(name) });
+            });
         }
         for frame in &resolved {
             named.last |= self.push(frame, label);
@@ -297,6 +311,12 @@ impl<'n> Worker<'n> {
         for part in [&frame.name, b"\0".as_slice(), module, b"\0", &srcline, &[frame.inlined.into()]] {
             self.key.extend_from_slice(part);
         }
+        let place = frame.place.as_ref().filter(|_| self.namer.places);
+        let (file, line) = place.map_or((&b""[..], 0), |place| (&*place.file, place.line));
+        if place.is_some() {
+            self.key.extend_from_slice(file);
+            self.key.extend_from_slice(&line.to_le_bytes());
+        }
         let known = match self.tidied.get(&self.key) {
             Some(known) => known,
             None => {
@@ -304,11 +324,20 @@ impl<'n> Worker<'n> {
                     symbol: &frame.name,
                     module,
                     srcline: &srcline,
+                    file,
+                    line,
                     inlined: frame.inlined,
                     ..SymbolFrame::default()
                 };
                 let mut frames = Vec::new();
-                let last = native.name(self.namer.options, |name| frames.push(self.names.frame(name)));
+                let names = &mut self.names;
+                let last = native.for_each_name(self.namer.options, |name, place| {
+                    frames.push(if self.namer.places {
+                        names.frame_at(name, place)
+                    } else {
+                        names.frame(name)
+                    });
+                });
                 self.tidied.entry(self.key.clone()).or_insert((frames, last))
             }
         };

@@ -154,13 +154,16 @@ impl OffCpu {
         away.into_iter().try_for_each(|(_, away)| self.add(away, time, out))
     }
 
-    fn add(&mut self, away: Away, now: u64, out: &mut Vec<Work>) -> Result<()> {
+    fn add(&mut self, mut away: Away, now: u64, out: &mut Vec<Work>) -> Result<()> {
         // Processors' clocks differ a little.
         let time = Weight::new(now.saturating_sub(away.since).into());
         if time.is_zero() {
             return Ok(());
         }
         let weight = if self.count { Weight::ONE } else { time };
+        if let Some(work) = &mut away.work {
+            work.time = Some(away.since);
+        }
         let mut sum = Weight::ZERO;
         let part = if away.runnable { 2 } else { 1 };
         for at in [0, part] {
@@ -282,13 +285,6 @@ impl Attr {
         const SOFTWARE: u32 = 1;
         const CONTEXT_SWITCHES: u64 = 3;
         self.kind == SOFTWARE && self.config == CONTEXT_SWITCHES && self.period <= 1
-    }
-
-    /// Whether it counts nothing, and is there for the other records.
-    fn is_dummy(&self) -> bool {
-        const SOFTWARE: u32 = 1;
-        const DUMMY: u64 = 9;
-        self.kind == SOFTWARE && self.config == DUMMY
     }
 }
 

@@ -60,6 +60,20 @@ impl Pointed {
     }
 }
 
+/// A sample that is kept by itself, for a sink that wants contexts.
+#[derive(Clone, Copy)]
+pub(super) struct SingleSample {
+    /// Its place among all samples.
+    pub number: u64,
+    pub time: Option<u64>,
+    pub pid: i32,
+    pub tid: i32,
+    pub comm: CommId,
+    /// The number of its stack in the table.
+    pub stack: u32,
+    pub weight: Weight,
+}
+
 /// What one thread has made of its samples.
 pub(super) struct Stacks<'o> {
     options: &'o Options,
@@ -67,6 +81,8 @@ pub(super) struct Stacks<'o> {
     order: ByteOrder,
     /// Stacks of [`Raw`] frames.
     pub table: StackTable,
+    /// The single samples, if they are wanted.
+    pub singles: Option<Vec<SingleSample>>,
     pub truncated: Truncated,
     /// Stacks of frame pointers in programs.
     pub pointed: Pointed,
@@ -99,13 +115,15 @@ struct Place {
 const PLACES: usize = 1 << 13;
 
 impl<'o> Stacks<'o> {
-    pub fn new(options: &'o Options, search: &'o Search, order: ByteOrder) -> Self {
+    /// A table of stacks, and of single samples if `contexts` are wanted.
+    pub fn new(options: &'o Options, search: &'o Search, order: ByteOrder, contexts: bool) -> Self {
         let nothing = Place { module: u32::MAX, called: false, place: 0, frame: FrameId(0), rule: None };
         Stacks {
             options,
             search,
             order,
             table: StackTable::default(),
+            singles: contexts.then(Vec::new),
             truncated: Truncated::default(),
             pointed: Pointed::default(),
             not_unwound: 0,
@@ -123,14 +141,19 @@ impl<'o> Stacks<'o> {
     /// # Errors
     /// What is wrong with a sample, placed by its byte.
     pub fn add(&mut self, batch: &Batch) -> Result<()> {
-        for work in &batch.work {
+        for (number, work) in (batch.first..).zip(&batch.work) {
             let at = || Position { byte: Some(work.at), ..Position::default() };
-            self.add_sample(work, batch).map_err(|e| e.or_at(at))?;
+            let stack = self.add_sample(work, batch).map_err(|e| e.or_at(at))?;
+            if let Some(singles) = &mut self.singles {
+                let Work { time, pid, tid, comm, weight, .. } = *work;
+                singles.push(SingleSample { number, time, pid, tid, comm, stack: stack as u32, weight });
+            }
         }
         Ok(())
     }
 
-    fn add_sample(&mut self, work: &Work, batch: &Batch) -> Result<()> {
+    /// Adds a sample, and returns the number of its stack.
+    fn add_sample(&mut self, work: &Work, batch: &Batch) -> Result<usize> {
         self.stack.clear();
         let attr = &batch.attrs[work.layout as usize];
         let parts = Parts::parse(&work.body, self.order, attr).ok_or_else(|| no_sample(&work.body))?;
@@ -158,7 +181,7 @@ impl<'o> Stacks<'o> {
             self.stack.push(Raw::Event(work.value).in_table(&mut self.table));
         }
         self.stack.reverse();
-        self.table.add(&self.stack, Weights::one(work.weight))
+        self.table.add_indexed(&self.stack, Weights::one(work.weight))
     }
 
     /// A call chain, of which the user's part may have been recorded by the processor. Says how many

@@ -3,12 +3,12 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::PoisonError;
 
+use super::facts::facts;
 use super::feed::Feed;
 use super::modules::{KERNEL, Kind, Module, UNKNOWN};
 use super::names::{Known, Namer};
 use super::stacks::{Pointed, Truncated};
-use crate::collapse::events::event_unit;
-use crate::collapse::{Report, Value};
+use crate::collapse::Report;
 use crate::error::Result;
 use crate::symbolize::Missing;
 use crate::weight::Weight;
@@ -69,12 +69,7 @@ impl Summary {
 
     /// Writes all of it down.
     pub fn report(self, feed: &Feed<'_>, namer: &Namer<'_>, report: &mut Report) -> Result<()> {
-        for (event, total) in feed.totals() {
-            let Some(event) = feed.about.events.get(event) else { continue };
-            let unit = event_unit(&event.name, event.attr.has_weight());
-            report.add_value(Value { name: event.name.clone(), unit: Some(unit) }, total)?;
-        }
-        feed.off_cpu.values().try_for_each(|(value, total)| report.add_value(value, total))?;
+        feed.values().into_iter().try_for_each(|(value, total)| report.add_value(value, total))?;
         report.notes.extend(feed.off_cpu.note());
         if report.first_value.is_none() {
             report.first_value.clone_from(&feed.first);
@@ -83,6 +78,11 @@ impl Summary {
         self.report_stacks(feed, report);
         self.report_kernel(namer, report);
         self.report_modules(namer, report);
+        report.facts = facts(feed);
+        report.notes.iter().for_each(|note| report.facts.warn(note));
+        if feed.lost > 0 {
+            report.facts.warn(format!("{} events were lost: the recorder's buffers were full", feed.lost));
+        }
         Ok(())
     }
 

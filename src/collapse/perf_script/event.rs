@@ -8,6 +8,7 @@
 //! worked out from its first lines ([`Layout::guess`]), and each line is read with those: of all
 //! numbers that could be the thread, the last one that leaves a short enough name before it.
 
+use super::super::text::split_digits;
 use super::frame::is_hex;
 
 /// The kernel's limit for a command name, without its final zero.
@@ -251,6 +252,25 @@ fn without_time(text: &[u8]) -> Option<&[u8]> {
     let count = digits(fraction);
     let rest = fraction[count..].strip_prefix(b":").filter(|_| count >= 6)?;
     matches!(rest.first(), None | Some(b' ')).then_some(rest)
+}
+
+/// The time of an event in nanoseconds, from the whole line: the word between thread and event
+/// that has a point.
+pub(super) fn time_of(line: &[u8], event: &EventLine<'_>) -> Option<u64> {
+    let between = line.get(event.thread.len()..line.len() - event.rest.len())?;
+    between.split(|&b| b == b' ').find_map(|word| nanoseconds(word.strip_suffix(b":")?))
+}
+
+/// Nanoseconds from seconds with six to nine decimals.
+pub(super) fn nanoseconds(word: &[u8]) -> Option<u64> {
+    let (seconds, rest) = split_digits(word);
+    let (fraction, rest) = split_digits(rest.strip_prefix(b".")?);
+    if seconds.is_empty() || !rest.is_empty() || !(6..=9).contains(&fraction.len()) {
+        return None;
+    }
+    let number = |digits| std::str::from_utf8(digits).ok()?.parse::<u64>().ok();
+    let nanoseconds = number(fraction)? * 10u64.pow(9 - fraction.len() as u32);
+    number(seconds)?.checked_mul(1_000_000_000)?.checked_add(nanoseconds)
 }
 
 fn is_number(token: &[u8]) -> bool {

@@ -13,17 +13,22 @@
 
 mod event;
 mod frame;
+mod header;
 mod lines;
 mod sched;
 mod symbols;
 
 pub use sched::PerfSched;
 
-use self::event::{EventLine, Layout, is_side_band, parse_event, parse_without_thread};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use self::event::{EventLine, Layout, is_side_band, parse_event, parse_without_thread, time_of};
 use self::frame::{Frame, one_line_frame};
+use self::header::{MARK, TextHeader};
 use self::symbols::{Known, Symbols};
 use super::driver::{self, Parser, Place};
-use super::events::event_unit;
+use super::events::{CommonWeight, check_units, event_unit};
 use super::names::NO_STACK;
 use super::naming::name_thread;
 use super::{
@@ -32,6 +37,7 @@ use super::{
 use crate::error::{Position, Result};
 use crate::folded::{FrameId, Weights, sanitize_frame};
 use crate::input::Input;
+use crate::profile::{Facts, Wants};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -82,16 +88,77 @@ impl Collapser for PerfScript {
         report: &mut Report,
     ) -> Result<()> {
         let layout = Layout::guess(input.head());
+        let header = TextHeader::read(input.head());
         let first = report
             .first_value
             .take()
+            .or_else(|| header.first_event().map(<[u8]>::to_vec))
             .or_else(|| first_event(input.head(), layout.unwrap_or(Layout::DEFAULT)));
         // The head may hold nothing but perf's notes on mappings: then only reading on in order
         // tells which event comes first.
         let threads =
             if first.is_none() && options.values == ValueSelection::Default { 1 } else { options.threads };
-        let new = || PerfParser::new(options, layout, first.clone());
-        driver::run(input, threads, &sample_end, new, sink, report)
+        let (wants, overview) = (sink.wants(), Mutex::default());
+        let new = || PerfParser::new(options, wants, layout, first.clone(), &overview);
+        driver::run(input, threads, &sample_end, new, sink, report)?;
+        let kept = || report.values.iter().filter(|(_, total)| total.kept && total.samples > 0);
+        check_units(kept().map(|(value, _)| value), options)?;
+        let samples = kept().map(|(_, total)| total.samples).sum();
+        let mut overview: Overview = overview.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let event = match &kept().collect::<Vec<_>>()[..] {
+            [(value, _)] => Some(value.name.as_slice()),
+            _ => None,
+        };
+        if report.unit().is_none() {
+            overview.period = CommonWeight::Different;
+        }
+        report.facts = overview.facts(header, event, samples);
+        Ok(())
+    }
+}
+
+/// What the threads have seen of a recording besides its stacks.
+#[derive(Default)]
+struct Overview {
+    /// The weight of the kept samples.
+    period: CommonWeight,
+    /// The times of the first and the last sample, in nanoseconds.
+    times: Option<(u64, u64)>,
+    /// The number of header marks: a header has two.
+    marks: usize,
+}
+
+impl Overview {
+    fn merge(&mut self, other: &Overview) {
+        self.period.merge(other.period);
+        self.marks += other.marks;
+        self.see(other.times);
+    }
+
+    fn see(&mut self, times: Option<(u64, u64)>) {
+        self.times = match (self.times, times) {
+            (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+            (known, new) => known.or(new),
+        };
+    }
+
+    /// The facts of a recording; of several that were joined, only their sums.
+    fn facts(self, header: TextHeader, event: Option<&[u8]>, samples: u64) -> Facts {
+        let counts = Facts { samples: Some(samples), period: self.period.get(), ..Facts::default() };
+        if self.marks > 2 {
+            return counts;
+        }
+        let start = self.times.and_then(|(first, _)| header.date(first));
+        let rate = header.events.iter().find(|(name, _)| event == Some(name)).and_then(|(_, rate)| *rate);
+        let duration = self.times.map(|(first, last)| Duration::from_nanos(last - first));
+        Facts {
+            samples: counts.samples,
+            period: counts.period,
+            start,
+            rate,
+            duration: duration.filter(|duration| !duration.is_zero()),
+            ..header.facts
+        }
     }
 }
 
@@ -137,6 +204,7 @@ struct Event {
     total: ValueTotal,
     /// Whether its samples came with a period.
     weighed: bool,
+    period: CommonWeight,
     /// Its root frame, with [`ValueSelection::All`].
     root: Option<FrameId>,
 }
@@ -166,8 +234,24 @@ struct Sample {
     on_event_line: Vec<u8>,
 }
 
+/// The thread of a sample and its time, for a sink that wants contexts.
+#[derive(Default)]
+struct SampleContext {
+    time: Option<u64>,
+    process: Option<u64>,
+    thread: Option<u64>,
+    comm: Vec<u8>,
+}
+
 struct PerfParser<'o> {
     options: &'o Options,
+    /// Whether samples are told apart by time and thread.
+    contexts: bool,
+    /// Whether the line below a frame can say more of it.
+    holds_frames: bool,
+    overview: &'o Mutex<Overview>,
+    seen: Overview,
+    context: SampleContext,
     layout: Layout,
     /// Whether stacks may stand there without an event line, or with one that names no thread.
     without_events: bool,
@@ -187,13 +271,24 @@ struct PerfParser<'o> {
 }
 
 impl<'o> PerfParser<'o> {
-    fn new(options: &'o Options, layout: Option<Layout>, first: Option<Vec<u8>>) -> Self {
+    fn new(
+        options: &'o Options,
+        wants: Wants,
+        layout: Option<Layout>,
+        first: Option<Vec<u8>>,
+        overview: &'o Mutex<Overview>,
+    ) -> Self {
         PerfParser {
             options,
+            contexts: wants.contexts,
+            holds_frames: options.srcline || options.inline || wants.places,
+            overview,
+            seen: Overview::default(),
+            context: SampleContext::default(),
             layout: layout.unwrap_or(Layout::DEFAULT),
             without_events: layout.is_none(),
             first,
-            symbols: Symbols::new(options),
+            symbols: Symbols::new(options, wants.places),
             events: Vec::new(),
             state: State::Between,
             sample: Sample::default(),
@@ -224,11 +319,12 @@ impl<'o> PerfParser<'o> {
                 total.weight = total.weight.checked_add(Weight::ONE).unwrap_or(total.weight);
                 // Nobody says whose stack it is, least of all the sample before.
                 (self.sample.event, self.sample.comm) = (None, None);
+                self.context = SampleContext::default();
                 self.state = State::Within;
             }
             State::Within => {}
         }
-        if self.options.srcline || self.options.inline {
+        if self.holds_frames {
             // The line below may say more of this frame.
             self.release_held(b"", sink);
             self.held.extend_from_slice(line);
@@ -293,18 +389,21 @@ impl<'o> PerfParser<'o> {
         let result = if stack.is_empty() {
             Ok(())
         } else {
-            sink.sample(stack, Weights::one(weight), &Context::UNKNOWN)
+            let SampleContext { time, process, thread, ref comm } = self.context;
+            let context = Context { time, process, thread, thread_name: comm, labels: &[] };
+            sink.sample(stack, Weights::one(weight), &context)
         };
         stack.clear();
         result
     }
 
-    fn on_event(&mut self, line: EventLine<'_>, sink: &mut dyn Sink) -> Result<()> {
+    fn on_event(&mut self, line: EventLine<'_>, text: &[u8], sink: &mut dyn Sink) -> Result<()> {
         let period = line.period.and_then(Weight::parse);
         let weight = if self.options.count { Weight::ONE } else { period.unwrap_or(Weight::ONE) };
         let event = self.event(line.event, sink);
         event.total.add(weight)?;
         event.weighed |= period.is_some();
+        event.period.add(weight);
         let (root, kept) = (event.root, event.total.kept);
         self.sample.event = root;
         if !kept {
@@ -314,11 +413,29 @@ impl<'o> PerfParser<'o> {
         self.state = State::Within;
         self.sample.pending = true;
         self.sample.weight = weight;
+        if self.contexts {
+            self.set_context(&line, text);
+        }
         self.sample.comm = (!line.thread.is_empty()).then(|| self.recent_thread(&line, sink));
         if !line.rest.trim_ascii().is_empty() {
             self.sample.on_event_line.extend_from_slice(line.rest);
         }
         Ok(())
+    }
+
+    /// Notes thread and time of an event line, whose whole text is `text`.
+    fn set_context(&mut self, line: &EventLine<'_>, text: &[u8]) {
+        let number = |digits: &[u8]| std::str::from_utf8(digits).ok()?.parse().ok();
+        let context = &mut self.context;
+        context.time = time_of(text, line);
+        context.process = line.pid.and_then(number);
+        context.thread = number(line.tid);
+        context.comm.clear();
+        if !self.broken_comm.is_empty() {
+            context.comm.extend_from_slice(&self.broken_comm);
+            context.comm.push(b' ');
+        }
+        context.comm.extend_from_slice(line.comm);
     }
 
     fn event(&mut self, name: &[u8], sink: &mut dyn Sink) -> &mut Event {
@@ -331,7 +448,13 @@ impl<'o> PerfParser<'o> {
                 sink.frame(&self.scratch)
             });
             let total = ValueTotal { kept, ..ValueTotal::default() };
-            self.events.push(Event { name: name.to_vec(), total, weighed: false, root });
+            self.events.push(Event {
+                name: name.to_vec(),
+                total,
+                weighed: false,
+                period: CommonWeight::Unknown,
+                root,
+            });
             self.events.len() - 1
         });
         &mut self.events[index]
@@ -372,7 +495,8 @@ impl<'o> PerfParser<'o> {
 
     /// A line that is neither blank nor a frame.
     fn on_other(&mut self, line: &[u8], number: u64, place: &mut Place, sink: &mut dyn Sink) -> Result<()> {
-        let again = self.recent.iter().find_map(|(thread, _)| self.layout.parse_again(line, thread));
+        let recent = if self.contexts { &[] } else { &self.recent[..] };
+        let again = recent.iter().find_map(|(thread, _)| self.layout.parse_again(line, thread));
         let without_thread = || parse_without_thread(line).filter(|_| self.without_events);
         if let Some(event) = again.or_else(|| parse_event(line, self.layout)).or_else(without_thread) {
             if event.event.starts_with(b"PERF_RECORD_") {
@@ -384,7 +508,7 @@ impl<'o> PerfParser<'o> {
                 place.not_understood(number - 1, &self.broken_comm);
                 self.broken_comm.clear();
             }
-            return self.on_event(event, sink);
+            return self.on_event(event, line, sink);
         }
         if is_side_band(line) {
             return Ok(());
@@ -435,8 +559,10 @@ impl Parser for PerfParser<'_> {
                     self.on_other(line, number, place, sink)
                 }
                 None => self.flush(sink),
-                Some(b'#') if in_header || line.starts_with(b"# ========") => {
-                    in_header ^= line.starts_with(b"# ========");
+                Some(b'#') if in_header || line.starts_with(MARK) => {
+                    let is_mark = line.starts_with(MARK);
+                    in_header ^= is_mark;
+                    self.seen.marks += usize::from(is_mark);
                     Ok(())
                 }
                 Some(_) => {
@@ -452,17 +578,37 @@ impl Parser for PerfParser<'_> {
             place.not_understood(number, &self.broken_comm);
             self.broken_comm.clear();
         }
+        self.seen.see(first_and_last_time(bytes, self.layout));
         Ok(number)
     }
 
-    fn finish(self, report: &mut Report) -> Result<()> {
+    fn finish(mut self, report: &mut Report) -> Result<()> {
         if report.first_value.is_none() {
             report.first_value = self.first;
         }
-        for Event { name, total, weighed, .. } in self.events {
+        for Event { name, total, weighed, period, .. } in self.events {
+            if total.kept && !self.options.count {
+                self.seen.period.merge(if weighed { period } else { CommonWeight::Different });
+            }
             let unit = event_unit(&name, weighed);
             report.add_value(Value { name, unit: Some(unit) }, total)?;
         }
+        self.overview.lock().unwrap_or_else(PoisonError::into_inner).merge(&self.seen);
         Ok(())
     }
+}
+
+/// The times of the first and the last event line of a block. Lines are in the order of time, so
+/// those between need not be read for it.
+fn first_and_last_time(bytes: &[u8], layout: Layout) -> Option<(u64, u64)> {
+    let time = |line: &[u8]| {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if matches!(line.first(), None | Some(b'\t' | b'#')) {
+            return None;
+        }
+        parse_event(line, layout).and_then(|event| time_of(line, &event))
+    };
+    let first = bytes.split(|&b| b == b'\n').find_map(time)?;
+    let last = bytes.rsplit(|&b| b == b'\n').find_map(time)?;
+    Some((first.min(last), first.max(last)))
 }

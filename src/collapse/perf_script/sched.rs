@@ -12,18 +12,21 @@
 //! and said. Newer `perf script` writes the payload shorter: `sw:7827 [120] S ==> gzip:7049 [120]`.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use super::super::leaf_first::LeafFirst;
-use super::super::names::{NO_STACK, Names};
+use super::super::names::{FrameNames, NO_STACK};
 use super::super::naming::{is_kernel, name_thread};
 use super::super::native_frame::NativeFrame;
 use super::super::text::{Text, split_digits, split_last};
 use super::super::values::Values;
-use super::super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
-use super::event::{EventLine, Layout, is_side_band, parse_event};
+use super::super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
+use super::event::{Layout, is_side_band, parse_event, time_of};
 use super::frame::Frame;
+use super::header::TextHeader;
 use crate::error::Result;
 use crate::input::Input;
+use crate::profile::Facts;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -55,11 +58,14 @@ impl Collapser for PerfSched {
         report: &mut Report,
     ) -> Result<()> {
         let declared = ["offcpu", "blocked", "runnable"].map(|name| Value::new(name, "ns"));
+        let header = TextHeader::read(input.head());
         let mut parser = Parser {
             options,
+            contexts: sink.wants().contexts,
+            times: None,
             layout: Layout::guess(input.head()).unwrap_or(Layout::DEFAULT),
             values: Values::new(options, declared.into(), 0)?,
-            names: Names::default(),
+            names: FrameNames::default(),
             off: HashMap::new(),
             leaving: None,
             unseen: 0,
@@ -68,28 +74,46 @@ impl Collapser for PerfSched {
         Text::new(input).for_each(report, |line| parser.line(line, sink))?;
         parser.leave();
         if parser.unseen > 0 {
-            report.note(format!(
+            let note = format!(
                 "{} of {} times a thread left its processor nobody saw it come back: \
                  perf sched record, or perf record -a, sees all",
                 parser.unseen, parser.switches
-            ));
+            );
+            report.facts.warn(&note);
+            report.note(note);
         }
-        parser.values.finish(report)
+        let warnings = std::mem::take(&mut report.facts.warnings);
+        let start = parser.times.and_then(|(first, _)| header.date(first));
+        let duration = parser.times.map(|(first, last)| Duration::from_nanos(last.saturating_sub(first)));
+        let duration = duration.filter(|duration| !duration.is_zero());
+        report.facts = Facts { warnings, start, duration, ..header.facts };
+        parser.values.finish(report)?;
+        let kept = report.values.values().filter(|total| total.kept);
+        report.facts.samples = Some(kept.map(|total| total.samples).max().unwrap_or(0));
+        Ok(())
     }
 }
 
 /// A thread that has left its processor.
 struct Off {
-    since: u128,
+    since: u64,
     runnable: bool,
     stack: LeafFirst,
+    process: Option<u64>,
+    thread: u64,
+    /// The name of the thread, if contexts are wanted.
+    comm: Vec<u8>,
 }
 
 struct Parser<'o> {
     options: &'o Options,
+    /// Whether samples are told apart by time and thread.
+    contexts: bool,
+    /// The times of the first and the last switch.
+    times: Option<(u64, u64)>,
     layout: Layout,
     values: Values,
-    names: Names,
+    names: FrameNames,
     off: HashMap<u64, Off>,
     /// The thread of the event whose stack is being read.
     leaving: Option<(u64, Off)>,
@@ -126,9 +150,10 @@ impl Parser<'_> {
         if !event.event.ends_with(b"sched_switch") {
             return Ok(true);
         }
-        let (Some(time), Some(switch)) = (time(line, &event), Switch::parse(event.rest)) else {
+        let (Some(time), Some(switch)) = (time_of(line, &event), Switch::parse(event.rest)) else {
             return Ok(false);
         };
+        self.times = Some((self.times.map_or(time, |(first, _)| first), time));
         if let Some(off) = self.off.remove(&switch.next) {
             self.back(off, time, sink)?;
         }
@@ -140,14 +165,17 @@ impl Parser<'_> {
             if self.options.shows_threads(true) {
                 stack.push_above(frame);
             }
-            let off = Off { since: time, runnable: switch.runnable, stack };
+            let process = event.pid.and_then(|pid| std::str::from_utf8(pid).ok()?.parse().ok());
+            let comm = if self.contexts { event.comm.to_vec() } else { Vec::new() };
+            let (runnable, thread) = (switch.runnable, switch.prev);
+            let off = Off { since: time, runnable, stack, process, thread, comm };
             self.leaving = Some((switch.prev, off));
             self.switches += 1;
         }
         Ok(true)
     }
 
-    /// The stack of the thread that leaves is complete.
+    /// Ends the stack of the thread that leaves.
     fn leave(&mut self) {
         if let Some((tid, off)) = self.leaving.take()
             && self.off.insert(tid, off).is_some()
@@ -157,31 +185,23 @@ impl Parser<'_> {
         }
     }
 
-    fn back(&mut self, mut off: Off, now: u128, sink: &mut dyn Sink) -> Result<()> {
+    fn back(&mut self, mut off: Off, now: u64, sink: &mut dyn Sink) -> Result<()> {
         // Processors' clocks differ a little.
         let time = now.saturating_sub(off.since);
-        let time = Weight::new(i128::try_from(time).unwrap_or(i128::MAX));
+        let time = Weight::new(i128::from(time));
         let (blocked, runnable) = if off.runnable { (Weight::ZERO, time) } else { (time, Weight::ZERO) };
         if off.stack.is_empty() && !self.options.shows_threads(true) {
             off.stack.push(self.names.plain(NO_STACK, sink));
         }
-        self.values.sample(off.stack.take(), &[time, blocked, runnable], sink)
+        let context = Context {
+            time: Some(off.since),
+            process: off.process,
+            thread: Some(off.thread),
+            thread_name: &off.comm,
+            labels: &[],
+        };
+        self.values.sample_at(off.stack.take(), &[time, blocked, runnable], &context, sink)
     }
-}
-
-/// The time of an event in nanoseconds: the word between thread and event that has a point.
-fn time(line: &[u8], event: &EventLine<'_>) -> Option<u128> {
-    let between = line.get(event.thread.len()..line.len() - event.rest.len())?;
-    between.split(|&b| b == b' ').find_map(|word| {
-        let (seconds, rest) = split_digits(word.strip_suffix(b":")?);
-        let (fraction, rest) = split_digits(rest.strip_prefix(b".")?);
-        if seconds.is_empty() || !rest.is_empty() || !(6..=9).contains(&fraction.len()) {
-            return None;
-        }
-        let number = |digits| std::str::from_utf8(digits).ok()?.parse::<u64>().ok();
-        let nanoseconds = number(fraction)? * 10u64.pow(9 - fraction.len() as u32);
-        Some(u128::from(number(seconds)?) * 1_000_000_000 + u128::from(nanoseconds))
-    })
 }
 
 /// Who leaves, who comes, and whether the one that leaves could have gone on.

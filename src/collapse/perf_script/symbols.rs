@@ -4,7 +4,7 @@
 //! lines has some ten thousand keys and the table stays in the processor's cache. The module is
 //! part of the key only when it decides what the frame is called.
 
-use super::super::naming::SymbolFrame;
+use super::super::naming::{SymbolFrame, split_srcline};
 use super::super::{Options, Sink};
 use super::frame::{Frame, without_offset};
 use crate::folded::{FrameId, IdTable, KeyedHasher};
@@ -29,6 +29,8 @@ struct Special {
 /// The frames of one thread's blocks.
 pub(super) struct Symbols<'o> {
     options: &'o Options,
+    /// Whether the sink wants places.
+    places: bool,
     /// Whether address or module of every line may decide what its frame is called.
     every_part_matters: bool,
     hasher: KeyedHasher,
@@ -40,10 +42,12 @@ pub(super) struct Symbols<'o> {
 }
 
 impl<'o> Symbols<'o> {
-    pub(super) fn new(options: &'o Options) -> Self {
+    /// Frames at their places if `places` are wanted.
+    pub(super) fn new(options: &'o Options, places: bool) -> Self {
         Symbols {
             options,
-            every_part_matters: options.kernel || options.jit || options.inline || options.addrs,
+            places,
+            every_part_matters: options.kernel || options.jit || options.inline || options.addrs || places,
             hasher: KeyedHasher::default(),
             slots: IdTable::default(),
             known: Vec::new(),
@@ -117,7 +121,7 @@ impl<'o> Symbols<'o> {
         } else if frame.address.is_empty() && frame.module.is_empty() {
             return None;
         }
-        if !self.options.srcline {
+        if !self.options.srcline && !self.places {
             srcline = b"";
         }
         let mut key = std::mem::take(&mut self.scratch);
@@ -169,16 +173,19 @@ impl<'o> Symbols<'o> {
     /// The frames of a line that is met for the first time.
     #[cold]
     fn read(&mut self, frame: Frame<'_>, srcline: &[u8], sink: &mut dyn Sink) -> Known {
+        let (file, line) = if self.places { split_srcline(srcline) } else { (&b""[..], 0) };
         let frame = SymbolFrame {
             address: frame.address,
             symbol: if is_unknown(frame.symbol) { b"" } else { frame.symbol },
             nothing_printed: frame.symbol.is_empty(),
             module: frame.module,
-            srcline,
+            srcline: if self.options.srcline { srcline } else { b"" },
+            file,
+            line,
             inlined: frame.is_inlined(),
         };
         let mut frames = Vec::new();
-        let last = frame.name(self.options, |name| frames.push(sink.frame(name)));
+        let last = frame.frames(self.options, sink, |id| frames.push(id));
         match frames[..] {
             [FrameId(id)] if !last && id & SPECIAL == 0 => Known(id),
             _ => {
@@ -200,7 +207,7 @@ mod tests {
 
     fn frames(line: &str, options: &Options) -> String {
         let mut table = StackTable::default();
-        let mut symbols = Symbols::new(options);
+        let mut symbols = Symbols::new(options, false);
         let mut stack = Vec::new();
         let line = format!("\t{line}");
         let space = line.rfind(' ').unwrap();
@@ -258,7 +265,7 @@ mod tests {
     fn the_same_symbol_of_two_modules_is_two_frames_where_it_matters() {
         let options = Options { kernel: true, ..Options::default() };
         let mut table = StackTable::default();
-        let mut symbols = Symbols::new(&options);
+        let mut symbols = Symbols::new(&options, false);
         let mut stack = Vec::new();
         for line in ["\t               1 f+0x1 ([kernel.kallsyms])", "\t               1 f+0x1 (/bin/f)"] {
             symbols

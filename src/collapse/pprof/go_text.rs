@@ -14,11 +14,12 @@
 //! are called after: `goroutine profile: total 7`. The source is Go's `runtime/pprof`.
 
 use crate::collapse::driver::{self, RecordParser, last_blank_line};
-use crate::collapse::names::{NO_STACK, Names};
+use crate::collapse::names::{FrameNames, NO_STACK};
+use crate::collapse::naming::split_srcline;
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Position, Result};
-use crate::folded::{FrameId, sanitize_frame};
+use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -27,7 +28,7 @@ const INFO: FormatInfo = FormatInfo {
     producer: "Go's profiles with debug=1",
     tested: "Go 1.19",
     values: "inuse_space, inuse_objects, alloc_space, alloc_objects; delay, contentions; goroutine, …",
-    unit: "bytes, count; cycles, count; count",
+    unit: "bytes, objects; cycles, contentions; goroutines, …",
 };
 
 /// Collapses Go's profiles as text.
@@ -58,7 +59,7 @@ impl Collapser for GoText {
         Values::new(options, header.values(), 0)?;
         if header.kind == Kind::Heap {
             report
-                .note("Go's heap profile as text holds what was sampled; without debug=1 it is the estimate");
+                .warn("Go's heap profile as text holds what was sampled; without debug=1 it is the estimate");
         }
         let new = || Lines {
             values: Values::new(options, header.values(), 0).expect("it was possible before"),
@@ -66,7 +67,7 @@ impl Collapser for GoText {
             srcline: options.srcline,
             pending: None,
             stack: Vec::new(),
-            names: Names::default(),
+            names: FrameNames::default(),
         };
         driver::run_records(input, options.threads, &last_blank_line, new, sink, report)
     }
@@ -111,12 +112,12 @@ impl Header {
         match &self.kind {
             Kind::Heap => vec![
                 Value::new("inuse_space", "bytes"),
-                Value::new("inuse_objects", "count"),
+                Value::new("inuse_objects", "objects"),
                 Value::new("alloc_space", "bytes"),
-                Value::new("alloc_objects", "count"),
+                Value::new("alloc_objects", "objects"),
             ],
-            Kind::Contention => vec![Value::new("delay", "cycles"), Value::new("contentions", "count")],
-            Kind::Count(name) => vec![Value::new(name.clone(), "count")],
+            Kind::Contention => vec![Value::new("delay", "cycles"), Value::new("contentions", "contentions")],
+            Kind::Count(name) => vec![Value::with_producers_unit(name.clone(), "count")],
         }
     }
 
@@ -147,7 +148,7 @@ struct Lines {
     pending: Option<Vec<Weight>>,
     /// Leaf first.
     stack: Vec<FrameId>,
-    names: Names,
+    names: FrameNames,
 }
 
 impl RecordParser for Lines {
@@ -198,9 +199,12 @@ impl Lines {
             Some(at) => &symbol[..at],
             None => symbol,
         };
-        let place = cells.next().filter(|_| self.srcline);
+        let source = cells.next().unwrap_or_default();
+        let (file, line) = split_srcline(source);
+        let at = Place { file, line, ..Place::default() };
+        let place = Some(source).filter(|source| self.srcline && !source.is_empty());
         let name = if name.is_empty() { address } else { name };
-        self.stack.push(self.names.build(sink, |out| {
+        self.stack.push(self.names.build_at(&at, sink, |out| {
             sanitize_frame(name, out);
             if let Some(place) = place {
                 out.extend_from_slice(b" (");

@@ -14,12 +14,13 @@
 //! not on its stack. The source is Go's `runtime/traceback.go`.
 
 use crate::collapse::driver::{self, RecordParser, last_blank_line};
-use crate::collapse::names::{NO_STACK, Names};
+use crate::collapse::names::{FrameNames, NO_STACK};
+use crate::collapse::naming::split_srcline;
 use crate::collapse::threads::Thread;
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
-use crate::folded::{FrameId, sanitize_frame};
+use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -60,7 +61,7 @@ impl Collapser for Goroutines {
             thread: None,
             stack: Vec::new(),
             held: Vec::new(),
-            names: Names::default(),
+            names: FrameNames::default(),
         };
         driver::run_records(input, options.threads, &last_blank_line, new, sink, report)
     }
@@ -86,7 +87,7 @@ struct Lines<'o> {
     stack: Vec<FrameId>,
     /// The function whose place comes in the next line.
     held: Vec<u8>,
-    names: Names,
+    names: FrameNames,
 }
 
 impl RecordParser for Lines<'_> {
@@ -142,7 +143,9 @@ impl Lines<'_> {
                 None => place,
             };
             let shown = self.options.srcline && !place.is_empty();
-            self.stack.push(self.names.build(sink, |out| {
+            let (file, number) = split_srcline(place);
+            let at = Place { file, line: number, ..Place::default() };
+            self.stack.push(self.names.build_at(&at, sink, |out| {
                 sanitize_frame(without_arguments(&line), out);
                 if shown {
                     out.extend_from_slice(b" (");

@@ -16,14 +16,17 @@ mod wire;
 
 use std::collections::HashMap;
 
-use self::profile::{Labels, Samples, default_of};
+use self::profile::{Labels, Origin, Samples, default_of, note_period};
 use self::wire::{Content, Fields, numbers, read_field};
-use super::names::Names;
-use super::{Collapser, FormatInfo, Options, Report, Sink, Value, ValueSelection, Verdict};
+use super::names::FrameNames;
+use super::naming::{kind_of, module_name};
+use super::values::Values;
+use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Position, Result};
-use crate::folded::{FrameId, sanitize_frame};
+use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
+use std::time::{Duration, SystemTime};
 
 const INFO: FormatInfo = FormatInfo {
     name: "pprof",
@@ -69,7 +72,8 @@ impl Collapser for Pprof {
         report: &mut Report,
     ) -> Result<()> {
         let name = input.name().clone();
-        read(input, options)?.collapse(options, sink, report).map_err(|e| e.or_at(|| Position::file(name)))
+        let profile = read(input, options, sink.wants().contexts)?;
+        profile.collapse(options, sink, report).map_err(|e| e.or_at(|| Position::file(name)))
     }
 }
 
@@ -91,10 +95,11 @@ struct Function {
     name: u64,
     system_name: u64,
     file: u64,
+    start_line: u64,
 }
 
-/// A sample's labels, by the numbers of their texts: key, text, number.
-type RawLabel = (u64, u64, u64);
+/// A sample's labels, by the numbers of their texts: key, text, number, the number's unit.
+type RawLabel = (u64, u64, u64, u64);
 
 #[derive(Default)]
 struct Profile {
@@ -102,26 +107,35 @@ struct Profile {
     types: Vec<(u64, u64)>,
     period_type: (u64, u64),
     period: i64,
+    /// Nanoseconds since 1970.
+    start: u64,
+    /// Nanoseconds.
+    duration: u64,
     default_type: u64,
     comments: Vec<u64>,
     /// Its names are frames already: our own writer says so.
     holds_frames: bool,
     samples: Samples,
-    /// The labels of samples, where threads are to be frames.
-    threads: HashMap<Vec<RawLabel>, usize>,
-    wants_threads: bool,
+    /// The labels of samples, where they are wanted.
+    origins: HashMap<Vec<RawLabel>, usize>,
+    wants_labels: bool,
+    shows_threads: bool,
     locations: HashMap<u64, Location>,
     functions: HashMap<u64, Function>,
     /// The file of each mapping.
     mappings: HashMap<u64, u64>,
+    /// The file of the first mapping, which is the program itself.
+    program: Option<u64>,
     strings: Vec<u8>,
     string_ends: Vec<usize>,
 }
 
 /// Reads a whole profile.
-fn read(input: Input, options: &Options) -> Result<Profile> {
+fn read(input: Input, options: &Options, wants_labels: bool) -> Result<Profile> {
     let mut reader = input.into_reader();
-    let mut profile = Profile { wants_threads: options.shows_threads(false), ..Profile::default() };
+    let shows_threads = options.shows_threads(false);
+    let mut profile =
+        Profile { shows_threads, wants_labels: wants_labels || shows_threads, ..Profile::default() };
     let mut buffer = Vec::new();
     loop {
         let place = reader.place();
@@ -157,20 +171,23 @@ impl Profile {
                 message(bytes, &mut mapping)?;
                 let [_, id, _, _, _, file] = mapping;
                 self.mappings.insert(id, file);
+                self.program.get_or_insert(file);
             }
             (4, Content::Bytes(bytes)) => self.location(bytes)?,
             (5, Content::Bytes(bytes)) => {
-                let mut function = [0; 5];
+                let mut function = [0; 6];
                 message(bytes, &mut function)?;
-                let [_, id, name, system_name, file] = function;
-                self.functions.insert(id, Function { name, system_name, file });
+                let [_, id, name, system_name, file, start_line] = function;
+                self.functions.insert(id, Function { name, system_name, file, start_line });
             }
+            (9, Content::Number(start)) => self.start = start,
+            (10, Content::Number(duration)) => self.duration = duration,
             (11, Content::Bytes(bytes)) => self.period_type = value_type(bytes)?,
             (12, Content::Number(period)) => self.period = period as i64,
             (13, content) => numbers(content, |text| self.comments.push(text))?,
             (14, Content::Number(name)) => self.default_type = name,
             (1..=6, _) => return None,
-            // Times, and what later versions may add.
+            // Fields that later versions may add.
             _ => {}
         }
         Some(())
@@ -182,18 +199,18 @@ impl Profile {
             match field? {
                 (1, content) => numbers(content, |id| self.samples.location(id))?,
                 (2, content) => numbers(content, |value| self.samples.value(value as i64))?,
-                (3, Content::Bytes(bytes)) if self.wants_threads => {
-                    let mut label = [0; 4];
+                (3, Content::Bytes(bytes)) if self.wants_labels => {
+                    let mut label = [0; 5];
                     message(bytes, &mut label)?;
-                    let [_, key, text, number] = label;
-                    labels.push((key, text, number));
+                    let [_, key, text, number, unit] = label;
+                    labels.push((key, text, number, unit));
                 }
                 _ => {}
             }
         }
-        let next = self.threads.len();
-        let thread = if self.wants_threads { *self.threads.entry(labels).or_insert(next) } else { 0 };
-        self.samples.end(thread);
+        let next = self.origins.len();
+        let origin = if self.wants_labels { *self.origins.entry(labels).or_insert(next) } else { 0 };
+        self.samples.end(origin);
         Some(())
     }
 
@@ -238,14 +255,10 @@ impl Profile {
         }
         let named = if self.default_type == 0 { b"" } else { self.text(self.default_type)? };
         let default = default_of(&types, named);
-        // What a sample stands for is told for one of the values at most.
-        if self.period > 0
-            && options.values == ValueSelection::Default
-            && types[default] == self.value(self.period_type)?
-        {
-            report.facts.period = Some(Weight::new(self.period.into()));
-        }
-        let mut names = Names::default();
+        let columns = types.len();
+        let values = Values::new(options, types, default)?;
+        self.facts(&values, report)?;
+        let mut names = FrameNames::default();
         let mut frames = Vec::new();
         for id in self.samples.locations() {
             let Some(location) = self.locations.get(id) else {
@@ -253,18 +266,63 @@ impl Profile {
             };
             frames.push(self.frames(location, options, &mut names, sink)?);
         }
-        let mut threads = vec![None; self.threads.len()];
-        for (labels, &at) in &self.threads {
-            let mut thread = Labels::default();
-            for &(key, text, number) in labels {
-                match text {
-                    0 => thread.note(self.text(key)?, number.to_string().as_bytes()),
-                    text => thread.note(self.text(key)?, self.text(text)?),
+        let mut origins: Vec<Origin> = Vec::new();
+        origins.resize_with(self.origins.len(), Origin::default);
+        for (raw, &at) in &self.origins {
+            let mut labels = Labels::default();
+            for &(key, text, number, unit) in raw {
+                match (text, unit) {
+                    (0, 0) => labels.note(self.text(key)?, (number as i64).to_string().as_bytes()),
+                    (0, unit) => {
+                        let value = [(number as i64).to_string().as_bytes(), b" ", self.text(unit)?].concat();
+                        labels.note(self.text(key)?, &value);
+                    }
+                    (text, _) => labels.note(self.text(key)?, self.text(text)?),
                 }
             }
-            threads[at] = thread.frame(options, &mut names, sink);
+            let frame = if self.shows_threads { labels.frame(options, &mut names, sink) } else { None };
+            origins[at] = Origin { frame, labels };
         }
-        self.samples.collapse((types, default), (&frames, &threads), options, sink, report)
+        self.samples.collapse(values, columns, (&frames, &origins), sink, report)
+    }
+
+    /// Notes what the profile says of itself.
+    fn facts(&self, values: &Values, report: &mut Report) -> Result<()> {
+        note_period(values, &self.value(self.period_type)?, Weight::new(self.period.into()), report);
+        let facts = &mut report.facts;
+        // Writers that do not know leave 0, and a negative number is no time.
+        let time = |nanos: u64| i64::try_from(nanos).ok().filter(|nanos| *nanos > 0).map(|n| n as u64);
+        facts.start = time(self.start)
+            .and_then(|nanos| SystemTime::UNIX_EPOCH.checked_add(Duration::from_nanos(nanos)));
+        facts.duration = time(self.duration).map(Duration::from_nanos);
+        let program = self.program.map_or(Ok(&b""[..]), |file| self.text(file))?;
+        if !program.starts_with(b"[") && !program.starts_with(b"//") {
+            facts.set_command(program);
+        }
+        for &comment in &self.comments {
+            let comment = self.text(comment)?;
+            if comment != FRAMES_COMMENT {
+                facts.comment(comment);
+            }
+        }
+        Ok(())
+    }
+
+    /// The place of a function in a location.
+    fn place(&self, location: &Location, function: Function, line: i64, inlined: bool) -> Result<Place<'_>> {
+        let path = match self.mappings.get(&location.mapping) {
+            Some(&file) => self.text(file)?,
+            None => b"",
+        };
+        let path = if path == b"//anon" { b"" } else { path };
+        Ok(Place {
+            module: module_name(path),
+            file: self.text(function.file)?,
+            line: u32::try_from(line).unwrap_or(0),
+            start_line: u32::try_from(function.start_line).unwrap_or(0),
+            kind: kind_of(path, b""),
+            inlined,
+        })
     }
 
     /// The frames of a location, root first: a function, and what was inlined into it.
@@ -272,10 +330,11 @@ impl Profile {
         &self,
         location: &Location,
         options: &Options,
-        names: &mut Names,
+        names: &mut FrameNames,
         sink: &mut dyn Sink,
     ) -> Result<Vec<FrameId>> {
         let mut frames = Vec::with_capacity(location.lines.len().max(1));
+        let places = sink.wants().places;
         for (at, &(id, line)) in location.lines.iter().enumerate().rev() {
             let inlined = at + 1 < location.lines.len();
             let function = match self.functions.get(&id) {
@@ -297,7 +356,11 @@ impl Profile {
                 continue;
             }
             let file = if options.srcline { self.text(function.file)? } else { b"" };
-            frames.push(names.build(sink, |out| {
+            let place = match places {
+                true => self.place(location, function, line, inlined)?,
+                false => Place::default(),
+            };
+            frames.push(names.build_at(&place, sink, |out| {
                 match self.holds_frames {
                     true => sanitize_frame(name, out),
                     false => super::clean_symbol::clean_symbol(name, out),
@@ -326,7 +389,7 @@ impl Profile {
         &self,
         location: &Location,
         options: &Options,
-        names: &mut Names,
+        names: &mut FrameNames,
         sink: &mut dyn Sink,
     ) -> Result<FrameId> {
         let path = match self.mappings.get(&location.mapping) {

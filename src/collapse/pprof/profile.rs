@@ -4,39 +4,74 @@
 use std::collections::HashMap;
 
 use crate::collapse::forest::Budget;
-use crate::collapse::names::{NO_STACK, Names};
+use crate::collapse::names::{FrameNames, NO_STACK};
 use crate::collapse::threads::Thread;
 use crate::collapse::values::Values;
-use crate::collapse::{Options, Report, Sink, Value};
+use crate::collapse::{Context, Options, Report, Sink, Value};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::weight::Weight;
 
-/// A thread as a sample's labels tell it.
+/// The labels of a sample, and the thread that they tell of.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Labels {
     pub name: Vec<u8>,
     pub pid: Vec<u8>,
     pub tid: Vec<u8>,
+    /// When the sample was taken, in nanoseconds; Datadog's profilers have it.
+    time: Option<u64>,
+    /// Key and value of all others.
+    others: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 impl Labels {
-    /// Takes a label that tells of a thread, by the keys that writers use.
+    /// Takes a label. Those that tell of a thread are known by the keys that writers use.
     pub fn note(&mut self, key: &[u8], value: &[u8]) {
         let field = match key {
             b"thread" | b"thread_name" | b"thread name" | b"threadname" => &mut self.name,
             b"thread_id" | b"thread id" | b"tid" => &mut self.tid,
             b"pid" | b"process_id" | b"process id" => &mut self.pid,
-            _ => return,
+            b"end_timestamp_ns" => {
+                self.time = decimal(value);
+                return;
+            }
+            _ => {
+                self.others.push((key.to_vec(), value.to_vec()));
+                return;
+            }
         };
         field.clear();
         field.extend_from_slice(value);
     }
 
     /// The frame of the thread, if anything is known of it.
-    pub fn frame(&self, options: &Options, names: &mut Names, sink: &mut dyn Sink) -> Option<FrameId> {
+    pub fn frame(&self, options: &Options, names: &mut FrameNames, sink: &mut dyn Sink) -> Option<FrameId> {
         let thread = Thread { name: &self.name, pid: &self.pid, tid: &self.tid };
-        (*self != Labels::default()).then(|| names.build(sink, |out| thread.write(options, out)))
+        let is_known = !(self.name.is_empty() && self.pid.is_empty() && self.tid.is_empty());
+        is_known.then(|| names.build(sink, |out| thread.write(options, out)))
+    }
+}
+
+fn decimal(text: &[u8]) -> Option<u64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// A thread and its labels, ready for samples.
+#[derive(Default)]
+pub struct Origin {
+    /// The root frame of its samples.
+    pub frame: Option<FrameId>,
+    /// The labels, for a sink that wants contexts.
+    pub labels: Labels,
+}
+
+impl Origin {
+    /// Calls `each` with the context of its samples.
+    fn with_context<T>(&self, each: impl FnOnce(&Context<'_>) -> T) -> T {
+        let Labels { name, pid, tid, time, others } = &self.labels;
+        let labels: Vec<(&[u8], &[u8])> = others.iter().map(|(key, value)| (&key[..], &value[..])).collect();
+        let (process, thread) = (decimal(pid), decimal(tid));
+        each(&Context { time: *time, process, thread, thread_name: name, labels: &labels })
     }
 }
 
@@ -69,7 +104,7 @@ impl Samples {
         self.values.push(value);
     }
 
-    /// Ends the sample being read, which is of this of the caller's threads.
+    /// Ends the sample being read, which is of this one of the caller's origins.
     pub fn end(&mut self, thread: usize) {
         self.ends.push((self.locations.len(), self.values.len(), thread as u32));
     }
@@ -79,22 +114,21 @@ impl Samples {
         &self.ids
     }
 
-    /// Pushes all samples. `declared` are the values of each, with the default; `frames` are those of each location, root first, `threads` those of
-    /// the threads.
+    /// Pushes all samples. `frames` are those of each location, root first; `origins` are the
+    /// threads and labels by the numbers given to [`Samples::end`].
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`], a sample of other than the declared values, and stacks that
     /// would fill the memory.
     pub fn collapse(
         &self,
-        (declared, default): (Vec<Value>, usize),
-        (frames, threads): (&[Vec<FrameId>], &[Option<FrameId>]),
-        options: &Options,
+        mut values: Values,
+        types: usize,
+        (frames, origins): (&[Vec<FrameId>], &[Origin]),
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        let types = declared.len();
-        let mut values = Values::new(options, declared, default)?;
+        let contexts = sink.wants().contexts;
         let no_stack = sink.frame(NO_STACK);
         let mut budget = Budget::default();
         let (mut stack, mut weights) = (Vec::new(), Vec::new());
@@ -107,7 +141,8 @@ impl Samples {
             weights.clear();
             weights.extend(self.values[value..values_end].iter().map(|&value| Weight::new(value.into())));
             stack.clear();
-            stack.extend(threads.get(thread as usize).copied().flatten());
+            let origin = origins.get(thread as usize);
+            stack.extend(origin.and_then(|origin| origin.frame));
             for &place in self.locations[location..locations_end].iter().rev() {
                 stack.extend_from_slice(&frames[place as usize]);
                 budget.check(stack.len())?;
@@ -116,10 +151,31 @@ impl Samples {
             if location == locations_end {
                 stack.push(no_stack);
             }
-            values.sample(&stack, &weights, sink)?;
+            match origin.filter(|_| contexts) {
+                Some(origin) => {
+                    origin.with_context(|context| values.sample_at(&stack, &weights, context, sink))?
+                }
+                None => values.sample(&stack, &weights, sink)?,
+            }
             (location, value) = (locations_end, values_end);
         }
-        values.finish(report)
+        values.finish(report)?;
+        report.samples_are(&Value::new("samples", "samples"));
+        Ok(())
+    }
+}
+
+/// The weight of a sample, its rate and the event, if the period is that of the one kept value.
+pub fn note_period(values: &Values, kind: &Value, period: Weight, report: &mut Report) {
+    /// Nanoseconds in a second.
+    const SECOND: f64 = 1e9;
+    if period <= Weight::ZERO || values.kept() != Some(kind) {
+        return;
+    }
+    report.facts.period = Some(period);
+    if kind.unit.as_deref() == Some("ns") {
+        let rate = (SECOND / period.to_f64()).round();
+        report.facts.rate = (rate >= 1.0).then_some(rate as u64);
     }
 }
 

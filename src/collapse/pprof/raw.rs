@@ -19,13 +19,16 @@
 
 use std::collections::HashMap;
 
-use super::profile::{Labels, Samples, default_of};
+use super::profile::{Labels, Origin, Samples, default_of, note_period};
 use crate::collapse::clean_symbol::clean_symbol;
-use crate::collapse::names::Names;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, ValueSelection, Verdict};
+use crate::collapse::names::FrameNames;
+use crate::collapse::naming::split_srcline;
+use crate::collapse::values::Values;
+use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Position, Result};
-use crate::folded::{FrameId, sanitize_frame};
+use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::Input;
+use crate::profile::Facts;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -68,7 +71,7 @@ impl Collapser for PprofRaw {
         while reader.line(&mut line)? {
             number += 1;
             let place = || Position::line(name.clone(), number);
-            if !profile.line(&line, options, &mut Names::default(), sink).map_err(|e| e.or_at(place))? {
+            if !profile.line(&line, options, &mut FrameNames::default(), sink).map_err(|e| e.or_at(place))? {
                 report.not_understood.note(&line, place);
             }
         }
@@ -92,14 +95,15 @@ struct Raw {
     part: Part,
     period_type: Vec<u8>,
     period: Option<Weight>,
+    facts: Facts,
     types: Vec<Value>,
     default: Option<usize>,
     samples: Samples,
     /// The sample whose labels may follow.
     pending: bool,
     labels: Labels,
-    threads: Vec<Option<FrameId>>,
-    thread_places: HashMap<Labels, usize>,
+    origins: Vec<Origin>,
+    origin_numbers: HashMap<Labels, usize>,
     /// Frames of each location, the innermost first.
     /// The frame of each function where it is inlined, if those are marked.
     inlined: HashMap<FrameId, FrameId>,
@@ -112,7 +116,7 @@ impl Raw {
         &mut self,
         line: &[u8],
         options: &Options,
-        names: &mut Names,
+        names: &mut FrameNames,
         sink: &mut dyn Sink,
     ) -> Result<bool> {
         let part = match line {
@@ -132,6 +136,12 @@ impl Raw {
                     self.period_type = kind.to_vec();
                 } else if let Some(period) = line.strip_prefix(b"Period: ") {
                     self.period = Weight::parse(period);
+                } else if let Some(time) = line.strip_prefix(b"Time: ") {
+                    self.facts.start = start(time);
+                } else if let Some(duration) = line.strip_prefix(b"Duration: ") {
+                    self.facts.duration = duration_of(duration);
+                } else if let Some(comment) = line.strip_prefix(b"Comment: ") {
+                    self.facts.comment(comment);
                 }
                 Ok(true)
             }
@@ -155,7 +165,10 @@ impl Raw {
                 None => Ok(false),
             },
             Part::Locations => Ok(self.location(line, options, names, sink)),
-            Part::Mappings => Ok(true),
+            Part::Mappings => {
+                self.program(line);
+                Ok(true)
+            }
         }
     }
 
@@ -190,26 +203,32 @@ impl Raw {
         }
     }
 
-    fn end_sample(&mut self, options: &Options, names: &mut Names, sink: &mut dyn Sink) {
+    fn end_sample(&mut self, options: &Options, names: &mut FrameNames, sink: &mut dyn Sink) {
         if !std::mem::take(&mut self.pending) {
             return;
         }
         let labels = std::mem::take(&mut self.labels);
-        let thread = match self.thread_places.get(&labels) {
-            Some(&thread) => thread,
+        let origin = match self.origin_numbers.get(&labels) {
+            Some(&origin) => origin,
             None => {
                 let frame =
                     if options.shows_threads(false) { labels.frame(options, names, sink) } else { None };
-                self.threads.push(frame);
-                self.thread_places.insert(labels, self.threads.len() - 1);
-                self.threads.len() - 1
+                self.origins.push(Origin { frame, labels: labels.clone() });
+                self.origin_numbers.insert(labels, self.origins.len() - 1);
+                self.origins.len() - 1
             }
         };
-        self.samples.end(thread);
+        self.samples.end(origin);
     }
 
     /// `1: 0x4c6367 M=1 regexp.f regexp/backtrack.go:206 s=0`, or the same from the function on.
-    fn location(&mut self, line: &[u8], options: &Options, names: &mut Names, sink: &mut dyn Sink) -> bool {
+    fn location(
+        &mut self,
+        line: &[u8],
+        options: &Options,
+        names: &mut FrameNames,
+        sink: &mut dyn Sink,
+    ) -> bool {
         let text = line.trim_ascii();
         let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
         let mut function = text;
@@ -245,11 +264,16 @@ impl Raw {
                     out.push(b')');
                 }
             };
-            let frame = names.build(sink, write);
-            if options.inline {
-                let marked = names.build(sink, |out| {
+            let (file, line) = split_srcline(place);
+            let at = Place { file, line, ..Place::default() };
+            let frame = names.build_at(&at, sink, write);
+            if options.inline || sink.wants().places {
+                let at = Place { inlined: true, ..at };
+                let marked = names.build_at(&at, sink, |out| {
                     write(out);
-                    out.extend_from_slice(b"_[i]");
+                    if options.inline {
+                        out.extend_from_slice(b"_[i]");
+                    }
                 });
                 self.inlined.insert(frame, marked);
             }
@@ -259,7 +283,7 @@ impl Raw {
     }
 
     fn collapse(&mut self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
-        let mut names = Names::default();
+        let mut names = FrameNames::default();
         self.end_sample(options, &mut names, sink);
         let mut frames = Vec::new();
         for id in self.samples.locations() {
@@ -267,11 +291,10 @@ impl Raw {
                 return Err(Error::malformed("a location that is listed below", id.to_string().as_bytes()));
             };
             let inlined = location.len().saturating_sub(1);
-            let marked =
-                location.iter().enumerate().map(|(at, &frame)| match options.inline && at < inlined {
-                    true => self.inlined.get(&frame).copied().unwrap_or(frame),
-                    false => frame,
-                });
+            let marked = location.iter().enumerate().map(|(at, &frame)| match at < inlined {
+                true => self.inlined.get(&frame).copied().unwrap_or(frame),
+                false => frame,
+            });
             let mut marked: Vec<FrameId> = marked.collect();
             marked.reverse();
             frames.push(marked);
@@ -280,16 +303,43 @@ impl Raw {
             return Err(Error::malformed("a line of sample types", b"none"));
         }
         let default = self.default.unwrap_or_else(|| default_of(&self.types, b""));
-        let kind = [&self.types[default].name[..], b" "].concat();
-        if let Some(period) = self.period
-            && options.values == ValueSelection::Default
-            && self.period_type.starts_with(&kind)
-        {
-            report.facts.period = Some(period);
-        }
+        report.facts = std::mem::take(&mut self.facts);
         let types = std::mem::take(&mut self.types);
-        self.samples.collapse((types, default), (&frames, &self.threads), options, sink, report)
+        let columns = types.len();
+        let values = Values::new(options, types, default)?;
+        let kind = String::from_utf8_lossy(&self.period_type).into_owned();
+        if let (Some(period), Some((name, unit))) = (self.period, kind.rsplit_once(' ')) {
+            note_period(&values, &Value::with_producers_unit(name, unit), period, report);
+        }
+        self.samples.collapse(values, columns, (&frames, &self.origins), sink, report)
     }
+
+    /// `1: 0x400000/0x4e9000/0x0 /home/user/app/orders  [FN]`: the first mapping is the program.
+    fn program(&mut self, line: &[u8]) {
+        let line = line.trim_ascii();
+        if self.facts.command.is_some() || !line.starts_with(b"1: ") {
+            return;
+        }
+        let path = line.splitn(3, |&b| b == b' ').nth(2).unwrap_or_default();
+        let end = memchr::memmem::rfind(path, b" [").filter(|_| path.ends_with(b"]")).unwrap_or(path.len());
+        // Between the two stands the build id, which may be empty.
+        let path = path[..end].trim_ascii().split(|&b| b == b' ').next().unwrap_or_default();
+        if !path.starts_with(b"[") && !path.starts_with(b"//") {
+            self.facts.set_command(path);
+        }
+    }
+}
+
+/// `2026-11-21 00:04:30.536873105 +0000 UTC`; other zones are not read.
+fn start(text: &[u8]) -> Option<std::time::SystemTime> {
+    let text = std::str::from_utf8(text).ok()?.strip_suffix(" +0000 UTC")?;
+    humantime::parse_rfc3339_weak(text).ok()
+}
+
+/// `1.59`, in seconds, or as Go writes longer ones, `1m20s`; those are not read.
+fn duration_of(text: &[u8]) -> Option<std::time::Duration> {
+    let seconds: f64 = std::str::from_utf8(text).ok()?.split([' ', ',']).next()?.parse().ok()?;
+    std::time::Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero())
 }
 
 /// `1   10000000: 1 2 3`

@@ -18,7 +18,7 @@ use std::collections::HashMap;
 
 use self::marshal::{Id, Marshal, Object};
 use super::edges::Graph;
-use super::names::Names;
+use super::names::FrameNames;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Position, Result};
@@ -68,7 +68,7 @@ impl Collapser for Pstats {
             let byte = e.position().byte;
             e.at(Position { byte, ..Position::file(name.clone()) })
         })?;
-        let mut names = Names::default();
+        let mut names = FrameNames::default();
         let frames: Vec<FrameId> = functions.keys.iter().map(|key| frame(key, &mut names, sink)).collect();
         let (mut forest, nodes) = graph.stacks(&frames)?;
         let mut values = Values::single(options, "time", "ns");
@@ -169,7 +169,7 @@ impl<'m> Functions<'m> {
 }
 
 /// `berechne (orders.py:6)`; functions of C as `pstats` shows them: `{built-in method time.sleep}`.
-fn frame((file, line, name): &Key<'_>, names: &mut Names, sink: &mut dyn Sink) -> FrameId {
+fn frame((file, line, name): &Key<'_>, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
     if *file == b"~" && *line == 0 {
         let inner = name.strip_prefix(b"<").and_then(|name| name.strip_suffix(b">"));
         return match inner {

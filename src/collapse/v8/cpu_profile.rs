@@ -13,13 +13,15 @@
 //! the Chrome DevTools protocol.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use super::CallFrame;
 use crate::collapse::forest::{Forest, Node};
-use crate::collapse::json::{HeadKeys, Json};
-use crate::collapse::names::Names;
+use crate::collapse::json::{HeadKeys, Json, Kind};
+use crate::collapse::names::FrameNames;
+use crate::collapse::times::{duration, nanoseconds};
 use crate::collapse::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, Context, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -60,6 +62,7 @@ impl Collapser for CpuProfile {
     ) -> Result<()> {
         let mut json = Json::new(input);
         let mut tree = Tree::default();
+        let (mut start, mut end) = (None, None);
         let mut key = String::new();
         json.begin_object()?;
         while json.next_key(&mut key)? {
@@ -67,13 +70,22 @@ impl Collapser for CpuProfile {
                 "nodes" => tree.nodes(&mut json, sink)?,
                 "samples" => tree.samples(&mut json)?,
                 "timeDeltas" => tree.deltas(&mut json)?,
+                "startTime" if json.peek()? == Kind::Number => start = Some(json.weight()?),
+                "endTime" if json.peek()? == Kind::Number => end = Some(json.weight()?),
                 _ => json.skip()?,
             }
         }
         json.end(report);
+        tree.start = start.and_then(|start| nanoseconds(start, "us"));
+        if let (Some(start), Some(end)) = (start, end) {
+            report.facts.duration = end.checked_sub(start).ok().and_then(|passed| duration(passed, "us"));
+        }
         let (name, unit) = if tree.is_timed() { ("time", "us") } else { ("samples", "samples") };
         let mut values = Values::single(options, name, unit);
-        tree.collapse(None, &mut values, sink).map_err(|e| e.or_at(|| json.place()))?;
+        tree.collapse(None, &Context::UNKNOWN, &mut values, sink).map_err(|e| e.or_at(|| json.place()))?;
+        if let Ok(samples @ 1..) = u64::try_from(tree.samples.len()) {
+            report.facts.samples = Some(samples);
+        }
         values.finish(report)
     }
 }
@@ -93,7 +105,9 @@ pub struct Tree {
     hits: Vec<(Node, i64)>,
     samples: Vec<u32>,
     deltas: Deltas,
-    names: Names,
+    /// The time at which the first delta begins, in nanoseconds.
+    pub start: Option<u64>,
+    names: FrameNames,
     call: CallFrame,
 }
 
@@ -214,13 +228,15 @@ impl Tree {
         Ok(())
     }
 
-    /// Pushes all samples, below `above`: what they weigh is the first value.
+    /// Pushes all samples, below `above`: what they weigh is the first value. A sink that wants
+    /// contexts gets each sample by itself, in the thread of `context`.
     ///
     /// # Errors
     /// Samples of nodes that do not exist, circles, and [`crate::ErrorKind::Overflow`].
     pub fn collapse(
         &mut self,
         above: Option<FrameId>,
+        context: &Context<'_>,
         values: &mut Values,
         sink: &mut dyn Sink,
     ) -> Result<()> {
@@ -229,6 +245,9 @@ impl Tree {
         if timed && self.deltas.whole.len() < self.samples.len() {
             let expected = format!("as many timeDeltas as the {} samples", self.samples.len());
             return Err(Error::malformed(expected, self.deltas.whole.len().to_string().as_bytes()));
+        }
+        if sink.wants().contexts && !self.samples.is_empty() {
+            return self.push_each(above, context, values, sink);
         }
         // For each node what its samples weigh, and how many they are.
         let mut sums = vec![(Weight::ZERO, 0i128); self.forest.len()];
@@ -254,6 +273,38 @@ impl Tree {
             let weight = if timed { time } else { Weight::new(count) };
             values.add_many(0, &stack, weight, count.unsigned_abs() as u64, sink)?;
         }
+        Ok(())
+    }
+
+    /// Pushes the samples one by one, with their times.
+    fn push_each(
+        &mut self,
+        above: Option<FrameId>,
+        context: &Context<'_>,
+        values: &mut Values,
+        sink: &mut dyn Sink,
+    ) -> Result<()> {
+        let timed = self.is_timed();
+        let samples = std::mem::take(&mut self.samples);
+        let mut stacks: HashMap<u32, Vec<FrameId>> = HashMap::new();
+        let mut passed = Weight::ZERO;
+        for (sample, id) in samples.iter().enumerate() {
+            let stack = match stacks.entry(*id) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    let node = self.place(u64::from(*id))?;
+                    let mut stack: Vec<FrameId> = above.into_iter().collect();
+                    self.forest.stack(node.0, &mut stack)?;
+                    new.insert(stack)
+                }
+            };
+            let weight = if timed { self.deltas.get(sample) } else { Weight::ONE };
+            passed = passed.checked_add(weight)?;
+            let time = nanoseconds(passed, "us").filter(|_| timed);
+            let time = time.map(|time| time.saturating_add(self.start.unwrap_or(0)));
+            values.add_at(0, stack, weight, 1, &Context { time, ..*context }, sink)?;
+        }
+        self.samples = samples;
         Ok(())
     }
 

@@ -12,7 +12,7 @@
 use super::CallFrame;
 use crate::collapse::forest::{Forest, Node};
 use crate::collapse::json::{HeadKeys, Json, Nodes};
-use crate::collapse::names::Names;
+use crate::collapse::names::FrameNames;
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
@@ -54,7 +54,7 @@ impl Collapser for HeapProfile {
             forest: Forest::default(),
             sizes: Vec::new(),
             root: None,
-            names: Names::default(),
+            names: FrameNames::default(),
             call: CallFrame::default(),
         };
         let mut key = String::new();
@@ -87,7 +87,7 @@ struct Tree<'t> {
     sizes: Vec<Weight>,
     /// The `(root)`, which is no frame.
     root: Option<usize>,
-    names: Names,
+    names: FrameNames,
     call: CallFrame,
 }
 

@@ -8,7 +8,7 @@ pub mod trace;
 
 use super::Sink;
 use super::json::Json;
-use super::names::Names;
+use super::names::FrameNames;
 use crate::error::Result;
 use crate::folded::FrameId;
 
@@ -39,9 +39,9 @@ impl CallFrame {
         Ok(())
     }
 
-    fn frame(&self, names: &mut Names, sink: &mut dyn Sink) -> FrameId {
+    fn frame(&self, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
         let line = u64::try_from(self.line).ok().map(|line| line + 1);
-        names.located(self.name.as_bytes(), self.url.as_bytes(), line, sink)
+        names.declared(self.name.as_bytes(), self.url.as_bytes(), line, sink)
     }
 
     /// Whether it stands above all others, and tells nothing.

@@ -12,12 +12,13 @@
 
 use crate::collapse::clean_symbol::clean_symbol;
 use crate::collapse::json::{HeadKeys, Json};
-use crate::collapse::names::{ANONYMOUS, Names};
+use crate::collapse::names::{ANONYMOUS, FrameNames};
+use crate::collapse::naming::split_srcline;
 use crate::collapse::trie::{PathId, Trie};
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Result};
-use crate::folded::{FrameId, sanitize_frame};
+use crate::folded::{FrameId, Kind as CodeKind, Place, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
 
@@ -95,7 +96,7 @@ fn read_codes(
 ) -> Result<()> {
     let (mut key, mut name, mut kind, mut tier) =
         (String::new(), String::new(), String::new(), String::new());
-    let mut names = Names::default();
+    let mut names = FrameNames::default();
     json.begin_array()?;
     while json.next_item()? {
         name.clear();
@@ -116,17 +117,29 @@ fn read_codes(
         }
         codes.push(match kind.as_str() {
             "SHARED_LIB" => names.module(name.as_bytes(), 0, &Options::default(), sink),
-            "JS" => names.build(sink, |out| {
+            "JS" => names.build_at(&function_place(name.as_bytes(), &tier), sink, |out| {
                 write_function(name.as_bytes(), out);
                 if options.jit && tier != "Builtin" {
                     out.extend_from_slice(b"_[j]");
                 }
             }),
-            "CPP" => names.build(sink, |out| clean_symbol(name.as_bytes(), out)),
+            "CPP" => names.build_at(&Place { kind: CodeKind::User, ..Place::default() }, sink, |out| {
+                clean_symbol(name.as_bytes(), out)
+            }),
             _ => names.plain(name.as_bytes(), sink),
         });
     }
     Ok(())
+}
+
+/// The place of `fib /app/a b.js:3:13`; built-in functions were compiled beforehand.
+fn function_place<'a>(name: &'a [u8], tier: &str) -> Place<'a> {
+    let place = memchr::memchr(b' ', name).map_or(&b""[..], |space| &name[space + 1..]);
+    let digits = place.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    let place = place[..place.len() - digits].strip_suffix(b":").filter(|_| digits > 0).unwrap_or(place);
+    let (file, start_line) = split_srcline(place);
+    let kind = if tier == "Builtin" { CodeKind::User } else { CodeKind::Jit };
+    Place { file, start_line, kind, ..Place::default() }
 }
 
 /// `fib /app/a b.js:3:13` as `fib (/app/a b.js:3)`, as in a `.cpuprofile`.

@@ -21,14 +21,16 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::cpu_profile::Tree;
 use crate::collapse::json::{HeadKeys, Json, Kind};
-use crate::collapse::names::Names;
+use crate::collapse::names::FrameNames;
 use crate::collapse::threads::Thread;
+use crate::collapse::times::{duration, nanoseconds};
 use crate::collapse::trie::{PathId, Trie};
 use crate::collapse::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, sanitize_frame};
 use crate::input::Input;
+use crate::profile::Facts;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -69,6 +71,9 @@ impl Collapser for Trace {
             while json.next_key(&mut key)? {
                 match key.as_str() {
                     "traceEvents" => events.read(&mut json, sink)?,
+                    "metadata" | "otherData" if json.peek()? == Kind::Object => {
+                        metadata(&mut json, &mut report.facts)?
+                    }
                     _ => json.skip()?,
                 }
             }
@@ -76,6 +81,30 @@ impl Collapser for Trace {
         json.end(report);
         events.collapse(options, sink, report).map_err(|e| e.or_at(|| json.place()))
     }
+}
+
+/// Notes what Chrome says of itself and of the machine.
+fn metadata(json: &mut Json, facts: &mut Facts) -> Result<()> {
+    let (mut key, mut system) = (String::new(), [String::new(), String::new(), String::new()]);
+    json.begin_object()?;
+    while json.next_key(&mut key)? {
+        if json.peek()? != Kind::Text {
+            json.skip()?;
+            continue;
+        }
+        let text = json.text()?;
+        match key.as_str() {
+            "command_line" => facts.set_command(text),
+            "product-version" => facts.producer = crate::profile::fact(text.as_bytes()),
+            "startTime" => facts.start = humantime::parse_rfc3339(text).ok(),
+            "os-name" => system[0] = text.to_owned(),
+            "os-version" => system[1] = text.to_owned(),
+            "os-arch" => system[2] = text.to_owned(),
+            _ => {}
+        }
+    }
+    facts.system = crate::profile::fact(system.join(" ").trim().as_bytes()).or(facts.system.take());
+    Ok(())
 }
 
 /// Process and thread, as numbers or whatever else a writer calls them.
@@ -90,9 +119,12 @@ struct Events {
     /// Of py-spy's threads: the process that was seen first on each.
     py_spy: HashMap<String, String>,
     thread_names: BTreeMap<ThreadKey, String>,
-    /// Events that have no stack, by their phase.
+    /// The number of events that have no stack.
     without_stack: u64,
-    names: Names,
+    /// When the first thing began and the last one ended.
+    first: Option<Weight>,
+    last: Option<Weight>,
+    names: FrameNames,
 }
 
 /// What begins and ends on one thread, in the order of the file.
@@ -167,6 +199,10 @@ impl Events {
             let first = self.py_spy.entry(event.thread.clone()).or_insert_with(|| event.process.clone());
             event.process.clone_from(first);
         }
+        if let (Some(at), "B" | "E" | "X") = (event.at, event.phase.as_str()) {
+            self.first = Some(self.first.map_or(at, |first| first.min(at)));
+            self.last = self.last.max(Some(at));
+        }
         let thread = || (event.process.clone(), event.thread.clone());
         match (event.phase.as_str(), event.at) {
             ("B", Some(at)) => {
@@ -183,6 +219,7 @@ impl Events {
                 let frame = event.frame(&mut self.names, sink);
                 let duration = event.duration.filter(|duration| !duration.is_negative());
                 let end = at.checked_add(duration.unwrap_or_default())?;
+                self.last = self.last.max(Some(end));
                 self.threads.entry(thread()).or_default().whole.push((at, end, frame));
             }
             ("M", _) if event.name == "process_name" => {
@@ -194,6 +231,7 @@ impl Events {
             ("P", _) if event.name == "Profile" => {
                 let profile = self.profiles.entry((event.process.clone(), event.id.clone())).or_default();
                 profile.0 = Some(thread());
+                profile.1.start = event.at.and_then(|at| nanoseconds(at, "us"));
             }
             ("P", _) if event.name == "ProfileChunk" => {
                 if let Some(piece) = event.piece.take() {
@@ -260,21 +298,31 @@ impl Events {
         let threads = std::mem::take(&mut self.threads);
         for (thread, tree) in std::mem::take(&mut self.profiles).values_mut() {
             let start = thread.as_ref().and_then(|thread| self.start(thread, several, options, sink));
-            tree.collapse(start, &mut values, sink)?;
+            let no_thread = (String::new(), String::new());
+            let key = thread.as_ref().unwrap_or(&no_thread);
+            tree.collapse(start, &self.thread(key).context(None), &mut values, sink)?;
         }
         let mut unmatched = 0;
+        let contexts = sink.wants().contexts;
+        if let (Some(first), Some(last)) = (self.first, self.last) {
+            report.facts.duration = last.checked_sub(first).ok().and_then(|passed| duration(passed, "us"));
+        }
         for (thread, spans) in threads {
             let start = self.start(&thread, several, options, sink);
-            let mut stacks = Trie::default();
+            let mut stacks = Trie::new(contexts);
             unmatched += spans.collapse(&mut stacks)?;
+            let owner = self.thread(&thread);
             stacks.for_each(
                 start,
                 |frame| Ok(FrameId(frame)),
-                |stack, weight, samples| values.add_many(events_column, stack, weight, samples, sink),
+                |stack, sampled| {
+                    let context = if contexts { owner.context(sampled.time) } else { Context::UNKNOWN };
+                    values.add_at(events_column, stack, sampled.weight, sampled.samples, &context, sink)
+                },
             )?;
         }
         if unmatched > 0 {
-            report.note(format!("{unmatched} events end that have not begun; they are left out"));
+            report.warn(format!("{unmatched} events end that have not begun; they are left out"));
         }
         if self.without_stack > 0 {
             report.note(format!(
@@ -293,12 +341,21 @@ impl Events {
         options: &Options,
         sink: &mut dyn Sink,
     ) -> Option<FrameId> {
+        let own = self.thread_names.get(key).is_some_and(|name| !name.is_empty());
+        if !options.shows_threads(several && own) {
+            return None;
+        }
+        let mut name = Vec::new();
+        self.thread(key).write(options, &mut name);
+        Some(sink.frame(&name))
+    }
+
+    /// The thread of a key, by its own name or that of its process.
+    fn thread<'a>(&'a self, key: &'a ThreadKey) -> Thread<'a> {
         let (process, thread) = key;
         let own = self.thread_names.get(key).filter(|name| !name.is_empty());
         let name = own.or_else(|| self.process_names.get(process)).map_or("", String::as_str);
-        let shown = options.shows_threads(several && own.is_some());
-        let thread = Thread { name: name.as_bytes(), pid: process.as_bytes(), tid: thread.as_bytes() };
-        shown.then(|| self.names.build(sink, |out| thread.write(options, out)))
+        Thread { name: name.as_bytes(), pid: process.as_bytes(), tid: thread.as_bytes() }
     }
 }
 
@@ -319,7 +376,7 @@ impl Event {
         self.py_spy = false;
     }
 
-    fn frame(&self, names: &mut Names, sink: &mut dyn Sink) -> FrameId {
+    fn frame(&self, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
         if self.file.is_empty() {
             names.build(sink, |out| sanitize_frame(self.name.as_bytes(), out))
         } else {
@@ -341,7 +398,7 @@ impl Spans {
         for (begin, end, frame) in self.whole {
             close(&mut path, &mut ends, &mut since, Some(begin), stacks)?;
             if path != Trie::ROOT {
-                stacks.add(path, begin.checked_sub(since)?)?;
+                stacks.add_at(path, begin.checked_sub(since)?, nanoseconds(since, "us"))?;
             }
             since = begin;
             path = stacks.below(path, frame.0);
@@ -401,7 +458,7 @@ fn close(
     while let Some(&end) = ends.last()
         && until.is_none_or(|until| end <= until)
     {
-        stacks.add(*path, end.checked_sub(*since)?)?;
+        stacks.add_at(*path, end.checked_sub(*since)?, nanoseconds(*since, "us"))?;
         *since = end;
         ends.pop();
         *path = stacks.above(*path).map_or(Trie::ROOT, |(above, _)| above);

@@ -17,7 +17,7 @@ pub use palette_map::PaletteMap;
 use super::label::percent;
 use super::layout::{FrameBox, Graph};
 use crate::error::Result;
-use crate::folded::Columns;
+use crate::folded::{Columns, Place, Places};
 use crate::weight::Weight;
 
 /// A colour: red, green, blue.
@@ -94,20 +94,24 @@ pub struct Colours {
 }
 
 impl Colours {
-    /// The colour of a frame of a graph, in which this is the largest change.
+    /// The colour of a frame of a graph, in which `largest` is the largest change.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
-    pub fn of(&self, graph: &Graph, frame: &FrameBox<'_>, largest: Weight) -> Result<Rgb> {
+    pub fn of(&self, graph: &Graph, frame: &FrameBox<'_>, largest: Weight, places: &Places) -> Result<Rgb> {
         Ok(match graph.columns {
             Columns::Two if frame.is_sure => self.change(graph.change(frame)?, largest),
             Columns::Two => UNSURE,
-            Columns::One => self.frame(frame.name, percent(frame.total, graph.total) / 100.0),
+            Columns::One => {
+                let share = percent(frame.total, graph.total) / 100.0;
+                self.frame(frame.name, places.get(frame.name).as_ref(), share)
+            }
         })
     }
 
-    /// The colour of a frame that has this share, 0 to 1, of the whole.
-    pub fn frame(&self, name: &[u8], share: f64) -> Rgb {
+    /// The colour of a frame that has this share, 0 to 1, of the whole; palettes that colour by the
+    /// kind of code go by its place, where that is known.
+    pub fn frame(&self, name: &[u8], place: Option<&Place<'_>>, share: f64) -> Rgb {
         match name {
             b"--" => return Rgb(160, 160, 160),
             b"-" => return Rgb(200, 200, 200),
@@ -119,7 +123,7 @@ impl Colours {
         if self.by_width {
             return by_width(share);
         }
-        self.palette.colour(name, Shades::of(name, self.seed))
+        self.palette.colour(name, place, Shades::of(name, self.seed))
     }
 
     /// The colour of a frame in a differential graph: that of growing or shrinking, white if it
@@ -210,8 +214,8 @@ mod tests {
     fn separators_are_grey_in_every_palette() {
         for (_, _, palette) in PALETTES {
             let colours = Colours { palette: *palette, ..Colours::default() };
-            assert_eq!(colours.frame(b"--", 0.5), Rgb(160, 160, 160));
-            assert_eq!(colours.frame(b"-", 0.5), Rgb(200, 200, 200));
+            assert_eq!(colours.frame(b"--", None, 0.5), Rgb(160, 160, 160));
+            assert_eq!(colours.frame(b"-", None, 0.5), Rgb(200, 200, 200));
         }
     }
 
@@ -234,8 +238,8 @@ mod tests {
     #[test]
     fn the_wider_the_deeper() {
         let colours = Colours { by_width: true, ..Colours::default() };
-        assert_eq!(colours.frame(b"a", 0.3), colours.frame(b"b", 0.3));
-        assert!(colours.frame(b"a", 0.9).1 < colours.frame(b"a", 0.1).1);
+        assert_eq!(colours.frame(b"a", None, 0.3), colours.frame(b"b", None, 0.3));
+        assert!(colours.frame(b"a", None, 0.9).1 < colours.frame(b"a", None, 0.1).1);
     }
 
     #[test]

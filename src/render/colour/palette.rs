@@ -3,6 +3,7 @@
 //! Their names and ranges are those people know from other flame graphs.
 
 use super::{Rgb, Shades, level};
+use crate::folded::{Kind, Place};
 use crate::render::label::annotation;
 
 /// Which colours names have.
@@ -78,12 +79,12 @@ impl Palette {
         PALETTES.iter().find(|(known, _, _)| *known == name).map(|(_, _, palette)| *palette)
     }
 
-    /// The colour of a frame's name.
-    pub fn colour(self, name: &[u8], shades: Shades) -> Rgb {
+    /// The colour of a frame.
+    pub fn colour(self, name: &[u8], place: Option<&Place<'_>>, shades: Shades) -> Rgb {
         let Shades { v1, v2, v3 } = shades;
         match self {
             Palette::Plain(hue) => hue.colour(v1),
-            Palette::Named(rules) => rules.hue(name).colour(v1),
+            Palette::Named(rules) => rules.hue(name, place).colour(v1),
             Palette::Hot => Rgb(level(205.0 + 50.0 * v3), level(230.0 * v1), level(55.0 * v2)),
             Palette::Mem => Rgb(0, level(190.0 + 50.0 * v2), level(210.0 * v1)),
             Palette::Io => {
@@ -95,15 +96,21 @@ impl Palette {
         }
     }
 
-    /// Which range a name is coloured from, if that depends on the name.
+    /// The range a frame is coloured from, in palettes where that depends on its name.
     pub fn hue(self, name: &[u8]) -> Option<Hue> {
+        self.hue_at(name, None)
+    }
+
+    /// The range a frame is coloured from, in palettes where that depends on the frame: on the kind
+    /// of code where its place says it, else on its name.
+    pub fn hue_at(self, name: &[u8], place: Option<&Place<'_>>) -> Option<Hue> {
         match self {
-            Palette::Named(rules) => Some(rules.hue(name)),
+            Palette::Named(rules) => Some(rules.hue(name, place)),
             _ => None,
         }
     }
 
-    /// What its colours mean, if they mean anything.
+    /// The meaning of its colours, if they have one.
     pub fn legend(self) -> &'static [(&'static str, Hue)] {
         match self {
             Palette::Named(rules) => rules.legend(),
@@ -129,9 +136,13 @@ impl Hue {
 }
 
 impl Rules {
-    fn hue(self, name: &[u8]) -> Hue {
-        let has = |part: &str| memchr::memmem::find(name, part.as_bytes()).is_some();
-        let mark = annotation(name);
+    fn hue(self, name: &[u8], place: Option<&Place<'_>>) -> Hue {
+        let file = place.map_or(&b""[..], |place| place.file);
+        let has = |part: &str| {
+            let find = |text| memchr::memmem::find(text, part.as_bytes()).is_some();
+            find(name) || find(file)
+        };
+        let mark = annotation(name).or(place.and_then(mark_of));
         match self {
             Rules::Chain if mark == Some(b'w') => Hue::Aqua,
             Rules::Chain => Hue::Blue,
@@ -158,7 +169,7 @@ impl Rules {
             Rules::Perl if mark == Some(b'k') => Hue::Orange,
             Rules::Perl => Hue::Red,
             Rules::Python if has("site-packages") || has("dist-packages") => Hue::Aqua,
-            Rules::Python if is_python_own(name) => Hue::Yellow,
+            Rules::Python if is_python_own(name) || is_python_own(file) => Hue::Yellow,
             Rules::Python => Hue::Red,
             Rules::Rust if is_rust_own(name) => Hue::Orange,
             Rules::Rust if has("::") => Hue::Aqua,
@@ -192,6 +203,16 @@ impl Rules {
                 &[("standard library", Hue::Orange), ("crates", Hue::Aqua), ("other", Hue::Yellow)]
             }
         }
+    }
+}
+
+/// The annotation that folded text would have for a place.
+fn mark_of(place: &Place<'_>) -> Option<u8> {
+    match place.kind {
+        Kind::Kernel => Some(b'k'),
+        _ if place.inlined => Some(b'i'),
+        Kind::Jit => Some(b'j'),
+        Kind::User | Kind::Unknown => None,
     }
 }
 
@@ -247,7 +268,11 @@ mod tests {
             ("diff", Rgb(255, 255, 255), Rgb(255, 255, 255)),
         ] {
             let palette = Palette::by_name(name).unwrap();
-            assert_eq!((palette.colour(b"f", low), palette.colour(b"f", high)), (from, to), "{name}");
+            assert_eq!(
+                (palette.colour(b"f", None, low), palette.colour(b"f", None, high)),
+                (from, to),
+                "{name}"
+            );
         }
         assert_eq!(Palette::by_name("nosuch"), None);
     }
@@ -289,8 +314,25 @@ mod tests {
             (Rules::Rust, "hardcore::run", Hue::Aqua),
             (Rules::Rust, "write", Hue::Yellow),
         ] {
-            assert_eq!(rules.hue(name.as_bytes()), hue, "{rules:?} {name}");
+            assert_eq!(rules.hue(name.as_bytes(), None), hue, "{rules:?} {name}");
         }
+    }
+
+    #[test]
+    fn places_say_the_kind_where_names_do_not() {
+        let hue = |rules: Rules, place| rules.hue(b"run", Some(&place));
+        let unknown = Place::default();
+        for (place, java) in [
+            (Place { kind: Kind::Kernel, ..unknown }, Hue::Orange),
+            (Place { kind: Kind::Jit, ..unknown }, Hue::Green),
+            (Place { kind: Kind::Jit, inlined: true, ..unknown }, Hue::Aqua),
+            (Place { kind: Kind::User, ..unknown }, Hue::Red),
+        ] {
+            assert_eq!(hue(Rules::Java, place), java, "{place:?}");
+        }
+        let package = Place { file: b"/usr/lib/python3/site-packages/requests/api.py", ..unknown };
+        assert_eq!(hue(Rules::Python, package), Hue::Aqua);
+        assert_eq!(hue(Rules::Python, Place { file: b"/usr/lib/python3.11/re.py", ..unknown }), Hue::Yellow);
     }
 
     #[test]

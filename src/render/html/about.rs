@@ -5,42 +5,14 @@ use serde_json::{Value, json};
 use super::payload::Payload;
 use crate::error::Result;
 use crate::folded::{Columns, WalkSummary};
-use crate::profile::{Facts, fact, header};
+use crate::profile::{Facts, header};
 use crate::render::colour::{Colours, PALETTES, Scheme};
 use crate::render::compare::WIDTHS;
 use crate::render::{Cut, Settings};
 
-/// The facts as the page shows them: in the unit and on the scale that were asked for.
-pub(super) fn shown_facts(summary: &WalkSummary, settings: &Settings) -> Result<Facts> {
-    let shown = |facts: &Facts| -> Result<Facts> {
-        let unit = settings.unit.as_ref().and_then(|unit| fact(unit.as_bytes()));
-        Ok(Facts {
-            unit: unit.or_else(|| facts.unit.clone()),
-            period: facts.period.map(|period| settings.shown(period)).transpose()?,
-            ..facts.clone()
-        })
-    };
-    let mut facts = shown(&summary.facts)?;
-    if let Some(sides) = &mut facts.sides {
-        sides.before = shown(&sides.before)?;
-        sides.after = shown(&sides.after)?;
-    }
-    Ok(facts)
-}
-
-/// The title: the one that was asked for, else the command, else the kind of picture.
-pub(super) fn title(facts: &Facts, settings: &Settings) -> String {
-    let picture = &settings.picture;
-    picture.title.clone().or_else(|| facts.title()).unwrap_or_else(|| picture.title().to_owned())
-}
-
 /// The facts and settings of a page.
-pub(super) fn about(
-    payload: &Payload,
-    facts: &Facts,
-    summary: &WalkSummary,
-    settings: &Settings,
-) -> Result<Value> {
+pub(super) fn about(payload: &Payload, summary: &WalkSummary, settings: &Settings) -> Result<Value> {
+    let facts = &summary.facts;
     let (picture, comparison) = (&settings.picture, &settings.comparison);
     let Colours { palette, seed, by_width, scheme, negate, .. } = &picture.colours;
     let palette_name = PALETTES.iter().find(|(_, _, known)| known == palette).map(|(name, _, _)| name);
@@ -53,7 +25,7 @@ pub(super) fn about(
     let sides = facts.sides.as_ref().map(|sides| [sides.before.details(), sides.after.details()]);
     Ok(json!({
         "tool": concat!("fg-render ", env!("CARGO_PKG_VERSION")),
-        "title": title(facts, settings),
+        "title": settings.title_of(facts),
         "subtitle": picture.subtitle,
         "measured": measured,
         "notes": picture.notes,

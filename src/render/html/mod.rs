@@ -21,7 +21,7 @@ use crate::error::Result;
 use crate::folded::{Frame, Visitor, WalkSummary, Weights};
 use crate::render::colour::Palette;
 use crate::render::format::takes;
-use crate::render::sink::{Finished, Sink, Target};
+use crate::render::writer::{Finished, Target, Writer};
 use crate::render::{Format, Settings};
 use payload::{Encoder, Hues, Payload, deflate};
 
@@ -48,7 +48,7 @@ pub const FORMAT: Format = Format {
 const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/style.css");
 
-fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dyn Sink + 'a>> {
+fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dyn Writer + 'a>> {
     Ok(Box::new(Page { encoder: Encoder::new(settings.factor), settings, target }))
 }
 
@@ -70,16 +70,16 @@ impl Visitor for Page<'_> {
     }
 }
 
-impl Sink for Page<'_> {
+impl Writer for Page<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
         let Page { encoder, settings, target } = *self;
         let palette = settings.picture.colours.palette;
         let hue = |name: &[u8]| palette.hue(name).map_or(0, |hue| hue as u8);
         let asks_names = matches!(palette, Palette::Named(_));
-        let payload = encoder.finish(asks_names.then_some(&hue as Hues<'_>), &summary.places)?;
-        let facts = about::shown_facts(summary, settings)?;
-        let about = about::about(&payload, &facts, summary, settings)?;
-        write(&payload, &about, &about::title(&facts, settings), target)?;
+        let hues = asks_names.then_some(&hue as Hues<'_>);
+        let payload = encoder.finish(hues, &summary.places, settings.private)?;
+        let about = about::about(&payload, summary, settings)?;
+        write(&payload, &about, &settings.title_of(&summary.facts), target)?;
         Ok(Finished::default())
     }
 }
@@ -139,9 +139,9 @@ mod tests {
 
     fn page_of(settings: &Settings, profile: &Profile) -> String {
         let mut out = Vec::new();
-        let mut sink = open(settings, &mut out).unwrap();
-        let summary = profile.walk(Order::Frame, None, &mut *sink).unwrap();
-        sink.finish(&summary).unwrap();
+        let mut writer = open(settings, &mut out).unwrap();
+        let summary = profile.walk(Order::Frame, None, &mut *writer).unwrap();
+        writer.finish(&summary).unwrap();
         String::from_utf8(out).unwrap()
     }
 

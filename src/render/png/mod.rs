@@ -10,10 +10,9 @@ use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{self, fontdb};
 
 use super::format::takes;
-use super::layout::Graph;
-use super::picture::Picture;
-use super::sink::Target;
-use super::{Encoding, Format, Options, Settings, svg};
+use super::graph_writer::{Drawing, GraphWriter};
+use super::writer::Target;
+use super::{Encoding, Format, Options, svg};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The format.
@@ -35,7 +34,7 @@ pub const FORMAT: Format = Format {
     streams: false,
     open: |settings, target| {
         let least_share = settings.picture.canvas.least_share();
-        Ok(Box::new(Picture::new(settings, least_share, target, draw)))
+        Ok(Box::new(GraphWriter::new(settings, least_share, target, draw)))
     },
 };
 
@@ -60,13 +59,14 @@ const LETTERS: &[std::ops::RangeInclusive<u32>] = &[
 /// A picture of as many pixels takes 400 MB to draw; no program shows much larger ones.
 const MOST_PIXELS: u64 = 100_000_000;
 
-fn draw(graph: &Graph, options: &Options, _: &Settings, target: &mut dyn Target) -> Result<()> {
-    let mut options = Options { encoding: Encoding::default(), pretty: false, ..options.clone() };
+fn draw(drawing: &Drawing<'_>, target: &mut dyn Target) -> Result<()> {
+    let mut options = Options { encoding: Encoding::default(), pretty: false, ..drawing.options.clone() };
     options.canvas.font_family = FAMILY.to_owned();
+    let drawing = Drawing { options: &options, amounts: drawing.amounts.clone(), ..*drawing };
     let mut picture = Vec::new();
-    match graph.is_empty() {
-        true => svg::write_empty(&options, &mut picture)?,
-        false => svg::write_still(graph, &options, &mut picture)?,
+    match drawing.graph.is_empty() {
+        true => svg::write_empty(&drawing, &mut picture)?,
+        false => svg::write_still(&drawing, &mut picture)?,
     }
     let picture = with_known_letters(&String::from_utf8_lossy(&picture));
     let mut fonts = fontdb::Database::new();

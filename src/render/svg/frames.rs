@@ -8,7 +8,8 @@ use crate::error::Result;
 use crate::folded::{Columns, Weights};
 use crate::render::Options;
 use crate::render::attributes::Attributes;
-use crate::render::label::{fit, grouped, percent, shown_name};
+use crate::render::graph_writer::Drawing;
+use crate::render::label::{fit, percent, shown_name};
 use crate::render::layout::{FrameBox, Graph};
 use crate::weight::Weight;
 
@@ -17,7 +18,8 @@ const WHOLE: &str = "all";
 /// How far a name stands from the left end of its frame, in pixels.
 const TEXT_INDENT: f64 = 3.0;
 
-pub(super) fn write(xml: &mut Xml<'_>, graph: &Graph, options: &Options, page: &Page) -> Result<()> {
+pub(super) fn write(xml: &mut Xml<'_>, drawing: &Drawing<'_>, page: &Page) -> Result<()> {
+    let Drawing { graph, options, .. } = *drawing;
     let frames_width = options.canvas.frames_width();
     xml.start("svg")?
         .attr("id", "frames")
@@ -26,7 +28,7 @@ pub(super) fn write(xml: &mut Xml<'_>, graph: &Graph, options: &Options, page: &
         .attr("role", "group")
         .attr("aria-label", format_args!("frames, {} in all", graph.frames().len() + 1))
         .attr("data-total", graph.shown(graph.total)?);
-    let painter = Painter { graph, options, page, frames_width, largest: graph.largest_change()? };
+    let painter = Painter { graph, options, drawing, page, frames_width, largest: graph.largest_change()? };
     let whole = FrameBox {
         name: WHOLE.as_bytes(),
         depth: 0,
@@ -51,6 +53,7 @@ pub(super) fn write(xml: &mut Xml<'_>, graph: &Graph, options: &Options, page: &
 struct Painter<'a> {
     graph: &'a Graph,
     options: &'a Options,
+    drawing: &'a Drawing<'a>,
     page: &'a Page,
     frames_width: f64,
     /// The largest change in a differential graph.
@@ -115,7 +118,10 @@ impl Painter<'_> {
             .attr("y", self.top(frame.depth))
             .attr("width", Percent(percent(frame.total, whole)))
             .attr("height", height.saturating_sub(1).max(1))
-            .attr("fill", self.options.colours.of(self.graph, frame, self.largest)?);
+            .attr(
+                "fill",
+                self.options.colours.of(self.graph, frame, self.largest, &self.drawing.summary.places)?,
+            );
         if let Some(stroke) = self.options.stroke_colour {
             xml.attr("stroke", stroke);
         }
@@ -158,16 +164,16 @@ impl Painter<'_> {
         self.page.top + f64::from(row) * f64::from(self.options.canvas.frame_height)
     }
 
-    /// `name (1,234 samples, 12.34%)`; in a differential graph
-    /// `name (40 → 44 samples, +10.0%, +1.20 pp)`.
+    /// `name (325 ms, 162 samples, 12.34%)`; in a differential graph
+    /// `name (40 ms → 44 ms, +10.0%, +1.20 pp)`. The script cuts it at the last ` (`.
     fn tooltip(&self, frame: &FrameBox<'_>, name: &str) -> Result<String> {
-        let unit = &self.options.count_name;
-        let weight = |weight| self.graph.shown(weight).map(grouped);
+        let amounts = &self.drawing.amounts;
+        let weight = |weight| self.graph.shown(weight).map(|weight| amounts.plain(weight));
         if self.graph.columns == Columns::One {
             let share = percent(frame.total, self.graph.total);
-            return Ok(format!("{name} ({} {unit}, {share:.2}%)", weight(frame.total)?));
+            return Ok(format!("{name} ({}, {share:.2}%)", amounts.listed(self.graph.shown(frame.total)?)));
         }
-        let mut text = format!("{name} ({} → {} {unit}", weight(frame.before)?, weight(frame.after)?);
+        let mut text = format!("{name} ({} → {}", weight(frame.before)?, weight(frame.after)?);
         // Writing to a string cannot fail.
         let _ = match (frame.before.is_zero(), frame.after.is_zero()) {
             (true, false) => write!(text, ", new"),

@@ -17,12 +17,13 @@ use std::io::Write;
 
 use crate::error::Result;
 use crate::folded::Columns;
+use crate::profile::header;
 use crate::render::colour::Background;
 use crate::render::format::takes;
-use crate::render::layout::Graph;
-use crate::render::picture::Picture;
-use crate::render::sink::{Sink, Target};
-use crate::render::{Canvas, Format, Options, Settings};
+use crate::render::graph_writer::{Drawing, GraphWriter};
+use crate::render::label::fit;
+use crate::render::writer::{Target, Writer};
+use crate::render::{Canvas, Cut, Format, Options, Settings};
 use xml::{Lines, Xml};
 
 /// The format.
@@ -47,13 +48,13 @@ pub const FORMAT: Format = Format {
     open,
 };
 
-fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dyn Sink + 'a>> {
+fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dyn Writer + 'a>> {
     let least_share = settings.picture.canvas.least_share();
-    Ok(Box::new(Picture::new(settings, least_share, target, draw).with_ghosts()))
+    Ok(Box::new(GraphWriter::new(settings, least_share, target, draw).with_ghosts()))
 }
 
-fn draw(graph: &Graph, options: &Options, _: &Settings, mut target: &mut dyn Target) -> Result<()> {
-    if graph.is_empty() { write_empty(options, &mut target) } else { write(graph, options, &mut target) }
+fn draw(drawing: &Drawing<'_>, mut target: &mut dyn Target) -> Result<()> {
+    if drawing.graph.is_empty() { write_empty(drawing, &mut target) } else { write(drawing, &mut target) }
 }
 
 /// Where things are, from top to bottom, in pixels.
@@ -67,10 +68,12 @@ struct Page {
 }
 
 impl Page {
-    fn new(options: &Options, rows: u32) -> Page {
+    fn new(drawing: &Drawing<'_>, rows: u32) -> Page {
+        let options = drawing.options;
         let size = options.canvas.font_size;
         let subtitle = if options.subtitle.is_some() { 2.0 * size } else { 0.0 };
-        let top = 3.0 * size + subtitle;
+        let warning = if drawing.summary.facts.warnings.is_empty() { 0.0 } else { 1.5 * size };
+        let top = 3.0 * size + subtitle + warning;
         let bottom = 2.0 * size + f64::from(Canvas::MARGIN);
         let frames = f64::from(rows) * f64::from(options.canvas.frame_height);
         Page { width: options.canvas.width(), height: top + frames + bottom, top, rows }
@@ -78,47 +81,39 @@ impl Page {
 }
 
 /// Writes the picture of a graph.
-///
-/// # Errors
-/// What the writer says; [`crate::ErrorKind::Overflow`] if a weight leaves the range by
-/// [`Graph::scale`].
-pub fn write(graph: &Graph, options: &Options, out: &mut dyn Write) -> Result<()> {
-    let page = Page::new(options, graph.rows + 1);
+fn write(drawing: &Drawing<'_>, out: &mut dyn Write) -> Result<()> {
+    let Drawing { graph, options, .. } = *drawing;
+    let page = Page::new(drawing, graph.rows + 1);
     let mut xml = document(options, out);
-    root(&mut xml, options, &page)?;
+    root(&mut xml, drawing, &page)?;
     xml.start("style")?.attr("type", "text/css").cdata(&[script::STYLE]).end();
     let settings = script::settings(graph, options, page.height)?;
     xml.start("script")?.attr("type", "text/ecmascript").cdata(&[&settings, script::VIEWER]).end();
     background(&mut xml, options, graph.columns, &page)?;
-    texts(&mut xml, options, &page)?;
-    frames::write(&mut xml, graph, options, &page)?;
+    texts(&mut xml, drawing, &page)?;
+    frames::write(&mut xml, drawing, &page)?;
     xml.finish()
 }
 
 /// Writes the picture without script and controls, for a rasteriser.
-///
-/// # Errors
-/// Those of [`write`].
 #[cfg(feature = "png")]
-pub(super) fn write_still(graph: &Graph, options: &Options, out: &mut dyn Write) -> Result<()> {
-    let page = Page::new(options, graph.rows + 1);
-    let mut xml = document(options, out);
-    root(&mut xml, options, &page)?;
+pub(super) fn write_still(drawing: &Drawing<'_>, out: &mut dyn Write) -> Result<()> {
+    let page = Page::new(drawing, drawing.graph.rows + 1);
+    let mut xml = document(drawing.options, out);
+    root(&mut xml, drawing, &page)?;
     xml.start("style")?.attr("type", "text/css").cdata(&[include_str!("still.css")]).end();
-    background(&mut xml, options, graph.columns, &page)?;
-    titles(&mut xml, options)?;
-    frames::write(&mut xml, graph, options, &page)?;
+    background(&mut xml, drawing.options, drawing.graph.columns, &page)?;
+    titles(&mut xml, drawing)?;
+    frames::write(&mut xml, drawing, &page)?;
     xml.finish()
 }
 
 /// Writes a picture that says there was nothing to draw.
-///
-/// # Errors
-/// What the writer says.
-pub fn write_empty(options: &Options, out: &mut dyn Write) -> Result<()> {
-    let page = Page::new(options, 1);
+pub(super) fn write_empty(drawing: &Drawing<'_>, out: &mut dyn Write) -> Result<()> {
+    let options = drawing.options;
+    let page = Page::new(drawing, 1);
     let mut xml = document(options, out);
-    root(&mut xml, options, &page)?;
+    root(&mut xml, drawing, &page)?;
     background(&mut xml, options, Columns::One, &page)?;
     let middle = page.height / 2.0;
     ui(&mut xml, options, "title")?.attr("x", "50%").attr("y", 2.0 * options.canvas.font_size);
@@ -137,7 +132,8 @@ fn document<'w>(options: &Options, out: &'w mut dyn Write) -> Xml<'w> {
 }
 
 /// Opens the outermost element and describes the picture.
-fn root(xml: &mut Xml<'_>, options: &Options, page: &Page) -> Result<()> {
+fn root(xml: &mut Xml<'_>, drawing: &Drawing<'_>, page: &Page) -> Result<()> {
+    let options = drawing.options;
     let own_colours = options.background.is_some() || options.ui_colour.is_some();
     let canvas = &options.canvas;
     xml.start("svg")?
@@ -156,6 +152,10 @@ fn root(xml: &mut Xml<'_>, options: &Options, page: &Page) -> Result<()> {
     xml.start("title")?.text(options.title()).end();
     if let Some(notes) = &options.notes {
         xml.start("desc")?.attr("id", "notes").text(notes).end();
+    }
+    let facts = &drawing.summary.facts;
+    if !facts.is_empty() {
+        xml.start("metadata")?.attr("id", "facts").text(&header::write(facts)).end();
     }
     Ok(())
 }
@@ -188,7 +188,8 @@ fn background(xml: &mut Xml<'_>, options: &Options, columns: Columns, page: &Pag
 }
 
 /// The texts above the frames.
-fn titles(xml: &mut Xml<'_>, options: &Options) -> Result<()> {
+fn titles(xml: &mut Xml<'_>, drawing: &Drawing<'_>) -> Result<()> {
+    let options = drawing.options;
     let size = options.canvas.font_size;
     ui(xml, options, "title")?.attr("x", "50%").attr("y", 2.0 * size).attr("text-anchor", "middle");
     xml.attr("font-size", size + 5.0).text(options.title()).end();
@@ -196,15 +197,31 @@ fn titles(xml: &mut Xml<'_>, options: &Options) -> Result<()> {
         ui(xml, options, "subtitle")?.attr("x", "50%").attr("y", 4.0 * size).attr("text-anchor", "middle");
         xml.attr("opacity", 0.75).text(subtitle).end();
     }
+    if let Some(warning) = warning(&drawing.summary.facts.warnings) {
+        let y = if options.subtitle.is_some() { 5.5 * size } else { 3.5 * size };
+        let letters = options.canvas.frames_width() / (size * options.canvas.font_width);
+        xml.start("text")?.attr("id", "warning").attr("x", "50%").attr("y", y).attr("text-anchor", "middle");
+        xml.attr("fill", "#c00000").text(&fit(&warning, letters as usize, Cut::End)).end();
+    }
     Ok(())
 }
 
+/// The first warning, and how many more there are; all of them are in the metadata.
+fn warning(warnings: &[String]) -> Option<String> {
+    let (first, rest) = warnings.split_first()?;
+    Some(match rest.len() {
+        0 => format!("Warning: {first}"),
+        more => format!("Warning: {first}; {more} more"),
+    })
+}
+
 /// The texts around the frames; the script fills and shows some of them.
-fn texts(xml: &mut Xml<'_>, options: &Options, page: &Page) -> Result<()> {
+fn texts(xml: &mut Xml<'_>, drawing: &Drawing<'_>, page: &Page) -> Result<()> {
+    let options = drawing.options;
     let size = options.canvas.font_size;
     let margin = f64::from(Canvas::MARGIN);
     let low = page.height - margin;
-    titles(xml, options)?;
+    titles(xml, drawing)?;
     ui(xml, options, "details")?.attr("x", margin).attr("y", low).attr("aria-live", "polite").text(" ").end();
     // Buttons are nothing to a reader of a static picture: the script shows them.
     let button = |xml: &mut Xml<'_>, id, x: Option<f64>, class, text: &str| -> Result<()> {

@@ -39,7 +39,6 @@ pub(super) fn settings(graph: &Graph, options: &Options, height: f64) -> Result<
     let mut object = Object(String::from("\"use strict\";\nvar fg = {"));
     object.text("title", options.title());
     object.text("nametype", &options.name_type);
-    object.text("countname", &options.count_name);
     object.raw("total", format_args!("\"{}\"", graph.shown(graph.total)?));
     object.raw("width", canvas.width.map_or_else(|| "null".to_owned(), |width| width.to_string()));
     object.raw("height", height);

@@ -12,8 +12,8 @@ use crate::folded::{Columns, Weights};
 use crate::printable::printable;
 use crate::render::Cut;
 use crate::render::colour::{Rgb, ansi256};
-use crate::render::columns::{points, share, signed};
-use crate::render::label::{fit, grouped};
+use crate::render::columns::{points, share};
+use crate::render::label::fit;
 use crate::render::settings::Paint;
 use crate::weight::Weight;
 
@@ -63,10 +63,10 @@ impl Painter<'_> {
             (x, _) = buffer.set_stringn(x, area.y, format!(" {name} "), room(area, x), style);
         }
         let all = app.model.all;
-        let unit = printable(app.model.unit.as_bytes());
+        let amounts = &app.model.amounts;
         let total = match app.model.columns {
-            Columns::One => format!("{} {unit}", self.weight(all.value)),
-            Columns::Two => format!("{} → {} {unit}", self.weight(all.before), self.weight(all.value)),
+            Columns::One => self.shown(all.value, |weight| amounts.with_samples(weight)),
+            Columns::Two => format!("{} → {}", self.weight(all.before), self.weight(all.value)),
         };
         buffer.set_stringn(x, area.y, format!("  {total}   ? help"), room(area, x), Style::new());
     }
@@ -97,7 +97,15 @@ impl Painter<'_> {
     }
 
     fn weight(&self, weight: Weight) -> String {
-        weight.checked_mul(self.app.model.factor).map_or_else(|e| e.to_string(), grouped)
+        self.shown(weight, |weight| self.app.model.amounts.plain(weight))
+    }
+
+    fn cell(&self, weight: Weight) -> String {
+        self.shown(weight, |weight| self.app.model.amounts.cell(weight))
+    }
+
+    fn shown(&self, weight: Weight, show: impl Fn(Weight) -> String) -> String {
+        weight.checked_mul(self.app.model.factor).map_or_else(|e| e.to_string(), show)
     }
 
     fn about(&self, node: &Node) -> String {
@@ -202,13 +210,15 @@ impl Painter<'_> {
 
     fn cells(&self, weights: Weights, whole: Weights) -> Vec<String> {
         match self.app.model.columns {
-            Columns::One => vec![self.weight(weights.value), share(weights.value, whole.value)],
+            Columns::One => vec![self.cell(weights.value), share(weights.value, whole.value)],
             Columns::Two => {
-                let change = weights
-                    .value
-                    .checked_sub(weights.before)
-                    .and_then(|c| c.checked_mul(self.app.model.factor));
-                vec![self.weight(weights.value), change.map_or_else(|e| e.to_string(), signed)]
+                let change = weights.value.checked_sub(weights.before);
+                let amounts = &self.app.model.amounts;
+                let change = change.map_or_else(
+                    |e| e.to_string(),
+                    |change| self.shown(change, |change| amounts.change(change)),
+                );
+                vec![self.cell(weights.value), change]
             }
         }
     }

@@ -14,39 +14,41 @@ use std::io::{self, IsTerminal};
 use anyhow::{Context, bail};
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 
-use super::Render;
-use crate::cli::Exit;
+use crate::folded::WalkSummary;
+use crate::profile::Opened;
 use crate::render::format::takes;
+use crate::render::writer::{Drawn, Finished, feed};
+use crate::render::{Settings, Written};
 use app::App;
 use model::{Collector, Model};
 
 /// The options that mean something to it.
 pub(super) const TAKES: &[&[&str]] =
-    &[takes::UNIT, takes::COLOURS, takes::CHANGE, &["total", "widths", "ansi"]];
+    &[takes::UNIT, takes::COLOURS, takes::CHANGE, &["total", "widths", "ansi", "private"]];
 
-impl Render {
-    /// Reads the profile and shows it until the user has seen enough.
-    pub(super) fn show(&self) -> anyhow::Result<Exit> {
-        if !io::stdout().is_terminal() {
-            bail!("--tui needs a terminal to draw in; --format text does not");
-        }
-        let settings = self.settings()?;
-        let mut collector = Collector::new(&settings);
-        let summary = self.feed(|input, order, rewrite| input.walk(order, rewrite, &mut collector))?;
-        if self.stacks.strict {
-            summary.not_understood.refuse()?;
-        }
-        self.say_left_out(&summary);
-        let mut app = App::new(Model::new(collector, &settings, &summary)?);
-        if summary.total.is_zero() || app.model.nodes.len() == 1 {
-            return Err(self.no_stacks(&summary).into());
-        }
+/// Reads the profile and shows it until the user has seen enough; without stacks nothing is shown.
+/// `read` is told of the input before the terminal is taken.
+///
+/// # Errors
+/// Those of [`feed`], and of a terminal that cannot be drawn in.
+pub fn show(input: &Opened, settings: &Settings, read: impl FnOnce(&WalkSummary)) -> anyhow::Result<Written> {
+    if !io::stdout().is_terminal() {
+        bail!("--tui needs a terminal to draw in; --format text does not");
+    }
+    let mut collector = Collector::new(settings);
+    let summary = feed(input, settings, &mut collector)?;
+    read(&summary);
+    let mut app = App::new(Model::new(collector, settings, &summary)?);
+    let frames = app.model.nodes.len() - 1;
+    let drawn = Drawn { frames, left_out: 0, total: summary.total.value };
+    let written = Written { summary, outputs: vec![Finished { drawn: Some(drawn), ..Finished::default() }] };
+    if !written.is_empty() {
         let mut terminal = ratatui::try_init().context("cannot open the terminal")?;
         let result = run(&mut terminal, &mut app, settings.terminal.paint);
         ratatui::restore();
         result.context("the terminal went away")?;
-        Ok(Exit::Yes)
     }
+    Ok(written)
 }
 
 fn run(

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::error::Result;
 use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
 use crate::render::Settings;
+use crate::render::amounts::Amounts;
 use crate::render::calls::Calls;
 use crate::render::colour::Rgb;
 use crate::render::layout::{Graph, Layout};
@@ -72,7 +73,7 @@ pub(super) struct Model {
     pub(super) functions: Vec<Function>,
     pub(super) all: Weights,
     pub(super) columns: Columns,
-    pub(super) unit: String,
+    pub(super) amounts: Amounts,
     pub(super) factor: Weight,
 }
 
@@ -93,11 +94,11 @@ impl Model {
         let graph = layout.finish(summary)?;
         let functions = functions(&calls);
         Ok(Model {
-            nodes: nodes(&graph, &functions, settings)?,
+            nodes: nodes(&graph, &functions, settings, summary)?,
             functions,
             all: summary.total,
             columns: summary.columns,
-            unit: settings.unit(summary).to_owned(),
+            amounts: Amounts::new(&summary.facts),
             factor: settings.factor,
         })
     }
@@ -140,7 +141,12 @@ fn functions(calls: &Calls) -> Vec<Function> {
     functions
 }
 
-fn nodes(graph: &Graph, functions: &[Function], settings: &Settings) -> Result<Vec<Node>> {
+fn nodes(
+    graph: &Graph,
+    functions: &[Function],
+    settings: &Settings,
+    summary: &WalkSummary,
+) -> Result<Vec<Node>> {
     let numbers: HashMap<&[u8], u32> = functions.iter().zip(0..).map(|(f, n)| (&f.name[..], n)).collect();
     let largest = graph.largest_change()?;
     let whole = Node {
@@ -170,7 +176,7 @@ fn nodes(graph: &Graph, functions: &[Function], settings: &Settings) -> Result<V
             weights: Weights { value: frame.after, before: frame.before },
             parent: path[depth - 1],
             end: 0,
-            colour: settings.picture.colours.of(graph, &frame, largest)?,
+            colour: settings.picture.colours.of(graph, &frame, largest, &summary.places)?,
         });
     }
     let end = nodes.len();

@@ -124,12 +124,13 @@ impl Encoder {
     }
 
     /// Adds the hues of names, if the palette goes by names, and their places, and closes all columns.
+    /// In a private page, modules have no folders.
     ///
     /// # Errors
     /// None in practice: compressing into memory does not fail.
-    pub fn finish(self, hue: Option<Hues<'_>>, places: &Places) -> Result<Payload> {
+    pub fn finish(self, hue: Option<Hues<'_>>, places: &Places, private: bool) -> Result<Payload> {
         let mut names = texts::sections(&self.names)?;
-        names.extend(places::sections(&self.names, places)?);
+        names.extend(places::sections(&self.names, places, private)?);
         let is_code = |root: &FrameId| places.get(self.names.name(*root)).is_some();
         let roots_are_code = (!places.is_empty()).then(|| self.roots.iter().any(is_code));
         if let Some(hue) = hue {

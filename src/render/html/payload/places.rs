@@ -20,8 +20,20 @@ fn kind_number(place: &Place<'_>) -> u8 {
     if place.inlined { kind + INLINED } else { kind }
 }
 
+/// The name of a module; without its folder if that is private. A package's path names no place on a disk.
+fn module_name(module: &[u8], private: bool) -> Vec<u8> {
+    let is_path = module.starts_with(b"/") || module.contains(&b'\\');
+    let start =
+        if private && is_path { memchr::memrchr2(b'/', b'\\', module).map_or(0, |at| at + 1) } else { 0 };
+    module[start..].iter().copied().filter(|&byte| byte > 0).collect()
+}
+
 /// The sections of places: none where nothing is known.
-pub(super) fn sections(names: &StackTable, places: &Places) -> Result<Vec<(&'static str, Vec<u8>)>> {
+pub(super) fn sections(
+    names: &StackTable,
+    places: &Places,
+    private: bool,
+) -> Result<Vec<(&'static str, Vec<u8>)>> {
     let [mut kinds, mut name_modules, mut modules] = [(); 3].map(|()| Column::of_names());
     let mut any_kind = false;
     let mut numbers: HashMap<Vec<u8>, u128> = HashMap::new();
@@ -30,7 +42,7 @@ pub(super) fn sections(names: &StackTable, places: &Places) -> Result<Vec<(&'sta
         let kind = kind_number(&place);
         any_kind |= kind > 0;
         kinds.extend(&[kind])?;
-        let module: Vec<u8> = place.module.iter().copied().filter(|&byte| byte > 0).collect();
+        let module = module_name(place.module, private);
         if module.is_empty() {
             name_modules.push(0)?;
             continue;
@@ -56,4 +68,22 @@ pub(super) fn sections(names: &StackTable, places: &Places) -> Result<Vec<(&'sta
         sections.push(("name-modules", name_modules.finish()?));
     }
     Ok(sections)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn private_modules_have_no_folders() {
+        for (module, name) in [
+            ("/home/ada/lib/libx.so.1", "libx.so.1"),
+            ("C:\\Users\\ada\\x.dll", "x.dll"),
+            ("github.com/x/y", "github.com/x/y"),
+            ("[kernel.kallsyms]", "[kernel.kallsyms]"),
+        ] {
+            assert_eq!(module_name(module.as_bytes(), true), name.as_bytes());
+            assert_eq!(module_name(module.as_bytes(), false), module.as_bytes());
+        }
+    }
 }

@@ -1,38 +1,55 @@
-//! The sink of formats that are drawn: only frames wide enough to be seen are kept.
+//! The writer of formats that are drawn: only frames wide enough to be seen are kept.
 
+use super::amounts::Amounts;
 use super::colour::PaletteMap;
 use super::layout::{Graph, Layout};
-use super::sink::{Drawn, Finished, Sink, Target};
+use super::writer::{Drawn, Finished, Target, Writer};
 use super::{Options, Settings};
 use crate::error::Result;
 use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
 use crate::weight::Weight;
 
-/// Draws a graph, with options that hold for this input; or, of a graph without frames, says so.
-pub type Draw = fn(&Graph, &Options, &Settings, &mut dyn Target) -> Result<()>;
+/// A graph that is to be drawn, and what is known of it.
+pub(super) struct Drawing<'a> {
+    /// The frames; there may be none.
+    pub(super) graph: &'a Graph,
+    /// The look, with the title and the subtitle of this input.
+    pub(super) options: &'a Options,
+    pub(super) settings: &'a Settings,
+    pub(super) summary: &'a WalkSummary,
+    pub(super) amounts: Amounts,
+}
+
+/// Draws a graph; of one without frames, says so.
+pub(super) type Draw = fn(&Drawing<'_>, &mut dyn Target) -> Result<()>;
 
 /// Lays out frames and draws them in the end.
-pub struct Picture<'a> {
+pub(super) struct GraphWriter<'a> {
     layout: Layout,
     settings: &'a Settings,
     target: &'a mut dyn Target,
     draw: Draw,
 }
 
-impl<'a> Picture<'a> {
+impl<'a> GraphWriter<'a> {
     /// Frames narrower than a share of the whole are left out.
-    pub fn new(settings: &'a Settings, least_share: f64, target: &'a mut dyn Target, draw: Draw) -> Self {
+    pub(super) fn new(
+        settings: &'a Settings,
+        least_share: f64,
+        target: &'a mut dyn Target,
+        draw: Draw,
+    ) -> Self {
         let layout = Layout::new(least_share, settings.total).comparing(settings.comparison.clone());
-        Picture { layout, settings, target, draw }
+        GraphWriter { layout, settings, target, draw }
     }
 
     /// See [`Layout::with_ghosts`].
-    pub fn with_ghosts(self) -> Self {
-        Picture { layout: self.layout.with_ghosts(), ..self }
+    pub(super) fn with_ghosts(self) -> Self {
+        GraphWriter { layout: self.layout.with_ghosts(), ..self }
     }
 }
 
-impl Visitor for Picture<'_> {
+impl Visitor for GraphWriter<'_> {
     #[inline]
     fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
         self.layout.exit(frame, so_far)
@@ -51,15 +68,17 @@ impl Visitor for Picture<'_> {
     }
 }
 
-impl Sink for Picture<'_> {
+impl Writer for GraphWriter<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        let Picture { layout, settings, target, draw } = *self;
+        let GraphWriter { layout, settings, target, draw } = *self;
         let mut graph = layout.finish(summary)?;
         let mut options = settings.picture.clone();
-        options.count_name = settings.unit(summary).to_owned();
-        let colours = keep_colours(&graph, settings, &mut options);
+        options.title = Some(settings.title_of(&summary.facts));
+        options.subtitle = settings.subtitle_of(summary)?;
+        let colours = keep_colours(&graph, settings, &mut options, summary);
         graph.scale(settings.factor)?;
-        draw(&graph, &options, settings, target)?;
+        let amounts = Amounts::new(&summary.facts);
+        draw(&Drawing { graph: &graph, options: &options, settings, summary, amounts }, target)?;
         let drawn = Drawn { frames: graph.frames().len(), left_out: graph.left_out, total: graph.total };
         Ok(Finished { drawn: Some(drawn), colours, ..Finished::default() })
     }
@@ -67,7 +86,12 @@ impl Sink for Picture<'_> {
 
 /// Gives colours to the names that have none, where colours are kept; they show changes in a
 /// differential graph, and none are kept.
-fn keep_colours(graph: &Graph, settings: &Settings, options: &mut Options) -> Option<PaletteMap> {
+fn keep_colours(
+    graph: &Graph,
+    settings: &Settings,
+    options: &mut Options,
+    summary: &WalkSummary,
+) -> Option<PaletteMap> {
     if !settings.keep_colours || graph.columns == Columns::Two || graph.is_empty() {
         return None;
     }
@@ -75,7 +99,7 @@ fn keep_colours(graph: &Graph, settings: &Settings, options: &mut Options) -> Op
     for frame in graph.frames() {
         if colours.kept.get(frame.name).is_none() {
             let share = frame.total.to_f64() / graph.total.to_f64();
-            let colour = colours.frame(frame.name, share);
+            let colour = colours.frame(frame.name, summary.places.get(frame.name).as_ref(), share);
             colours.kept.insert(frame.name, colour);
         }
     }

@@ -1,0 +1,206 @@
+//! The options that say how a picture looks, shared by every tool that draws one, and the one way
+//! in which a tool writes pictures into files.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use clap::Args;
+
+use super::args::{ColourArgs, SizeArgs, StackArgs, TextArgs};
+use super::outputs::{self, Pending};
+use crate::cli::output::Output;
+use crate::error::{Error, Position, Result};
+use crate::folded::{Columns, Order};
+use crate::profile::Opened;
+use crate::render::attributes::NameAttributes;
+use crate::render::colour::{Colours, PaletteMap};
+use crate::render::rewrite::StackRewrite;
+use crate::render::{Canvas, Cut, Format, Options, Settings, Target, Written, write};
+use crate::weight::Weight;
+
+/// The file in which `--cp` keeps colours: in the current folder, as other tools do.
+const PALETTE_MAP: &str = "palette.map";
+
+/// How a picture looks, whatever tool draws it: [`Settings`] on the command line.
+///
+/// A tool flattens this group, refuses what its outputs do not take by
+/// [`ExplicitOptions`](super::ExplicitOptions), and writes files by [`write_files`].
+#[derive(Args, Clone, Debug, Default)]
+pub struct PictureArgs {
+    /// The stacks that are drawn.
+    #[command(flatten)]
+    pub stacks: StackArgs,
+    /// The texts around the frames.
+    #[command(flatten)]
+    pub text: TextArgs,
+    /// Sizes.
+    #[command(flatten)]
+    pub size: SizeArgs,
+    /// Colours.
+    #[command(flatten)]
+    pub colour: ColourArgs,
+}
+
+impl PictureArgs {
+    /// The settings; reads the files that options name. `refused` is told of the lines of
+    /// `--nameattr` that are left out, and may make one an error.
+    ///
+    /// # Errors
+    /// What the system says of those files, and what `refused` returns.
+    pub fn settings(&self, refused: &mut dyn FnMut(Error) -> Result<()>) -> Result<Settings> {
+        let PictureArgs { stacks, text, .. } = self;
+        let order = match stacks {
+            StackArgs { flamechart: true, .. } => Order::Time,
+            StackArgs { no_sort: true, .. } => Order::Input,
+            _ => Order::Frame,
+        };
+        Ok(Settings {
+            order,
+            rewrite: StackRewrite {
+                reverse: stacks.reverse,
+                bases: stacks.base.iter().map(|base| base.clone().into_bytes()).collect(),
+            },
+            picture: self.options(refused)?,
+            total: stacks.total,
+            factor: stacks.factor.unwrap_or(Weight::ONE),
+            unit: text.countname.clone(),
+            private: text.private,
+            keep_colours: self.colour.cp,
+            ..Settings::default()
+        })
+    }
+
+    /// Whether single samples are needed, in the order of time: see
+    /// [`ReadOptions::samples`](crate::profile::ReadOptions::samples).
+    pub fn needs_samples(&self) -> bool {
+        self.stacks.flamechart || self.stacks.no_sort
+    }
+
+    fn options(&self, refused: &mut dyn FnMut(Error) -> Result<()>) -> Result<Options> {
+        let defaults = Options::default();
+        let canvas = defaults.canvas;
+        let PictureArgs { stacks, text, size, colour } = self;
+        Ok(Options {
+            title: text.title.clone(),
+            subtitle: text.subtitle.clone(),
+            notes: text.notes.clone(),
+            canvas: Canvas {
+                width: size.width,
+                frame_height: size.height.unwrap_or(canvas.frame_height),
+                min_width: size.minwidth.unwrap_or(canvas.min_width),
+                font_family: size.fonttype.clone().unwrap_or(canvas.font_family),
+                font_size: size.fontsize.unwrap_or(canvas.font_size),
+                font_width: size.fontwidth.unwrap_or(canvas.font_width),
+            },
+            inverted: size.inverted,
+            flame_chart: stacks.flamechart,
+            cut: if text.truncate_text_left { Cut::Start } else { Cut::End },
+            name_type: text.nametype.clone().unwrap_or(defaults.name_type),
+            colours: Colours {
+                palette: colour.colors.unwrap_or_default(),
+                seed: colour.random.map_or(0, |seed| if seed == 0 { any_seed() } else { seed }),
+                by_width: colour.colordiffusion,
+                kept: self.kept_colours()?,
+                ..Colours::default()
+            },
+            background: colour.bgcolors,
+            search_colour: colour.search_color.unwrap_or(defaults.search_colour),
+            ui_colour: colour.uicolor,
+            stroke_colour: colour.stroke_color.and_then(|stroke| stroke.0),
+            attributes: self.attributes(refused)?,
+            ..defaults
+        })
+    }
+
+    fn attributes(&self, refused: &mut dyn FnMut(Error) -> Result<()>) -> Result<NameAttributes> {
+        let Some(path) = &self.text.nameattr else { return Ok(NameAttributes::default()) };
+        let name = path.to_string_lossy();
+        let text = fs::read(path).map_err(|e| Error::io("read", e).or_at(|| Position::file(&*name)))?;
+        let (attributes, errors) = NameAttributes::parse(&text, &name);
+        errors.into_iter().try_for_each(refused)?;
+        Ok(attributes)
+    }
+
+    /// With `--cp`, the colours that were kept.
+    fn kept_colours(&self) -> Result<PaletteMap> {
+        if !self.colour.cp {
+            return Ok(PaletteMap::default());
+        }
+        match fs::read(PALETTE_MAP) {
+            Ok(text) => Ok(PaletteMap::parse(&text, PALETTE_MAP)?),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(PaletteMap::default()),
+            Err(e) => Err(Error::io("read", e).or_at(|| Position::file(PALETTE_MAP))),
+        }
+    }
+}
+
+/// Reads the input once and writes every output, to a file or, without a path, to standard output.
+/// All files appear complete or none. With [`Settings::keep_colours`] the new colours of names are
+/// kept in `palette.map`.
+///
+/// # Errors
+/// Those of [`write`], and what the system says of the files.
+pub fn write_files(
+    input: &Opened,
+    files: &[(Option<&Path>, &'static Format)],
+    settings: &Settings,
+) -> Result<Written> {
+    let mut pending = Vec::with_capacity(files.len());
+    for (path, format) in files {
+        pending.push(Pending::open(*path, format.streams)?);
+    }
+    let targets = pending.iter_mut().map(|output| output as &mut dyn Target);
+    let outputs: Vec<(&Format, &mut dyn Target)> =
+        files.iter().zip(targets).map(|((_, format), target)| (*format, target)).collect();
+    let written = write(input, outputs, settings)?;
+    outputs::finish(pending)?;
+    if !written.is_empty() {
+        keep_colours(settings, &written)?;
+    }
+    Ok(written)
+}
+
+/// With `--cp`, writes the colours that names have now, if there are new ones. A differential graph
+/// shows changes by colour, and keeps none.
+fn keep_colours(settings: &Settings, written: &Written) -> Result<()> {
+    if !settings.keep_colours || written.summary.columns == Columns::Two {
+        return Ok(());
+    }
+    let before = &settings.picture.colours.kept;
+    let mut kept = before.clone();
+    for colours in written.outputs.iter().filter_map(|finished| finished.colours.as_ref()) {
+        kept.add_new(colours);
+    }
+    if kept == *before {
+        return Ok(());
+    }
+    let mut file = Output::new(Some(Path::new(PALETTE_MAP)))?;
+    let mut text = io::BufWriter::new(&mut file);
+    kept.write(&mut text)?;
+    drop(text);
+    file.finish()
+}
+
+/// A seed that is another one in every process.
+fn any_seed() -> u32 {
+    use std::hash::{BuildHasher, RandomState};
+    // The standard library seeds its hash tables by chance; 0 would be no seed.
+    (RandomState::new().hash_one(0) as u32).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default_arguments_are_the_default_settings() {
+        let settings = PictureArgs::default().settings(&mut |_| Ok(())).unwrap();
+        assert_eq!(settings, Settings::default());
+    }
+
+    #[test]
+    fn seeds_differ() {
+        assert_ne!((any_seed(), any_seed()), (any_seed(), any_seed()));
+    }
+}

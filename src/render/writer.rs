@@ -1,0 +1,237 @@
+//! The interface between a walk of the call tree and the output formats: one [`Writer`] for each
+//! output of a run, all fed by one walk.
+//!
+//! A writer that has to know all frames writes in the end; one that streams writes as it hears,
+//! into a [`Target`] that can take back what was written, for input that turns out to be unsorted.
+
+use std::io::Write;
+
+use super::colour::PaletteMap;
+use super::{Format, Settings};
+use crate::error::Result;
+use crate::folded::{Frame, Known, Rewrite, Visitor, WalkSummary, Weights};
+use crate::profile::{Opened, Profile};
+use crate::weight::Weight;
+
+/// Where an output is written. What is written need not be collected first: it is buffered.
+pub trait Target: Write {
+    /// Takes back everything that was written.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn start_over(&mut self) -> Result<()>;
+}
+
+impl Target for Vec<u8> {
+    fn start_over(&mut self) -> Result<()> {
+        self.clear();
+        Ok(())
+    }
+}
+
+/// Writes one output while it visits the call tree.
+pub trait Writer: Visitor {
+    /// Writes what is still to be written after the walk. Without stacks the output is as valid as
+    /// any, and says so where it is made for people.
+    ///
+    /// # Errors
+    /// What the target says; [`crate::ErrorKind::Overflow`].
+    fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished>;
+}
+
+/// What there is to say about an output.
+#[derive(Clone, Debug, Default)]
+pub struct Finished {
+    /// Of a drawing, what was drawn.
+    pub drawn: Option<Drawn>,
+    /// There were stacks, but nothing that was asked for.
+    pub nothing_selected: bool,
+    /// With [`Settings::keep_colours`], the colours that names have now.
+    pub colours: Option<PaletteMap>,
+}
+
+/// What was drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Drawn {
+    /// How many frames.
+    pub frames: usize,
+    /// How many were too narrow.
+    pub left_out: u64,
+    /// The weight of the whole width.
+    pub total: Weight,
+}
+
+/// Opens the writer of a format.
+pub type Open = for<'a> fn(&'a Settings, &'a mut dyn Target) -> Result<Box<dyn Writer + 'a>>;
+
+/// The stacks to write: those of a profile, or folded text that is read while it is written.
+#[derive(Clone, Copy)]
+pub enum Input<'a> {
+    /// A profile in memory.
+    Profile(&'a Profile),
+    /// Input that a program has opened.
+    Opened(&'a Opened),
+}
+
+impl<'a> From<&'a Profile> for Input<'a> {
+    fn from(profile: &'a Profile) -> Self {
+        Input::Profile(profile)
+    }
+}
+
+impl<'a> From<&'a Opened> for Input<'a> {
+    fn from(opened: &'a Opened) -> Self {
+        Input::Opened(opened)
+    }
+}
+
+/// The result of [`write`].
+#[derive(Clone, Debug, Default)]
+pub struct Written {
+    /// The totals of the walk, and the facts as the outputs show them.
+    pub summary: WalkSummary,
+    /// What there is to say about each output, in their order.
+    pub outputs: Vec<Finished>,
+}
+
+impl Written {
+    /// Whether there was nothing to show: no stacks, or only frames that are too narrow.
+    pub fn is_empty(&self) -> bool {
+        let nothing_drawn = |output: &Finished| output.drawn.is_some_and(|drawn| drawn.frames == 0);
+        self.summary.total.is_zero() || self.outputs.iter().any(nothing_drawn)
+    }
+}
+
+/// Reads the stacks once and writes every output.
+///
+/// ```
+/// use fg_tools::Profile;
+/// use fg_tools::render::{Format, Settings, Target, write};
+///
+/// let profile = Profile::from_bytes("main;parse 40\nmain 2\n")?;
+/// let (mut table, mut json) = (Vec::new(), Vec::new());
+/// let outputs: Vec<(&Format, &mut dyn Target)> =
+///     vec![(Format::by_name("top")?, &mut table), (Format::by_name("json")?, &mut json)];
+/// write(&profile, outputs, &Settings::default())?;
+/// assert!(table.starts_with(b"total 42, 2 functions"));
+/// # Ok::<(), fg_tools::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of [`Opened::walk`] and of the writers; with [`Settings::strict`]
+/// [`crate::ErrorKind::Malformed`] for a line that is not understood.
+pub fn write<'a>(
+    input: impl Into<Input<'a>>,
+    outputs: Vec<(&Format, &mut dyn Target)>,
+    settings: &Settings,
+) -> Result<Written> {
+    let mut writers: Vec<Box<dyn Writer + '_>> = Vec::with_capacity(outputs.len());
+    for (format, target) in outputs {
+        writers.push((format.open)(settings, target)?);
+    }
+    let summary = match &mut writers[..] {
+        [writer] => feed(input, settings, &mut **writer)?,
+        writers => feed(input, settings, &mut FanOut(writers))?,
+    };
+    let mut finished = Vec::with_capacity(writers.len());
+    for writer in writers {
+        finished.push(writer.finish(&summary)?);
+    }
+    Ok(Written { summary, outputs: finished })
+}
+
+/// Walks the stacks in the order, and with the changes to them, that the settings ask for.
+///
+/// # Errors
+/// Those of [`write`].
+pub fn feed<'a>(
+    input: impl Into<Input<'a>>,
+    settings: &Settings,
+    visitor: &mut dyn Visitor,
+) -> Result<WalkSummary> {
+    let changes = settings.rewrite.clone();
+    let apply = move |stack: &[u8], out: &mut Vec<u8>| changes.apply(stack, out);
+    let rewrite: Option<&Rewrite> = if settings.rewrite.is_needed() { Some(&apply) } else { None };
+    let order = settings.order;
+    let mut stated = Stated { settings, visitor };
+    let visitor: &mut dyn Visitor = if settings.changes_facts() { &mut stated } else { &mut *stated.visitor };
+    let mut summary = match input.into() {
+        Input::Profile(profile) => profile.walk(order, rewrite, visitor)?,
+        Input::Opened(opened) => opened.walk(order, rewrite, visitor)?,
+    };
+    if settings.strict {
+        summary.not_understood.refuse()?;
+    }
+    summary.facts = settings.facts(&summary.facts)?;
+    Ok(summary)
+}
+
+/// Tells several writers.
+struct FanOut<'f, 's>(&'f mut [Box<dyn Writer + 's>]);
+
+impl Visitor for FanOut<'_, '_> {
+    fn follows_stacks(&self) -> bool {
+        self.0.iter().any(|writer| writer.follows_stacks())
+    }
+
+    fn begin(&mut self, known: &Known<'_>) -> Result<()> {
+        self.0.iter_mut().try_for_each(|writer| writer.begin(known))
+    }
+
+    fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {
+        self.0.iter_mut().try_for_each(|writer| writer.enter(name, depth))
+    }
+
+    fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
+        self.0.iter_mut().try_for_each(|writer| writer.stack(stack, weights))
+    }
+
+    fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
+        self.0.iter_mut().try_for_each(|writer| writer.exit(frame, so_far))
+    }
+
+    /// What one writer needs cannot be left out for another.
+    fn least(&self, all: Weights) -> Weight {
+        self.0.iter().map(|writer| writer.least(all)).min().unwrap_or(Weight::ZERO)
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        self.0.iter_mut().try_for_each(|writer| writer.restart())
+    }
+}
+
+/// Tells a visitor the facts as the settings have them stated.
+struct Stated<'s, 'v> {
+    settings: &'s Settings,
+    visitor: &'v mut dyn Visitor,
+}
+
+impl Visitor for Stated<'_, '_> {
+    fn follows_stacks(&self) -> bool {
+        self.visitor.follows_stacks()
+    }
+
+    fn begin(&mut self, known: &Known<'_>) -> Result<()> {
+        self.visitor.begin(&Known { facts: &self.settings.facts(known.facts)?, ..*known })
+    }
+
+    fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {
+        self.visitor.enter(name, depth)
+    }
+
+    fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
+        self.visitor.stack(stack, weights)
+    }
+
+    fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
+        self.visitor.exit(frame, so_far)
+    }
+
+    fn least(&self, all: Weights) -> Weight {
+        self.visitor.least(all)
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        self.visitor.restart()
+    }
+}
