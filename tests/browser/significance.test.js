@@ -3,15 +3,17 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { compareShares } from "../../src/render/html/page/significance.js";
+import { compareShares, judge } from "../../src/render/html/page/significance.js";
 
 const vectors = new URL("../fixtures/significance.json", import.meta.url);
 
-test("probabilities are those of the library", { skip: !existsSync(vectors) && "no shared vectors" }, () => {
+test("probabilities and verdicts are those of the library", { skip: !existsSync(vectors) && "no shared vectors" }, () => {
   const all = JSON.parse(readFileSync(vectors, "utf8"));
   assert.ok(all.length > 5);
-  for (const { before, of_before: n, after, of_after: m, p } of all) {
-    const here = compareShares({ x: before, n, y: after, m });
-    assert.ok(Math.abs(here - p) <= 1e-9 + 1e-6 * p, `${before}/${n} and ${after}/${m}: ${here}, not ${p}`);
+  for (const { before_hits: x, before_total: n, after_hits: y, after_total: m, alpha, min_effect: minEffect, p, is_sure: isSure } of all) {
+    const here = compareShares({ x, n, y, m });
+    assert.ok(Math.abs(here - p) <= 1e-9 + 1e-6 * p, `${x}/${n} and ${y}/${m}: ${here}, not ${p}`);
+    const [verdict] = judge({ alpha, minEffect }, [1, 1], [n, m], Float64Array.of(x), Float64Array.of(y));
+    assert.equal(verdict === 1, isSure, `${x}/${n} and ${y}/${m}`);
   }
 });

@@ -52,7 +52,7 @@ function legend(model) {
     if (!kinds.length) return [make("p", { role: "note" }, "The profile does not say which frames are kernel, user, inlined or compiled at run time.")];
     entries.push(...kinds.map(([kind, label]) => swatch(kindSwatch(kind), label)));
   } else if (state.colour === "module") {
-    const modules = heaviestModules(model);
+    const modules = heaviestModules(model).filter(([, share]) => share > 0);
     if (!modules.some(([module]) => module)) return [make("p", { role: "note" }, "The profile does not say which module a frame is of.")];
     const label = (/** @type {string} */ module, /** @type {number} */ share) => `${names.harmless(module).slice(0, 60) || "not known"} ${percent(share, 1)}`;
     entries.push(...modules.slice(0, MOST_MODULES).map(([module, share]) => swatch(css(moduleColour(module)), label(module, share))));

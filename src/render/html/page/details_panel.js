@@ -15,7 +15,7 @@ export function detailsPanel({ about, changes, names, numbers, whole }) {
     return scaled === exact ? exact : `${scaled}, exactly ${exact}`;
   };
   /** @type {[string, string][]} */
-  const facts = [["Title", about.title]];
+  const facts = about.details.some(([, text]) => text === about.title) ? [] : [["Title", about.title]];
   if (about.subtitle) facts.push(["Subtitle", about.subtitle]);
   facts.push(...about.details);
   const total = changes.sides(whole, 0, false);
