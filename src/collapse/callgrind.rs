@@ -211,8 +211,7 @@ impl<'o> Reader<'o> {
             // those of files, too.
             b"fi" | b"fe" => drop(self.files.name(value)),
             // Jumps cost nothing.
-            b"jump" | b"jcnd" | b"jfi" | b"jfn" | b"rfl"
-            | b"rfi" | b"rfn" | b"rob" => {}
+            b"jump" | b"jcnd" | b"jfi" | b"jfn" | b"rfl" | b"rfi" | b"rfn" | b"rob" => {}
             _ => return false,
         }
         true

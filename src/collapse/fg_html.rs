@@ -1,4 +1,5 @@
-//! The pages of `fg-render --format html`: the profile they hold, exactly as it went in.
+//! The pages of `fg-render --format html`: the profile they hold, exactly as it went in, with its
+//! facts, and the modules and kinds of functions.
 //!
 //! ```text
 //! <meta name="generator" content="fg-render html 1">
@@ -12,8 +13,9 @@ use std::io::Read;
 
 use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::{Error, Result};
-use crate::folded::{Columns, FrameId, Weights};
+use crate::folded::{Columns, FrameId, Kind, Place, Weights};
 use crate::input::Input;
+use crate::profile::{Facts, header};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -30,9 +32,9 @@ pub struct FgHtml;
 const GENERATOR: &[u8] = b"<meta name=\"generator\" content=\"fg-render html 1\">";
 /// Deeper stacks are no program's; a small page could claim one of terabytes.
 const DEEPEST: usize = 1 << 20;
-/// So many names are guessed after another.
+/// The most names that are guessed after another.
 const MOST_GUESSES: usize = 126;
-/// So many weights have numbers.
+/// The most weights that have numbers.
 const MOST_VALUES: usize = 1 << 14;
 /// Names begin like the one before them: a small page could claim terabytes of them.
 const MOST_TEXT: usize = 1 << 30;
@@ -58,7 +60,9 @@ impl Collapser for FgHtml {
         let columns = if tree.befores.is_some() { Columns::Two } else { Columns::One };
         sink.columns(columns)?;
         let total = tree.tell(&page, options.count, sink)?;
-        report.add_value(Value { name: Vec::new(), unit: tree.unit.map(Into::into) }, total)
+        let unit = tree.facts.unit.clone().map(Into::into);
+        report.facts = tree.facts;
+        report.add_value(Value { name: Vec::new(), unit }, total)
     }
 }
 
@@ -68,10 +72,10 @@ struct Tree {
     names: Vec<u32>,
     weights: Vec<u128>,
     befores: Option<Vec<u128>>,
-    /// From which frame on weights have how many decimals.
+    /// The number of a frame, and the decimals of the weights from there on.
     scales: Vec<(u64, u8)>,
-    /// What weights count, if that is more than samples.
-    unit: Option<String>,
+    /// The facts that the page shows.
+    facts: Facts,
 }
 
 impl Tree {
@@ -87,15 +91,14 @@ impl Tree {
             .iter()
             .map(|scale| Some((scale.get(0)?.as_u64()?, u8::try_from(scale.get(1)?.as_u64()?).ok()?)));
         let scales = scales.collect::<Option<Vec<_>>>().ok_or_else(damaged)?;
-        let unit = about["unit"].as_str().filter(|unit| *unit != "samples").map(str::to_owned);
-        Ok(Tree { rises, names, weights, befores, scales, unit })
+        let facts = header::read(about["header"].as_str().ok_or_else(damaged)?.as_bytes())?;
+        Ok(Tree { rises, names, weights, befores, scales, facts })
     }
 
     /// Pushes every stack, the last one first.
     fn tell(&self, page: &[u8], count: bool, sink: &mut dyn Sink) -> Result<ValueTotal> {
         let ids = name_ids(page, sink)?;
         let mut total = ValueTotal { kept: true, ..ValueTotal::default() };
-        // Where each frame is, from the first to the last; then back.
         let mut depth = self.last_depth()?;
         let mut stack: Vec<FrameId> = Vec::new();
         let mut scales = self.scales.iter().rev().peekable();
@@ -173,7 +176,7 @@ fn names(rises: &[u32], page: &[u8]) -> Result<Vec<u32>> {
     if all_used { Ok(names) } else { Err(damaged()) }
 }
 
-/// What each frame weighs itself, after and, if there are two columns, before.
+/// The self weight of each frame, after and, if there are two columns, before.
 fn weights(rises: &[u32], page: &[u8]) -> Result<(Vec<u128>, Option<Vec<u128>>)> {
     let side = |kind: &str| -> Result<Option<[std::vec::IntoIter<u32>; 2]>> {
         let leaves = format!("leaf-{kind}");
@@ -219,10 +222,12 @@ fn name_ids(page: &[u8], sink: &mut dyn Sink) -> Result<Vec<FrameId>> {
     let mut rest = &texts[..];
     let shared = small_numbers(page, "shared")?;
     let lengths = small_numbers(page, "lengths")?;
-    let ranks = numbers(page, "ranks")?.ok_or_else(damaged)?;
+    let ranks = ranks(page)?;
     if shared.len() != lengths.len() || ranks.len() != lengths.len() {
         return Err(damaged());
     }
+    let places =
+        if sink.wants().places { PlaceColumns::read(page, &ranks)? } else { PlaceColumns::default() };
     // In the order of their bytes.
     let mut sorted = Vec::with_capacity(lengths.len());
     let mut name = Vec::new();
@@ -239,16 +244,71 @@ fn name_ids(page: &[u8], sink: &mut dyn Sink) -> Result<Vec<FrameId>> {
         if all > MOST_TEXT {
             return Err(damaged());
         }
-        sorted.push(sink.frame(&name));
+        let place = places.of_rank(sorted.len())?;
+        sorted.push(if place.is_unknown() { sink.frame(&name) } else { sink.frame_at(&name, &place) });
     }
+    ranks.into_iter().map(|rank| sorted.get(rank).copied().ok_or_else(damaged)).collect()
+}
+
+/// The place of each name in the order of their bytes.
+fn ranks(page: &[u8]) -> Result<Vec<usize>> {
     let mut expected = 0i128;
-    let ids = ranks.into_iter().map(|step| {
+    let ranks = numbers(page, "ranks")?.ok_or_else(damaged)?.into_iter().map(|step| {
         let step = i128::try_from(step).ok()?;
         let rank = expected.checked_add((step >> 1) ^ -(step & 1))?;
         expected = rank.checked_add(1)?;
-        sorted.get(usize::try_from(rank).ok()?).copied()
+        usize::try_from(rank).ok()
     });
-    ids.collect::<Option<Vec<_>>>().ok_or_else(damaged)
+    ranks.collect::<Option<Vec<_>>>().ok_or_else(damaged)
+}
+
+/// The modules and kinds of names; empty where the page has none.
+#[derive(Default)]
+struct PlaceColumns {
+    /// The number of each name, in the order of their bytes.
+    by_rank: Vec<usize>,
+    kinds: Vec<u32>,
+    /// The bytes of all modules, a 0 behind each.
+    modules: Vec<u8>,
+    /// Where each module is in `modules`.
+    ranges: Vec<std::ops::Range<usize>>,
+    name_modules: Vec<u32>,
+}
+
+impl PlaceColumns {
+    fn read(page: &[u8], ranks: &[usize]) -> Result<PlaceColumns> {
+        let column = |name| match section(page, name)? {
+            Some(_) => small_numbers(page, name),
+            None => Ok(vec![0; ranks.len()]),
+        };
+        let (kinds, name_modules) = (column("kinds")?, column("name-modules")?);
+        if kinds.len() != ranks.len() || name_modules.len() != ranks.len() {
+            return Err(damaged());
+        }
+        let mut by_rank = vec![0; ranks.len()];
+        for (number, &rank) in ranks.iter().enumerate() {
+            *by_rank.get_mut(rank).ok_or_else(damaged)? = number;
+        }
+        let modules = section(page, "modules")?.unwrap_or_default();
+        let mut start = 0;
+        let ranges = memchr::memchr_iter(0, &modules).map(|end| std::mem::replace(&mut start, end + 1)..end);
+        Ok(PlaceColumns { by_rank, kinds, ranges: ranges.collect(), modules, name_modules })
+    }
+
+    fn of_rank(&self, rank: usize) -> Result<Place<'_>> {
+        let Some(&number) = self.by_rank.get(rank) else { return Ok(Place::default()) };
+        let (kind, inlined) = match self.kinds[number] {
+            kind @ 0..4 => (kind, false),
+            kind @ 4..8 => (kind - 4, true),
+            _ => return Err(damaged()),
+        };
+        let kind = [Kind::Unknown, Kind::User, Kind::Kernel, Kind::Jit][kind as usize];
+        let module = match self.name_modules[number] {
+            0 => &[][..],
+            module => &self.modules[self.ranges.get(module as usize - 1).ok_or_else(damaged)?.clone()],
+        };
+        Ok(Place { module, kind, inlined, ..Place::default() })
+    }
 }
 
 fn damaged() -> Error {

@@ -17,8 +17,8 @@ use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, ValueT
 use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, Weights, sanitize_frame};
 use crate::input::Input;
-use crate::profile::header::HeaderReader;
 use crate::profile::Facts;
+use crate::profile::header::HeaderReader;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {

@@ -71,7 +71,8 @@ fn a_process_is_python_by_its_program() {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, is_python) in [("python3.12", true), ("sleeper", false)] {
         let program = folder.path().join(name);
-        fs::copy("/bin/sleep", &program).expect("a copy");
+        // A copy that another thread's child still has open cannot be run.
+        assert!(Command::new("cp").arg("/bin/sleep").arg(&program).status().expect("cp is there").success());
         let mut child = Command::new(&program).arg("60").stdout(Stdio::null()).spawn().expect("it starts");
         std::thread::sleep(std::time::Duration::from_millis(100));
         let output = run(stage.alone().args(["--print-command", "-p", &child.id().to_string()]));

@@ -134,3 +134,18 @@ fn results_go_to_files_and_standard_output() {
     assert_eq!(stacks(&text(&output.stdout)), folded, "and else it goes to standard error");
     assert!(text(&output.stderr).contains("its own output"), "{output:?}");
 }
+
+#[test]
+fn the_profile_of_a_backend_has_the_recorder_s_facts() {
+    let stage = Stage::new();
+    let (recording, _) = fixture("dtrace/ustack", "input.txt");
+    stage.add("dtrace", &format!("{}; cat '{recording}' >\"$file\"", value_of("-o")));
+    let output = run(stage.fg_record().args(["--with", "dtrace", "-F", "97", "--", "echo", "a"]));
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let folded = text(&output.stdout);
+    let producer = format!("# producer: fg-record {} with dtrace\n", env!("CARGO_PKG_VERSION"));
+    for line in ["# command: echo a\n", "# rate: 97 Hz\n", "# start: ", "# duration: ", &producer] {
+        assert!(folded.contains(line), "{line}: {folded}");
+    }
+    assert!(!folded.contains("# cpu-time"), "that of dtrace is not the command's: {folded}");
+}

@@ -35,14 +35,14 @@ test("a search counts what fg-filter counts", async () => {
     }
     assert.ok(line.startsWith(`Matched: ${((100 * wanted.weight) / total).toFixed(2)}% · self `), `${pattern}: ${line}`);
     assert.ok(line.includes(`· ${wanted.stacks.toLocaleString("en")} stack`), `${pattern}: ${line}, not ${wanted.stacks}`);
-    assert.ok(line.endsWith(`${wanted.weight.toLocaleString("en")} samples`), `${pattern}: ${line}`);
+    assert.ok(line.endsWith(` · ${wanted.weight.toLocaleString("en")}`), `${pattern}: ${line}`);
   }
 });
 
 test("self shares, next and previous match, ticks, only what matches", async () => {
   const page = await view(small);
   await search(page, "^eval$");
-  assert.match(await text(page, "found"), /^Matched: 20\.00% · self 0\.00% · 2 stacks · 200 samples$/);
+  assert.match(await text(page, "found"), /^Matched: 20\.00% · self 0\.00% · 2 stacks · 200$/);
   await search(page, "^(lex|read)$");
   assert.match(await text(page, "found"), /^Matched: 30\.00% · self 30\.00%/);
   assert.deepEqual(await coloursOf(page, ["main;parse;lex"]), ["rgb(230, 0, 230)"]);
@@ -202,17 +202,17 @@ test("changes that may be noise are grey, as in the SVG, until one asks for all"
   assert.deepEqual((await coloursOf(page, paths)).map((colour) => colour === grey), [false, false, true]);
   const { left, top, width } = await box(page, "m;wobbles");
   await page.mouse.move(left + width / 2, top + 9);
-  assert.match(await text(page, "tip"), /may be noise: not significant/);
-  await page.click("#noise");
+  assert.match(await text(page, "tip"), /the change is not significant/);
+  await page.click("#insignificant");
   await settled(page);
   assert.ok(!(await coloursOf(page, paths)).includes(grey));
-  assert.match(await address(page), /noise=coloured/);
-  await page.click("#noise");
+  assert.match(await address(page), /insignificant=shown/);
+  await page.click("#insignificant");
   await page.keyboard.press("5");
   await settled(page);
   const classes = await page.$$eval("#list tbody tr", (all) => all.map((row) => [row.cells[0].textContent, row.cells[5].className]));
   assert.match(Object.fromEntries(classes).grew, /up/);
-  assert.match(Object.fromEntries(classes).wobbles, /noise/);
+  assert.match(Object.fromEntries(classes).wobbles, /insignificant/);
 });
 
 test("widths are those after, before, or both; what is gone can be reached", async () => {
@@ -235,7 +235,7 @@ test("widths are those after, before, or both; what is gone can be reached", asy
   near(await width("m;new"), 15 / 135);
   await clickOn(page, "m;gone", { button: "right" });
   await page.keyboard.press("Escape");
-  assert.match(await text(page, "chosen"), /^gone: 25 → 0 samples, − gone$/);
+  assert.match(await text(page, "chosen"), /^gone: 25 → 0, − gone$/);
 });
 
 test("the table of a comparison is sorted by the largest change, the tooltip says both", async () => {
@@ -248,7 +248,7 @@ test("the table of a comparison is sorted by the largest change, the tooltip say
   const { left, top, width } = await box(page, "m;grew");
   await page.mouse.move(left + width / 2, top + 9);
   const tip = await text(page, "tip");
-  assert.match(tip, /10 → 30 samples/);
+  assert.match(tip, /10 → 30/);
   assert.match(tip, /\+200\.0%, \+23\.33 pp/);
 });
 

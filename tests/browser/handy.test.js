@@ -30,7 +30,7 @@ test("Ctrl-F searches here, and the browser's own search is left to it when aske
 
 test("plus and minus stretch around the chosen frame", async () => {
   const page = await view(small);
-  await page.evaluate(() => globalThis.flame.select({ part: 0, node: globalThis.flame.model.whole.n - 1 }));
+  await page.evaluate(() => globalThis.flame.selection.select({ part: 0, node: globalThis.flame.model.whole.n - 1 }));
   const before = await box(page, "main;gc;lex");
   await page.keyboard.press("+");
   await settled(page);
@@ -54,19 +54,19 @@ test("a double click beside all frames shows all again", async () => {
 test("a tooltip tells the share of the caller, and what all calls of the function weigh", async () => {
   const page = await view(small);
   const tip = await tipOf(page, "main;gc;lex");
-  assert.match(tip, /Total40 samples, 40\.00%/);
+  assert.match(tip, /Total40, 40\.00%/);
   assert.match(tip, /Of its caller80\.00%/);
-  assert.match(tip, /All calls of it70 samples, 70\.00%/);
+  assert.match(tip, /All calls of it70, 70\.00%/);
   assert.doesNotMatch(await tipOf(page, "main;eval;read"), /All calls/);
 });
 
-test("one sample is one, frames without a name say so, times and bytes have handy units", async () => {
-  const page = await view("a 1\n;b 4\n");
+test("one sample is one, frames without a name say so, times and bytes are scaled", async () => {
+  const page = await view("# unit: samples\na 1\n;b 4\n");
   assert.match(await tipOf(page, "a"), /Total1 sample,/);
   await page.keyboard.press("5");
   await settled(page);
   assert.match(await text(page, "list"), /\(no name\)/);
-  for (const [unit, folded, cell] of [["ns", "a 1500000\nb 700\n", /1\.50 ms/], ["bytes", "a 3145728\nb 12\n", /3\.00 MiB/]]) {
+  for (const [unit, folded, cell] of [["ns", "a 1500000\nb 700\n", /1\.5 ms/], ["bytes", "a 3145728\nb 12\n", /3\.15 MB/]]) {
     const table = await view(`# unit: ${unit}\n${folded}`, { hash: "#view=table" });
     assert.match(await text(table, "list"), cell);
     assert.match(await text(table, "list"), unit === "ns" ? /700 ns/ : /12 B/);

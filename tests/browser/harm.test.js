@@ -42,7 +42,7 @@ test("nothing in a name runs, whatever is done with it", async () => {
     await settled(page);
   }
   for (const view_ of ["3", "4", "5"]) await page.keyboard.press(view_);
-  for (const id of ["threads-open", "about-open", "save-open", "look-open", "help-open"]) {
+  for (const id of ["details-open", "save-open", "colours-open", "help-open"]) {
     await page.click(`#${id}`);
     await page.keyboard.press("Escape");
   }
@@ -57,8 +57,8 @@ test("hostile titles, units, facts and searches are text too", async () => {
   const page = await view(`# event: ${evil}\n# host: ${evil}\na;b 1\n`, { hash: `#q=${encodeURIComponent(evil)}&of=${encodeURIComponent(evil)}` }, "--title", evil, "--subtitle", evil, "--notes", evil, "--countname", evil);
   assert.equal(await page.title(), evil);
   assert.equal(await text(page, "title"), evil);
-  await page.click("#about-open");
-  assert.ok((await text(page, "about")).includes(evil));
+  await page.click("#details-open");
+  assert.ok((await text(page, "details")).includes(evil));
   await page.keyboard.press("Escape");
   await refine(page, "Hide", "<img src=x onerror=window.harmed=1>");
   assert.equal(await page.evaluate(() => window.harmed ?? document.querySelectorAll("img").length), 0);
@@ -101,9 +101,9 @@ test("names of a megabyte, stacks of thousands, a hundred thousand roots", async
 test("sums beyond what a browser counts are marked as rounded, single weights stay exact", async () => {
   const big = "a;b 9007199254740993\na;c 9007199254740881\n";
   const page = await view(big);
-  await page.click("#about-open");
-  assert.match(await text(page, "about"), /≈ 18,014,398,509,481,87\d samples/);
-  assert.match(await text(page, "about"), /rounded/);
+  await page.click("#details-open");
+  assert.match(await text(page, "details"), /≈ 18,014,398,509,481,87\d/);
+  assert.match(await text(page, "details"), /rounded/);
   assert.equal(run("fg-collapse", readFileSync(makePage(big))).toString(), big);
 });
 
@@ -147,7 +147,7 @@ test("axe finds nothing serious in any view, theme or panel", async () => {
   for (const colorScheme of ["light", "dark"]) {
     for (const hash of ["#q=eval&do=hide:gc&zoom=main", "#view=icicle", "#view=callers", "#view=butterfly", "#view=table", "#view=table&q=("]) {
       const page = await openPage(path, { colorScheme, hash, reducedMotion: "reduce" });
-      for (const panel of ["", "threads", "refine", "look", "save", "about", "help"]) {
+      for (const panel of ["", "refine", "colours", "save", "details", "help"]) {
         if (panel && hash !== "#view=icicle") continue;
         if (panel) await page.click(`#${panel}-open`);
         await page.evaluate(axe);
@@ -169,5 +169,5 @@ test("the chosen frame is read out", async () => {
   await page.keyboard.press("ArrowUp");
   await page.keyboard.press("ArrowUp");
   await settled(page);
-  assert.equal(await text(page, "chosen"), "main: 900 samples, 90.00%");
+  assert.equal(await text(page, "chosen"), "main: 900, 90.00%");
 });

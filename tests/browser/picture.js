@@ -12,7 +12,7 @@ import { chromium } from "playwright-core";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const project = resolve(here, "../..");
-// Where the binaries are, and the browser.
+// The binaries and the browser.
 const binaries = resolve(process.env.FG_BIN ?? join(project, "target/debug"));
 const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
@@ -75,7 +75,10 @@ export function draw(folded, ...options) {
   return save("svg", svg);
 }
 
-/** Runs one of the programs on folded text; what it wrote. */
+/** A recording among the fixtures. */
+export const fixture = (path) => join(project, "tests/fixtures", path);
+
+/** Runs one of the programs on folded text; returns its output. */
 export function run(tool, folded, ...options) {
   const path = join(binaries, tool);
   return execFileSync(path, options, { input: folded, maxBuffer: 1 << 30, stdio: ["pipe", "pipe", "ignore"] });
@@ -115,9 +118,19 @@ export async function allQuiet() {
   assert.deepEqual(complaints, []);
 }
 
+/** The name in a tooltip `name (325 ms, 162 samples, 12.34%)`: the weight is in the last parentheses. */
+export function nameOf(title) {
+  let depth = 0;
+  for (let i = title.length - 1; i > 0 && title.endsWith(")"); i--) {
+    if (title[i] === ")") depth++;
+    else if (title[i] === "(" && --depth === 0) return title.slice(0, i - 1);
+  }
+  return title;
+}
+
 /** The drawn frames: name, place in px within #frames, classes, label, colour. */
-export function frames(page) {
-  return page.evaluate(() => {
+export async function frames(page) {
+  const drawn = await page.evaluate(() => {
     const box = document.querySelector("#frames");
     const origin = box.getScreenCTM().e;
     return [...box.querySelectorAll(".frame")].map((g) => {
@@ -126,7 +139,6 @@ export function frames(page) {
       const place = rect.getBoundingClientRect();
       const text = g.querySelector("text");
       return {
-        name: title.slice(0, title.lastIndexOf(" (")),
         title,
         left: place.left - origin,
         width: place.width,
@@ -138,6 +150,7 @@ export function frames(page) {
       };
     });
   });
+  return drawn.map((one) => ({ name: nameOf(one.title), ...one }));
 }
 
 export async function frame(page, name) {
@@ -148,19 +161,18 @@ export async function frame(page, name) {
 
 export const visible = async (page) => (await frames(page)).filter((f) => f.visible).map((f) => f.name).sort();
 
-/** Where a frame can be clicked; scrolls it into sight. */
+/** A point of a frame to click; scrolls the frame into sight. */
 export async function spot(page, name) {
-  return page.evaluate((wanted) => {
-    for (const g of document.querySelectorAll("#frames .frame")) {
-      const title = g.querySelector("title")?.textContent ?? "";
-      if (title.slice(0, title.lastIndexOf(" (")) !== wanted) continue;
-      g.scrollIntoView({ block: "nearest" });
-      const r = g.querySelector("rect").getBoundingClientRect();
-      const left = Math.max(0, r.left);
-      return { x: (left + Math.min(innerWidth, r.right)) / 2, y: r.top + r.height / 2 };
-    }
-    throw new Error(`no frame ${wanted}`);
-  }, name);
+  const titles = await page.$$eval("#frames .frame", (all) => all.map((g) => g.querySelector("title")?.textContent ?? ""));
+  const index = titles.findIndex((title) => nameOf(title) === name);
+  assert.ok(index >= 0, `no frame ${name}`);
+  return page.evaluate((at) => {
+    const g = document.querySelectorAll("#frames .frame")[at];
+    g.scrollIntoView({ block: "nearest" });
+    const r = g.querySelector("rect").getBoundingClientRect();
+    const left = Math.max(0, r.left);
+    return { x: (left + Math.min(innerWidth, r.right)) / 2, y: r.top + r.height / 2 };
+  }, index);
 }
 
 export async function click(page, name, options) {
@@ -170,7 +182,7 @@ export async function click(page, name, options) {
   if (options?.modifiers) for (const key of options.modifiers) await page.keyboard.up(key);
 }
 
-/** What a text says, or null when it is not shown. */
+/** The content of a text, or null when it is not shown. */
 export function says(page, id) {
   return page.evaluate((one) => {
     const element = document.getElementById(one);

@@ -137,3 +137,21 @@ fn under_sudo_the_browser_is_the_caller_s() {
     }
     assert_eq!(said(&folder, "surf")[..2], ["65534", "/home/of-nobody"]);
 }
+
+#[test]
+fn fg_render_opens_its_page_too() {
+    let temporary = folder();
+    let folder = temporary.path().canonicalize().expect("it is there");
+    stand_in(&folder, "surf", "");
+    fs::write(folder.join("a.folded"), "main;hot 42\n").expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fg-render"));
+    let path = format!("{}:/usr/bin:/bin", folder.display());
+    command.current_dir(&folder).env("PATH", path).env("BROWSER", "surf").env_remove("SUDO_UID");
+    let output = command.args(["-o", "a.svg", "-o", "a.html", "--open", "a.folded"]).output();
+    let output = output.expect("fg-render starts");
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
+    assert_eq!(said(&folder, "surf")[2..], [folder.join("a.html").to_string_lossy()]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fg-render"));
+    let output = command.current_dir(&folder).args(["--open", "a.folded"]).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(2), "a file has to be named: {output:?}");
+}

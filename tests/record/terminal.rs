@@ -115,3 +115,30 @@ fn a_recorder_that_is_killed_leaves_nothing_behind() {
         assert!(text(&output.stderr).contains("--raw needs a file"), "{path}: {output:?}");
     }
 }
+
+#[cfg(feature = "tui")]
+#[test]
+fn the_profile_is_explored_in_the_terminal() {
+    use std::io::Write;
+
+    let Some(program) = super::ready() else { return };
+    if super::recorded(fg_record().arg("--").arg(program).arg("20")).is_none() {
+        return;
+    }
+    let (first, second) = terminal();
+    let mut keys = first.try_clone().expect("a terminal");
+    let mut command = fg_record();
+    command.args(["-q", "--tui", "--"]).arg(program).args(["200", "-", "3"]).env("TERM", "xterm");
+    let other = || Stdio::from(second.try_clone().expect("its other end"));
+    command.stdin(other()).stdout(other()).stderr(other());
+    let mut child = Running(command.spawn().expect("it starts"));
+    drop((command, second));
+    // The key waits until somebody reads it.
+    keys.write_all(b"q").expect("a key");
+    let shown = shown(first);
+    assert_eq!(child.0.wait().expect("it ends").code(), Some(3), "{shown}");
+    assert!(shown.contains("\x1b[?1049h") && shown.contains("\x1b[?1049l"), "{shown:?}");
+    // Nobody can look at a pipe.
+    let output = fg_record().args(["--tui", "--", "touch", "it-ran"]).output().expect("it starts");
+    assert!(text(&output.stderr).starts_with("fg-record: --tui needs a terminal"), "{output:?}");
+}

@@ -1,13 +1,15 @@
-//! The page: what goes in comes out again, whatever it is. How it looks and works is tested in a
+//! The page: any profile that goes in comes out again. Its looks and its work are tested in a
 //! browser.
 
 use std::process::Command;
 
+use fg_tools::Weight;
+use fg_tools::profile::units;
 use proptest::prelude::*;
 
 use super::{run, run_in};
 
-/// What `fg-collapse` reads out of the page of an input.
+/// The folded text that `fg-collapse` reads out of the page of an input.
 fn there_and_back(options: &[&str], input: &[u8]) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("page.html");
@@ -106,13 +108,66 @@ fn a_damaged_page_is_named_as_one() {
     }
 }
 
+#[test]
+fn facts_travel_through_the_page() {
+    let text = "# unit: ns\n# event: cpu-clock:u\n# period: 10 ns\n# command: \"./app -n 3\"\na;b 20\n";
+    assert_eq!(String::from_utf8(there_and_back(&[], text.as_bytes())).unwrap(), text);
+    let sides =
+        "# columns: before, after\n# unit: ns\n# before.command: ./old\n# after.command: ./new\na;b 20 30\n";
+    assert_eq!(String::from_utf8(there_and_back(&[], sides.as_bytes())).unwrap(), sides);
+}
+
+/// The examples of the library's scaler, which the test of the page's scaler reads.
+#[test]
+fn the_page_has_the_examples_of_units() {
+    let mut examples: Vec<serde_json::Value> = Vec::new();
+    for (weight, unit, text) in units::EXAMPLES {
+        examples.push(serde_json::json!({ "weight": weight, "unit": unit, "text": text }));
+    }
+    // Halves are rounded to even, samples are told where they are whole.
+    for (weight, unit, period) in [
+        ("1125", "ns", None),
+        ("1135", "ns", None),
+        ("2500500", "ns", None),
+        ("10250", "bytes", None),
+        ("324000000", "ns", Some("2000000")),
+        ("324000001", "ns", Some("2000000")),
+        ("2000000", "ns", Some("2000000")),
+        ("0", "ns", Some("2000000")),
+        ("2.5", "s", Some("0.25")),
+        ("524288", "bytes", Some("524288")),
+        ("9", "samples", Some("1")),
+    ] {
+        let parse = |text: &str| Weight::parse(text.as_bytes()).unwrap();
+        let text = units::amount_with_samples(parse(weight), Some(unit), period.map(parse));
+        let mut example = serde_json::json!({ "weight": weight, "unit": unit, "text": text });
+        if let Some(period) = period {
+            example["period"] = period.into();
+        }
+        examples.push(example);
+    }
+    let lines: Vec<String> = examples.iter().map(ToString::to_string).collect();
+    let written = format!("[\n{}\n]\n", lines.join(",\n"));
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/units.json");
+    if std::env::var_os("FG_BLESS").is_some() {
+        std::fs::write(path, &written).unwrap();
+    }
+    let known = std::fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(known, written, "FG_BLESS=1 writes the file anew");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
     fn any_profile_comes_back(
         lines in proptest::collection::btree_map(
-            proptest::collection::vec(proptest::sample::select(vec!["a", "b", "c c", "d::e", ""]), 1..7),
+            // A stack's last frame has a name.
+            proptest::collection::vec(proptest::sample::select(vec!["a", "b", "c c", "d::e", ""]), 0..6)
+                .prop_flat_map(|stack| {
+                    proptest::sample::select(vec!["a", "b", "c c"])
+                        .prop_map(move |leaf| [stack.clone(), vec![leaf]].concat())
+                }),
             (0u64..300, 0u32..4),
             1..40,
         ),

@@ -2,14 +2,14 @@
 //!
 //! In `page/` they are ordinary modules, which tests and type-checkers read as such. In the
 //! file they share one scope: lines that import are left out, and so are the word `export`,
-//! comments and indentation. That asks three things of them, which tests hold: an import takes
-//! one line and renames nothing, names at the top are of one module, and no string goes over
+//! comments, types and indentation. For that they keep to three rules, which tests hold: an import
+//! takes one line and renames nothing, names at the top are of one module, and no string goes over
 //! several lines.
 
-/// What makes the script of the rest, so that the page starts.
+/// The modules that start the page: they unpack the script.
 const LOADER: &[&str] = &[include_str!("page/sections.js"), include_str!("page/load.js")];
 
-/// Every module, each after those it needs at once.
+/// Every module, each after those that it needs while it is loaded.
 const MODULES: &[&str] = &[
     include_str!("page/sections.js"),
     include_str!("page/dom.js"),
@@ -22,29 +22,47 @@ const MODULES: &[&str] = &[
     include_str!("page/search.js"),
     include_str!("page/templates.js"),
     include_str!("page/refine.js"),
+    include_str!("page/threads.js"),
     include_str!("page/colour.js"),
     include_str!("page/table.js"),
     include_str!("page/state.js"),
     include_str!("page/layout.js"),
     include_str!("page/draw.js"),
     include_str!("page/significance.js"),
+    include_str!("page/memo.js"),
+    include_str!("page/changes.js"),
+    include_str!("page/paints.js"),
     include_str!("page/model.js"),
+    include_str!("page/describe.js"),
     include_str!("page/save.js"),
     include_str!("page/print.js"),
+    include_str!("page/help_panel.js"),
+    include_str!("page/details_panel.js"),
+    include_str!("page/colours_panel.js"),
+    include_str!("page/threads_panel.js"),
+    include_str!("page/refine_panel.js"),
     include_str!("page/panels.js"),
+    include_str!("page/chips.js"),
+    include_str!("page/frame_menu.js"),
     include_str!("page/list.js"),
     include_str!("page/minimap.js"),
     include_str!("page/stage.js"),
     include_str!("page/keys.js"),
+    include_str!("page/theme.js"),
+    include_str!("page/header.js"),
+    include_str!("page/toolbar.js"),
+    include_str!("page/navigation.js"),
+    include_str!("page/selection.js"),
+    include_str!("page/app.js"),
     include_str!("page/start.js"),
 ];
 
-/// What stands in the page as it is.
+/// The script that is in the page as it is.
 pub(super) fn loader() -> String {
     joined(LOADER)
 }
 
-/// What the loader runs.
+/// The script that the loader runs.
 pub(super) fn script() -> String {
     joined(MODULES)
 }
@@ -73,9 +91,20 @@ fn append(module: &str, text: &mut String) {
         if line.is_empty() || line.starts_with("//") || line.starts_with("import ") {
             continue;
         }
-        text.push_str(line.strip_prefix("export ").unwrap_or(line));
+        push_code(line.strip_prefix("export ").unwrap_or(line), text);
         text.push('\n');
     }
+}
+
+/// Appends a line of code without the types that stand in it.
+fn push_code(mut line: &str, text: &mut String) {
+    while let Some((code, rest)) = line.split_once("/** @")
+        && let Some((_, behind)) = rest.split_once("*/")
+    {
+        text.push_str(code);
+        line = behind.trim_start();
+    }
+    text.push_str(line);
 }
 
 #[cfg(test)]
@@ -85,8 +114,8 @@ mod tests {
     #[test]
     fn comments_imports_and_indentation_are_left_out() {
         let module = "// a\nimport { x } from \"./x.js\";\n\n/** b\n * c */\nexport function f() {\n  \
-                      /** @type {T} */ (x).y(\"//\");\n}\n";
-        assert_eq!(joined(&[module]), "function f() {\n(x).y(\"//\");\n}\n");
+                      /** @type {T} */ (x).y(\"//\");\n  z(/** @type {[A, B]} */ (x));\n}\n";
+        assert_eq!(joined(&[module]), "function f() {\n(x).y(\"//\");\nz((x));\n}\n");
     }
 
     #[test]

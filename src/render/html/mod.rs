@@ -1,31 +1,31 @@
 //! One HTML file with the whole profile in it, to look at from all sides: flame graph, icicle,
 //! callers, butterfly, table.
 //!
-//! Nothing is left out for being narrow: what is seen is the page's affair. The tree goes into a
-//! [`payload`] of a byte or so a frame, the page is made of the files in `page/`: ordinary
-//! modules, that are joined by `bundle`, so that the file needs nothing but itself.
+//! Every frame is in the page, however narrow. The tree goes into a [`payload`] of about a byte a
+//! frame, the facts of the profile into an object beside it. The page itself is made of the files
+//! in `page/`: ordinary modules that `bundle` joins, so that the file needs nothing but itself.
 //!
 //! Names are hostile. They are in the file as compressed bytes in base64 only, the page makes
 //! text of them and never markup, and its policy allows nothing from elsewhere.
 
+mod about;
 mod base64;
 mod bundle;
 pub mod payload;
 
 use std::io::Write;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::error::Result;
-use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
-use crate::render::colour::{Colours, PALETTES, Palette, Scheme};
-use crate::render::compare::WIDTHS;
+use crate::folded::{Frame, Visitor, WalkSummary, Weights};
+use crate::render::colour::Palette;
 use crate::render::format::takes;
 use crate::render::writer::{Finished, Target, Writer};
-use crate::render::{Cut, Format, Settings};
+use crate::render::{Format, Settings};
 use payload::{Encoder, Hues, Payload, deflate};
 
-/// Says what made the page, and by which version of the payload's rules; `fg-collapse` looks for it.
+/// The program that made the page and the version of the payload's rules; `fg-collapse` looks for it.
 pub const GENERATOR: &str = "fg-render html 1";
 
 /// The format.
@@ -47,7 +47,6 @@ pub const FORMAT: Format = Format {
 
 const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/style.css");
-/// More notes about a profile than that are no header.
 
 fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dyn Writer + 'a>> {
     Ok(Box::new(Page { encoder: Encoder::new(settings.factor), settings, target }))
@@ -77,13 +76,15 @@ impl Writer for Page<'_> {
         let palette = settings.picture.colours.palette;
         let hue = |name: &[u8]| palette.hue(name).map_or(0, |hue| hue as u8);
         let asks_names = matches!(palette, Palette::Named(_));
-        let payload = encoder.finish(asks_names.then_some(&hue as Hues<'_>))?;
-        write(&payload, &about(&payload, summary, settings)?, settings, target)?;
+        let hues = asks_names.then_some(&hue as Hues<'_>);
+        let payload = encoder.finish(hues, &summary.places, settings.private)?;
+        let about = about::about(&payload, summary, settings)?;
+        write(&payload, &about, &settings.title_of(&summary.facts), target)?;
         Ok(Finished::default())
     }
 }
 
-fn write(payload: &Payload, about: &Value, settings: &Settings, mut out: &mut dyn Target) -> Result<()> {
+fn write(payload: &Payload, about: &Value, title: &str, mut out: &mut dyn Target) -> Result<()> {
     let mut rest = TEMPLATE;
     let mut until = |mark: &str, out: &mut dyn Target| -> Result<()> {
         let (before, behind) = rest.split_once(mark).expect("the template has every mark once");
@@ -93,7 +94,7 @@ fn write(payload: &Payload, about: &Value, settings: &Settings, mut out: &mut dy
     until("{generator}", out)?;
     out.write_all(GENERATOR.as_bytes())?;
     until("{title}", out)?;
-    out.write_all(escaped(settings.picture.title()).as_bytes())?;
+    out.write_all(escaped(title).as_bytes())?;
     until("{sections}", out)?;
     section("about", &deflate(about.to_string().as_bytes())?, &mut out)?;
     for (name, bytes) in &payload.sections {
@@ -104,45 +105,6 @@ fn write(payload: &Payload, about: &Value, settings: &Settings, mut out: &mut dy
     until("{loader}", out)?;
     out.write_all(bundle::loader().as_bytes())?;
     Ok(out.write_all(rest.as_bytes())?)
-}
-
-/// What the page has to know besides the tree.
-fn about(payload: &Payload, summary: &WalkSummary, settings: &Settings) -> Result<Value> {
-    let (picture, comparison) = (&settings.picture, &settings.comparison);
-    let Colours { palette, seed, by_width, scheme, negate, .. } = &picture.colours;
-    let palette_name = PALETTES.iter().find(|(_, _, known)| known == palette).map(|(name, _, _)| name);
-    let widths = WIDTHS.iter().find(|(_, known)| *known == comparison.widths).map(|(name, _)| name);
-    let legend: Vec<Value> = palette.legend().iter().map(|(label, hue)| json!([label, *hue as u8])).collect();
-    let total = settings.shown_both(summary.total)?;
-    Ok(json!({
-        "tool": concat!("fg-render ", env!("CARGO_PKG_VERSION")),
-        "title": picture.title(),
-        "subtitle": picture.subtitle,
-        "notes": picture.notes,
-        "facts": summary.facts.details(),
-        "unit": settings.unit(summary),
-        "total": total.value.to_string(),
-        "before": total.before.to_string(),
-        "frames": payload.frames,
-        "scales": payload.scales,
-        "differential": summary.columns == Columns::Two,
-        "chart": picture.flame_chart,
-        "icicle": picture.inverted,
-        "cutStart": picture.cut == Cut::Start,
-        "palette": palette_name,
-        "seed": seed,
-        "byWidth": by_width,
-        "legend": legend,
-        "found": picture.search_colour.to_string(),
-        "redBlue": *scheme == Scheme::RedBlue,
-        "negate": negate,
-        "widths": widths,
-        "ownChange": comparison.own,
-        // Nothing is noise when all may be taken for a change; JSON has no infinity.
-        "alpha": comparison.alpha.is_finite().then_some(comparison.alpha),
-        "minEffect": comparison.min_effect,
-        "period": comparison.period.map(|period| period.to_f64() * settings.factor.to_f64()),
-    }))
 }
 
 fn section(name: &str, bytes: &[u8], out: &mut dyn Write) -> Result<()> {
@@ -171,22 +133,82 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn page(settings: &Settings, text: &str) -> String {
-        use crate::folded::{Order, walk};
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), text).unwrap();
+    use crate::Profile;
+    use crate::folded::{Kind, Order, Place};
+    use crate::profile::{Context, ProfileBuilder, ReadOptions, Sink as _, Wants};
+
+    fn page_of(settings: &Settings, profile: &Profile) -> String {
         let mut out = Vec::new();
         let mut writer = open(settings, &mut out).unwrap();
-        let sources = [crate::input::Source::new(file.path())];
-        let summary = walk(&sources, Order::Frame, None, &mut *writer).unwrap();
+        let summary = profile.walk(Order::Frame, None, &mut *writer).unwrap();
         writer.finish(&summary).unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    fn page(settings: &Settings, text: &str) -> String {
+        page_of(settings, &Profile::from_bytes(text).unwrap())
+    }
+
+    /// A profile whose frames have places: a process, and functions of three modules.
+    fn with_places() -> Profile {
+        let mut builder = ProfileBuilder::new(Wants::ALL);
+        let place =
+            |module: &'static str, kind| Place { module: module.as_bytes(), kind, ..Place::default() };
+        let process = builder.frame(b"app");
+        let main = builder.frame_at(b"main", &place("app", Kind::User));
+        let inlined = Place { inlined: true, ..place("app", Kind::User) };
+        let helper = builder.frame_at(b"helper", &inlined);
+        let read = builder.frame_at(b"vfs_read", &place("[kernel.kallsyms]", Kind::Kernel));
+        let jitted = builder.frame_at(b"jitted", &place("", Kind::Jit));
+        for (leaf, weight) in [(helper, 5), (read, 7), (jitted, 1)] {
+            let weights = Weights::one(crate::Weight::new(weight));
+            builder.sample(&[process, main, leaf], weights, &Context::UNKNOWN).unwrap();
+        }
+        builder.finish().unwrap()
+    }
+
+    #[test]
+    fn places_come_back() {
+        let profile = with_places();
+        let page = page_of(&Settings::default(), &profile);
+        assert!(["kinds", "modules", "name-modules"].iter().all(|one| page.contains(&format!("data-{one}"))));
+        let back = Profile::read(&[crate::Source::bytes(page)], &ReadOptions::default()).unwrap();
+        assert_eq!(back.places(), profile.places());
+        let mut folded = [Vec::new(), Vec::new()];
+        back.write_folded(&mut folded[0]).unwrap();
+        profile.write_folded(&mut folded[1]).unwrap();
+        assert_eq!(folded[0], folded[1]);
+    }
+
+    #[test]
+    fn without_places_there_are_no_columns_for_them() {
+        let page = page(&Settings::default(), "a;b 1\n");
+        assert!(!page.contains("data-kinds") && !page.contains("modules"));
+    }
+
+    #[test]
+    fn facts_come_back() {
+        let text = "# unit: ns\n# period: 10 ns\n# samples: 5 samples\n# command: ./app\n\
+                    # warning: half of the frames have no symbols\na;b 50\n";
+        let profile = Profile::from_bytes(text).unwrap();
+        let back = Profile::from_bytes(page(&Settings::default(), text)).unwrap();
+        assert_eq!(back.facts(), profile.facts());
     }
 
     #[test]
     fn the_page_without_data_is_small() {
         let size = page(&Settings::default(), "a 1\n").len();
         assert!(size <= 60_000, "{size}");
+    }
+
+    #[test]
+    fn the_title_is_the_command_unless_one_was_asked_for() {
+        let text = "# command: ./app -n 3\na 1\n";
+        assert!(page(&Settings::default(), text).contains("<title>./app -n 3</title>"));
+        let mut settings = Settings::default();
+        settings.picture.title = Some("Mine".to_owned());
+        assert!(page(&settings, text).contains("<title>Mine</title>"));
+        assert!(page(&Settings::default(), "a 1\n").contains("<title>Flame Graph</title>"));
     }
 
     #[test]

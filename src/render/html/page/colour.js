@@ -1,10 +1,10 @@
-// What colour a frame has: that of ../../colour, computed here once more.
+// The colours of frames: those of ../../colour, computed here once more.
 
 /** @import { About, Names } from "./types.js" */
 
 /** @typedef {[number, number, number]} Rgb */
 
-/** Where parts of a hue begin and how far they go, in the order of the enumeration in Rust.
+/** The darkest colour of each hue and the range of its parts, in the order of the enumeration in Rust.
  * @type {[Rgb, Rgb][]} */
 const HUES = [
   [[200, 50, 50], [55, 80, 80]],
@@ -16,8 +16,13 @@ const HUES = [
   [[190, 90, 0], [65, 65, 0]],
 ];
 const PLAIN = ["red", "green", "blue", "yellow", "purple", "aqua", "orange"];
-const KINDS = /** @type {const} */ ({ k: 6, i: 5, j: 1, w: 4, "": 3 });
-export const KIND_NAMES = /** @type {const} */ ([["", "user"], ["k", "kernel"], ["i", "inlined"], ["j", "jitted"], ["w", "waker"]]);
+/** @typedef {"user" | "kernel" | "inlined" | "jit" | "waker" | "unknown"} Kind */
+const KINDS = { user: 3, kernel: 6, inlined: 5, jit: 1, waker: 4 };
+/** @type {Record<Kind, string>} */
+export const KIND_NAMES = { user: "user", kernel: "kernel", inlined: "inlined", jit: "compiled at run time", waker: "waker", unknown: "not known" };
+/** Frames whose kind or module is not known.
+ * @type {Rgb} */
+const UNKNOWN = [190, 190, 185];
 
 /** Three numbers in [0, 1) from a name's hash.
  * @param {number} hash */
@@ -66,7 +71,7 @@ export function widthColour(share) {
   return [255 - 25 * depth, 240 - 170 * depth, 215 - 175 * depth];
 }
 
-/** That of growing or shrinking, the fuller the nearer to the largest change.
+/** The colour of growing or shrinking, the fuller the nearer to the largest change.
  * @param {About} about
  * @param {number} change
  * @param {number} largest
@@ -80,29 +85,61 @@ export function changeColour(about, change, largest) {
   return /** @type {Rgb} */ (end.map((part) => Math.round(255 - (255 - part) * depth)));
 }
 
-/** Changes that may be noise.
+/** The colour of insignificant changes.
  * @type {Rgb} */
-export const UNSURE = [208, 208, 208];
+export const INSIGNIFICANT = [208, 208, 208];
 
-/** By what kind of code it is.
+/** The kind of code of a name: its place says, else its annotation.
  * @param {Names} names
+ * @param {number} id
+ * @returns {Kind} */
+export function kindOf(names, id) {
+  const mark = names.mark(id);
+  const known = names.places?.kinds[names.given > id ? id : names.madeFrom.get(id) ?? -1] ?? 0;
+  const kind = known & 3;
+  if (mark === "w") return "waker";
+  if (kind === 2 || mark === "k") return "kernel";
+  if (known > 3 || mark === "i") return "inlined";
+  if (kind === 3 || mark === "j") return "jit";
+  return kind === 1 ? "user" : "unknown";
+}
+
+/** @param {Names} names
  * @param {number} id */
 export function kindColour(names, id) {
-  const mark = /** @type {keyof typeof KINDS} */ (names.mark(id));
-  return hueColour(KINDS[mark], shades(names.hash(id))[0]);
+  const kind = kindOf(names, id);
+  return kind === "unknown" ? UNKNOWN : hueColour(KINDS[kind], shades(names.hash(id))[0]);
 }
 
-/** @param {string} mark */
-export function kindSwatch(mark) {
-  return css(hueColour(KINDS[/** @type {keyof typeof KINDS} */ (mark)], 0.5));
+/** The kinds that names of the page have, the unknown one last; none if all are unknown.
+ * @param {Names} names
+ * @returns {[Kind, string][]} */
+export function kindsIn(names) {
+  const seen = new Set();
+  for (let id = 0; id < names.given; id++) seen.add(kindOf(names, id));
+  const kinds = /** @type {Kind[]} */ (Object.keys(KIND_NAMES)).filter((kind) => seen.has(kind));
+  if (!kinds.some((kind) => kind !== "unknown")) return [];
+  return kinds.map((kind) => [kind, KIND_NAMES[kind]]);
 }
 
-/** By the module it is of.
+/** @param {Kind} kind */
+export function kindSwatch(kind) {
+  return css(kind === "unknown" ? UNKNOWN : hueColour(KINDS[kind], 0.5));
+}
+
+/** The module of a name: its place says, else the name itself; "" where neither does.
  * @param {Names} names
  * @param {number} id */
-export function moduleColour(names, id) {
-  const module = moduleOf(names.texts[id]);
-  if (module === "[no module]") return /** @type {Rgb} */ ([190, 190, 185]);
+export function moduleOf(names, id) {
+  const place = names.given > id ? id : names.madeFrom.get(id) ?? -1;
+  const known = names.places && names.places.modules[names.places.moduleOf[place] ?? 0];
+  if (known) return known;
+  return kindOf(names, id) === "kernel" ? "[kernel]" : moduleInName(names.texts[id]);
+}
+
+/** @param {string} module */
+export function moduleColour(module) {
+  if (!module) return UNKNOWN;
   let hash = 0x811c9dc5;
   for (let i = 0; i < module.length; i++) hash = Math.imul(hash ^ module.charCodeAt(i), 0x01000193);
   const [v1, v2, v3] = shades(hash >>> 0);
@@ -121,10 +158,9 @@ function hslColour(hue, saturation, lightness) {
   return /** @type {Rgb} */ ([part(0), part(8), part(4)]);
 }
 
-/** The library, file, crate or package a name tells of: what fg-diff takes for its module.
+/** The library, file, crate or package that a name tells of, as fg-diff reads it; "" if none.
  * @param {string} text */
-export function moduleOf(text) {
-  if (text.endsWith("_[k]")) return "[kernel]";
+export function moduleInName(text) {
   const name = text.replace(/_\[[ijw]\]$/, "");
   if (name.startsWith("[") && name.endsWith("]")) return name;
   const open = name.endsWith(")") ? name.lastIndexOf(" (") : -1;
@@ -139,7 +175,7 @@ export function moduleOf(text) {
   if (first) return first[1];
   const slash = name.split(/[.:(]/, 1)[0].lastIndexOf("/");
   if (slash > 0 && !name.startsWith("/")) return name.slice(0, slash);
-  return "[no module]";
+  return "";
 }
 
 /** @param {Rgb} colour */
@@ -147,8 +183,25 @@ export function css([r, g, b]) {
   return "#" + ((1 << 24) | (Math.floor(r) << 16) | (Math.floor(g) << 8) | Math.floor(b)).toString(16).slice(1);
 }
 
-/** Whether letters on it are to be dark.
+/** Whether letters on a colour have to be dark.
  * @param {Rgb} colour */
-export function isLight([r, g, b]) {
+function isLight([r, g, b]) {
   return 0.299 * r + 0.587 * g + 0.114 * b > 110;
+}
+
+/** A colour as the four bytes of a pixel.
+ * @param {string} hex */
+export function pixelOf(hex) {
+  const colour = parseInt(hex.slice(1), 16);
+  return ((255 << 24) | ((colour & 255) << 16) | (colour & 0xff00) | (colour >>> 16)) >>> 0;
+}
+
+/** @typedef {{ fill: string, pixel: number, ink: string }} Paint */
+
+/** A colour with the ink that is readable on it.
+ * @param {Rgb} colour
+ * @returns {Paint} */
+export function paint(colour) {
+  const fill = css(colour);
+  return { fill, pixel: pixelOf(fill), ink: isLight(colour) ? "#15120c" : "#ffffff" };
 }

@@ -1,13 +1,13 @@
 // Reads the sections of the page: see ../payload/mod.rs for what they hold.
 
-/** @import { About, Tree, Profile } from "./types.js" */
+/** @import { About, Places, Tree, Profile } from "./types.js" */
 
 import { Names } from "./names.js";
 import { section } from "./sections.js";
 
-/** So many names are guessed after another. */
+/** The most names that are guessed after another. */
 const MOST_GUESSES = 126;
-/** So many weights have numbers. */
+/** The most weights that have numbers. */
 const MOST_VALUES = 1 << 14;
 
 /** A column's numbers, one after the other; beyond 2⁵³ they are rounded. */
@@ -53,7 +53,7 @@ export function depthColumn(size) {
  * @returns {Promise<Profile>} */
 export async function readProfile() {
   const all = ["about", "rises", "leaves", "callers", "known", "values", "leaf-weights", "caller-weights",
-    "leaf-befores", "caller-befores", "ranks", "shared", "lengths", "texts", "hues"];
+    "leaf-befores", "caller-befores", "ranks", "shared", "lengths", "texts", "hues", "kinds", "modules", "name-modules"];
   const sections = await Promise.all(all.map(section));
   const optional = (/** @type {string} */ name) => sections[all.indexOf(name)];
   const get = (/** @type {string} */ name) => {
@@ -64,7 +64,23 @@ export async function readProfile() {
   const about = /** @type {About} */ (JSON.parse(new TextDecoder().decode(get("about"))));
   const { bytes, starts, ranks } = readNames(get("ranks"), get("shared"), get("lengths"), get("texts"));
   const names = new Names(bytes, starts, ranks, optional("hues"), about.seed);
+  names.places = readPlaces(ranks.length, optional("kinds"), optional("modules"), optional("name-modules"));
   return { about, names, tree: readTree(about, get, optional, names.all) };
+}
+
+/** The kinds and modules of names, where any are known.
+ * @param {number} count
+ * @param {Uint8Array | null} kinds
+ * @param {Uint8Array | null} modules
+ * @param {Uint8Array | null} numbers
+ * @returns {Places | null} */
+function readPlaces(count, kinds, modules, numbers) {
+  if (!kinds && !modules) return null;
+  return {
+    kinds: kinds ?? new Uint8Array(count),
+    modules: ["", ...new TextDecoder().decode(modules ?? new Uint8Array()).split("\0").slice(0, -1)],
+    moduleOf: numbers ? take(numbers, count) : new Float64Array(count),
+  };
 }
 
 /** Names in the order of their bytes, and for each, as they are numbered, its place there.
@@ -95,7 +111,7 @@ function readNames(rankBytes, sharedBytes, lengthBytes, texts) {
   return { bytes, starts, ranks };
 }
 
-/** So many numbers of a column.
+/** The first numbers of a column.
  * @param {Uint8Array} bytes
  * @param {number} count */
 function take(bytes, count) {
@@ -108,11 +124,11 @@ function take(bytes, count) {
 /** The names of frames: new ones, and those that came after the name before already. */
 class Guesses {
   /** @param {Uint8Array} known
-   * @param {number} names how many there are */
+   * @param {number} names their number */
   constructor(known, names) {
     this.known = new Column(known);
     this.count = 0;
-    /** What came first after each name: as a caller, as a leaf. */
+    /** The first name after each name: as a caller, as a leaf. */
     this.first = new Int32Array(2 * names + 2).fill(-1);
     /** @type {(number[] | null)[]} the others */
     this.others = new Array(2 * names + 2).fill(null);
@@ -181,7 +197,7 @@ function readTree(about, get, optional, all) {
   const callerBefores = befores && column("caller-befores");
   const guesses = new Guesses(get("known"), all);
   const values = new Values(get("values"));
-  // Of the open frames, by depth: the first frame below, and the weight of all before it.
+  // For each open frame, by depth: the first frame below, and the weight of all before it.
   let first = new Uint32Array(1024);
   let start = new Float64Array(1024);
   let startBefore = new Float64Array(1024);

@@ -8,7 +8,7 @@ export function byId(id) {
   return found;
 }
 
-/** An element with attributes and what is in it.
+/** An element with its attributes and children.
  * @param {string} name
  * @param {Record<string, string | boolean | ((event: any) => void)>} attributes
  * @param {(Node | string)[]} inside
@@ -24,13 +24,35 @@ export function make(name, attributes = {}, ...inside) {
   return element;
 }
 
-/** Pairs of a word and what it says.
+/** Pairs of a word and a text.
  * @param {[string, string][]} pairs */
 export function list(pairs) {
   return make("dl", {}, ...pairs.flatMap(([key, value]) => [make("dt", {}, key), make("dd", {}, value)]));
 }
 
-/** Puts a panel below what opens it, or at a point, within the window.
+/** An item of a menu, which it closes.
+ * @param {HTMLElement} menu
+ * @param {string} label
+ * @param {() => unknown} act */
+export function menuItem(menu, label, act) {
+  return make("button", {
+    role: "menuitem",
+    click: () => {
+      menu.hidePopover();
+      act();
+    },
+  }, label);
+}
+
+/** A bar as long as a share.
+ * @param {number} share */
+export function meter(share) {
+  const inside = make("i");
+  inside.style.width = `${(100 * Math.min(share, 1)).toFixed(2)}%`;
+  return make("div", { class: "meter" }, inside);
+}
+
+/** Puts a panel below the button that opens it, or at a point, within the window.
  * @param {HTMLElement} panel
  * @param {{ left: number, bottom: number, right?: number }} at */
 export function placeAt(panel, { left, bottom, right = left }) {

@@ -3,10 +3,9 @@
 /** @import { Model } from "./model.js" */
 /** @import { Place, Part } from "./types.js" */
 
-import { css, isLight } from "./colour.js";
-import { eachVisible } from "./layout.js";
+import { pixelOf } from "./colour.js";
+import { ROW, eachVisible } from "./layout.js";
 
-export const ROW = 19;
 const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
 const PAD = 5;
 /** Narrower frames have no room for a word. */
@@ -45,7 +44,7 @@ function fitted(context, text, room, cutStart) {
   return cutStart ? "…" + part.replace(/^[\udc00-\udfff]/, "") : part.replace(/[\ud800-\udbff]$/, "") + "…";
 }
 
-/** What is drawn, where and how.
+/** The canvas and the part of the scene that is drawn on it.
  * @typedef {object} Sheet
  * @property {CanvasRenderingContext2D} context
  * @property {number} width
@@ -78,14 +77,14 @@ export function draw(model, { context, width, height, scroll, hover, selected })
       const y = scene.top(part, row) - scroll;
       const left = Math.max(x, 0);
       const right = Math.min(x + w, width);
-      const colour = model.colourOf(part, node);
-      const dim = model.dimmed(part, node);
+      const colour = model.paints.of(part, node);
+      const dim = model.paints.opacity(part, node);
       surface.box(left, right - (w > 3 ? 1 : 0), y, dim < 1 ? surface.faded(colour.pixel, dim) : colour.pixel);
       if (right - left > LEAST_LABELLED) {
         const text = fitted(context, labels.of(node), right - left - 2 * PAD, model.about.cutStart);
         if (text) words.push([text, left + PAD, y + ROW / 2, right - left - PAD, dim < 1 ? theme.ink : colour.ink, dim < 1 ? 0.75 : 1]);
       }
-      if (right - left > 6 && model.isNew(part, node)) outlined.push([{ part: -1, node }, left, y, right - left]);
+      if (right - left > 6 && model.changes.isNew(part, node)) outlined.push([{ part: -1, node }, left, y, right - left]);
       if (node === hovered && hover) outlined.push([hover, left, y, right - left]);
       if (node === chosen && selected) outlined.push([selected, left, y, right - left]);
     };
@@ -108,13 +107,6 @@ export function draw(model, { context, width, height, scroll, hover, selected })
     context.strokeRect(x + inset, y + inset, Math.max(w - 1 - 2 * inset, 0.5), ROW - 1 - 2 * inset);
   }
   context.setLineDash([]);
-}
-
-/** A colour as the four bytes of a pixel.
- * @param {string} hex */
-function pixelOf(hex) {
-  const colour = parseInt(hex.slice(1), 16);
-  return ((255 << 24) | ((colour & 255) << 16) | (colour & 0xff00) | (colour >>> 16)) >>> 0;
 }
 
 /** The pixels of the canvas. Tens of thousands of frames are in sight at times: drawn one by one
@@ -198,15 +190,9 @@ class Labels {
     const { model, part } = this;
     const name = model.names.show(part.tree.name[node]);
     if (!model.about.differential) return name;
-    const change = model.change(part.tree, node);
-    if (model.isNew(part, node)) return "+ new " + name;
+    const change = model.changes.of(part.tree, node);
+    if (model.changes.isNew(part, node)) return "+ new " + name;
     if (change !== 0 && part.tree.total[node] === 0) return "− gone " + name;
     return (change > 0 ? "+ " : change < 0 ? "− " : "") + name;
   }
-}
-
-/** @param {[number, number, number]} colour */
-export function paint(colour) {
-  const fill = css(colour);
-  return { fill, pixel: pixelOf(fill), ink: isLight(colour) ? "#15120c" : "#ffffff" };
 }

@@ -1,6 +1,6 @@
 // The keyboard: every view and every frame without a mouse.
 
-/** @import { App } from "./start.js" */
+/** @import { App } from "./app.js" */
 /** @import { Place } from "./types.js" */
 
 import { byId } from "./dom.js";
@@ -30,28 +30,28 @@ export function listenToKeys(app) {
 
 /** @param {App} app
  * @param {string} key
- * @returns {boolean} whether it meant something */
+ * @returns {boolean} whether the key has a meaning */
 function act(app, key) {
-  const { model, stage } = app;
-  const place = stage.selected;
+  const { model, navigation, selection, stage } = app;
+  const { place } = selection;
   const view = VIEWS[Number(key) - 1];
   const arrow = ARROWS[/** @type {keyof typeof ARROWS} */ (key)];
   if (view) app.change({ view });
   else if (arrow && model.parts.length) step(app, arrow);
-  else if (key === "Enter" && place) app.zoomTo(place);
-  else if (key === "Backspace") app.back();
-  else if (key === "0" || key === "Home") app.zoomOut();
+  else if (key === "Enter" && place) navigation.zoomTo(place);
+  else if (key === "Backspace") navigation.back();
+  else if (key === "0" || key === "Home") navigation.zoomOut();
   else if ((key === "+" || key === "=") && model.parts.length) stage.stretch(0.5);
   else if (key === "-" && model.parts.length) stage.stretch(2);
   else if (key === "/") /** @type {HTMLInputElement} */ (byId("query")).select();
   else if (key === "?") byId("help").showPopover();
-  else if (key === "n" || key === "N") app.toMatch(key === "n" ? 1 : -1);
-  else if (key === "t") app.toggleTheme();
-  else if (key === "b" && place) app.butterfly(model.parts[place.part].tree.name[place.node]);
-  else if (key === "c" && place) app.copyName(place);
-  else if (key === "C" && place) app.copyStack(place);
-  else if (key === "m" && place) app.menuOfChosen();
-  else if (key === "Escape") app.select(null);
+  else if (key === "n" || key === "N") navigation.toMatch(key === "n" ? 1 : -1);
+  else if (key === "t") app.theme.toggle();
+  else if (key === "b" && place) navigation.butterfly(model.parts[place.part].tree.name[place.node]);
+  else if (key === "c" && place) selection.copyName(place);
+  else if (key === "C" && place) selection.copyStack(place);
+  else if (key === "m" && place) selection.openOwnMenu();
+  else if (key === "Escape") selection.select(null);
   else return false;
   return true;
 }
@@ -60,35 +60,35 @@ function act(app, key) {
  * @param {App} app
  * @param {string} arrow */
 function step(app, arrow) {
-  const { model, stage } = app;
+  const { model, selection } = app;
   const { parts } = model;
-  const place = stage.selected;
+  const { place } = selection;
   if (!place) {
     const part = parts.length - 1;
-    app.select({ part, node: Math.max(model.zoomed, parts[part].skip) });
+    selection.select({ part, node: Math.max(model.zoomed, parts[part].skip) });
     return;
   }
   const { tree, up, skip } = parts[place.part];
   const { node } = place;
   if (arrow === "left" || arrow === "right") {
     const beside = sibling(app, place, arrow === "right" ? 1 : -1);
-    if (beside > 0) app.select({ part: place.part, node: beside });
+    if (beside > 0) selection.select({ part: place.part, node: beside });
     return;
   }
   if ((arrow === "up") === up) {
     const child = heaviestChild(place, app);
-    if (child > 0) app.select({ part: place.part, node: child });
+    if (child > 0) selection.select({ part: place.part, node: child });
     return;
   }
   const above = tree.parent[node];
   const depth = tree.depth[node];
   if (depth > skip) {
-    app.select({ part: place.part, node: above });
+    selection.select({ part: place.part, node: above });
   } else if (parts.length > 1) {
     // Over the middle of a butterfly, to the other side.
     const part = 1 - place.part;
     const to = part === 1 ? 1 : heaviestChild({ part, node: 1 }, app);
-    if (to > 0) app.select({ part, node: to });
+    if (to > 0) selection.select({ part, node: to });
   }
 }
 

@@ -1,10 +1,12 @@
-// Where frames are: numbers only. Drawing costs what is seen, not what there is.
+// The positions of frames: numbers only. The cost of drawing follows the frames in sight.
 
 /** @import { Tree, Part, Window } from "./types.js" */
 
 import { pathTo, rowsOf } from "./tree.js";
 
-/** Narrower than this many pixels, a frame is part of a run. */
+/** The height of a row, in pixels. */
+export const ROW = 19;
+/** A frame narrower than this many pixels is part of a run. */
 const LEAST = 0.5;
 
 /** Tells of every frame in sight, and of runs of those too narrow to tell apart.
@@ -61,7 +63,7 @@ export function eachVisible({ n, depth, end, parent, own, width }, { from, to },
   for (let row = firstRow; row <= lastRow; row++) endRun(row);
 }
 
-/** Where a node begins, in weights.
+/** The position at which a node begins, in weights.
  * @param {Tree} tree
  * @param {number} node */
 export function startOf(tree, node) {
@@ -106,12 +108,11 @@ function rowsIn({ tree, skip }) {
   return Math.max(rows - skip, 0);
 }
 
-/** The parts of a scene below each other, in pixels from its top. What goes up stands above what
- * goes down. */
+/** The parts of a scene below each other, in pixels from its top: flames above icicles. */
 export class Scene {
   /** @param {Part[]} parts
    * @param {number} rowHeight
-   * @param {number} least how high it is at least */
+   * @param {number} least the least height */
   constructor(parts, rowHeight, least) {
     this.parts = parts;
     this.rowHeight = rowHeight;
@@ -119,7 +120,7 @@ export class Scene {
       Math.max(0, ...parts.filter((part) => part.up === up).map(rowsIn)) * rowHeight;
     const [above, below] = [height(true), height(false)];
     this.height = Math.max(above + below, least);
-    /** Where what goes up ends and what goes down begins. */
+    /** The line between the part that goes up and the part that goes down. */
     this.base = below === 0 ? this.height : above === 0 ? 0 : above + Math.floor((this.height - above - below) / 2);
   }
 

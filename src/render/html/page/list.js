@@ -1,11 +1,10 @@
 // The table of functions: real rows, for eyes and for screen readers.
 
-/** @import { App } from "./start.js" */
+/** @import { App } from "./app.js" */
 /** @import { Row } from "./table.js" */
 
-import { byId, make } from "./dom.js";
+import { byId, make, meter } from "./dom.js";
 import { percent, signed } from "./numbers.js";
-import { meter } from "./panels.js";
 import { functions, sortRows } from "./table.js";
 
 /** Rows shown before one asks for more. */
@@ -17,13 +16,13 @@ export class List {
     this.app = app;
     this.box = byId("list");
     this.shown = PAGE;
-    /** @type {[Uint8Array, Uint8Array] | null} what is more than noise, by name: self changes, total changes */
-    this.sure = null;
-    /** @type {unknown[]} what is shown */
+    /** @type {[Uint8Array, Uint8Array] | null} the significant self and total changes, by name */
+    this.significant = null;
+    /** @type {unknown[]} the inputs of the table that is shown */
     this.inputs = [];
   }
 
-  /** What the tree in use says, with the search as filter, in order.
+  /** The functions of the tree in use, filtered by the search, in order.
    * @returns {Row[]} */
   rows() {
     const { model } = this.app;
@@ -36,14 +35,14 @@ export class List {
   /** @param {Row} row
    * @param {boolean} own */
   #change(row, own) {
-    return own ? this.app.model.difference(row.before, row.self) : this.app.model.difference(row.totalBefore, row.total);
+    return own ? this.app.model.changes.difference(row.before, row.self) : this.app.model.changes.difference(row.totalBefore, row.total);
   }
 
   show() {
     const { state, tree, marks } = this.app.model;
     this.box.hidden = state.view !== "table";
     if (this.box.hidden) return;
-    const inputs = [tree, marks, state.sort, state.shares, state.noise];
+    const inputs = [tree, marks, state.sort, state.shares, state.insignificant];
     if (inputs.every((input, n) => input === this.inputs[n])) return;
     this.inputs = inputs;
     this.shown = PAGE;
@@ -69,7 +68,7 @@ export class List {
       if (width) cell.style.width = width;
       return cell;
     });
-    this.sure = about.differential && !state.noise ? this.#judged() : null;
+    this.significant = about.differential && !state.insignificant ? this.#judged() : null;
     const body = make("tbody", {}, ...rows.slice(0, this.shown).map((row) => this.#row(row)));
     const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), body);
     // Where there is no room for all columns, the name stays and the others scroll.
@@ -86,7 +85,7 @@ export class List {
     }
   }
 
-  /** Whether self and total changes are more than noise, by name.
+  /** The significance of self and total changes, by name.
    * @returns {[Uint8Array, Uint8Array]} */
   #judged() {
     const { model } = this.app;
@@ -97,7 +96,7 @@ export class List {
       return weights;
     };
     return model.memo.get("judged functions", [rows], () => [
-      model.judged(column("before"), column("self")), model.judged(column("totalBefore"), column("total"))]);
+      model.changes.judged(column("before"), column("self")), model.changes.judged(column("totalBefore"), column("total"))]);
   }
 
   #all() {
@@ -110,27 +109,27 @@ export class List {
     const { app } = this;
     const { about, names, numbers, tree } = app.model;
     const whole = tree.total[0];
-    const name = make("button", { title: "Callers and callees", click: () => app.butterfly(row.id) }, names.show(row.id).slice(0, 400));
+    const name = make("button", { title: "Callers and callees", click: () => app.navigation.butterfly(row.id) }, names.show(row.id).slice(0, 400));
     const weight = (/** @type {number} */ value) => {
-      return make("td", { class: "num", title: numbers.withUnit(value) },
+      return make("td", { class: "num", title: `${numbers.withSamples(value)}, exactly ${numbers.exactly(value)}` },
         numbers.cell(value), make("small", {}, percent(value, whole)), meter(whole ? value / whole : 0));
     };
     const cells = [make("td", {}, name), weight(row.self), weight(row.total), make("td", { class: "num" }, row.stacks.toLocaleString("en"))];
-    if (about.differential) cells.push(this.#changed(row, true, this.sure?.[0][row.id] === 0), this.#changed(row, false, this.sure?.[1][row.id] === 0));
+    if (about.differential) cells.push(this.#changed(row, true, this.significant?.[0][row.id] === 0), this.#changed(row, false, this.significant?.[1][row.id] === 0));
     return make("tr", {}, ...cells);
   }
 
   /** @param {Row} row
    * @param {boolean} own
-   * @param {boolean} isNoise */
-  #changed(row, own, isNoise) {
+   * @param {boolean} isInsignificant */
+  #changed(row, own, isInsignificant) {
     const { numbers, state } = this.app.model;
     const [before, after] = own ? [row.before, row.self] : [row.totalBefore, row.total];
     const change = this.#change(row, own);
     const text = state.shares ? `${signed(100 * change, 2)} pp` : (change > 0 ? "+" : change < 0 ? "−" : "") + numbers.cell(Math.abs(change));
     const note = before === 0 && after > 0 ? "new" : after === 0 && before > 0 ? "gone" : before > 0 ? `${signed((100 * (after - before)) / before, 1)}%` : "";
-    const title = `${numbers.full(before)} → ${numbers.withUnit(after)}${isNoise && change !== 0 ? "; may be noise" : ""}`;
-    const direction = isNoise ? "noise" : change > 0 ? "up" : change < 0 ? "down" : "";
+    const title = `${numbers.withSamples(before)} → ${numbers.withSamples(after)}${isInsignificant && change !== 0 ? "; not significant" : ""}`;
+    const direction = isInsignificant ? "insignificant" : change > 0 ? "up" : change < 0 ? "down" : "";
     return make("td", { class: `num ${direction}`, title }, text, make("small", {}, note));
   }
 }

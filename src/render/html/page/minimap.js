@@ -1,13 +1,13 @@
-// The strip above the frames: the whole from afar, where matches are, and what is in sight.
+// The strip above the frames: the whole profile from afar, the matches, and the window in sight.
 
-/** @import { App } from "./start.js" */
+/** @import { App } from "./app.js" */
 
 import { byId } from "./dom.js";
 import { eachVisible } from "./layout.js";
 import { rowsOf } from "./tree.js";
 
 const HEIGHT = 30;
-/** Deeper rows add nothing to be seen in so little room. */
+/** Deeper rows cannot be seen in so little room. */
 const MOST_ROWS = 200;
 
 export class Minimap {
@@ -16,7 +16,7 @@ export class Minimap {
     this.app = app;
     this.canvas = /** @type {HTMLCanvasElement} */ (byId("map"));
     this.picture = document.createElement("canvas");
-    /** @type {unknown[]} what the picture is of */
+    /** @type {unknown[]} the inputs of the picture */
     this.drawn = [];
     let from = NaN;
     const at = (/** @type {PointerEvent} */ event) => {
@@ -81,7 +81,7 @@ export class Minimap {
     context.fillRect(Math.min(left, width - 2), 0, Math.max(right - left, 2), 2);
   }
 
-  /** How deep the whole is at each place, and ticks where something was found.
+  /** The depth of the whole at each position, and ticks where something was found.
    * @param {number} width
    * @param {number} ratio */
   #picture(width, ratio) {

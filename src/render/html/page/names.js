@@ -1,6 +1,8 @@
-// The names of frames: bytes, text, marks, and what colour they ask for.
+// The names of frames: bytes, text, annotations, and where their code is.
 
-/** What is not a letter but steers how letters are shown. */
+/** @import { Places } from "./types.js" */
+
+/** Characters that are no letters but steer how letters are shown. */
 // eslint-disable-next-line no-control-regex
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 const LONGEST_SHOWN = 10000;
@@ -10,20 +12,22 @@ const KEY_LENGTH = 120;
 export class Names {
   /** @param {Uint8Array} bytes all of them, in the order of their bytes
    * @param {Float64Array} starts
-   * @param {Float64Array} places of each, in that order
+   * @param {Float64Array} sorted the position of each name in that order
    * @param {Uint8Array | null} hues
    * @param {number} seed */
-  constructor(bytes, starts, places, hues, seed) {
+  constructor(bytes, starts, sorted, hues, seed) {
     this.bytes = bytes;
     this.starts = starts;
-    this.places = places;
+    this.sorted = sorted;
     this.hues = hues;
     this.seed = seed;
-    this.given = places.length;
+    /** @type {Places | null} where the code of names is; null where nothing is known */
+    this.places = null;
+    this.given = sorted.length;
     const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
     const whole = bytes.every((byte) => byte < 128) ? decoder.decode(bytes) : null;
     /** @type {string[]} */
-    this.texts = Array.from(places, (place) => whole?.slice(starts[place], starts[place + 1]) ?? decoder.decode(bytes.subarray(starts[place], starts[place + 1])));
+    this.texts = Array.from(sorted, (at) => whole?.slice(starts[at], starts[at + 1]) ?? decoder.decode(bytes.subarray(starts[at], starts[at + 1])));
     /** The whole has a name as well. */
     this.all = this.texts.push("all") - 1;
     /** @type {Map<string, number> | null} */
@@ -33,11 +37,15 @@ export class Names {
     /** @type {(string | undefined)[]} */
     this.shown = [];
     this.hashes = new Map();
+    /** The name of the file that a name made here was made from.
+     * @type {Map<number, number>} */
+    this.madeFrom = new Map();
   }
 
   /** The number of a name that may be new.
-   * @param {string} text */
-  intern(text) {
+   * @param {string} text
+   * @param {number} from the name that it is made from */
+  intern(text, from) {
     if (!this.ids) {
       this.ids = new Map();
       for (let i = this.given - 1; i >= 0; i--) this.ids.set(this.texts[i], i);
@@ -46,6 +54,7 @@ export class Names {
     if (id === undefined) {
       id = this.texts.push(text) - 1;
       this.ids.set(text, id);
+      this.madeFrom.set(id, from < this.given ? from : this.madeFrom.get(from) ?? -1);
       this.ranks = null;
     }
     return id;
@@ -54,12 +63,12 @@ export class Names {
   /** A name's own bytes, which need not be UTF-8.
    * @param {number} id */
   bytesOf(id) {
-    const place = this.places[id];
-    if (place !== undefined) return this.bytes.subarray(this.starts[place], this.starts[place + 1]);
+    const at = this.sorted[id];
+    if (at !== undefined) return this.bytes.subarray(this.starts[at], this.starts[at + 1]);
     return new TextEncoder().encode(this.texts[id]);
   }
 
-  /** As it is shown: without its mark, harmless, not endless.
+  /** The name as it is shown: without its annotation, harmless, not endless.
    * @param {number} id */
   show(id) {
     let text = this.shown[id];
@@ -67,19 +76,25 @@ export class Names {
       text = this.texts[id];
       if (text.length > 4) text = text.replace(/_\[[kijw]\]$/, "");
       if (text.length > LONGEST_SHOWN) text = text.slice(0, LONGEST_SHOWN) + "…";
-      text = text.replace(UNSEEN, "\ufffd") || "(no name)";
+      text = this.harmless(text) || "(no name)";
       this.shown[id] = text;
     }
     return text;
   }
 
-  /** The letter of its mark: k, i, j, w, or nothing.
+  /** Without characters that steer how letters are shown.
+   * @param {string} text */
+  harmless(text) {
+    return text.replace(UNSEEN, "\ufffd");
+  }
+
+  /** The letter of its annotation: k, i, j, w, or nothing.
    * @param {number} id */
   mark(id) {
     return /_\[([kijw])\]$/.exec(this.texts[id])?.[1] ?? "";
   }
 
-  /** What stands for it in the address: itself, unless it is long.
+  /** Its key in the address: itself, unless it is long.
    * @param {number} id */
   key(id) {
     const text = this.texts[id];
@@ -100,7 +115,7 @@ export class Names {
     return hash;
   }
 
-  /** Places in the order of their bytes, as folded files have them. */
+  /** The position of each name in the order of their bytes, as folded files have them. */
   inOrder() {
     if (!this.ranks) {
       const ids = Uint32Array.from(this.texts.keys());

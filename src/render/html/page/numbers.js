@@ -1,16 +1,96 @@
-// Weights and shares as text.
+// Weights and shares as text: the scaler of src/profile/units.rs, written here once more and held
+// against the same examples.
 
 /** @import { About } from "./types.js" */
 
-const TIMES = { ns: 1, nanoseconds: 1, us: 1e3, "µs": 1e3, microseconds: 1e3, ms: 1e6, milliseconds: 1e6, s: 1e9, seconds: 1e9 };
+/** @typedef {[string, number][]} Scale suffixes, and the size of each in the smallest unit, ascending */
+
+/** @type {Scale} */
+const TIME = [["ns", 1], ["µs", 1e3], ["ms", 1e6], ["s", 1e9], ["min", 60e9], ["h", 3600e9], ["d", 86400e9]];
+/** @type {Scale} */
+const SIZE = [["B", 1], ["kB", 1e3], ["MB", 1e6], ["GB", 1e9], ["TB", 1e12], ["PB", 1e15]];
+/** Numbers below a million are written out.
+ * @type {Scale} */
+const COUNT = [["", 1], ["M", 1e6], ["G", 1e9], ["T", 1e12], ["P", 1e15], ["E", 1e18]];
+/** The scale of each unit, and the size of one in its smallest unit.
+ * @type {Map<string, [Scale, number]>} */
+const UNITS = new Map([
+  ...["ns", "nanoseconds"].map((unit) => /** @type {[string, [Scale, number]]} */ ([unit, [TIME, 1]])),
+  ...["us", "µs", "μs", "microseconds"].map((unit) => /** @type {[string, [Scale, number]]} */ ([unit, [TIME, 1e3]])),
+  ...["ms", "milliseconds"].map((unit) => /** @type {[string, [Scale, number]]} */ ([unit, [TIME, 1e6]])),
+  ...["s", "seconds"].map((unit) => /** @type {[string, [Scale, number]]} */ ([unit, [TIME, 1e9]])),
+  ...["B", "bytes"].map((unit) => /** @type {[string, [Scale, number]]} */ ([unit, [SIZE, 1]])),
+  ["kB", [SIZE, 1e3]], ["KB", [SIZE, 1e3]], ["MB", [SIZE, 1e6]], ["GB", [SIZE, 1e9]],
+  ["KiB", [SIZE, 1024]], ["MiB", [SIZE, 1024 ** 2]], ["GiB", [SIZE, 1024 ** 3]],
+]);
+const PLURALS = ["samples", "calls", "cycles", "threads", "objects", "instructions", "exceptions", "goroutines", "ticks", "events", "page-faults"];
+
+/** A weight in its unit, for people.
+ * @param {number} value
+ * @param {string | null} unit
+ * @param {string} exact the value with all its digits, thousands apart */
+export function amount(value, unit, exact) {
+  if (unit === null) return exact;
+  const known = UNITS.get(unit);
+  if (known) return scaled(value * known[1], known[0]);
+  const number = Math.abs(value) < 1e6 ? exact : scaled(value, COUNT);
+  const word = number === "1" ? singular(unit) : unit;
+  return word ? `${number} ${word}` : number;
+}
+
+/** @param {string} unit */
+function singular(unit) {
+  return PLURALS.includes(unit) ? unit.slice(0, -1) : unit;
+}
+
+/** @param {number} value
+ * @param {Scale} scale */
+function scaled(value, scale) {
+  if (value === 0) return `0 ${scale[0][0]}`.trimEnd();
+  let at = Math.max(scale.findLastIndex(([, size]) => Math.abs(value) >= size), 0);
+  // A number that rounds up to the next suffix is shown in that: 999.9 ms are 1 s.
+  const rounded = Number(digits(Math.abs(value) / scale[at][1]));
+  if (at + 1 < scale.length && rounded * scale[at][1] >= scale[at + 1][1]) at++;
+  const [suffix, size] = scale[at];
+  return `${digits(value / size)} ${suffix}`.trimEnd();
+}
+
+/** Three digits, without zeros at the end of a fraction.
+ * @param {number} value */
+function digits(value) {
+  const size = Math.abs(value);
+  const text = rounded(value, size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+}
+
+/** A number of decimals, half to even as Rust rounds; `toFixed` rounds half up.
+ * @param {number} value
+ * @param {number} decimals */
+function rounded(value, decimals) {
+  // A binary fraction lies in the middle of two decimals only if it ends this many bits behind the point.
+  const halves = Math.abs(value) * 2 ** (decimals + 1);
+  const isHalf = Number.isInteger(halves) && halves % 2 === 1;
+  if (!isHalf) return value.toFixed(decimals);
+  const below = Math.floor(Math.abs(value) * 10 ** decimals);
+  return ((Math.sign(value) * (below + (below % 2))) / 10 ** decimals).toFixed(decimals);
+}
+
+/** A number in decimal, its whole part in groups of three.
+ * @param {string} text */
+export function grouped(text) {
+  const [whole, fraction] = text.split(".");
+  return whole.replace(/\B(?=(\d{3})+$)/g, ",") + (fraction ? "." + fraction : "");
+}
 
 /** Writes weights, which are whole numbers of some small step. */
 export class Numbers {
-  /** @param {About} about */
-  constructor({ unit, scales, total, before }) {
+  /** @param {Pick<About, "unit" | "scales" | "total" | "before" | "sampleWeight">} about */
+  constructor({ unit, scales, total, before, sampleWeight }) {
     this.unit = unit;
     this.decimals = scales.length ? scales[scales.length - 1][1] : 0;
-    /** Sums beyond this are rounded. */
+    /** The weight of a sample, in steps; 0 when it is not known. */
+    this.sampleWeight = unit === null || unit === "samples" ? 0 : Number(sampleWeight ?? 0) * 10 ** this.decimals;
+    /** Larger sums are rounded. */
     this.exact = Math.max(Number(total), Number(before)) * 10 ** this.decimals <= Number.MAX_SAFE_INTEGER;
   }
 
@@ -26,61 +106,43 @@ export class Numbers {
   /** Every digit, thousands apart.
    * @param {number} weight */
   full(weight) {
-    const [whole, fraction] = this.plain(weight).split(".");
-    return whole.replace(/\B(?=(\d{3})+$)/g, ",") + (fraction ? "." + fraction : "");
+    return grouped(this.plain(weight));
   }
 
-  /** @param {number} weight */
-  withUnit(weight) {
-    const short = this.short(weight);
-    const full = `${this.exact ? "" : "≈ "}${this.full(weight)} ${this.unitOf(weight)}`;
-    return short ? `${full} (${short})` : full;
-  }
-
-  /** What weights count, of one of them in the singular.
+  /** In its unit, scaled: `325 ms`.
    * @param {number} weight */
-  unitOf(weight) {
-    return this.unit === "samples" && weight === 10 ** this.decimals ? "sample" : this.unit;
+  amount(weight) {
+    return amount(weight / 10 ** this.decimals, this.unit, this.full(weight));
   }
 
-  /** For a table: handy, where there is a handier unit.
+  /** In its unit, with the samples where one weighs the same as the others: `325 ms (162 samples)`.
+   * @param {number} weight */
+  withSamples(weight) {
+    const text = this.amount(weight);
+    const samples = this.sampleWeight > 0 ? Math.round(weight / this.sampleWeight) : -1;
+    if (samples < 0 || samples * this.sampleWeight !== weight) return text;
+    return `${text} (${amount(samples, "samples", grouped(String(samples)))})`;
+  }
+
+  /** All digits, with the unit.
+   * @param {number} weight */
+  exactly(weight) {
+    return `${this.exact ? "" : "≈ "}${this.full(weight)} ${this.unit ?? ""}`.trimEnd();
+  }
+
+  /** For a table whose head has the unit: without it where it is a count.
    * @param {number} weight */
   cell(weight) {
-    const isHandy = this.unit === "bytes" || this.unit in TIMES;
-    return weight === 0 || !isHandy ? this.full(weight) : this.short(weight) || `${this.full(weight)} ${this.unit === "bytes" ? "B" : this.unit}`;
+    const text = this.amount(weight);
+    if (!this.isCount || this.unit === null) return text;
+    const word = [this.unit, singular(this.unit)].find((one) => text.endsWith(` ${one}`));
+    return word ? text.slice(0, -word.length - 1) : text;
   }
 
-  /** In a handier unit, if there is one: 1.25 s, 3.4 MiB.
-   * @param {number} weight */
-  short(weight) {
-    const value = weight / 10 ** this.decimals;
-    const nanoseconds = TIMES[/** @type {keyof typeof TIMES} */ (this.unit)];
-    if (nanoseconds && Math.abs(value) >= 1000) return scaled(value * nanoseconds, 1000, ["ns", "µs", "ms", "s", "ks"]);
-    if (this.unit === "bytes" && Math.abs(value) >= 1024) return scaled(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]);
-    return "";
+  /** Whether the unit counts things, as samples and cycles do. */
+  get isCount() {
+    return this.unit !== null && !UNITS.has(this.unit);
   }
-
-  /** For a heading.
-   * @param {number} weight */
-  brief(weight) {
-    const short = this.short(weight);
-    if (short) return short;
-    const value = weight / 10 ** this.decimals;
-    const brief = value >= 1e6 ? scaled(value, 1000, ["", "k", "M", "G", "T", "P"]) : this.full(weight);
-    return `${brief} ${this.unitOf(weight)}`;
-  }
-}
-
-/** @param {number} value
- * @param {number} step
- * @param {string[]} units */
-function scaled(value, step, units) {
-  let n = 0;
-  while (Math.abs(value) >= step && n < units.length - 1) {
-    value /= step;
-    n++;
-  }
-  return `${value.toFixed(Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0)} ${units[n]}`.trim();
 }
 
 /** @param {number} part
@@ -91,9 +153,9 @@ export function percent(part, whole) {
 }
 
 /** @param {number} value
- * @param {number} digits */
-export function signed(value, digits) {
-  const text = Math.abs(value).toFixed(digits);
+ * @param {number} decimals */
+export function signed(value, decimals) {
+  const text = Math.abs(value).toFixed(decimals);
   if (Number(text) === 0) return text;
   return (value < 0 ? "−" : "+") + text;
 }

@@ -1,6 +1,6 @@
-// Paper: the whole height of the view, on white, without what can only be clicked.
+// Paper: the whole height of the view, on white, without the controls.
 
-/** @import { App } from "./start.js" */
+/** @import { App } from "./app.js" */
 
 import { byId } from "./dom.js";
 import { wholeView } from "./save.js";
@@ -10,7 +10,7 @@ export function listenToPrinting(app) {
   /** @type {HTMLCanvasElement | null} */
   let paper = null;
   addEventListener("beforeprint", () => {
-    app.setTheme("light");
+    app.theme.set("light");
     if (!app.model.parts.length) return;
     paper = wholeView(app);
     paper.id = "paper";

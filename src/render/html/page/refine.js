@@ -67,7 +67,7 @@ function recursion(tree, names) {
 function templates(tree, names) {
   const renamed = Uint32Array.from(names.texts.keys());
   for (let id = 0; id < renamed.length; id++) {
-    if (id !== names.all) renamed[id] = names.intern(withoutTemplates(names.texts[id]));
+    if (id !== names.all) renamed[id] = names.intern(withoutTemplates(names.texts[id]), id);
   }
   return changed(tree, names, { renamed });
 }
@@ -86,25 +86,13 @@ export function refined(tree, names, chips) {
   return tree;
 }
 
-/** Only the stacks of some roots.
- * @param {Tree} tree
- * @param {Names} names
- * @param {string[]} roots keys of names */
-export function ofRoots(tree, names, roots) {
-  const on = new Uint8Array(tree.n);
-  for (let root = 1; root < tree.n; root = tree.end[root]) {
-    if (roots.includes(names.key(tree.name[root]))) on.fill(1, root, tree.end[root]);
-  }
-  return kept(tree, on);
-}
-
 /** The command that does the same to the file.
  * @param {Chip[]} chips
- * @param {string[]} roots names
+ * @param {import("./threads.js").Thread[]} threads
  * @param {string} focused an expression of the search that hides the rest */
-export function command(chips, roots, focused) {
+export function command(chips, threads, focused) {
   const words = ["fg-filter"];
-  for (const root of roots) words.push("-e", `^${literally(root)}(;|$)`);
+  for (const { path, isLabel } of threads) words.push("-e", `${isLabel ? "(^|;)" : "^"}${literally(path)}(;|$)`);
   for (const { op, value } of chips) words.push("--" + op, value);
   if (focused) words.push("--focus", focused);
   if (words.length === 1) words.push("-e", "");

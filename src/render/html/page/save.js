@@ -1,16 +1,17 @@
-// What can be taken away: folded stacks, and pictures of what is seen.
+// Copies of the view to keep: folded stacks and pictures.
 
-/** @import { App } from "./start.js" */
+/** @import { App } from "./app.js" */
 /** @import { Model } from "./model.js" */
 
+import { weightText } from "./describe.js";
 import { copy, download } from "./dom.js";
-import { ROW, draw } from "./draw.js";
-import { eachVisible } from "./layout.js";
+import { draw } from "./draw.js";
+import { ROW, eachVisible } from "./layout.js";
 import { isStack, pathTo } from "./tree.js";
 
 /** No browser draws larger canvases. */
 const HIGHEST = 16000;
-/** More than this is for a file, not for the clipboard. */
+/** The most bytes that are copied; more is for a file. */
 const MOST_COPIED = 64 * 1024 * 1024;
 
 /** @param {App} app
@@ -22,10 +23,10 @@ export async function save(app, what) {
     download(new Blob(folded(model), { type: "text/plain" }), `${name}.folded`);
   } else if (what === "copy") {
     const blob = new Blob(folded(model));
-    if (blob.size > MOST_COPIED) app.say("too much for the clipboard: save it as a file");
-    else await copy(await blob.text()).then(() => app.say("folded stacks copied"));
+    if (blob.size > MOST_COPIED) app.selection.say("too much for the clipboard: save it as a file");
+    else await copy(await blob.text()).then(() => app.selection.say("folded stacks copied"));
   } else if (model.parts.length === 0) {
-    app.say("a table is no picture: choose another view");
+    app.selection.say("a table is no picture: choose another view");
   } else if (what === "png") {
     wholeView(app).toBlob((blob) => blob && download(blob, `${name}.png`), "image/png");
   } else {
@@ -33,7 +34,7 @@ export async function save(app, what) {
   }
 }
 
-/** The stacks of the view as folded text, byte by byte; of what is zoomed into, those through it.
+/** The stacks of the view as folded text, byte by byte; in a zoom, the stacks through the zoomed frame.
  * @param {Model} model
  * @returns {Uint8Array<ArrayBuffer>[]} */
 export function folded(model) {
@@ -104,12 +105,12 @@ function drawing({ model, stage }) {
       const left = Math.max(x, 0);
       const wide = Math.min(x + w, width) - left;
       const y = scene.top(part, row);
-      const { fill, ink } = model.colourOf(part, node);
+      const { fill, ink } = model.paints.of(part, node);
       const name = names.show(part.tree.name[node]);
       const letters = Math.floor((wide - 8) / 6.8);
       const label = name.length <= letters ? name : letters > 2 ? name.slice(0, letters - 1) + "…" : "";
       const text = label && `<text x="${(left + 4).toFixed(1)}" y="${y + 13}" fill="${ink}">${inXml(label)}</text>`;
-      const title = inXml(`${name} (${model.weightText(part.tree, node)})`);
+      const title = inXml(`${name} (${weightText(model, part.tree, node)})`);
       boxes.push(`<g><title>${title}</title><rect x="${left.toFixed(2)}" y="${y}" width="${Math.max(wide - (wide > 3 ? 1 : 0), 0.3).toFixed(2)}" height="${ROW - 1}" fill="${fill}"/>${text}</g>`);
     }, (x, w, row) => {
       boxes.push(`<rect x="${x.toFixed(2)}" y="${scene.top(part, row)}" width="${w.toFixed(2)}" height="${ROW - 1}" fill="${model.theme.run}"/>`);

@@ -1,5 +1,5 @@
-// Which changes are more than noise: the tests of ../../../significance.rs, run here because what
-// is compared depends on the threads chosen, the steps of refining and the side looked at from.
+// The significance of changes: the tests of src/significance.rs, written here once more because the
+// weights to compare depend on the threads, the steps of refining and the view that are chosen.
 
 /** @import { About, Tree, Weights } from "./types.js" */
 
@@ -10,11 +10,11 @@ const EXACT_BELOW = 100;
  * would only make the others blind. */
 const LEAST_SHARE = 1 / 12000;
 
-/** How many samples fell on something, before and after, of how many.
+/** The samples that fell on something and all samples, before (x, n) and after (y, m).
  * @typedef {{ x: number, n: number, y: number, m: number }} Counts */
 
-/** What a sample weighs on each side. Scaled weights have fractions and no true step; nor have
- * sums of periods that vary. Then no sample is taken to weigh less than the lightest stack.
+/** The weight of a sample on each side: the largest step that all weights are multiples of. Scaled
+ * weights and sums of varying periods have no true step; then it is that of the lightest stack.
  * @param {About} about
  * @param {Tree} whole
  * @param {number} unit one, in the steps of weights */
@@ -42,16 +42,16 @@ function divisor(a, b) {
   return a;
 }
 
-/** Of each pair of weights, whether its share changed. All are tested together: of those that are
- * said to have, at most the share alpha is expected to be there by chance (Benjamini and Hochberg).
+/** For each pair of weights, whether its share changed significantly. All are tested together: of
+ * the significant ones, at most the share alpha is expected to be chance (Benjamini and Hochberg).
  * @param {About} about
  * @param {number[]} period of a sample, before and after
  * @param {[number, number]} totals
  * @param {Weights} before
  * @param {Weights} after */
 export function judge({ alpha, minEffect }, period, totals, before, after) {
-  const sure = new Uint8Array(after.length);
-  if (alpha === null) return sure.fill(1);
+  const significant = new Uint8Array(after.length);
+  if (alpha === null) return significant.fill(1);
   const [n, m] = [totals[0] / period[0], totals[1] / period[1]];
   const tested = [];
   /** @type {Map<string, number>} equal pairs are many */
@@ -68,9 +68,9 @@ export function judge({ alpha, minEffect }, period, totals, before, after) {
   let least = 1;
   tested.forEach(({ i, p, effect }, at) => {
     least = Math.min(least, (p * tested.length) / (tested.length - at));
-    if (least < alpha && effect >= minEffect) sure[i] = 1;
+    if (least < alpha && effect >= minEffect) significant[i] = 1;
   });
-  return sure;
+  return significant;
 }
 
 /** The probability of a difference of two shares at least this large by chance alone.
@@ -109,7 +109,7 @@ function exact(x, n, y, m) {
   return Math.min(1, 2 * Math.min(upTo(first, x), upTo(x, last)));
 }
 
-/** The logarithm of how many ways there are to choose k of n.
+/** The logarithm of the number of ways to choose k of n.
  * @param {number} n
  * @param {number} k */
 function choices(n, k) {

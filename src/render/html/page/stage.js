@@ -1,11 +1,11 @@
 // The canvas of frames: scrolling, pointing, touching.
 
-/** @import { App } from "./start.js" */
+/** @import { App } from "./app.js" */
 /** @import { Place } from "./types.js" */
 
-import { ROW, draw } from "./draw.js";
-import { nodeAt, startOf } from "./layout.js";
 import { byId } from "./dom.js";
+import { draw } from "./draw.js";
+import { ROW, nodeAt, startOf } from "./layout.js";
 
 /** A finger that moved less has tapped, in pixels; one that stayed longer asks for the menu. */
 const STILL = 8;
@@ -22,12 +22,8 @@ export class Stage {
     this.width = 0;
     this.height = 0;
     this.ratio = 1;
-    /** @type {Place | null} */
-    this.hover = null;
-    /** @type {Place | null} */
-    this.selected = null;
     this.waiting = false;
-    /** How long the last drawing took, in milliseconds. */
+    /** The time of the last drawing, in milliseconds. */
     this.took = 0;
     new ResizeObserver(() => this.#resized()).observe(this.box);
     this.box.addEventListener("scroll", () => this.redraw());
@@ -89,7 +85,8 @@ export class Stage {
     if (this.box.hidden || !this.width) return;
     const began = performance.now();
     this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    const { context, width, height, hover, selected } = this;
+    const { context, width, height } = this;
+    const { hover, place: selected } = this.app.selection;
     draw(this.app.model, { context, width, height, scroll: this.box.scrollTop, hover, selected });
     this.took = performance.now() - began;
     this.app.map.redraw();
@@ -125,7 +122,7 @@ export class Stage {
     const fingers = new Map();
     let moved = 0;
     let held = 0;
-    /** @type {Place | null} what a finger stays on: lifting it would close a menu, so it opens then */
+    /** @type {Place | null} the frame that a finger stays on: lifting it would close a menu, so it opens then */
     let asked = null;
     /** @type {{ x: number, y: number } | null} */
     let down = null;
@@ -142,7 +139,7 @@ export class Stage {
           if (moved >= STILL || fingers.size !== 1) return;
           down = null;
           asked = this.placeAt(clientX, clientY);
-          app.select(asked, false);
+          app.selection.select(asked, false);
         }, LONG_PRESS);
       }
     });
@@ -163,27 +160,27 @@ export class Stage {
       if (!fingers.delete(event.pointerId)) return;
       const chosen = asked;
       asked = null;
-      if (chosen && event.type === "pointerup") setTimeout(() => app.openMenu(chosen, event.clientX, event.clientY));
+      if (chosen && event.type === "pointerup") setTimeout(() => app.selection.openMenu(chosen, event.clientX, event.clientY));
       if (event.type !== "pointerup" || !alone || moved >= STILL || !down || event.button !== 0) return;
       const place = this.placeAt(event.clientX, event.clientY);
-      if (!place) app.select(null);
+      if (!place) app.selection.select(null);
       else if (event.pointerType !== "mouse") this.#tap(place);
-      else app.zoomTo(place);
+      else app.navigation.zoomTo(place);
     };
     canvas.addEventListener("pointerup", lift);
     canvas.addEventListener("pointercancel", lift);
     canvas.addEventListener("pointerleave", () => {
-      this.hover = null;
-      app.showTip(null);
+      app.selection.hover = null;
+      app.selection.showTip(null);
       this.redraw();
     });
     canvas.addEventListener("dblclick", (event) => {
-      if (!this.placeAt(event.clientX, event.clientY)) app.zoomOut();
+      if (!this.placeAt(event.clientX, event.clientY)) app.navigation.zoomOut();
     });
     canvas.addEventListener("contextmenu", (event) => {
       event.preventDefault();
       const place = this.placeAt(event.clientX, event.clientY);
-      if (place) app.openMenu(place, event.clientX, event.clientY);
+      if (place) app.selection.openMenu(place, event.clientX, event.clientY);
     });
     canvas.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
   }
@@ -191,20 +188,22 @@ export class Stage {
   /** A finger cannot hover: the first tap chooses, the next one zooms.
    * @param {Place} place */
   #tap(place) {
-    const { selected } = this;
+    const { navigation, selection } = this.app;
+    const selected = selection.place;
     const again = selected && selected.node === place.node && selected.part === place.part;
-    if (again) this.app.zoomTo(place);
-    else this.app.select(place);
+    if (again) navigation.zoomTo(place);
+    else selection.select(place);
   }
 
   /** @param {PointerEvent} event */
   #point(event) {
     if (event.pointerType !== "mouse") return;
+    const { selection } = this.app;
     const place = this.placeAt(event.clientX, event.clientY);
-    const same = place?.node === this.hover?.node && place?.part === this.hover?.part;
-    this.hover = place;
+    const same = place?.node === selection.hover?.node && place?.part === selection.hover?.part;
+    selection.hover = place;
     this.canvas.style.cursor = place ? "pointer" : "default";
-    this.app.showTip(place, event.clientX, event.clientY);
+    selection.showTip(place, event.clientX, event.clientY);
     if (!same) this.redraw();
   }
 
@@ -214,7 +213,7 @@ export class Stage {
    * @param {{ x: number, y: number }} before
    * @param {{ x: number, y: number }} now */
   #drag(fingers, id, before, now) {
-    this.app.showTip(null);
+    this.app.selection.showTip(null);
     const other = [...fingers].find(([key]) => key !== id)?.[1];
     if (!other) {
       this.box.scrollTop -= now.y - before.y;
@@ -253,17 +252,18 @@ export class Stage {
     const { model } = this.app;
     const edge = this.canvas.getBoundingClientRect();
     let middle = edge.left + this.width / 2;
-    if (this.selected && model.parts.length) {
-      const { tree } = model.parts[this.selected.part];
+    const selected = this.app.selection.place;
+    if (selected && model.parts.length) {
+      const { tree } = model.parts[selected.part];
       const { from, to } = model.window;
-      const at = startOf(tree, this.selected.node) + tree.width[this.selected.node] / 2;
+      const at = startOf(tree, selected.node) + tree.width[selected.node] / 2;
       if (at > from && at < to) middle = edge.left + ((at - from) / (to - from)) * this.width;
     }
     this.#stretch(factor, middle);
   }
 
   /** @param {number} factor
-   * @param {number} clientX what stays where it is */
+   * @param {number} clientX the point that stays */
   #stretch(factor, clientX) {
     const { from, to } = this.app.model.window;
     const part = (clientX - this.canvas.getBoundingClientRect().left) / this.width;

@@ -1,5 +1,5 @@
-// What is looked at, in the address: so a link opens the same view, of a file made anew as well,
-// and the browser's back and forward walk through what was zoomed.
+// The state of the page in its address: a link opens the same view, also of a file made anew, and
+// the browser's back and forward walk through the zooms.
 
 /** @import { About, State, Widths } from "./types.js" */
 
@@ -12,14 +12,14 @@ const WIDTHS = ["after", "before", "union"];
 export function initial(about) {
   return {
     view: about.icicle ? "icicle" : "flame",
-    zoom: [], query: "", matchCase: true, only: false, chips: [], roots: [], focus: "",
+    zoom: [], query: "", matchCase: true, only: false, chips: [], threads: [], focus: "",
     order: "name", theme: "", colour: about.differential ? "change" : "name",
-    widths: about.widths, ownChange: about.ownChange, shares: false, noise: about.alpha === null, sort: about.differential ? "change" : "self",
+    widths: about.widths, ownChange: about.ownChange, shares: false, insignificant: about.alpha === null, sort: about.differential ? "change" : "self",
   };
 }
 
 /** @param {State} state
- * @param {State} usual what need not be said */
+ * @param {State} usual the state of an empty address */
 export function toHash(state, usual) {
   const parts = [];
   const say = (/** @type {string} */ key, /** @type {string} */ value) => parts.push(`${key}=${encoded(value)}`);
@@ -29,7 +29,7 @@ export function toHash(state, usual) {
   if (!state.matchCase) say("case", "any");
   if (state.only) say("only", "1");
   for (const { op, value } of state.chips) parts.push(`do=${encoded(op)}:${encoded(value)}`);
-  for (const root of state.roots) say("in", root);
+  for (const thread of state.threads) say("in", thread);
   if (state.focus) say("of", state.focus);
   if (state.order !== usual.order) say("order", state.order);
   if (state.theme) say("theme", state.theme);
@@ -37,7 +37,7 @@ export function toHash(state, usual) {
   if (state.widths !== usual.widths) say("widths", state.widths);
   if (state.ownChange !== usual.ownChange) say("change", state.ownChange ? "self" : "total");
   if (state.shares) say("as", "shares");
-  if (state.noise !== usual.noise) say("noise", state.noise ? "coloured" : "grey");
+  if (state.insignificant !== usual.insignificant) say("insignificant", state.insignificant ? "shown" : "hidden");
   if (state.sort !== usual.sort) say("sort", state.sort);
   return parts.length ? "#" + parts.join("&") : "";
 }
@@ -62,7 +62,7 @@ function decoded(text) {
  * @param {State} usual
  * @returns {State} */
 export function fromHash(hash, usual) {
-  const state = { ...usual, zoom: [...usual.zoom], chips: [...usual.chips], roots: [...usual.roots] };
+  const state = { ...usual, zoom: [...usual.zoom], chips: [...usual.chips], threads: [...usual.threads] };
   for (const part of hash.replace(/^#/, "").split("&")) {
     const cut = part.indexOf("=");
     const key = part.slice(0, cut);
@@ -76,7 +76,7 @@ export function fromHash(hash, usual) {
     else if (key === "do" && raw.includes(":")) {
       const [op, ...rest] = raw.split(":");
       state.chips.push({ op: decoded(op), value: decoded(rest.join(":")) });
-    } else if (key === "in") state.roots.push(value);
+    } else if (key === "in") state.threads.push(value);
     else if (key === "of") state.focus = value;
     else if (key === "order") state.order = value === "weight" ? "weight" : "name";
     else if (key === "theme") state.theme = value === "dark" || value === "light" ? value : "";
@@ -84,7 +84,7 @@ export function fromHash(hash, usual) {
     else if (key === "widths" && WIDTHS.includes(value)) state.widths = /** @type {Widths} */ (value);
     else if (key === "change") state.ownChange = value === "self";
     else if (key === "as") state.shares = value === "shares";
-    else if (key === "noise") state.noise = usual.noise || value === "coloured";
+    else if (key === "insignificant") state.insignificant = usual.insignificant || value === "shown";
     else if (key === "sort") state.sort = value;
   }
   return state;

@@ -1,14 +1,21 @@
 // The shapes that modules hand to each other. Types only: nothing of it is in the page.
 
 /**
- * What fg-render says of the profile.
+ * The facts of the profile and the settings of the page, as fg-render writes them.
  * @typedef {object} About
  * @property {string} tool
  * @property {string} title
- * @property {string | null} subtitle
+ * @property {string | null} subtitle the one that was asked for
+ * @property {string | null} measured a line on what was measured; with a unit it begins with the total
  * @property {string | null} notes
- * @property {[string, string][]} facts
- * @property {string} unit
+ * @property {[string, string][]} details all other facts: a word and a text each
+ * @property {[string, string][][] | null} sides the facts of both sides of a comparison
+ * @property {string[]} warnings
+ * @property {string[]} labels the keys of the labels that stacks begin with
+ * @property {string | null} producer
+ * @property {string | null} unit
+ * @property {string | null} sampleWeight the weight of a sample where all weigh the same, exact
+ * @property {boolean | null} rootsAreCode the first frames are functions, not processes or threads
  * @property {string} total exact
  * @property {string} before exact
  * @property {number} frames
@@ -26,14 +33,22 @@
  * @property {boolean} negate
  * @property {Widths} widths
  * @property {boolean} ownChange
- * @property {number | null} alpha how often noise may be taken for a change; null: always
- * @property {number} minEffect the least change that is no noise, in percentage points
- * @property {number | null} period what a sample weighs, when that is known
+ * @property {number | null} alpha the share of noise among significant changes; null takes all changes as significant
+ * @property {number} minEffect the least significant change, in percentage points
+ * @property {number | null} period the weight of a sample in tests of significance, if one was given
  */
 
 /** @typedef {"after" | "before" | "union"} Widths */
 /** @typedef {Uint32Array | Float64Array} Weights */
 /** @typedef {import("./names.js").Names} Names */
+
+/**
+ * The kind and the module of each name: see ../payload/mod.rs.
+ * @typedef {object} Places
+ * @property {Uint8Array} kinds
+ * @property {string[]} modules the first one is that of unknown names
+ * @property {Float64Array} moduleOf
+ */
 
 /**
  * A call tree, callers before callees; node 0 is the whole.
@@ -47,8 +62,8 @@
  * @property {Weights} total
  * @property {Weights | null} before self weights before
  * @property {Weights | null} totalBefore
- * @property {Weights} own what the node itself is wide
- * @property {Weights} width what it is wide with all below it
+ * @property {Weights} own the width of the node's own weight
+ * @property {Weights} width its width with all below it
  */
 
 /** @typedef {{ about: About, names: Names, tree: Tree }} Profile */
@@ -61,7 +76,7 @@
  */
 
 /**
- * All that the address says.
+ * The state of the page that the address holds.
  * @typedef {object} State
  * @property {string} view
  * @property {string[]} zoom keys of names from below the root on
@@ -69,14 +84,14 @@
  * @property {boolean} matchCase
  * @property {boolean} only only matching stacks
  * @property {Chip[]} chips
- * @property {string[]} roots keys of the chosen threads; none are all
+ * @property {string[]} threads keys of the chosen threads; none are all
  * @property {string} focus key of the butterfly's function
  * @property {string} order "name" or "weight"
  * @property {string} theme "", "light" or "dark"
  * @property {string} colour
  * @property {Widths} widths
  * @property {boolean} ownChange
- * @property {boolean} noise changes that may be noise have colours as well
+ * @property {boolean} insignificant insignificant changes have colours as well
  * @property {boolean} shares compare shares rather than weights
  * @property {string} sort the table's column, with "-" before it for the smallest first
  */

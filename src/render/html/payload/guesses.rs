@@ -1,9 +1,9 @@
-//! What came after each name before: its callers, and the leaves that followed it. Few names have
-//! many of either, so that a small number says which one it is this time.
+//! The names that came after each name before: its callers, and the leaves that followed it. Few
+//! names have many of either, so a small number is enough to name one of them.
 
 use crate::folded::{FrameId, StackTable};
 
-/// No name has more guesses of a kind; so they are a byte each.
+/// The most guesses of a kind for a name: each fits into a byte.
 const MOST_GUESSES: usize = 126;
 /// The name was not there before at all: it has the next number.
 pub(super) const NEW: u32 = 0;
@@ -18,7 +18,7 @@ pub(super) struct Guesses {
     lists: Vec<Guess>,
 }
 
-/// A list; what came first, which comes most often, is at hand without another look at memory.
+/// A list. Its first name, the most frequent one, is at hand without another look at memory.
 #[derive(Clone, Default)]
 struct Guess {
     first: Option<FrameId>,
@@ -26,7 +26,7 @@ struct Guess {
 }
 
 impl Guesses {
-    /// The number of a name, and what says that it came after `previous`.
+    /// The number of a name, and the guess that stands for it after `previous`.
     #[inline]
     pub(super) fn guess(
         &mut self,

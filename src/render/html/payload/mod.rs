@@ -16,56 +16,68 @@
 //! | `leaf-befores`, `caller-befores` | the same before; missing when there is one column |
 //! | `values` | weight that the four say is to be found here: itself, times ten to the power of the decimals |
 //! | `ranks` | name, as it is numbered: its place in the order of their bytes, less that of the name before and one; 0, -1, 1, -2 … as 0, 1, 2, 3 … |
-//! | `shared` | name, in the order of their bytes: how many bytes it begins with like the one before |
-//! | `lengths` | name, in that order: how many bytes follow |
+//! | `shared` | name, in the order of their bytes: the number of bytes that it shares with the beginning of the one before |
+//! | `lengths` | name, in that order: the number of bytes that follow |
 //! | `texts` | name, in that order: those bytes, one after the other, no varints |
-//! | `hues` | name, as it is numbered: what the palette takes it for, a byte; missing when the palette asks nothing |
+//! | `hues` | name, as it is numbered: the hue that the palette gives it, a byte; missing for a palette that does not look at names |
+//! | `kinds` | name, as it is numbered: the kind of its code, a byte: 0 unknown, 1 user, 2 kernel, 3 compiled at run time; 4 more for a function that is inlined |
+//! | `modules` | module: its name and a 0 byte, no varints |
+//! | `name-modules` | name, as it is numbered: the number of its module, from 1 in the order of `modules`; 0 is unknown |
+//!
+//! `kinds` is missing where no kind is known, and so are the modules where none is: folded text
+//! tells neither.
 //!
 //! Names are numbered from 0 as they first appear. Few functions have many callers, so a name is
-//! found by what came before: each name has a list of the names that came right after it as its
+//! found by the name before: each name has a list of the names that came right after it as its
 //! caller (the rise is 0), and one of those that came after it as a leaf. 2 is the first place in
 //! that list, and so on. 0 is the name that has no number yet, which is the next one; 1 says that the
 //! number is in `known`. Both go to the end of the list unless that has 126. Before the first frame
 //! came name 0.
 //!
-//! Weights are numbered as well: 1 is none at all, 0 says that it is the next one in `values`, which
-//! then has the next number, as long as numbers are below 16384.
+//! Weights are numbered as well: 1 is none at all, 0 is the next one in `values`, which then has the
+//! next number, as long as numbers are below 16384.
 //!
 //! Totals, starts and the frame above follow from depths and order. Weights are whole numbers of the
-//! smallest step known *so far*: [`Payload::scales`] lists from which frame on there are how many
-//! decimals.
+//! smallest step known *so far*: [`Payload::scales`] lists the number of decimals and the frame from
+//! which on it holds.
 
 mod column;
 mod guesses;
+mod places;
 mod texts;
 mod weights;
 
 use crate::error::Result;
-use crate::folded::{Frame, FrameId, StackTable, Visitor, Weights};
+use crate::folded::{Frame, FrameId, Places, StackTable, Visitor, Weights};
 use crate::weight::Weight;
 use column::Column;
 pub(super) use column::deflate;
 use guesses::{Guesses, KNOWN};
 use weights::{Side, Values};
 
-/// The sections of a page, compressed, and what has to be known to read them.
+/// The sections of a page, compressed, and the numbers that are needed to read them.
 pub struct Payload {
-    /// Each section's name and bytes.
+    /// The name and the bytes of each section.
     pub sections: Vec<(&'static str, Vec<u8>)>,
-    /// How many frames there are.
+    /// The number of frames.
     pub frames: u64,
-    /// From the frame of this number on, weights have so many decimals.
+    /// The number of a frame, and the decimals of the weights from there on.
     pub scales: Vec<(u64, u8)>,
+    /// The first frames of stacks are functions, not processes or threads: `None` where no place
+    /// of code is known.
+    pub roots_are_code: Option<bool>,
 }
 
-/// Says what the palette takes a name for.
+/// The number of the hue that a palette gives a name.
 pub type Hues<'a> = &'a dyn Fn(&[u8]) -> u8;
 
 /// Takes a walked call tree.
 pub struct Encoder {
-    /// What weights are multiplied by, if not by one.
+    /// The factor of all weights, if it is not one.
     factor: Option<Weight>,
     names: StackTable,
+    /// The names of frames without a caller.
+    roots: Vec<FrameId>,
     previous_depth: usize,
     frames: u64,
     leaf_count: u64,
@@ -88,6 +100,7 @@ impl Encoder {
         Encoder {
             factor: Some(factor).filter(|&factor| factor != Weight::ONE),
             names: StackTable::default(),
+            roots: Vec::new(),
             previous_depth: 0,
             frames: 0,
             leaf_count: 0,
@@ -110,12 +123,16 @@ impl Encoder {
         (0..self.names.frame_count() as u32).map(|n| self.names.name(FrameId(n)))
     }
 
-    /// Adds a column of one byte for each name, and closes all.
+    /// Adds the hues of names, if the palette goes by names, and their places, and closes all columns.
+    /// In a private page, modules have no folders.
     ///
     /// # Errors
     /// None in practice: compressing into memory does not fail.
-    pub fn finish(self, hue: Option<Hues<'_>>) -> Result<Payload> {
+    pub fn finish(self, hue: Option<Hues<'_>>, places: &Places, private: bool) -> Result<Payload> {
         let mut names = texts::sections(&self.names)?;
+        names.extend(places::sections(&self.names, places, private)?);
+        let is_code = |root: &FrameId| places.get(self.names.name(*root)).is_some();
+        let roots_are_code = (!places.is_empty()).then(|| self.roots.iter().any(is_code));
         if let Some(hue) = hue {
             let mut hues = Column::of_names();
             self.names().try_for_each(|name| hues.extend(&[hue(name)]))?;
@@ -135,10 +152,10 @@ impl Encoder {
             sections.extend([("leaf-befores", leaves), ("caller-befores", callers)]);
         }
         sections.extend(names);
-        Ok(Payload { sections, frames: self.frames, scales: self.scales })
+        Ok(Payload { sections, frames: self.frames, scales: self.scales, roots_are_code })
     }
 
-    /// Weights as whole numbers, after and before; what is finer than all before makes the step smaller.
+    /// Weights as whole numbers, after and before; a finer weight than all before makes the step smaller.
     #[inline]
     fn whole(&mut self, own: Weights) -> Result<(u128, u128)> {
         let mut own = own;
@@ -171,6 +188,9 @@ impl Visitor for Encoder {
         let is_leaf = rise > 0;
         let (name, guess) = self.guesses.guess(&mut self.names, self.previous_name, is_leaf, name);
         self.previous_name = name;
+        if depth == 0 && self.roots.last() != Some(&name) {
+            self.roots.push(name);
+        }
         let column = if is_leaf { &mut self.leaves } else { &mut self.callers };
         column.push(guess.into())?;
         if guess == KNOWN {

@@ -1,5 +1,5 @@
-//! The names of a page: in the order of their bytes, each without what it begins with like the one
-//! before it. Deflate looks back 32 KB; so what is alike is next to each other.
+//! The names of a page: in the order of their bytes, each without the beginning that it shares with
+//! the one before it. Deflate looks back 32 KB, and this order puts similar names side by side.
 
 use super::column::Column;
 use crate::error::Result;

@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use super::column::Column;
 use crate::error::Result;
 
-/// So many weights have numbers: two bytes hold each.
+/// The most weights that have numbers: two bytes hold each.
 const MOST: usize = 1 << 14;
 /// Smaller weights are found without hashing.
 const SMALL: usize = 256;
 
-/// Those that have numbers, in the order they came. Number 1 is that of no weight at all, which
-/// most callers have.
+/// The weights that have numbers, in the order they came. Number 1 is no weight at all, which most
+/// callers have.
 pub(super) struct Values {
     small: [u16; SMALL],
     others: HashMap<u128, u16>,
@@ -31,7 +31,7 @@ impl Default for Values {
 }
 
 impl Values {
-    /// The number of a weight; 0 says that it is the next one of the column of values.
+    /// The number of a weight; 0 is the next one of the column of values.
     #[inline]
     pub(super) fn number(&mut self, value: u128) -> Result<u128> {
         let known = if value < SMALL as u128 {

@@ -1,7 +1,7 @@
 /* Boxes to type in, or to copy from: HTML inside the SVG. */
 
-// The part of the picture that is in sight, in user units: a tall picture is
-// scrolled, and a box must open where the reader looks.
+// The part of the picture in sight, in user units: a tall picture is scrolled, and a
+// box must open in that part.
 function inSight() {
   const area = root.getBoundingClientRect();
   const unit = area.width ? size.width / area.width : 1;

@@ -1,4 +1,4 @@
-/* Puts every frame where the zoom wants it. */
+/* Places every frame for the zoom. */
 
 function readSize() {
   const pad = Number(box.getAttribute("x")) || 0;
@@ -32,7 +32,7 @@ function hideFrame(f, hidden) {
   }
 }
 
-// Puts a frame at a share of the width. `drawn` spares the page what it has.
+// Puts a frame at a share of the width. Attributes that `drawn` has already stay.
 function place(f, left, share, faded) {
   const drawn = f.drawn;
   hideFrame(f, false);

@@ -1,4 +1,4 @@
-/* What is gone: widths are those after, or of each stack the larger of before and after. */
+/* Vanished frames: widths are those after, or the larger of before and after of each stack. */
 
 function toggleGhosts() {
   if (!config.ghosts) return;

@@ -1,6 +1,6 @@
 /* The keys. */
 
-// What the keys do, and what the help says they do.
+// The keys, with their description in the help.
 const commands = [
   { keys: ["ArrowUp", "k"], shown: "\u2191 k", about: "frame above", run: () => walk("up") },
   { keys: ["ArrowDown", "j"], shown: "\u2193 j", about: "frame below", run: () => walk("down") },
@@ -12,11 +12,11 @@ const commands = [
   { keys: ["/", "F3"], shown: "/ Ctrl-F F3", about: "search (regular expression)", run: () => searchBox.open() },
   { keys: ["n"], shown: "n", about: "next match", run: () => stepMatch(1) },
   { keys: ["N"], shown: "N", about: "previous match", run: () => stepMatch(-1) },
-  { keys: ["i"], shown: "i Ctrl-I", about: "ignore case, or mind it", run: toggleCase },
+  { keys: ["i"], shown: "i Ctrl-I", about: "ignore or match case", run: toggleCase },
   { keys: ["c"], shown: "c", about: "copy the frame's name", run: copyName },
   { keys: ["C"], shown: "C", about: "copy its stack", run: copyStack },
-  { keys: ["g"], shown: "g", about: "what the colours mean", run: () => legend.toggle() },
-  { keys: ["v"], shown: "v", about: "what vanished, or only what is there", run: toggleGhosts },
+  { keys: ["g"], shown: "g", about: "legend of the colours", run: () => legend.toggle() },
+  { keys: ["v"], shown: "v", about: "show or hide vanished frames", run: toggleGhosts },
   { keys: ["?"], shown: "?", about: "this help", run: () => help.toggle() },
   { keys: ["Escape"], shown: "Esc", about: "close, clear", run: escape },
 ];

@@ -1,4 +1,4 @@
-/* Searching names: what matches, how much that is, and the box to type in. */
+/* Searching names: the matches, their share of the weight, and the box to type in. */
 
 function search(term, ignoreCase) {
   let pattern = null;
@@ -33,8 +33,8 @@ function toggleCase() {
   saveState("replaceState");
 }
 
-// How much of the zoomed frame ran below, in or above a match. A match inside
-// a match is part of it and counts once.
+// The share of the zoomed frame's weight that is below, in or above a match. A match
+// inside a match is part of it and counts once.
 function matchedShare() {
   const zoomed = view.zoomed;
   if (lineage(zoomed).some((f) => f.drawn.hit)) return 1;

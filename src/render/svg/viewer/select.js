@@ -1,6 +1,6 @@
 /* The selected frame: walking from frame to frame, telling about it, copying it. */
 
-// Makes a frame the one that keys and buttons are about; null for none.
+// Chooses the frame that keys and buttons act on; null for none.
 function select(f, focus) {
   const old = view.current;
   if (old && old !== f) old.g.classList.remove("selected");

@@ -22,8 +22,8 @@ function findTexts() {
     reset: control("reset", "Reset Zoom", "Reset zoom", () => zoomTo(top)),
     search: control("search", "Search", "Search", () => (view.term ? clearSearch() : searchBox.open())),
     ignorecase: control("ignorecase", "ic", "Ignore case", toggleCase),
-    legend: control("legend-toggle", "Legend", "What the colours mean", legend.toggle),
-    ghosts: control("ghosts-toggle", "Vanished", "Show what vanished", toggleGhosts),
+    legend: control("legend-toggle", "Legend", "Legend of the colours", legend.toggle),
+    ghosts: control("ghosts-toggle", "Vanished", "Show vanished frames", toggleGhosts),
     help: control("help-toggle", "?", "Help", help.toggle),
     copyName: control("copy-name", "Copy name", "Copy the frame's name", copyName),
     copyStack: control("copy-stack", "Copy stack", "Copy the frame's stack", copyStack),
@@ -84,8 +84,7 @@ function detailsText(room) {
   const place = ui.details.dataset.prefix;
   const full = place + config.nametype + " " + caption;
   if (measure.lengthOf(full) <= room) return full;
-  const cut = caption.lastIndexOf(" (");
-  const numbers = cut >= 0 ? caption.slice(cut) : "";
-  const name = measure.fit(place + caption.slice(0, cut >= 0 ? cut : undefined), room - measure.lengthOf(numbers), false);
+  const numbers = printable(f.numbers);
+  const name = measure.fit(place + printable(f.caption.slice(0, f.caption.length - f.numbers.length)), room - measure.lengthOf(numbers), false);
   return name ? name + numbers : measure.fit(place + caption, room, false);
 }

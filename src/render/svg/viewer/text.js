@@ -1,4 +1,4 @@
-/* How wide a text is, and what of it fits into a frame. */
+/* The width of texts, and the part of a text that fits into a frame. */
 
 // Asking the browser for the length of thousands of texts is what makes a zoom
 // slow, so characters are measured once each, on a canvas, and added up.

@@ -6,27 +6,40 @@ function readFrames() {
     const g = rect.parentNode;
     const title = childOf(g, "title");
     const caption = title ? title.textContent : "";
-    const cut = caption.lastIndexOf(" (");
+    const cut = nameLength(caption);
     const link = g.parentNode.localName === "a";
     const after = { x: Number(rect.getAttribute("data-x")), w: Number(rect.getAttribute("data-w")) };
-    const name = g.getAttribute("data-n") ?? (cut < 0 ? caption : caption.slice(0, cut));
+    const name = g.getAttribute("data-n") ?? caption.slice(0, cut);
     rows.push({
       g, rect, name, caption,
-      stop: link ? g.parentNode : g, // what takes the keyboard: a link must, to be followed
+      numbers: caption.slice(cut), // the weight as the tooltip says it, in parentheses
+      stop: link ? g.parentNode : g, // takes the keyboard focus: a link must, to be followed
       link,
       text: childOf(g, "text"),
       label: printable(name),
       x: after.x, w: after.w, after, union: placeInUnion(rect) || after,
       y: Number(rect.getAttribute("y")),
       depth: 0, index: 0, end: 0, parent: null, lastChild: null,
-      // what is drawn at present, so that draw() can skip what stays
+      // the attributes that are drawn at present, so that draw() skips those that stay
       drawn: { left: -1, share: -1, label: null, textX: -1, hidden: false, faded: false, hit: false },
     });
   }
   return rows;
 }
 
-// Where the frame stands among all that is or was there.
+// The length of the name in a tooltip `name (325 ms (162 samples), 12.34%)`: a parenthesis at the end
+// belongs to the weight, with all that it encloses. Weights are never read from this text.
+function nameLength(caption) {
+  if (!caption.endsWith(")")) return caption.length;
+  let depth = 0;
+  for (let i = caption.length - 1; i > 0; i--) {
+    if (caption[i] === ")") depth++;
+    else if (caption[i] === "(" && --depth === 0) return caption[i - 1] === " " ? i - 1 : caption.length;
+  }
+  return caption.length;
+}
+
+// The place of the frame in the union of before and after.
 function placeInUnion(rect) {
   const [x, w] = (rect.getAttribute("data-u") || "").split(" ").map(Number);
   return w ? { x, w } : null;

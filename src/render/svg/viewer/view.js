@@ -45,7 +45,7 @@ const view = {
   zoomed: null,
   current: null, // the selected frame
   tabStop: null, // the frame that Tab leads to
-  shown: null, // the frame the details line tells about
+  shown: null, // the frame in the details line
   trail: [], // zooms to go back to
   ghosts: false, // frames stand as in the union of before and after
   term: "",
@@ -70,8 +70,8 @@ function childOf(element, tag) {
   return null;
 }
 
-// What a name looks like on screen. Marks that reorder or hide the text around
-// them are shown as what they are: something odd. Search and copy keep the name.
+// A name as it is shown. Characters that reorder or hide the text around them are
+// replaced. Search and copy keep the name.
 function printable(name) {
   return name
     .replace(/[\t\n\r]/g, " ")

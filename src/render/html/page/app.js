@@ -1,0 +1,92 @@
+// The page as a whole: its parts, and the way from a change of the state to all that shows it.
+
+/** @import { Model } from "./model.js" */
+/** @import { State } from "./types.js" */
+
+import { Chips } from "./chips.js";
+import { byId } from "./dom.js";
+import { showHeader } from "./header.js";
+import { listenToKeys } from "./keys.js";
+import { List } from "./list.js";
+import { Minimap } from "./minimap.js";
+import { Navigation } from "./navigation.js";
+import { Panels } from "./panels.js";
+import { listenToPrinting } from "./print.js";
+import { Selection } from "./selection.js";
+import { Stage } from "./stage.js";
+import { fromHash, toHash } from "./state.js";
+import { Theme } from "./theme.js";
+import { Toolbar } from "./toolbar.js";
+
+export class App {
+  /** @param {Model} model
+   * @param {State} usual the state of an empty address */
+  constructor(model, usual) {
+    this.model = model;
+    this.usual = usual;
+    this.theme = new Theme(this);
+    this.toolbar = new Toolbar(this);
+    this.panels = new Panels(this);
+    this.chips = new Chips(this);
+    this.list = new List(this);
+    this.stage = new Stage(this);
+    this.map = new Minimap(this);
+    this.selection = new Selection(this);
+    this.navigation = new Navigation(this);
+    addEventListener("popstate", () => this.#fromAddress());
+    addEventListener("hashchange", () => this.#fromAddress());
+    listenToKeys(this);
+    listenToPrinting(this);
+    showHeader(model);
+    this.show(true);
+    byId("loading").hidden = true;
+  }
+
+  #fromAddress() {
+    const state = fromHash(location.hash, this.usual);
+    if (toHash(state, this.usual) === toHash(this.model.state, this.usual)) return;
+    const again = this.#isElsewhere(state);
+    this.model.update(state);
+    this.show(again);
+  }
+
+  /** Whether a state shows another part of the profile.
+   * @param {State} state */
+  #isElsewhere(state) {
+    const old = this.model.state;
+    return state.view !== old.view || state.zoom.join(";") !== old.zoom.join(";") || state.focus !== old.focus
+      || state.chips.length !== old.chips.length || state.threads.length !== old.threads.length || state.only !== old.only;
+  }
+
+  /** Changes the state and the address; Back undoes a change that shows another part of the profile.
+   * @param {Partial<State>} part */
+  change(part) {
+    const old = this.model.state;
+    const state = { ...old, ...part };
+    const turns = (/** @type {string} */ view) => view === "flame" || view === "icicle";
+    // A path through one tree leads nowhere in another; flames and icicles are the same one.
+    if (part.view && part.view !== old.view && !(turns(part.view) && turns(old.view)) && !part.zoom) state.zoom = [];
+    const again = this.#isElsewhere(state);
+    const address = toHash(state, this.usual) || location.pathname + location.search;
+    if (again) history.pushState({ inside: true }, "", address);
+    else history.replaceState(history.state, "", address);
+    this.model.update(state);
+    this.show(again);
+  }
+
+  /** @param {boolean} [again] from the beginning */
+  show(again) {
+    const { state } = this.model;
+    this.theme.set(state.theme);
+    if (again) this.selection.reset();
+    this.toolbar.show();
+    this.chips.show();
+    this.panels.refresh();
+    byId("stage").hidden = state.view === "table";
+    this.list.show();
+    this.stage.fit(again);
+    this.map.redraw();
+    this.navigation.showPath();
+    this.selection.describe();
+  }
+}

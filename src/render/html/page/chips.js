@@ -1,0 +1,32 @@
+// The steps of refining, each with a button that removes it, and the command that does the same.
+
+/** @import { App } from "./app.js" */
+
+import { byId, copy, make } from "./dom.js";
+import { OPERATIONS, command } from "./refine.js";
+
+export class Chips {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    this.bar = byId("chips");
+  }
+
+  show() {
+    const { app, bar } = this;
+    const { state, marks, threads } = app.model;
+    const chosen = threads.chosen(state.threads);
+    const chips = state.chips.map(({ op, value }, n) => {
+      const operation = OPERATIONS.find((known) => known.op === op);
+      const label = operation?.value ? operation.label : `${operation?.label ?? op}: ${value}`;
+      const remove = () => app.change({ chips: state.chips.filter((_, k) => k !== n), zoom: [] });
+      return make("span", { class: "chip" }, make("span", { title: label }, label), make("button", { "aria-label": `Remove ${label}`, click: remove }, "×"));
+    });
+    bar.hidden = chips.length === 0 && chosen.length === 0 && !(state.only && marks);
+    if (bar.hidden) return;
+    const searched = state.only && marks ? (state.matchCase ? "" : "(?i)") + state.query : "";
+    const text = command(state.chips, chosen, searched);
+    const copyIt = make("button", { title: "Copy the command", click: () => copy(text).then(() => app.selection.say("command copied")) }, "Copy");
+    bar.replaceChildren(...chips, make("code", { title: text }, text.slice(0, 2000)), copyIt);
+  }
+}

@@ -1,0 +1,25 @@
+// The list of keys.
+
+import { make } from "./dom.js";
+
+const KEYS = [
+  ["1 … 5", "flame, icicle, callers, butterfly, table"],
+  ["arrows, h j k l", "to the frame above, below, beside"],
+  ["Enter", "zoom into the chosen frame"],
+  ["Backspace", "one zoom back; the browser's Back does the same"],
+  ["0", "show all again; so does a double click beside all frames"],
+  ["+, −", "stretch, shrink"],
+  ["/, Ctrl F", "search; Enter and Escape lead back to the frames"],
+  ["n, N", "next match, previous match"],
+  ["m", "menu of the chosen frame: focus, hide, copy, …"],
+  ["b", "butterfly of the chosen frame"],
+  ["c, C", "copy its name, its stack"],
+  ["t", "dark or light"],
+  ["Ctrl and wheel, two fingers", "stretch; dragging or a wheel to the side moves"],
+  ["?", "this list"],
+];
+
+export function helpPanel() {
+  const keys = make("dl", {}, ...KEYS.flatMap(([key, meaning]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, meaning)]));
+  return [make("h2", {}, "Keys"), keys, make("p", {}, "A click zooms; a second mouse button or a long touch opens a menu.")];
+}

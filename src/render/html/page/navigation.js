@@ -1,0 +1,106 @@
+// Ways through the profile: zooms, the path back, matches of the search, other views of a function.
+
+/** @import { App } from "./app.js" */
+/** @import { Place } from "./types.js" */
+
+import { byId, make } from "./dom.js";
+import { startOf } from "./layout.js";
+import { nextMatch } from "./search.js";
+
+export class Navigation {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+  }
+
+  /** The path from the root to the zoomed frame, as steps to go back to. */
+  showPath() {
+    const { model } = this.app;
+    const { state, names, main, zoomed } = model;
+    const path = byId("path");
+    path.replaceChildren();
+    if (state.view === "butterfly" && model.focus >= 0 && !state.zoom.length) {
+      const name = names.show(model.focus).slice(0, 200);
+      path.append(make("span", { title: name }, "Callers above, callees below: ", make("b", {}, name)));
+      return;
+    }
+    if (!zoomed || !model.parts.length || state.zoom.length === 0) return;
+    const steps = [];
+    for (let k = zoomed; k > 0; k = main.parent[k]) steps.unshift(k);
+    const shown = steps.length > 4 ? [steps[0], ...steps.slice(-3)] : steps;
+    const step = (/** @type {number} */ node, /** @type {string} */ label) => make("button", {
+      title: label, click: () => this.zoomTo({ part: model.parts.length - 1, node }),
+    }, label.slice(0, 200));
+    path.append(step(0, "all"), ...shown.map((node) => step(node, names.show(main.name[node]))));
+  }
+
+  /** @param {Place} place */
+  zoomTo({ part, node }) {
+    const { model, selection, stage } = this.app;
+    const one = model.parts[part];
+    if (!one) return;
+    if (one.tree !== model.main) {
+      // The upper part of a butterfly cannot be zoomed: look at that caller instead.
+      this.butterfly(one.tree.name[node]);
+      return;
+    }
+    const zoom = model.stack({ part, node }).map((id) => model.names.key(id));
+    if (zoom.join(";") === model.state.zoom.join(";")) {
+      model.moved = null;
+      stage.redraw();
+      return;
+    }
+    this.app.change({ zoom });
+    if (model.zoomed) selection.select({ part, node: model.zoomed }, false);
+  }
+
+  /** Shows all again. */
+  zoomOut() {
+    this.zoomTo({ part: this.app.model.parts.length - 1, node: 0 });
+  }
+
+  back() {
+    if (history.state?.inside) history.back();
+    else this.app.change({ zoom: this.app.model.state.zoom.slice(0, -1) });
+  }
+
+  /** @param {number} id */
+  butterfly(id) {
+    const { names } = this.app.model;
+    if (id !== names.all) this.app.change({ view: "butterfly", focus: names.key(id), zoom: [] });
+  }
+
+  /** @param {string} op
+   * @param {string} value */
+  refine(op, value) {
+    this.app.change({ chips: [...this.app.model.state.chips, { op, value }], zoom: [] });
+  }
+
+  /** @param {1 | -1} direction */
+  toMatch(direction) {
+    const { model, selection } = this.app;
+    if (!model.marks || !model.parts.length) return;
+    const part = selection.place?.part ?? model.parts.length - 1;
+    const from = selection.place?.node ?? (direction > 0 ? model.zoomed : 0);
+    const node = nextMatch(model.parts[part].tree, model.marks, from, direction);
+    if (node) this.#bringIn(part, node);
+  }
+
+  /** Moves the window so that a frame can be seen.
+   * @param {number} part
+   * @param {number} node */
+  #bringIn(part, node) {
+    const { model, selection, stage } = this.app;
+    const { tree } = model.parts[part];
+    const { from, to } = model.window;
+    const least = ((to - from) / Math.max(stage.width, 1)) * 4;
+    const start = startOf(tree, node);
+    const inSight = start + tree.width[node] > from && start < to;
+    if (!inSight || tree.width[node] < least) {
+      const middle = start + tree.width[node] / 2;
+      const width = Math.min(Math.max(tree.width[node] * 6, 1e-9), Math.max(to - from, tree.width[node] * 1.5));
+      model.move(middle - width / 2, middle + width / 2);
+    }
+    selection.select({ part, node });
+  }
+}

@@ -1,0 +1,109 @@
+// The chosen frame and the one below the pointer: the line at the bottom, the tooltip, copies.
+
+/** @import { App } from "./app.js" */
+/** @import { Place } from "./types.js" */
+
+import { factsOf, weightText } from "./describe.js";
+import { byId, copy, list, make } from "./dom.js";
+import { openFrameMenu } from "./frame_menu.js";
+
+/** A message in the line at the bottom stays for so many milliseconds. */
+const MESSAGE = 2500;
+
+export class Selection {
+  /** @param {App} app */
+  constructor(app) {
+    this.app = app;
+    /** @type {Place | null} the chosen frame */
+    this.place = null;
+    /** @type {Place | null} the frame below the pointer */
+    this.hover = null;
+    this.message = 0;
+  }
+
+  reset() {
+    this.place = null;
+    this.hover = null;
+    this.showTip(null);
+  }
+
+  /** @param {Place | null} place
+   * @param {boolean} [reveal] */
+  select(place, reveal = true) {
+    const { stage } = this.app;
+    this.place = place;
+    this.describe();
+    if (place && reveal) stage.reveal(place);
+    stage.redraw();
+  }
+
+  /** Puts the chosen frame into the line at the bottom. */
+  describe() {
+    const { model } = this.app;
+    const { place } = this;
+    const line = byId("chosen");
+    line.textContent = "";
+    if (!place) return;
+    const { tree } = model.parts[place.part];
+    line.textContent = `${model.names.show(tree.name[place.node]).slice(0, 300)}: ${weightText(model, tree, place.node)}`;
+  }
+
+  /** Puts a message into the line at the bottom, for a while.
+   * @param {string} text */
+  say(text) {
+    clearTimeout(this.message);
+    byId("chosen").textContent = text;
+    this.message = window.setTimeout(() => this.describe(), MESSAGE);
+  }
+
+  /** @param {Place | null} place
+   * @param {number} [x]
+   * @param {number} [y] */
+  showTip(place, x = 0, y = 0) {
+    const tip = byId("tip");
+    tip.hidden = !place;
+    if (!place) return;
+    const { model } = this.app;
+    const { tree } = model.parts[place.part];
+    const name = model.names.show(tree.name[place.node]).slice(0, 2000);
+    tip.replaceChildren(make("b", {}, name), list(factsOf(model, tree, place.node)));
+    const { offsetWidth: width, offsetHeight: height } = tip;
+    tip.style.left = `${Math.max(Math.min(x + 14, innerWidth - width - 8), 8)}px`;
+    tip.style.top = `${y + 20 + height > innerHeight ? Math.max(y - height - 14, 8) : y + 20}px`;
+  }
+
+  /** @param {Place} place
+   * @param {number} x
+   * @param {number} y */
+  openMenu(place, x, y) {
+    this.showTip(null);
+    this.select(place, false);
+    openFrameMenu(this.app, place, x, y);
+  }
+
+  /** Opens the menu of the chosen frame beside it. */
+  openOwnMenu() {
+    if (!this.place) return;
+    const { model, stage: { canvas, box } } = this.app;
+    const edge = canvas.getBoundingClientRect();
+    const part = model.parts[this.place.part];
+    const row = part.tree.depth[this.place.node];
+    this.openMenu(this.place, edge.left + 40, edge.top + model.scene.top(part, row) - box.scrollTop + 20);
+  }
+
+  /** @param {Place} place */
+  copyName({ part, node }) {
+    const { names, parts } = this.app.model;
+    copy(names.texts[parts[part].tree.name[node]]).then(() => this.say("name copied"));
+  }
+
+  /** @param {Place} place */
+  copyStack(place) {
+    const { model } = this.app;
+    const stack = model.stack(place).map((id) => model.names.texts[id]);
+    // A stack that is drawn leaf first is copied root first.
+    const { view } = model.state;
+    if (view === "callers" || (view === "butterfly" && place.part === 0)) stack.reverse();
+    copy(stack.join(";")).then(() => this.say("stack copied"));
+  }
+}

@@ -1,0 +1,125 @@
+// The threads of a profile: stacks whose first frames name the same process and thread. Folded text
+// does not say whether its first frames are threads or functions; facts, labels, places and the
+// names themselves do.
+
+/** @import { About, Names, Tree } from "./types.js" */
+
+import { kept } from "./tree.js";
+
+/**
+ * A thread, or the process it is of.
+ * @typedef {object} Thread
+ * @property {string} key its name in the address
+ * @property {string} path its frames as folded text has them
+ * @property {string} label
+ * @property {boolean} isLabel its frame is a label, which other labels may precede
+ * @property {number} before
+ * @property {number} after
+ */
+
+/** @typedef {"threads" | "first frames" | "none"} RootKind */
+
+/** Labels that name a thread, the closest first. */
+const THREAD_LABELS = ["thread", "tid", "process", "pid", "comm"];
+/** First frames that only threads and processes have: `P7`, `T0:9`, `process 7:"python"`,
+ * `thread (9): pool`, `python3-7/9`, `"http-1" #12`. */
+const THREAD = /^(?:P\d+|T[\da-f]*:[\da-f:]+|process \d.*|thread \(.*|.*-(?:\d+|\?)(?:\/\d+)?|".*" #\d+.*)$/iu;
+/** Frames behind the first one that say more of the same thread: see `tally::thread_of`. */
+const CLOSER = /^(?:process |thread \(|T(?=.*:)[\da-f:]+$)/iu;
+/** First frames that are functions, not commands. */
+const FUNCTION = /::|[()<>$]|^_|_\[[kijw]\]$|[a-z_]\.[a-z_(]|^\[|^(?:main|start|clone3?|start_thread|thread_start|root)$/iu;
+/** Producers whose stacks begin with the command that ran. */
+const COMMAND_FIRST = /^(?:perf|fg-record)\b/u;
+
+/** Whether the first frames of stacks are threads.
+ * @param {About} about
+ * @param {Names} names
+ * @param {Tree} whole
+ * @returns {RootKind} */
+function kindOfRoots(about, names, whole) {
+  const roots = new Set();
+  for (let i = 1; i < whole.n; i = whole.end[i]) roots.add(names.texts[whole.name[i]]);
+  const all = [...roots];
+  if (all.every((root) => THREAD.test(root))) return "threads";
+  if (about.rootsAreCode !== null) return about.rootsAreCode ? "none" : "threads";
+  if (all.some((root) => FUNCTION.test(root))) return "none";
+  if (COMMAND_FIRST.test(about.producer ?? "")) return "threads";
+  // A single plain name may be either, and there is nothing to choose.
+  return all.length > 1 ? "first frames" : "none";
+}
+
+/** The threads of a profile, and the one that each node is of. */
+export class Threads {
+  /** @param {About} about
+   * @param {Names} names
+   * @param {Tree} whole */
+  constructor(about, names, whole) {
+    this.whole = whole;
+    /** The depth of the label that names a thread, from 1; 0 where there is none. */
+    this.labelDepth = about.labels.indexOf(THREAD_LABELS.find((label) => about.labels.includes(label)) ?? "") + 1;
+    /** @type {RootKind} */
+    this.kind = this.labelDepth ? "threads" : about.labels.length ? "none" : kindOfRoots(about, names, whole);
+    /** The number of each node's thread; 0 is none. */
+    this.of = new Uint32Array(this.kind === "none" ? 0 : whole.n);
+    /** @type {Map<string, number>} the number of the thread of each key */
+    this.numbers = new Map();
+    /** @type {Thread[]} the heaviest first */
+    this.all = this.kind === "none" ? [] : this.#find(names);
+  }
+
+  /** @param {Names} names */
+  #find(names) {
+    const { whole, of, labelDepth } = this;
+    /** @type {Thread[]} */
+    const found = [];
+    /** @type {Map<string, number>} */
+    const numbers = new Map();
+    /** @type {number[]} the depth at which the frames of each thread end */
+    const depths = [];
+    for (let i = 1; i < whole.n; i++) {
+      const above = of[whole.parent[i]];
+      const depth = whole.depth[i];
+      of[i] = above;
+      // Only the frame right behind a thread's can name it more closely.
+      const isBehind = !labelDepth && above > 0 && depths[above - 1] === depth - 1;
+      if (depth === (labelDepth || 1) || isBehind) {
+        const name = names.texts[whole.name[i]];
+        const isCloser = isBehind && CLOSER.test(name);
+        const parent = isCloser ? found[above - 1] : null;
+        const path = parent ? `${parent.path};${name}` : name;
+        let number = isBehind && !isCloser ? above : numbers.get(path);
+        if (number === undefined) {
+          const own = names.key(whole.name[i]);
+          const label = labelDepth ? name.slice(name.indexOf("=") + 1) : names.show(whole.name[i]);
+          number = found.push({
+            path, key: parent ? `${parent.key};${own}` : own, label: parent ? `${parent.label} ${label}` : label,
+            isLabel: labelDepth > 0, before: 0, after: 0,
+          });
+          numbers.set(path, number);
+          depths.push(depth);
+        }
+        of[i] = number;
+      }
+      if (of[i] > 0) {
+        found[of[i] - 1].after += whole.self[i];
+        if (whole.before) found[of[i] - 1].before += whole.before[i];
+      }
+    }
+    found.forEach(({ key }, n) => this.numbers.set(key, n + 1));
+    const weigh = (/** @type {Thread} */ one) => one.after + one.before;
+    return found.filter((one) => weigh(one) > 0).sort((a, b) => weigh(b) - weigh(a));
+  }
+
+  /** Only the stacks of some threads; all where none of them is known.
+   * @param {string[]} keys */
+  only(keys) {
+    const numbers = new Set(keys.map((key) => this.numbers.get(key)).filter((number) => number !== undefined));
+    if (!numbers.size) return this.whole;
+    return kept(this.whole, Uint8Array.from(this.of, (number) => (numbers.has(number) ? 1 : 0)));
+  }
+
+  /** @param {string[]} keys */
+  chosen(keys) {
+    return this.all.filter(({ key }) => keys.includes(key));
+  }
+}
