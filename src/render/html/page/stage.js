@@ -160,7 +160,7 @@ export class Stage {
       if (!fingers.delete(event.pointerId)) return;
       const chosen = asked;
       asked = null;
-      if (chosen && event.type === "pointerup") setTimeout(() => app.selection.openMenu(chosen, event.clientX, event.clientY));
+      if (chosen && event.type === "pointerup") app.selection.openMenu(chosen, event.clientX, event.clientY);
       if (event.type !== "pointerup" || !alone || moved >= STILL || !down || event.button !== 0) return;
       const place = this.placeAt(event.clientX, event.clientY);
       if (!place) app.selection.select(null);
