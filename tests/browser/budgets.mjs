@@ -6,8 +6,8 @@
 // FG_BIN is the folder of release builds, CHROMIUM the browser. --beside also opens other
 // tools' files of the same profiles, FOLDER/10000.async-profiler.html and the like, if they are there,
 // and the folded text itself in speedscope, up to 100 thousand stacks.
-// Of every time the least of some runs counts, as other programs may run meanwhile; what is done to
-// an open page is told in processor milliseconds of its thread, which others do not lengthen.
+// The least time of several runs counts, as other programs may run meanwhile; actions on an open page
+// are measured in processor milliseconds of its thread, which others do not lengthen.
 // The table it prints is kept in benches/results.
 
 import { spawnSync } from "node:child_process";
@@ -24,8 +24,8 @@ const words = process.argv.slice(2);
 const besides = words.includes("--beside") ? words.splice(words.indexOf("--beside"), 2)[1] : "";
 const sizes = words.length ? words.map(Number) : [10_000, 100_000, 1_000_000];
 
-/** What may be at most. Opening in seconds, heap in MB, redraws in milliseconds; writing is what
- * the page costs beyond reading, over what reading costs. */
+/** The budgets. Opening in seconds, heap in MB, redraws in milliseconds; writing is the
+ * time of making the page beyond reading, over that of reading. */
 const budgets = {
   bytesANode: 1.5, redraw: 16, writing: 1.5,
   100_000: { open: 0.5, heap: 100 },
@@ -108,11 +108,11 @@ function seconds(program, ...arguments_) {
   return least;
 }
 
-/** What is done to a page once it is open, and what takes it back. */
+/** Actions on an open page, each with the one that undoes it. */
 const actions = [
   ["search", 'change({ query: "resolve.*_1[0-9]+$" })', 'change({ query: "" })'],
-  ["hide", 'refine("hide", "alloc")', "change({ chips: [] })"],
-  ["recursion", 'refine("recursion", "direct")', "change({ chips: [] })"],
+  ["hide", 'navigation.refine("hide", "alloc")', "change({ chips: [] })"],
+  ["recursion", 'navigation.refine("recursion", "direct")', "change({ chips: [] })"],
   ["callers", 'change({ view: "callers" })'],
   ["table", 'change({ view: "table" })'],
 ];
@@ -129,7 +129,7 @@ async function measure(browser, path) {
   await page.waitForFunction(() => globalThis.flame?.stage.took > 0, null, { timeout: 120_000, polling: 10 });
   const wall = (performance.now() - began) / 1000;
   const open = await ticks();
-  // What opening left behind goes first.
+  // Garbage of opening the page goes first.
   await client.send("HeapProfiler.collectGarbage");
   const { usedSize, backingStorageSize = 0, embedderHeapUsedSize = 0 } = await client.send("Runtime.getHeapUsage");
   const inside = await page.evaluate(async () => {

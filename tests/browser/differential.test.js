@@ -8,7 +8,7 @@ afterEach(allQuiet);
 
 const changed = "main;gone;lex 500 0\nmain;new 0 400\nmain;parse 1000 1500\nmain;same 3000 3001\nmain;z 1 1\n";
 
-/** How a frame's box is drawn. */
+/** The outline of a frame's box. */
 function outline(page, name) {
   return page.evaluate((wanted) => {
     const g = [...document.querySelectorAll(".frame")].find((one) => one.querySelector("title").textContent.startsWith(wanted + " ("));
@@ -20,10 +20,10 @@ function outline(page, name) {
 test("details tell before, after, percent and points", async () => {
   const page = await show(draw(changed));
   await click(page, "parse");
-  assert.match(await says(page, "details"), /parse \(1,000 → 1,500 samples, \+50\.0%, \+8\.38 pp\)$/);
+  assert.match(await says(page, "details"), /parse \(1,000 → 1,500, \+50\.0%, \+8\.38 pp\)$/);
   await page.keyboard.press("0");
   await click(page, "main");
-  assert.match(await says(page, "details"), /main \(4,501 → 4,902 samples.*500 in callees that are gone\)$/);
+  assert.match(await says(page, "details"), /main \(4,501 → 4,902.*500 in callees that are gone\)$/);
 });
 
 test("names are names: search and address know nothing of the numbers", async () => {
@@ -64,7 +64,7 @@ test("what is gone is a ghost, what is new has a line around it", async () => {
   assert.notEqual(ghost.dash, "none");
   assert.ok(Number(ghost.opacity) < 0.5);
   await click(union, "gone");
-  assert.match(await says(union, "details"), /gone \(500 → 0 samples, gone, -11\.11 pp\)$/);
+  assert.match(await says(union, "details"), /gone \(500 → 0, gone, -11\.11 pp\)$/);
   assert.deepEqual((await visible(union)).sort(), ["all", "gone", "lex", "main"]);
   assert.ok((await frame(union, "lex")).width > 1100);
 });

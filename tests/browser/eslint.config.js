@@ -1,6 +1,6 @@
 import js from "@eslint/js";
 
-// What the page's modules may take for granted: the web platform, nothing else.
+// The globals of the page's modules: the web platform, nothing else.
 const platform = [
   "addEventListener", "atob", "Blob", "clearTimeout", "DecompressionStream", "devicePixelRatio", "document", "history",
   "innerHeight", "innerWidth", "location", "matchMedia", "navigator", "performance", "requestAnimationFrame",

@@ -7,7 +7,7 @@ import { address, box, boxes, clickOn, coloursOf, refine, rows, savedStacks, sea
 
 afterEach(allQuiet);
 
-/** What `fg-filter -c` says is kept. */
+/** The stacks and the weight that `fg-filter -c` keeps. */
 function counted(folded, ...options) {
   const [, stacks, weight] = /kept stacks (\d+) weight (\S+)/.exec(run("fg-filter", folded, "-c", ...options).toString());
   return { stacks: Number(stacks), weight: Number(weight) };

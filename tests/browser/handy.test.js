@@ -1,4 +1,4 @@
-// What people reach for without thinking: the keys and gestures of other viewers, numbers in
+// Habits from other viewers: their keys and gestures, numbers in
 // handy units, paper, narrow screens.
 
 import assert from "node:assert/strict";

@@ -10,7 +10,7 @@ import { run, save, show, small } from "./picture.js";
 const require = createRequire(import.meta.url);
 const app = join(dirname(require.resolve("speedscope/package.json")), "dist/release/index.html");
 
-/** What the table of the sandwich view says: of each function its total and self weight. */
+/** The rows of the sandwich view: total and self weight of each function. */
 async function functions(name, file) {
   // The way the speedscope program hands a file to the page.
   const data = JSON.stringify(file.toString("base64"));

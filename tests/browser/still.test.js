@@ -1,4 +1,4 @@
-// Where scripts do not run, or the picture is a part of something else.
+// Pictures without scripts, and pictures that are a part of something else.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -25,7 +25,7 @@ test("a tap selects and tells, a double tap zooms", async () => {
   const at = await spot(page, "parse");
   await page.touchscreen.tap(at.x, at.y);
   assert.ok((await frame(page, "parse")).classes.includes("selected"));
-  assert.match(await says(page, "details"), /parse \(400 samples, 40\.00%\)/);
+  assert.match(await says(page, "details"), /parse \(400, 40\.00%\)/);
   assert.ok(await whole(page));
   await page.waitForTimeout(600);
   await page.touchscreen.tap(at.x, at.y); // too late to be the second

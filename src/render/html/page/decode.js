@@ -1,4 +1,4 @@
-// Reads the sections of the page: see ../payload/mod.rs for what they hold.
+// Reads the sections of the page: ../payload/mod.rs specifies them.
 
 /** @import { About, Places, Tree, Profile } from "./types.js" */
 

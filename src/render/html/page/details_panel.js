@@ -25,7 +25,8 @@ export function detailsPanel({ about, changes, names, numbers, whole }) {
   if (about.labels.length) facts.push(["Labels", about.labels.join(", ")]);
   if (names.places) {
     const known = names.places.kinds.filter((kind, id) => kind > 0 || (names.places?.moduleOf[id] ?? 0) > 0).length;
-    facts.push(["Kinds and modules", `${count(names.places.modules.length - 1)} modules; known for ${percent(known, names.given)} of the functions`]);
+    const modules = names.places.modules.length - 1;
+    facts.push(["Kinds and modules", `${count(modules)} ${modules === 1 ? "module" : "modules"}; known for ${percent(known, names.given)} of the functions`]);
   }
   facts.push(["Written by", about.tool]);
   if (about.notes) facts.push(["Notes", about.notes]);

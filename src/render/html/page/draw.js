@@ -112,7 +112,7 @@ export function draw(model, { context, width, height, scroll, hover, selected })
 /** The pixels of the canvas. Tens of thousands of frames are in sight at times: drawn one by one
  * they take longer than writing one line of pixels for each row and copying it downwards. */
 class Surface {
-  /** @type {ImageData | null} what was used last is used again */
+  /** @type {ImageData | null} the image of the last drawing, to be used again */
   static image = null;
 
   /** @param {CanvasRenderingContext2D} context

@@ -21,8 +21,10 @@ export function showHeader({ about, names, numbers, whole }) {
 /** The parts of the line below the title, the total first.
  * @param {Pick<Model, "about" | "numbers" | "whole">} model */
 function lineOf({ about, numbers, whole }) {
-  const measured = about.measured?.split(" · ") ?? [];
-  if (about.subtitle) return [about.differential ? measured.join(" · ") : numbers.amount(whole.total[0]), about.subtitle];
+  const total = about.differential ? about.measured ?? "" : numbers.amount(whole.total[0]);
+  if (about.subtitle) return [total, about.subtitle];
+  if (about.differential) return [total];
   // Without a unit the line does not begin with the total.
-  return about.differential || about.unit !== null ? measured : [numbers.amount(whole.total[0]), ...measured];
+  const measured = about.measured?.split(" · ") ?? [];
+  return about.unit === null ? [total, ...measured] : measured;
 }

@@ -1,21 +1,21 @@
-// Trees leaf first: who called what. Turned round, stacks share little, and a tree of all of them
-// would be several times as large as the profile. So what is too light to be seen even after a
-// good deal of stretching is not followed further; zooming makes the tree anew, finer there.
+// Trees of callers, leaf first. Inverted stacks share little, and a tree of all of them would be
+// several times as large as the profile. So a frame that is too light to be seen even after much
+// stretching is not followed further; a zoom makes the tree anew, with more detail there.
 
 /** @import { Names, Tree, Weights } from "./types.js" */
 
 import { changed } from "./merge.js";
 import { arrange, isStack, reordered } from "./tree.js";
 
-/** The least share of what is zoomed into that is followed: a hundredth of a pixel. */
+/** The least share of the zoomed frame that is followed: a hundredth of a pixel. */
 const FOLLOWED = 1 / 200_000;
 
 /**
- * Where stacks begin that are followed towards their roots, and what they weigh.
+ * The frames at which stacks begin that are followed towards their roots, and their weights.
  * @typedef {{ nodes: Uint32Array, after: Weights, before: Weights | null }} Leaves
  */
 
-/** Every stack, with what its leaf weighs itself.
+/** Every stack, with the self weight of its leaf.
  * @param {Tree} tree
  * @returns {Leaves} */
 export function allLeaves(tree) {
@@ -43,8 +43,8 @@ export function callsOf(tree, id) {
   return { nodes: Uint32Array.from(nodes), after: tree.total, before: tree.totalBefore };
 }
 
-/** What a function calls, the heaviest first. Of recursive calls the outermost counts, so that
- * nothing is weighed twice.
+/** The callees of a function, the heaviest first. Of recursive calls only the outermost counts, so
+ * that nothing is weighed twice.
  * @param {Tree} tree
  * @param {Names} names
  * @param {number} id */
@@ -56,11 +56,11 @@ export function callees(tree, names, id) {
  * @param {Tree} tree
  * @param {Names} names
  * @param {Leaves} leaves
- * @param {string[]} zoom keys of names, to where detail is wanted
+ * @param {string[]} zoom keys of names, of the frame to show in detail
  * @returns {Tree} */
 export function inverted(tree, names, { nodes, after, before }, zoom) {
   const weigh = (/** @type {number} */ leaf) => after[leaf] + (before ? before[leaf] : 0);
-  // Of each stack, the leaf that weighs and the frame it has come to.
+  // For each stack, the leaf with its weight and the frame it has come to.
   const leaves = nodes.slice();
   const places = nodes.slice();
   const spare = new Uint32Array(nodes.length);

@@ -51,13 +51,14 @@ export class List {
 
   #fill() {
     const { app } = this;
-    const { about, state, numbers, tree } = app.model;
+    const { about, names, state, numbers, tree } = app.model;
     const rows = this.rows();
+    const unit = numbers.isCount ? `, ${names.harmless(numbers.unit ?? "").slice(0, 20)}` : "";
     const digits = Math.max(numbers.cell(tree.total[0]).length, 8);
     const weights = `${digits + 13}ch`;
     const changes = `${digits + 15}ch`;
     /** @type {[string, string, string][]} */
-    const columns = [["name", "Function", ""], ["self", "Self", weights], ["total", "Total", weights], ["stacks", "Stacks", "11ch"]];
+    const columns = [["name", "Function", ""], ["self", `Self${unit}`, weights], ["total", `Total${unit}`, weights], ["stacks", "Stacks", "11ch"]];
     if (about.differential) columns.push(["selfChange", "Self change", changes], ["change", "Total change", changes]);
     const sorted = state.sort.replace(/^-/, "");
     const ascending = state.sort.startsWith("-") !== (sorted === "name");
@@ -71,7 +72,7 @@ export class List {
     this.significant = about.differential && !state.insignificant ? this.#judged() : null;
     const body = make("tbody", {}, ...rows.slice(0, this.shown).map((row) => this.#row(row)));
     const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), body);
-    // Where there is no room for all columns, the name stays and the others scroll.
+    // In a narrow window the name stays and the other columns scroll.
     table.style.minWidth = `calc(180px + ${columns.map(([, , width]) => width || "0px").join(" + ")})`;
     this.box.replaceChildren(table);
     if (rows.length > this.shown) {

@@ -1,17 +1,17 @@
-// Trees some of whose frames are left out or called otherwise: what then has the same callers is
-// one. Only frames around such a change are looked at one by one, all others are copied as they
-// stand, since most of a large tree stays what it was.
+// Trees without some of their frames, or with other names: frames with the same name and callers
+// become one. Only frames around such a change are looked at one by one; all others are copied as
+// they stand, since most of a large tree does not change.
 
 /** @import { Names, Tree } from "./types.js" */
 
 import { emptyTree, sumUp, trimmed } from "./tree.js";
 
-/** What is done to a tree's frames.
+/** The changes to a tree's frames.
  * @typedef {object} Change
  * @property {Uint8Array} [gone] marks frames to leave out: their callees take their place, and their
- *   caller their weight; where no caller is left, the weight is left out too
- * @property {Uint32Array} [renamed] what each name becomes
- * @property {Uint32Array} [roots] where to begin, rather than at all that the whole calls */
+ *   caller their weight; without a caller, the weight is left out too
+ * @property {Uint32Array} [renamed] the new name of each name
+ * @property {Uint32Array} [roots] the frames to begin at, rather than all first frames */
 
 /** @param {Tree} tree
  * @param {Names} names
@@ -26,17 +26,17 @@ export function changed(tree, names, { gone = new Uint8Array(tree.n), renamed, r
   for (let i = n - 1; i > 0; i--) mixed[parent[i]] |= mixed[i] | gone[i];
 
   const made = emptyTree(n, Math.max(tree.total[0], tree.totalBefore?.[0] ?? 0), Boolean(tree.before));
-  // Frames waiting to be one each, on top of each other: where theirs begin in `pool`, and what
-  // they will be called by. What is on top is next.
+  // A stack of groups of frames, each of which will become one frame: the start of each group in
+  // `pool`, and its caller. The group on top is next.
   let pool = new Uint32Array(1024);
   let used = 0;
   /** @type {number[]} */
   const starts = [];
   /** @type {number[]} */
   const above = [];
-  /** @type {number[]} what the next frame is made of */
+  /** @type {number[]} the frames that become the next one */
   const sources = [];
-  /** @type {number[]} what these call */
+  /** @type {number[]} their callees */
   const callees = [];
   let at = 0;
 

@@ -33,7 +33,7 @@ export class Model {
     this.problem = "";
     /** @type {Theme} */
     this.theme = { back: "#fff", ink: "#000", run: "#bbb", dark: false };
-    /** @type {Window | null} where a gesture has moved the window */
+    /** @type {Window | null} the window that a gesture has moved to */
     this.moved = null;
     this.minHeight = 0;
     this.searchProblem = "";

@@ -121,7 +121,7 @@ function drawing({ model, stage }) {
     + `<rect ${size} fill="${model.theme.back}"/>${boxes.join("\n")}</svg>\n`;
 }
 
-/** Text in XML, without what it cannot hold.
+/** Text in XML, without characters that XML cannot hold.
  * @param {string} text */
 function inXml(text) {
   const safe = text.toWellFormed ? text.toWellFormed() : text;

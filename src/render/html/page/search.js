@@ -19,7 +19,7 @@ export function expression(text, matchCase) {
   }
 }
 
-/** Which names match.
+/** Marks the names that match.
  * @param {Names} names
  * @param {RegExp} regex */
 export function matching(names, regex) {
@@ -32,7 +32,7 @@ export function matching(names, regex) {
 
 /** @typedef {{ stacks: number, total: number, before: number, self: number, frames: number }} Found */
 
-/** What the stacks with a matching frame weigh, each once, and matching frames themselves.
+/** The weight of the stacks with a matching frame, each counted once, and the self weight of these frames.
  * @param {Tree} tree
  * @param {Uint8Array} marks
  * @returns {Found} */

@@ -83,7 +83,7 @@ export function compareShares({ x, n, y, m }) {
   return Number.isFinite(z) ? Math.min(outside(z / Math.SQRT2), 1) : 1;
 }
 
-/** Fisher's test, the smaller tail doubled: given all hits, how many of them are on the shorter side.
+/** Fisher's test, the smaller tail doubled: given all hits, the number of them on the shorter side.
  * @param {number} x
  * @param {number} n
  * @param {number} y
@@ -92,7 +92,7 @@ function exact(x, n, y, m) {
   [x, n, y, m] = [x, n, y, m].map(Math.round);
   x = Math.min(x, n);
   let hits = x + Math.min(y, m);
-  // What is rare is counted, hits or misses, which keeps the sums short.
+  // The rarer of hits and misses is counted, which keeps the sums short.
   if (2 * hits > n + m) [x, hits] = [n - x, n + m - hits];
   const first = Math.max(0, hits - m);
   const last = Math.min(hits, n);

@@ -122,7 +122,7 @@ export class Stage {
     const fingers = new Map();
     let moved = 0;
     let held = 0;
-    /** @type {Place | null} the frame that a finger stays on: lifting it would close a menu, so it opens then */
+    /** @type {Place | null} the frame whose menu opens when the finger or the button is lifted */
     let asked = null;
     /** @type {{ x: number, y: number } | null} */
     let down = null;
@@ -160,7 +160,7 @@ export class Stage {
       if (!fingers.delete(event.pointerId)) return;
       const chosen = asked;
       asked = null;
-      if (chosen && event.type === "pointerup") setTimeout(() => app.selection.openMenu(chosen, event.clientX, event.clientY));
+      if (chosen && event.type === "pointerup") app.selection.openMenu(chosen, event.clientX, event.clientY);
       if (event.type !== "pointerup" || !alone || moved >= STILL || !down || event.button !== 0) return;
       const place = this.placeAt(event.clientX, event.clientY);
       if (!place) app.selection.select(null);
@@ -180,7 +180,9 @@ export class Stage {
     canvas.addEventListener("contextmenu", (event) => {
       event.preventDefault();
       const place = this.placeAt(event.clientX, event.clientY);
-      if (place) app.selection.openMenu(place, event.clientX, event.clientY);
+      // Lifting the button would close the menu: it opens then.
+      if (fingers.size) asked = place;
+      else if (place) app.selection.openMenu(place, event.clientX, event.clientY);
     });
     canvas.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
   }

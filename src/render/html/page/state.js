@@ -57,7 +57,7 @@ function decoded(text) {
   }
 }
 
-/** Reads an address; what it does not understand is as usual.
+/** Reads an address; parts that it does not understand are as in an empty one.
  * @param {string} hash
  * @param {State} usual
  * @returns {State} */

@@ -1,4 +1,4 @@
-// What each function weighs: itself, and with all it calls.
+// The functions of a tree: self weight, total weight, number of stacks.
 
 /** @import { Tree } from "./types.js" */
 
@@ -16,14 +16,14 @@ import { isStack } from "./tree.js";
 
 /** A row for each name; a stack counts once for it, however often it is in there.
  * @param {Tree} tree
- * @param {number} names how many there are
+ * @param {number} names their number
  * @returns {Row[]} */
 export function functions(tree, names) {
   const { n, name, end, self, total, before, totalBefore } = tree;
   /** @type {(Row | undefined)[]} */
   const rows = new Array(names);
   const openUntil = new Uint32Array(names);
-  // How many stacks end before each node.
+  // The number of stacks that end before each node.
   const stacks = new Uint32Array(n + 1);
   for (let i = 0; i < n; i++) stacks[i + 1] = stacks[i] + (isStack(tree, i) ? 1 : 0);
   for (let i = 1; i < n; i++) {
@@ -40,9 +40,9 @@ export function functions(tree, names) {
   return rows.filter((row) => row !== undefined);
 }
 
-/** What each function weighs with all it calls, by name, after and before.
+/** The total weight of each function, by name, after and before.
  * @param {Tree} tree
- * @param {number} names how many there are */
+ * @param {number} names their number */
 export function totalsByName({ n, name, end, total, totalBefore }, names) {
   const after = new Float64Array(names);
   const before = new Float64Array(names);
@@ -57,7 +57,7 @@ export function totalsByName({ n, name, end, total, totalBefore }, names) {
   return { after, before };
 }
 
-/** What columns sort by. */
+/** The columns to sort by. */
 export const COLUMNS = /** @type {const} */ (["name", "self", "total", "stacks", "change", "selfChange"]);
 
 /** @param {Row[]} rows

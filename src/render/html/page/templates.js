@@ -5,7 +5,7 @@ const LONGEST = 32 * 1024;
 /** @param {string} name */
 export function withoutTemplates(name) {
   if (!name.includes("<") || name.length > LONGEST) return name;
-  // What is taken away may show something else to take away.
+  // Without the inner arguments there may be others to remove.
   for (;;) {
     const [, bare, marks] = /** @type {RegExpExecArray} */ (/^(.*?)((?:_\[[kijw]\])*)$/su.exec(name));
     const short = cut(bare);
@@ -48,7 +48,7 @@ function cut(text) {
   return name;
 }
 
-/** For each `<` that is closed, where what follows it begins. Arrows do not close.
+/** For each `<` that is closed, the position behind its `>`. Arrows do not close.
  * @param {string} text */
 function closings(text) {
   /** @type {Map<number, number>} */

@@ -241,7 +241,7 @@ export function pathTo(tree, node) {
   return path.reverse();
 }
 
-/** How many rows a tree takes.
+/** The number of rows of a tree.
  * @param {Tree} tree */
 export function rowsOf({ n, depth }) {
   let deepest = 0;

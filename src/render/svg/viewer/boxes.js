@@ -57,7 +57,7 @@ function floatingBox(label, fill) {
 
 const canEmbed = typeof SVGForeignObjectElement !== "undefined";
 
-// Where the clipboard is out of reach: the text, selected, to be copied by hand.
+// Without access to the clipboard: the text, selected, to be copied by hand.
 const copyBox = (function () {
   const floating = floatingBox("Copy", (panel, close) => {
     const input = make(XHTML, "input", { type: "text", readonly: "", "aria-label": "Text to copy" }, panel);

@@ -7,7 +7,7 @@ function panel(id, label, rows, atRight) {
 
   function open() {
     const line = config.fontSize * 1.5;
-    const bold = 1.15; // how much wider the marks are than what was measured
+    const bold = 1.15; // marks are bold, and wider than measured
     const markWidth = Math.max(...rows.map((row) => (row.color ? 14 : bold * measure.lengthOf(row.mark)))) + 14;
     const width = markWidth + Math.max(...rows.map((row) => measure.lengthOf(row.text))) + 28;
     const height = line * rows.length + 16;

@@ -75,8 +75,8 @@ function layoutTexts() {
   if (ui.details.textContent !== details) ui.details.textContent = details;
 }
 
-// Where room is short, the word before the name goes first, then the name's
-// end, and the numbers last.
+// If room is short, the word before the name goes first, then the name's end, and
+// the numbers last.
 function detailsText(room) {
   const f = view.shown;
   if (!f) return "";
