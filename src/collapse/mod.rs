@@ -229,7 +229,7 @@ pub enum Progress {
 }
 
 /// Names of values that say no more of what was measured than a unit does.
-const UNTOLD: &[&[u8]] = &[b"samples", b"sample", b"count", b"weight", b"time", b"space"];
+const UNTOLD: &[&[u8]] = &[b"samples", b"sample", b"count", b"weight", b"time", b"space", b"@"];
 
 /// What a collapser came across.
 #[derive(Clone, Debug, Default)]

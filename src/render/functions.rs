@@ -4,12 +4,16 @@ use super::Settings;
 use super::settings::Sort;
 use super::writer::{Finished, Target, Writer};
 use crate::error::Result;
-use crate::folded::{Columns, Frame, Visitor, WalkSummary, Weights};
+use crate::folded::{Columns, Frame, Kind, Known, Place, Places, Visitor, WalkSummary, Weights};
 use crate::tally::{Group, Tally};
 use crate::weight::Weight;
 
 /// Adds up the rows of a table.
-pub struct Functions(Tally<Weights>);
+pub struct Functions {
+    tally: Tally<Weights>,
+    /// Where modules have rows, the places of frames.
+    places: Places,
+}
 
 /// A row of a table, in weights as they are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,9 +27,9 @@ pub struct Row<'a> {
 }
 
 impl Functions {
-    /// Rows of these.
+    /// Adds up rows of a group.
     pub fn new(by: Group) -> Self {
-        Functions(Tally::new(by, 1))
+        Functions { tally: Tally::new(by, 1), places: Places::default() }
     }
 
     /// All rows, in the order that was asked for; equals in the order of their names.
@@ -42,7 +46,7 @@ impl Functions {
             let own = settings.shown_both(cells[0].own)?;
             Ok(Row { name, own, total: settings.shown_both(cells[0].total)? })
         };
-        let rows: Result<Vec<Row<'_>>> = self.0.rows().into_iter().map(shown).collect();
+        let rows: Result<Vec<Row<'_>>> = self.tally.rows().into_iter().map(shown).collect();
         let mut rows = rows?;
         rows.retain(|row| !row.total.is_zero());
         let usual = if summary.columns == Columns::Two { Sort::Change } else { Sort::Own };
@@ -86,27 +90,49 @@ impl Visitor for Functions {
         true
     }
 
+    fn begin(&mut self, known: &Known<'_>) -> Result<()> {
+        if self.tally.group() == Group::Module {
+            self.places = known.places.clone();
+        }
+        Ok(())
+    }
+
     #[inline]
     fn enter(&mut self, name: &[u8], _: usize) -> Result<()> {
-        if matches!(self.0.group(), Group::Function | Group::Module) {
-            self.0.enter(name);
+        match self.tally.group() {
+            Group::Function => self.tally.enter(name),
+            Group::Module => match module_at(self.places.get(name)) {
+                Some(module) => self.tally.enter_of(name, module),
+                None => self.tally.enter(name),
+            },
+            Group::Stack | Group::Thread => {}
         }
         Ok(())
     }
 
     #[inline]
     fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
-        self.0.stack(stack, weights)
+        self.tally.stack(stack, weights)
     }
 
     #[inline]
     fn exit(&mut self, frame: Frame<'_>, _: Weights) -> Result<()> {
-        self.0.exit(frame.own, frame.total)
+        self.tally.exit(frame.own, frame.total)
     }
 
     fn restart(&mut self) -> Result<()> {
-        *self = Functions::new(self.0.group());
+        *self = Functions::new(self.tally.group());
         Ok(())
+    }
+}
+
+/// The module of a place, if the recording says it: the kernel is one.
+fn module_at(place: Option<Place<'_>>) -> Option<&[u8]> {
+    let place = place?;
+    match place.kind {
+        Kind::Kernel => Some(b"[kernel]"),
+        _ if place.module.is_empty() => None,
+        _ => Some(place.module),
     }
 }
 
@@ -131,6 +157,10 @@ impl<'a> TableWriter<'a> {
 impl Visitor for TableWriter<'_> {
     fn follows_stacks(&self) -> bool {
         true
+    }
+
+    fn begin(&mut self, known: &Known<'_>) -> Result<()> {
+        self.functions.begin(known)
     }
 
     fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {

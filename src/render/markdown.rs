@@ -50,6 +50,7 @@ impl Visitor for Markdown<'_> {
     }
 
     fn begin(&mut self, known: &Known<'_>) -> Result<()> {
+        self.functions.begin(known)?;
         self.pruned.begin(known)
     }
 

@@ -139,7 +139,8 @@ fn gzip() -> GzEncoder<Vec<u8>> {
 /// the event, where that is known.
 fn value_type(facts: &Facts) -> (&str, &str) {
     let (kind, unit) = match facts.unit.as_deref() {
-        Some("samples") => ("samples", "count"),
+        // A count of another name would be a count of something else.
+        Some("samples") => return ("samples", "count"),
         Some("ns") => ("time", "nanoseconds"),
         Some("us" | "µs") => ("time", "microseconds"),
         Some("ms") => ("time", "milliseconds"),

@@ -147,6 +147,17 @@ impl<A: Amount> Tally<A> {
         self.sums.enter(key);
     }
 
+    /// A frame begins, of a module that is known; of modules.
+    #[inline]
+    pub fn enter_of(&mut self, name: &[u8], module: &[u8]) {
+        let known = self.names.len();
+        let key = self.names.key(name);
+        if self.names.len() > known {
+            self.module_of.push(self.modules.key(module));
+        }
+        self.sums.enter(self.module_of[key as usize]);
+    }
+
     /// The frame that began last is complete, and weighs this.
     ///
     /// # Errors

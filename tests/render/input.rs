@@ -157,3 +157,39 @@ fn real_recordings_are_drawn_whole() {
     }
     assert!(seen > 0);
 }
+
+#[test]
+fn a_recording_becomes_a_page_with_its_options() {
+    let folder = tempfile::tempdir().unwrap();
+    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/perf_data/golden/tree.data.gz");
+    let run = run_in(folder.path(), &["-q", "--tid", recording, "-o", "out.html", "-o", "out.txt"], "");
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    let text = std::fs::read_to_string(folder.path().join("out.txt")).unwrap();
+    assert!(text.contains("\n26 ms (26 samples); "), "{text}");
+    assert!(text.contains("26 ms CPU in 88.2 ms · 26 samples · cpu-clock:u"), "{text}");
+    assert!(text.contains("tree-"), "--tid names the thread: {text}");
+    let wrong = run_in(folder.path(), &["--input-format", "austin", recording, "-o", "out.svg"], "");
+    assert_eq!(wrong.status, 2);
+    let none = run_in(folder.path(), &["--input-format", "nosuch", "-o", "out.svg"], "a 1\n");
+    assert!(none.stderr.contains("nosuch"), "{}", none.stderr);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn folded_text_keeps_its_header_unless_told_otherwise() {
+    let text = "# unit: ns\n# command: ./app\nmain 5\n";
+    assert_eq!(run(&["--format", "collapsed"], text).text(), text);
+    assert_eq!(run(&["--format", "collapsed", "--no-header"], text).text(), "main 5\n");
+    let base = "# unit: ns\n# samples: 3 samples\n# period: 1 ns\nmain 1\nother 2\n";
+    let kept = "# unit: ns\n# period: 1 ns\nother 2\n";
+    assert_eq!(run(&["--format", "collapsed", "--base", "other"], base).text(), kept);
+    let scaled = "# unit: ns\n# period: 2 ns\nmain 2\nother 4\n";
+    let unscaled = scaled.replace("# period: 2", "# period: 1").replace("main 2\nother 4", "main 1\nother 2");
+    assert_eq!(run(&["--format", "collapsed", "--factor", "2"], unscaled).text(), scaled);
+}
+
+#[test]
+fn a_line_with_a_negative_weight_is_added_up_first() {
+    let picture = Picture::parse(run(&[], "a 30\na -10\nb 1\n").text());
+    assert_eq!(picture.titles(), ["all (21, 100.00%)", "a (20, 95.24%)", "b (1, 4.76%)"]);
+}

@@ -13,6 +13,7 @@ mod look;
 mod outputs;
 #[cfg(feature = "png")]
 mod png;
+mod producers;
 mod program;
 #[path = "../common/recordings.rs"]
 mod recordings;
