@@ -33,7 +33,7 @@ pub(super) struct PlainLines {
     pub(super) digits: usize,
     /// The weight of all lines so far.
     pub(super) total: i128,
-    /// Whether there is a line.
+    /// There is a line.
     pub(super) has: bool,
     /// The facts of the header.
     pub(super) facts: Facts,

@@ -22,7 +22,7 @@ use crate::weight::Weight;
 /// The steps that make one file of two, and what both sides weigh.
 pub(crate) struct Plan {
     steps: Vec<Step>,
-    /// Whether stacks are left when all steps are done: a plan is never larger than [`MOST`].
+    /// Stacks are left when all steps are done, as a plan has at most [`MOST`] steps.
     is_cut: bool,
     /// The weight of all stacks before.
     pub(crate) before: Weight,
