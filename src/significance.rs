@@ -145,7 +145,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    /// Whether a change of a share counts, given its adjusted p-value.
+    /// Returns true if a change of a share counts, given its adjusted p-value.
     pub(crate) fn are_passed(self, p: f64, points: f64) -> bool {
         p < self.alpha && points.abs() >= self.min_effect
     }
@@ -162,7 +162,7 @@ pub(crate) fn judge_shares(pairs: &[(Count, Count)], limits: Limits) -> Vec<bool
 
 /// Finds out what a sample weighs, from the weights of a profile that does not say it.
 ///
-/// That is the largest weight of which all weights are multiples. Scaled weights have fractions and
+/// It is the largest weight of which all weights are multiples. Scaled weights have fractions and
 /// no true step; sums of periods that vary (cycles) have no step but 1, which would make a million
 /// samples of one. Then no sample is taken to weigh less than the lightest stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -217,7 +217,7 @@ impl SampleWeight {
         }
     }
 
-    /// Whether the weights have a common step.
+    /// Returns true if the weights have a common step.
     pub(crate) fn is_certain(&self) -> bool {
         let is_rough = self.step.decimals() > 0 || self.step.to_f64() * 1000.0 < self.least.to_f64();
         !is_rough || self.step == self.least

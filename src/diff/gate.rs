@@ -181,7 +181,7 @@ impl Gate {
         Ok(())
     }
 
-    /// Whether a change is beyond the limit. Weights and percent are compared exactly.
+    /// Returns true if a change is beyond the limit. Weights and percent are compared exactly.
     fn holds(&self, change: &Change) -> Result<bool> {
         let order = match self.unit {
             Unit::Weight => change.difference()?.cmp(&self.limit),
@@ -254,7 +254,7 @@ impl Verdict {
         Ok(Verdict { tripped })
     }
 
-    /// Whether no gate tripped.
+    /// Returns true if no gate tripped.
     pub fn passed(&self) -> bool {
         self.tripped.is_empty()
     }

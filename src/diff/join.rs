@@ -127,7 +127,7 @@ impl<'s> Pair<'s> {
         merge(&mut files, each)
     }
 
-    /// All stacks in a table of two columns.
+    /// Puts all stacks into a table of two columns.
     ///
     /// # Errors
     /// Those of reading, and [`crate::ErrorKind::Overflow`].

@@ -32,7 +32,7 @@ pub(super) struct Judge<'j> {
 }
 
 impl<'j> Judge<'j> {
-    /// Of runs with these sums, of which the first are before.
+    /// A judge of runs with these sums, of which the first are before.
     pub(super) fn new(
         sums: &'j [Weight],
         (before, after): (&[Survey], &[Survey]),
@@ -161,8 +161,8 @@ impl<'j> Judge<'j> {
         Ok(of_whole.abs() >= least && (of_whole > 0.0) == (points > 0.0))
     }
 
-    /// Whether the whole changed. Of one recording a side nothing is known about how much the same
-    /// program differs from run to run, so there is no test.
+    /// Tests the change of the whole. One recording a side does not tell how much the same program
+    /// differs from run to run, so there is no test then.
     fn test_profile(&self) -> Option<Test> {
         let RunValues { before, after } = self.sums;
         if self.options.normalize != Normalize::No || before.len() < 2 || after.len() < 2 {

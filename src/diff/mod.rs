@@ -28,19 +28,23 @@
 mod format;
 mod fuzzy;
 mod gate;
+#[cfg_attr(not(feature = "cli"), allow(dead_code))]
 pub(crate) mod join;
 mod judge;
 mod normalize;
 mod options;
+mod plain_lines;
 pub(crate) mod plan;
+#[cfg_attr(not(feature = "cli"), allow(dead_code))]
 pub(crate) mod prepared;
 mod profiles;
 mod renamer;
 mod report;
 mod run_weights;
+#[cfg_attr(not(feature = "cli"), allow(dead_code))]
 pub(crate) mod side;
-mod stream;
-pub(crate) mod survey;
+pub(crate) mod stream;
+mod survey;
 
 pub use format::{FormatOptions, ReportFormat};
 pub use gate::{Gate, Verdict};
@@ -49,6 +53,5 @@ pub use options::{ReportOptions, Sort};
 pub use profiles::Diff;
 pub use report::{Change, Presence, Report, Row, Sampling};
 pub use stream::join_folded;
-pub(crate) use stream::write_line;
 
 pub use crate::tally::{GROUPS, Group};

@@ -36,7 +36,7 @@ impl Ratio {
     /// A factor of one.
     pub(crate) const ONE: Ratio = Ratio { of: Weight::ONE, over: Weight::ONE };
 
-    /// Whether it changes nothing.
+    /// Returns true if it changes nothing.
     pub(crate) fn is_one(self) -> bool {
         self.of == self.over
     }

@@ -26,7 +26,7 @@ pub struct ReportOptions {
     pub normalize_by: Option<String>,
     /// Parts to remove from names, as `fg-filter --strip` has them: `hash,hex`.
     pub strip: Option<String>,
-    /// Whether functions with a new name are found by their callers and callees.
+    /// Match functions with a new name by their callers and callees.
     pub match_renamed: bool,
     /// The accepted probability of an alarm without a cause.
     pub alpha: f64,
@@ -36,7 +36,7 @@ pub struct ReportOptions {
     pub min_samples: f64,
     /// The weight of a sample, if the profiles do not say it.
     pub period: Option<Weight>,
-    /// Whether gates trip on changes that are not significant too.
+    /// Trip gates on changes that are not significant too.
     pub any_change: bool,
 }
 

@@ -10,19 +10,19 @@
 //! unit than the other file, or two equal stacks is left to [`Pair::join`](super::join::Pair::join).
 
 use std::cmp::Ordering;
-use std::io::{self, Write};
-use std::sync::Arc;
+use std::io::Write;
 
-use crate::error::{Error, Position, Result};
-use crate::folded::{Columns, cmp_at, common_prefix, guess_columns, is_comment, trim_stack};
-use crate::input::{Block, Blocks, Source, last_newline};
-use crate::profile::{Facts, header};
+use super::plain_lines::{BLOCK, PlainLines, changed};
+use crate::error::Result;
+use crate::folded::{cmp_at, common_prefix};
+use crate::input::Source;
+use crate::profile::Facts;
 use crate::weight::Weight;
 
 /// The steps that make one file of two, and what both sides weigh.
 pub(crate) struct Plan {
     steps: Vec<Step>,
-    /// Whether stacks are left when all steps are done: a plan is never larger than [`MOST`].
+    /// Stacks are left when all steps are done, as a plan has at most [`MOST`] steps.
     is_cut: bool,
     /// The weight of all stacks before.
     pub(crate) before: Weight,
@@ -35,18 +35,12 @@ pub(crate) struct Plan {
 /// The most steps of a plan, 4 MB of them. Stacks behind it are compared once more.
 const MOST: usize = 1 << 20;
 
-/// The size of a read and of a write. Writes of less than a pipe holds cost nearly twice as much.
-const BLOCK: usize = 128 * 1024;
-
 /// One stack: the sides that have it, the number of digits of its weights, its length.
 #[derive(Clone, Copy)]
 struct Step(u32);
 
 const LENGTH_BITS: u32 = 20;
 const DIGIT_BITS: u32 = 5;
-/// More could not be added up without looking for overflow.
-const MOST_DIGITS: usize = 18;
-
 impl Step {
     fn new(before: usize, after: usize, stack: usize) -> Option<Step> {
         let digits = (before << DIGIT_BITS | after) << LENGTH_BITS;
@@ -221,188 +215,6 @@ fn merge(
     Ok(is_plain)
 }
 
-/// The lines of a file, each with what it has in common with the one before.
-struct PlainLines {
-    blocks: Blocks,
-    block: Block,
-    /// The line in the block: its start, the end of its stack, its end.
-    start: usize,
-    stack_end: usize,
-    end: usize,
-    /// The start of the next line.
-    next: usize,
-    /// The last stack of the block before.
-    last: Vec<u8>,
-    /// The number of bytes that the stack and the one before have in common.
-    same: usize,
-    /// The number of digits of the weight.
-    digits: usize,
-    /// The weight of all lines so far.
-    total: i128,
-    /// Whether there is a line.
-    has: bool,
-    /// The facts of the header.
-    facts: Facts,
-}
-
-impl PlainLines {
-    /// Opens a file and reads the header it begins with; `None` if the file is not plain.
-    fn open(source: &Source) -> Result<Option<PlainLines>> {
-        let input = source.open()?;
-        let head = input.head();
-        let mut next = 0;
-        while let Some(end) = memchr::memchr(b'\n', &head[next..])
-            && is_comment(head[next..next + end].trim_ascii_end())
-        {
-            next += end + 1;
-        }
-        // A header with a mistake is left to the reader that says where it is.
-        let Ok(facts) = header::read(&head[..next]) else { return Ok(None) };
-        if facts.differential || matches!(guess_columns(head), Some((Columns::Two, _))) {
-            return Ok(None);
-        }
-        let mut lines = PlainLines {
-            blocks: input.into_blocks(BLOCK),
-            block: Block::default(),
-            start: 0,
-            stack_end: 0,
-            end: 0,
-            next,
-            last: Vec::new(),
-            same: 0,
-            digits: 0,
-            total: 0,
-            has: false,
-            facts,
-        };
-        Ok(lines.blocks.next(&mut lines.block, last_newline)?.then_some(lines))
-    }
-
-    #[inline]
-    fn stack(&self) -> &[u8] {
-        &self.block.bytes()[self.start..self.stack_end]
-    }
-
-    fn blank_and_weight(&self) -> &[u8] {
-        &self.block.bytes()[self.stack_end..self.end]
-    }
-
-    /// Goes to the next line, if there is one; `false` if it is not plain or not in order.
-    #[inline]
-    fn advance(&mut self) -> Result<bool> {
-        let mut bytes = self.block.bytes();
-        let mut last = &bytes[self.start..self.stack_end];
-        if self.next >= bytes.len() {
-            self.last.clear();
-            self.last.extend_from_slice(last);
-            if !self.blocks.next(&mut self.block, last_newline)? {
-                self.has = false;
-                return Ok(true);
-            }
-            self.next = 0;
-            (bytes, last) = (self.block.bytes(), &self.last);
-        }
-        let line = &bytes[self.next..];
-        let same = common_prefix(last, line);
-        let end = memchr::memchr(b'\n', &line[same..]).map_or(line.len(), |more| same + more);
-        let Some((stack_end, weight)) = weight_at_end(&line[..end]) else { return Ok(false) };
-        let stack = &line[..stack_end];
-        // A stack that is shorter than what it shares cannot come next: it is a part of the last.
-        let in_order = !self.has || cmp_at(last, stack, same) == Ordering::Less;
-        self.total += i128::from(weight);
-        self.digits = end - stack_end - 1;
-        self.same = same;
-        self.start = self.next;
-        self.stack_end = self.start + stack_end;
-        self.end = self.start + end;
-        self.next = self.end + 1;
-        self.has = true;
-        Ok(in_order && !is_comment(stack) && trim_stack(stack).len() == stack.len())
-    }
-
-    /// Goes to the next line if it has this stack, is plain and of the same block. Whether it is
-    /// in order is for the caller to know.
-    #[inline]
-    fn advance_to(&mut self, stack: &[u8]) -> bool {
-        let bytes = self.block.bytes();
-        let Some(weight) = bytes.get(self.next..).and_then(|line| line.strip_prefix(stack)) else {
-            return false;
-        };
-        let [b' ', weight @ ..] = weight else { return false };
-        let Some((digits, value)) = weight_of_line(weight) else { return false };
-        self.total += i128::from(value);
-        self.digits = digits;
-        self.start = self.next;
-        self.stack_end = self.start + stack.len();
-        self.end = self.stack_end + 1 + digits;
-        self.next = self.end + 1;
-        true
-    }
-
-    /// The next line, of this length.
-    #[inline]
-    fn skip(&mut self, len: usize) -> Result<&[u8]> {
-        if self.next >= self.block.bytes().len() {
-            if !self.blocks.next(&mut self.block, last_newline)? {
-                return Err(self.changed());
-            }
-            self.next = 0;
-        }
-        let end = self.next + len;
-        match self.block.bytes().get(self.next..=end) {
-            Some([.., b'\n']) => {}
-            None if self.block.bytes().len() == end => {}
-            _ => return Err(self.changed()),
-        }
-        let start = self.next;
-        self.next = end + 1;
-        Ok(&self.block.bytes()[start..end])
-    }
-
-    #[cold]
-    fn changed(&self) -> Error {
-        changed(self.blocks.name().clone())
-    }
-}
-
-fn changed(name: Arc<str>) -> Error {
-    Error::io("read", io::Error::other("it changed meanwhile")).at(Position::file(name))
-}
-
-/// The end of the stack of a plain line, and its weight.
-#[inline]
-fn weight_at_end(line: &[u8]) -> Option<(usize, u64)> {
-    let (mut value, mut scale) = (0, 1);
-    for (digits, &byte) in line.iter().rev().take(MOST_DIGITS + 1).enumerate() {
-        let digit = byte.wrapping_sub(b'0');
-        if digit <= 9 && digits < MOST_DIGITS {
-            value += u64::from(digit) * scale;
-            scale *= 10;
-            continue;
-        }
-        // A number with zeros before it is written without them.
-        let is_usual = digits == 1 || digits > 1 && value >= scale / 10;
-        let stack_end = line.len() - digits - 1;
-        return (byte == b' ' && is_usual).then_some((stack_end, value));
-    }
-    None
-}
-
-/// The number of digits of a weight that ends a plain line, and the weight.
-#[inline]
-fn weight_of_line(text: &[u8]) -> Option<(usize, u64)> {
-    let mut value = 0;
-    for (digits, &byte) in text.iter().take(MOST_DIGITS + 1).enumerate() {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            let is_usual = digits == 1 || digits > 1 && text[0] != b'0';
-            return (byte == b'\n' && is_usual).then_some((digits, value));
-        }
-        value = value * 10 + u64::from(digit);
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -411,6 +223,7 @@ mod tests {
 
     use super::*;
     use crate::diff::join::Pair;
+    use crate::diff::plain_lines::MOST_DIGITS;
     use crate::diff::side::Recording;
 
     fn put(text: &[u8]) -> (tempfile::NamedTempFile, Source) {

@@ -49,7 +49,7 @@ impl<'p> Diff<'p> {
     /// let before = [run(1001, 3000)?, run(1010, 2990)?, run(990, 3020)?];
     /// let after = [run(1201, 3010)?, run(1190, 3000)?, run(1210, 2990)?];
     /// let diff = Diff::of_runs(&before.each_ref(), &after.each_ref());
-    /// assert!(diff.report()?.headline().starts_with("1 grew, 0 shrank; most: a (self +3.66 pp)"));
+    /// assert!(diff.report()?.headline().starts_with("1 grew, 0 shrank; most: a (self +3.59 pp)"));
     /// # Ok::<(), fg_tools::Error>(())
     /// ```
     pub fn of_runs(before: &[&'p Profile], after: &[&'p Profile]) -> Diff<'p> {

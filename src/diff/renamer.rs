@@ -39,7 +39,7 @@ impl Renamer {
         self.renamed.extend(pairs.iter().cloned());
     }
 
-    /// Whether a name may change.
+    /// Returns true if a name may change.
     pub(crate) fn is_needed(&self) -> bool {
         self.strip.is_some() || !self.renamed.is_empty()
     }

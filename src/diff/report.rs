@@ -28,7 +28,7 @@ pub struct Change {
     pub share_after: f64,
     /// The test of it; `None` if there are too few samples to test.
     pub test: Option<Test>,
-    /// Whether it is significant.
+    /// True if it is significant: more than noise, and large enough.
     pub significant: bool,
 }
 
@@ -77,7 +77,7 @@ pub enum Presence {
 }
 
 impl Row {
-    /// Whether a change of it is significant.
+    /// Returns true if its self or its total weight changed significantly.
     pub fn is_significant(&self) -> bool {
         self.own.significant || self.total.significant
     }
@@ -109,7 +109,7 @@ pub struct Sampling {
     pub samples: f64,
     /// The weight of a sample.
     pub period: Weight,
-    /// Whether that was given or counted; if not, it is a careful guess.
+    /// True if that was given or counted; otherwise it is a careful guess.
     pub period_known: bool,
 }
 

@@ -96,17 +96,17 @@ pub(super) fn expect_one_column(columns: Columns) -> Result<()> {
 /// The lines of one file, and the next stack.
 pub(crate) struct Stacks<'s> {
     lines: Lines<'s>,
-    /// The stack of the line that is next, its weight, and whether there is one.
+    /// The stack and the weight of the next line, if there is one (`has`).
     stack: Vec<u8>,
     weight: Weight,
     has: bool,
-    /// Whether the line before has the same stack.
+    /// The line before has the same stack.
     repeats: bool,
     /// The number by which weights are multiplied, if their unit is converted.
     factor: Option<Weight>,
 }
 
-/// Where the lines come from.
+/// The source of the lines.
 enum Lines<'s> {
     Folded(Rereadable<'s>),
     Kept(&'s Kept, Cursor),

@@ -1,4 +1,4 @@
-//! What is known of a file, or of a side, once it has been read.
+//! The results of reading a file once: order, weights, facts; and the one unit of all files.
 
 use super::side::Side;
 use crate::error::{ErrorKind, Result};
@@ -8,20 +8,20 @@ use crate::profile::units::in_smallest;
 use crate::significance::SampleWeight;
 use crate::weight::Weight;
 
-/// What is known of one file after it has been read once.
+/// The results of reading one file once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Survey {
     /// The weight of all stacks.
     pub(crate) total: Weight,
     /// The number of lines.
     pub(crate) lines: u64,
-    /// Whether they are in frame order.
+    /// The lines are in frame order.
     pub(crate) in_order: bool,
     /// Lines that are no folded stacks.
     pub(crate) not_understood: NotUnderstood,
     /// The weight of the stacks with a frame that the expression of the survey matches.
     pub(crate) reference: Weight,
-    /// What the weights tell of the weight of a sample.
+    /// The weight of a sample, as far as the weights tell it.
     pub(crate) sample_weight: SampleWeight,
     /// The facts of the file.
     pub(crate) facts: Facts,

@@ -15,7 +15,7 @@ pub enum Widths {
     After,
     /// Those before: what is new is not drawn.
     Before,
-    /// Of each stack the larger one: everything is drawn.
+    /// The larger one of each stack: everything is drawn.
     Union,
 }
 

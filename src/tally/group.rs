@@ -1,8 +1,8 @@
-//! What a table has a row for: functions, stacks, modules or threads.
+//! The kinds of rows of a table: functions, stacks, modules or threads.
 
 use std::borrow::Cow;
 
-/// What a table has a row for.
+/// The kind of rows of a table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Group {
     /// Frames of one name.
@@ -16,7 +16,7 @@ pub enum Group {
     Thread,
 }
 
-/// Every group: what `--by` calls it, and itself.
+/// Every kind of rows, by its name on the command line.
 pub const GROUPS: &[(&str, Group)] = &[
     ("function", Group::Function),
     ("stack", Group::Stack),

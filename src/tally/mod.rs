@@ -10,7 +10,7 @@ use crate::folded::{Interner, Weights};
 use crate::weight::Weight;
 pub use group::{GROUPS, Group, module_of, thread_of};
 
-/// What is added up: a weight, or those of both columns.
+/// A quantity that adds up: a weight, or the weights of both columns.
 pub trait Amount: Copy + Default {
     /// The sum.
     ///
@@ -32,12 +32,12 @@ impl Amount for Weights {
     }
 }
 
-/// What a row weighs.
+/// The weights of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cell<A = Weight> {
-    /// Of the stacks that end in it.
+    /// The weight of the stacks that end in it.
     pub own: A,
-    /// Of the stacks through it.
+    /// The weight of the stacks through it.
     pub total: A,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Sums<A> {
     run: usize,
     /// `runs` cells for each number.
     cells: Vec<Cell<A>>,
-    /// How often each number is open.
+    /// The number of open frames of each number.
     open_count: Vec<u32>,
     open: Vec<u32>,
 }
@@ -57,7 +57,7 @@ impl<A: Amount> Sums<A> {
         Sums { runs, run: 0, cells: Vec::new(), open_count: Vec::new(), open: Vec::new() }
     }
 
-    /// Begins what has this number: one that was used before, or the next.
+    /// Opens a frame of a number: one that was used before, or the next.
     #[inline]
     pub(crate) fn enter(&mut self, key: u32) {
         self.make(key);
@@ -65,7 +65,7 @@ impl<A: Amount> Sums<A> {
         self.open.push(key);
     }
 
-    /// What began last is complete.
+    /// Closes the frame that was opened last.
     #[inline]
     pub(crate) fn exit(&mut self, own: A, total: A) -> Result<()> {
         let Some(key) = self.open.pop() else { return Ok(()) };
@@ -80,12 +80,12 @@ impl<A: Amount> Sums<A> {
         Ok(())
     }
 
-    /// What began last and is still open.
+    /// The number of the innermost open frame.
     pub(crate) fn last(&self) -> Option<u32> {
         self.open.last().copied()
     }
 
-    /// What has this number weighs so much more.
+    /// Adds to the self and total weight of a number.
     fn add(&mut self, key: u32, amount: A) -> Result<()> {
         self.make(key);
         let cell = &mut self.cells[key as usize * self.runs + self.run];
@@ -109,17 +109,34 @@ impl<A: Amount> Sums<A> {
 }
 
 /// Self and total weights by name, for one or more runs.
+///
+/// ```
+/// use fg_tools::Weight;
+/// use fg_tools::tally::{Group, Tally};
+///
+/// // a;b;a 7
+/// let mut tally: Tally = Tally::new(Group::Function, 1);
+/// for name in [b"a", b"b", b"a"] {
+///     tally.enter(name);
+/// }
+/// tally.exit(Weight::new(7), Weight::new(7))?;
+/// tally.exit(Weight::ZERO, Weight::new(7))?;
+/// tally.exit(Weight::ZERO, Weight::new(7))?;
+/// let (name, cells) = tally.rows()[0];
+/// assert_eq!((name, cells[0].total), (&b"a"[..], Weight::new(7)));
+/// # Ok::<(), fg_tools::Error>(())
+/// ```
 pub struct Tally<A = Weight> {
     group: Group,
     names: Interner,
-    /// Of modules: their names, and which of them each frame's name is of.
+    /// The names of modules, and the module of each frame's name.
     modules: Interner,
     module_of: Vec<u32>,
     sums: Sums<A>,
 }
 
 impl<A: Amount> Tally<A> {
-    /// Of this many runs; the first one is begun.
+    /// An empty tally of this many runs; the first one is begun.
     pub fn new(group: Group, runs: usize) -> Self {
         Tally {
             group,
@@ -130,7 +147,7 @@ impl<A: Amount> Tally<A> {
         }
     }
 
-    /// What it has rows for.
+    /// The kind of its rows.
     pub fn group(&self) -> Group {
         self.group
     }
@@ -140,14 +157,14 @@ impl<A: Amount> Tally<A> {
         self.sums.run = run;
     }
 
-    /// A frame begins; of functions and modules.
+    /// Opens a frame, in tallies of functions and modules.
     #[inline]
     pub fn enter(&mut self, name: &[u8]) {
         let key = self.key(name);
         self.sums.enter(key);
     }
 
-    /// A frame begins, of a module that is known; of modules.
+    /// Opens a frame whose module is known, in a tally of modules.
     #[inline]
     pub fn enter_of(&mut self, name: &[u8], module: &[u8]) {
         let known = self.names.len();
@@ -158,7 +175,7 @@ impl<A: Amount> Tally<A> {
         self.sums.enter(self.module_of[key as usize]);
     }
 
-    /// The frame that began last is complete, and weighs this.
+    /// Closes the frame that was opened last, and adds its weights.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
@@ -167,7 +184,7 @@ impl<A: Amount> Tally<A> {
         self.sums.exit(own, total)
     }
 
-    /// A stack of this weight; of stacks and threads.
+    /// Adds a stack, in tallies of stacks and threads.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].

@@ -1,4 +1,4 @@
-//! What holds for any two profiles.
+//! Laws that hold for any two profiles.
 
 use proptest::prelude::*;
 

@@ -16,7 +16,8 @@ use super::{Exit, GenerateArgs, Tool, progress, say, say_not_understood};
 use crate::diff::plan::Plan;
 use crate::diff::prepared::Prepared;
 use crate::diff::side::{Recording, Side};
-use crate::diff::{FormatOptions, Gate, Normalize, Report, ReportFormat, ReportOptions, write_line};
+use crate::diff::stream::write_line;
+use crate::diff::{FormatOptions, Gate, Normalize, Report, ReportFormat, ReportOptions};
 use crate::error::Error;
 use crate::input::Source;
 use crate::profile::{Facts, header, units};
@@ -49,7 +50,8 @@ Examples:
 Exit status: 0, 1 when a gate tripped, 2 on trouble."
 )]
 pub struct Diff {
-    /// Two files, before and after; `-` is standard input, for one of them
+    /// Two recordings of any format, before and after; `-` is standard input, for one
+    /// of them
     #[arg(value_name = "FILE", num_args = 0..=2, conflicts_with_all = ["before", "after"])]
     pub files: Vec<PathBuf>,
     /// Recordings before the change, one file for each run
@@ -64,6 +66,12 @@ pub struct Diff {
     /// Leave out the header: comments such as `# unit: ns` before the stacks
     #[arg(long)]
     pub no_header: bool,
+    /// Fail if a line is not understood
+    #[arg(long)]
+    pub strict: bool,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    pub quiet: bool,
     /// Man page and completions.
     #[command(flatten)]
     pub generate: GenerateArgs,
@@ -82,12 +90,6 @@ pub struct Diff {
     /// Conditions on changes.
     #[command(flatten)]
     pub gate: GateArgs,
-    /// Fail if a line is not understood
-    #[arg(long)]
-    pub strict: bool,
-    /// Say nothing but errors
-    #[arg(short, long)]
-    pub quiet: bool,
     /// The reading of other formats; last, as its heading holds for all that follows.
     #[command(flatten)]
     pub reading: ReadingArgs,

@@ -60,7 +60,7 @@ impl ReportFormat {
 pub struct FormatOptions {
     /// The most rows, in Markdown each way; `None` is the format's own number.
     pub limit: Option<usize>,
-    /// Whether to write the colours of a terminal.
+    /// Write the colours of a terminal.
     pub colour: bool,
 }
 
