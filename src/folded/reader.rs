@@ -151,7 +151,7 @@ impl Lines {
     /// The next line that is neither blank nor a comment, without its newline.
     ///
     /// # Errors
-    /// Those of [`Source::open`] and [`Blocks::next`].
+    /// Those of [`Source::open`], and a damaged or unreadable input.
     pub fn next_line(&mut self) -> Result<Option<&[u8]>> {
         Ok(self.next_line_like(b"")?.map(|(line, _)| line))
     }
