@@ -14,10 +14,6 @@ pub fn printable(name: &[u8]) -> String {
 
 /// A name as Markdown code that stays in its table cell: a fence longer than any run of backticks
 /// in it, and no bare bar, which ends a cell even in code.
-///
-/// ```
-/// assert_eq!(fg_tools::printable::markdown_code(b"unix`read"), "``unix`read``");
-/// ```
 pub fn markdown_code(name: &[u8]) -> String {
     let name = printable(name).replace('|', "\\|");
     let longest = name.split(|c| c != '`').map(str::len).max().unwrap_or(0);

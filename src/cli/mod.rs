@@ -1,4 +1,4 @@
-//! What the programs share: option groups, messages, output files, the exit status.
+//! The common parts of the programs: option groups, messages, output files, the exit status.
 //!
 //! Exit status as grep and diff have it: 0 yes, 1 no, 2 trouble. A reader of our output that
 //! goes away ends a program quietly with 0. Results go to standard output, all else to standard
@@ -29,7 +29,7 @@ use crate::error::Error;
 use crate::folded::NotUnderstood;
 use crate::input::Source;
 
-/// What a program that ran without trouble has to say by its exit status.
+/// The answer of a program that ran without trouble, by its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// 0.
@@ -121,7 +121,7 @@ pub struct GenerateArgs {
     pub generate: Option<Generate>,
 }
 
-/// What `--generate` can print.
+/// The kinds of text that `--generate` prints.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 #[allow(missing_docs)]
 pub enum Generate {

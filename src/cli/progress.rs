@@ -1,15 +1,15 @@
 //! One line on a terminal that says how far long work has come, and goes away at its end.
 //!
-//! Nothing is shown into a pipe or a file, nor of work that takes no time.
+//! Nothing is shown into a pipe or a file, and nothing for short work.
 
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Work that takes less is over before anybody asks.
+/// Shorter work shows nothing.
 const PATIENCE: Duration = Duration::from_millis(700);
-/// Nobody reads faster.
+/// The least time between two texts.
 const BETWEEN: Duration = Duration::from_millis(100);
 
 static LINE: Mutex<Option<Line>> = Mutex::new(None);
@@ -20,7 +20,7 @@ struct Line {
     is_shown: bool,
 }
 
-/// Whether somebody sees it.
+/// Returns true if standard error is a terminal.
 pub fn is_wanted() -> bool {
     std::io::stderr().is_terminal()
 }
@@ -34,11 +34,11 @@ pub fn show(text: impl Display) {
         return;
     }
     *line = Line { next: now + BETWEEN, is_shown: true };
-    // Back to the line's begin, and away with what is left of a longer text.
+    // Begin the line again, and clear the rest of a longer text.
     let _ = write!(std::io::stderr(), "\r{text}\x1b[K");
 }
 
-/// Takes the line away.
+/// Clears the line.
 pub fn end() {
     let line = LINE.lock().unwrap_or_else(PoisonError::into_inner).take();
     if line.is_some_and(|line| line.is_shown) {

@@ -1,4 +1,4 @@
-//! The options that say how a recording is read, shared by every tool that reads one.
+//! The options of reading a recording, shared by every tool that reads one.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use super::progress;
 use crate::collapse::{Listener, Options, Progress, ValueSelection};
 use crate::profile::ReadOptions;
 
-/// What is kept of a recording, and how its frames are named: [`Options`] on the command line.
+/// The options of reading a recording, and of naming its frames: [`Options`] on the command line.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Samples and frames")]
 pub struct ReadingArgs {
@@ -127,7 +127,7 @@ impl ReadingArgs {
     }
 }
 
-/// Shows how far a long run has come.
+/// Shows the progress of a long run.
 fn show_progress(progress: Progress) {
     match progress {
         Progress::Bytes(done, Some(of)) => {

@@ -1,20 +1,20 @@
-//! What is said when a file becomes shorter while it is read.
+//! The message for a file that becomes shorter while it is read.
 //!
-//! Files are mapped, not copied, which is a tenth of the time that reading and comparing them
-//! takes. What was cut off a file behind our back, by a profiler that begins it anew, is no longer
-//! there to be mapped: the system ends programs that look at it, and "Bus error" helps nobody.
+//! Files are mapped, not copied, which saves a tenth of the time. If another program truncates such
+//! a file, a profiler that starts again for example, the system ends us with SIGBUS when we read the
+//! missing part. "Bus error" helps nobody, so we handle the signal and print one line.
 
 use std::sync::OnceLock;
 
 use crate::error::{Error, ErrorKind};
 
-/// What happened, and what to do.
+/// The message.
 pub(super) const WHAT: &str =
     "an input became shorter while it was read; run it again when nothing writes to it";
 
 static MESSAGE: OnceLock<String> = OnceLock::new();
 
-/// From now on the program says in one line why it stops, with exit status 2.
+/// Installs a signal handler that prints the message and exits with 2.
 #[allow(unsafe_code)]
 pub(super) fn explain(name: &str) {
     if MESSAGE.set(format!("{name}: {WHAT}\n")).is_err() {
@@ -31,7 +31,7 @@ pub(super) fn explain(name: &str) {
     }
 }
 
-/// Whether this is what the system says of such a file when it is to write what is mapped of it.
+/// Returns true for the error of a write from a mapping of such a file.
 pub(super) fn is_behind(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Io { source, .. } if source.raw_os_error() == Some(libc::EFAULT))
 }

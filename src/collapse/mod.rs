@@ -3,7 +3,7 @@
 //! A format is one file (or folder) with a [`Collapser`] in it, one line in the [`registry`], and
 //! fixtures. A collapser pushes frames and weights into a [`Sink`] and knows nothing of who
 //! listens. Formats whose text can be cut between samples run on several threads through the one
-//! [`driver`]; the output does not depend on how many.
+//! `driver`; the output does not depend on how many.
 
 #[cfg(feature = "collapse")]
 pub mod clean_symbol;

@@ -12,7 +12,7 @@ pub(crate) struct Interner {
 }
 
 impl Interner {
-    /// How many there are.
+    /// The number of names.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }

@@ -2,7 +2,7 @@
 
 use crate::weight::Weight;
 
-/// How many weights the lines of a file carry.
+/// The number of weights on each line of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Columns {
     /// A profile.
@@ -49,7 +49,7 @@ impl Weights {
         Ok(Weights { value: self.value.checked_sub(other.value)?, before })
     }
 
-    /// Whether both columns are zero.
+    /// Returns true if both columns are zero.
     pub const fn is_zero(self) -> bool {
         self.value.is_zero() && self.before.is_zero()
     }
@@ -64,7 +64,7 @@ pub struct Line<'a> {
     pub weights: Weights,
 }
 
-/// Whether the line (without its newline) is a comment.
+/// Returns true if the line (without its newline) is a comment.
 #[inline]
 pub fn is_comment(line: &[u8]) -> bool {
     line.first() == Some(&b'#') && matches!(line.get(1), None | Some(b' '))
@@ -73,7 +73,7 @@ pub fn is_comment(line: &[u8]) -> bool {
 /// Splits the weight off the end: `main;parse 42` is `main;parse` and 42. The line comes without
 /// its newline. `None` if the last field is no weight.
 ///
-/// What stands before the blank may be nothing: ` 3` is one frame without a name, as py-spy writes
+/// The stack may be empty: ` 3` is one frame without a name, as py-spy writes
 /// it for a thread that was seen without a stack.
 ///
 /// ```

@@ -30,7 +30,7 @@ pub(crate) fn cmp_at(a: &[u8], b: &[u8], same: usize) -> Ordering {
     }
 }
 
-/// How many bytes two stacks have in common from the start.
+/// The number of bytes that two stacks have in common from the start.
 #[inline]
 pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     // The longest that is compared in one go without special instructions.

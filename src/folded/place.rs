@@ -1,4 +1,4 @@
-//! Where the code of frames is: module, file, line, and what kind of code it is.
+//! The places of frames: module, file, line, and the kind of code.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::table::FrameId;
 use crate::error::Result;
 use crate::weight::Weight;
 
-/// Where the code of a frame is, as far as the recording says; empty and 0 is unknown.
+/// The place of a frame's code, as far as the recording says; empty and 0 is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place<'a> {
     /// The library, program, file of code or package: `libc.so.6`.
@@ -25,7 +25,7 @@ pub struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Whether nothing is known.
+    /// Returns true if nothing is known.
     pub fn is_unknown(&self) -> bool {
         *self == Place::default()
     }
@@ -72,7 +72,7 @@ impl PlaceTable {
         self.frames.is_empty()
     }
 
-    /// How many frames have places.
+    /// The number of frames that have places.
     pub(super) fn len(&self) -> usize {
         self.frames.len()
     }
@@ -150,7 +150,7 @@ impl Places {
         Some(Place { module, file, line: *line, start_line: *start_line, kind: *kind, inlined: *inlined })
     }
 
-    /// Whether no place is known.
+    /// Returns true if no place is known.
     pub fn is_empty(&self) -> bool {
         self.by_name.is_empty()
     }
@@ -160,7 +160,7 @@ impl Places {
         self.by_name.keys().map(|name| (&name[..], self.get(name).unwrap_or_default()))
     }
 
-    /// Of all places of each name, with what they weigh, the heaviest.
+    /// The heaviest place of each name, from all its places with their weights.
     pub(super) fn heaviest<'a>(all: impl Iterator<Item = (&'a [u8], Place<'a>, Weight)>) -> Result<Places> {
         let mut weights: BTreeMap<(&[u8], Place<'_>), Weight> = BTreeMap::new();
         for (name, place, weight) in all {

@@ -16,9 +16,9 @@ const BLOCK: usize = 128 * 1024;
 /// Lines that were left out because they are not of the format: counted, the first one kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NotUnderstood {
-    /// How many there were.
+    /// The number of lines.
     pub count: u64,
-    /// Where the first one stands, and its text, shortened and quoted.
+    /// The position of the first one, and its text, shortened and quoted.
     pub first: Option<(Position, String)>,
 }
 
@@ -70,10 +70,10 @@ pub struct Lines {
 /// The facts of what was read so far. A header that follows stacks begins another part: texts
 /// that were put one behind the other.
 pub(crate) struct Header {
-    /// Of the parts that are complete.
+    /// The facts of the parts that are complete.
     parts: Vec<Facts>,
     reader: HeaderReader,
-    /// Whether no stack has come since the part began.
+    /// True if no stack has come since the part began.
     pub(crate) is_open: bool,
     /// Facts at the beginning of the first text.
     first: Facts,
@@ -138,12 +138,12 @@ impl Lines {
         self.header.facts()
     }
 
-    /// Whether there was more than one header, or text: [`Lines::first_facts`] does not tell all.
+    /// Returns true if there was more than one header or text, so that [`Lines::first_facts`] are not all.
     pub fn has_parts(&self) -> bool {
         !self.header.parts.is_empty()
     }
 
-    /// Where the line that was returned last stands.
+    /// The position of the line that was returned last.
     pub fn position(&self) -> Position {
         Position::line(self.name.clone(), self.line)
     }
@@ -151,7 +151,7 @@ impl Lines {
     /// The next line that is neither blank nor a comment, without its newline.
     ///
     /// # Errors
-    /// Those of [`Source::open`] and [`Blocks::next`].
+    /// Those of [`Source::open`], and a damaged or unreadable input.
     pub fn next_line(&mut self) -> Result<Option<&[u8]>> {
         Ok(self.next_line_like(b"")?.map(|(line, _)| line))
     }
@@ -311,15 +311,15 @@ fn look_at_all(source: Source) -> Result<(Source, Option<Columns>)> {
     Ok((source, Some(Columns::Two)))
 }
 
-/// Whether all of a text was looked at.
+/// Says if all of a text was looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Certainty {
     Sure,
     SoFar,
 }
 
-/// How many columns a text has whose first bytes these are (all of it, or [`crate::input::HEAD`]
-/// bytes), and whether that is sure: one line with one weight makes it one.
+/// Guesses the number of columns of a text from its first bytes (all of it, or
+/// [`crate::input::HEAD`] bytes); one line with one weight makes one column certain.
 pub(crate) fn guess_columns(head: &[u8]) -> Option<(Columns, Certainty)> {
     let is_whole = head.len() < crate::input::HEAD;
     let whole = if is_whole { head.len() } else { last_newline(head).unwrap_or(0) };

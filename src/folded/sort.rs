@@ -15,7 +15,7 @@ use crate::weight::Weight;
 pub(super) struct View<'a> {
     /// The frames of all stacks.
     pub frames: &'a [FrameId],
-    /// Where each stack ends, and before the first of them where that begins.
+    /// The ends of stacks, after the beginning of the first one.
     pub ends: &'a [usize],
     /// The weights of the stack of a number.
     pub weights: &'a dyn Fn(usize) -> Weights,

@@ -40,14 +40,14 @@ pub struct StackTable {
     values: Vec<Weight>,
     /// Empty until a differential line is added; as long as `values` from then on.
     befores: Vec<Weight>,
-    /// Whether two columns are written whatever the weights.
+    /// Writes two columns, whatever the weights.
     differential: bool,
     scratch: Vec<FrameId>,
     loose: Loose,
     places: PlaceTable,
 }
 
-/// Whether stacks are looked up: see [`StackTable::add_mostly_new`].
+/// Looks stacks up or not: see [`StackTable::add_mostly_new`].
 #[derive(Clone, Copy)]
 enum Loose {
     /// They are, and this many were.
@@ -64,7 +64,7 @@ impl Default for Loose {
     }
 }
 
-/// So many stacks are looked up before it is said that they are mostly new.
+/// The number of stacks that are looked up before they count as mostly new.
 const TRIAL: usize = 1 << 16;
 
 /// At most so many are taken without looking, some 100 MB, before all are looked up after all.
@@ -73,7 +73,7 @@ const MOST_LOOSE: usize = if cfg!(test) { 1 << 16 } else { 1 << 20 };
 /// Runs of values one after the other in one allocation.
 struct Runs<T> {
     values: Vec<T>,
-    /// Where each run ends, and before the first of them a 0.
+    /// The ends of runs, after a 0.
     ends: Vec<usize>,
 }
 
@@ -165,7 +165,7 @@ impl StackTable {
         Places::heaviest(located)
     }
 
-    /// Whether weights in so many columns can be added.
+    /// Checks that weights in this number of columns can be added.
     ///
     /// # Errors
     /// [`ErrorKind::Setting`] if there are others already.
@@ -180,22 +180,22 @@ impl StackTable {
         Ok(())
     }
 
-    /// How many different names there are.
+    /// The number of different names.
     pub fn frame_count(&self) -> usize {
         self.names.len()
     }
 
-    /// How many different stacks there are.
+    /// The number of different stacks.
     pub fn len(&self) -> usize {
         self.stacks.len()
     }
 
-    /// Whether nothing was added.
+    /// Returns true if nothing was added.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether lines with two weights were added.
+    /// The number of columns: two if lines with two weights were added.
     pub fn columns(&self) -> Columns {
         if self.befores.is_empty() && !self.differential { Columns::One } else { Columns::Two }
     }
@@ -485,7 +485,7 @@ impl StackTable {
     /// Writes folded text in frame order.
     ///
     /// # Errors
-    /// What `out` says.
+    /// The writer's.
     pub fn write(&self, out: &mut dyn Write) -> Result<()> {
         const FULL: usize = 64 * 1024;
         let differential = self.columns() == Columns::Two;
@@ -532,7 +532,7 @@ impl FrameMap {
 #[derive(Default)]
 pub struct Batch {
     ids: Vec<FrameId>,
-    /// Where each stack ends in `ids`, and what it weighs.
+    /// The end of each stack in `ids`, and its weights.
     stacks: Vec<(usize, Weights)>,
 }
 

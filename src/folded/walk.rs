@@ -22,9 +22,9 @@ use crate::weight::Weight;
 pub struct Frame<'a> {
     /// Its name.
     pub name: &'a [u8],
-    /// How many frames are rootward of it.
+    /// The number of frames rootward of it.
     pub depth: usize,
-    /// What the stacks before it in order weigh: where it is drawn from.
+    /// The weight of the stacks before it in order: the place at which it is drawn.
     pub start: Weights,
     /// The weight of the stacks that end in it: its self weight.
     pub own: Weights,
@@ -32,23 +32,23 @@ pub struct Frame<'a> {
     pub total: Weights,
 }
 
-/// What is known of a profile before its stacks come.
+/// The facts of a profile that are known before its stacks come.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
     /// One or two weights with each stack.
     pub columns: Columns,
-    /// What the profile says of itself.
+    /// The facts of the profile.
     pub facts: &'a Facts,
-    /// Where the code of frames is.
+    /// The places of frames.
     pub places: &'a Places,
 }
 
-/// Who is told of the frames.
+/// Receives the frames of a walk.
 ///
-/// Of the stacks `a 1` and `a;b 2` it hears: enter a, stack `a` 1, enter b, stack `a;b` 2, exit b,
+/// The stacks `a 1` and `a;b 2` are these calls: enter a, stack `a` 1, enter b, stack `a;b` 2, exit b,
 /// exit a.
 pub trait Visitor {
-    /// Whether [`Visitor::enter`] and [`Visitor::stack`] are to be called; asked once, before all.
+    /// Returns true if [`Visitor::enter`] and [`Visitor::stack`] are to be called; asked once, first.
     fn follows_stacks(&self) -> bool {
         false
     }
@@ -114,16 +114,16 @@ pub enum Order {
     Time,
 }
 
-/// What a walk came across.
+/// The totals and the facts of a walk.
 #[derive(Clone, Debug, Default)]
 pub struct WalkSummary {
     /// One or two weights on each line.
     pub columns: Columns,
     /// The weight of all stacks.
     pub total: Weights,
-    /// What the profile says of itself.
+    /// The facts of the profile.
     pub facts: Facts,
-    /// Where the code of frames is; text does not say.
+    /// The places of frames; text has none.
     pub places: Arc<Places>,
     /// Lines left out because they are no folded stacks.
     pub not_understood: NotUnderstood,
@@ -278,9 +278,9 @@ fn is_negative(weights: Weights) -> bool {
 /// A frame on the path to the current line.
 #[derive(Clone, Copy)]
 struct Open {
-    /// Where its name ends in the path.
+    /// The end of its name in the path.
     end: usize,
-    /// What all stacks before it weigh: its total is what they weigh in the end, less this.
+    /// The weight of all stacks before it: its total is their weight in the end, less this.
     start: Weights,
     own: Weights,
 }
@@ -290,7 +290,7 @@ struct Pass {
     order: Order,
     path: Vec<u8>,
     open: Vec<Open>,
-    /// Whether the visitor is told of stacks; and of the one on the path, what it weighs so far.
+    /// True if the visitor is told of stacks; and the weight so far of the one on the path.
     follows_stacks: bool,
     stack: Option<Weights>,
     summary: WalkSummary,

@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Position, Result};
 /// No record is larger than this: not the deepest stack, not the longest name.
 pub(crate) const MAX_RECORD: usize = 256 << 20;
 
-/// How much of a file is mapped at once. With 4 MB the programs take 2% less, but what is mapped
+/// The size of a mapped piece of a file. With 4 MB the programs take 2% less, but what is mapped
 /// counts as memory.
 const WINDOW: usize = 2 << 20;
 
@@ -49,7 +49,7 @@ pub struct Blocks {
     name: Arc<str>,
     input: Input,
     size: usize,
-    /// What was read behind the last cut; the next block starts with it.
+    /// The bytes behind the last cut; the next block starts with them.
     carry: Vec<u8>,
     /// The file, while it can be mapped, and where its next block starts.
     file: Option<(File, u64)>,
@@ -71,7 +71,7 @@ impl Blocks {
         &self.name
     }
 
-    /// Whether the input's end has been read, so that at most one more block follows.
+    /// Returns true if the input's end has been read, so that at most one more block follows.
     pub fn is_ended(&self) -> bool {
         self.ended
     }
@@ -82,7 +82,7 @@ impl Blocks {
     /// asked again with more while it returns `None`, and not asked at the input's end.
     ///
     /// # Errors
-    /// What the system or a decoder says, and records of more than 256 MiB.
+    /// The system's or a decoder's, and records of more than 256 MiB.
     pub fn next(&mut self, block: &mut Block, cut: impl Fn(&[u8]) -> Option<usize>) -> Result<bool> {
         block.len = 0;
         if let Some(more) = self.next_window(block, &cut)? {
@@ -155,7 +155,7 @@ impl Blocks {
     }
 }
 
-/// How many bytes to show next of a record that does not end within so many.
+/// The number of bytes to show next of a record that does not end within this number.
 fn twice(len: usize, name: &Arc<str>) -> Result<usize> {
     if len >= MAX_RECORD {
         return Err(Error::new(ErrorKind::TooLong { limit: MAX_RECORD }, Position::file(name.clone())));

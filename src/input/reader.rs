@@ -24,7 +24,7 @@ impl Reader {
         Reader { name, inner, position: 0 }
     }
 
-    /// How many bytes have been taken from it.
+    /// The number of bytes that have been taken from it.
     pub fn position(&self) -> u64 {
         self.position
     }
@@ -34,15 +34,15 @@ impl Reader {
         Position { byte: Some(self.position), ..Position::file(self.name.clone()) }
     }
 
-    /// What a failed read means: a damaged codec or a failing disk, in this input.
+    /// Turns a failed read into an error: a damaged codec or a failing disk, in this input.
     pub fn error(&self, source: io::Error) -> Error {
         decompress::error(source).or_at(|| Position::file(self.name.clone()))
     }
 
-    /// Whether there are no more bytes.
+    /// Returns true if there are no more bytes.
     ///
     /// # Errors
-    /// What the system or a decoder says.
+    /// The system's or a decoder's.
     pub fn is_at_end(&mut self) -> crate::Result<bool> {
         match self.inner.fill_buf() {
             Ok(bytes) => Ok(bytes.is_empty()),
@@ -53,7 +53,7 @@ impl Reader {
     /// The next byte.
     ///
     /// # Errors
-    /// What the system or a decoder says, and an end that comes too early.
+    /// The system's or a decoder's, and an end that comes too early.
     pub fn byte(&mut self) -> crate::Result<u8> {
         if self.is_at_end()? {
             return Err(Error::malformed("more bytes", b"the end").at(self.place()));
@@ -66,7 +66,7 @@ impl Reader {
     /// Puts the next line into `line`, without its end; `false` if there is none.
     ///
     /// # Errors
-    /// What the system or a decoder says, and lines of more than 256 MiB.
+    /// The system's or a decoder's, and lines of more than 256 MiB.
     pub fn line(&mut self, line: &mut Vec<u8>) -> crate::Result<bool> {
         line.clear();
         let limit = super::blocks::MAX_RECORD;
@@ -88,7 +88,7 @@ impl Reader {
     /// memory is taken as the bytes come.
     ///
     /// # Errors
-    /// What the system or a decoder says, and an end that comes too early.
+    /// The system's or a decoder's, and an end that comes too early.
     pub fn append(&mut self, len: u64, out: &mut Vec<u8>) -> crate::Result<()> {
         let read = Read::take(&mut *self, len).read_to_end(out);
         match read {
@@ -104,7 +104,7 @@ impl Reader {
     /// Reads until `buffer` is full or the input ends, and returns how many bytes there are.
     ///
     /// # Errors
-    /// What the system or a decoder says.
+    /// The system's or a decoder's.
     pub fn read_full(&mut self, buffer: &mut [u8]) -> crate::Result<usize> {
         super::read_full(self, buffer).map_err(|e| self.error(e))
     }
@@ -112,7 +112,7 @@ impl Reader {
     /// Passes over `len` bytes.
     ///
     /// # Errors
-    /// What the system or a decoder says, and an end that comes too early.
+    /// The system's or a decoder's, and an end that comes too early.
     pub fn skip(&mut self, mut len: u64) -> crate::Result<()> {
         while len > 0 {
             if self.is_at_end()? {

@@ -23,7 +23,7 @@ use std::any::Any;
 /// ```
 #[derive(Default)]
 pub struct ProfileBuilder {
-    /// What is known of the profile as a whole.
+    /// The facts of the profile.
     pub facts: Facts,
     wants: Wants,
     stacks: StackTable,

@@ -1,4 +1,4 @@
-//! What a recording says of itself: unit, event, command, date, and what is missing.
+//! The facts of a recording: unit, event, command, date, and warnings.
 //!
 //! Facts are read once, by whoever opens a recording, and shown by every output. What is not
 //! known is `None`, and stays unsaid: an output that does not know the unit shows none.
@@ -13,7 +13,7 @@ const LONGEST: usize = 200;
 /// The most warnings, comments or labels that are kept.
 const MOST: usize = 32;
 
-/// What a recording says of itself.
+/// The facts that a recording states about itself.
 ///
 /// ```
 /// use fg_tools::Facts;
@@ -28,7 +28,7 @@ const MOST: usize = 32;
 pub struct Facts {
     /// The unit of the weights: `ns`, `bytes`, `samples`, `cycles`.
     pub unit: Option<String>,
-    /// What was measured, in the producer's words: `cpu-clock:u`, `alloc_space`.
+    /// The event that was measured, in the producer's words: `cpu-clock:u`, `alloc_space`.
     pub event: Option<String>,
     /// The weight of one sample, in the unit of the weights, where all samples weigh the same.
     pub period: Option<Weight>,
@@ -52,13 +52,13 @@ pub struct Facts {
     pub producer: Option<String>,
     /// The keys of labels, which are the first frames of every stack: `thread`, `time`.
     pub labels: Vec<String>,
-    /// Whether each stack has two weights, before and after.
+    /// True if each stack has two weights, before and after.
     pub differential: bool,
-    /// What a reader has to know before believing the profile: missing symbols, cut stacks.
+    /// Warnings that a reader has to know before believing the profile: missing symbols, cut stacks.
     pub warnings: Vec<String>,
-    /// What else the recording says of itself, a line each.
+    /// Other statements of the recording, a line each.
     pub comments: Vec<String>,
-    /// Of a differential profile, the facts of its two sides.
+    /// The facts of the two sides of a differential profile.
     pub sides: Option<Box<Sides>>,
 }
 
@@ -103,7 +103,7 @@ impl Facts {
         add(&mut self.comments, comment.as_ref());
     }
 
-    /// Whether nothing is known.
+    /// Returns true if no fact is known.
     pub fn is_empty(&self) -> bool {
         *self == Facts::default()
     }

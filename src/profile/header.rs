@@ -146,12 +146,12 @@ pub struct HeaderReader {
 }
 
 impl HeaderReader {
-    /// Whether a comment line (without its newline) states a fact.
+    /// Returns true if a comment line (without its newline) states a fact.
     pub fn is_header(line: &[u8]) -> bool {
         split(line).is_some_and(|(key, _)| entry(key).is_some())
     }
 
-    /// Whether a comment line states a count, which does not hold for a part of the stacks:
+    /// Returns true if a comment line states a count, which does not hold for a part of the stacks:
     /// see [`Facts::without_counts`].
     pub(crate) fn is_count(line: &[u8]) -> bool {
         let entry = split(line).and_then(|(key, _)| entry(key));

@@ -132,17 +132,17 @@ impl Profile {
         Ok(open::read(sources, options)?.0)
     }
 
-    /// What the profile says of itself.
+    /// The facts of the profile: unit, event, command, date.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
 
-    /// What the profile says of itself, to be changed.
+    /// The facts of the profile, to be changed.
     pub fn facts_mut(&mut self) -> &mut Facts {
         &mut self.facts
     }
 
-    /// Where the code of frames is, by name.
+    /// The places of frames, by name: module, file, line.
     pub fn places(&self) -> &Places {
         &self.places
     }
@@ -167,7 +167,7 @@ impl Profile {
         self.stacks.stack(number)
     }
 
-    /// Whether there are no stacks.
+    /// Returns true if there are no stacks.
     pub fn is_empty(&self) -> bool {
         self.stacks.is_empty()
     }
@@ -188,7 +188,7 @@ impl Profile {
     /// Writes the header and the stacks as folded text, in frame order.
     ///
     /// # Errors
-    /// What `out` says.
+    /// The writer's.
     pub fn write_folded(&self, out: &mut dyn Write) -> Result<()> {
         out.write_all(header::write(&self.facts).as_bytes()).map_err(Error::from)?;
         self.stacks.write(out)

@@ -6,7 +6,7 @@ use crate::error::{ErrorKind, Result};
 use crate::folded::{Columns, Order, Rewrite, Visitor, WalkSummary, is_comment, parse_line, walk};
 use crate::input::{Input, Source};
 
-/// How a recording is read.
+/// Options of reading a recording.
 ///
 /// ```
 /// use fg_tools::collapse::Options;
@@ -22,11 +22,11 @@ use crate::input::{Input, Source};
 pub struct ReadOptions {
     /// The format's name; `None` is told by content.
     pub format: Option<String>,
-    /// What is kept of the recording, and how it is named.
+    /// The selection of values and threads, and the names of frames.
     pub collapse: Options,
-    /// Whether modules, files and lines are kept.
+    /// Keeps modules, files and lines.
     pub places: bool,
-    /// Whether single samples are kept, with time, thread and labels.
+    /// Keeps single samples, with time, thread and labels.
     pub samples: bool,
 }
 
@@ -43,19 +43,19 @@ impl ReadOptions {
         self
     }
 
-    /// What is kept of the recording, and how it is named.
+    /// The selection of values and threads, and the names of frames.
     pub fn collapse(mut self, options: Options) -> Self {
         self.collapse = options;
         self
     }
 
-    /// Whether modules, files and lines are kept.
+    /// Keeps modules, files and lines.
     pub fn places(mut self, places: bool) -> Self {
         self.places = places;
         self
     }
 
-    /// Whether single samples are kept, with time, thread and labels.
+    /// Keeps single samples, with time, thread and labels.
     pub fn samples(mut self, samples: bool) -> Self {
         self.samples = samples;
         self
@@ -98,7 +98,7 @@ pub fn open(sources: &[Source], options: &ReadOptions) -> Result<Opened> {
     Ok(Opened::Profile(Box::new(profile), Box::new(report)))
 }
 
-/// Whether an input is folded text, or nothing that speaks against it: no line at all.
+/// Returns true if an input is folded text, or has no line that could be something else.
 fn is_folded_text(input: &Input) -> Result<bool> {
     let has_stacks =
         input.head().split(|&b| b == b'\n').any(|line| !is_comment(line) && !line.trim_ascii().is_empty());

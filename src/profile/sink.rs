@@ -1,22 +1,21 @@
-//! The interface between readers of formats and those who listen: a sample at a time, with what
-//! the recording says of it.
+//! The interface between the readers of formats and the receivers of samples.
 //!
 //! A reader of a format ([`Collapser`](crate::collapse::Collapser)) pushes into `&mut dyn Sink`
-//! and never sees what becomes of it: a table, a time line, a live view. A sink says what it
-//! wants; what nobody wants is not looked for.
+//! and does not know what the sink makes of it: a table, a time line, a live view. A sink says what it
+//! wants; anything else is not looked for.
 
 use std::any::Any;
 
 use crate::error::Result;
 use crate::folded::{Columns, FrameId, Place, StackTable, Weights};
 
-/// What a [`Sink`] wants to know besides names, stacks and weights.
+/// The information that a [`Sink`] wants besides names, stacks and weights.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Wants {
-    /// Where the code of each frame is: [`Sink::frame_at`] is called instead of [`Sink::frame`].
+    /// Places of frames: [`Sink::frame_at`] is called instead of [`Sink::frame`].
     pub places: bool,
-    /// When and in which thread each sample was taken, and its labels: the [`Context`] is filled.
+    /// Time, thread and labels of each sample: the [`Context`] is filled.
     pub contexts: bool,
 }
 
@@ -48,7 +47,7 @@ impl Context<'_> {
         Context { time: None, process: None, thread: None, thread_name: b"", labels: &[] };
 }
 
-/// Who listens to the reader of a format.
+/// Receives the samples that the reader of a format finds.
 ///
 /// ```
 /// use fg_tools::collapse::{self, Options};
@@ -81,7 +80,7 @@ impl Context<'_> {
 /// # Ok::<(), fg_tools::Error>(())
 /// ```
 pub trait Sink {
-    /// What it wants to know besides names, stacks and weights.
+    /// The information that it wants besides names, stacks and weights.
     fn wants(&self) -> Wants {
         Wants::NOTHING
     }
@@ -96,10 +95,10 @@ pub trait Sink {
         self.frame(name)
     }
 
-    /// The samples that follow have weights in so many columns.
+    /// Announces the number of weights of the samples that follow.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Setting`] if those before had not.
+    /// [`crate::ErrorKind::Setting`] if the samples before had another number.
     fn columns(&mut self, columns: Columns) -> Result<()> {
         match columns {
             Columns::One => Ok(()),
@@ -110,7 +109,7 @@ pub trait Sink {
         }
     }
 
-    /// A sample: its frames, root first, and what it weighs. Several samples of one stack may come
+    /// Takes a sample: its frames, root first, and its weights. Several samples of one stack may come
     /// as one.
     ///
     /// # Errors
@@ -123,7 +122,7 @@ pub trait Sink {
         None
     }
 
-    /// Takes what a sink of [`Sink::fork`] was told.
+    /// Takes over the samples of a sink that [`Sink::fork`] made.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
@@ -132,7 +131,7 @@ pub trait Sink {
         Ok(())
     }
 
-    /// No more samples come for now: what was held back has to be done.
+    /// Adds the samples that were held back: no more come for now.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].

@@ -33,12 +33,12 @@ fn scale_of(unit: &str) -> Option<(Scale, f64)> {
     })
 }
 
-/// Whether a unit is one of time.
+/// Returns true for units of time.
 pub fn is_time(unit: &str) -> bool {
     scale_of(unit).is_some_and(|(scale, _)| std::ptr::eq(scale, TIME))
 }
 
-/// Whether amounts of a unit are shown in larger and smaller units: those of time and of memory.
+/// Returns true for units whose amounts are shown in larger and smaller units: time and memory.
 pub fn is_scaled(unit: &str) -> bool {
     scale_of(unit).is_some()
 }

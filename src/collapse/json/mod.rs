@@ -5,9 +5,7 @@
 //! weights are exact; errors name the byte. The work is done by struson; this is the part of it
 //! that collapsers need, with our errors.
 //!
-//! ```no_run
-//! # use fg_tools::{Result, collapse::json::Json, input::Input};
-//! # fn read(input: Input) -> Result<()> {
+//! ```text
 //! let mut json = Json::new(input);
 //! let mut key = String::new();
 //! json.begin_object()?;
@@ -17,8 +15,6 @@
 //!         _ => json.skip()?,
 //!     }
 //! }
-//! # Ok(())
-//! # }
 //! ```
 
 mod head;
