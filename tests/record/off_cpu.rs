@@ -55,7 +55,8 @@ fn program() -> Option<&'static Path> {
 
 /// The weights of the stacks with each of some frames.
 fn weights<'f>(folded: &str, frames: impl IntoIterator<Item = &'f str>) -> HashMap<&'f str, f64> {
-    let stacks = || folded.lines().filter(|line| !line.starts_with("# ")).filter_map(|line| line.rsplit_once(' '));
+    let stacks =
+        || folded.lines().filter(|line| !line.starts_with("# ")).filter_map(|line| line.rsplit_once(' '));
     let of = |frame: &str| -> f64 {
         let with = stacks().filter(|(stack, _)| stack.split(';').any(|name| name == frame));
         with.map(|(_, weight)| weight.parse::<f64>().expect("a weight")).sum()

@@ -119,7 +119,7 @@ impl Watched {
         Some(Watched { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 
-    /// How it ended, once its parent has waited for it: since Linux 6.15. That may be after the end
+    /// Its exit status, once its parent has waited for it: since Linux 6.15. That may be after the end
     /// of the parent that we know of, so it is given a moment.
     pub fn status(&self) -> Option<ExitStatus> {
         for _ in 0..50 {
@@ -165,7 +165,7 @@ impl Watched {
         None
     }
 
-    /// How it ended.
+    /// Its exit status.
     pub fn status(&self) -> Option<ExitStatus> {
         match *self {}
     }
