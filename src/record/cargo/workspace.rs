@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn as_cargo_run_chooses_or_a_line_that_says_how_to() {
+    fn the_choice_is_that_of_cargo_run() {
         let name = |name: &str| name.to_owned();
         let two: &[&str] = &["bin:one", "bin:two", "lib:a", "custom-build:build-script-build"];
         let plain =
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_in_the_answer_is_named() {
+    fn missing_parts_of_the_answer_are_named() {
         for (metadata, missing) in [
             (json!({}), "packages"),
             (json!({"packages": [{}]}), "workspace_default_members"),

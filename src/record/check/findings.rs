@@ -120,7 +120,7 @@ impl Findings {
             Ok(_) => (Verdict::Works, allowed.to_owned()),
             Err(refusal) => (Verdict::Not, refusal.to_string()),
         };
-        let (verdict, found) = tried(&self.machine, "-a records all that runs");
+        let (verdict, found) = tried(&self.machine, "-a records the whole machine");
         add(verdict, "whole machine", found);
         if let Some(others) = &self.others {
             let (verdict, found) = tried(others, "-p records them");
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn where_all_works_nothing_is_to_be_mended() {
+    fn every_row_says_yes_where_all_works() {
         let rows = findings().rows();
         assert!(rows.iter().all(|row| row.verdict == Verdict::Works && !row.found.contains('`')), "{rows:?}");
         assert!(findings().can_record());
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_comes_with_the_command_that_mends_it() {
+    fn missing_rights_come_with_the_command_that_grants_them() {
         let own = |change: &dyn Fn(&mut Trial)| {
             let mut trial = works();
             change(&mut trial);

@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_done_without_is_done_without() {
+    fn refused_parts_of_a_plan_are_left_out() {
         let plan = Plan::new(&request(), None, 2).unwrap();
         let facts = Permissions { paranoid: Some(2), max_rate: Some(500), ..Permissions::default() };
         let open = Doing::Open;

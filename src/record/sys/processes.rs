@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_s_child_s_end_is_known_or_not_told() {
+    fn the_exit_status_of_another_s_child_is_known() {
         // A shell waits for its child, as a profiler does for its command.
         let mut shell =
             Command::new("sh").args(["-c", "(sleep 0.2; exit 9); true"]).spawn().expect("a shell");
