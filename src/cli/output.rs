@@ -1,4 +1,4 @@
-//! Where results go: standard output, or a file that appears complete or not at all.
+//! The destination of results: standard output, or a file that appears complete or not at all.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::error::{Error, Position, Result};
 
-/// Where to write.
+/// The destination.
 #[derive(Args, Clone, Debug, Default)]
 pub struct OutputArgs {
     /// Write to FILE instead of standard output; it appears complete or not at all
@@ -17,10 +17,10 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Opens it.
+    /// Opens the destination.
     ///
     /// # Errors
-    /// What the system says, with the file's name.
+    /// The error of the system, with the file's name.
     pub fn open(&self) -> Result<Output> {
         Output::new(self.output.as_deref())
     }
@@ -45,7 +45,7 @@ impl Output {
     /// Writes to `path`, or to standard output without one or for `-`.
     ///
     /// # Errors
-    /// What the system says, with the file's name.
+    /// The error of the system, with the file's name.
     pub fn new(path: Option<&Path>) -> Result<Output> {
         let Some(path) = path.filter(|path| *path != Path::new("-")) else {
             let stdout = stdout().map_err(|e| error(e, None))?;
@@ -55,7 +55,7 @@ impl Output {
         Ok(Output { target, path: Some(path.to_owned()) })
     }
 
-    /// Whether what will be written can be taken back: it goes into a file, and to its end.
+    /// Whether the output can be taken back: it goes to the end of a file.
     pub fn can_start_over(&self) -> bool {
         match &self.target {
             Target::Temporary(_) => true,
@@ -63,10 +63,10 @@ impl Output {
         }
     }
 
-    /// Takes back what was written, all of it; `begin` is what [`Output::begin`] said before.
+    /// Takes back all output; `begin` is the earlier result of [`Output::begin`].
     ///
     /// # Errors
-    /// What the system says, with the file's name.
+    /// The error of the system, with the file's name.
     pub fn start_over(&mut self, begin: u64) -> Result<()> {
         let file = match &mut self.target {
             Target::Temporary(file) => file.as_file_mut(),
@@ -78,7 +78,7 @@ impl Output {
         result.map(|_| ()).map_err(|e| error(e, self.path.as_deref()))
     }
 
-    /// Where in its file the output begins.
+    /// The position in its file at which the output begins.
     pub fn begin(&self) -> u64 {
         match &self.target {
             Target::Temporary(_) => 0,
@@ -89,7 +89,7 @@ impl Output {
     /// Flushes, and puts a file in its place.
     ///
     /// # Errors
-    /// What the system says, with the file's name.
+    /// The error of the system, with the file's name.
     pub fn finish(self) -> Result<()> {
         let Output { target, path } = self;
         let result = match (target, &path) {

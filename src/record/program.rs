@@ -31,7 +31,7 @@ impl Started {
     /// Waits for its end.
     ///
     /// # Errors
-    /// What the system says when the program could not be run.
+    /// The error of the system when the program could not be run.
     pub fn wait(self, stop: &Stop) -> Result<Ended, Refusal> {
         let ended = match self {
             Started::Ended(ended) => Ok(ended),
@@ -49,7 +49,7 @@ impl Started {
 /// Ctrl-C on the terminal has reached it too.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 pub(super) fn ask_to_end(launched: &Launched, request: &Request, stop: &Stop) -> io::Result<()> {
     let signal = match stop.requested() {
         Some(_) if stop.reached_all() => None,

@@ -1,29 +1,29 @@
-//! What to say when the system refuses to record: one plain line, with the command that mends it.
+//! Messages for a system that refuses to record: one plain line, with the command that fixes it.
 //!
 //! A bare error number helps nobody. What is said follows from what failed and from
 //! [`super::system::Permissions`]; where another way is open, [`super::sampler`] takes that first.
 
 use std::fmt;
 
-/// Why nothing could be recorded.
+/// The reason why nothing could be recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// Ordinary users may not record at all: `perf_event_paranoid` is 3 or more.
     Paranoid(i64),
-    /// Nor may they record the whole machine: it is 1 or more.
+    /// Ordinary users may not record the whole machine: `perf_event_paranoid` is 1 or more.
     Machine(i64),
-    /// Nor may they see the kernel, where threads leave the processor: it is 2 or more.
+    /// Ordinary users may not see the kernel, where threads leave the processor: `perf_event_paranoid` is 2 or more.
     OffCpu(i64),
     /// A filter of system calls, as in containers.
     Seccomp,
-    /// Not allowed, though the numbers would.
+    /// Recording is not allowed, although the numbers in `/proc` allow it.
     Forbidden {
         /// Within a container.
         container: bool,
     },
     /// A kernel without perf events.
     NoPerfEvents {
-        /// Of the first Windows Subsystem for Linux.
+        /// The kernel is that of the first Windows Subsystem for Linux.
         wsl1: bool,
     },
     /// The machine does not have this event.
@@ -54,9 +54,9 @@ pub enum Refusal {
     NoRegisters,
     /// Anything else, in the system's words.
     Other {
-        /// What was being done.
+        /// The action that failed.
         doing: &'static str,
-        /// What the system said.
+        /// The message of the system.
         said: String,
     },
 }

@@ -1,29 +1,29 @@
-//! What to record: the same for every backend.
+//! The request for a recording, the same for every backend.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What to record, and how.
+/// A request for a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Whom.
+    /// The target.
     pub target: Target,
-    /// When to take a sample.
+    /// The rate of samples.
     pub rate: Rate,
-    /// For how long; without one until the target ends.
+    /// The longest duration; without one the recording ends with the target.
     pub duration: Option<Duration>,
-    /// Which event makes samples, by name; `None` is processor time.
+    /// The event that makes samples, by name; `None` is processor time.
     pub event: Option<String>,
-    /// How stacks are found.
+    /// The way in which stacks are found.
     pub call_graph: CallGraph,
     /// Whether to follow the processes that the target starts.
     pub children: bool,
-    /// Where threads wait, not where they compute.
+    /// Records where threads wait, not where they compute.
     pub off_cpu: bool,
 }
 
-/// Whom to record.
+/// The target of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// A program, from its first instruction.
@@ -34,7 +34,7 @@ pub enum Target {
     ///
     /// [`Launched`]: super::sys::launch::Launched
     Waiting(u32),
-    /// All that runs; while a program does, if there is one.
+    /// The whole machine, until the program exits if there is one.
     Machine(Option<Invocation>),
 }
 
@@ -43,22 +43,22 @@ pub enum Target {
 pub struct Invocation {
     /// Its name or path.
     pub program: OsString,
-    /// What it is given.
+    /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// Where it runs, if not here.
+    /// The folder it runs in, if not the current one.
     pub folder: Option<PathBuf>,
-    /// Variables it is given besides ours.
+    /// Variables of its environment, besides ours.
     pub environment: Vec<(OsString, OsString)>,
-    /// Its standard output is ours for the profile: it writes to standard error instead.
+    /// Standard output is taken by the profile: the program writes to standard error instead.
     pub stdout_is_taken: bool,
 }
 
-/// When to take a sample.
+/// The rate of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rate {
-    /// So often in a second of the event's time.
+    /// A number of samples in a second of the event's time.
     PerSecond(u64),
-    /// After so many events.
+    /// A sample after this number of events.
     EveryEvents(u64),
 }
 
@@ -68,15 +68,15 @@ impl Rate {
     pub const USUAL: u64 = 997;
 }
 
-/// How stacks are found.
+/// The way in which stacks are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallGraph {
-    /// From a copy of so many bytes of the stack, by the program's unwind tables: works with all
+    /// From a copy of this many bytes of the stack, by the program's unwind tables: works with all
     /// compilers' defaults.
     Dwarf(u32),
     /// By frame pointers: cheap, but programs must be compiled with them.
     FramePointers,
-    /// Not at all.
+    /// No stacks.
     None,
 }
 
@@ -88,7 +88,7 @@ impl CallGraph {
     /// Reads `fp`, `dwarf`, `dwarf,SIZE` or `none`.
     ///
     /// # Errors
-    /// What is expected.
+    /// A message that says what is expected.
     pub fn parse(text: &str) -> Result<CallGraph, String> {
         match text.split_once(',').unwrap_or((text, "")) {
             ("fp", "") => Ok(CallGraph::FramePointers),
@@ -126,7 +126,7 @@ impl Target {
 }
 
 impl Invocation {
-    /// All of it, as it is typed.
+    /// The program and its arguments.
     pub fn words(&self) -> impl Iterator<Item = &OsString> {
         std::iter::once(&self.program).chain(&self.arguments)
     }

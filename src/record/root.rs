@@ -21,17 +21,17 @@ use super::request::Request;
 use super::sys::launch::{End, Launched};
 use super::sys::signals::{self, Stop};
 
-/// Said when the program may run.
+/// The line that says: the events are open, the program may run.
 const RECORDING: &[u8] = b"# recording\n";
-/// Said when the profile follows.
+/// The line that says: the profile follows.
 const RECORDED: &[u8] = b"# recorded\n";
 
-/// What came of it.
+/// The result of a recording by another process.
 #[derive(Debug)]
 pub struct Answer {
     /// The program that we started; it may still run.
     pub target: Option<Started>,
-    /// Whether there is a profile; the other has said why not.
+    /// There is a profile; if not, the other process has said why.
     pub is_complete: bool,
 }
 
@@ -83,7 +83,7 @@ enum State {
     /// It asks for a password, or opens events.
     Starting,
     Recording,
-    /// What it says from now on is the profile.
+    /// The profile follows.
     Recorded,
 }
 
@@ -93,7 +93,7 @@ struct Helper {
     go_on: Option<ChildStdin>,
     answer: ChildStdout,
     state: State,
-    /// What was read and is not yet understood.
+    /// Bytes that were read and not yet interpreted.
     read: Vec<u8>,
 }
 

@@ -1,10 +1,10 @@
-//! What this Linux allows: the numbers that decide whether and how one may record.
+//! The limits that this Linux puts on recordings.
 
 use std::fs;
 
 use super::sys::limits;
 
-/// What the kernel, the container and the user's rights allow.
+/// The limits set by the kernel, the container and the user's rights.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Permissions {
     /// `kernel.perf_event_paranoid`: 2 keeps ordinary users out of the kernel, 3 out of all.
@@ -25,7 +25,7 @@ pub struct Permissions {
     pub container: bool,
     /// Within the first Windows Subsystem for Linux, which has no Linux kernel.
     pub wsl1: bool,
-    /// How many bytes may be locked in memory (`ulimit -l`).
+    /// The number of bytes that may be locked in memory (`ulimit -l`).
     pub locked_memory: u64,
 }
 

@@ -44,7 +44,11 @@ fn one_signal_stops_a_backend_and_the_profile_is_written() {
         wait_for(&stage.path("ready"));
         send(&child, signal);
         let output = child.wait_with_output().expect("it ends");
-        assert_eq!((stacks(&text(&output.stdout)), output.status.code()), (folded.clone(), Some(0)), "{output:?}");
+        assert_eq!(
+            (stacks(&text(&output.stdout)), output.status.code()),
+            (folded.clone(), Some(0)),
+            "{output:?}"
+        );
         stage.assert_clean();
     }
 }

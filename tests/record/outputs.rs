@@ -57,7 +57,17 @@ fn the_picture_s_options_are_taken() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut command = fg_record();
     command.current_dir(folder.path());
-    command.args(["-o", "a.svg", "-o", "a.folded", "--title", "Of mine", "--reverse", "--image-width", "900"]);
+    command.args([
+        "-o",
+        "a.svg",
+        "-o",
+        "a.folded",
+        "--title",
+        "Of mine",
+        "--reverse",
+        "--image-width",
+        "900",
+    ]);
     command.args(["--palette", "java", "--min-width", "0.2", "--notes", "kept <here>", "--deterministic"]);
     let Some(output) = recorded(command.arg("--").arg(program).arg("100")) else { return };
     assert_eq!(output.status.code(), Some(0), "{output:?}");

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::cli::say;
 
-/// What fails does so within this time; a browser that is still there then has opened.
+/// The time in which a browser that does not work ends: one that still runs then has opened.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Opens a file, or tells the user to; `tool` is the name that the message begins with.
@@ -95,7 +95,7 @@ fn has_opened(mut child: Child, until: Instant) -> bool {
     }
 }
 
-/// Who became root by sudo.
+/// The user who became root by sudo.
 #[derive(Debug, PartialEq, Eq)]
 struct Caller {
     user: u32,

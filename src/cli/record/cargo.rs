@@ -31,7 +31,7 @@ that cargo sets for them, but for [env] in cargo's configuration.";
 #[command(group = ArgGroup::new("program").args(["bin", "example", "test", "bench", "unit_test", "unit_bench"]))]
 #[command(group = ArgGroup::new("built").args(["profile", "dev", "release"]))]
 pub struct Cargo {
-    /// What the program is given
+    /// The arguments of the program
     #[arg(value_name = "ARGUMENT", last = true)]
     pub arguments: Vec<OsString>,
 
@@ -59,15 +59,15 @@ pub struct Cargo {
     #[arg(long, value_name = "NAME", num_args = 0..=1, help_heading = "Program")]
     pub unit_bench: Option<Option<String>>,
 
-    /// The package it is in
+    /// Choose from this package
     #[arg(short, long, value_name = "NAME", help_heading = "Program")]
     pub package: Option<String>,
 
-    /// Where Cargo.toml is, if neither here nor above
+    /// The path of Cargo.toml, if it is neither here nor above
     #[arg(long, value_name = "PATH", help_heading = "Program")]
     pub manifest_path: Option<PathBuf>,
 
-    /// Build with this profile of cargo's
+    /// Build with this cargo profile
     #[arg(long, value_name = "NAME", help_heading = "Build")]
     pub profile: Option<String>,
 
@@ -75,7 +75,7 @@ pub struct Cargo {
     #[arg(long, help_heading = "Build")]
     pub dev: bool,
 
-    /// Build with the release profile, as is done by default but for benchmarks
+    /// Build with the release profile: the default for all but benchmarks
     #[arg(short, long, help_heading = "Build")]
     pub release: bool,
 
@@ -91,7 +91,7 @@ pub struct Cargo {
     #[arg(long, help_heading = "Build")]
     pub no_default_features: bool,
 
-    /// Build for this machine, which has to be able to run here: x86_64-unknown-linux-musl
+    /// Build for TRIPLE, which must be able to run here: x86_64-unknown-linux-musl
     #[arg(long, value_name = "TRIPLE", help_heading = "Build")]
     pub target: Option<String>,
 

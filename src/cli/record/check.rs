@@ -66,7 +66,7 @@ fn heading(privileged: bool) -> String {
     format!("fg-record {} on {system} {release} {architecture}, {who}\n\n", env!("CARGO_PKG_VERSION"))
 }
 
-/// Where the last column begins.
+/// The position of the last column.
 const COLUMN: usize = 24;
 const WIDTH: usize = 79;
 

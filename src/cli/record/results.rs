@@ -113,7 +113,8 @@ impl ResultArgs {
     /// Whether folded text goes to standard output.
     pub(super) fn use_stdout(&self) -> bool {
         let named = [self.svg.is_some(), self.html.is_some(), self.open, self.is_shown_here()];
-        (self.output.is_empty() && !named.contains(&true)) || self.output.iter().any(|path| path == Path::new("-"))
+        (self.output.is_empty() && !named.contains(&true))
+            || self.output.iter().any(|path| path == Path::new("-"))
     }
 
     /// Checks that all outputs can be written, before there is something to lose.

@@ -68,7 +68,9 @@ impl RecordArgs {
             arguments: with.arguments()?,
         };
         let choice = backend::choose(&with.with, &wishes)?;
-        if let Some(why) = choice.why.filter(|_| self.sampling.verbose || (choice.is_news && !self.sampling.quiet)) {
+        if let Some(why) =
+            choice.why.filter(|_| self.sampling.verbose || (choice.is_news && !self.sampling.quiet))
+        {
             say(Record::NAME, why);
         }
         let line = match (&choice.chosen, with.print_command) {

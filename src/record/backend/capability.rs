@@ -1,20 +1,20 @@
-//! What a user asks for that not every backend can do, and how it is refused.
+//! Options that not every backend can honour, and their refusal.
 
 use std::ffi::OsString;
 
 use super::{ALL, Backend, BackendInfo, Refusal};
 use crate::record::request::{CallGraph, Request, Target};
 
-/// Everything that was asked for.
+/// Everything the user asks of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wishes {
-    /// What to record.
+    /// The target, rate and duration.
     pub request: Request,
-    /// Samples a second, if they were asked for.
+    /// The samples a second, if the user gave them.
     pub rate: Option<u64>,
-    /// How stacks are found, if that was asked for.
+    /// The way in which stacks are found, if the user gave it.
     pub call_graph: Option<CallGraph>,
-    /// What has a root frame of its own.
+    /// The grouping of stacks by a root frame.
     pub roots: Roots,
     /// The recording itself is wanted.
     pub raw: bool,
@@ -24,53 +24,53 @@ pub struct Wishes {
     pub arguments: Vec<OsString>,
 }
 
-/// What has a root frame of its own.
+/// The grouping of stacks by a root frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Roots {
-    /// What the backend's own tools show.
+    /// As the backend's own tools show them.
     AsTheyAre,
-    /// Each process.
+    /// A root frame for each process.
     Processes,
-    /// Each thread.
+    /// A root frame for each thread.
     Threads,
 }
 
-/// Something that not every backend can do.
+/// A feature that not every backend has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Capability {
-    /// To record a command.
+    /// Records a command.
     Command,
-    /// To record one running process.
+    /// Records one running process.
     Process,
-    /// To record several at once.
+    /// Records several processes at once.
     Processes,
-    /// To record all that runs.
+    /// Records the whole machine.
     Machine,
-    /// To record all that runs while a command does.
+    /// Records the whole machine until a command ends.
     MachineWhile,
-    /// To sample so often.
+    /// Samples at a rate that is asked for.
     Rate,
-    /// To sample on an event.
+    /// Samples on an event.
     Event,
-    /// To copy and unwind stacks.
+    /// Copies and unwinds stacks.
     Dwarf,
-    /// To follow frame pointers.
+    /// Follows frame pointers.
     FramePointers,
-    /// To record no stacks.
+    /// Records without stacks.
     NoStacks,
-    /// To follow child processes; wished for unless said otherwise, and done without.
+    /// Follows child processes; a backend that cannot says so, and records.
     Children,
-    /// To leave child processes out.
+    /// Leaves child processes out.
     NoChildren,
-    /// To tell where threads wait.
+    /// Records where threads wait.
     OffCpu,
-    /// To tell processes apart.
+    /// Tells processes apart.
     PerProcess,
-    /// To tell threads apart.
+    /// Tells threads apart.
     PerThread,
-    /// To hand over the recording as a file.
+    /// Hands over the recording as a file.
     Raw,
-    /// To record as root while the command does not run as root.
+    /// Records as root a command that does not run as root.
     Root,
 }
 
@@ -144,10 +144,10 @@ impl Wishes {
     }
 }
 
-/// Whether a backend can do all that is wished for.
+/// Checks that a backend has every feature that is asked for.
 ///
 /// # Errors
-/// The first wish that it cannot, and who can.
+/// The first feature that it lacks, with the backends that have it.
 pub fn check(backend: &dyn Backend, wishes: &Wishes) -> Result<(), Refusal> {
     let about = backend.about();
     let Some(wish) = wishes.beyond(about) else { return Ok(()) };

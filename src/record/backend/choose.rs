@@ -1,4 +1,4 @@
-//! Which backend records: the one that was named, or the one that fits the target.
+//! Chooses the backend: the one that was named, or the one that fits the target.
 //!
 //! The built-in sampler sees an interpreter where a Python programmer wants functions, so `auto`
 //! takes py-spy or austin for a CPython program, if they are there and can do all that is asked.
@@ -9,7 +9,7 @@ use super::capability::{self, Wishes};
 use super::{ALL, Backend, Refusal, find, python};
 use crate::record::HAS_SAMPLER;
 
-/// Who records.
+/// The profiler that records.
 #[derive(Clone)]
 pub enum Chosen {
     /// The built-in sampler.
@@ -27,14 +27,14 @@ impl std::fmt::Debug for Chosen {
     }
 }
 
-/// A choice, and why.
+/// A profiler, and the reason for its choice.
 #[derive(Debug)]
-pub struct ValueSelection {
-    /// Who records.
+pub struct Selection {
+    /// The profiler that records.
     pub chosen: Chosen,
-    /// Why, where that was not said by who asked.
+    /// The reason, for a profiler that the user has not named.
     pub why: Option<String>,
-    /// Whether it is not what one would expect.
+    /// The choice may surprise the user, who is told unasked.
     pub is_news: bool,
 }
 
@@ -47,7 +47,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 ///
 /// # Errors
 /// When the backend of that name is not installed, or cannot do what is asked.
-pub fn choose(name: &str, wishes: &Wishes) -> Result<ValueSelection, Refusal> {
+pub fn choose(name: &str, wishes: &Wishes) -> Result<Selection, Refusal> {
     let named = ALL.iter().find(|backend| backend.about().name == name);
     let Some(&backend) = named else {
         if !wishes.arguments.is_empty() {
@@ -57,7 +57,7 @@ pub fn choose(name: &str, wishes: &Wishes) -> Result<ValueSelection, Refusal> {
                 names.join(", ")
             )));
         }
-        let builtin = || ValueSelection { chosen: Chosen::Builtin, why: None, is_news: false };
+        let builtin = || Selection { chosen: Chosen::Builtin, why: None, is_news: false };
         let choice = if name == "auto" { by_target(wishes) } else { builtin() };
         return if HAS_SAMPLER || matches!(choice.chosen, Chosen::Other(..)) {
             Ok(choice)
@@ -69,7 +69,7 @@ pub fn choose(name: &str, wishes: &Wishes) -> Result<ValueSelection, Refusal> {
     };
     capability::check(backend, wishes)?;
     let chosen = Chosen::Other(backend, find::program(backend.about())?);
-    Ok(ValueSelection { chosen, why: None, is_news: false })
+    Ok(Selection { chosen, why: None, is_news: false })
 }
 
 const NO_SAMPLER: &str = "the built-in sampler needs Linux; --with names another profiler, and \
@@ -77,24 +77,23 @@ const NO_SAMPLER: &str = "the built-in sampler needs Linux; --with names another
 
 /// Where there is no built-in sampler: the first profiler that is installed and can do all that is
 /// asked.
-fn without_sampler(wishes: &Wishes) -> Result<ValueSelection, Refusal> {
+fn without_sampler(wishes: &Wishes) -> Result<Selection, Refusal> {
     let able = ALL.iter().filter(|backend| wishes.beyond(backend.about()).is_none());
     let is_general = |backend: &&&dyn Backend| {
         !FOR_PYTHON.iter().any(|python| python.about().name == backend.about().name)
     };
-    let mut found = able
-        .filter(is_general)
-        .filter_map(|backend| Some((*backend, find::program(backend.about()).ok()?)));
+    let mut found =
+        able.filter(is_general).filter_map(|backend| Some((*backend, find::program(backend.about()).ok()?)));
     let (backend, program) = found.next().ok_or_else(|| Refusal::new(NO_SAMPLER))?;
     let why = format!("recording with {}: the built-in sampler needs Linux", backend.about().name);
-    Ok(ValueSelection { chosen: Chosen::Other(backend, program), why: Some(why), is_news: false })
+    Ok(Selection { chosen: Chosen::Other(backend, program), why: Some(why), is_news: false })
 }
 
 /// The backends for CPython, the best first.
 const FOR_PYTHON: [&dyn Backend; 2] = [&super::py_spy::PySpy, &super::austin::Austin];
 
-fn by_target(wishes: &Wishes) -> ValueSelection {
-    let builtin = |why: String, is_news| ValueSelection { chosen: Chosen::Builtin, why: Some(why), is_news };
+fn by_target(wishes: &Wishes) -> Selection {
+    let builtin = |why: String, is_news| Selection { chosen: Chosen::Builtin, why: Some(why), is_news };
     let Some(name) = python::program_of(&wishes.request.target) else {
         return builtin(
             "recording with the built-in sampler: the target is no Python program".to_owned(),
@@ -118,7 +117,7 @@ fn by_target(wishes: &Wishes) -> ValueSelection {
             let why = format!(
                 "{name} is Python: recording its functions with {said} (--with builtin: its interpreter)"
             );
-            return ValueSelection { chosen: Chosen::Other(backend, program), why: Some(why), is_news: true };
+            return Selection { chosen: Chosen::Other(backend, program), why: Some(why), is_news: true };
         }
     }
     match installed.next() {

@@ -1,4 +1,4 @@
-//! Where programs are.
+//! Finds programs on the path.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -9,7 +9,7 @@ use super::{BackendInfo, Refusal};
 /// The program of a backend: what its variable names, or the first of its names that is there.
 ///
 /// # Errors
-/// That there is none, and what installs it.
+/// A program that is not installed, with the command that installs it.
 pub fn program(about: &BackendInfo) -> Result<OsString, Refusal> {
     if let Some(named) = env::var_os(about.variable).filter(|named| !named.is_empty()) {
         return match on_path(&named) {

@@ -31,13 +31,13 @@ use std::time::Duration;
 pub use capability::{Capability, Roots, Wishes};
 pub use choose::{Chosen, choose};
 
-/// All of them.
+/// Every backend.
 pub static ALL: &[&dyn Backend] =
     &[&perf::Perf, &py_spy::PySpy, &austin::Austin, &bpf::Bpf, &dtrace::Dtrace, &xctrace::Xctrace];
 
 /// A profiler that can be run.
 pub trait Backend: Sync {
-    /// What it is, and what it can.
+    /// Its name, its program and its features.
     fn about(&self) -> &'static BackendInfo;
 
     /// Its command line, for wishes that [`capability::check`] has let pass.
@@ -47,28 +47,28 @@ pub trait Backend: Sync {
     fn plan(&self, ask: &Ask<'_>) -> Result<Plan, Refusal>;
 }
 
-/// What a backend is, and what it can.
+/// The name of a backend, its program and its features.
 #[derive(Debug)]
 pub struct BackendInfo {
-    /// As `--with` takes it.
+    /// The name that `--with` takes.
     pub name: &'static str,
-    /// What it records, for the list in the help.
+    /// A description of its recordings, for the list in the help.
     pub records: &'static str,
     /// The variable of the environment that names the program.
     pub variable: &'static str,
-    /// What the program is called, the first that is there is run.
+    /// The names of its program; the first that is installed is run.
     pub programs: &'static [&'static str],
-    /// What installs it.
+    /// The command that installs it.
     pub install: &'static str,
-    /// Which wishes it can fulfil.
+    /// Its features.
     pub takes: &'static [Capability],
     /// Samples a second when none were asked for.
     pub rate: u64,
-    /// What to do when it ends without a recording.
+    /// Advice for a run that ends without a recording.
     pub when_it_fails: Option<&'static str>,
 }
 
-/// What a backend is asked for.
+/// The order to a backend.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask<'a> {
     /// The options.
@@ -81,36 +81,36 @@ pub struct Ask<'a> {
     pub folder: &'a Path,
 }
 
-/// How to run a backend.
+/// The way to run a backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Its command line.
     pub words: Vec<OsString>,
-    /// Where the recording will be.
+    /// The place of the recording.
     pub recording: Recording,
-    /// Its format, as the collapsers are called; `None` is told by content.
+    /// The name of the recording's format; `None` is told by content.
     pub format: Option<&'static str>,
-    /// Who starts the command that is recorded, if there is one.
+    /// The process that starts the command that is recorded, if there is one.
     pub starter: Starter,
-    /// What its exit status means.
+    /// The meaning of its exit status.
     pub status: Status,
-    /// What makes it stop and write.
+    /// The signal that makes it stop and write.
     pub stop: Stop,
-    /// How long we wait before that; `None` when it knows by itself.
+    /// The time after which we send that signal; `None` if it keeps the time itself.
     pub after: Option<Duration>,
-    /// What it writes to standard output is talk, and nobody's who asked.
+    /// Its standard output is chatter: discard it.
     pub chats: bool,
     /// Descriptor 3 is to be our standard output, for the command.
     pub output_at_3: bool,
-    /// It notices by itself that there is nobody left to record.
+    /// It ends by itself when its targets have ended.
     pub ends_with_target: bool,
-    /// Whether its stacks begin with processes and threads though nobody has asked.
+    /// Its stacks begin with processes and threads, even unasked.
     pub shows_threads: bool,
-    /// What the user should know.
+    /// Messages for the user.
     pub notes: Vec<String>,
 }
 
-/// Where a recording will be.
+/// The place of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recording {
     /// In the file it was told to write.
@@ -121,7 +121,7 @@ pub enum Recording {
     Export(Vec<OsString>),
 }
 
-/// Who starts the command that is recorded.
+/// The process that starts the command that is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Starter {
     /// The backend.
@@ -130,7 +130,7 @@ pub enum Starter {
     We,
 }
 
-/// What a backend's exit status means.
+/// The meaning of a backend's exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// It is the command's.
@@ -148,12 +148,12 @@ pub enum Stop {
     Terminate,
 }
 
-/// Why a backend does not run.
+/// The reason why a backend does not run, on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal(String);
 
 impl Refusal {
-    /// With these words.
+    /// A refusal with a message.
     pub fn new(said: impl Into<String>) -> Refusal {
         Refusal(said.into())
     }

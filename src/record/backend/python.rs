@@ -1,4 +1,4 @@
-//! Whether a target is a CPython program, and what its interpreter is.
+//! Recognises CPython programs, and finds their interpreters.
 //!
 //! py-spy and austin read the interpreter's memory, so they must meet it soon after the start.
 //! pyenv and its like put a shell script in the interpreter's place, which takes longer to find
@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use super::find::on_path;
 use crate::record::request::{Invocation, Target};
 
-/// What of a target is a Python program: its name, to be told.
+/// The name of a target that is a Python program, for messages.
 pub fn program_of(target: &Target) -> Option<String> {
     match target {
         Target::Command(invocation) => {
@@ -39,7 +39,8 @@ fn executable(pid: u32) -> Option<PathBuf> {
 /// The program that a process runs.
 #[cfg(not(target_os = "linux"))]
 fn executable(pid: u32) -> Option<PathBuf> {
-    let asked = Command::new("ps").args(["-o", "comm=", "-p", &pid.to_string()]).stdin(Stdio::null()).output();
+    let asked =
+        Command::new("ps").args(["-o", "comm=", "-p", &pid.to_string()]).stdin(Stdio::null()).output();
     let path = String::from_utf8(asked.ok()?.stdout).ok()?;
     Some(PathBuf::from(path.trim())).filter(|path| !path.as_os_str().is_empty())
 }
@@ -63,7 +64,7 @@ fn is_interpreter(path: &Path) -> bool {
     version.iter().all(|b| b.is_ascii_digit() || *b == b'.')
 }
 
-/// Whether a script's first line names one.
+/// Whether the first line of a script names an interpreter.
 fn has_interpreter(path: &Path) -> bool {
     let Some(line) = shebang(path) else { return false };
     let words: Vec<&[u8]> = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
@@ -79,7 +80,7 @@ fn has_interpreter(path: &Path) -> bool {
     named.is_some_and(|name| is_interpreter(Path::new(&*String::from_utf8_lossy(name))))
 }
 
-/// What follows `#!`.
+/// The first line of a script, without `#!`.
 fn shebang(path: &Path) -> Option<Vec<u8>> {
     let mut line = Vec::new();
     // As long as Linux reads it.

@@ -19,19 +19,19 @@ use crate::record::sys::processes::{self, Watched, is_running};
 use crate::record::sys::signals::{self, Stop};
 use crate::record::sys::wait::Ended as EndOfProcess;
 
-/// How often to look around.
+/// The longest time between two looks at the target.
 const TICK: Duration = Duration::from_millis(100);
-/// How often to look for a command that may be over soon.
+/// The time between two looks for a command that may end soon.
 const SOON: Duration = Duration::from_millis(5);
 
-/// What came of it.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
     /// The recording, within the folder it was to be made in.
     pub recording: PathBuf,
     /// Its format, if it need not be told by content.
     pub format: Option<&'static str>,
-    /// Its stacks begin with processes and threads though nobody has asked.
+    /// Its stacks begin with processes and threads, even unasked.
     pub shows_threads: bool,
     /// The command, if it is known how it ends.
     pub target: Option<Started>,
@@ -39,13 +39,13 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// Messages of [`Outcome::notes`] that whoever reads the profile has to know.
     pub warnings: Vec<String>,
-    /// When it began.
+    /// The time at which the recording began.
     pub start: SystemTime,
-    /// How long it took.
+    /// The duration of the recording.
     pub elapsed: Duration,
 }
 
-/// Why there is no recording.
+/// The reason why there is no recording.
 #[derive(Debug)]
 pub enum Failure {
     /// The one line that says so.
@@ -126,7 +126,7 @@ fn pids(wishes: &Wishes) -> Vec<String> {
 /// Records into a folder of its own.
 ///
 /// # Errors
-/// Why there is no recording.
+/// The reason why there is no recording.
 pub fn run(
     backend: &dyn Backend,
     program: &std::ffi::OsStr,
@@ -142,8 +142,7 @@ pub fn run(
     stop.be_patient(true);
     let mut target = None;
     if let (Starter::We, Target::Command(invocation)) = (plan.starter, &wishes.request.target) {
-        let launched =
-            launch(invocation, End::Held).map_err(|refusal| Refusal::new(refusal.to_string()))?;
+        let launched = launch(invocation, End::Held).map_err(|refusal| Refusal::new(refusal.to_string()))?;
         plan = ask(&[launched.pid().to_string()])?;
         target = Some(launched);
     }
@@ -196,7 +195,7 @@ pub fn run(
     Ok(Outcome { recording, format, shows_threads, target, notes, warnings: plan.notes, start, elapsed })
 }
 
-/// What a backend would say less well.
+/// Checks the target, with better messages than those of a backend.
 fn check_target(target: &Target) -> Result<(), Refusal> {
     if let Some(invocation) = target.invocation()
         && find::on_path(&invocation.program).is_none()
@@ -263,7 +262,7 @@ fn export(words: &[std::ffi::OsString], output: &Path) -> io::Result<()> {
     if status.success() { Ok(()) } else { Err(io::Error::other(status.to_string())) }
 }
 
-/// How watching a backend ended.
+/// The end of watching a backend.
 enum Ended {
     /// It has ended.
     Itself,
@@ -348,7 +347,7 @@ impl Session<'_> {
         signals::send(tool.pid(), signal)
     }
 
-    /// Whether there is nobody left to record, of which not every backend takes notice.
+    /// Whether all targets have ended, which not every backend notices.
     fn targets_are_gone(&self) -> bool {
         match &self.wishes.request.target {
             Target::Processes(pids) => {

@@ -18,7 +18,7 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use super::debug_info::{self, Advice};
-use super::workspace::{Kind, ValueSelection, Workspace};
+use super::workspace::{ChosenProgram, Kind, Workspace};
 use super::{Trouble, Wanted, What, cargo, environment, not_started};
 use crate::record::request::Invocation;
 
@@ -26,7 +26,7 @@ use crate::record::request::Invocation;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Built {
     program: PathBuf,
-    /// What is missing to see more of it.
+    /// The setting that would show more of the program.
     pub advice: Option<Advice>,
     folder: Option<PathBuf>,
     environment: Vec<(OsString, OsString)>,
@@ -34,7 +34,7 @@ pub struct Built {
 }
 
 impl Built {
-    /// How cargo would start it.
+    /// The command with which cargo would start it.
     pub fn invocation(&self, arguments: &[OsString]) -> Invocation {
         let mut arguments = arguments.to_vec();
         // So the harness knows that it is not a test; some take it once only.
@@ -51,7 +51,7 @@ impl Built {
     }
 }
 
-pub(super) fn build(wanted: &Wanted, choice: ValueSelection, workspace: Workspace) -> Result<Built, Trouble> {
+pub(super) fn build(wanted: &Wanted, choice: ChosenProgram, workspace: Workspace) -> Result<Built, Trouble> {
     let words = words(wanted, &choice);
     let mut command = cargo();
     command.args(&words);
@@ -87,7 +87,7 @@ pub(super) fn build(wanted: &Wanted, choice: ValueSelection, workspace: Workspac
 }
 
 /// Cargo's command line.
-fn words(wanted: &Wanted, choice: &ValueSelection) -> Vec<String> {
+fn words(wanted: &Wanted, choice: &ChosenProgram) -> Vec<String> {
     let harness = |name: &str| vec![name.to_owned(), "--no-run".to_owned()];
     let mut words = match (&wanted.what, choice.kind) {
         (What::UnitBench(_), _) | (_, Kind::Bench) => harness("bench"),
@@ -127,7 +127,7 @@ fn words(wanted: &Wanted, choice: &ValueSelection) -> Vec<String> {
     words
 }
 
-/// What matters of cargo's messages.
+/// The parts of cargo's messages that matter here.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
     /// The program that is meant.
@@ -136,14 +136,14 @@ pub(super) struct Messages {
     has_debug_info: bool,
     /// The binaries of its package, by name.
     pub(super) bins: Vec<(String, PathBuf)>,
-    /// Where build scripts put libraries.
+    /// The folders in which build scripts put libraries.
     pub(super) libraries: Vec<PathBuf>,
-    /// What the package's build script wants to be known.
+    /// The variables set by the package's build script.
     pub(super) variables: Vec<(String, String)>,
 }
 
 impl Messages {
-    fn read(&mut self, line: &[u8], choice: &ValueSelection) {
+    fn read(&mut self, line: &[u8], choice: &ChosenProgram) {
         // A compiler plugin or wrapper may write there too.
         let Ok(message) = serde_json::from_slice::<Value>(line) else { return };
         let is_its_own = message["package_id"].as_str() == Some(&*choice.package);
@@ -154,7 +154,7 @@ impl Messages {
         }
     }
 
-    fn artifact(&mut self, message: &Value, choice: &ValueSelection) {
+    fn artifact(&mut self, message: &Value, choice: &ChosenProgram) {
         let (Some(program), Some(name), Some(kind)) = (
             message["executable"].as_str(),
             message["target"]["name"].as_str(),
@@ -196,8 +196,8 @@ impl Messages {
 mod tests {
     use super::*;
 
-    fn choice(kind: Kind, inside: bool) -> ValueSelection {
-        ValueSelection {
+    fn choice(kind: Kind, inside: bool) -> ChosenProgram {
+        ChosenProgram {
             package: "path+file:///w/a#0.1.0".to_owned(),
             kind,
             name: "one".to_owned(),

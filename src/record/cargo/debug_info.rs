@@ -1,4 +1,4 @@
-//! What to add to see inlined functions and lines: the setting of the very profile that was used.
+//! Names the setting that shows inlined functions and lines, for the profile that was used.
 //!
 //! Whether there is debug information is what cargo says it compiled with, and what the program
 //! holds in the end: a profile may ask for it and strip it off again.
@@ -26,7 +26,7 @@ enum Missing {
     Stripped,
 }
 
-/// What to say of a program, if anything.
+/// The advice for a program, if it lacks something.
 pub(super) fn advice(program: &Path, compiled_with: bool, profile: &str, root: &Path) -> Option<Advice> {
     let missing = match compiled_with {
         false => Missing::DebugInfo,

@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::build::Messages;
-use super::workspace::{Kind, ValueSelection};
+use super::workspace::{ChosenProgram, Kind};
 use super::{Wanted, program as cargo_program};
 
-/// Where the system's loader looks for libraries.
+/// The variable with the folders in which the system's loader looks for libraries.
 const LIBRARY_PATH: &str =
     if cfg!(target_os = "macos") { "DYLD_FALLBACK_LIBRARY_PATH" } else { "LD_LIBRARY_PATH" };
 
 pub(super) fn variables(
-    choice: &ValueSelection,
+    choice: &ChosenProgram,
     messages: &Messages,
     program: &Path,
     target_directory: &Path,
@@ -44,7 +44,7 @@ pub(super) fn variables(
     all
 }
 
-/// Where cargo puts libraries that programs load: `release` and `release/deps`.
+/// The folders in which cargo puts libraries that programs load: `release` and `release/deps`.
 fn beside(program: &Path) -> Vec<PathBuf> {
     let Some(mut folder) = program.parent() else { return Vec::new() };
     if folder.ends_with("deps") || folder.ends_with("examples") {
@@ -53,7 +53,7 @@ fn beside(program: &Path) -> Vec<PathBuf> {
     vec![folder.to_owned(), folder.join("deps")]
 }
 
-/// Where the standard library is, for programs that load it.
+/// The folder of the standard library, for programs that load it.
 fn library_of_rust(target: Option<&str>) -> Option<PathBuf> {
     let rustc = env::var_os("RUSTC").filter(|program| !program.is_empty()).unwrap_or_else(|| "rustc".into());
     let mut command = Command::new(rustc);

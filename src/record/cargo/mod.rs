@@ -21,30 +21,30 @@ pub use build::Built;
 pub use debug_info::Advice;
 use workspace::Workspace;
 
-/// What to build, and how.
+/// The program to build, and the way to build it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Which program.
+    /// The program.
     pub what: What,
-    /// In which package, by its name.
+    /// The name of the package.
     pub package: Option<String>,
-    /// With which profile, if not the usual one.
+    /// The profile, if not the usual one.
     pub profile: Option<String>,
-    /// With these features.
+    /// The features.
     pub features: Vec<String>,
-    /// With all features.
+    /// Builds with all features.
     pub all_features: bool,
-    /// Without the default features.
+    /// Builds without the default features.
     pub no_default_features: bool,
-    /// For which machine, by cargo's name for it.
+    /// The target machine, by cargo's name for it.
     pub target: Option<String>,
-    /// Where the manifest is, if not here or above.
+    /// The path of the manifest, if it is not here or above.
     pub manifest_path: Option<PathBuf>,
     /// Cargo says nothing but errors.
     pub quiet: bool,
 }
 
-/// Which program.
+/// The program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum What {
     /// The one that `cargo run` would run.
@@ -90,15 +90,15 @@ impl Wanted {
     }
 }
 
-/// Why there is nothing to record.
+/// The reason why there is nothing to record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
     /// Cargo could not be started.
     #[error("cannot start {program}: {said}")]
     NotStarted {
-        /// What was to be started.
+        /// The program.
         program: String,
-        /// What the system said.
+        /// The message of the system.
         said: String,
     },
     /// Cargo said why it does not know this workspace.
@@ -121,17 +121,17 @@ pub enum Trouble {
     /// No package has such a program.
     #[error("there is no {kind} {name}; {known}")]
     NoSuchProgram {
-        /// Of which kind.
+        /// Its kind.
         kind: &'static str,
         /// The name that was asked for.
         name: String,
-        /// What there is.
+        /// The names that exist.
         known: String,
     },
     /// More than one package has it.
     #[error("several packages have a {kind} {name}; choose one with --package: {packages}")]
     SeveralPackages {
-        /// Of which kind.
+        /// Its kind.
         kind: &'static str,
         /// The name that was asked for.
         name: String,

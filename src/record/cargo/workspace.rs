@@ -1,4 +1,4 @@
-//! What `cargo metadata` says of a workspace, and which of its programs is meant.
+//! Reads `cargo metadata`, and chooses one of the programs of a workspace.
 //!
 //! `cargo run` looks at the packages that are its default here: the one below whose folder we
 //! are, or those the workspace names. A program that is asked for by name is looked for in the
@@ -16,9 +16,9 @@ pub(super) struct Workspace {
     packages: Vec<Package>,
     /// Those that cargo takes when none is named, by their ids.
     defaults: Vec<String>,
-    /// Where the profiles are read from.
+    /// The folder whose manifest has the profiles.
     pub(super) root: PathBuf,
-    /// Where cargo builds.
+    /// The folder in which cargo builds.
     pub(super) target_directory: PathBuf,
 }
 
@@ -30,11 +30,11 @@ struct Package {
     manifest: PathBuf,
     default_run: Option<String>,
     targets: Vec<Target>,
-    /// What programs are told of their package, as cargo's variables.
+    /// Cargo's variables that tell a program of its package.
     about: Vec<(&'static str, String)>,
 }
 
-/// What a package can be built into.
+/// A target of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Target {
     name: String,
@@ -43,7 +43,7 @@ struct Target {
     has_tests: bool,
 }
 
-/// What a target is for.
+/// The kind of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Libraries of all sorts.
@@ -90,10 +90,10 @@ impl Kind {
 
 /// The program that is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ValueSelection {
+pub(super) struct ChosenProgram {
     /// Its package, by cargo's id.
     pub(super) package: String,
-    /// What it is built from.
+    /// The name of its target.
     pub(super) kind: Kind,
     /// The name of that.
     pub(super) name: String,
@@ -101,7 +101,7 @@ pub(super) struct ValueSelection {
     pub(super) inside: bool,
     /// The package's `Cargo.toml`.
     pub(super) manifest: PathBuf,
-    /// What programs are told of their package, as cargo's variables.
+    /// Cargo's variables that tell a program of its package.
     pub(super) about: Vec<(&'static str, String)>,
 }
 
@@ -142,7 +142,7 @@ impl Workspace {
     }
 
     /// Finds the program that is meant; else says what there is to choose from.
-    pub(super) fn choose(&self, wanted: &Wanted) -> Result<ValueSelection, Trouble> {
+    pub(super) fn choose(&self, wanted: &Wanted) -> Result<ChosenProgram, Trouble> {
         let packages: Vec<&Package> = match &wanted.package {
             Some(name) => vec![self.package(name)?],
             None => self.packages.iter().filter(|package| self.defaults.contains(&package.id)).collect(),
@@ -221,8 +221,8 @@ impl Package {
         })
     }
 
-    fn choice(&self, target: &Target, inside: bool) -> ValueSelection {
-        ValueSelection {
+    fn choice(&self, target: &Target, inside: bool) -> ChosenProgram {
+        ChosenProgram {
             package: self.id.clone(),
             kind: target.kind,
             name: target.name.clone(),
@@ -253,7 +253,7 @@ fn by_name(
     kinds: &[Kind],
     name: &str,
     inside: bool,
-) -> Result<ValueSelection, Trouble> {
+) -> Result<ChosenProgram, Trouble> {
     for &kind in kinds {
         let found: Vec<(&&Package, &Target)> = packages
             .iter()
@@ -286,8 +286,8 @@ fn by_name(
     })
 }
 
-/// As `cargo run` chooses: what a package names as its default, else the only binary.
-fn to_run(packages: &[&Package], everywhere: &[&Package]) -> Result<ValueSelection, Trouble> {
+/// Chooses as `cargo run` does: the default that a package names, or the only binary.
+fn to_run(packages: &[&Package], everywhere: &[&Package]) -> Result<ChosenProgram, Trouble> {
     let defaults: Vec<_> =
         packages.iter().filter_map(|package| Some((package, package.default_run.as_deref()?))).collect();
     if let [(package, name)] = defaults[..] {
@@ -305,7 +305,7 @@ fn to_run(packages: &[&Package], everywhere: &[&Package]) -> Result<ValueSelecti
     }
 }
 
-/// What else than a binary of these packages could be recorded, as options.
+/// The options for other programs of these packages than binaries.
 fn others(packages: &[&Package]) -> String {
     let kinds = [
         (Kind::Bin, "--bin"),
@@ -322,7 +322,7 @@ fn others(packages: &[&Package]) -> String {
 }
 
 /// The only library with tests, or the only binary.
-fn with_tests(packages: &[&Package], option: &'static str) -> Result<ValueSelection, Trouble> {
+fn with_tests(packages: &[&Package], option: &'static str) -> Result<ChosenProgram, Trouble> {
     for kind in [Kind::Library, Kind::Bin] {
         let found: Vec<_> = packages
             .iter()
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn as_cargo_run_chooses_or_a_line_that_says_how_to() {
+    fn the_choice_is_that_of_cargo_run() {
         let name = |name: &str| name.to_owned();
         let two: &[&str] = &["bin:one", "bin:two", "lib:a", "custom-build:build-script-build"];
         let plain =
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_in_the_answer_is_named() {
+    fn missing_parts_of_the_answer_are_named() {
         for (metadata, missing) in [
             (json!({}), "packages"),
             (json!({"packages": [{}]}), "workspace_default_members"),

@@ -22,16 +22,16 @@ use crate::record::system::{Permissions, online_processors};
 use crate::symbolize::kernel::Kallsyms;
 use crate::symbolize::{Module, Search};
 
-/// What was found out.
+/// The results of all trials.
 #[derive(Clone, Debug)]
 pub struct Findings {
-    /// The system's numbers.
+    /// The limits of the system.
     pub permissions: Permissions,
     /// Recording this process, with stack dumps if the processor allows.
     pub own: Result<Trial, Refusal>,
     /// Whether stack dumps are what was refused.
     pub no_dumps: bool,
-    /// Recording all that runs.
+    /// Recording the whole machine.
     pub machine: Result<Trial, Refusal>,
     /// Recording another user's process, where there is one.
     pub others: Option<Result<Trial, Refusal>>,
@@ -45,24 +45,24 @@ pub struct Findings {
     pub distribution: String,
 }
 
-/// What came of a recording.
+/// The result of a trial recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trial {
-    /// How many samples.
+    /// The number of samples.
     pub samples: u64,
-    /// Of this event.
+    /// The event that was sampled.
     pub event: String,
-    /// In the kernel too.
+    /// Samples of the kernel are among them.
     pub kernel: bool,
-    /// How much memory each processor's samples have, and how much was wanted.
+    /// The size of each processor's ring, and the size that was asked for.
     pub ring: (usize, usize),
-    /// What had to be done without.
+    /// Notes on what the recording lacks.
     pub notes: Vec<Note>,
 }
 
-/// How long a trial is that has to give samples.
+/// The duration of a trial that has to give samples.
 const LONG: Duration = Duration::from_millis(150);
-/// How long one is that only has to begin.
+/// The duration of a trial that only has to begin.
 const SHORT: Duration = Duration::from_millis(10);
 
 impl Findings {
@@ -120,7 +120,7 @@ impl Findings {
             Ok(_) => (Verdict::Works, allowed.to_owned()),
             Err(refusal) => (Verdict::Not, refusal.to_string()),
         };
-        let (verdict, found) = tried(&self.machine, "-a records all that runs");
+        let (verdict, found) = tried(&self.machine, "-a records the whole machine");
         add(verdict, "whole machine", found);
         if let Some(others) = &self.others {
             let (verdict, found) = tried(others, "-p records them");
@@ -136,7 +136,7 @@ impl Findings {
         rows
     }
 
-    /// What a recording that works may lack.
+    /// Adds rows on what a working recording may lack.
     fn of_recordings(&self, trial: &Trial, add: &mut dyn FnMut(Verdict, &'static str, String)) {
         match trial.notes.contains(&Note::Clock) {
             true => add(Verdict::Partly, "cycles", format!("{}, as in most virtual machines", Note::Clock)),
@@ -304,7 +304,11 @@ mod tests {
 
     fn findings() -> Findings {
         Findings {
-            permissions: Permissions { max_rate: Some(100_000), mlock_kb: Some(516), ..Permissions::default() },
+            permissions: Permissions {
+                max_rate: Some(100_000),
+                mlock_kb: Some(516),
+                ..Permissions::default()
+            },
             own: Ok(works()),
             no_dumps: false,
             machine: Ok(works()),
@@ -324,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn where_all_works_nothing_is_to_be_mended() {
+    fn every_row_says_yes_where_all_works() {
         let rows = findings().rows();
         assert!(rows.iter().all(|row| row.verdict == Verdict::Works && !row.found.contains('`')), "{rows:?}");
         assert!(findings().can_record());
@@ -332,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_comes_with_the_command_that_mends_it() {
+    fn missing_rights_come_with_the_command_that_grants_them() {
         let own = |change: &dyn Fn(&mut Trial)| {
             let mut trial = works();
             change(&mut trial);

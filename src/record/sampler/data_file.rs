@@ -21,7 +21,7 @@ const HEADER_SIZE: u64 = 104;
 /// An attr, and a section for its ids.
 const ENTRY_SIZE: u64 = ATTR_SIZE as u64 + 16;
 
-/// What perf calls a feature, by its bit.
+/// One of perf's features, by its bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Feature {
     BuildId = 2,
@@ -37,7 +37,7 @@ enum Feature {
     ClockData = 29,
 }
 
-/// What is known of the machine and the recording besides the records.
+/// The facts of the machine and the recording, besides the records.
 #[derive(Clone, Debug, Default)]
 pub struct About {
     /// The names of the machine and its kernel.
@@ -64,7 +64,7 @@ impl DataFile {
     /// Begins a file: `ids` are the numbers of the events opened by the plan.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn new(mut file: File, plan: &Plan, ids: &[u64]) -> io::Result<DataFile> {
         let mut bytes = vec![0; HEADER_SIZE as usize];
         let ids_at = bytes.len() as u64;
@@ -77,7 +77,7 @@ impl DataFile {
         Ok(DataFile { file, data, end: data })
     }
 
-    /// Where the next record will be.
+    /// The position of the next record.
     pub fn position(&self) -> u64 {
         self.end
     }
@@ -85,7 +85,7 @@ impl DataFile {
     /// Appends whole records.
     ///
     /// # Errors
-    /// What the system says: a full disk.
+    /// The error of the system, such as a full disk.
     pub fn append(&mut self, records: &[u8]) -> io::Result<()> {
         self.file.write_all(records)?;
         self.end += records.len() as u64;
@@ -95,7 +95,7 @@ impl DataFile {
     /// Notes that every ring has been read once: a reader may sort what it has by then.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn finish_round(&mut self) -> io::Result<()> {
         let mut header = [0; 8];
         header[..4].copy_from_slice(&record::FINISHED_ROUND.to_ne_bytes());
@@ -106,7 +106,7 @@ impl DataFile {
     /// Changes a number in what was written.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn patch(&self, at: u64, number: u64) -> io::Result<()> {
         self.file.write_all_at(&number.to_ne_bytes(), at)
     }
@@ -115,7 +115,7 @@ impl DataFile {
     /// the last sample.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn finish(mut self, plan: &Plan, ids: &[u64], about: &About, times: (u64, u64)) -> io::Result<File> {
         let features = features(plan, ids, about, times);
         let mut table = Vec::new();
@@ -145,8 +145,7 @@ impl DataFile {
 /// The features in the order of their bits, which is the order of the table.
 fn features(plan: &Plan, ids: &[u64], about: &About, times: (u64, u64)) -> Vec<(Feature, Vec<u8>)> {
     let SystemName { host, release, architecture, .. } = &about.system;
-    let [host, release, architecture] =
-        [host, release, architecture].map(|text| string(text.as_bytes()));
+    let [host, release, architecture] = [host, release, architecture].map(|text| string(text.as_bytes()));
     let processors = [about.processors.0.to_ne_bytes(), about.processors.1.to_ne_bytes()].concat();
 
     let mut command_line = u32_of(about.command_line.len()).to_vec();

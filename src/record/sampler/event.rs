@@ -58,7 +58,7 @@ const NAMES: &[(&str, u32, u64)] = &[
 ];
 
 impl Event {
-    /// What is sampled unless something else is asked for.
+    /// The default event.
     pub fn cycles() -> Event {
         Event::named("cycles").expect("it is in the list")
     }
@@ -81,7 +81,7 @@ impl Event {
     /// Reads a name.
     ///
     /// # Errors
-    /// What is wrong with it, and what names there are.
+    /// A message that says what is wrong, and which names there are.
     pub fn parse(text: &str) -> Result<Event, String> {
         Event::parse_below(text, &tracing())
     }

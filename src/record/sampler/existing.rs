@@ -1,4 +1,4 @@
-//! What already ran and was mapped when the recording began, from /proc, as records.
+//! Records, made from /proc, of what ran and was mapped before the recording began.
 //!
 //! The kernel reports what happens from then on; a reader needs to know what had happened before:
 //! threads and their names, and which file lies at which address. These records have the time 0.

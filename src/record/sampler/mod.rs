@@ -30,32 +30,32 @@ use super::sys::processes::{self, is_running};
 use super::sys::signals::{self, Stop};
 use super::system::{Permissions, online_processors};
 
-/// How often to look whether processes still run, and to tell how far we are.
+/// The time between two checks of the processes, and between two reports of progress.
 const TICK: Duration = Duration::from_millis(200);
 
-/// What came of a recording.
+/// The result of a recording.
 #[derive(Debug)]
 pub struct Outcome {
     /// The program that we started; it may still run.
     pub target: Option<Started>,
-    /// How many samples were taken.
+    /// The number of samples.
     pub samples: u64,
-    /// How many the kernel had no room for.
+    /// The number of samples that the kernel had no room for.
     pub lost: u64,
-    /// When it began.
+    /// The time at which the recording began.
     pub start: SystemTime,
-    /// How long it took.
+    /// The duration of the recording.
     pub elapsed: Duration,
-    /// What the user should know.
+    /// Messages for the user.
     pub notes: Vec<Note>,
-    /// What was sampled in the end.
+    /// The plan that the system accepted.
     pub plan: Plan,
 }
 
-/// How far a recording has come.
+/// The progress of a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// For how long it runs.
+    /// The time since its beginning.
     pub elapsed: Duration,
     /// Samples taken.
     pub samples: u64,
@@ -189,7 +189,7 @@ struct Opened {
     rings: Vec<OfProcessor>,
 }
 
-/// What one processor's events write into.
+/// The ring of one processor, and its events.
 struct OfProcessor {
     ring: Ring,
     /// The events that do.
@@ -254,7 +254,7 @@ impl Opened {
     }
 }
 
-/// Why waiting ended.
+/// The reason why waiting ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wait {
     /// There may be records.
@@ -269,7 +269,7 @@ struct Session {
     file: DataFile,
     samples: u64,
     lost: u64,
-    /// Of the first and the last sample.
+    /// The times of the first and the last sample.
     times: Option<(u64, u64)>,
 }
 
@@ -351,7 +351,7 @@ impl Session {
     }
 }
 
-/// What is in some records.
+/// The counts of some records.
 #[derive(Default)]
 struct Counted {
     samples: u64,

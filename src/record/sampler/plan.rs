@@ -1,4 +1,4 @@
-//! How the events will be opened, and what to try when the system says no.
+//! The parameters of the events, and the next ones to try when the system refuses.
 //!
 //! A [`Plan`] is tried as it is; [`Plan::after`] makes of a refusal the next plan, or the one line
 //! to end with. It asks the system nothing, so that every row of the table is tested anywhere.
@@ -13,24 +13,24 @@ use crate::record::sys::clock;
 use crate::record::sys::perf_event::{ATTR_SIZE, Attr, flag, sample};
 use crate::record::system::Permissions;
 
-/// How to open events.
+/// The parameters with which events are opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// What makes samples.
+    /// The event that makes samples.
     pub event: Event,
     /// Whether another event may take its place.
     pub may_replace_event: bool,
     /// Samples in the kernel too.
     pub kernel: bool,
-    /// When.
+    /// The rate.
     pub rate: Rate,
-    /// How stacks are found.
+    /// The way in which stacks are found.
     pub call_graph: CallGraph,
-    /// Whom children belong to.
+    /// The children that are followed.
     pub inherit: Inherit,
-    /// All processors, whoever runs.
+    /// Records all processes on all processors.
     pub machine: bool,
-    /// Where threads wait.
+    /// Records where threads wait.
     pub off_cpu: bool,
     /// Begin when the waiting child becomes its program.
     pub on_exec: bool,
@@ -40,7 +40,7 @@ pub struct Plan {
     pub ring: usize,
 }
 
-/// What is followed besides the threads one starts with.
+/// The threads and processes that are followed besides those of the beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inherit {
     /// Later threads and processes.
@@ -51,7 +51,7 @@ pub enum Inherit {
     Nothing,
 }
 
-/// What was being done when the system said no.
+/// The action that the system refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
     /// Opening an event for the target.
@@ -65,7 +65,7 @@ pub enum Doing {
 /// The smallest ring worth having: half of it is one processor's dumps of a few milliseconds.
 const SMALLEST_RING: usize = 32 * 1024;
 
-/// What the rings of all processors may take together.
+/// The most memory that the rings of all processors take together.
 const ALL_RINGS: usize = 512 << 20;
 
 impl Plan {
@@ -159,11 +159,16 @@ impl Plan {
         }
     }
 
-    /// What to try after the system said no, and what the user should then know.
+    /// The plan to try after a refusal, and a note for the user.
     ///
     /// # Errors
     /// When there is nothing left to try.
-    pub fn after(&self, doing: Doing, error: &io::Error, facts: &Permissions) -> Result<(Plan, Note), Refusal> {
+    pub fn after(
+        &self,
+        doing: Doing,
+        error: &io::Error,
+        facts: &Permissions,
+    ) -> Result<(Plan, Note), Refusal> {
         let next = |change: &dyn Fn(&mut Plan), note: Note| {
             let mut plan = self.clone();
             change(&mut plan);
@@ -177,7 +182,9 @@ impl Plan {
             (Doing::Map, libc::EPERM | libc::ENOMEM) => {
                 Err(Refusal::LockedMemory { mlock_kb: facts.mlock_kb, limit: facts.locked_memory })
             }
-            (Doing::Map, _) => Err(Refusal::Other { doing: "map memory for the samples", said: message(error) }),
+            (Doing::Map, _) => {
+                Err(Refusal::Other { doing: "map memory for the samples", said: message(error) })
+            }
             (_, libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) if self.may_replace_event => next(
                 &|plan| {
                     plan.event = Event::cpu_clock();
@@ -246,10 +253,10 @@ impl Plan {
     }
 }
 
-/// What the user should know of a plan that is not the best.
+/// A note for the user on a plan that is not the best.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// Nothing, or nothing new.
+    /// No note.
     Nothing,
     /// Processor time by the clock, for want of counters; of interest to few.
     Clock,
@@ -333,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_done_without_is_done_without() {
+    fn refused_parts_of_a_plan_are_left_out() {
         let plan = Plan::new(&request(), None, 2).unwrap();
         let facts = Permissions { paranoid: Some(2), max_rate: Some(500), ..Permissions::default() };
         let open = Doing::Open;

@@ -37,7 +37,7 @@ impl Launched {
     /// Starts a child and returns as soon as it waits.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn new(command: Command) -> io::Result<Launched> {
         Launched::ending(command, End::Gone)
     }
@@ -45,7 +45,7 @@ impl Launched {
     /// Starts a child that is gone or held at its end.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn ending(mut command: Command, how: End) -> io::Result<Launched> {
         let (mut ready, child_ready) = io::pipe()?;
         let (child_go, go) = io::pipe()?;
@@ -110,7 +110,7 @@ impl Launched {
     /// Waits for its end. A child that was never told to go does nothing and ends.
     ///
     /// # Errors
-    /// What the system says when the program could not be run.
+    /// The error of the system when the program could not be run.
     pub fn wait(self) -> io::Result<Ended> {
         drop((self.go, self.release));
         join(self.waiter)

@@ -20,7 +20,7 @@ pub fn lift_open_files() -> u64 {
     limit.rlim_cur
 }
 
-/// How many bytes this process may lock in memory.
+/// The number of bytes that this process may lock in memory.
 pub fn locked_memory() -> u64 {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the pointer is to a live value.
@@ -58,7 +58,7 @@ pub struct SystemName {
 /// Asks the system for its names.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 pub fn system_name() -> io::Result<SystemName> {
     // SAFETY: a zeroed utsname is a valid value, and the pointer is to a live one.
     let (result, name) = unsafe {

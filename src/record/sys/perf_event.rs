@@ -149,7 +149,7 @@ impl Event {
     /// Opens one on a processor, or on any.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn open(attr: &Attr, who: Who, cpu: Option<u32>) -> io::Result<Event> {
         const FLAG_FD_CLOEXEC: libc::c_ulong = 1 << 3;
         let pid: libc::pid_t = match who {
@@ -182,7 +182,7 @@ impl Event {
     /// The number by which samples name it.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn id(&self) -> io::Result<u64> {
         const IOC_ID: libc::c_ulong = 0x8008_2407;
         let mut id = 0u64;
@@ -194,7 +194,7 @@ impl Event {
     /// Begins to count, the inherited ones too.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn enable(&self) -> io::Result<()> {
         self.ioctl(0x2400, 0)
     }
@@ -202,7 +202,7 @@ impl Event {
     /// Ends counting.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn disable(&self) -> io::Result<()> {
         self.ioctl(0x2401, 0)
     }
@@ -210,7 +210,7 @@ impl Event {
     /// Writes its records into the ring of another event of the same processor.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn write_to(&self, other: &Event) -> io::Result<()> {
         self.ioctl(0x2405, other.fd.as_raw_fd())
     }
@@ -242,7 +242,7 @@ impl Ring {
     /// Maps a ring of `size` bytes, a power of two and at least a page.
     ///
     /// # Errors
-    /// What the system says: `EPERM` when that much memory may not be locked.
+    /// The error of the system: `EPERM` when that much memory may not be locked.
     pub fn map(event: &Event, size: usize, page: usize) -> io::Result<Ring> {
         let mapped = page + size;
         // SAFETY: a new mapping at an address the kernel chooses.

@@ -119,7 +119,7 @@ impl Watched {
         Some(Watched { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 
-    /// How it ended, once its parent has waited for it: since Linux 6.15. That may be after the end
+    /// Its exit status, once its parent has waited for it: since Linux 6.15. That may be after the end
     /// of the parent that we know of, so it is given a moment.
     pub fn status(&self) -> Option<ExitStatus> {
         for _ in 0..50 {
@@ -165,7 +165,7 @@ impl Watched {
         None
     }
 
-    /// How it ended.
+    /// Its exit status.
     pub fn status(&self) -> Option<ExitStatus> {
         match *self {}
     }
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_s_child_s_end_is_known_or_not_told() {
+    fn the_exit_status_of_another_s_child_is_known() {
         // A shell waits for its child, as a profiler does for its command.
         let mut shell =
             Command::new("sh").args(["-c", "(sleep 0.2; exit 9); true"]).spawn().expect("a shell");

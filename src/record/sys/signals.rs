@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, IntoRawFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 
-/// How many signals came.
+/// The number of signals that came.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// The first of them.
 static FIRST: AtomicI32 = AtomicI32::new(0);
@@ -33,7 +33,7 @@ impl Stop {
     /// Installs the handlers; to be called once in a program's life.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn install() -> io::Result<Stop> {
         let (reader, writer) = io::pipe()?;
         // A full pipe must not block the handler.
@@ -60,7 +60,7 @@ impl Stop {
         Some(FIRST.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
     }
 
-    /// How many signals came.
+    /// The number of signals that came.
     pub fn count(&self) -> usize {
         COUNT.load(Ordering::SeqCst)
     }
@@ -140,14 +140,14 @@ fn is_from_terminal(info: &libc::siginfo_t) -> bool {
 
 /// This thread's errno.
 unsafe fn errno_location() -> *mut libc::c_int {
+    #[cfg(any(target_os = "illumos", target_os = "solaris"))]
+    use libc::___errno as location;
+    #[cfg(any(target_os = "netbsd", target_os = "openbsd", target_os = "android"))]
+    use libc::__errno as location;
     #[cfg(target_os = "linux")]
     use libc::__errno_location as location;
     #[cfg(any(target_vendor = "apple", target_os = "freebsd", target_os = "dragonfly"))]
     use libc::__error as location;
-    #[cfg(any(target_os = "netbsd", target_os = "openbsd", target_os = "android"))]
-    use libc::__errno as location;
-    #[cfg(any(target_os = "illumos", target_os = "solaris"))]
-    use libc::___errno as location;
     // SAFETY: always valid for the calling thread.
     unsafe { location() }
 }
@@ -174,7 +174,7 @@ pub fn request_stop() {
 /// Sends a signal to a process.
 ///
 /// # Errors
-/// What the system says; a process that is gone is none.
+/// The error of the system; a process that is gone is no error.
 pub fn send(pid: u32, signal: i32) -> io::Result<()> {
     // SAFETY: takes integers only.
     match check(unsafe { libc::kill(pid.cast_signed(), signal) }) {
@@ -187,7 +187,7 @@ pub fn send(pid: u32, signal: i32) -> io::Result<()> {
 /// ever. A signal ends it early.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 pub fn wait_readable(fds: &mut Vec<libc::pollfd>, timeout: i32) -> io::Result<()> {
     // SAFETY: the pointer and the length are those of a live vector.
     let result = unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, timeout) };

@@ -20,7 +20,7 @@ pub struct Ended {
 /// Waits for a child to end.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 pub fn wait(pid: u32) -> io::Result<Ended> {
     let (status, cpu_time) = wait4(pid.cast_signed(), 0)?;
     Ok(Ended { status: ExitStatus::from_raw(status), cpu_time })
@@ -29,7 +29,7 @@ pub fn wait(pid: u32) -> io::Result<Ended> {
 /// Waits for a change of a child's state: its status as `waitpid` has it, and its processor time.
 ///
 /// # Errors
-/// What the system says.
+/// The error of the system.
 #[cfg(not(any(target_os = "illumos", target_os = "solaris")))]
 pub(super) fn wait4(pid: i32, options: libc::c_int) -> io::Result<(libc::c_int, Option<Duration>)> {
     let mut status = 0;
