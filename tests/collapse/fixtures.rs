@@ -19,14 +19,14 @@ use super::{fold, fold_bytes};
 pub struct Case {
     pub name: String,
     pub format: String,
-    input: PathBuf,
-    expected: String,
+    pub input: PathBuf,
+    pub expected: String,
     total: Weight,
     pub options: Options,
     args: Vec<String>,
     whole: bool,
     /// The format, where its arguments name one: it is not to be detected.
-    named: Option<String>,
+    pub named: Option<String>,
 }
 
 /// Every case of the fixtures.

@@ -4,6 +4,7 @@ mod addresses;
 mod corpus;
 #[path = "../common/feed.rs"]
 mod feed;
+mod facts;
 mod fixtures;
 mod mutations;
 mod oracle;
