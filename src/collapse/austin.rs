@@ -23,9 +23,9 @@ use crate::error::Result;
 use crate::folded::{FrameId, Place};
 use crate::input::Input;
 use crate::profile::{Facts, fact};
+use crate::weight::Weight;
 use std::collections::HashMap;
 use std::time::Duration;
-use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
     name: "austin",

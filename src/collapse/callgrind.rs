@@ -208,8 +208,7 @@ impl<'o> Reader<'o> {
             // those of files, too.
             b"fi" | b"fe" => drop(self.files.name(value)),
             // Jumps cost nothing.
-            b"jump" | b"jcnd" | b"jfi" | b"jfn" | b"rfl"
-            | b"rfi" | b"rfn" | b"rob" => {}
+            b"jump" | b"jcnd" | b"jfi" | b"jfn" | b"rfl" | b"rfi" | b"rfn" | b"rob" => {}
             _ => return false,
         }
         true
@@ -276,9 +275,7 @@ impl<'o> Reader<'o> {
         for (at, graph) in graphs.iter().enumerate() {
             let Some(graph) = graph else { continue };
             let (mut forest, weights) = graph.stacks(&costs.frames)?;
-            forest.samples(&[], weights, sink, |stack, weight, sink| {
-                costs.add(at, stack, weight, sink)
-            })?;
+            forest.samples(&[], weights, sink, |stack, weight, sink| costs.add(at, stack, weight, sink))?;
         }
         costs.values.finish(report)
     }

@@ -169,12 +169,7 @@ mod tests {
 
     #[test]
     fn is_told_from_other_text() {
-        for text in [
-            "a;b 1\n",
-            "calc: two 179\n",
-            "a;b 1 2\r\nc 3 4\r\n",
-            "a;b; 0\nhello\nb;c 2",
-        ] {
+        for text in ["a;b 1\n", "calc: two 179\n", "a;b 1 2\r\nc 3 4\r\n", "a;b; 0\nhello\nb;c 2"] {
             assert_eq!(Folded.detect(text.as_bytes()), Verdict::Maybe, "{text}");
         }
         assert_eq!(Folded.detect(b"# unit: ns\r\na;b 1.5\r\n"), Verdict::Yes);

@@ -409,7 +409,8 @@ fn sample_facts(head: &[u8], facts: &mut Facts) {
     if let Some((_, every)) = field(b"Analysis of sampling ").and_then(|line| split_last(line, b" every "))
         && split_digits(every).1.starts_with(b" millisecond")
     {
-        let millis: Option<u64> = std::str::from_utf8(split_digits(every).0).ok().and_then(|n| n.parse().ok());
+        let millis: Option<u64> =
+            std::str::from_utf8(split_digits(every).0).ok().and_then(|n| n.parse().ok());
         facts.rate = millis.and_then(|millis| 1000_u64.checked_div(millis)).filter(|rate| *rate > 0);
     }
 }

@@ -522,7 +522,8 @@ fn since_1970(text: &str) -> Option<u64> {
     let zone = text.rfind(['Z', '+', '-']).filter(|at| *at > 10)?;
     let (time, zone) = text.split_at(zone);
     let time = humantime::parse_rfc3339_weak(time).ok()?;
-    let nanos = i128::try_from(time.duration_since(std::time::SystemTime::UNIX_EPOCH).ok()?.as_nanos()).ok()?;
+    let nanos =
+        i128::try_from(time.duration_since(std::time::SystemTime::UNIX_EPOCH).ok()?.as_nanos()).ok()?;
     let east = match zone.split_at(1) {
         ("Z", "") => 0,
         (sign @ ("+" | "-"), zone) => {

@@ -16,9 +16,9 @@ mod mapped;
 pub mod maps;
 pub mod names;
 pub mod native_frame;
+mod perf_command;
 #[cfg(feature = "perf-data")]
 pub mod perf_data;
-mod perf_command;
 pub mod perf_script;
 pub mod printed;
 pub mod registry;

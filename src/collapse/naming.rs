@@ -164,7 +164,9 @@ pub(super) fn module_name(module: &[u8]) -> &[u8] {
 /// of it, the address tells the kernel's half of memory from the programs'.
 pub(super) fn kind_of(module: &[u8], address: &[u8]) -> Kind {
     match module {
-        b"" | b"[unknown]" | b"inlined" if address.len() == 16 && address.starts_with(b"ffff") => Kind::Kernel,
+        b"" | b"[unknown]" | b"inlined" if address.len() == 16 && address.starts_with(b"ffff") => {
+            Kind::Kernel
+        }
         b"inlined" if !address.is_empty() => Kind::User,
         b"" | b"[unknown]" | b"inlined" => Kind::Unknown,
         module if is_kernel(module) => Kind::Kernel,

@@ -133,9 +133,10 @@ impl Trie {
         let mut stack = Vec::new();
         let mut seen = vec![false; if self.log.is_some() { self.nodes.len() } else { 0 }];
         let own = self.nodes.iter().enumerate().map(|(at, (_, _, own))| (PathId(at as u32), *own));
-        let sums = [(Trie::ROOT, self.root)].into_iter().chain(own).map(|(path, (weight, samples))| {
-            (path, Sampled { weight, samples, time: None, origin: 0 })
-        });
+        let sums = [(Trie::ROOT, self.root)]
+            .into_iter()
+            .chain(own)
+            .map(|(path, (weight, samples))| (path, Sampled { weight, samples, time: None, origin: 0 }));
         let all: Box<dyn Iterator<Item = (PathId, Sampled)> + '_> = match &self.log {
             None => Box::new(sums),
             Some(log) => Box::new(log.iter().map(|added| {

@@ -16,8 +16,20 @@ pub fn header(head: &[u8], behind_cmd: &[u8]) -> Verdict {
 /// Whether an event of callgrind or cachegrind counts something: misses, branches, bus events.
 pub fn is_count(name: &[u8]) -> bool {
     const COUNTS: [&[u8]; 14] = [
-        b"I1mr", b"ILmr", b"Dr", b"D1mr", b"DLmr", b"Dw", b"D1mw", b"DLmw", b"Bc", b"Bcm", b"Bi", b"Bim",
-        b"Ge", b"sysCount",
+        b"I1mr",
+        b"ILmr",
+        b"Dr",
+        b"D1mr",
+        b"DLmr",
+        b"Dw",
+        b"D1mw",
+        b"DLmw",
+        b"Bc",
+        b"Bcm",
+        b"Bi",
+        b"Bim",
+        b"Ge",
+        b"sysCount",
     ];
     COUNTS.contains(&name)
 }

@@ -2,9 +2,9 @@
 
 mod addresses;
 mod corpus;
+mod facts;
 #[path = "../common/feed.rs"]
 mod feed;
-mod facts;
 mod fixtures;
 mod mutations;
 mod oracle;

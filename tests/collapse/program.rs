@@ -18,7 +18,11 @@ fn reads_a_pipe_writes_folded_text_and_says_nothing() {
     let out = run(&[], PERF.as_bytes());
     assert_eq!(
         (out.status.code(), text(&out.stdout), text(&out.stderr)),
-        (Some(0), "# unit: c\n# event: c\n# period: 3 c\n# samples: 1 samples\na;f 3\n".into(), String::new())
+        (
+            Some(0),
+            "# unit: c\n# event: c\n# period: 3 c\n# samples: 1 samples\na;f 3\n".into(),
+            String::new()
+        )
     );
     assert_eq!(text(&run(&["--no-header"], PERF.as_bytes()).stdout), "a;f 3\n");
 }
@@ -184,10 +188,7 @@ fn a_period_that_changed_once_is_not_known_again() {
         text(&run(&args, b"").stdout)
     };
     assert_eq!(collapsed([10, 20, 10]), "# unit: ms\n# samples: 3 samples\nmain 40\n");
-    assert_eq!(
-        collapsed([10, 10, 10]),
-        "# unit: ms\n# period: 10 ms\n# samples: 3 samples\nmain 30\n"
-    );
+    assert_eq!(collapsed([10, 10, 10]), "# unit: ms\n# period: 10 ms\n# samples: 3 samples\nmain 30\n");
 }
 
 #[test]
@@ -205,7 +206,8 @@ fn folded_text_keeps_the_facts_of_its_header() {
 
 #[test]
 fn an_empty_leaf_is_none_in_any_line() {
-    for (args, input) in [(&[][..], "main; 19\n"), (&["-f", "folded"], "main; 19\n"), (&[], "main 10\nmain; 9\n")]
+    for (args, input) in
+        [(&[][..], "main; 19\n"), (&["-f", "folded"], "main; 19\n"), (&[], "main 10\nmain; 9\n")]
     {
         assert_eq!(text(&run(args, input.as_bytes()).stdout), "main 19\n", "{input}");
     }
@@ -232,10 +234,7 @@ fn units_that_do_not_add_up_are_refused() {
     let out = run(&[&at("time.folded"), &at("heap.folded")], b"");
     assert_eq!(out.status.code(), Some(2));
     let message = text(&out.stderr);
-    assert!(
-        message.contains("heap.folded: weights in bytes cannot be added to weights in ns"),
-        "{message}"
-    );
+    assert!(message.contains("heap.folded: weights in bytes cannot be added to weights in ns"), "{message}");
     // What has no unit may be of any: it is added, and the sum has none.
     assert_eq!(text(&run(&[&at("time.folded"), &at("unknown.folded")], b"").stdout), "main 6\n");
 }

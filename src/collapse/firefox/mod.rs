@@ -31,8 +31,8 @@ use self::thread::Thread;
 use super::forest::Forest;
 use super::json::{HeadKeys, Json, Kind};
 use super::names::{FrameNames, NO_STACK};
-use super::values::Values;
 use super::times::{date, duration, nanoseconds};
+use super::values::Values;
 use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Kind as CodeKind, Place};
@@ -224,7 +224,8 @@ impl Profile {
         if !self.holds_frames {
             let times = || threads.iter().flat_map(|thread| thread.times.iter().copied());
             if let (Some(first), Some(last)) = (times().min(), times().max()) {
-                report.facts.duration = last.checked_sub(first).ok().and_then(|passed| duration(passed, "ms"));
+                report.facts.duration =
+                    last.checked_sub(first).ok().and_then(|passed| duration(passed, "ms"));
             }
         }
         let contexts = sink.wants().contexts;
@@ -476,7 +477,13 @@ impl Columns<'_> {
 
     /// A place in memory. A process in a sandbox does not see the names of its libraries, but has
     /// the same ones as others.
-    fn mapped(&self, address: u64, options: &Options, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
+    fn mapped(
+        &self,
+        address: u64,
+        options: &Options,
+        names: &mut FrameNames,
+        sink: &mut dyn Sink,
+    ) -> FrameId {
         let lib = self.mapped.iter().find(|lib| lib.range.contains(&address));
         let same = |lib: &&Lib| {
             let all = self.all_mapped.iter().flatten();

@@ -50,9 +50,9 @@ use self::bytes::ByteOrder;
 use self::feed::{Batch, Feed};
 use self::header::{Beginning, Described};
 use self::names::{Known, Namer, Names};
+use self::process::Processes;
 use self::raw::Raw;
 use self::reader::{Records, Source, read_section};
-use self::process::Processes;
 use self::stacks::{SingleSample, Stacks};
 use self::streams::Streams;
 use self::summary::Summary;
@@ -348,8 +348,7 @@ fn add_singles(
             continue;
         }
         let thread_name = processes.names().get(comm.0 as usize).map_or(&b""[..], Vec::as_slice);
-        let context =
-            Context { time, process: known(pid), thread: known(tid), thread_name, labels: &[] };
+        let context = Context { time, process: known(pid), thread: known(tid), thread_name, labels: &[] };
         sink.sample(stack, Weights::one(weight), &context)?;
     }
     Ok(())

@@ -274,7 +274,8 @@ impl<'n> Worker<'n> {
             Source::Hidden => {
                 let place = Place { module: &module.path, kind: CodeKind::Kernel, ..Place::default() };
                 let names = &mut self.names;
-                let hidden = if self.namer.places { names.frame_at(HIDDEN, &place) } else { names.frame(HIDDEN) };
+                let hidden =
+                    if self.namer.places { names.frame_at(HIDDEN, &place) } else { names.frame(HIDDEN) };
                 self.frames.push(hidden);
                 named.known = Known::Hidden;
             }
@@ -331,7 +332,11 @@ impl<'n> Worker<'n> {
                 let mut frames = Vec::new();
                 let names = &mut self.names;
                 let last = native.for_each_name(self.namer.options, |name, place| {
-                    frames.push(if self.namer.places { names.frame_at(name, place) } else { names.frame(name) });
+                    frames.push(if self.namer.places {
+                        names.frame_at(name, place)
+                    } else {
+                        names.frame(name)
+                    });
                 });
                 self.tidied.entry(self.key.clone()).or_insert((frames, last))
             }

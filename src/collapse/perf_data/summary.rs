@@ -3,11 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::PoisonError;
 
+use super::facts::facts;
 use super::feed::Feed;
 use super::modules::{KERNEL, Kind, Module, UNKNOWN};
 use super::names::{Known, Namer};
 use super::stacks::{Pointed, Truncated};
-use super::facts::facts;
 use crate::collapse::Report;
 use crate::error::Result;
 use crate::symbolize::Missing;

@@ -150,7 +150,10 @@ mod tests {
             "# ========\n# reference time: = 99999999999999999999.000000 (TOD) = 1.000000 (M)\n# event : \n",
         ] {
             let header = TextHeader::read(text.as_bytes());
-            assert!(header.facts.is_empty() && header.events.is_empty() && header.date(7).is_none(), "{text}");
+            assert!(
+                header.facts.is_empty() && header.events.is_empty() && header.date(7).is_none(),
+                "{text}"
+            );
         }
     }
 }

@@ -448,7 +448,13 @@ impl<'o> PerfParser<'o> {
                 sink.frame(&self.scratch)
             });
             let total = ValueTotal { kept, ..ValueTotal::default() };
-            self.events.push(Event { name: name.to_vec(), total, weighed: false, period: CommonWeight::Unknown, root });
+            self.events.push(Event {
+                name: name.to_vec(),
+                total,
+                weighed: false,
+                period: CommonWeight::Unknown,
+                root,
+            });
             self.events.len() - 1
         });
         &mut self.events[index]

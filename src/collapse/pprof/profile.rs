@@ -152,8 +152,9 @@ impl Samples {
                 stack.push(no_stack);
             }
             match origin.filter(|_| contexts) {
-                Some(origin) => origin
-                    .with_context(|context| values.sample_at(&stack, &weights, context, sink))?,
+                Some(origin) => {
+                    origin.with_context(|context| values.sample_at(&stack, &weights, context, sink))?
+                }
                 None => values.sample(&stack, &weights, sink)?,
             }
             (location, value) = (locations_end, values_end);

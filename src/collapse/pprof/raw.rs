@@ -27,8 +27,8 @@ use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
-use crate::profile::Facts;
 use crate::input::Input;
+use crate::profile::Facts;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -222,7 +222,13 @@ impl Raw {
     }
 
     /// `1: 0x4c6367 M=1 regexp.f regexp/backtrack.go:206 s=0`, or the same from the function on.
-    fn location(&mut self, line: &[u8], options: &Options, names: &mut FrameNames, sink: &mut dyn Sink) -> bool {
+    fn location(
+        &mut self,
+        line: &[u8],
+        options: &Options,
+        names: &mut FrameNames,
+        sink: &mut dyn Sink,
+    ) -> bool {
         let text = line.trim_ascii();
         let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
         let mut function = text;
@@ -285,11 +291,10 @@ impl Raw {
                 return Err(Error::malformed("a location that is listed below", id.to_string().as_bytes()));
             };
             let inlined = location.len().saturating_sub(1);
-            let marked =
-                location.iter().enumerate().map(|(at, &frame)| match at < inlined {
-                    true => self.inlined.get(&frame).copied().unwrap_or(frame),
-                    false => frame,
-                });
+            let marked = location.iter().enumerate().map(|(at, &frame)| match at < inlined {
+                true => self.inlined.get(&frame).copied().unwrap_or(frame),
+                false => frame,
+            });
             let mut marked: Vec<FrameId> = marked.collect();
             marked.reverse();
             frames.push(marked);

@@ -123,7 +123,9 @@ fn read_codes(
                     out.extend_from_slice(b"_[j]");
                 }
             }),
-            "CPP" => names.build_at(&Place { kind: CodeKind::User, ..Place::default() }, sink, |out| clean_symbol(name.as_bytes(), out)),
+            "CPP" => names.build_at(&Place { kind: CodeKind::User, ..Place::default() }, sink, |out| {
+                clean_symbol(name.as_bytes(), out)
+            }),
             _ => names.plain(name.as_bytes(), sink),
         });
     }
