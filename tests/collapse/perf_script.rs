@@ -156,3 +156,97 @@ fn periods_beyond_any_sum_are_an_error_that_names_the_line() {
         fold_bytes(sample.repeat(3).as_bytes(), Some("perf-script"), &Options::default()).unwrap_err();
     assert!(error.contains(":4: the weights add up to more"), "{error}");
 }
+
+const HEADER: &str = "# ========\n# captured on    : Fri Nov 20 23:47:55 2026\n# hostname : devbox\n\
+    # os release : 6.18.44\n# perf version : 6.1.192\n# arch : x86_64\n\
+    # cmdline : /usr/bin/perf record -e cpu-clock,page-faults -F 799 -g ./app 3 \n\
+    # event : name = cpu-clock, , id = { 1 }, { sample_period, sample_freq } = 799, freq = 1\n\
+    # event : name = page-faults, , id = { 2 }, { sample_period, sample_freq } = 799, freq = 1\n# ========\n#\n";
+const TWO_EVENTS: &str = "\
+app  7/8 [001] 5.000001:  1 page-faults: 
+\t            1000 f+0x1 (/bin/a)
+
+app  7/7 [001] 5.000501:  1251564 cpu-clock: 
+\tffffffff81000000 g+0x1 ([kernel.kallsyms])
+\t            2000 h+0x1 (/tmp/perf-7.map)
+
+my app  7/8 [001] 6.500001:  1251564 cpu-clock: 
+\t            1000 f+0x1 (/bin/a)
+  a.c:12
+\t            1000 main+0x1 (inlined)
+
+";
+
+#[test]
+fn the_header_says_where_and_how_it_was_recorded() {
+    let text = [HEADER, TWO_EVENTS].concat();
+    let (folded, _, report) = fold_bytes(text.as_bytes(), None, &Options::default()).unwrap();
+    assert_eq!(folded, "app;h;g 1251564\nmy_app;main;f 1251564\n", "the header's first event");
+    let facts = report.facts;
+    let shown = |fact: &Option<String>| fact.clone().unwrap_or_default();
+    assert_eq!(
+        [&facts.command, &facts.host, &facts.system, &facts.producer, &facts.event, &facts.unit].map(shown),
+        ["./app 3", "devbox", "Linux 6.18.44 x86_64", "perf 6.1.192", "cpu-clock", "ns"]
+    );
+    assert_eq!((facts.samples, facts.rate, facts.start), (Some(2), Some(799), None));
+    assert_eq!(facts.period, Some(1_251_564.into()));
+    assert_eq!(facts.duration, Some(std::time::Duration::from_micros(1_500_000)));
+    // Of recordings that were joined, only what can be added up is known.
+    let (_, _, report) =
+        fold_bytes([&text[..], &text].concat().as_bytes(), None, &Options::default()).unwrap();
+    assert_eq!((report.facts.samples, report.facts.host, report.facts.duration), (Some(4), None, None));
+}
+
+#[test]
+fn without_a_header_the_first_event_is_the_first_sample_s() {
+    let (folded, _, report) = fold_bytes(TWO_EVENTS.as_bytes(), None, &Options::default()).unwrap();
+    assert_eq!(folded, "app;f 1\n");
+    assert_eq!((report.facts.samples, report.facts.command), (Some(1), None));
+}
+
+#[test]
+fn events_of_different_units_do_not_add_up() {
+    let named = |count| {
+        let values = ValueSelection::Named(vec![b"cpu-clock".to_vec(), b"page-faults".to_vec()]);
+        fold_bytes(TWO_EVENTS.as_bytes(), None, &Options { values, count, ..Options::default() })
+    };
+    let error = named(false).unwrap_err();
+    assert!(error.contains("\"cpu-clock\", \"page-faults\" are in different units"), "{error}");
+    assert_eq!(named(true).unwrap().1, "3", "samples add up");
+}
+
+#[test]
+fn a_clock_with_terms_keeps_its_unit() {
+    let text = TWO_EVENTS.replace("cpu-clock", "cpu-clock/freq=499/");
+    let values = ValueSelection::Named(vec![b"cpu-clock/freq=499/".to_vec()]);
+    let (_, _, report) =
+        fold_bytes(text.as_bytes(), None, &Options { values, ..Options::default() }).unwrap();
+    assert_eq!(report.facts.unit.as_deref(), Some("ns"));
+}
+
+#[test]
+fn single_samples_and_places_come_when_they_are_wanted() {
+    use fg_tools::profile::{Kind, Place, ReadOptions};
+    let text = [HEADER, TWO_EVENTS].concat();
+    let profile = fg_tools::Profile::read(
+        &[fg_tools::input::Source::bytes(text)],
+        &ReadOptions::default().samples(true),
+    )
+    .unwrap();
+    let samples: Vec<_> = profile.samples().iter().collect();
+    let seen: Vec<_> =
+        samples.iter().map(|s| (s.time, s.process, s.thread, s.thread_name.to_vec())).collect();
+    assert_eq!(
+        seen,
+        [
+            (Some(5_000_501_000), Some(7), Some(7), b"app".to_vec()),
+            (Some(6_500_001_000), Some(7), Some(8), b"my app".to_vec())
+        ]
+    );
+    let place = |name: &str| profile.places().get(name.as_bytes()).unwrap_or_default();
+    let of = |module: &'static str, kind| Place { module: module.as_bytes(), kind, ..Place::default() };
+    assert_eq!(place("g"), of("[kernel.kallsyms]", Kind::Kernel));
+    assert_eq!(place("h"), of("perf-7.map", Kind::Jit));
+    assert_eq!(place("f"), Place { file: b"a.c", line: 12, ..of("a", Kind::User) });
+    assert_eq!(place("main"), Place { inlined: true, ..of("", Kind::User) });
+}

@@ -56,7 +56,7 @@ fn without_the_programs_only_their_names_are_known() {
     let root = tempfile::tempdir().unwrap();
     // perf may have kept a copy of them below the home directory.
     let out = Command::new(env!("CARGO_BIN_EXE_fg-collapse"))
-        .arg("--symfs")
+        .args(["--no-header", "--symfs"])
         .arg(root.path())
         .arg(golden("orders.data.gz"))
         .env("HOME", root.path())

@@ -1,6 +1,8 @@
 //! A writer of perf.data, for recordings that no perf would make on demand: of other machines, of
 //! events that are hard to have, damaged ones.
 
+use std::collections::BTreeMap;
+
 /// Fields of a sample.
 pub const IP: u64 = 1 << 0;
 pub const TID: u64 = 1 << 1;
@@ -97,6 +99,8 @@ pub struct Recording {
     records: Vec<Vec<u8>>,
     build_ids: Vec<(String, Vec<u8>)>,
     arch: &'static str,
+    /// Other features of the header, by number.
+    features: BTreeMap<u32, Vec<u8>>,
 }
 
 impl Recording {
@@ -107,6 +111,7 @@ impl Recording {
             records: Vec::new(),
             build_ids: Vec::new(),
             arch: "x86_64",
+            features: BTreeMap::new(),
         }
     }
 
@@ -116,6 +121,37 @@ impl Recording {
 
     pub fn build_id(&mut self, path: &str, id: &[u8]) {
         self.build_ids.push((path.to_owned(), id.to_vec()));
+    }
+
+    /// A feature of the header that is one text: 3 host, 4 release, 5 version.
+    pub fn feature_text(&mut self, number: u32, text: &str) {
+        let mut out = self.out();
+        out.counted_text(text);
+        self.features.insert(number, out.bytes);
+    }
+
+    /// The recorder's command line.
+    pub fn command_line(&mut self, words: &[&str]) {
+        let mut out = self.out();
+        out.u32(words.len() as u32);
+        words.iter().for_each(|word| {
+            out.counted_text(word);
+        });
+        self.features.insert(11, out.bytes);
+    }
+
+    /// The time since 1970 and on the recording's clock of one moment.
+    pub fn clock_reference(&mut self, wall: u64, clock: u64) {
+        let mut out = self.out();
+        out.u32(1).u32(1).u64(wall).u64(clock);
+        self.features.insert(29, out.bytes);
+    }
+
+    /// The times of the first and the last sample.
+    pub fn sample_times(&mut self, first: u64, last: u64) {
+        let mut out = self.out();
+        out.u64(first).u64(last);
+        self.features.insert(21, out.bytes);
     }
 
     fn out(&self) -> Out {
@@ -367,6 +403,11 @@ impl Recording {
         let mut arch = self.out();
         arch.u64(6).counted_text(self.arch);
         out.bytes.extend(self.record(80, 0, arch));
+        for (number, content) in &self.features {
+            let mut body = self.out();
+            body.u64(u64::from(*number)).bytes.extend(content);
+            out.bytes.extend(self.record(80, 0, body));
+        }
         // Followed by bytes that are in no record.
         let mut tracing = self.out();
         tracing.u32(5);
@@ -398,7 +439,8 @@ impl Recording {
         out.u64(attrs_at as u64).u64(attrs_size as u64);
         out.u64(self.header_size() as u64).u64(data.len() as u64);
         out.u64(0).u64(0);
-        out.u64(1 << 2 | 1 << 6 | 1 << 12).u64(0).u64(0).u64(0);
+        let bits = self.features.keys().fold(1u64 << 2 | 1 << 6 | 1 << 12, |bits, number| bits | 1 << number);
+        out.u64(bits).u64(0).u64(0).u64(0);
         (0..self.events.len()).for_each(|n| {
             out.u64(id_of(n));
         });
@@ -418,14 +460,14 @@ impl Recording {
         }
         let build_ids: Vec<u8> =
             self.build_ids.iter().flat_map(|(path, id)| self.build_id_record(path, id)).collect();
-        let mut at = out.bytes.len() + 3 * 16;
-        for part in [&build_ids, &arch.bytes, &names.bytes] {
+        let mut parts = self.features.clone();
+        parts.extend([(2, build_ids), (6, arch.bytes), (12, names.bytes)]);
+        let mut at = out.bytes.len() + parts.len() * 16;
+        for part in parts.values() {
             out.u64(at as u64).u64(part.len() as u64);
             at += part.len();
         }
-        for part in [build_ids, arch.bytes, names.bytes] {
-            out.bytes.extend(part);
-        }
+        parts.into_values().for_each(|part| out.bytes.extend(part));
         out.bytes
     }
 }

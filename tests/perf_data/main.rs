@@ -4,6 +4,7 @@
 mod aarch64;
 mod corpus;
 mod damage;
+mod facts;
 mod golden;
 mod kit;
 mod live;
@@ -16,8 +17,10 @@ mod progress;
 mod pty;
 #[path = "../common/recordings.rs"]
 mod recordings;
+mod records;
 mod said;
 mod shapes;
+mod single;
 
 use std::path::Path;
 

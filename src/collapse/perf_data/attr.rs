@@ -1,11 +1,54 @@
-//! What one event of a recording is, and what its samples hold: `perf_event_attr`.
+//! The events of a recording, and the fields their samples hold: `perf_event_attr`.
 //!
 //! The layout is the kernel's `include/uapi/linux/perf_event.h`. It grew over the years, so every
 //! attribute says its own size, and what lies beyond what is known here is of no concern.
 
+use std::sync::Arc;
+
 use super::bytes::{ByteOrder, Bytes};
 
-/// Which fields a sample has, in the order in which they follow one another, but for the first.
+/// The architecture of the machine that was recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Arch {
+    #[default]
+    X86_64,
+    Aarch64,
+    /// Any other: its stacks cannot be unwound here.
+    Other,
+}
+
+/// An event that was recorded: a clock, a counter of the processor, a tracepoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Event {
+    pub(super) attr: Arc<Attr>,
+    pub(super) name: Vec<u8>,
+    /// Whether the recording itself names it.
+    pub(super) named: bool,
+}
+
+impl Event {
+    /// The name with its modifiers, `cpu-clock:u`: the recording's, or one made of the event's type.
+    pub fn name(&self) -> &[u8] {
+        &self.name
+    }
+
+    /// The frequency that was asked for, in samples a second, unless the period is fixed.
+    pub fn frequency(&self) -> Option<u64> {
+        Some(self.attr.frequency).filter(|frequency| *frequency > 0)
+    }
+
+    /// The fixed period: the count of the event from one sample to the next.
+    pub fn period(&self) -> Option<u64> {
+        Some(self.attr.period).filter(|period| *period > 0)
+    }
+
+    /// The bits of the fields that each sample has: `PERF_SAMPLE_*` of the kernel's header.
+    pub fn sample_fields(&self) -> u64 {
+        self.attr.sample_type
+    }
+}
+
+/// The fields of a sample, in the order in which they follow one another; `IDENTIFIER` comes first.
 pub(super) mod sample {
     pub const IP: u64 = 1 << 0;
     pub const TID: u64 = 1 << 1;
@@ -24,7 +67,7 @@ pub(super) mod sample {
     pub const IDENTIFIER: u64 = 1 << 16;
 }
 
-/// What a branch stack's entries were chosen by, and what stands beside them.
+/// Flags of a branch stack: how its entries were chosen, and the data beside them.
 pub(super) mod branch {
     pub const CALL_STACK: u64 = 1 << 11;
     pub const HW_INDEX: u64 = 1 << 17;

@@ -1,16 +1,16 @@
 //! Numbers and texts out of bytes of either order, never beyond their end.
 
-/// Which byte of a number comes first.
+/// The order of the bytes of a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ByteOrder {
-    /// The lowest: x86, aarch64, riscv.
+    /// The lowest comes first: x86, aarch64, riscv.
     #[default]
     Little,
-    /// The highest: s390, older ppc.
+    /// The highest comes first: s390, older ppc.
     Big,
 }
 
-/// What is left to be read.
+/// Bytes that are read from the front.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bytes<'a> {
     rest: &'a [u8],
@@ -26,7 +26,7 @@ impl<'a> Bytes<'a> {
         self.rest
     }
 
-    /// The next so many bytes; `None` if there are not so many, which leaves all of them.
+    /// Takes `len` bytes; `None` if there are fewer, which leaves all of them.
     #[inline]
     pub fn take(&mut self, len: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.rest.split_at_checked(len)?;
@@ -78,13 +78,13 @@ impl<'a> Bytes<'a> {
         })
     }
 
-    /// So many numbers of eight bytes each.
+    /// Takes `count` numbers of eight bytes each.
     pub fn u64s(&mut self, count: u64) -> Option<U64s<'a>> {
         let bytes = self.take_u64(count.checked_mul(8)?)?;
         Some(U64s { bytes, order: self.order })
     }
 
-    /// A text that ends with a zero, or with the bytes.
+    /// Takes a text that ends with a zero, or with the bytes.
     pub fn text(&mut self) -> &'a [u8] {
         let end = memchr::memchr(0, self.rest);
         let text = &self.rest[..end.unwrap_or(self.rest.len())];
@@ -92,7 +92,7 @@ impl<'a> Bytes<'a> {
         text
     }
 
-    /// A text with its length, padding included, before it.
+    /// Takes a text with its length, padding included, before it.
     pub fn counted_text(&mut self) -> Option<&'a [u8]> {
         let len = self.u32()?;
         let bytes = self.take_u64(len.into())?;
@@ -102,22 +102,30 @@ impl<'a> Bytes<'a> {
 
 /// Numbers of eight bytes each, in place.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct U64s<'a> {
+pub struct U64s<'a> {
     bytes: &'a [u8],
     order: ByteOrder,
 }
 
 impl<'a> U64s<'a> {
+    /// The count of the numbers.
     pub fn len(&self) -> usize {
         self.bytes.len() / 8
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number at an index; `None` behind the last.
     #[inline]
     pub fn get(&self, index: usize) -> Option<u64> {
         let at = index.checked_mul(8)?;
         Bytes::new(self.bytes.get(at..at.checked_add(8)?)?, self.order).u64()
     }
 
+    /// All numbers.
     pub fn iter(self) -> impl Iterator<Item = u64> + 'a {
         (0..self.len()).filter_map(move |index| self.get(index))
     }

@@ -11,16 +11,13 @@ use gimli::{
     RegisterRule, UnwindContext, UnwindSection, Vendor,
 };
 
-use super::regs::{Cpu, Dump, Regs};
+use super::regs::{Cpu, Dump, Regs, SAVED};
 use crate::symbolize::{Bytes, Contents, Machine, Object};
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
 /// Room that is used again for every look-up.
 pub(super) type Context = UnwindContext<usize>;
-
-/// How many registers besides the stack pointer a function may have to restore.
-pub(super) const SAVED: usize = 12;
 
 /// How to get to the caller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What a recording says of itself before or behind its records: events, their names, build ids.
+//! The description of a recording, before or behind its records: events, build ids, the machine.
 //!
 //! ```text
 //! file mode:  "PERFILE2" size attr_size attrs data types features[4]   … attrs … records … features
@@ -8,11 +8,15 @@
 //! `util/header.c`.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::attr::{Attr, sample};
+use super::attr::{Arch, Attr, Event, sample};
 use super::bytes::{ByteOrder, Bytes};
-use super::off_cpu::SwitchLayout;
-use super::record::{self, Header};
+use super::content::Record;
+use super::reader::{RawRecord, Section};
+use super::record::{self, Header, SampleHead, kind};
+use super::sample::no_sample;
+use super::switch::SwitchLayout;
 use crate::error::{Error, Result};
 
 /// The first bytes of a recording from a little-endian machine.
@@ -20,7 +24,7 @@ pub(super) const MAGIC: &[u8] = b"PERFILE2";
 /// And from a big-endian one.
 const SWAPPED: &[u8] = b"2ELIFREP";
 
-/// The parts of a file that matter, by the bits that say whether they are there.
+/// The features of a file that are read, by the number of the bit that says whether it is there.
 mod feature {
     pub const TRACING_DATA: usize = 1;
     pub const BUILD_ID: usize = 2;
@@ -49,44 +53,9 @@ mod feature {
     pub const COUNT: usize = 256;
 }
 
-/// Of the machine that was recorded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Arch {
-    #[default]
-    X86_64,
-    Aarch64,
-    /// Its stacks cannot be unwound here.
-    Other,
-}
-
-/// A part of the file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Section {
-    pub offset: u64,
-    pub size: u64,
-}
-
-impl Section {
-    fn parse(fields: &mut Bytes<'_>) -> Option<Section> {
-        Some(Section { offset: fields.u64()?, size: fields.u64()? })
-    }
-
-    pub fn end(&self) -> u64 {
-        self.offset.saturating_add(self.size)
-    }
-}
-
-/// An event of the recording.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Event {
-    pub attr: Attr,
-    pub name: Vec<u8>,
-    named: bool,
-}
-
-/// All that is known of a recording but its records.
+/// The description of a recording: everything but its records.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Described {
+pub(super) struct Description {
     pub order: ByteOrder,
     pub events: Vec<Event>,
     /// Which event an identity in a sample is of.
@@ -122,14 +91,14 @@ pub(super) struct Layout {
     features: [u64; 4],
 }
 
-/// What the first bytes say.
-pub(super) enum Beginning {
+/// The two kinds of files.
+pub(super) enum FileKind {
     File(Layout),
     /// The records follow, and everything is in them.
     Pipe,
 }
 
-/// Whether some bytes are the beginning of a recording.
+/// Recognises the beginning of a recording.
 pub(super) fn is_recording(head: &[u8]) -> bool {
     head.starts_with(MAGIC) || head.starts_with(SWAPPED)
 }
@@ -137,26 +106,26 @@ pub(super) fn is_recording(head: &[u8]) -> bool {
 /// The bytes of a pipe's header.
 pub(super) const PIPE_HEADER: usize = 16;
 
-impl Described {
+impl Description {
     /// Reads the first bytes.
-    pub fn begin(head: &[u8]) -> Result<(Described, Beginning)> {
+    pub fn begin(head: &[u8]) -> Result<(Description, FileKind)> {
         let order = if head.starts_with(SWAPPED) { ByteOrder::Big } else { ByteOrder::Little };
-        let about = Described { order, ..Described::default() };
+        let about = Description { order, ..Description::default() };
         let mut fields = Bytes::new(head, order);
-        let beginning = (|| {
+        let kind = (|| {
             fields.skip(MAGIC.len())?;
             if fields.u64()? == PIPE_HEADER as u64 {
-                return Some(Beginning::Pipe);
+                return Some(FileKind::Pipe);
             }
             let attr_size = fields.u64()?;
             let attrs = Section::parse(&mut fields)?;
             let data = Section::parse(&mut fields)?;
             let _types = Section::parse(&mut fields)?;
             let features = [fields.u64()?, fields.u64()?, fields.u64()?, fields.u64()?];
-            Some(Beginning::File(Layout { attr_size, attrs, data, features }))
+            Some(FileKind::File(Layout { attr_size, attrs, data, features }))
         })();
-        match beginning {
-            Some(beginning) => Ok((about, beginning)),
+        match kind {
+            Some(kind) => Ok((about, kind)),
             None => Err(Error::malformed("the header of a recording of perf", &head[..head.len().min(104)])),
         }
     }
@@ -204,7 +173,7 @@ impl Described {
         let attr =
             Attr::parse(attr, self.order).ok_or_else(|| Error::malformed("an event's attribute", attr))?;
         self.ids.extend(ids.into_iter().map(|id| (id, self.events.len())));
-        self.events.push(Event { name: attr.name(), attr, named: false });
+        self.events.push(Event { name: attr.name(), attr: Arc::new(attr), named: false });
         Ok(())
     }
 
@@ -316,11 +285,11 @@ impl Described {
         }
     }
 
-    /// Takes what a record of perf itself says of the recording: an event, its name, a build id.
-    pub fn learn(&mut self, header: Header, body: &[u8]) -> Result<()> {
+    /// Takes in a record of perf itself that describes the recording: an event, its name, a build id.
+    fn learn(&mut self, header: Header, body: &[u8]) -> Result<()> {
         let mut fields = Bytes::new(body, self.order);
         match header.kind {
-            record::kind::ATTR => {
+            kind::ATTR => {
                 // The attribute says how long it is; identities follow.
                 let size =
                     Bytes::new(body.get(4..).unwrap_or_default(), self.order).u32().unwrap_or(0) as usize;
@@ -330,7 +299,7 @@ impl Described {
                 let ids = fields.u64s(fields.rest().len() as u64 / 8).unwrap_or_default();
                 self.add_event(attr, ids.iter().collect::<Vec<_>>())?;
             }
-            record::kind::EVENT_UPDATE => {
+            kind::EVENT_UPDATE => {
                 /// The update that brings a name.
                 const NAME: u64 = 2;
                 if let (Some(NAME), Some(id)) = (fields.u64(), fields.u64())
@@ -339,8 +308,8 @@ impl Described {
                     self.name_event(event, fields.text());
                 }
             }
-            record::kind::BUILD_ID => self.add_build_id(header, body),
-            record::kind::FEATURE => {
+            kind::BUILD_ID => self.add_build_id(header, body),
+            kind::FEATURE => {
                 if let Some(number) = fields.u64() {
                     self.feature(usize::try_from(number).unwrap_or(usize::MAX), fields.rest());
                 }
@@ -354,6 +323,47 @@ impl Described {
     pub fn first_event(&self) -> Option<&[u8]> {
         let measured = self.events.iter().find(|event| !event.attr.is_dummy());
         measured.or(self.events.first()).map(|event| event.name.as_slice())
+    }
+
+    /// Gives a record of the file of number `file` its type, and takes in those that describe the
+    /// recording.
+    ///
+    /// # Errors
+    /// A sample without an event, or too short for its fields.
+    pub fn describe(&mut self, raw: RawRecord, file: u32) -> Result<Record> {
+        let RawRecord { header, body, at } = raw;
+        let order = self.order;
+        let mut record =
+            Record { header, body, at, file, order, time: None, event: 0, attr: None, head: None };
+        match header.kind {
+            kind::SAMPLE => {
+                let event = self.event_of(&record.body);
+                let known = event.and_then(|event| Some((event, self.events.get(event)?)));
+                let Some((number, event)) = known else {
+                    return Err(Error::malformed("an event before its samples", b"none"));
+                };
+                let head = SampleHead::parse(&record.body, order, &event.attr)
+                    .ok_or_else(|| no_sample(&record.body))?;
+                record.time = head.time;
+                record.event = number as u32;
+                record.attr = Some(event.attr.clone());
+                record.head = Some(head);
+            }
+            kind::MMAP | kind::MMAP2 | kind::COMM | kind::FORK | kind::EXIT => {
+                let first = self.events.first();
+                record.time = first.and_then(|event| record::time_of(&record.body, order, &event.attr));
+            }
+            kind::SWITCH | kind::SWITCH_CPU_WIDE => {
+                record.attr = self.events.first().map(|event| event.attr.clone());
+                let attr = record.attr.as_deref();
+                record.time = attr.and_then(|attr| record::time_of(&record.body, order, attr));
+            }
+            kind::ATTR | kind::EVENT_UPDATE | kind::BUILD_ID | kind::FEATURE => {
+                self.learn(header, &record.body)?;
+            }
+            _ => {}
+        }
+        Ok(record)
     }
 
     /// The event that a counter with this identity is of.

@@ -8,53 +8,57 @@
 //! FINISHED_ROUND
 //! ```
 //! The format is described in perf's `Documentation/perf.data-file-format.txt` and the kernel's
-//! `include/uapi/linux/perf_event.h`. Reading goes through these hands:
+//! `include/uapi/linux/perf_event.h`. A recording passes through these steps, each of which knows only
+//! those before it:
 //!
 //! ```text
-//! reader ──► order ──► feed ───────► stacks, on all threads ────────► names
-//! records    in time   which process  chains, unwound dumps;         each place
-//!                      was like what  adds up stacks of raw places   once
+//! bytes ► reader ► header, content ► recording ► time_order ► sample_stream ► stacks ► names
+//!         raw      events and        public      in order     with the        places,  each place
+//!         records  typed records     iterator    of time      process         unwound  once
 //! ```
-//! Memory holds what waits for its turn and the stacks that differ, whatever the file's size.
+//! Memory holds the records that wait for their turn and the stacks that differ, whatever the file's
+//! size.
+//!
+//! The records are for others, too: a [`Recording`] is an iterator of [`Record`]s, of which
+//! [`PerfData`] is one user.
 
 mod attr;
 mod bytes;
 mod cfi;
 mod chunk;
+mod content;
 mod facts;
-mod feed;
 mod header;
 mod modules;
 mod names;
 mod off_cpu;
 mod order;
+mod pending;
 mod process;
 mod raw;
 mod reader;
 mod record;
+mod recording;
 mod regs;
 mod sample;
+mod sample_stream;
 mod stacks;
-mod streams;
 mod summary;
+mod switch;
+mod time_order;
 mod unwind;
 mod zstd;
 
-use std::fs::File;
 use std::num::NonZero;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock};
 
-use self::bytes::ByteOrder;
-use self::feed::{Batch, Feed};
-use self::header::{Beginning, Described};
 use self::names::{Known, Namer, Names};
+use self::pending::Batch;
 use self::process::Processes;
 use self::raw::Raw;
-use self::reader::{Records, Source, read_section};
+use self::sample_stream::SampleStream;
 use self::stacks::{SingleSample, Stacks};
-use self::streams::Streams;
 use self::summary::Summary;
 use super::events::check_units;
 use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Verdict};
@@ -63,6 +67,14 @@ use crate::folded::{FrameId, StackTable, Weights};
 use crate::input::Input;
 use crate::symbolize::Search;
 use crate::symbolize::kernel::Recorded;
+
+pub use self::attr::Event;
+pub use self::bytes::U64s;
+pub use self::content::{Content, Record, Sample};
+pub use self::record::{Comm, Fork, KernelFunction, Mmap, Mode, Switched};
+pub use self::recording::Recording;
+pub use self::sample::{Registers, SampleBody};
+pub use self::time_order::InTimeOrder;
 
 const INFO: FormatInfo = FormatInfo {
     name: "perf-data",
@@ -106,17 +118,15 @@ impl Collapser for PerfData {
 
 fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
     let search = Search { symfs: options.symfs.clone(), ..Search::default() };
-    let folder = input.folder().map(Path::to_owned);
-    let (about, records) = open(input)?;
-    let others =
-        folder.map_or_else(|| Ok(Vec::new()), |folder| open_others(&folder, &records, about.order))?;
-    let order = about.order;
-    let feed = Feed::new(about, Streams::new(records, others), options, report.first_value.take());
+    let records = Recording::from_input(input)?.in_time_order();
+    let order = records.description.order;
+    let samples = SampleStream::new(records, options, report.first_value.take());
     let threads = match options.threads {
         0 => std::thread::available_parallelism().map_or(1, NonZero::get),
         threads => threads,
     };
-    let shared = Shared { feed: Mutex::new(feed), error: Mutex::default(), stop: AtomicBool::new(false) };
+    let shared =
+        Shared { samples: Mutex::new(samples), error: Mutex::default(), stop: AtomicBool::new(false) };
     let wants = sink.wants();
     let work = || shared.work(Stacks::new(options, &search, order, wants.contexts));
     let mut all = std::thread::scope(|scope| {
@@ -128,7 +138,7 @@ fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut R
     if let Some(error) = shared.error.into_inner().expect("no thread panics") {
         return Err(error);
     }
-    let feed = shared.feed.into_inner().expect("no thread panics");
+    let samples = shared.samples.into_inner().expect("no thread panics");
     let mut summary = Summary::default();
     let mut raw = StackTable::default();
     let mut all_singles: Vec<SingleSample> = Vec::new();
@@ -146,18 +156,19 @@ fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut R
         }
         all_singles.append(&mut singles);
     }
-    let values = feed.values();
+    let values = samples.values();
     let kept = values.iter().filter(|(_, total)| total.kept && total.samples > 0);
     check_units(kept.map(|(value, _)| value), options)?;
-    let recorded = Recorded { release: feed.about.release.clone(), ..feed.modules.recorded.clone() };
+    let recorded =
+        Recorded { release: samples.records.description.release.clone(), ..samples.modules.recorded.clone() };
     let namer = Namer {
         options,
         places: wants.places,
         recorded: &recorded,
         search: &search,
-        processes: &feed.processes,
-        modules: &feed.modules,
-        events: feed.about.events.iter().map(|event| event.name.as_slice()).collect(),
+        processes: &samples.processes,
+        modules: &samples.modules,
+        events: samples.records.description.events.iter().map(|event| event.name.as_slice()).collect(),
         kernel: OnceLock::new(),
         without_symbols: Mutex::default(),
     };
@@ -169,7 +180,7 @@ fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut R
             Ok(())
         })?;
         all_singles.sort_unstable_by_key(|single| single.number);
-        add_singles(&all_singles, &named, &feed.processes, sink)?;
+        add_singles(&all_singles, &named, &samples.processes, sink)?;
     } else {
         name_stacks(&raw, &names, &mut summary, |stack, weights| match stack {
             // Neither a thread, which was not wanted, nor a place.
@@ -177,79 +188,12 @@ fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut R
             stack => sink.sample(stack, weights, &Context::UNKNOWN),
         })?;
     }
-    summary.report(&feed, &namer, report)
-}
-
-/// The recording's header, and what reads its records.
-fn open(input: Input) -> Result<(Described, Records)> {
-    let (mut about, beginning) = Described::begin(input.head())?;
-    let layout = match beginning {
-        Beginning::File(layout) => layout,
-        Beginning::Pipe => {
-            let mut reader = input.into_reader();
-            reader.read_full(&mut [0; header::PIPE_HEADER])?;
-            let records = Records::new(Source::Stream(reader), header::PIPE_HEADER as u64, about.order);
-            return Ok((about, records));
-        }
-    };
-    let (file, begin) = match input.file() {
-        Some((file, begin)) => (file.try_clone().map_err(|e| Error::io("read", e))?, begin),
-        // What the header says of samples stands behind them: all of it has to be there.
-        None => (spool(input)?, 0),
-    };
-    let size = file.metadata().map_err(|e| Error::io("read", e))?.len().saturating_sub(begin);
-    about.read_parts(&layout, |section| read_section(&file, begin, size, section))?;
-    let was_killed = layout.data.size == 0;
-    let end = if was_killed { size } else { layout.data.end() };
-    if end > size {
-        let found = format!("the end of the file at byte {size}");
-        return Err(reader::cut_short(&format!("records up to byte {end}"), &found));
-    }
-    let source = Source::File { file, at: begin + layout.data.offset.min(end), end: begin + end };
-    let mut records = Records::new(source, layout.data.offset, about.order);
-    records.may_be_cut = was_killed;
-    Ok((about, records))
-}
-
-/// The files of a folder that hold records only: `data.0`, `data.1`, ….
-fn open_others(folder: &Path, first: &Records, order: ByteOrder) -> Result<Vec<(Arc<str>, Records)>> {
-    let mut others = Vec::new();
-    loop {
-        let path = folder.join(format!("data.{}", others.len()));
-        let name: Arc<str> = path.to_string_lossy().into();
-        let error = |e| Error::io("open", e).at(Position::file(name.clone()));
-        let file = match File::open(&path) {
-            Ok(file) => file,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(others),
-            Err(e) => return Err(error(e)),
-        };
-        let end = file.metadata().map_err(error)?.len();
-        let mut records = Records::new(Source::File { file, at: 0, end }, 0, order);
-        records.may_be_cut = first.may_be_cut;
-        others.push((name, records));
-    }
-}
-
-/// A file with all of an input, which nobody else sees.
-fn spool(input: Input) -> Result<File> {
-    use std::io::Write;
-    let name = input.name().clone();
-    let mut file = tempfile::tempfile().map_err(|e| Error::io("make a temporary file for", e))?;
-    let mut reader = input.into_reader();
-    let mut buffer = vec![0; chunk::CHUNK];
-    loop {
-        let n = reader.read_full(&mut buffer)?;
-        if n == 0 {
-            return Ok(file);
-        }
-        let written = file.write_all(&buffer[..n]);
-        written.map_err(|e| Error::io("write a temporary copy of", e).at(Position::file(name.clone())))?;
-    }
+    summary.report(&samples, &namer, report)
 }
 
 /// What the threads share.
 struct Shared<'o> {
-    feed: Mutex<Feed<'o>>,
+    samples: Mutex<SampleStream<'o>>,
     /// The first error in the file.
     error: Mutex<Option<Error>>,
     stop: AtomicBool,
@@ -260,7 +204,7 @@ impl Shared<'_> {
     fn work<'s>(&self, mut stacks: Stacks<'s>) -> Stacks<'s> {
         let mut batch = Batch::default();
         while !self.stop.load(Ordering::Relaxed) {
-            let more = self.feed.lock().expect("no thread panics").next_batch(&mut batch);
+            let more = self.samples.lock().expect("no thread panics").next_batch(&mut batch);
             let result = match more {
                 Ok(false) => break,
                 Ok(true) => stacks.add(&batch),

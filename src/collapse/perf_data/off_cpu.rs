@@ -11,11 +11,9 @@
 
 use std::collections::HashMap;
 
-use super::attr::Attr;
-use super::bytes::{ByteOrder, Bytes};
-use super::feed::Work;
-use super::header::Event;
-use super::sample::Parts;
+use super::attr::Event;
+use super::pending::PendingSample;
+use super::switch::Switch;
 use crate::collapse::{Options, Value, ValueTotal};
 use crate::error::Result;
 use crate::weight::Weight;
@@ -33,7 +31,7 @@ pub(super) fn name_of(number: u32) -> Option<&'static str> {
 /// A thread that is away.
 struct Away {
     /// Its stack; `None` if nobody wants it.
-    work: Option<Work>,
+    work: Option<PendingSample>,
     since: u64,
     runnable: bool,
 }
@@ -52,17 +50,6 @@ pub(super) struct OffCpu {
     switches: u64,
     /// How often it was not seen that a thread came back.
     unseen: u64,
-}
-
-/// A thread leaves its processor, and perhaps another one takes its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Switch {
-    /// The thread that leaves could go on.
-    pub runnable: bool,
-    /// It ends.
-    pub ends: bool,
-    /// Who comes, if that is known.
-    pub next: Option<i32>,
 }
 
 impl OffCpu {
@@ -103,7 +90,7 @@ impl OffCpu {
     }
 
     /// A thread leaves: its stack is `work`.
-    pub fn leave(&mut self, tid: i32, time: u64, switch: Switch, work: Option<Work>) {
+    pub fn leave(&mut self, tid: i32, time: u64, switch: Switch, work: Option<PendingSample>) {
         // The idle one is everywhere, and waits for nothing.
         if tid == 0 || switch.ends {
             return;
@@ -133,7 +120,7 @@ impl OffCpu {
     ///
     /// # Errors
     /// More time than can be added up.
-    pub fn back(&mut self, tid: i32, time: u64, out: &mut Vec<Work>) -> Result<()> {
+    pub fn back(&mut self, tid: i32, time: u64, out: &mut Vec<PendingSample>) -> Result<()> {
         match self.away.remove(&tid) {
             Some(away) => self.add(away, time, out),
             None => Ok(()),
@@ -144,7 +131,7 @@ impl OffCpu {
     ///
     /// # Errors
     /// As of [`OffCpu::back`].
-    pub fn finish(&mut self, time: u64, out: &mut Vec<Work>) -> Result<()> {
+    pub fn finish(&mut self, time: u64, out: &mut Vec<PendingSample>) -> Result<()> {
         let mut away: Vec<(i32, Away)> = self.away.drain().collect();
         away.sort_by_key(|(tid, _)| *tid);
         if !self.is_noted {
@@ -154,7 +141,7 @@ impl OffCpu {
         away.into_iter().try_for_each(|(_, away)| self.add(away, time, out))
     }
 
-    fn add(&mut self, mut away: Away, now: u64, out: &mut Vec<Work>) -> Result<()> {
+    fn add(&mut self, mut away: Away, now: u64, out: &mut Vec<PendingSample>) -> Result<()> {
         // Processors' clocks differ a little.
         let time = Weight::new(now.saturating_sub(away.since).into());
         if time.is_zero() {
@@ -174,11 +161,11 @@ impl OffCpu {
             }
             sum = sum.checked_add(weight)?;
             if let (true, Some(work)) = (self.roots, &away.work) {
-                out.push(Work { value: FIRST_NUMBER + at as u32, weight, ..work.clone() });
+                out.push(PendingSample { value: FIRST_NUMBER + at as u32, weight, ..work.clone() });
             }
         }
         if !self.roots && !sum.is_zero() {
-            out.extend(away.work.map(|work| Work { weight: sum, ..work }));
+            out.extend(away.work.map(|work| PendingSample { weight: sum, ..work }));
         }
         Ok(())
     }
@@ -199,121 +186,5 @@ impl OffCpu {
                 self.unseen, self.switches
             )
         })
-    }
-}
-
-impl Event {
-    /// Whether it says where threads leave their processors.
-    fn is_switch(&self) -> bool {
-        self.attr.is_context_switches() || self.name.ends_with(b"sched_switch")
-    }
-
-    /// What a sample of this event says of a switch; `None` if it is none.
-    pub fn switch(&self, body: &[u8], order: ByteOrder, layout: &SwitchLayout) -> Option<Switch> {
-        if self.attr.is_context_switches() {
-            return Some(Switch { runnable: false, ends: false, next: None });
-        }
-        if !self.is_switch() {
-            return None;
-        }
-        layout.parse(Parts::parse(body, order, &self.attr)?.raw, order)
-    }
-}
-
-/// Where in the data of sched:sched_switch its fields are, which the recording says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct SwitchLayout {
-    state: Field,
-    next: Field,
-}
-
-/// Where a number is, and of how many bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Field {
-    offset: usize,
-    size: usize,
-}
-
-impl Default for SwitchLayout {
-    /// As it has been for many years.
-    fn default() -> Self {
-        SwitchLayout { state: Field { offset: 32, size: 8 }, next: Field { offset: 56, size: 4 } }
-    }
-}
-
-impl SwitchLayout {
-    /// Reads the kernel's descriptions of its tracepoints, which stand in a recording one after
-    /// the other as they are in `/sys/kernel/tracing/events/*/*/format`.
-    pub fn described(tracing: &[u8]) -> Option<SwitchLayout> {
-        let begin = memchr::memmem::find(tracing, b"name: sched_switch\n")?;
-        let text = &tracing[begin..];
-        let text = &text[..memchr::memmem::find(text, b"print fmt:")?];
-        let field = |name: &[u8]| {
-            let line = text.split(|b| *b == b'\n').find(|line| {
-                let declared = line.split(|b| *b == b';').next().unwrap_or_default();
-                declared.ends_with(name)
-            })?;
-            let number = |key: &[u8]| {
-                let at = memchr::memmem::find(line, key)? + key.len();
-                let digits = line[at..].split(|b| *b == b';').next()?;
-                std::str::from_utf8(digits).ok()?.parse().ok()
-            };
-            Some(Field { offset: number(b"offset:")?, size: number(b"size:")? })
-        };
-        Some(SwitchLayout { state: field(b" prev_state")?, next: field(b" next_pid")? })
-    }
-
-    fn parse(&self, data: &[u8], order: ByteOrder) -> Option<Switch> {
-        /// The kernel's numbers of states in which a thread waits, and has ended. The highest, idle,
-        /// is a kernel thread without work.
-        const STATES: u64 = 0xff;
-        const ENDED: u64 = 0x10 | 0x20;
-        let number = |field: Field| {
-            let end = field.offset.checked_add(field.size)?;
-            let mut fields = Bytes::new(data.get(field.offset..end)?, order);
-            if field.size == 8 { fields.u64() } else { fields.u32().map(u64::from) }
-        };
-        let state = number(self.state)?;
-        let next = i32::try_from(number(self.next)?).ok()?;
-        Some(Switch { runnable: state & STATES == 0, ends: state & ENDED != 0, next: Some(next) })
-    }
-}
-
-impl Attr {
-    /// Whether it counts threads leaving their processors, each of them.
-    fn is_context_switches(&self) -> bool {
-        const SOFTWARE: u32 = 1;
-        const CONTEXT_SWITCHES: u64 = 3;
-        self.kind == SOFTWARE && self.config == CONTEXT_SWITCHES && self.period <= 1
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fields_are_where_the_recording_says() {
-        let text = b"name: sched_wakeup\nID: 1\nformat:\n\tfield:pid_t pid;\toffset:1;\tsize:4;\tsigned:1;\nprint fmt: x\n\
-            name: sched_switch\nID: 314\nformat:\n\
-            \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n\
-            \tfield:long prev_state;\toffset:12;\tsize:8;\tsigned:1;\n\
-            \tfield:pid_t next_pid;\toffset:20;\tsize:4;\tsigned:1;\n\nprint fmt: \"prev_comm\"\n";
-        let layout = SwitchLayout::described(text).unwrap();
-        assert_eq!(layout.state, Field { offset: 12, size: 8 });
-        assert_eq!(layout.next, Field { offset: 20, size: 4 });
-        let mut data = vec![0; 24];
-        data[20] = 77;
-        let parse = |data: &[u8]| layout.parse(data, ByteOrder::Little);
-        assert_eq!(parse(&data), Some(Switch { runnable: true, ends: false, next: Some(77) }));
-        data[12] = 2;
-        assert_eq!(parse(&data), Some(Switch { runnable: false, ends: false, next: Some(77) }));
-        data[12] = 0x20;
-        assert!(parse(&data).unwrap().ends);
-        // Preempted, says a bit above the states.
-        (data[12], data[13]) = (0, 1);
-        assert!(parse(&data).unwrap().runnable);
-        assert_eq!(parse(&data[..23]), None);
-        assert_eq!(SwitchLayout::described(b"name: sched_switch\nformat:\n"), None);
     }
 }

@@ -9,15 +9,31 @@ use std::sync::Arc;
 
 use super::bytes::{ByteOrder, Bytes};
 use super::chunk::{CHUNK, Chunk, Pool, Slice};
-use super::header::Section;
 use super::record::{Header, kind};
 use super::zstd::Inflater;
 use crate::collapse::Progress;
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::{self, Reader};
 
-/// Where the bytes come from.
-pub(super) enum Source {
+/// A part of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Section {
+    pub offset: u64,
+    pub size: u64,
+}
+
+impl Section {
+    pub fn parse(fields: &mut Bytes<'_>) -> Option<Section> {
+        Some(Section { offset: fields.u64()?, size: fields.u64()? })
+    }
+
+    pub fn end(&self) -> u64 {
+        self.offset.saturating_add(self.size)
+    }
+}
+
+/// The source of the bytes.
+pub(super) enum ByteSource {
     /// A part of a file.
     File {
         /// The file.
@@ -27,34 +43,34 @@ pub(super) enum Source {
         /// The part's end.
         end: u64,
     },
-    /// Until it ends.
+    /// A pipe, up to its end.
     Stream(Reader),
 }
 
-impl Source {
+impl ByteSource {
     /// Fills as much of `buffer` as there is.
     fn read(&mut self, buffer: &mut [u8]) -> Result<usize> {
         match self {
-            Source::File { file, at, end } => {
+            ByteSource::File { file, at, end } => {
                 let len = buffer.len().min(usize::try_from(*end - *at).unwrap_or(usize::MAX));
                 let n = input::read_at(file, *at, &mut buffer[..len])?;
                 *at += n as u64;
                 Ok(n)
             }
-            Source::Stream(reader) => reader.read_full(buffer),
+            ByteSource::Stream(reader) => reader.read_full(buffer),
         }
     }
 
     /// Passes over some bytes; `false` if there are not so many.
     fn skip(&mut self, len: u64) -> Result<bool> {
         match self {
-            Source::File { at, end, .. } => {
+            ByteSource::File { at, end, .. } => {
                 *at = at.saturating_add(len);
                 let inside = *at <= *end;
                 *at = (*at).min(*end);
                 Ok(inside)
             }
-            Source::Stream(reader) => {
+            ByteSource::Stream(reader) => {
                 let mut left = len;
                 let mut buffer = [0; 8192];
                 while left > 0 {
@@ -71,22 +87,22 @@ impl Source {
     }
 }
 
-/// A record: its header, and what follows it.
+/// A record: its header and the bytes behind it.
 #[derive(Clone, Debug)]
-pub(super) struct Record {
+pub(super) struct RawRecord {
     pub header: Header,
     pub body: Slice,
-    /// Where it stands in the file, or the record that it was unpacked from.
+    /// Its byte in the file, or that of the record it was unpacked from.
     pub at: u64,
 }
 
 /// Reads records.
-pub(super) struct Records {
-    source: Source,
+pub(super) struct RawRecords {
+    source: ByteSource,
     order: ByteOrder,
     pool: Pool,
     plain: Cut,
-    /// Where the next plain record stands in the file.
+    /// The byte of the next plain record in the file.
     position: u64,
     /// Whether the last record may be missing its end: perf was killed.
     pub may_be_cut: bool,
@@ -108,7 +124,7 @@ struct Inflated {
     /// How many bytes came out.
     total: u64,
     /// The marks at which rounds end, and how much must have come out by then.
-    rounds: VecDeque<(u64, Record)>,
+    rounds: VecDeque<(u64, RawRecord)>,
 }
 
 impl Cut {
@@ -121,7 +137,7 @@ impl Cut {
     }
 
     /// The next record, if it is all there.
-    fn next(&mut self, order: ByteOrder, at: u64) -> Result<Option<Record>> {
+    fn next(&mut self, order: ByteOrder, at: u64) -> Result<Option<RawRecord>> {
         let Some(header) = Header::parse(self.rest(), order) else { return Ok(None) };
         let size = usize::from(header.size);
         if size < Header::SIZE {
@@ -133,14 +149,14 @@ impl Cut {
         }
         let body = Slice::new(&self.chunk, self.at + Header::SIZE..self.at + size);
         self.at += size;
-        Ok(Some(Record { header, body, at }))
+        Ok(Some(RawRecord { header, body, at }))
     }
 }
 
-impl Records {
-    /// `begin` is where in the file the source stands.
-    pub fn new(source: Source, begin: u64, order: ByteOrder) -> Records {
-        Records {
+impl RawRecords {
+    /// Reads a source that begins at the byte `begin` of the file.
+    pub fn new(source: ByteSource, begin: u64, order: ByteOrder) -> RawRecords {
+        RawRecords {
             source,
             order,
             pool: Pool::default(),
@@ -161,11 +177,11 @@ impl Records {
         }
     }
 
-    /// How far reading has come in the file, and how far it will go if that is known.
+    /// The progress of reading, and the end if that is known.
     pub fn progress(&self) -> Progress {
         let end = match &self.source {
-            Source::File { end, .. } => Some(*end),
-            Source::Stream(_) => None,
+            ByteSource::File { end, .. } => Some(*end),
+            ByteSource::Stream(_) => None,
         };
         Progress::Bytes(self.position, end)
     }
@@ -174,12 +190,12 @@ impl Records {
     ///
     /// # Errors
     /// What the system says, and what is no record, placed by its byte.
-    pub fn next(&mut self) -> Result<Option<Record>> {
+    pub fn next(&mut self) -> Result<Option<RawRecord>> {
         let at = self.position;
         self.step().map_err(|e| e.or_at(|| Position { byte: Some(at), ..Position::default() }))
     }
 
-    fn step(&mut self) -> Result<Option<Record>> {
+    fn step(&mut self) -> Result<Option<RawRecord>> {
         loop {
             if let Some(record) = self.next_inflated()? {
                 return Ok(Some(record));
@@ -205,7 +221,7 @@ impl Records {
         }
     }
 
-    fn next_plain(&mut self) -> Result<Option<Record>> {
+    fn next_plain(&mut self) -> Result<Option<RawRecord>> {
         loop {
             if let Some(record) = self.plain.next(self.order, self.position)? {
                 self.position += u64::from(record.header.size);
@@ -228,7 +244,7 @@ impl Records {
     }
 
     /// Some of perf's records are followed by bytes that are not in their size.
-    fn pass_payload(&mut self, record: &Record) -> Result<()> {
+    fn pass_payload(&mut self, record: &RawRecord) -> Result<()> {
         let mut fields = Bytes::new(&record.body, self.order);
         let len = match record.header.kind {
             kind::AUXTRACE => fields.u64().unwrap_or(0),
@@ -270,7 +286,7 @@ impl Records {
         inflated.take(&self.pool, |inflater, out| inflater.feed(piece, out))
     }
 
-    fn next_inflated(&mut self) -> Result<Option<Record>> {
+    fn next_inflated(&mut self) -> Result<Option<RawRecord>> {
         let Some(inflated) = &mut self.inflater else { return Ok(None) };
         if let Some(record) = inflated.cut.next(self.order, self.position)? {
             return Ok(Some(record));
@@ -282,7 +298,7 @@ impl Records {
     }
 
     /// What the decoder has kept back.
-    fn finish(&mut self) -> Result<Option<Record>> {
+    fn finish(&mut self) -> Result<Option<RawRecord>> {
         if self.inflater.is_none() {
             return Ok(None);
         }

@@ -1,5 +1,5 @@
-//! The records that matter, taken apart; the kernel's `include/uapi/linux/perf_event.h` and perf's
-//! `tools/lib/perf/include/perf/event.h` say what they hold.
+//! The records that are read here, taken apart; the kernel's `include/uapi/linux/perf_event.h` and
+//! perf's `tools/lib/perf/include/perf/event.h` specify them.
 
 use super::attr::{Attr, sample};
 use super::bytes::{ByteOrder, Bytes};
@@ -17,8 +17,6 @@ pub(super) mod kind {
     pub const SWITCH: u32 = 14;
     pub const SWITCH_CPU_WIDE: u32 = 15;
     pub const KSYMBOL: u32 = 17;
-    /// From here on they are perf's own, not the kernel's.
-    pub const FIRST_OF_USER: u32 = 64;
     pub const ATTR: u32 = 64;
     pub const TRACING_DATA: u32 = 66;
     pub const BUILD_ID: u32 = 67;
@@ -30,12 +28,15 @@ pub(super) mod kind {
     pub const COMPRESSED2: u32 = 83;
 }
 
-/// Where the processor was, in a record's flags.
+/// The mode of the processor when a record was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+#[non_exhaustive]
+pub enum Mode {
+    /// In a program.
     User,
+    /// In the kernel.
     Kernel,
-    /// A virtual machine or its host: nothing is known of its memory.
+    /// In a virtual machine or its host, of whose memory nothing is known.
     Other,
 }
 
@@ -61,10 +62,6 @@ impl Header {
     pub fn parse(bytes: &[u8], order: ByteOrder) -> Option<Header> {
         let mut fields = Bytes::new(bytes, order);
         Some(Header { kind: fields.u32()?, misc: fields.u16()?, size: fields.u16()? })
-    }
-
-    pub fn is_switch(&self) -> bool {
-        matches!(self.kind, kind::SWITCH | kind::SWITCH_CPU_WIDE)
     }
 
     pub fn mode(&self) -> Mode {
@@ -126,7 +123,7 @@ impl SampleHead {
     }
 }
 
-/// When a record other than a sample was written; `None` if it does not say.
+/// The time at which a record other than a sample was written; `None` if it does not say.
 pub(super) fn time_of(body: &[u8], order: ByteOrder, attr: &Attr) -> Option<u64> {
     Bytes::new(&body[time_at(body, attr)?..], order).u64()
 }
@@ -143,16 +140,19 @@ fn time_at(body: &[u8], attr: &Attr) -> Option<usize> {
 
 /// A thread has left its processor, or is back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Switched {
+#[non_exhaustive]
+pub struct Switched {
+    /// The thread.
     pub tid: i32,
+    /// It has left.
     pub out: bool,
-    /// It could have gone on.
+    /// It was able to go on when it left.
     pub preempted: bool,
 }
 
 impl Switched {
     /// The thread stands at the record's end, before the [time](time_of).
-    pub fn parse(header: Header, body: &[u8], order: ByteOrder, attr: &Attr) -> Option<Switched> {
+    pub(super) fn parse(header: Header, body: &[u8], order: ByteOrder, attr: &Attr) -> Option<Switched> {
         const OUT: u16 = 1 << 13;
         const PREEMPTED: u16 = 1 << 14;
         if !attr.has(sample::TID) {
@@ -164,21 +164,27 @@ impl Switched {
     }
 }
 
-/// A part of a process's memory that is backed by a file or a name.
+/// A part of a process's memory that is backed by a file or has a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Mmap<'a> {
+pub struct Mmap<'a> {
+    /// The process; -1 is the kernel.
     pub pid: i32,
+    /// The first address.
     pub start: u64,
+    /// The size in bytes.
     pub len: u64,
-    /// Where in the file.
+    /// The offset of the first byte in the file.
     pub offset: u64,
+    /// The file, or a name such as `[vdso]` and `//anon`.
     pub path: &'a [u8],
+    /// The identity of the file's build.
     pub build_id: Option<&'a [u8]>,
+    /// The memory may be executed.
     pub executable: bool,
 }
 
 impl<'a> Mmap<'a> {
-    pub fn parse(header: Header, body: &'a [u8], order: ByteOrder) -> Option<Mmap<'a>> {
+    pub(super) fn parse(header: Header, body: &'a [u8], order: ByteOrder) -> Option<Mmap<'a>> {
         const PROT_EXEC: u32 = 4;
         /// Of the older record.
         const MMAP_DATA: u16 = 1 << 13;
@@ -203,16 +209,19 @@ impl<'a> Mmap<'a> {
 
 /// A thread's new name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Comm<'a> {
+pub struct Comm<'a> {
+    /// The process.
     pub pid: i32,
+    /// The thread.
     pub tid: i32,
     /// Another program was started: nothing of the old one's memory is left.
     pub exec: bool,
+    /// The name, of at most fifteen bytes.
     pub name: &'a [u8],
 }
 
 impl<'a> Comm<'a> {
-    pub fn parse(header: Header, body: &'a [u8], order: ByteOrder) -> Option<Comm<'a>> {
+    pub(super) fn parse(header: Header, body: &'a [u8], order: ByteOrder) -> Option<Comm<'a>> {
         let mut fields = Bytes::new(body, order);
         let (pid, tid) = (fields.i32()?, fields.i32()?);
         Some(Comm { pid, tid, exec: header.misc & COMM_EXEC != 0, name: fields.text() })
@@ -221,15 +230,19 @@ impl<'a> Comm<'a> {
 
 /// A new process or thread, or the end of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fork {
+pub struct Fork {
+    /// The process.
     pub pid: i32,
+    /// The process that made it.
     pub parent_pid: i32,
+    /// The thread.
     pub tid: i32,
+    /// The thread that made it.
     pub parent_tid: i32,
 }
 
 impl Fork {
-    pub fn parse(body: &[u8], order: ByteOrder) -> Option<Fork> {
+    pub(super) fn parse(body: &[u8], order: ByteOrder) -> Option<Fork> {
         let mut fields = Bytes::new(body, order);
         Some(Fork {
             pid: fields.i32()?,
@@ -242,15 +255,18 @@ impl Fork {
 
 /// Code that the kernel has made for itself: a BPF program, a trampoline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct KernelFunction<'a> {
+pub struct KernelFunction<'a> {
+    /// The first address.
     pub start: u64,
+    /// The size in bytes.
     pub len: u32,
+    /// The name of the function.
     pub name: &'a [u8],
 }
 
 impl<'a> KernelFunction<'a> {
-    /// `None`, too, for code that is gone: it was there when it was sampled.
-    pub fn parse(body: &'a [u8], order: ByteOrder) -> Option<KernelFunction<'a>> {
+    /// Reads the record; `None`, too, for code that is gone: it was there when it was sampled.
+    pub(super) fn parse(body: &'a [u8], order: ByteOrder) -> Option<KernelFunction<'a>> {
         const UNREGISTERED: u16 = 1;
         let mut fields = Bytes::new(body, order);
         let (start, len) = (fields.u64()?, fields.u32()?);
@@ -260,7 +276,7 @@ impl<'a> KernelFunction<'a> {
     }
 }
 
-/// How many events were lost.
+/// The number of events that were lost.
 pub(super) fn lost(kind: u32, body: &[u8], order: ByteOrder) -> Option<u64> {
     let mut fields = Bytes::new(body, order);
     if kind == kind::LOST {
@@ -269,7 +285,7 @@ pub(super) fn lost(kind: u32, body: &[u8], order: ByteOrder) -> Option<u64> {
     fields.u64()
 }
 
-/// Which build a file is of: the path and its identity.
+/// The path of a file and the identity of its build.
 pub(super) fn build_id(header: Header, body: &[u8], order: ByteOrder) -> Option<(&[u8], &[u8])> {
     let mut fields = Bytes::new(body, order);
     let _pid = fields.i32()?;

@@ -1,8 +1,10 @@
 //! Registers by the numbers that DWARF gives them, and the memory they point into.
 
-use super::cfi::SAVED;
-use super::header::Arch;
-use super::sample::{Parts, Registers};
+use super::attr::Arch;
+use super::sample::{Registers, SampleBody};
+
+/// The most registers besides the stack pointer that a function may have to restore.
+pub(super) const SAVED: usize = 12;
 
 /// What differs between processors.
 #[derive(Debug)]
@@ -131,7 +133,7 @@ pub(super) struct Dump<'a> {
 }
 
 impl<'a> Dump<'a> {
-    pub fn new(parts: &Parts<'a>, sp: u64) -> Dump<'a> {
+    pub fn new(parts: &SampleBody<'a>, sp: u64) -> Dump<'a> {
         Dump { bytes: parts.stack, start: sp, is_cut: parts.stack_is_cut, missed: false }
     }
 

@@ -2,19 +2,23 @@
 
 use super::attr::{Attr, branch, sample};
 use super::bytes::{ByteOrder, Bytes, U64s};
+use crate::error::{Error, ErrorKind};
 
-/// What a sample says of its stack.
+/// The fields of a sample behind its first ones: its stack in one form or
+/// another.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Parts<'a> {
-    /// Addresses, leaf first, and the marks between kernel and user; `None` without call graphs.
+#[non_exhaustive]
+pub struct SampleBody<'a> {
+    /// Addresses, leaf first, and the kernel's marks between kernel and user, which are greater than
+    /// -4096 as signed numbers; `None` without call graphs.
     pub chain: Option<U64s<'a>>,
-    /// Calls not yet returned from, latest first: from, to, and what else is known of them.
+    /// Calls not yet returned from, latest first: from, to and flags of each.
     pub calls: Option<U64s<'a>>,
-    /// What a tracepoint has to tell.
+    /// The payload of a tracepoint.
     pub raw: &'a [u8],
-    /// The user's registers.
+    /// The program's registers.
     pub registers: Option<Registers<'a>>,
-    /// The beginning of the user's stack, upward from the stack pointer.
+    /// The beginning of the program's stack, upward from the stack pointer.
     pub stack: &'a [u8],
     /// Whether the stack may go on behind what was dumped.
     pub stack_is_cut: bool,
@@ -22,11 +26,13 @@ pub(super) struct Parts<'a> {
 
 /// Registers at the moment of a sample.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Registers<'a> {
+#[non_exhaustive]
+pub struct Registers<'a> {
     /// Whether they are those of a 64-bit program.
     pub is_64: bool,
-    /// Which there are.
+    /// A bit for each register that was recorded, by the kernel's numbers.
     pub mask: u64,
+    /// The values of those registers, in the order of their numbers.
     pub values: U64s<'a>,
 }
 
@@ -42,12 +48,12 @@ impl Registers<'_> {
     }
 }
 
-impl<'a> Parts<'a> {
-    /// Reads what follows the [head](super::record::SampleHead); `None` if something in it is
+impl<'a> SampleBody<'a> {
+    /// Reads the bytes behind the head; `None` if something in them is
     /// longer than the record.
-    pub fn parse(bytes: &'a [u8], order: ByteOrder, attr: &Attr) -> Option<Parts<'a>> {
+    pub(super) fn parse(bytes: &'a [u8], order: ByteOrder, attr: &Attr) -> Option<SampleBody<'a>> {
         let mut fields = Bytes::new(bytes, order);
-        let mut parts = Parts::default();
+        let mut parts = SampleBody::default();
         if attr.has(sample::READ) {
             Counters::parse(&mut fields, attr.read_format)?;
         }
@@ -135,6 +141,12 @@ impl<'a> Counters<'a> {
     }
 }
 
+/// The error of a sample that is shorter than the fields its event has.
+pub(super) fn no_sample(body: &[u8]) -> Error {
+    let found = format!("{} bytes that end within them", body.len());
+    ErrorKind::Malformed { expected: "the fields of a sample".into(), found }.into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,7 +190,7 @@ mod tests {
         body.extend(bytes(&[1, 0, 0x10, 0x20, 0x30, 5])); // A branch, and what was counted in it.
         body.extend(bytes(&[2, 0x66, 0x77, 0x88])); // Registers.
         body.extend(bytes(&[16, 1, 2, 8])); // The stack, of which half was there.
-        let parts = Parts::parse(&body, ByteOrder::Little, &attr).unwrap();
+        let parts = SampleBody::parse(&body, ByteOrder::Little, &attr).unwrap();
         assert_eq!(parts.chain.unwrap().iter().collect::<Vec<_>>(), [0xa, 0xb, 0xc]);
         assert_eq!(parts.calls.unwrap().iter().collect::<Vec<_>>(), [0x10, 0x20, 0x30]);
         let registers = parts.registers.unwrap();
@@ -188,7 +200,7 @@ mod tests {
         );
         assert_eq!((parts.stack, parts.stack_is_cut), (&bytes(&[1])[..], false));
         for len in 0..body.len() {
-            assert!(Parts::parse(&body[..len], ByteOrder::Little, &attr).is_none(), "cut at {len}");
+            assert!(SampleBody::parse(&body[..len], ByteOrder::Little, &attr).is_none(), "cut at {len}");
         }
     }
 }

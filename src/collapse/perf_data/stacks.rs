@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use super::bytes::{ByteOrder, U64s};
 use super::cfi::{Context, Rule};
-use super::feed::{Batch, Work, no_sample};
 use super::modules::{KERNEL, Module, UNKNOWN};
+use super::pending::{Batch, PendingSample};
 use super::process::{CommId, Mapping};
 use super::raw::Raw;
 use super::record::Mode;
 use super::regs::{Cpu, Dump, Regs};
-use super::sample::Parts;
+use super::sample::{SampleBody, no_sample};
 use super::unwind::{self, Step};
 use crate::collapse::{Options, ValueSelection};
 use crate::error::{Position, Result};
@@ -141,11 +141,11 @@ impl<'o> Stacks<'o> {
     /// # Errors
     /// What is wrong with a sample, placed by its byte.
     pub fn add(&mut self, batch: &Batch) -> Result<()> {
-        for (number, work) in (batch.first..).zip(&batch.work) {
+        for (number, work) in (batch.first..).zip(&batch.samples) {
             let at = || Position { byte: Some(work.at), ..Position::default() };
             let stack = self.add_sample(work, batch).map_err(|e| e.or_at(at))?;
             if let Some(singles) = &mut self.singles {
-                let Work { time, pid, tid, comm, weight, .. } = *work;
+                let PendingSample { time, pid, tid, comm, weight, .. } = *work;
                 singles.push(SingleSample { number, time, pid, tid, comm, stack: stack as u32, weight });
             }
         }
@@ -153,10 +153,10 @@ impl<'o> Stacks<'o> {
     }
 
     /// Adds a sample, and returns the number of its stack.
-    fn add_sample(&mut self, work: &Work, batch: &Batch) -> Result<usize> {
+    fn add_sample(&mut self, work: &PendingSample, batch: &Batch) -> Result<usize> {
         self.stack.clear();
         let attr = &batch.attrs[work.layout as usize];
-        let parts = Parts::parse(&work.body, self.order, attr).ok_or_else(|| no_sample(&work.body))?;
+        let parts = SampleBody::parse(&work.body, self.order, attr).ok_or_else(|| no_sample(&work.body))?;
         match parts.chain {
             Some(chain) => {
                 let in_program = self.push_chain(chain, parts.calls, work, batch);
@@ -186,7 +186,13 @@ impl<'o> Stacks<'o> {
 
     /// A call chain, of which the user's part may have been recorded by the processor. Says how many
     /// frames were found by the program's frame pointers.
-    fn push_chain(&mut self, chain: U64s<'_>, calls: Option<U64s<'_>>, work: &Work, batch: &Batch) -> usize {
+    fn push_chain(
+        &mut self,
+        chain: U64s<'_>,
+        calls: Option<U64s<'_>>,
+        work: &PendingSample,
+        batch: &Batch,
+    ) -> usize {
         let mut mode = Mode::User;
         let mut called = false;
         let mut in_program = 0;
@@ -213,7 +219,7 @@ impl<'o> Stacks<'o> {
 
     /// Calls that were not returned from, latest first: where each was made, and of the first also
     /// where it went.
-    fn push_calls(&mut self, calls: U64s<'_>, work: &Work, batch: &Batch) {
+    fn push_calls(&mut self, calls: U64s<'_>, work: &PendingSample, batch: &Batch) {
         /// From, to, flags.
         const NUMBERS: usize = 3;
         if let Some(leaf) = calls.get(1) {
@@ -225,7 +231,7 @@ impl<'o> Stacks<'o> {
     }
 
     /// Who was running.
-    fn thread(&mut self, work: &Work) -> FrameId {
+    fn thread(&mut self, work: &PendingSample) -> FrameId {
         let pid = if self.options.pid || self.options.tid { work.pid } else { 0 };
         let tid = if self.options.tid { work.tid } else { 0 };
         let (comm, table) = (work.comm, &mut self.table);
@@ -236,7 +242,7 @@ impl<'o> Stacks<'o> {
     }
 
     /// Puts an address on the stack.
-    fn push(&mut self, mode: Mode, address: u64, called: bool, work: &Work, batch: &Batch) {
+    fn push(&mut self, mode: Mode, address: u64, called: bool, work: &PendingSample, batch: &Batch) {
         let inside = address.wrapping_sub(called.into());
         let mapping = match mode {
             Mode::User => work.space.find(inside, &mut self.hint),
@@ -293,7 +299,7 @@ impl<'o> Stacks<'o> {
     }
 
     /// Follows the stack dump, and says whether it was too short.
-    fn unwind(&mut self, parts: &Parts<'_>, work: &Work, batch: &Batch) -> bool {
+    fn unwind(&mut self, parts: &SampleBody<'_>, work: &PendingSample, batch: &Batch) -> bool {
         let Some(registers) = parts.registers.filter(|_| !parts.stack.is_empty()) else { return false };
         let cpu = Cpu::of(batch.arch.unwrap_or_default()).filter(|_| registers.is_64);
         let regs = cpu.and_then(|cpu| Some((cpu, Regs::of(&registers, cpu)?)));

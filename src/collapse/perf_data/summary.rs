@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::PoisonError;
+use std::time::Duration;
 
-use super::facts::facts;
-use super::feed::Feed;
+use super::facts::{date, header_facts};
 use super::modules::{KERNEL, Kind, Module, UNKNOWN};
 use super::names::{Known, Namer};
+use super::sample_stream::SampleStream;
 use super::stacks::{Pointed, Truncated};
 use crate::collapse::Report;
 use crate::error::Result;
+use crate::profile::Facts;
 use crate::symbolize::Missing;
 use crate::weight::Weight;
 
@@ -68,26 +70,26 @@ impl Summary {
     }
 
     /// Writes all of it down.
-    pub fn report(self, feed: &Feed<'_>, namer: &Namer<'_>, report: &mut Report) -> Result<()> {
-        feed.values().into_iter().try_for_each(|(value, total)| report.add_value(value, total))?;
-        report.notes.extend(feed.off_cpu.note());
+    pub fn report(self, samples: &SampleStream<'_>, namer: &Namer<'_>, report: &mut Report) -> Result<()> {
+        samples.values().into_iter().try_for_each(|(value, total)| report.add_value(value, total))?;
+        report.notes.extend(samples.off_cpu.note());
         if report.first_value.is_none() {
-            report.first_value.clone_from(&feed.first);
+            report.first_value.clone_from(&samples.first);
         }
-        report.details.push(format!("{} samples, {} lost", feed.samples, feed.lost));
-        self.report_stacks(feed, report);
+        report.details.push(format!("{} samples, {} lost", samples.samples, samples.lost));
+        self.report_stacks(samples, report);
         self.report_kernel(namer, report);
         self.report_modules(namer, report);
-        report.facts = facts(feed);
+        report.facts = facts(samples);
         report.notes.iter().for_each(|note| report.facts.warn(note));
-        if feed.lost > 0 {
-            report.facts.warn(format!("{} events were lost: the recorder's buffers were full", feed.lost));
+        if samples.lost > 0 {
+            report.facts.warn(format!("{} events were lost: the recorder's buffers were full", samples.lost));
         }
         Ok(())
     }
 
-    fn report_stacks(&self, feed: &Feed<'_>, report: &mut Report) {
-        if feed.was_cut() {
+    fn report_stacks(&self, samples: &SampleStream<'_>, report: &mut Report) {
+        if samples.was_cut() {
             report.note("the recording was not ended properly: its last record is cut off");
         }
         let Truncated { samples, weight } = self.truncated;
@@ -194,6 +196,26 @@ fn is_share(part: Weight, whole: Weight, percent: i128) -> bool {
     let hundred = part.checked_mul(Weight::new(100));
     let least = whole.checked_mul(Weight::new(percent));
     !part.is_zero() && matches!((hundred, least), (Ok(hundred), Ok(least)) if hundred >= least)
+}
+
+/// The facts of a recording that was read to its end.
+fn facts(samples: &SampleStream<'_>) -> Facts {
+    let description = &samples.records.description;
+    let (period, rate) = samples.period_and_rate();
+    let times = samples.times();
+    // The parts of time off the processor are in the whole already.
+    let kept: Vec<u64> =
+        samples.values().iter().filter(|(_, total)| total.kept).map(|(_, total)| total.samples).collect();
+    let count = if samples.off_cpu.is_kept() { kept.iter().max().copied() } else { Some(kept.iter().sum()) };
+    let duration = times.map(|(first, last)| Duration::from_nanos(last - first));
+    Facts {
+        period,
+        rate,
+        samples: count,
+        start: times.and_then(|(first, _)| date(description, first)),
+        duration: duration.filter(|duration| !duration.is_zero()),
+        ..header_facts(description)
+    }
 }
 
 /// A module's path, which may be any bytes, on one line.

@@ -3,8 +3,8 @@
 //! Where there are unwind tables they are followed. Where there are none, as in the code of a
 //! just-in-time compiler, frame pointers are tried: such code mostly has them.
 
-use super::cfi::{Context, How, Rule, SAVED, Table};
-use super::regs::{Cpu, Dump, Regs};
+use super::cfi::{Context, How, Rule, Table};
+use super::regs::{Cpu, Dump, Regs, SAVED};
 
 /// What became of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,9 +101,9 @@ fn by_frame_pointer(cpu: &Cpu, regs: &mut Regs, dump: &mut Dump<'_>) -> Option<(
 
 #[cfg(test)]
 mod tests {
+    use super::super::attr::Arch;
     use super::super::bytes::{ByteOrder, Bytes};
-    use super::super::header::Arch;
-    use super::super::sample::{Parts, Registers};
+    use super::super::sample::{Registers, SampleBody};
     use super::*;
 
     const SP: u64 = 0x7fff_0000;
@@ -119,7 +119,7 @@ mod tests {
     }
 
     fn go(rule: &Rule, leaf: bool, (cpu, mut regs, stack): (&Cpu, Regs, Vec<u8>)) -> (Step, Regs, bool) {
-        let parts = Parts { stack: &stack, stack_is_cut: true, ..Parts::default() };
+        let parts = SampleBody { stack: &stack, stack_is_cut: true, ..SampleBody::default() };
         let mut dump = Dump::new(&parts, SP);
         let step = step(rule, None, leaf, cpu, &mut regs, &mut dump, &mut Context::new());
         (step, regs, dump.missed)

@@ -1,0 +1,289 @@
+//! Hands out samples in the order of time, each with its process as it was at the time.
+//!
+//! One thread at a time does this: the little that has to be done in order. What takes time, the
+//! stacks, is left to the thread that gets the batch.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::attr::{Attr, sample};
+use super::bytes::Bytes;
+use super::content::{Content, Record};
+use super::modules::Modules;
+use super::off_cpu::OffCpu;
+use super::pending::{Batch, PendingSample};
+use super::process::Processes;
+use super::record::{Mode, SampleHead, Switched};
+use super::sample::{Counters, no_sample};
+use super::time_order::InTimeOrder;
+use crate::collapse::events::{CommonWeight, event_unit};
+use crate::collapse::{Listener, Options, Value, ValueTotal};
+use crate::error::Result;
+use crate::weight::Weight;
+
+/// The number of samples in a batch: enough that the lock does not matter.
+const BATCH: usize = 128;
+
+/// The samples of one event, counted.
+#[derive(Default)]
+struct Counted {
+    total: ValueTotal,
+    decided: bool,
+    period: CommonWeight,
+}
+
+/// The samples of a recording.
+pub(super) struct SampleStream<'o> {
+    pub records: InTimeOrder,
+    attrs: Arc<Vec<Attr>>,
+    /// The last values of counters that are read with samples, by identity and, where each thread has
+    /// its own, by thread.
+    counters: HashMap<(u64, i32), u64>,
+    pub processes: Processes,
+    pub modules: Modules,
+    options: &'o Options,
+    counted: Vec<Counted>,
+    /// The event that comes first.
+    pub first: Option<Vec<u8>>,
+    /// The number of events the kernel had no room for.
+    pub lost: u64,
+    pub samples: u64,
+    pub off_cpu: OffCpu,
+    /// The latest record.
+    latest: u64,
+    /// The times of the first and the last sample.
+    times: Option<(u64, u64)>,
+    /// The number of samples that were handed out.
+    handed_out: u64,
+}
+
+impl<'o> SampleStream<'o> {
+    /// The samples of `records`; `first` is the event that another input has chosen.
+    pub fn new(records: InTimeOrder, options: &'o Options, first: Option<Vec<u8>>) -> Self {
+        SampleStream {
+            records,
+            attrs: Arc::default(),
+            counters: HashMap::new(),
+            processes: Processes::default(),
+            modules: Modules::default(),
+            options,
+            counted: Vec::new(),
+            first,
+            lost: 0,
+            samples: 0,
+            off_cpu: OffCpu::default(),
+            latest: 0,
+            times: None,
+            handed_out: 0,
+        }
+    }
+
+    /// The events that came and what was made of them, with their totals.
+    pub fn values(&self) -> Vec<(Value, ValueTotal)> {
+        let came =
+            self.counted.iter().zip(&self.records.description.events).filter(|(counted, _)| counted.decided);
+        let events = came.map(|(counted, event)| {
+            let unit = event_unit(&event.name, event.attr.has_weight());
+            (Value { name: event.name.clone(), unit: Some(unit) }, counted.total)
+        });
+        events.chain(self.off_cpu.values()).collect()
+    }
+
+    /// The weight that all kept samples have in common, and the rate that was asked for.
+    pub fn period_and_rate(&self) -> (Option<Weight>, Option<u64>) {
+        let mut kept = self
+            .counted
+            .iter()
+            .zip(&self.records.description.events)
+            .filter(|(counted, _)| counted.total.kept);
+        match (kept.next(), kept.next()) {
+            (Some((counted, event)), None) if !self.off_cpu.is_kept() => {
+                let period = counted.period.get().filter(|_| event.attr.has_weight());
+                (period, Some(event.attr.frequency).filter(|rate| *rate > 0))
+            }
+            _ => (None, None),
+        }
+    }
+
+    /// The times at which the recording begins and ends, as far as its samples tell.
+    pub fn times(&self) -> Option<(u64, u64)> {
+        let (first, last) = self.times.or(self.records.description.sample_times)?;
+        let (begin, end) = self.records.description.sample_times.unwrap_or((first, last));
+        let latest = if self.off_cpu.is_kept() { self.latest } else { last };
+        Some((first.min(begin), last.max(end).max(latest)))
+    }
+
+    /// Whether the recording ends within a record, because perf was killed.
+    pub fn was_cut(&self) -> bool {
+        self.records.was_cut()
+    }
+
+    /// Fills the batch; `false` if there are no more samples.
+    ///
+    /// # Errors
+    /// What is wrong with the recording, placed by its byte.
+    pub fn next_batch(&mut self, batch: &mut Batch) -> Result<bool> {
+        batch.samples.clear();
+        batch.first = self.handed_out;
+        if let Some(Listener(tell)) = self.options.progress {
+            tell(self.records.progress());
+        }
+        while batch.samples.len() < BATCH {
+            let Some(record) = self.records.next_record()? else {
+                let end = self.records.description.sample_times.map_or(0, |(_, last)| last);
+                self.off_cpu.finish(self.latest.max(end), &mut batch.samples)?;
+                break;
+            };
+            self.latest = self.latest.max(record.time().unwrap_or(0));
+            let (file, at) = (record.file, record.at);
+            let applied = match record.head {
+                Some(head) => self.sample(record, head, &mut batch.samples),
+                None => self.apply(&record, &mut batch.samples),
+            };
+            applied.map_err(|e| self.records.place(file, at, e))?;
+        }
+        if self.attrs.len() != self.records.description.events.len() {
+            self.attrs =
+                Arc::new(self.records.description.events.iter().map(|event| (*event.attr).clone()).collect());
+        }
+        self.handed_out += batch.samples.len() as u64;
+        batch.attrs = self.attrs.clone();
+        batch.kernel = self.processes.kernel().clone();
+        batch.arch = self.records.description.arch;
+        if batch.samples.is_empty() {
+            self.records.close();
+        }
+        Ok(!batch.samples.is_empty())
+    }
+
+    /// Applies a record other than a sample. One that is too short changes nothing: the names it would
+    /// have given are missing, which shows.
+    fn apply(&mut self, record: &Record, pending: &mut Vec<PendingSample>) -> Result<()> {
+        match record.content()? {
+            Content::Mmap(mut mmap) => {
+                if mmap.build_id.is_none() {
+                    mmap.build_id = self.records.description.build_id_of(mmap.path);
+                }
+                self.processes.mmap(&mmap, record.header.mode() == Mode::Kernel, &mut self.modules);
+            }
+            Content::Comm(comm) => self.processes.comm(&comm),
+            Content::Fork(fork) => self.processes.fork(&fork),
+            Content::Exit(ended) => {
+                self.processes.exit(&ended);
+                self.off_cpu.end(ended.tid);
+            }
+            Content::KernelFunction(function) => self.modules.kernel_function(&function),
+            Content::Lost(count) => self.lost = self.lost.saturating_add(count),
+            Content::Switch(Switched { tid, out, preempted }) => match record.time {
+                Some(time) if out => self.off_cpu.left(tid, time, preempted),
+                Some(time) => self.off_cpu.back(tid, time, pending)?,
+                None => {}
+            },
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Counts a sample, and hands it out if it is wanted: once, or for each counter that was read with
+    /// it and has moved on.
+    fn sample(&mut self, record: Record, head: SampleHead, pending: &mut Vec<PendingSample>) -> Result<()> {
+        let event = record.event;
+        let Some(of) = self.records.description.events.get(event as usize) else { return Ok(()) };
+        if !of.attr.has(sample::READ) {
+            return self.count(&record, event, event, &head, pending);
+        }
+        let (format, inherit) = (of.attr.read_format, of.attr.inherit);
+        let body = record.body.from(head.len);
+        let counters = Counters::parse(&mut Bytes::new(&body, self.records.description.order), format)
+            .ok_or_else(|| no_sample(&record.body))?;
+        for (id, value) in counters.iter() {
+            let Some(id) = id else { return self.count(&record, event, event, &head, pending) };
+            let Some(counted) = self.records.description.event_of_id(id) else { continue };
+            let last = self.counters.entry((id, if inherit { head.tid } else { 0 })).or_default();
+            let period = value.saturating_sub(std::mem::replace(last, value));
+            if period > 0 {
+                let head = SampleHead { period: Some(period), ..head };
+                self.count(&record, event, counted as u32, &head, pending)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn count(
+        &mut self,
+        record: &Record,
+        layout: u32,
+        event: u32,
+        head: &SampleHead,
+        pending: &mut Vec<PendingSample>,
+    ) -> Result<()> {
+        let Some(of) = self.records.description.events.get(event as usize) else { return Ok(()) };
+        let switch = if event == layout {
+            let body = record.body.from(head.len);
+            of.switch(body.as_ref(), self.records.description.order, &self.records.description.switch_layout)
+        } else {
+            None
+        };
+        if switch.is_some() {
+            self.off_cpu.decide(self.options, &self.records.description.events, &mut self.first);
+        }
+        let weight = match (self.options.count, head.period, of.attr.period) {
+            (false, Some(period), _) if of.attr.has_weight() => Weight::new(period.into()),
+            (false, None, period) if of.attr.has_weight() && period > 0 => Weight::new(period.into()),
+            _ => Weight::ONE,
+        };
+        if self.counted.len() <= event as usize {
+            self.counted.resize_with(event as usize + 1, Counted::default);
+        }
+        let counted = &mut self.counted[event as usize];
+        if !counted.decided {
+            counted.decided = true;
+            if self.first.is_none() {
+                self.first = self.records.description.first_event().map(<[u8]>::to_vec);
+            }
+            counted.total.kept = self.options.values.keeps_event(&of.name, &mut self.first);
+        }
+        self.samples += 1;
+        counted.total.add(weight)?;
+        counted.period.add(weight);
+        if let Some(time) = head.time {
+            let (first, last) = self.times.unwrap_or((time, time));
+            self.times = Some((first.min(time), last.max(time)));
+        }
+        let is_kept = counted.total.kept;
+        if record.header.mode() == Mode::User {
+            self.processes.runs(head.pid);
+        }
+        let is_away = switch.is_some() && self.off_cpu.is_kept();
+        let made = (is_kept || is_away).then(|| PendingSample {
+            body: record.body.from(head.len),
+            layout,
+            value: event,
+            ip: head.ip,
+            mode: record.header.mode(),
+            pid: head.pid,
+            tid: head.tid,
+            comm: self.processes.comm_of(head.tid),
+            space: self.processes.space_of(head.pid).clone(),
+            weight,
+            time: head.time,
+            at: record.at,
+        });
+        if let (Some(switch), Some(time)) = (switch, head.time) {
+            if let Some(next) = switch.next {
+                self.off_cpu.back(next, time, pending)?;
+            }
+            if !self.processes.has_ended(head.tid) {
+                let stack = made.as_ref().filter(|_| is_away).map(|sample| self.kept_longer(sample));
+                self.off_cpu.leave(head.tid, time, switch, stack);
+            }
+        }
+        pending.extend(made.filter(|_| is_kept));
+        Ok(())
+    }
+
+    /// A sample with a copy of its bytes: a thread may be away for long, and would keep all of a chunk.
+    fn kept_longer(&self, sample: &PendingSample) -> PendingSample {
+        PendingSample { body: sample.body.copied(), ..sample.clone() }
+    }
+}
