@@ -173,7 +173,7 @@ impl File {
                 values.add_at(column, stack, sampled.weight, sampled.samples, &context, sink)
             })?;
             if profile.unmatched > 0 {
-                report.note(format!(
+                report.warn(format!(
                     "{:?}: {} frames were closed that were not open",
                     profile.name, profile.unmatched
                 ));

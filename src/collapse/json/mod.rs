@@ -183,7 +183,7 @@ impl Json {
     pub fn end(&mut self, report: &mut Report) {
         if matches!(self.inner.has_next(), Ok(true)) {
             report
-                .note("a second JSON document follows the first and is left out; give several files instead");
+                .warn("a second JSON document follows the first and is left out; give several files instead");
         }
     }
 
