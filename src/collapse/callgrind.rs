@@ -39,7 +39,7 @@ const INFO: FormatInfo = FormatInfo {
     unit: "as the events say: instructions, bytes, ns, …",
 };
 
-/// What stands for the costs of no function.
+/// The frame for costs outside of all functions.
 const OUTSIDE: &[u8] = b"[outside functions]";
 
 /// Collapses callgrind's format.
@@ -79,13 +79,13 @@ impl Collapser for Callgrind {
     }
 }
 
-/// What the file has said so far.
+/// The state of reading a file.
 struct Reader<'o> {
     options: &'o Options,
     /// `(7)` stands for the name that came with it the first time; one list for each kind.
     functions: Compressed,
     objects: Compressed,
-    /// How many columns say where a cost arose: line, instruction, or both.
+    /// The number of columns that locate a cost: line, instruction, or both.
     positions: usize,
     declared: Vec<Value>,
     factors: Vec<Weight>,
@@ -149,7 +149,7 @@ impl<'o> Reader<'o> {
         }
     }
 
-    /// Whether the line was understood.
+    /// Returns whether the line was understood.
     fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
         match line.first() {
             // xdebug writes one profile after the other into a file: `==== NEW PROFILING FILE ====`.

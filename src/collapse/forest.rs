@@ -20,7 +20,7 @@ pub const MOST: u64 = if cfg!(test) { 1 << 24 } else { 1 << 28 };
 pub struct Budget(u64);
 
 impl Budget {
-    /// Whether a stack may be as deep as this.
+    /// Returns whether a stack may be as deep as this.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Malformed`] beyond [`DEEPEST`].
@@ -59,12 +59,12 @@ pub struct Forest {
 const ROOT: u32 = u32::MAX;
 
 impl Forest {
-    /// How many nodes there are.
+    /// The number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }

@@ -10,7 +10,7 @@
 //! ---
 //! --- profile
 //! ```
-//! What `google-pprof --raw` fetches from a server may be a heap, behind `--- heap`. The format is
+//! The output of `google-pprof --raw` from a server may be a heap, behind `--- heap`. The format is
 //! described in gperftools' `cpuprofile-fileformat.html`.
 
 use std::io::BufRead;
