@@ -1,7 +1,8 @@
 //! Every format's parser, and detection, on whatever bytes come.
 //!
 //! The first byte chooses the format, by its place in the registry, or detection; the second the
-//! options. What comes out must be folded text that adds up to what was collapsed. With cargo-fuzz
+//! options. The result must be folded text that adds up to what was collapsed, with a header that is
+//! read again as it was written. With cargo-fuzz
 //! installed, on a stable compiler:
 //!
 //! ```sh
@@ -13,9 +14,10 @@
 use std::io::Cursor;
 
 use fg_tools::Weight;
-use fg_tools::collapse::{ValueSelection, Options, Report, registry};
-use fg_tools::folded::{StackTable, parse_line};
+use fg_tools::collapse::{Options, Report, ValueSelection, registry};
+use fg_tools::folded::parse_line;
 use fg_tools::input::Input;
+use fg_tools::profile::{ProfileBuilder, Wants, header};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -40,11 +42,18 @@ fuzz_target!(|data: &[u8]| {
         threads: 1,
         ..Options::default()
     };
-    let mut table = StackTable::default();
-    let collapsed = format.collapse(input, &options, &mut table, &mut Report::default());
+    // Places and single samples are wanted where threads are named: half of the time.
+    let wants = if bit(2) { Wants::ALL } else { Wants::NOTHING };
+    let mut builder = ProfileBuilder::new(wants);
+    let mut report = Report::default();
+    let collapsed = format.collapse(input, &options, &mut builder, &mut report);
     if let Err(error) = &collapsed {
         assert!(!error.to_string().contains('\n'), "a message is one line: {error}");
     }
+    let text = header::write(&report.facts);
+    assert!(header::read(text.as_bytes()).is_ok(), "a header is read again: {text}");
+    let Ok(profile) = builder.finish() else { return };
+    let table = profile.stacks();
     let columns = table.columns();
     let mut out = Vec::new();
     table.write(&mut out).expect("it fits in memory");

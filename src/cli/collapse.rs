@@ -1,4 +1,4 @@
-//! `fg-collapse`: its options, and what it says on standard error.
+//! `fg-collapse`: its options, and its messages on standard error.
 
 use std::io::Write;
 
@@ -21,14 +21,18 @@ Examples:
   fg-collapse --value page-faults out.perf > faults.folded
   austin -o out.austin python3 app.py && fg-collapse out.austin > out.folded
 
-Exit status: 0 if there are samples, 2 on trouble.";
+Exit status: 0 if there are samples, 2 on errors.";
 
-/// Collapse what a profiler wrote into folded stacks
+/// Convert a profiler's output to folded stacks
 ///
-/// Reads what `--list-formats` lists, and folded stacks themselves; the format is told by content.
-/// Writes one line for each different stack, root first, in frame order, with
-/// the sum of its weights: `main;parse;lex 42`. Stacks of formats that hold none,
-/// only who called whom (`pstats`), are estimates; what each function costs itself is exact.
+/// Reads the formats of `--list-formats`, plain or compressed, and recognises them by content.
+/// Several inputs become one profile. Writes one line for each different stack, root first, sorted,
+/// with the sum of its weights: `main;parse;lex 42`. In front of the stacks stands a header: a line
+/// such as `# unit: ns` or `# command: ./app` for each fact that the recording states. To other
+/// programs these lines are comments; `--no-header` leaves them out.
+///
+/// Formats that record callers instead of stacks (`pstats`, `callgrind`) give estimated stacks; the
+/// cost of each function itself is exact.
 #[derive(Parser, Debug)]
 #[command(name = "fg-collapse", version, after_help = EXAMPLES)]
 #[command(mut_arg("threads", |threads| threads.short('n')))]
@@ -41,39 +45,39 @@ pub struct Collapse {
     #[arg(short, long, value_name = "NAME")]
     pub format: Option<String>,
 
-    /// List the formats, what writes them and what they measure, and exit
+    /// List the formats with their producers, values and units, and exit
     #[arg(long)]
     pub list_formats: bool,
 
-    /// List the values the input holds, with their units and totals, and write no stacks
+    /// List the values in the input with their units and totals, and write no stacks
     #[arg(long)]
     pub list_values: bool,
 
-    /// Leave out the header: comments such as `# unit: ns` before the stacks
+    /// Leave out the header, the lines such as `# unit: ns` before the stacks
     #[arg(long)]
     pub no_header: bool,
 
-    /// Where to write.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Fail if there is a line that is not understood, instead of leaving it out
+    /// Fail at a line that is not understood, instead of leaving it out
     #[arg(long)]
     pub strict: bool,
 
-    /// Say more: events and their totals, how many stacks
+    /// Print more: values and their totals, the number of stacks
     #[arg(short, long, conflicts_with = "quiet")]
     pub verbose: bool,
 
-    /// Say nothing but errors
+    /// Print errors only
     #[arg(short, long)]
     pub quiet: bool,
 
-    /// Generate.
+    /// Man pages and completions.
     #[command(flatten)]
     pub generate: GenerateArgs,
 
-    /// What to keep and how to name it; last, as its heading holds for all that follows.
+    /// Options of reading; last, as their heading holds for everything that follows.
     #[command(flatten)]
     pub options: ReadingArgs,
 }
@@ -159,7 +163,7 @@ fn printable(name: &[u8]) -> String {
     String::from_utf8_lossy(name).chars().map(|c| if c.is_control() { '�' } else { c }).collect()
 }
 
-/// What `--list-values` prints: a table, `*` before the values that would be kept.
+/// The table of `--list-values`, with a `*` before the values that would be kept.
 fn list_values(report: &Report) -> String {
     let cells = |value: &Value, total: &ValueTotal| {
         let name = match value.name.is_empty() {

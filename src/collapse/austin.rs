@@ -9,7 +9,7 @@
 //! # duration: 1150613
 //! ```
 //! A sample is a line, root first: process, interpreter and thread, then `file:function:line`.
-//! What it weighs is microseconds, or bytes in memory mode, or in full mode the three of
+//! Its weight is microseconds, or bytes in memory mode, or in full mode the three of
 //! `time,idle,memory`: idle is 1 for a thread that waited, so the time of those with 0 is `cpu`. The source is austin's own documentation
 //! (github.com/P403n1x87/austin, "Output").
 
@@ -85,7 +85,7 @@ impl Collapser for Austin {
     }
 }
 
-/// What austin says of a recording, in the lines or records `key: value` before and behind the
+/// Austin's metadata of a recording, in the lines or records `key: value` before and behind the
 /// samples.
 #[derive(Default)]
 pub(super) struct Metadata {
@@ -130,7 +130,7 @@ impl Metadata {
         part.comments.iter().for_each(|comment| self.facts.comment(comment));
     }
 
-    /// What was read, to be taken by [`Metadata::take`].
+    /// The facts as a part, to be taken by [`Metadata::take`].
     fn part(self) -> Facts {
         Facts { event: self.clock, ..self.facts }
     }
@@ -168,7 +168,7 @@ impl Clock {
     }
 }
 
-/// What austin was asked to measure.
+/// The metrics that austin was asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     /// Wall or processor time.
@@ -189,7 +189,7 @@ impl Mode {
     }
 }
 
-/// What the header says, or else the first sample.
+/// The mode of the header, or else of the first sample.
 fn mode(head: &[u8]) -> Mode {
     let said = head.split(|&b| b == b'\n').take(20).find_map(|line| line.strip_prefix(b"# mode:"));
     let three = || head_lines(head).find_map(split).is_some_and(|(_, metrics)| metrics[2].is_some());
@@ -204,7 +204,7 @@ fn mode(head: &[u8]) -> Mode {
 /// Reads the lines of one thread.
 struct AustinLines {
     mode: Mode,
-    /// Whether process and thread are frames.
+    /// True if process and thread are frames.
     threads: bool,
     values: Values,
     ids: Vec<FrameId>,

@@ -39,7 +39,7 @@ const INFO: FormatInfo = FormatInfo {
     unit: "as the events say: instructions, bytes, ns, …",
 };
 
-/// What stands for the costs of no function.
+/// The frame for costs outside of all functions.
 const OUTSIDE: &[u8] = b"[outside functions]";
 
 /// Collapses callgrind's format.
@@ -79,16 +79,15 @@ impl Collapser for Callgrind {
     }
 }
 
-/// What the file has said so far.
+/// The state of reading a file.
 struct Reader<'o> {
     options: &'o Options,
     /// `(7)` stands for the name that came with it the first time; one list for each kind.
     functions: Compressed,
     objects: Compressed,
-    /// How many columns say where a cost arose: line, instruction, or both.
+    /// The number of columns that locate a cost: line, instruction, or both.
     positions: usize,
     declared: Vec<Value>,
-    /// The number that each event's costs are multiplied by: 10 for `Time_(10ns)`.
     factors: Vec<Weight>,
     facts: Facts,
     file: usize,
@@ -109,7 +108,9 @@ struct Reader<'o> {
 
 struct Costs {
     values: Values,
-    /// What each event adds up to.
+    /// The number that each event's costs are multiplied by: 10 for `Time_(10ns)`.
+    factors: Vec<Weight>,
+    /// The sum of each event's costs, as they stand in the file.
     sums: Vec<Weight>,
     /// One for each event that is kept.
     graphs: Vec<Option<Graph>>,
@@ -148,7 +149,7 @@ impl<'o> Reader<'o> {
         }
     }
 
-    /// Whether the line was understood.
+    /// Returns whether the line was understood.
     fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
         match line.first() {
             // xdebug writes one profile after the other into a file: `==== NEW PROFILING FILE ====`.
@@ -170,10 +171,6 @@ impl<'o> Reader<'o> {
             b"totals" => self.add_totals(value)?,
             b"summary" => {
                 if let Some(summary) = words(value).next().and_then(Weight::parse) {
-                    let summary = match self.factors.first() {
-                        Some(factor) => summary.checked_mul(*factor)?,
-                        None => summary,
-                    };
                     self.summary = Some(self.summary.unwrap_or_default().checked_add(summary)?);
                 }
             }
@@ -224,15 +221,15 @@ impl<'o> Reader<'o> {
         }
         let costs = match &mut self.costs {
             Some(costs) => costs,
-            None => self.costs.insert(Costs::new(self.options, &self.declared)?),
+            None => self.costs.insert(Costs::new(self.options, &self.declared, &self.factors)?),
         };
         costs.row.clear();
-        let mut factors = self.factors.iter();
         for word in words(line).skip(self.positions) {
-            let (Some(cost), Some(&factor)) = (Weight::parse(word), factors.next()) else {
-                return Ok(false);
-            };
-            costs.row.push(if factor == Weight::ONE { cost } else { cost.checked_mul(factor)? });
+            let Some(cost) = Weight::parse(word) else { return Ok(false) };
+            costs.row.push(cost);
+        }
+        if costs.row.len() > self.declared.len() {
+            return Ok(false);
         }
         let names = (&self.functions, &self.objects, &self.files);
         let caller = costs.function((self.object, self.function), self.file, names, sink);
@@ -248,8 +245,7 @@ impl<'o> Reader<'o> {
     }
 
     fn add_totals(&mut self, value: &[u8]) -> Result<()> {
-        let all = words(value).filter_map(Weight::parse).zip(&self.factors);
-        let new = all.map(|(total, factor)| total.checked_mul(*factor)).collect::<Result<Vec<Weight>>>()?;
+        let new: Vec<Weight> = words(value).filter_map(Weight::parse).collect();
         let totals = self.totals.get_or_insert_with(|| vec![Weight::ZERO; new.len()]);
         for (total, new) in totals.iter_mut().zip(new) {
             *total = total.checked_add(new)?;
@@ -265,7 +261,7 @@ impl<'o> Reader<'o> {
         {
             // What the program took before and after its functions.
             let outside = [sink.frame(OUTSIDE)];
-            costs.values.add(0, &outside, summary.checked_sub(sum)?, sink)?;
+            costs.add(0, &outside, summary.checked_sub(sum)?, sink)?;
         }
         for (at, total) in self.totals.unwrap_or_default().into_iter().enumerate() {
             let event = self.declared.get(at).map(|value| String::from_utf8_lossy(&value.name));
@@ -279,20 +275,19 @@ impl<'o> Reader<'o> {
         for (at, graph) in graphs.iter().enumerate() {
             let Some(graph) = graph else { continue };
             let (mut forest, weights) = graph.stacks(&costs.frames)?;
-            forest.samples(&[], weights, sink, |stack, weight, sink| {
-                costs.values.add(at, stack, weight, sink)
-            })?;
+            forest.samples(&[], weights, sink, |stack, weight, sink| costs.add(at, stack, weight, sink))?;
         }
         costs.values.finish(report)
     }
 }
 
 impl Costs {
-    fn new(options: &Options, declared: &[Value]) -> Result<Costs> {
+    fn new(options: &Options, declared: &[Value], factors: &[Weight]) -> Result<Costs> {
         let values = Values::new(options, declared.to_vec(), 0)?;
         let graphs = (0..declared.len()).map(|at| values.is_kept(at).then(Graph::default)).collect();
         Ok(Costs {
             values,
+            factors: factors.to_vec(),
             sums: vec![Weight::ZERO; declared.len()],
             graphs,
             frames: Vec::new(),
@@ -336,10 +331,15 @@ impl Costs {
             match &mut self.graphs[at] {
                 Some(graph) => graph.add_self(function, cost)?,
                 // Only counted.
-                None => self.values.add(at, &[], cost, sink)?,
+                None => self.values.add(at, &[], cost.checked_mul(self.factors[at])?, sink)?,
             }
         }
         Ok(())
+    }
+
+    /// Adds a stack with a cost as it stands in the file.
+    fn add(&mut self, at: usize, stack: &[FrameId], cost: Weight, sink: &mut dyn Sink) -> Result<()> {
+        self.values.add(at, stack, cost.checked_mul(self.factors[at])?, sink)
     }
 
     fn add_call(&mut self, caller: usize, callee: usize) -> Result<()> {

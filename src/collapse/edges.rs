@@ -1,7 +1,7 @@
 //! Stacks out of callers and callees: cProfile and callgrind record who called whom and what that
 //! cost, but no stacks.
 //!
-//! What a function costs below one of its callers is not known; it is assumed to go to its callees
+//! The cost of a function below one of its callers is not known; it is assumed to go to its callees
 //! in the same shares whoever called it. That is what all converters do, and an estimate. Two
 //! things hold exactly, whatever is assumed: the self weights of all stacks that end in a function
 //! add up to its self weight, and so everything adds up to the producer's total.
@@ -37,7 +37,7 @@ pub struct Graph {
 #[derive(Default)]
 struct Function {
     own: Weight,
-    /// What calls of others cost, with all that they called.
+    /// The inclusive cost of calls to others.
     calls: BTreeMap<usize, Weight>,
 }
 
@@ -93,7 +93,7 @@ impl Graph {
 struct Path {
     function: usize,
     parent: Option<usize>,
-    /// How many functions it has.
+    /// The number of functions.
     len: usize,
     own: i128,
 }
@@ -169,7 +169,7 @@ impl Paths {
         }
     }
 
-    /// Where what nobody is known to have called begins, and what it costs. Calls within a circle
+    /// Starting points of stacks that nobody is known to have called, and their cost. Calls within a circle
     /// are counted more than once, so that only the circle as a whole can tell.
     fn begins(&self) -> Vec<(usize, u128)> {
         let circle = circles(&self.calls);
@@ -255,7 +255,7 @@ impl Paths {
         path.expect("the chain holds the function itself")
     }
 
-    /// Whether a path holds one of some functions.
+    /// Returns whether a path holds one of some functions.
     fn is_on(&self, path: usize, functions: &HashSet<usize>) -> bool {
         let mut at = Some(path);
         while let Some(path) = at {

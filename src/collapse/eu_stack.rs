@@ -1,4 +1,4 @@
-//! What `eu-stack` of elfutils prints of a process, once or in a loop: the poor man's profiler.
+//! The output of `eu-stack` of elfutils for a process, once or in a loop: the poor man's profiler.
 //!
 //! ```text
 //! PID 7310 - process

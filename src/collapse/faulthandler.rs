@@ -1,4 +1,4 @@
-//! What Python's `faulthandler` writes: by itself when a program crashes, or every so often
+//! The stacks of Python's `faulthandler`: by itself when a program crashes, or every so often
 //! (`dump_traceback_later(…, repeat=True)`), which makes a sampling profiler of it.
 //!
 //! ```text
@@ -70,7 +70,7 @@ struct Parser<'o> {
     printed: Printed<'o>,
     thread: Vec<u8>,
     tid: Vec<u8>,
-    /// Whether the frames that follow are a thread's.
+    /// True if the frames that follow are a thread's.
     within: bool,
 }
 

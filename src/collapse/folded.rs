@@ -152,13 +152,13 @@ pub(super) fn head_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     lines.filter(|line| !line.is_empty() && !is_comment(line))
 }
 
-/// Whether a text begins with a header as this crate writes it.
+/// Returns whether a text begins with a header as this crate writes it.
 fn has_header(head: &[u8]) -> bool {
     let first = head.split(|&b| b == b'\n').next().unwrap_or_default();
     HeaderReader::is_header(first.strip_suffix(b"\r").unwrap_or(first))
 }
 
-/// Whether these bytes are no piece of a binary file that happens to end in a number.
+/// Returns whether these bytes are no piece of a binary file that happens to end in a number.
 fn is_text(bytes: &[u8]) -> bool {
     !bytes.contains(&0)
 }

@@ -1,19 +1,19 @@
-//! What is said of a format: for `--list-formats`, and for the same table in `docs/formats.md`.
+//! The description of a format in `--list-formats` and in the table of `docs/formats.md`.
 
 use super::Collapser;
 
-/// What is said of a format.
+/// The description of a format.
 #[derive(Clone, Copy, Debug)]
 pub struct FormatInfo {
     /// As `--format` takes it, and the folder of its fixtures.
     pub name: &'static str,
-    /// What writes it: `perf script`.
+    /// The programs that write it: `perf script`.
     pub producer: &'static str,
     /// The versions whose recordings it was tested with: `perf 6.1`.
     pub tested: &'static str,
-    /// What can be chosen with `--value`, the default first: `time, idle, memory`.
+    /// The values for `--value`, the default first: `time, cpu, memory`.
     pub values: &'static str,
-    /// What the values are in, in their order: `us, us, bytes`.
+    /// The units of the values, in their order: `us, us, bytes`.
     pub unit: &'static str,
 }
 

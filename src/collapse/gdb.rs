@@ -1,4 +1,4 @@
-//! What gdb prints for `thread apply all bt`, `bt` and `bt full`, once or in a loop.
+//! The output of gdb for `thread apply all bt`, `bt` and `bt full`, once or in a loop.
 //!
 //! ```text
 //! Thread 3 (Thread 0x7fdda121c6c0 (LWP 7313) "calc: two"):
@@ -162,7 +162,7 @@ fn thread(line: &[u8]) -> Option<Thread<'_>> {
 /// A frame line, as far as it has been understood.
 struct Shape<'a> {
     native: NativeFrame<'a>,
-    /// Whether no other text looks like this.
+    /// True if no other text looks like this.
     is_telling: bool,
 }
 
@@ -196,7 +196,7 @@ fn frame(line: &[u8]) -> Option<(&[u8], Shape<'_>)> {
     Some((number, Shape { native, is_telling }))
 }
 
-/// Where the blank before the arguments is: the first ` (` that stands in no brackets. A name has
+/// The place of the blank before the arguments: the first ` (` that stands in no brackets. A name has
 /// those of templates and parameters, and operators that look like brackets.
 fn arguments(text: &[u8]) -> Option<usize> {
     const OPERATOR: &[u8] = b"operator";

@@ -10,7 +10,7 @@
 //! ---
 //! --- profile
 //! ```
-//! What `google-pprof --raw` fetches from a server may be a heap, behind `--- heap`. The format is
+//! The output of `google-pprof --raw` from a server may be a heap, behind `--- heap`. The format is
 //! described in gperftools' `cpuprofile-fileformat.html`.
 
 use std::io::BufRead;
@@ -143,11 +143,12 @@ impl Collapser for Gperftools {
             let count = Weight::new(i128::from(*count));
             values.sample(&stack, &[count, count.checked_mul(period)?], sink)?;
         }
-        if values.kept() == Some(&Value::new("cpu", "us")) && period > Weight::ZERO {
-            report.facts.period = Some(period);
-        }
+        // `google-pprof --raw` writes 1 for the microseconds between samples: no clock is that fast.
         let rate = (1e6 / period.to_f64()).round();
-        report.facts.rate = (rate >= 1.0 && rate <= 1e6).then_some(rate as u64);
+        if (1.0..=1e5).contains(&rate) {
+            report.facts.rate = Some(rate as u64);
+            report.facts.period = (values.kept() == Some(&Value::new("cpu", "us"))).then_some(period);
+        }
         values.finish(report)?;
         report.samples_are(&Value::new("samples", "samples"));
         Ok(())

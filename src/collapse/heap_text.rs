@@ -57,7 +57,7 @@ type Row = ([Weight; 4], std::ops::Range<usize>);
 struct Heap {
     rows: Vec<Row>,
     addresses: Vec<u64>,
-    /// What the file says that all rows add up to.
+    /// The total of all rows as the file states it.
     total: Option<[Weight; 4]>,
     maps: Maps,
 }
@@ -128,6 +128,10 @@ pub fn read(
         None => return Ok(()),
     };
     if is_jemalloc(&heading) {
+        let every = heading.strip_prefix(b"heap_v2/").and_then(|every| Weight::parse(every.trim_ascii()));
+        if let Some(every) = every.filter(|every| *every > Weight::ONE) {
+            report.facts.warn(format!("jemalloc sampled one byte in {every}; weights are not scaled up"));
+        }
         heap.read_jemalloc(&mut lines, report)?;
     } else if let Some(counted) = heading.strip_prefix(b"heap profile:") {
         heap.total = memchr::memmem::rfind(counted, b" @").and_then(|at| counts(&counted[..at]));

@@ -33,13 +33,13 @@ use crate::weight::Weight;
 pub struct Inferno {
     about: &'static FormatInfo,
     detect: fn(&[u8]) -> bool,
-    /// Which values there are, by the head; the first is the default.
+    /// The values, by the head; the first is the default.
     values: fn(&[u8]) -> Vec<Value>,
     /// Reads one of the values.
     run: fn(usize, &mut dyn BufRead, &mut dyn Write) -> io::Result<()>,
     /// Its frame without what its collapser should not have put there.
     frame: fn(&[u8]) -> &[u8],
-    /// What its collapser leaves out.
+    /// A warning of what its collapser leaves out.
     note: Option<&'static str>,
     /// Notes what its first lines say of the recording.
     facts: fn(&[u8], &mut Facts),
@@ -316,7 +316,7 @@ struct WithoutSemicolons<R> {
     line: u64,
     length: usize,
     in_entity: bool,
-    /// Whether what is read could not be had.
+    /// True if what is read could not be had.
     failed: bool,
 }
 
@@ -370,14 +370,15 @@ impl<R: BufRead> Read for WithoutSemicolons<R> {
 }
 
 thread_local! {
-    /// Whether a panic of this thread is caught and told as an error.
+    /// True if a panic of this thread is caught and told as an error.
     static CAUGHT: Cell<bool> = const { Cell::new(false) };
 }
 
 /// A panic that was caught.
 struct Panic;
 
-/// What `run` returns; some of inferno's readers panic on damaged input. Nothing is printed.
+/// Calls `run` and catches its panic, as some of inferno's readers panic on damaged input. Nothing
+/// is printed.
 fn caught<T>(run: impl FnOnce() -> T) -> std::result::Result<T, Panic> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
@@ -438,7 +439,7 @@ fn samples(_: &[u8]) -> Vec<Value> {
     vec![Value::new("samples", "samples")]
 }
 
-/// Whether inferno is sure, or at least not against it at the end of a head that was cut.
+/// Returns whether inferno is sure, or at least not against it at the end of a head that was cut.
 fn applies(folder: &mut impl Collapse, head: &[u8]) -> bool {
     folder.is_applicable(&String::from_utf8_lossy(head)) == Some(true)
 }

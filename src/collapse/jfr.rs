@@ -13,7 +13,7 @@
 //! ```
 //! Each event of a kind that has stacks is a sample. The kinds are the values, and samples of the
 //! processor are the default wherever they come: a whole recording begins with something else.
-//! What an event weighs of its own, the bytes of an allocation and the time of a wait, is a value
+//! The own weight of an event, the bytes of an allocation and the time of a wait, is a value
 //! besides, in JSON only: the text rounds it. Of deep stacks `jfr print` shows five frames unless
 //! `--stack-depth 64` says otherwise; what it cut begins with `[truncated]`.
 
@@ -218,13 +218,13 @@ struct Event {
     thread_id: Vec<u8>,
     frames: Vec<FrameId>,
     truncated: bool,
-    /// When it began, in nanoseconds: since 1970, or of the text since midnight.
+    /// The time at which it began, in nanoseconds: since 1970, or in text since midnight.
     time: Option<u64>,
-    /// What it weighs of its own, and what that is.
+    /// Its own weight, and the kind of that.
     amount: Option<(Amount, Weight)>,
 }
 
-/// What an event may weigh, by the name of its field.
+/// The kinds of own weights, by the names of their fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Amount {
     Weight,
@@ -392,7 +392,7 @@ impl Event {
 struct Events {
     names: FrameNames,
     kinds: Vec<EventKind>,
-    /// Whether every event is kept by itself.
+    /// True if every event is kept by itself.
     contexts: bool,
     /// The threads of events that are kept by themselves: name and number.
     threads: Vec<(Vec<u8>, Vec<u8>)>,
@@ -410,7 +410,7 @@ struct Events {
 #[derive(Default)]
 struct EventKind {
     name: Vec<u8>,
-    /// Whether one of them had a stack: otherwise it is a kind that has none.
+    /// True if one of them had a stack: otherwise it is a kind that has none.
     stacks: bool,
     samples: Trie,
     amounts: Option<(Amount, Trie)>,

@@ -112,7 +112,7 @@ fn is_json(head: &[u8]) -> bool {
     HeadKeys::read(head).is_some_and(|keys| keys.has("threadDump.threadContainers"))
 }
 
-/// Whether a file begins as those of `Thread.dump_to_file` do: process, time, version and threads.
+/// Returns whether a file begins as those of `Thread.dump_to_file` do: process, time, version and threads.
 fn is_dump_to_file(head: &[u8]) -> bool {
     let mut lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii);
     let pid = lines.next().is_some_and(|pid| !pid.is_empty() && pid.iter().all(u8::is_ascii_digit));
@@ -132,9 +132,9 @@ fn numbered(line: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
 #[derive(Default)]
 pub(super) struct Dumped {
     name: Option<FrameId>,
-    /// Whether the frames that come are its own.
+    /// True if the frames that come are its own.
     open: bool,
-    /// Which of the values it counts for, besides the first.
+    /// The value that it counts for, besides the first.
     state: usize,
     frames: Vec<FrameId>,
 }

@@ -9,9 +9,9 @@ use memchr::memmem::find;
 /// A kind of file that is known, but not read.
 #[derive(Debug)]
 pub struct Foreign {
-    /// What it is: `a recording of Java's Flight Recorder`.
+    /// Its description: `a recording of Java's Flight Recorder`.
     pub what: &'static str,
-    /// What to do instead.
+    /// The way to a format that is read.
     pub instead: &'static str,
     is: fn(&[u8]) -> bool,
 }
@@ -187,12 +187,12 @@ const FOREIGN: &[Foreign] = &[
     },
 ];
 
-/// What an input is that no format claims, if that is known.
+/// Recognises an input that no format claims.
 pub fn recognise(head: &[u8]) -> Option<&'static Foreign> {
     FOREIGN.iter().find(|foreign| (foreign.is)(head))
 }
 
-/// Whether a report begins with this, behind what its program says first.
+/// Returns whether a report begins with this, behind what its program says first.
 fn shows(head: &[u8], text: &[u8]) -> bool {
     holds(&head[..head.len().min(2048)], text)
 }

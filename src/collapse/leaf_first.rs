@@ -21,7 +21,7 @@ impl LeafFirst {
         self.frames.push(frame);
     }
 
-    /// Whether no frame was added, but for those above.
+    /// Returns whether no frame was added, but for those above.
     pub fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }

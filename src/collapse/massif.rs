@@ -35,7 +35,7 @@ const INFO: FormatInfo = FormatInfo {
     unit: "bytes",
 };
 
-/// What stands for the many places that massif does not show one by one.
+/// The frame for the many places that massif does not show one by one.
 const BELOW: &[u8] = b"[below threshold]";
 
 /// Collapses massif's format.
@@ -140,7 +140,7 @@ impl Tree {
         Ok(())
     }
 
-    /// What each line has more than those below it.
+    /// Adds the bytes of each line that those below it leave.
     fn samples(&self, values: &mut Values, sink: &mut dyn Sink) -> Result<()> {
         let mut budget = Budget::default();
         let mut stack: Vec<FrameId> = Vec::new();

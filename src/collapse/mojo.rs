@@ -352,7 +352,7 @@ impl<'o> Parser<'o> {
         Ok(())
     }
 
-    /// What the thread's last sample had stands above the frames of this one, but for native code
+    /// The frames of the thread's last sample stand above the frames of this one, but for native code
     /// that was below its Python.
     fn repeat(&mut self) -> Result<()> {
         let Some(sample) = &mut self.sample else { return self.sample().map(drop) };

@@ -1,4 +1,4 @@
-//! What collapsers of printed native stacks have in common: frames come leaf first, a thread may
+//! Shared by collapsers of printed native stacks: frames come leaf first, a thread may
 //! stand above them, and the stack is added up when the text goes on with something else.
 
 use super::leaf_first::LeafFirst;
@@ -13,9 +13,9 @@ use crate::weight::Weight;
 
 /// The stack being read, and what its frames and its weight need.
 pub struct Printed<'o> {
-    /// What was asked for.
+    /// The options.
     pub options: &'o Options,
-    /// Where stacks are added up.
+    /// The sums of stacks.
     pub values: Values,
     /// The names that are built.
     pub names: FrameNames,

@@ -1,4 +1,4 @@
-//! What `py-spy record -f raw` writes (seen: py-spy 0.4): folded text whose names may hold a `;`.
+//! The output of `py-spy record -f raw` (seen: py-spy 0.4): folded text whose names may hold a `;`.
 //!
 //! ```text
 //! process 13470:"python3 orders.py 2 2";thread (13480): calc;fib (orders.py:23) 14
@@ -117,7 +117,7 @@ impl LineParser for PySpyLines {
 #[derive(Default)]
 struct Frames {
     ids: Vec<FrameId>,
-    /// Whether processes and threads, at the root, are no frames.
+    /// True if processes and threads, at the root, are no frames.
     hides_threads: bool,
     frame: Vec<u8>,
     owner: Owner,
@@ -200,7 +200,7 @@ impl Frames {
     }
 }
 
-/// Whether a piece ends within a file name or a command line.
+/// Returns whether a piece ends within a file name or a command line.
 fn is_cut(piece: &[u8]) -> bool {
     if is_process(piece) {
         return !(piece.ends_with(b"\"") && piece.iter().filter(|&&b| b == b'"').count() > 1);
@@ -208,7 +208,7 @@ fn is_cut(piece: &[u8]) -> bool {
     !is_thread(piece) && !piece.ends_with(b")")
 }
 
-/// Whether one of the pieces that follow ends what was cut before a frame of its own begins.
+/// Returns whether one of the pieces that follow ends what was cut before a frame of its own begins.
 fn mends(piece: &[u8], behind: &[u8]) -> bool {
     let next = behind.split(|&b| b == b';').next().unwrap_or(behind);
     match is_process(piece) {

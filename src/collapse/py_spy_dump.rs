@@ -1,4 +1,4 @@
-//! What `py-spy dump` prints, plain or with `--json`: the stack of each thread, once (seen: py-spy
+//! The output of `py-spy dump`, plain or with `--json`: the stack of each thread, once (seen: py-spy
 //! 0.4).
 //!
 //! ```text

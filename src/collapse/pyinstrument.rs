@@ -29,7 +29,7 @@ const INFO: FormatInfo = FormatInfo {
     unit: "s",
 };
 
-/// What the time of a frame itself is called where it has callees as well.
+/// The child that stands for a frame's own time.
 const OWN: &[u8] = b"[self]";
 
 /// Collapses pyinstrument's JSON.
@@ -98,7 +98,7 @@ struct Node {
     own: Weight,
 }
 
-/// What is known of a frame while its object is open.
+/// A frame whose object is being read.
 #[derive(Default)]
 struct Open {
     node: usize,
@@ -107,7 +107,7 @@ struct Open {
     file: Vec<u8>,
     short_file: Vec<u8>,
     line: Option<u64>,
-    /// Whether its children are being read.
+    /// True if its children are being read.
     in_children: bool,
 }
 

@@ -173,7 +173,7 @@ impl File {
                 values.add_at(column, stack, sampled.weight, sampled.samples, &context, sink)
             })?;
             if profile.unmatched > 0 {
-                report.note(format!(
+                report.warn(format!(
                     "{:?}: {} frames were closed that were not open",
                     profile.name, profile.unmatched
                 ));
@@ -242,9 +242,9 @@ struct Profile {
     stacks: Trie,
     samples: Vec<PathId>,
     weights: Vec<Weight>,
-    /// What is open, in an evented profile, and since when that is so.
+    /// The path that is open in an evented profile, and its beginning.
     open: Option<(PathId, Weight)>,
-    /// How often each frame is open: what is not need not be looked for.
+    /// The number of times that each frame is open: others need not be looked for.
     open_frames: HashMap<u32, usize>,
     unmatched: u64,
     /// Its first and last value.

@@ -1,4 +1,4 @@
-//! What `strace -k` prints: system calls, each with the stack that made it.
+//! The output of `strace -k`: system calls, each with the stack that made it.
 //!
 //! ```text
 //! 7444  mmap(NULL, 8192, PROT_READ, MAP_PRIVATE|MAP_ANONYMOUS, -1, 0) = 0x7f949fa60000 <0.000012>
@@ -79,7 +79,7 @@ struct Parser<'o> {
     line: Vec<u8>,
     /// The calls that have ended threads, by thread.
     exits: HashMap<Vec<u8>, Vec<u8>>,
-    /// Whether the stack that follows is that of a signal, which is no call.
+    /// True if the stack that follows is that of a signal, which is no call.
     in_signal: bool,
     signals: u64,
 }
@@ -221,7 +221,7 @@ fn frame(line: &[u8]) -> Option<NativeFrame<'_>> {
     Some(NativeFrame { symbol, module, ..frame })
 }
 
-/// Where the parenthesis opens that was closed at the end.
+/// The place of the parenthesis that the last one closes.
 fn opening(text: &[u8]) -> Option<usize> {
     let mut depth = 1usize;
     for (at, byte) in text.iter().enumerate().rev() {

@@ -1,4 +1,4 @@
-//! What SystemTap scripts print of stacks with `print_stack`, `print_backtrace`,
+//! Stacks that SystemTap scripts print with `print_stack`, `print_backtrace`,
 //! `print_ubacktrace` or `print_ustack`, and a count below.
 //!
 //! ```text

@@ -8,7 +8,7 @@ use super::Report;
 use crate::error::{Error, Position, Result};
 use crate::input::{Block, Blocks, Input, last_newline};
 
-/// What is read at once.
+/// The bytes that are read at once.
 const BLOCK: usize = 256 * 1024;
 
 /// The lines of an input, one after the other.
@@ -43,7 +43,7 @@ impl Text {
     /// The next line, without its end.
     ///
     /// # Errors
-    /// What the system or a decoder says, and lines of more than 256 MiB.
+    /// Errors of the system or a decoder, and lines of more than 256 MiB.
     pub fn next_line(&mut self) -> Result<Option<&[u8]>> {
         if self.next >= self.block.bytes().len() {
             self.next = 0;

@@ -1,15 +1,15 @@
-//! How a thread becomes a frame, in all formats alike: one root frame, `NAME`, or `NAME-PID` with
+//! The frame of a thread, in all formats alike: one root frame, `NAME`, or `NAME-PID` with
 //! `--pid`, or `NAME-PID/TID` with `--tid`, as FlameGraph has it for perf and as `fg-filter
 //! --thread` and `--merge-threads` know it.
 //!
-//! Whether there is such a frame without being asked is up to what the format's own tools show:
+//! Without options there is such a frame where the format's own tools show threads:
 //! `--threads-as-frames` and `--no-threads-as-frames` decide otherwise. austin and py-spy write
 //! process and thread as frames of their own, which keep their form.
 
 use super::{Context, Options};
 use crate::folded::sanitize_frame;
 
-/// What a recording says of a thread; empty is what it does not say.
+/// The name and the numbers of a thread; what is not known is empty.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Thread<'a> {
     /// Its name, or that of its process.
@@ -21,7 +21,7 @@ pub struct Thread<'a> {
 }
 
 impl Options {
-    /// Whether threads are frames in a format whose own tools show them so (`default`) or not.
+    /// Returns whether threads are frames in a format whose own tools show them so (`default`) or not.
     pub fn shows_threads(&self, default: bool) -> bool {
         self.threads_as_frames.unwrap_or(self.pid || self.tid || default)
     }

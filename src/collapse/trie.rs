@@ -47,7 +47,7 @@ pub struct Sampled {
     pub origin: u32,
 }
 
-/// What was added to a path, and how often.
+/// The sum of the additions to a path, and their number.
 type Own = (Weight, u64);
 
 impl Trie {
@@ -100,7 +100,7 @@ impl Trie {
         Ok(())
     }
 
-    /// Whether nothing weighs anything.
+    /// Returns whether nothing weighs anything.
     pub fn is_empty(&self) -> bool {
         self.root.0.is_zero() && self.nodes.iter().all(|(_, _, (weight, _))| weight.is_zero())
     }

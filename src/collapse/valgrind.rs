@@ -1,11 +1,11 @@
-//! What valgrind's tools have in common: how their files begin, and a frame as massif and dhat
+//! Shared by the readers of valgrind's tools: how their files begin, and a frame as massif and dhat
 //! print it.
 
 use super::naming::{SymbolFrame, split_srcline};
 use super::{Options, Sink, Verdict};
 use crate::folded::FrameId;
 
-/// Whether a file begins as a tool's does: `desc:` lines, `cmd:`, then this.
+/// Returns whether a file begins as a tool's does: `desc:` lines, `cmd:`, then this.
 pub fn header(head: &[u8], behind_cmd: &[u8]) -> Verdict {
     let mut lines = head.split(|&b| b == b'\n').skip_while(|line| line.starts_with(b"desc:"));
     let is_header = lines.next().is_some_and(|line| line.starts_with(b"cmd:"))
@@ -13,7 +13,7 @@ pub fn header(head: &[u8], behind_cmd: &[u8]) -> Verdict {
     if is_header { Verdict::Yes } else { Verdict::No }
 }
 
-/// Whether an event of callgrind or cachegrind counts something: misses, branches, bus events.
+/// Returns whether an event of callgrind or cachegrind counts something: misses, branches, bus events.
 pub fn is_count(name: &[u8]) -> bool {
     const COUNTS: [&[u8]; 14] = [
         b"I1mr",

@@ -1,4 +1,4 @@
-//! What is measured: the values a recording holds, which of them to keep, and their units.
+//! The values that a recording holds, the choice among them, and their units.
 //!
 //! A recording may hold several: perf's events, the sample types of a pprof profile, austin's time
 //! and memory. They are of different units and never added up unasked: one is kept, the producer's
@@ -12,7 +12,7 @@ use crate::error::{ErrorKind, Result, excerpt};
 use crate::folded::{FrameId, Weights, sanitize_frame};
 use crate::weight::Weight;
 
-/// Which of the values of a recording to keep.
+/// The values of a recording to keep.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ValueSelection {
     /// The one that the producer shows first, or that comes first: perf's first event.
@@ -69,14 +69,14 @@ fn counted(name: &[u8]) -> Option<Cow<'static, str>> {
     })
 }
 
-/// How often a value was sampled, and what its samples weigh.
+/// The number of samples of a value, and their weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ValueTotal {
-    /// How many samples had some of it.
+    /// The number of samples that had some of it.
     pub samples: u64,
     /// The sum of their weights.
     pub weight: Weight,
-    /// Whether they are part of the result.
+    /// True if they are part of the result.
     pub kept: bool,
 }
 
@@ -97,7 +97,7 @@ impl ValueTotal {
 /// A format with one value has it too, so that its unit is known.
 pub struct Values {
     columns: Vec<Column>,
-    /// Whether all are kept, each below its own root.
+    /// True if all are kept, each below its own root.
     all: bool,
     count: bool,
     scratch: Vec<FrameId>,
@@ -167,7 +167,7 @@ impl Values {
     }
 
     /// Adds a sample, root first, with its weight in each value, in the order they were declared.
-    /// What is missing or zero is no sample of that value.
+    /// A weight that is missing or zero is no sample of that value.
     ///
     /// # Errors
     /// [`ErrorKind::Overflow`].
@@ -259,7 +259,7 @@ impl Values {
         kept.next().filter(|_| kept.next().is_none()).map(|column| &column.value)
     }
 
-    /// Whether any sample weight of this column can reach the result.
+    /// Returns whether any sample weight of this column can reach the result.
     pub fn is_kept(&self, at: usize) -> bool {
         self.columns[at].total.kept
     }

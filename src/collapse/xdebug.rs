@@ -99,7 +99,7 @@ struct Trace {
     open: Vec<[PathId; 2]>,
     now: Weight,
     started: bool,
-    /// Whether a drawn trace tells where calls end.
+    /// True if a drawn trace tells where calls end.
     returns: bool,
     script: Vec<u8>,
 }

@@ -162,7 +162,8 @@ const RULES: &[Rule] = &[
     rule("valgrind/dhat*", "dhat", Total::Key("total_bytes")),
     rule("valgrind/massif*", "massif", Total::Key("peak_heap_B")),
     // The summary: with what is outside all functions.
-    rule("xdebug/cachegrind.out", "callgrind", Total::Is("23741")),
+    // In units of 10 ns.
+    rule("xdebug/cachegrind.out", "callgrind", Total::Is("237410")),
     // From the first entry to the last exit; the manifest has the calls.
     rule("xdebug/trace-format0.xt", "xdebug", Total::Is("400")),
     rule("xdebug/trace-format1.xt", "xdebug", Total::Is("8838")),

@@ -13,20 +13,22 @@ use clap::Parser;
 use fg_tools::Weight;
 use fg_tools::cli::collapse::Collapse;
 use fg_tools::collapse::{Options, registry};
+use fg_tools::input::Source;
+use fg_tools::profile::{ReadOptions, open};
 
 use super::{fold, fold_bytes};
 
 pub struct Case {
     pub name: String,
     pub format: String,
-    input: PathBuf,
-    expected: String,
+    pub input: PathBuf,
+    pub expected: String,
     total: Weight,
     pub options: Options,
     args: Vec<String>,
     whole: bool,
     /// The format, where its arguments name one: it is not to be detected.
-    named: Option<String>,
+    pub named: Option<String>,
 }
 
 /// Every case of the fixtures.
@@ -241,6 +243,9 @@ fn damaged_bytes_are_no_panic() {
                 damaged[at] = [b'\n', b';', b' ', b'\t', 0, 0xff, b'(', b'9'][random() % 8];
             }
             let _ = fold_bytes(&damaged, Some(&case.format), &case.options);
+            // Places and single samples take other paths.
+            let everything = ReadOptions::default().format(&case.format).collapse(case.options.clone());
+            let _ = open::read(&[Source::bytes(damaged)], &everything.samples(true));
         }
     }
 }

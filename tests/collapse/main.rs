@@ -2,6 +2,7 @@
 
 mod addresses;
 mod corpus;
+mod facts;
 #[path = "../common/feed.rs"]
 mod feed;
 mod fixtures;

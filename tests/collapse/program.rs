@@ -18,8 +18,13 @@ fn reads_a_pipe_writes_folded_text_and_says_nothing() {
     let out = run(&[], PERF.as_bytes());
     assert_eq!(
         (out.status.code(), text(&out.stdout), text(&out.stderr)),
-        (Some(0), "a;f 3\n".into(), String::new())
+        (
+            Some(0),
+            "# unit: c\n# event: c\n# period: 3 c\n# samples: 1 samples\na;f 3\n".into(),
+            String::new()
+        )
     );
+    assert_eq!(text(&run(&["--no-header"], PERF.as_bytes()).stdout), "a;f 3\n");
 }
 
 #[test]
@@ -152,18 +157,86 @@ fn values_are_listed_and_chosen_and_their_unit_is_written() {
          * cpu-clock:u        1      3  ns\n\
          \u{20} d                  1      4  d\n"
     );
-    assert_eq!(text(&run(&["--header"], two).stdout), "# unit: ns\na 3\n");
-    assert_eq!(text(&run(&["--header", "--value", "d"], two).stdout), "# unit: d\nb 4\n");
-    assert_eq!(
-        text(&run(&["--header", "--event-filter", "d", "--count"], two).stdout),
-        "# unit: samples\nb 1\n"
-    );
-    assert_eq!(text(&run(&["--header", "--all-values"], two).stdout), "cpu-clock:u;a 3\nd;b 4\n");
-    let again = run(&["--header"], b"# unit: ns\na 3\n");
-    assert_eq!(text(&again.stdout), "# unit: ns\na 3\n", "what was told is told on");
+    let perf = "a  1 5.000001: 3 cpu-clock:u: \n\nb  1 5.000001: 4 d: \n\n".as_bytes();
+    let lines = |args: &[&str]| text(&run(args, perf).stdout);
+    assert!(lines(&[]).starts_with("# unit: ns\n# event: cpu-clock:u\n"), "{}", lines(&[]));
+    assert!(lines(&[]).ends_with("\na 3\n"), "{}", lines(&[]));
+    assert!(lines(&["--value", "d"]).starts_with("# unit: d\n# event: d\n"));
+    assert!(lines(&["--event-filter", "d", "--count"]).starts_with("# unit: samples\n"));
+    assert_eq!(lines(&["--no-header", "--all-values"]), "cpu-clock:u;a 3\nd;b 4\n");
+    assert!(!lines(&["--all-values"]).contains("# unit"), "two units are none");
     let out = run(&["--value", "x"], two);
     assert_eq!(out.status.code(), Some(2));
     assert!(text(&out.stderr).contains("no samples of that value; there is \"cpu-clock:u\""), "{out:?}");
+}
+
+/// Three recordings of one sample each, of these periods in milliseconds.
+fn recordings_of_periods(periods: [u32; 3]) -> Vec<String> {
+    let text = |period| format!("# unit: ms\n# period: {period} ms\n# samples: 1 samples\nmain {period}\n");
+    periods.map(text).to_vec()
+}
+
+#[test]
+fn a_period_that_changed_once_is_not_known_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let collapsed = |periods| {
+        let texts = recordings_of_periods(periods);
+        let paths: Vec<String> =
+            (0..3).map(|n| folder.path().join(format!("r{n}")).display().to_string()).collect();
+        paths.iter().zip(texts).for_each(|(path, text)| fs::write(path, text).unwrap());
+        let args: Vec<&str> = paths.iter().map(String::as_str).collect();
+        text(&run(&args, b"").stdout)
+    };
+    assert_eq!(collapsed([10, 20, 10]), "# unit: ms\n# samples: 3 samples\nmain 40\n");
+    assert_eq!(collapsed([10, 10, 10]), "# unit: ms\n# period: 10 ms\n# samples: 3 samples\nmain 30\n");
+}
+
+#[test]
+fn folded_text_keeps_the_facts_of_its_header() {
+    let known = "# unit: ns\n# event: cpu-clock:u\n# period: 1000 ns\n# samples: 3 samples\n\
+                 # command: \"./spin 3\"\n# host: box\n# start: 2026-11-21T10:00:00Z\n# duration: 8.6 s\n\
+                 # producer: \"perf 6.1\"\n# warning: stacks are cut\n# comment: hello\nmain 3000\n";
+    assert_eq!(text(&run(&[], known.as_bytes()).stdout), known);
+    // Names like those that py-spy or austin write are still ours below our header.
+    for line in ["main (a.py:3);f (a.py:4) 10", "P1;T0:2;a.py:f:3 10", "process 7:\"x\";f (a.py:4) 10"] {
+        let text_of = format!("# unit: us\n# command: ./x\n{line}\n");
+        assert_eq!(text(&run(&[], text_of.as_bytes()).stdout), text_of);
+    }
+}
+
+#[test]
+fn an_empty_leaf_is_none_in_any_line() {
+    for (args, input) in
+        [(&[][..], "main; 19\n"), (&["-f", "folded"], "main; 19\n"), (&[], "main 10\nmain; 9\n")]
+    {
+        assert_eq!(text(&run(args, input.as_bytes()).stdout), "main 19\n", "{input}");
+    }
+}
+
+#[test]
+fn numbers_at_the_end_of_names_are_no_second_weight() {
+    let mut input: String = (0..9000).map(|n| format!("main;worker {n} 1\n")).collect();
+    input += "zebra 1\n";
+    let out = run(&[], input.as_bytes());
+    assert_eq!((out.status.code(), text(&out.stderr)), (Some(0), String::new()));
+    let folded = text(&out.stdout);
+    assert_eq!(folded.lines().count(), 9001);
+    assert!(folded.contains("main;worker 8999 1\n") && folded.ends_with("zebra 1\n"));
+}
+
+#[test]
+fn units_that_do_not_add_up_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(at("time.folded"), "# unit: ns\nmain 3\n").unwrap();
+    fs::write(at("heap.folded"), "# unit: bytes\nmain 3\n").unwrap();
+    fs::write(at("unknown.folded"), "main 3\n").unwrap();
+    let out = run(&[&at("time.folded"), &at("heap.folded")], b"");
+    assert_eq!(out.status.code(), Some(2));
+    let message = text(&out.stderr);
+    assert!(message.contains("heap.folded: weights in bytes cannot be added to weights in ns"), "{message}");
+    // What has no unit may be of any: it is added, and the sum has none.
+    assert_eq!(text(&run(&[&at("time.folded"), &at("unknown.folded")], b"").stdout), "main 6\n");
 }
 
 #[test]

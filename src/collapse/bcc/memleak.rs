@@ -1,4 +1,4 @@
-//! What bcc's and libbpf-tools' `memleak` print: memory that was not freed, by who allocated it.
+//! The output of bcc's and libbpf-tools' `memleak`: memory that was not freed, by who allocated it.
 //!
 //! ```text
 //! [07:53:45] Top 10 stacks with outstanding allocations:
@@ -71,7 +71,7 @@ struct Parser<'o> {
     names: FrameNames,
     stack: LeafFirst,
     weights: Option<[Weight; 2]>,
-    /// What was printed at the last time.
+    /// The rows of the last printout.
     rows: Vec<(Vec<FrameId>, [Weight; 2])>,
     times: usize,
 }

@@ -1,4 +1,4 @@
-//! What the tools of bcc and libbpf-tools print of stacks: `profile`, `offcputime` and their like,
+//! Stacks that the tools of bcc and libbpf-tools print: `profile`, `offcputime` and their like,
 //! without `-f`; `stackcount` and `memleak` have shapes of their own.
 //!
 //! ```text
@@ -106,7 +106,7 @@ fn heading(head: &[u8], facts: &mut Facts) {
     }
 }
 
-/// Whether the tool measures waiting: it says so, or its stacks end where threads are switched.
+/// Returns whether the tool measures waiting: it says so, or its stacks end where threads are switched.
 fn is_waiting(head: &[u8]) -> bool {
     const SWITCH: [&[u8]; 4] =
         [b"__schedule", b"schedule", b"finish_task_switch", b"finish_task_switch.isra.0"];
@@ -132,7 +132,7 @@ fn is_waiting(head: &[u8]) -> bool {
 
 struct Parser<'o> {
     printed: Printed<'o>,
-    /// Whether the stack's end was read: whose it is.
+    /// True if the stack's end was read: whose it is.
     owned: bool,
     thread: Option<FrameId>,
 }

@@ -1,4 +1,4 @@
-//! What bcc's `stackcount` prints without `-f`: how often each stack led to a function or event.
+//! The output of bcc's `stackcount` without `-f`: how often each stack led to a function or event.
 //!
 //! ```text
 //! Tracing 1 functions for "t:sched:sched_switch"... Hit Ctrl-C to end.

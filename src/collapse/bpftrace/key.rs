@@ -87,7 +87,7 @@ fn frame(line: &[u8]) -> NativeFrame<'_> {
     native
 }
 
-/// Whether only stacks of the kernel have such a frame: where it is entered.
+/// Returns whether only stacks of the kernel have such a frame: where it is entered.
 fn is_entry(symbol: &[u8]) -> bool {
     const ENTRIES: [&[u8]; 15] = [
         b"entry_SYSCALL",

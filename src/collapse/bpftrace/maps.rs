@@ -15,7 +15,7 @@ use crate::weight::Weight;
 struct Map {
     name: Vec<u8>,
     total: ValueTotal,
-    /// Whether any of its keys has held a stack.
+    /// True if any of its keys has held a stack.
     has_stacks: bool,
     /// Its root frame, with [`ValueSelection::All`].
     root: Option<FrameId>,
@@ -77,7 +77,7 @@ impl<'o> Maps<'o> {
         self.sample(at, key, weight, sink)
     }
 
-    /// Whether a map was asked for, with or without its `@`.
+    /// Returns whether a map was asked for, with or without its `@`.
     fn is_named(&self, at: usize) -> bool {
         let name = &self.maps[at].name;
         let ValueSelection::Named(names) = &self.options.values else { return false };

@@ -1,4 +1,4 @@
-//! What bpftrace prints of its maps when a program ends, as text and as lines of JSON.
+//! The maps that bpftrace prints when a program ends, as text and as lines of JSON.
 //!
 //! ```text
 //! Attaching 2 probes...
@@ -42,10 +42,10 @@ const TEXT: FormatInfo = FormatInfo {
 
 const JSON: FormatInfo = FormatInfo { name: "bpftrace-json", producer: "bpftrace -f json", ..TEXT };
 
-/// What is said once of maps that are no profile.
+/// The warning of maps that are no profile.
 const NO_WEIGHT: &str = "bpftrace's histograms and statistics have no one weight and are left out";
 
-/// What stacks that the program prints itself are called, beside its maps.
+/// The name of the value of stacks that the program prints itself.
 const PRINTED: &[u8] = b"printf";
 
 /// Collapses bpftrace's text.
@@ -104,7 +104,7 @@ impl Collapser for Bpftrace {
     }
 }
 
-/// Where a line stands.
+/// The part of the text that a line belongs to.
 enum State {
     /// Between the entries of maps.
     Outside,
@@ -114,13 +114,13 @@ enum State {
     Histogram,
 }
 
-/// What the program has printed last.
+/// The last text that the program has printed.
 #[derive(Default)]
 struct Print {
     words: Vec<u8>,
     /// Lines of frames.
     stack: Vec<u8>,
-    /// Whether a blank line followed.
+    /// True if a blank line followed.
     ended: bool,
 }
 

@@ -105,7 +105,7 @@ struct Lib {
     name: String,
     debug_name: String,
     code_id: String,
-    /// Where it began and ended in memory, where addresses are absolute.
+    /// Its range in memory, where addresses are absolute.
     range: Range<u64>,
 }
 
@@ -370,7 +370,7 @@ impl Profile {
     }
 }
 
-/// What a profile says of itself.
+/// The facts in a profile's `meta`.
 #[derive(Default)]
 struct Meta {
     /// Milliseconds between samples.

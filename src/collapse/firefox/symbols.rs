@@ -27,7 +27,7 @@ pub struct Symbols {
 struct Lib {
     name: String,
     code_id: String,
-    /// Where functions begin, how long they are, and their names, in order.
+    /// The start, the length and the name of each function, in order.
     functions: Vec<(u64, u64, usize)>,
 }
 

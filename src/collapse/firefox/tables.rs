@@ -3,7 +3,7 @@
 use crate::collapse::json::{Json, Kind};
 use crate::error::Result;
 
-/// What links a sample to names; `None` is a `null`.
+/// The tables that link a sample to names; `None` is a `null`.
 #[derive(Default)]
 pub struct Tables {
     pub strings: Vec<String>,
@@ -90,7 +90,7 @@ impl Tables {
     }
 }
 
-/// Which column each cell of a row is of, in profiles as Firefox and perf's `gecko` script write
+/// The column of each cell of a row, in profiles as Firefox and perf's `gecko` script write
 /// them: `"schema": {"prefix": 0, "frame": 1}, "data": [[null, 0], [0, 1]]`.
 #[derive(Default)]
 pub struct Schema {

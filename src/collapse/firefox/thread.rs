@@ -19,7 +19,7 @@ pub struct Thread {
     pub weights: Vec<Weight>,
     pub weight_type: String,
     pub cpu: Vec<Weight>,
-    /// When each sample was taken, in milliseconds.
+    /// The time of each sample, in milliseconds.
     pub times: Vec<Weight>,
 }
 
@@ -27,7 +27,7 @@ impl Thread {
     /// Reads an entry of `threads`.
     ///
     /// # Errors
-    /// What is no such entry.
+    /// Anything but such an entry.
     pub fn read(json: &mut Json) -> Result<Thread> {
         let mut thread = Thread::default();
         let mut key = String::new();
@@ -97,7 +97,7 @@ impl Thread {
         Ok(())
     }
 
-    /// What the weights of its samples are.
+    /// The value that its samples weigh.
     pub fn value(&self) -> Value {
         match self.weight_type.as_str() {
             "tracing-ms" => Value::new("time", "ms"),
@@ -107,7 +107,7 @@ impl Thread {
         }
     }
 
-    /// What is known of it.
+    /// Its name and its numbers.
     pub fn frame_name(&self) -> ThreadName<'_> {
         let name = if self.name.is_empty() { &self.process } else { &self.name };
         // samply tells apart what used a number one after the other: `7.1` is the process 7.

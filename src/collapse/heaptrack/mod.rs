@@ -81,10 +81,10 @@ impl Collapser for Heaptrack {
     }
 }
 
-/// What was read so far.
+/// The state of reading a recording.
 #[derive(Default)]
 struct Recording {
-    /// Whether strings have their length in front.
+    /// True if strings have their length in front.
     has_lengths: bool,
     facts: Facts,
     strings: Vec<Box<[u8]>>,
@@ -93,27 +93,27 @@ struct Recording {
     /// Each trace's last frame; the frames of inlined functions are nodes too.
     forest: Forest,
     traces: Vec<usize>,
-    /// What there is instead of strings and pointers before heaptrack has interpreted it.
+    /// The parts that a recording has before heaptrack has interpreted it.
     raw: Option<Raw>,
     /// Size and trace.
     kinds: Vec<(u64, usize)>,
     costs: Vec<Cost>,
     in_use: u64,
     highest: u64,
-    /// How often there was a new highest.
+    /// The number of times that there was a new highest.
     peaks: u64,
-    /// What was allocated last; 0 if something was freed since. heaptrack does not tell that from
+    /// The kind of the last allocation; 0 if something was freed since. heaptrack does not tell that from
     /// the first kind, so that freeing one of those counts as temporary there, and here.
     last: usize,
 }
 
-/// What the allocations of a trace come to.
+/// The sums of the allocations of a trace.
 #[derive(Clone, Copy, Default)]
 struct Cost {
     allocations: u64,
     temporary: u64,
     leaked: u64,
-    /// What was in use at the highest so far, if nothing changed since `peaks` was this.
+    /// The bytes in use at the highest so far, if nothing changed since `peaks` was this.
     peak: u64,
     seen: u64,
 }
@@ -129,7 +129,7 @@ impl Cost {
 }
 
 impl Recording {
-    /// Whether the line was understood; `None` if it names something that does not exist.
+    /// Returns whether the line was understood; `None` if it names something that does not exist.
     fn line(&mut self, line: &[u8], options: &Options, sink: &mut dyn Sink) -> Option<bool> {
         let Some((&kind, rest)) = line.split_first() else { return Some(true) };
         let rest = rest.strip_prefix(b" ").unwrap_or(rest);

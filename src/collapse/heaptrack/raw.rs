@@ -1,4 +1,4 @@
-//! What `heaptrack --raw` records, before `heaptrack_interpret` has made names of addresses.
+//! The recordings of `heaptrack --raw`, before `heaptrack_interpret` has made names of addresses.
 //!
 //! ```text
 //! v 10400 3
@@ -24,7 +24,7 @@ use crate::collapse::names::FrameNames;
 use crate::collapse::{Options, Report, Sink};
 use crate::folded::FrameId;
 
-/// What is only known of a recording whose addresses have no names yet.
+/// A recording whose addresses have no names yet.
 #[derive(Default)]
 pub(super) struct Raw {
     program: Vec<u8>,
@@ -32,7 +32,7 @@ pub(super) struct Raw {
     modules: Vec<Module>,
     first: usize,
     traces: Vec<Trace>,
-    /// What is allocated now: pointers and their kinds.
+    /// The pointers that are allocated now, and their kinds.
     live: HashMap<u64, usize>,
     kinds: HashMap<(u64, usize), usize>,
 }
@@ -51,7 +51,7 @@ struct Trace {
 }
 
 impl Raw {
-    /// Whether lines of this kind are those of a raw recording only.
+    /// Returns whether lines of this kind are those of a raw recording only.
     pub fn is_telling(kind: u8) -> bool {
         matches!(kind, b'x' | b'm')
     }

@@ -1,4 +1,4 @@
-//! Which keys a JSON text has, as far as its first bytes tell: formats are recognised by them.
+//! The keys in the first bytes of a JSON text, by which formats are recognised.
 
 use std::collections::BTreeSet;
 
@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 #[derive(Debug, Default)]
 pub struct HeadKeys {
     paths: BTreeSet<String>,
-    /// Whether the outermost value is an array.
+    /// True if the outermost value is an array.
     pub array: bool,
 }
 
-/// What formats are told by stands no deeper.
+/// The keys that tell formats apart stand no deeper.
 const KEY_DEPTH: usize = 3;
 
 impl HeadKeys {
@@ -65,18 +65,18 @@ impl HeadKeys {
         Some(keys)
     }
 
-    /// Whether there is such a key.
+    /// Returns whether there is such a key.
     pub fn has(&self, path: &str) -> bool {
         self.paths.contains(path)
     }
 
-    /// Whether there are all of these.
+    /// Returns whether there are all of these.
     pub fn has_all(&self, paths: &[&str]) -> bool {
         paths.iter().all(|path| self.has(path))
     }
 }
 
-/// Where a text ends whose opening quote has been read.
+/// The end of a text whose opening quote has been read.
 fn end_of_text(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {

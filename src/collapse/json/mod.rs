@@ -33,7 +33,7 @@ use crate::input::{Input, Reader};
 use crate::weight::Weight;
 pub use head::HeadKeys;
 
-/// What kind of value comes next.
+/// The kind of the next value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `[`
@@ -53,7 +53,7 @@ pub enum Kind {
 /// Trees of functions nest as deep as the program did; a file of brackets only stays small.
 const DEEPEST: u32 = 3 * crate::collapse::forest::DEEPEST as u32;
 
-/// Who listens to [`Json::tree`].
+/// A listener of [`Json::tree`].
 pub trait Nodes {
     /// A node begins, below another; its number is told back with what it holds.
     fn begin(&mut self, above: Option<usize>) -> usize;
@@ -92,7 +92,7 @@ impl Json {
         at(&self.name, &self.inner.current_position(false))
     }
 
-    /// What kind of value comes next.
+    /// The kind of the next value.
     ///
     /// # Errors
     /// Text that is no JSON, here and in all that follows; and what the system says.
@@ -139,7 +139,7 @@ impl Json {
         self.inner.begin_array().map_err(|e| error(&self.name, e))
     }
 
-    /// Whether the array goes on; leaves it at its end.
+    /// Returns whether the array goes on; leaves it at its end.
     ///
     /// # Errors
     /// Those of [`Json::peek`].
@@ -165,7 +165,7 @@ impl Json {
         }
     }
 
-    /// Whether another document follows the one just read, as in lines of JSON. Not to be asked
+    /// Returns whether another document follows the one just read, as in lines of JSON. Not to be asked
     /// before the first.
     ///
     /// # Errors
@@ -179,7 +179,7 @@ impl Json {
     pub fn end(&mut self, report: &mut Report) {
         if matches!(self.inner.has_next(), Ok(true)) {
             report
-                .note("a second JSON document follows the first and is left out; give several files instead");
+                .warn("a second JSON document follows the first and is left out; give several files instead");
         }
     }
 

@@ -1,4 +1,4 @@
-//! What Go prints of a profile with `debug=1`: `pprof.Lookup("heap").WriteTo(w, 1)`, or
+//! Go's profiles as text, with `debug=1`: `pprof.Lookup("heap").WriteTo(w, 1)`, or
 //! `/debug/pprof/heap?debug=1` (seen: Go 1.19).
 //!
 //! ```text
@@ -86,7 +86,7 @@ enum Kind {
 #[derive(Clone)]
 struct Header {
     kind: Kind,
-    /// What a count of contention stands for.
+    /// The number of events that one counted contention stands for.
     period: Weight,
 }
 

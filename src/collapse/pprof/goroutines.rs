@@ -80,7 +80,7 @@ fn header(line: &[u8]) -> Option<&[u8]> {
 struct Lines<'o> {
     options: &'o Options,
     values: Values,
-    /// Whether the lines are those of a goroutine.
+    /// True if the lines are those of a goroutine.
     within: bool,
     thread: Option<FrameId>,
     /// Leaf first.

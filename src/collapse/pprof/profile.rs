@@ -18,7 +18,7 @@ pub struct Labels {
     pub name: Vec<u8>,
     pub pid: Vec<u8>,
     pub tid: Vec<u8>,
-    /// When the sample was taken, in nanoseconds; Datadog's profilers have it.
+    /// The time of the sample, in nanoseconds; Datadog's profilers have it.
     time: Option<u64>,
     /// Key and value of all others.
     others: Vec<(Vec<u8>, Vec<u8>)>,
@@ -81,7 +81,7 @@ pub struct Samples {
     /// The places of locations in `ids`, leaf first, one sample after the other.
     locations: Vec<u32>,
     values: Vec<i64>,
-    /// Where each sample ends in `locations` and `values`, and which thread it is of.
+    /// The end of each sample in `locations` and `values`, and the number of its origin.
     ends: Vec<(usize, usize, u32)>,
     /// The locations that samples name, in the order of appearance.
     ids: Vec<u64>,

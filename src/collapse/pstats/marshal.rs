@@ -12,7 +12,7 @@ use crate::input::Reader;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Id(u32);
 
-/// What an object is.
+/// An object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Object {
     /// `None`, `True` and others that profiles do not need.
@@ -48,7 +48,7 @@ impl Marshal {
     /// Reads the one object of a file, and returns it.
     ///
     /// # Errors
-    /// What is no marshal data, or ends early, placed by its byte.
+    /// Data that is not marshal's, or ends early, placed by its byte.
     pub fn read(reader: &mut Reader) -> Result<(Marshal, Id)> {
         let mut all = Marshal {
             objects: vec![(Object::Other, 0)],
@@ -63,7 +63,7 @@ impl Marshal {
         }
     }
 
-    /// What an object is.
+    /// An object.
     pub fn get(&self, id: Id) -> Object {
         self.objects[id.0 as usize].0
     }
@@ -76,7 +76,7 @@ impl Marshal {
         }
     }
 
-    /// What is in a tuple or a list.
+    /// The items of a tuple or a list.
     pub fn items(&self, id: Id) -> Option<&[Id]> {
         match self.get(id) {
             Object::Items(start, end) => Some(&self.items[start..end]),
@@ -238,7 +238,7 @@ impl Marshal {
         }
     }
 
-    /// What a code object begins with: numbers of arguments and such, four to six, the last of them
+    /// The beginning of a code object: numbers of arguments and such, four to six, the last of them
     /// flags, and then the type and the length of the bytecode, which is passed over.
     fn bytecode(&mut self, reader: &mut Reader) -> Result<()> {
         let is_text = |byte: u8| byte & !FLAG_REF == b's';

@@ -77,7 +77,7 @@ impl Collapser for Pstats {
     }
 }
 
-/// What names a function: file, line, name.
+/// A function: file, line, name.
 type Key<'m> = (&'m [u8], i128, &'m [u8]);
 
 /// The functions, numbered as they come.
@@ -143,7 +143,7 @@ impl<'m> Functions<'m> {
         Ok(number)
     }
 
-    /// How often a caller called, where nothing else is known.
+    /// The number of calls, where nothing else is known.
     fn count(&self, id: Id) -> i128 {
         match self.marshal.get(id) {
             Object::Whole(count) => count.max(0),

@@ -94,7 +94,7 @@ impl Collapser for CpuProfile {
 #[derive(Default)]
 pub struct Tree {
     forest: Forest,
-    /// Where the node of an id is.
+    /// The node of each id.
     places: HashMap<u64, Node>,
     /// The `(root)`, which is no frame.
     root: Option<usize>,
@@ -115,7 +115,7 @@ impl Tree {
     /// Reads the array `nodes`.
     ///
     /// # Errors
-    /// What is no such array.
+    /// Anything but such an array.
     pub fn nodes(&mut self, json: &mut Json, sink: &mut dyn Sink) -> Result<()> {
         let mut key = String::new();
         json.begin_array()?;
@@ -169,7 +169,7 @@ impl Tree {
     /// Reads the array `samples`.
     ///
     /// # Errors
-    /// What is no such array.
+    /// Anything but such an array.
     pub fn samples(&mut self, json: &mut Json) -> Result<()> {
         json.begin_array()?;
         while json.next_item()? {
@@ -185,7 +185,7 @@ impl Tree {
     /// Reads the array `timeDeltas`.
     ///
     /// # Errors
-    /// What is no such array.
+    /// Anything but such an array.
     pub fn deltas(&mut self, json: &mut Json) -> Result<()> {
         json.begin_array()?;
         while json.next_item()? {
@@ -194,12 +194,12 @@ impl Tree {
         Ok(())
     }
 
-    /// Whether no sample was read.
+    /// Returns whether no sample was read.
     pub fn is_empty(&self) -> bool {
         self.samples.is_empty() && self.hits.is_empty()
     }
 
-    /// Whether samples have times.
+    /// Returns whether samples have times.
     pub fn is_timed(&self) -> bool {
         !self.deltas.whole.is_empty()
     }

@@ -6,7 +6,7 @@
 //!                         "selfSize": 4096, "children": []}]},
 //!  "samples": […]}
 //! ```
-//! What is still alive when the profile is written, below the functions that allocated it.
+//! Objects that are alive when the profile is written, below the functions that allocated it.
 //! Specified as `SamplingHeapProfile` of the Chrome DevTools protocol.
 
 use super::CallFrame;

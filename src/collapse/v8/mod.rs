@@ -1,4 +1,4 @@
-//! What V8 writes, in Chrome and in Node: profiles of the processor and the heap, processed logs,
+//! The files of V8, in Chrome and in Node: profiles of the processor and the heap, processed logs,
 //! and the traces they may be part of.
 
 pub mod cpu_profile;
@@ -44,7 +44,7 @@ impl CallFrame {
         names.declared(self.name.as_bytes(), self.url.as_bytes(), line, sink)
     }
 
-    /// Whether it stands above all others, and tells nothing.
+    /// Returns whether it stands above all others, and tells nothing.
     fn is_root(&self) -> bool {
         self.name == "(root)" && self.url.is_empty()
     }

@@ -116,18 +116,18 @@ struct Events {
     /// By process and id: the thread that is profiled, and the profile.
     profiles: BTreeMap<(String, String), (Option<ThreadKey>, Tree)>,
     process_names: BTreeMap<String, String>,
-    /// Of py-spy's threads: the process that was seen first on each.
+    /// The process that was seen first on each thread of py-spy's.
     py_spy: HashMap<String, String>,
     thread_names: BTreeMap<ThreadKey, String>,
     /// The number of events that have no stack.
     without_stack: u64,
-    /// When the first thing began and the last one ended.
+    /// The first beginning and the last end.
     first: Option<Weight>,
     last: Option<Weight>,
     names: FrameNames,
 }
 
-/// What begins and ends on one thread, in the order of the file.
+/// Beginnings and ends on one thread, in the order of the file.
 #[derive(Default)]
 struct Spans {
     /// Beginnings and ends, yet to be matched; an end may not name what it ends.
@@ -148,7 +148,7 @@ enum Mark {
 struct Event {
     phase: String,
     name: String,
-    /// Whether its category is py-spy's.
+    /// True if its category is py-spy's.
     py_spy: bool,
     process: String,
     thread: String,
@@ -245,7 +245,7 @@ impl Events {
         Ok(())
     }
 
-    /// What is used of `args`.
+    /// Reads the parts of `args` that are used.
     fn arguments(json: &mut Json, event: &mut Event, sink: &mut dyn Sink) -> Result<()> {
         let mut key = String::new();
         json.begin_object()?;
