@@ -205,8 +205,30 @@ struct Event {
     /// True if its samples came with a period.
     weighed: bool,
     period: CommonWeight,
+    /// The period of the sample before, as text and as a weight: mostly the next one is the same.
+    last_period: (Vec<u8>, Weight),
     /// Its root frame, with [`ValueSelection::All`].
     root: Option<FrameId>,
+}
+
+impl Event {
+    /// The weight of a sample with this period.
+    fn weight(&mut self, period: Option<&[u8]>) -> Weight {
+        let Some(text) = period else {
+            self.period.add(Weight::ONE);
+            return Weight::ONE;
+        };
+        if self.last_period.0 != text {
+            let parsed = Weight::parse(text);
+            self.weighed |= parsed.is_some();
+            let weight = parsed.unwrap_or(Weight::ONE);
+            self.period.add(weight);
+            self.last_period.0.clear();
+            self.last_period.0.extend_from_slice(text);
+            self.last_period.1 = weight;
+        }
+        self.last_period.1
+    }
 }
 
 /// The state of the parser between lines.
@@ -389,21 +411,26 @@ impl<'o> PerfParser<'o> {
         let result = if stack.is_empty() {
             Ok(())
         } else {
-            let SampleContext { time, process, thread, ref comm } = self.context;
-            let context = Context { time, process, thread, thread_name: comm, labels: &[] };
-            sink.sample(stack, Weights::one(weight), &context)
+            let known;
+            let context = if self.contexts {
+                let SampleContext { time, process, thread, ref comm } = self.context;
+                known = Context { time, process, thread, thread_name: comm, labels: &[] };
+                &known
+            } else {
+                &Context::UNKNOWN
+            };
+            sink.sample(stack, Weights::one(weight), context)
         };
         stack.clear();
         result
     }
 
     fn on_event(&mut self, line: EventLine<'_>, text: &[u8], sink: &mut dyn Sink) -> Result<()> {
-        let period = line.period.and_then(Weight::parse);
-        let weight = if self.options.count { Weight::ONE } else { period.unwrap_or(Weight::ONE) };
+        let count = self.options.count;
         let event = self.event(line.event, sink);
+        let weight = event.weight(line.period);
+        let weight = if count { Weight::ONE } else { weight };
         event.total.add(weight)?;
-        event.weighed |= period.is_some();
-        event.period.add(weight);
         let (root, kept) = (event.root, event.total.kept);
         self.sample.event = root;
         if !kept {
@@ -453,6 +480,7 @@ impl<'o> PerfParser<'o> {
                 total,
                 weighed: false,
                 period: CommonWeight::Unknown,
+                last_period: (Vec::new(), Weight::ONE),
                 root,
             });
             self.events.len() - 1
@@ -462,7 +490,8 @@ impl<'o> PerfParser<'o> {
 
     /// [`PerfParser::thread`], which is not asked again for a thread that was just there.
     fn recent_thread(&mut self, line: &EventLine<'_>, sink: &mut dyn Sink) -> FrameId {
-        if !self.broken_comm.is_empty() {
+        // Read again, a line has neither time nor numbers.
+        if self.contexts || !self.broken_comm.is_empty() {
             return self.thread(line, sink);
         }
         if let Some(found) = self.recent.iter().position(|(thread, _)| thread == line.thread) {
@@ -495,8 +524,7 @@ impl<'o> PerfParser<'o> {
 
     /// A line that is neither blank nor a frame.
     fn on_other(&mut self, line: &[u8], number: u64, place: &mut Place, sink: &mut dyn Sink) -> Result<()> {
-        let recent = if self.contexts { &[] } else { &self.recent[..] };
-        let again = recent.iter().find_map(|(thread, _)| self.layout.parse_again(line, thread));
+        let again = self.recent.iter().find_map(|(thread, _)| self.layout.parse_again(line, thread));
         let without_thread = || parse_without_thread(line).filter(|_| self.without_events);
         if let Some(event) = again.or_else(|| parse_event(line, self.layout)).or_else(without_thread) {
             if event.event.starts_with(b"PERF_RECORD_") {
