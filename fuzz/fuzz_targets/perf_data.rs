@@ -13,9 +13,10 @@ use std::io::Cursor;
 use std::path::PathBuf;
 
 use fg_tools::Weight;
-use fg_tools::collapse::{ValueSelection, Options, Report, registry};
+use fg_tools::collapse::perf_data::Recording;
+use fg_tools::collapse::{Options, Report, ValueSelection, registry};
 use fg_tools::folded::{StackTable, parse_line};
-use fg_tools::input::Input;
+use fg_tools::input::{Input, Source};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -26,6 +27,7 @@ fuzz_target!(|data: &[u8]| {
         _ => b"",
     };
     let bytes = [header, rest].concat();
+    read_records(&bytes);
     let Ok(input) = Input::new("fuzz", Box::new(Cursor::new(bytes))) else { return };
     let options = Options {
         values: if how & 4 != 0 { ValueSelection::All } else { ValueSelection::Default },
@@ -50,3 +52,13 @@ fuzz_target!(|data: &[u8]| {
     }
     assert_eq!(table.total().expect("as above").value, sum, "what is written adds up");
 });
+
+/// Takes every record apart, in the order of the file and in the order of time.
+fn read_records(bytes: &[u8]) {
+    if let Ok(recording) = Recording::open(&Source::bytes(bytes)) {
+        recording.flatten().for_each(|record| drop(record.content().map(|content| format!("{content:?}"))));
+    }
+    if let Ok(recording) = Recording::open(&Source::bytes(bytes)) {
+        assert!(recording.in_time_order().filter(Result::is_err).count() <= 1, "an error is the end");
+    }
+}

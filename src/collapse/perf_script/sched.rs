@@ -272,6 +272,8 @@ mod tests {
         assert_eq!(fold(&PerfSched, &text, &none), "[no stack] 9000\nf;__schedule 11000\n");
         let (_, report) = collapse_bytes(&PerfSched, &text, &Options::default()).unwrap();
         assert!(report.notes[0].starts_with("1 of 5 times"), "{:?}", report.notes);
+        assert_eq!(report.facts.warnings, report.notes);
+        assert_eq!(report.facts.duration, Some(Duration::from_micros(29)));
     }
 
     #[test]
