@@ -29,14 +29,8 @@ pub(super) struct SymbolFrame<'a> {
 }
 
 impl SymbolFrame<'_> {
-    /// Calls `each` with the names of the frames that it stands for, leaf first, and returns
-    /// whether `--skip-after` names it: nothing rootward of it is wanted then.
-    pub fn name(&self, options: &Options, mut each: impl FnMut(&[u8])) -> bool {
-        self.for_each_name(options, |name, _| each(name))
-    }
-
-    /// Calls `each` with the frames that it stands for, at their places if the sink wants places,
-    /// and returns what [`SymbolFrame::name`] does.
+    /// Calls `each` with the frames that it stands for, leaf first, at their places if the sink wants
+    /// places. Returns whether `--skip-after` names it: nothing rootward of it is wanted then.
     pub fn frames(&self, options: &Options, sink: &mut dyn Sink, mut each: impl FnMut(FrameId)) -> bool {
         if sink.wants().places {
             self.for_each_name(options, |name, place| each(sink.frame_at(name, place)))
@@ -45,7 +39,7 @@ impl SymbolFrame<'_> {
         }
     }
 
-    /// [`SymbolFrame::name`], with the place of each frame.
+    /// Calls `each` with the name and the place of each frame that it stands for, leaf first.
     pub fn for_each_name(&self, options: &Options, mut each: impl FnMut(&[u8], &Place<'_>)) -> bool {
         let mut name = Vec::new();
         let mut symbol = self.symbol;
