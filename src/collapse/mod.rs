@@ -132,7 +132,7 @@ pub use crate::profile::{Context, Sink};
 pub use format_info::FormatInfo;
 pub use values::{Value, ValueSelection, ValueTotal};
 
-/// How sure a collapser is that an input is of its format.
+/// The certainty of a collapser that an input is of its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// It is not.
@@ -153,14 +153,14 @@ pub trait Collapser: Sync {
         self.info().name
     }
 
-    /// Whether an input that begins with `head` is of this format. `head` is all there is, or
+    /// Tells if an input that begins with `head` is of this format. `head` is all there is, or
     /// [`crate::input::HEAD`] bytes of it.
     fn detect(&self, head: &[u8]) -> Verdict;
 
     /// Reads it all, pushes its samples into `sink`, and notes in `report` what it came across.
     ///
     /// # Errors
-    /// What makes going on senseless, placed in the input.
+    /// Errors after which reading on makes no sense, placed in the input.
     fn collapse(
         &self,
         input: Input,
@@ -190,23 +190,23 @@ pub struct Options {
     /// Leave out the functions that a compiler has put into others, where debug information has
     /// them.
     pub no_inline: bool,
-    /// Where the files of the recorded system are, if not here.
+    /// The folder of the recorded system's files, if they are not in `/`.
     pub symfs: Option<PathBuf>,
     /// Drop the frames rootward of these.
     pub skip_after: Vec<Vec<u8>>,
-    /// Which of the recording's values to keep: perf's events, pprof's sample types.
+    /// The values of the recording to keep: perf's events, pprof's sample types.
     pub values: ValueSelection,
-    /// Whether a root frame names the thread; `None` is as the producer's own tools have it.
+    /// Name the thread in a root frame; `None` is as the producer's own tools have it.
     pub threads_as_frames: Option<bool>,
     /// Count samples, whatever they weigh.
     pub count: bool,
-    /// How many threads to use; 0 is as many as there are processors.
+    /// The number of threads to use; 0 is the number of processors.
     pub threads: usize,
-    /// Who is told, now and then, how far a long run has come.
+    /// The listener that is told of the progress of a long run.
     pub progress: Option<Listener>,
 }
 
-/// Who is told how far a long run has come.
+/// A listener to the progress of a long run.
 #[derive(Clone, Copy, Debug)]
 pub struct Listener(pub fn(Progress));
 
@@ -218,20 +218,20 @@ impl PartialEq for Listener {
 
 impl Eq for Listener {}
 
-/// How far a long run has come.
+/// The progress of a long run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Progress {
-    /// So many bytes have been read, of so many if that is known.
+    /// The bytes that have been read, and the bytes of the whole input if that is known.
     Bytes(u64, Option<u64>),
-    /// So many places in code have been named, of so many.
+    /// The places in code that have been named, and all that there are.
     Symbols(u64, u64),
 }
 
 /// Names of values that say no more of what was measured than a unit does.
 const UNTOLD: &[&[u8]] = &[b"samples", b"sample", b"count", b"weight", b"time", b"space", b"@"];
 
-/// What a collapser came across.
+/// The findings of a collapser besides samples.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Lines that were left out.
@@ -240,13 +240,13 @@ pub struct Report {
     pub values: BTreeMap<Value, ValueTotal>,
     /// The value that [`ValueSelection::Default`] has settled on, where that is the one that comes first.
     pub first_value: Option<Vec<u8>>,
-    /// What the recording says of itself.
+    /// The facts that the recording states.
     pub facts: Facts,
     /// The facts of the parts of an input, in any order, before they are merged.
     pub(crate) parts: Vec<Facts>,
-    /// What else the user should know, each once.
+    /// Notes for the user, each once.
     pub notes: Vec<String>,
-    /// What is worth knowing only to who asks for more.
+    /// Notes for `--verbose`.
     pub details: Vec<String>,
 }
 

@@ -53,19 +53,19 @@ const HEADERS: &[(&str, &str)] = &[
     ),
     (
         "speedscope/py-spy-threads",
-        "unit: s | event: time | period: 0.02 s | samples: 178 samples | duration: 1.56 s | producer: \"py-spy 0.4.3\"",
+        "unit: s | period: 0.02 s | samples: 178 samples | duration: 1.56 s | producer: \"py-spy 0.4.3\"",
     ),
     (
         "speedscope/pyinstrument-evented",
-        "unit: s | event: time | command: \"py/orders.py 0.6\" | duration: 0.757776975 s | producer: pyinstrument",
+        "unit: s | command: \"py/orders.py 0.6\" | duration: 0.757776975 s | producer: pyinstrument",
     ),
     (
         "pyinstrument/plain",
-        "unit: s | event: time | samples: 122 samples | command: \"py/orders.py 0.6\" | start: 2026-11-21T00:24:39.577861000Z | duration: 0.623109 s | cpu-time: 0.609543 s",
+        "unit: s | samples: 122 samples | command: \"py/orders.py 0.6\" | start: 2026-11-21T00:24:39.577861000Z | duration: 0.623109 s | cpu-time: 0.609543 s",
     ),
     (
         "py-spy/subprocesses",
-        "unit: samples | event: samples | samples: 722 samples | command: \"/opt/py311/bin/python3.11 py/orders.py 2 2\"",
+        "unit: samples | samples: 722 samples | command: \"/opt/py311/bin/python3.11 py/orders.py 2 2\"",
     ),
     (
         "py-spy-dump/text",
@@ -73,9 +73,9 @@ const HEADERS: &[(&str, &str)] = &[
     ),
     (
         "firefox/samply-import",
-        "unit: samples | event: samples | rate: 499 Hz | samples: 487 samples | command: orders | host: devbox | system: Linux 6.18.44-fc-v669 | start: 2026-11-20T23:47:33.306960200Z | duration: 4.068850561 s | producer: \"perf 6.1.192\"",
+        "unit: samples | rate: 499 Hz | samples: 487 samples | command: orders | host: devbox | system: Linux 6.18.44-fc-v669 | start: 2026-11-20T23:47:33.306960200Z | duration: 4.068850561 s | producer: \"perf 6.1.192\"",
     ),
-    ("cpuprofile/node", "unit: us | event: time | samples: 791 samples | duration: 1.070482 s"),
+    ("cpuprofile/node", "unit: us | samples: 791 samples | duration: 1.070482 s"),
     ("heapprofile/node", "unit: bytes | event: size"),
     ("chrome-trace/node-events", "unit: us | event: events | duration: 0.224238 s"),
     (
@@ -114,13 +114,13 @@ const HEADERS: &[(&str, &str)] = &[
         "unit: bytes | event: peak | command: \"cpp/orders 20\" | duration: 0.169 s | producer: \"heaptrack 1.4.0\"",
     ),
     ("jemalloc/preload", "unit: bytes | event: inuse-space | warning: jemalloc sampled one byte in 4096; weights are not scaled up"),
-    ("gperftools/preload", "unit: samples | event: samples | rate: 500 Hz | samples: 134 samples"),
-    ("gperftools/raw", "unit: samples | event: samples | samples: 134 samples"),
+    ("gperftools/preload", "unit: samples | rate: 500 Hz | samples: 134 samples"),
+    ("gperftools/raw", "unit: samples | samples: 134 samples"),
     (
         "xdebug/format1",
-        "unit: us | event: time | command: /home/user/app/orders.php | duration: 0.009104 s | producer: \"xdebug 3.2.0\"",
+        "unit: us | command: /home/user/app/orders.php | duration: 0.009104 s | producer: \"xdebug 3.2.0\"",
     ),
-    ("bcc/profile", "unit: samples | event: samples | rate: 99 Hz | samples: 93 samples | duration: 2 s"),
+    ("bcc/profile", "unit: samples | rate: 99 Hz | samples: 93 samples | duration: 2 s"),
     ("bcc/offcputime-libbpf", "unit: us | event: offcpu"),
     ("bpftrace/kstack-only", "event: @"),
     ("dtrace/ustack", "-"),
@@ -136,7 +136,7 @@ const HEADERS: &[(&str, &str)] = &[
     ),
     (
         "apple-sample/report",
-        "unit: samples | event: samples | rate: 1000 Hz | samples: 12 samples | command: app | warning: threads that wait (in kevent, mach_msg_trap, read, …) are left out",
+        "unit: samples | rate: 1000 Hz | samples: 12 samples | command: app | warning: threads that wait (in kevent, mach_msg_trap, read, …) are left out",
     ),
 ];
 

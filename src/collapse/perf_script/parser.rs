@@ -174,7 +174,9 @@ impl<'o> PerfParser<'o> {
         if self.holds_frames {
             // The line below may say more of this frame.
             self.release_held(b"", sink);
-            self.held.extend_from_slice(line);
+            if self.state != State::Skipping {
+                self.held.extend_from_slice(line);
+            }
             return true;
         }
         match self.symbols.push(line, space, before, &mut self.sample.stack, sink) {
