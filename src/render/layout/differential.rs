@@ -1,4 +1,4 @@
-//! What differential input says of a frame besides its width: both weights, and what vanished below it.
+//! Differential input: both weights of a frame, and the weight that vanished below it.
 
 use crate::error::Result;
 use crate::folded::{Frame, Weights};
@@ -16,20 +16,20 @@ pub(super) struct Change {
     pub(super) own: Weights,
 }
 
-/// What is collected of differential input while frames come.
+/// Collects both sides while frames come.
 #[derive(Default)]
 pub(super) struct Differential {
     /// The changes of kept frames.
     pub(super) changes: Vec<Change>,
     /// The weight of a sample before and after.
     pub(super) steps: (Steps, Steps),
-    /// What weighs nothing after, by depth: the weight before of callees waiting for the frame
-    /// they vanished from.
+    /// The weight before of callees that weigh nothing after, by depth, until the frame that they
+    /// vanished from is closed.
     gone: Vec<Weight>,
 }
 
 impl Differential {
-    /// Whether a frame has anything to say of another side.
+    /// Returns true if a frame has weight before, or closes over what vanished.
     pub(super) fn concerns(&self, frame: &Frame<'_>) -> bool {
         !frame.total.before.is_zero() || !self.gone.is_empty()
     }

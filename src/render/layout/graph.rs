@@ -23,11 +23,11 @@ pub(super) struct Kept {
 pub struct FrameBox<'a> {
     /// Its name.
     pub name: &'a [u8],
-    /// How many frames are rootward of it.
+    /// The number of frames rootward of it.
     pub depth: u32,
-    /// What is left of it.
+    /// The weight of what stands left of it.
     pub start: Weight,
-    /// How wide it is: the weight of all stacks through it; in differential input, what
+    /// Its width: the weight of all stacks through it; in differential input, what
     /// [`Widths`] says.
     pub total: Weight,
     /// In differential input, the weight of all stacks through it *before*.
@@ -45,7 +45,7 @@ pub struct FrameBox<'a> {
     pub union: Option<(Weight, Weight)>,
 }
 
-/// What is drawn.
+/// The frames that are drawn, and their totals.
 pub struct Graph {
     pub(super) boxes: Vec<Kept>,
     pub(super) changes: Vec<Change>,
@@ -58,7 +58,7 @@ pub struct Graph {
     pub before: Weight,
     /// In differential input, the weight of all stacks after.
     pub after: Weight,
-    /// What is shown of differential input.
+    /// The options of differential input.
     pub comparison: Comparison,
     /// In differential input, the weight before of stacks whose root frame vanished.
     pub gone: Weight,
@@ -66,9 +66,9 @@ pub struct Graph {
     pub union: Option<Weight>,
     /// One or two weights.
     pub columns: Columns,
-    /// How many rows of frames there are.
+    /// The number of rows of frames.
     pub rows: u32,
-    /// How many frames were too narrow to be kept, of those that were looked at: unsorted input is
+    /// The number of frames that were too narrow, of those that were looked at: unsorted input is
     /// not sorted that far down.
     pub left_out: u64,
     pub(super) factor: Weight,
@@ -107,12 +107,12 @@ impl Graph {
         (0..self.names.frame_count()).map(|n| self.names.name(FrameId(index(n))))
     }
 
-    /// Whether there is nothing to draw.
+    /// Returns true if there is nothing to draw.
     pub fn is_empty(&self) -> bool {
         self.boxes.is_empty()
     }
 
-    /// What a weight is to be shown as: see [`Graph::scale`].
+    /// The weight that is shown for a weight: see [`Graph::scale`].
     ///
     /// # Errors
     /// [`ErrorKind::Overflow`].

@@ -89,7 +89,7 @@ impl Layout {
         self
     }
 
-    /// Whether frames are placed as in the union, be it only to say so.
+    /// Returns true if frames are placed as in the union.
     fn places_union(&self) -> bool {
         self.has_ghosts || self.comparison.widths == Widths::Union
     }
@@ -99,7 +99,7 @@ impl Layout {
         self.comparison = comparison;
     }
 
-    /// What a column of weights, or the larger of two, contributes to the width.
+    /// The weight that counts as width: that of a side, or the larger of both.
     fn width(&self, weights: Weights) -> Weight {
         match self.comparison.widths {
             Widths::After => weights.value,

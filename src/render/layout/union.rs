@@ -54,7 +54,7 @@ pub(super) fn resolve_starts(boxes: &mut [Kept], changes: &[Change]) -> Result<(
     Ok(())
 }
 
-/// Whether a frame is gone that is wide enough in the union. Every frame has its change there.
+/// Returns true if a frame is gone that is wide enough in the union. Every frame has its change there.
 pub(super) fn has_ghosts(boxes: &[Kept], changes: &[Change], is_in_union: impl Fn(&Kept) -> bool) -> bool {
     boxes.iter().any(|kept| is_in_union(kept) && changes[kept.change as usize - 1].after.is_zero())
 }
