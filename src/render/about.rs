@@ -1,8 +1,8 @@
 //! The lines of an output of text that say what was recorded, and what to know before believing it.
 
+use super::Settings;
 use super::amounts::Amounts;
 use super::writer::Target;
-use super::Settings;
 use crate::error::Result;
 use crate::folded::{Columns, WalkSummary};
 use crate::printable::{markdown_code, printable};

@@ -39,7 +39,8 @@ impl Table {
     /// # Errors
     /// An I/O error of `out`.
     pub fn write(&self, out: &mut dyn Write) -> Result<()> {
-        let width = |n: usize| self.lines.iter().map(|(cells, _)| cells[n].chars().count()).max().unwrap_or(0);
+        let width =
+            |n: usize| self.lines.iter().map(|(cells, _)| cells[n].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..self.cells).map(width).collect();
         for (cells, last) in &self.lines {
             let mut line = String::new();

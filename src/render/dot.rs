@@ -69,7 +69,11 @@ impl Writer for Dot<'_> {
         let title = settings.picture.title.clone().or_else(|| summary.facts.title());
         let title = title.unwrap_or_else(|| "Call graph".to_owned());
         writeln!(target, "digraph {} {{", quoted(&title))?;
-        writeln!(target, "graph [label={}, labelloc=t, fontname=Helvetica]", quoted(&graph.caption(&title)?))?;
+        writeln!(
+            target,
+            "graph [label={}, labelloc=t, fontname=Helvetica]",
+            quoted(&graph.caption(&title)?)
+        )?;
         writeln!(target, "node [shape=box, style=filled, fontname=Helvetica]\nedge [fontname=Helvetica]")?;
         for &(function, name, weight) in &graph.nodes {
             writeln!(target, "n{function} [{}]", graph.node(name, weight)?)?;

@@ -148,7 +148,8 @@ impl Writer for Firefox<'_> {
 }
 
 /// The categories of frames, by [`category`], and their colours.
-const CATEGORIES: &[(&str, &str)] = &[("Other", "grey"), ("User", "yellow"), ("Kernel", "orange"), ("JIT", "blue")];
+const CATEGORIES: &[(&str, &str)] =
+    &[("Other", "grey"), ("User", "yellow"), ("Kernel", "orange"), ("JIT", "blue")];
 
 /// The number of a frame's category.
 fn category(name: &[u8], place: Option<&Place<'_>>) -> usize {
@@ -245,9 +246,7 @@ fn write_thread(
     let functions = thread.frames.len();
     let mut texts = Interner::default();
     let mut modules = Interner::default();
-    let mut text = |bytes: &[u8]| {
-        (!bytes.is_empty()).then(|| functions as u32 + texts.key(bytes))
-    };
+    let mut text = |bytes: &[u8]| (!bytes.is_empty()).then(|| functions as u32 + texts.key(bytes));
     let (mut files, mut lines, mut starts, mut resources, mut categories) =
         (Vec::new(), Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut module_names = Vec::new();

@@ -224,7 +224,8 @@ impl Writer for Pprof<'_> {
         let first_text = first_name + path.names.len() as u64;
         let mut texts = Interner::default();
         let mut modules = Interner::default();
-        let mut text = |text: &[u8]| if text.is_empty() { 0 } else { first_text + u64::from(texts.key(text)) };
+        let mut text =
+            |text: &[u8]| if text.is_empty() { 0 } else { first_text + u64::from(texts.key(text)) };
         for (key, name) in (0..).zip(path.names.all()) {
             let place = places.get(name).unwrap_or_default();
             if !place.module.is_empty() {

@@ -1,8 +1,8 @@
 //! The settings of a run of the renderer, whatever the format.
 
+use super::Options;
 use super::compare::Comparison;
 use super::rewrite::StackRewrite;
-use super::Options;
 use crate::error::Result;
 use crate::folded::{Columns, Order, WalkSummary, Weights};
 use crate::profile::Facts;

@@ -66,7 +66,16 @@ struct Profile {
 impl<'a> Speedscope<'a> {
     fn new(settings: &'a Settings, target: &'a mut dyn Target) -> Self {
         let (path, line) = (Path::default(), Vec::new());
-        Speedscope { settings, target, title: None, unit: "none", path, profile: None, any_profile: false, line }
+        Speedscope {
+            settings,
+            target,
+            title: None,
+            unit: "none",
+            path,
+            profile: None,
+            any_profile: false,
+            line,
+        }
     }
 
     fn begin_profile(&mut self, thread: &[u8]) -> Result<()> {

@@ -16,9 +16,9 @@ use unicode_width::UnicodeWidthStr;
 use super::colour::{Rgb, ansi256};
 use super::columns::{points, share};
 use super::format::takes;
+use super::graph_writer::{Drawing, GraphWriter};
 use super::label::{fit, percent};
 use super::layout::{FrameBox, Graph};
-use super::graph_writer::{Drawing, GraphWriter};
 use super::settings::{Paint, Terminal};
 use super::writer::Target;
 use super::{Format, MinWidth, about};
@@ -130,16 +130,18 @@ impl Painter<'_> {
         };
         let whole = format!("{name} {number}");
         let room = width - 1;
-        let text =
-            if whole.width() <= room { whole } else { fit(&name, room, self.drawing.options.cut).into_owned() };
+        let text = if whole.width() <= room {
+            whole
+        } else {
+            fit(&name, room, self.drawing.options.cut).into_owned()
+        };
         // A letter may be wider than it says: never beyond the frame.
         let fill = room.saturating_sub(text.width());
         Ok(match self.paint {
             Paint::No => format!("▏{text}{}", "░".repeat(fill)),
             paint => {
                 let places = &self.drawing.summary.places;
-                let colour =
-                    self.drawing.options.colours.of(self.graph, frame, self.largest, places)?;
+                let colour = self.drawing.options.colours.of(self.graph, frame, self.largest, places)?;
                 let style = style(colour, paint);
                 format!("{style}▏{text}{}{style:#}", " ".repeat(fill))
             }

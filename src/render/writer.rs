@@ -154,8 +154,7 @@ pub fn feed<'a>(
     let rewrite: Option<&Rewrite> = if settings.rewrite.is_needed() { Some(&apply) } else { None };
     let order = settings.order;
     let mut stated = Stated { settings, visitor };
-    let visitor: &mut dyn Visitor =
-        if settings.changes_facts() { &mut stated } else { &mut *stated.visitor };
+    let visitor: &mut dyn Visitor = if settings.changes_facts() { &mut stated } else { &mut *stated.visitor };
     let mut summary = match input.into() {
         Input::Profile(profile) => profile.walk(order, rewrite, visitor)?,
         Input::Opened(opened) => opened.walk(order, rewrite, visitor)?,

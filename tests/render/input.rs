@@ -114,10 +114,7 @@ fn negative_weights_are_said_and_not_drawn() {
         "fg-render: 1 line(s) with a negative weight left out: nothing can be drawn for them\n"
     );
     let picture = Picture::parse(run.text());
-    assert_eq!(
-        picture.titles(),
-        ["all (5, 100.00%)", "a (5, 100.00%)", "b (5, 100.00%)"]
-    );
+    assert_eq!(picture.titles(), ["all (5, 100.00%)", "a (5, 100.00%)", "b (5, 100.00%)"]);
 }
 
 #[test]

@@ -5,10 +5,7 @@ use super::{draw, run};
 #[test]
 fn base_loses_neither_leaves_nor_roots() {
     let picture = draw(&["--base", "run"], "main;run;leaf 3\nmain;run 2\nrun;leaf 4\nother;thing 9\n");
-    assert_eq!(
-        picture.titles(),
-        ["all (9, 100.00%)", "run (9, 100.00%)", "leaf (7, 77.78%)"]
-    );
+    assert_eq!(picture.titles(), ["all (9, 100.00%)", "run (9, 100.00%)", "leaf (7, 77.78%)"]);
 }
 
 #[test]

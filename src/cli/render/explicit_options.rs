@@ -51,9 +51,8 @@ impl ExplicitOptions {
     /// [`ErrorKind::Setting`].
     pub fn check_picture(&self, outputs: &[&Format]) -> Result<()> {
         let picture = PictureArgs::augment_args(Command::new("picture"));
-        let is_of_picture = |option: &str| {
-            picture.get_arguments().any(|argument| argument.get_long() == Some(option))
-        };
+        let is_of_picture =
+            |option: &str| picture.get_arguments().any(|argument| argument.get_long() == Some(option));
         let names: Vec<&str> = outputs.iter().map(|format| format.name).collect();
         let called = if names.is_empty() { "folded text".to_owned() } else { names.join(" and ") };
         self.refuse(&called, is_of_picture, |option| outputs.iter().any(|format| format.takes(option)))

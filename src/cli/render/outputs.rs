@@ -7,8 +7,8 @@ use std::path::Path;
 use super::args::OutputArgs;
 use crate::cli::output::Output;
 use crate::error::{Error, ErrorKind, Result};
-use crate::render::writer::Target;
 use crate::render::Format;
+use crate::render::writer::Target;
 
 /// Enough for system calls not to matter.
 const BUFFER: usize = 64 * 1024;

@@ -98,13 +98,7 @@ impl Colours {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
-    pub fn of(
-        &self,
-        graph: &Graph,
-        frame: &FrameBox<'_>,
-        largest: Weight,
-        places: &Places,
-    ) -> Result<Rgb> {
+    pub fn of(&self, graph: &Graph, frame: &FrameBox<'_>, largest: Weight, places: &Places) -> Result<Rgb> {
         Ok(match graph.columns {
             Columns::Two if frame.is_sure => self.change(graph.change(frame)?, largest),
             Columns::Two => UNSURE,

@@ -268,7 +268,11 @@ mod tests {
             ("diff", Rgb(255, 255, 255), Rgb(255, 255, 255)),
         ] {
             let palette = Palette::by_name(name).unwrap();
-            assert_eq!((palette.colour(b"f", None, low), palette.colour(b"f", None, high)), (from, to), "{name}");
+            assert_eq!(
+                (palette.colour(b"f", None, low), palette.colour(b"f", None, high)),
+                (from, to),
+                "{name}"
+            );
         }
         assert_eq!(Palette::by_name("nosuch"), None);
     }

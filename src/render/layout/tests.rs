@@ -60,17 +60,13 @@ fn ghosts_know_their_place_in_the_union() {
     let ghosts = lay(text, Layout::new(0.01, None).comparing(after.clone()).with_ghosts());
     let union = lay(text, Layout::new(0.01, None).comparing(union));
     let places = |graph: &Graph| {
-        graph
-            .frames()
-            .map(|f| (f.name.to_vec(), f.union.unwrap_or((f.start, f.total))))
-            .collect::<Vec<_>>()
+        graph.frames().map(|f| (f.name.to_vec(), f.union.unwrap_or((f.start, f.total)))).collect::<Vec<_>>()
     };
     assert_eq!(ghosts.union, Some(union.total));
     for place in places(&union) {
         assert!(places(&ghosts).contains(&place), "{place:?}");
     }
-    let gone: Vec<_> =
-        ghosts.frames().filter(|f| f.after.is_zero()).map(|f| (f.start, f.total)).collect();
+    let gone: Vec<_> = ghosts.frames().filter(|f| f.after.is_zero()).map(|f| (f.start, f.total)).collect();
     assert_eq!(gone, [(Weight::new(30), Weight::ZERO); 2]);
     // Nothing wide enough is gone: all is as if nobody had asked.
     for text in ["a;b 1000 2000\na;c 1 0\nd 0 5\n", "a;b 10\nc 1\n", "a;b 5 0\n"] {
@@ -110,11 +106,7 @@ fn what_vanished_is_told_to_the_frame_it_vanished_from() {
         graph.frames().map(|f| (f.name[0], f.before.to_string(), f.gone.to_string())).collect();
     assert_eq!(
         gone,
-        [
-            (b'a', "25".into(), "15".into()),
-            (b'b', "10".into(), "0".into()),
-            (b'd', "0".into(), "0".into())
-        ]
+        [(b'a', "25".into(), "15".into()), (b'b', "10".into(), "0".into()), (b'd', "0".into(), "0".into())]
     );
     assert_eq!(graph.gone, Weight::new(7));
     assert_eq!(graph.largest_change().unwrap(), Weight::new(20));

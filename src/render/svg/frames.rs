@@ -118,12 +118,10 @@ impl Painter<'_> {
             .attr("y", self.top(frame.depth))
             .attr("width", Percent(percent(frame.total, whole)))
             .attr("height", height.saturating_sub(1).max(1))
-            .attr("fill", self.options.colours.of(
-                self.graph,
-                frame,
-                self.largest,
-                &self.drawing.summary.places,
-            )?);
+            .attr(
+                "fill",
+                self.options.colours.of(self.graph, frame, self.largest, &self.drawing.summary.places)?,
+            );
         if let Some(stroke) = self.options.stroke_colour {
             xml.attr("stroke", stroke);
         }

@@ -31,11 +31,7 @@ pub(super) const TAKES: &[&[&str]] =
 ///
 /// # Errors
 /// Those of [`feed`], and of a terminal that cannot be drawn in.
-pub fn show(
-    input: &Opened,
-    settings: &Settings,
-    read: impl FnOnce(&WalkSummary),
-) -> anyhow::Result<Written> {
+pub fn show(input: &Opened, settings: &Settings, read: impl FnOnce(&WalkSummary)) -> anyhow::Result<Written> {
     if !io::stdout().is_terminal() {
         bail!("--tui needs a terminal to draw in; --format text does not");
     }
