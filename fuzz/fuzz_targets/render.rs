@@ -12,12 +12,11 @@
 
 use std::io::Cursor;
 
-use fg_tools::Result;
 use fg_tools::collapse::{Options, Report, registry};
 use fg_tools::folded::{Order, StackTable};
 use fg_tools::input::{Input, Source};
-use fg_tools::render::writer::feed;
-use fg_tools::render::{FORMATS, Format, Settings};
+use fg_tools::profile::Opened;
+use fg_tools::render::{FORMATS, Format, Settings, write};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -28,12 +27,11 @@ fuzz_target!(|data: &[u8]| {
     settings.picture.pretty = bit(0);
     settings.picture.inverted = bit(1);
     settings.terminal.root_at_bottom = bit(2);
-    let order = [Order::Frame, Order::Input, Order::Time][usize::from(flags >> 6) % 3];
+    settings.private = bit(3);
+    settings.order = [Order::Frame, Order::Input, Order::Time][usize::from(flags >> 6) % 3];
 
-    let path = std::env::temp_dir().join(format!("fg-fuzz-render-{}", std::process::id()));
-    std::fs::write(&path, text).expect("a temporary file");
-    let source = Source::new(&path);
-    let Some(out) = rendered(format, &settings, order, &source) else { return };
+    let input = Opened::Folded(vec![Source::bytes(text)]);
+    let Some(out) = rendered(format, &settings, &input) else { return };
     match format.name {
         "svg" => is_picture(&out),
         "html" => is_page(&out),
@@ -43,18 +41,13 @@ fuzz_target!(|data: &[u8]| {
         _ => {}
     }
     let stacks = Format::by_name("collapsed").expect("it is there");
-    let Some(stacks) = rendered(stacks, &Settings::default(), Order::Frame, &source) else { return };
-    comes_back(format, order, &stacks, &out);
+    let Some(stacks) = rendered(stacks, &Settings::default(), &input) else { return };
+    comes_back(format, settings.order, &stacks, &out);
 });
 
-fn rendered(format: &Format, settings: &Settings, order: Order, source: &Source) -> Option<Vec<u8>> {
+fn rendered(format: &Format, settings: &Settings, input: &Opened) -> Option<Vec<u8>> {
     let mut out = Vec::new();
-    let result: Result<_> = (|| {
-        let mut sinks = [(format.open)(settings, &mut out)?];
-        let summary = feed(std::slice::from_ref(source), order, None, &mut sinks)?;
-        let [sink] = sinks;
-        sink.finish(&summary)
-    })();
+    let result = write(input, vec![(format, &mut out)], settings);
     if let Err(error) = &result {
         assert!(!error.to_string().contains('\n'), "a message is one line: {error}");
     }

@@ -38,7 +38,7 @@ impl Profile {
     /// let profile = Profile::from_bytes("main;parse 40\nmain 2\n")?;
     /// let mut page = Vec::new();
     /// profile.html(&HtmlOptions::default(), &mut page)?;
-    /// assert!(page.starts_with(b"<!DOCTYPE html>"));
+    /// assert!(page.starts_with(b"<!doctype html>"));
     /// # Ok::<(), fg_tools::Error>(())
     /// ```
     pub fn html(&self, options: &HtmlOptions, out: &mut dyn Write) -> Result<()> {

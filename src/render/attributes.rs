@@ -21,9 +21,9 @@ pub struct NameAttributes {
 /// The attributes of one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
-    /// Where a click with the link key, or on a static picture, leads.
+    /// The target of a click with the link key, or on a static picture.
     pub href: Option<String>,
-    /// Where a link opens; `_top` if nothing is said.
+    /// The window in which a link opens; `_top` by default.
     pub target: Option<String>,
     /// The tooltip, instead of the usual one.
     pub title: Option<String>,
@@ -38,7 +38,7 @@ pub type Refused = Error;
 
 /// Attributes of a link that are taken as they are; see also [`is_harmless`].
 const OTHERS: [&str; 3] = ["rel", "hreflang", "lang"];
-/// Where links may lead, besides places without a scheme.
+/// The schemes that links may have, besides none.
 const SCHEMES: [&str; 5] = ["http", "https", "ftp", "file", "mailto"];
 
 impl NameAttributes {

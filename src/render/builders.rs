@@ -192,7 +192,7 @@ impl Settings {
         self
     }
 
-    /// What a table has a row for.
+    /// The things that a table has rows for.
     pub fn by(mut self, group: Group) -> Self {
         self.table.by = group;
         self

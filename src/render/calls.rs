@@ -1,4 +1,4 @@
-//! Who calls whom, and with what weight: under `peek` and `dot`.
+//! The calls between functions and their weights, for `peek` and `dot`.
 //!
 //! A call is a caller and a callee by name. Like a function's total, a call's weight counts a
 //! stack once, however often the stack holds it.
@@ -26,9 +26,9 @@ pub struct Calls {
 /// A call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Who calls; nobody calls a root.
+    /// The caller; a root has none.
     pub caller: Option<Function>,
-    /// Who is called.
+    /// The callee.
     pub callee: Function,
     /// The weight of the stacks it is in.
     pub total: Weights,

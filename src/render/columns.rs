@@ -13,7 +13,7 @@ use crate::weight::Weight;
 pub struct Table {
     /// Cells but the last, and the last; the first of all is the head, if there is one.
     lines: Vec<(Vec<String>, String)>,
-    /// How many cells there are before the last.
+    /// The number of cells before the last.
     cells: usize,
 }
 
@@ -37,7 +37,7 @@ impl Table {
     /// Writes it.
     ///
     /// # Errors
-    /// What `out` says.
+    /// An I/O error of `out`.
     pub fn write(&self, out: &mut dyn Write) -> Result<()> {
         let width =
             |n: usize| self.lines.iter().map(|(cells, _)| cells[n].chars().count()).max().unwrap_or(0);

@@ -86,7 +86,7 @@ impl Writer for Dot<'_> {
     }
 }
 
-/// What is drawn, in weights of the input.
+/// The nodes and edges that are drawn, in weights of the input.
 struct Graph<'a> {
     settings: &'a Settings,
     summary: &'a WalkSummary,

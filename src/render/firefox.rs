@@ -41,7 +41,7 @@ struct Firefox<'a> {
     settings: &'a Settings,
     target: &'a mut dyn Target,
     path: Path,
-    /// Of each open frame, its row in the stack table of the current thread, once it has one.
+    /// The row of each open frame in the stack table of the current thread, once it has one.
     rows: Vec<Option<u32>>,
     /// The names of threads, and what they did.
     names: Interner,
@@ -195,11 +195,11 @@ fn meta(settings: &Settings, summary: &WalkSummary) -> Result<serde_json::Value>
     }))
 }
 
-/// What is said of a thread besides its tables.
+/// The properties of a thread besides its tables.
 struct About<'a> {
     number: usize,
     name: &'a [u8],
-    /// How many milliseconds the profile has.
+    /// The length of the profile in milliseconds.
     longest: usize,
     weight_type: &'static str,
 }

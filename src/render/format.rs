@@ -12,15 +12,15 @@ use crate::error::{ErrorKind, Result};
 /// An output format.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
-    /// What `--format` calls it.
+    /// The name of the format, as for `--format`.
     pub name: &'static str,
-    /// What the names of its files end in, without the dot; the first is the usual one.
+    /// The endings of its files' names, without the dot; the first is the usual one.
     pub endings: &'static [&'static str],
     /// One line for help.
     pub about: &'static str,
     /// The options of `fg-render` that mean something to it, besides those that all take.
     pub takes: &'static [&'static [&'static str]],
-    /// Whether it writes before all is read.
+    /// True if it writes before all is read.
     pub streams: bool,
     /// Makes what writes it.
     pub open: Open,
@@ -49,27 +49,27 @@ pub const FORMATS: &[Format] = &[
 
 /// Options that several formats take, by their long names without the dashes.
 pub mod takes {
-    /// Of everything that is laid out as a flame graph.
+    /// For everything that is laid out as a flame graph.
     pub const LAYOUT: &[&str] = &["total", "minwidth", "widths"];
     /// The rows of a table.
     pub const TABLE: &[&str] = &["by", "sort", "limit"];
     /// The least share of a tree's frames.
     pub const TREE: &[&str] = &["min-percent"];
-    /// How many frames from the root.
+    /// The number of frames from the root.
     pub const DEPTH: &[&str] = &["depth"];
-    /// Where text is drawn.
+    /// The terminal.
     pub const TERMINAL: &[&str] = &["columns", "ansi", "upright"];
     /// The functions to look around.
     pub const PEEK: &[&str] = &["peek"];
-    /// What it is called.
+    /// The name.
     pub const TITLE: &[&str] = &["title", "private"];
     /// The lines above text.
     pub const HEAD: &[&str] = &["title", "subtitle"];
     /// Threads apart.
     pub const PER_THREAD: &[&str] = &["per-thread"];
-    /// What else a graph says.
+    /// Other texts of a graph.
     pub const TEXT: &[&str] = &["subtitle", "notes", "nametype", "nameattr"];
-    /// What weights count, and whose they are.
+    /// The unit, and the privacy of the facts.
     pub const UNIT: &[&str] = &["countname", "private"];
     /// The names on frames.
     pub const CUT: &[&str] = &["truncate-text-right", "truncate-text-left"];
@@ -81,7 +81,7 @@ pub mod takes {
     pub const COLOURS: &[&str] = &["colors", "hash", "deterministic", "random", "cp", "colordiffusion"];
     /// The colours around them.
     pub const SURROUNDINGS: &[&str] = &["bgcolors", "search-color", "uicolor", "stroke-color"];
-    /// What is shown of differential input.
+    /// The options of differential input.
     pub const CHANGE: &[&str] = &["self-change", "diff-colors", "negate", "alpha", "min-effect", "period"];
     /// The file it is.
     pub const XML: &[&str] = &["encoding", "pretty-xml"];
@@ -126,7 +126,7 @@ impl Format {
         Err(ErrorKind::Setting { what }.into())
     }
 
-    /// Whether it takes an option.
+    /// Returns true if it takes an option.
     pub fn takes(&self, option: &str) -> bool {
         self.takes.iter().any(|group| group.contains(&option))
     }

@@ -1,4 +1,4 @@
-//! What each function weighs, while the input streams by: under every table.
+//! Adds up the weight of each function while the input streams by: the rows of every table.
 
 use super::Settings;
 use super::settings::Sort;
@@ -11,14 +11,14 @@ use crate::weight::Weight;
 /// Adds up the rows of a table.
 pub struct Functions {
     tally: Tally<Weights>,
-    /// Where modules have rows, the places of frames.
+    /// The places of frames, if modules have rows.
     places: Places,
 }
 
 /// A row of a table, in weights as they are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row<'a> {
-    /// What it is called.
+    /// The name.
     pub name: &'a [u8],
     /// The weight of the stacks that end in it.
     pub own: Weights,
@@ -80,7 +80,7 @@ pub fn change(weights: Weights) -> Result<Weight> {
     weights.value.checked_sub(weights.before)
 }
 
-/// How large a change is, up or down.
+/// The size of a change, up or down.
 pub(super) fn size(weight: Weight) -> Weight {
     if weight.is_negative() { weight.negated() } else { weight }
 }

@@ -96,7 +96,7 @@ pub fn fit(text: &str, columns: usize, cut: Cut) -> Cow<'_, str> {
     }
 }
 
-/// How many columns a character takes: marks that combine none, East Asian wide ones two.
+/// The columns that a character takes: marks that combine none, East Asian wide ones two.
 fn char_columns(c: char) -> usize {
     c.width().unwrap_or(1)
 }

@@ -29,7 +29,7 @@ pub const FORMAT: Format = Format {
     },
 };
 
-/// How many rows there are when nobody says.
+/// The default number of rows.
 const LIMIT: usize = 10;
 /// The least share of a frame of the tree when nobody says, in percent.
 const MIN_PERCENT: f64 = 5.0;

@@ -1,10 +1,10 @@
-//! How a picture is to look, whatever its format.
+//! The look of a picture, whatever its format.
 
 use super::attributes::NameAttributes;
 use super::colour::{Background, Colours, Rgb};
 use crate::error::{ErrorKind, Result};
 
-/// How a picture is to look. [`Options::default`] is what `fg-render` draws when nothing is asked.
+/// The look of a picture. [`Options::default`] is that of `fg-render` without options.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Options {
@@ -20,13 +20,13 @@ pub struct Options {
     pub inverted: bool,
     /// The input is in the order of time.
     pub flame_chart: bool,
-    /// Which end of a name that does not fit is cut off.
+    /// The end of a name that is cut off where it does not fit.
     pub cut: Cut,
     /// The word before a name in the line of details.
     pub name_type: String,
     /// The colours of frames.
     pub colours: Colours,
-    /// What is behind the frames; `None` follows the palette.
+    /// The background; `None` follows the palette.
     pub background: Option<Background>,
     /// The colour of found frames.
     pub search_colour: Rgb,
@@ -109,7 +109,7 @@ impl Default for Canvas {
 }
 
 impl Canvas {
-    /// What is left free on either side of the frames.
+    /// The margin on either side of the frames.
     pub const MARGIN: u32 = 10;
     /// The width of a picture that fills the window where no window is.
     pub const FLUID: u32 = 1200;
@@ -142,7 +142,7 @@ pub enum MinWidth {
     Percent(f64),
 }
 
-/// Which end of a name that does not fit is cut off.
+/// The end of a name that is cut off where it does not fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cut {
     /// The end.
@@ -154,7 +154,7 @@ pub enum Cut {
 
 /// The encoding an XML file declares.
 ///
-/// What is written is UTF-8, or plain ASCII with character references under any other name, so
+/// The text is UTF-8, or plain ASCII with character references under any other name, so
 /// the declaration is true of every encoding that agrees with ASCII.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Encoding(Option<String>);
@@ -182,7 +182,7 @@ impl Encoding {
         self.0.as_deref().unwrap_or("UTF-8")
     }
 
-    /// Whether only ASCII may be written.
+    /// Returns true if only ASCII may be written.
     pub fn is_ascii_only(&self) -> bool {
         !self.name().eq_ignore_ascii_case("utf-8") && !self.name().eq_ignore_ascii_case("utf8")
     }

@@ -294,7 +294,7 @@ impl Writer for Pprof<'_> {
     }
 }
 
-/// How the value of a field is written: as a number, or as so many bytes.
+/// The wire types of fields: a number, or a length and bytes.
 const NUMBER: u64 = 0;
 const LENGTH: u64 = 2;
 

@@ -1,17 +1,17 @@
 //! Changes to each stack before it is laid out: `--reverse` and `--base`.
 
-/// What to change. The default changes nothing.
+/// Changes to stacks. The default changes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StackRewrite {
     /// Leaf first: callers are stacked on what they call.
     pub reverse: bool,
-    /// If there are any: leave out stacks without one of these frames, and cut off what is
-    /// rootward of the first one.
+    /// Leaves out stacks without one of these frames, if there are any, and cuts off what is rootward
+    /// of the first one.
     pub bases: Vec<Vec<u8>>,
 }
 
 impl StackRewrite {
-    /// Whether it changes anything.
+    /// Returns true if it changes anything.
     pub fn is_needed(&self) -> bool {
         self.reverse || !self.bases.is_empty()
     }

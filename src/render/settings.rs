@@ -41,11 +41,11 @@ pub struct Settings {
     pub factor: Weight,
     /// The unit of weights; `None` is the one that the input states.
     pub unit: Option<String>,
-    /// What rows of a table there are, and in which order.
+    /// The rows of a table and their order.
     pub table: Table,
-    /// How much of a tree is shown.
+    /// The part of a tree that is shown.
     pub tree: Tree,
-    /// Where text is drawn.
+    /// The terminal.
     pub terminal: Terminal,
     /// The functions to look around, as a regular expression.
     pub peek: Option<String>,
@@ -78,11 +78,11 @@ impl Default for Settings {
     }
 }
 
-/// What rows of a table there are, and in which order.
+/// The rows of a table and their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Table {
-    /// What there is a row for.
+    /// The things that have rows.
     pub by: Group,
     /// The order of the rows; `None` is the self weight, of differential input its change.
     pub sort: Option<Sort>,
@@ -107,7 +107,7 @@ pub enum Sort {
 pub const SORTS: &[(&str, Sort)] =
     &[("self", Sort::Own), ("total", Sort::Total), ("name", Sort::Name), ("change", Sort::Change)];
 
-/// How much of a tree is shown.
+/// The part of a tree that is shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Tree {
@@ -167,7 +167,7 @@ impl Settings {
         Ok(shown)
     }
 
-    /// Whether [`Settings::facts`] changes any facts.
+    /// Returns true if [`Settings::facts`] changes any facts.
     pub(super) fn changes_facts(&self) -> bool {
         self.private || self.unit.is_some() || self.factor != Weight::ONE || !self.rewrite.bases.is_empty()
     }
@@ -193,7 +193,7 @@ impl Settings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Terminal {
-    /// How many columns it has.
+    /// The number of its columns.
     pub columns: usize,
     /// Its colours.
     pub paint: Paint,

@@ -28,7 +28,7 @@ pub const FORMAT: Format = Format {
     open: |settings, target| Ok(Box::new(TableWriter::new(settings, target, write))),
 };
 
-/// How many rows there are when nobody says.
+/// The default number of rows.
 const LIMIT: usize = 30;
 
 fn write(

@@ -66,7 +66,7 @@ impl Pruned {
         Pruned { layout, depth: settings.tree.depth.unwrap_or(usize::MAX) }
     }
 
-    /// So many frames from the root are shown.
+    /// The number of frames from the root that are shown.
     pub(super) fn depth(&self) -> usize {
         self.depth
     }
@@ -187,7 +187,7 @@ impl Writer for BottomUp<'_> {
     }
 }
 
-/// Whether callees stand below their callers, or callers below their callees.
+/// The direction of a tree: callees below their callers, or callers below their callees.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Direction {
     Down,

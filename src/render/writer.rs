@@ -13,12 +13,12 @@ use crate::folded::{Frame, Known, Rewrite, Visitor, WalkSummary, Weights};
 use crate::profile::{Opened, Profile};
 use crate::weight::Weight;
 
-/// Where an output is written. What is written need not be collected first: it is buffered.
+/// The destination of an output. It is buffered: writers need not collect bytes first.
 pub trait Target: Write {
     /// Takes back everything that was written.
     ///
     /// # Errors
-    /// What the system says.
+    /// An I/O error.
     fn start_over(&mut self) -> Result<()>;
 }
 
@@ -35,14 +35,14 @@ pub trait Writer: Visitor {
     /// any, and says so where it is made for people.
     ///
     /// # Errors
-    /// What the target says; [`crate::ErrorKind::Overflow`].
+    /// An I/O error of the target; [`crate::ErrorKind::Overflow`].
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished>;
 }
 
-/// What there is to say about an output.
+/// The result of an output.
 #[derive(Clone, Debug, Default)]
 pub struct Finished {
-    /// Of a drawing, what was drawn.
+    /// The frames of a drawing.
     pub drawn: Option<Drawn>,
     /// There were stacks, but nothing that was asked for.
     pub nothing_selected: bool,
@@ -50,12 +50,12 @@ pub struct Finished {
     pub colours: Option<PaletteMap>,
 }
 
-/// What was drawn.
+/// The number of frames of a drawing.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawn {
-    /// How many frames.
+    /// The number of frames drawn.
     pub frames: usize,
-    /// How many were too narrow.
+    /// The number of frames that were too narrow.
     pub left_out: u64,
     /// The weight of the whole width.
     pub total: Weight,
@@ -90,12 +90,12 @@ impl<'a> From<&'a Opened> for Input<'a> {
 pub struct Written {
     /// The totals of the walk, and the facts as the outputs show them.
     pub summary: WalkSummary,
-    /// What there is to say about each output, in their order.
+    /// The result of each output, in their order.
     pub outputs: Vec<Finished>,
 }
 
 impl Written {
-    /// Whether there was nothing to show: no stacks, or only frames that are too narrow.
+    /// Returns true if there was nothing to show: no stacks, or only frames that are too narrow.
     pub fn is_empty(&self) -> bool {
         let nothing_drawn = |output: &Finished| output.drawn.is_some_and(|drawn| drawn.frames == 0);
         self.summary.total.is_zero() || self.outputs.iter().any(nothing_drawn)
@@ -190,7 +190,7 @@ impl Visitor for FanOut<'_, '_> {
         self.0.iter_mut().try_for_each(|writer| writer.exit(frame, so_far))
     }
 
-    /// What one writer needs cannot be left out for another.
+    /// A frame is left out only if no writer needs it.
     fn least(&self, all: Weights) -> Weight {
         self.0.iter().map(|writer| writer.least(all)).min().unwrap_or(Weight::ZERO)
     }

@@ -37,7 +37,12 @@ const fn case(
 
 const CASES: &[Case] = &[
     case("perf_data/golden/calc.data.gz", ("55000000", Some("ns")), "55 ms", Some("55 samples")),
-    case("fixtures/perf-script/cpp-fp/input.txt.gz", ("975951896", Some("ns")), "976 ms", Some("487 samples")),
+    case(
+        "fixtures/perf-script/cpp-fp/input.txt.gz",
+        ("975951896", Some("ns")),
+        "976 ms",
+        Some("487 samples"),
+    ),
     case("fixtures/pprof/cpu/input.pb.gz", ("1090000000", Some("ns")), "1.09 s", Some("109 samples")),
     case("fixtures/pprof/heap/input.pb.gz", ("5881145", Some("bytes")), "5.88 MB", None),
     case("fixtures/pprof/block/input.pb.gz", ("1617533940", Some("ns")), "1.62 s", None),
@@ -47,7 +52,12 @@ const CASES: &[Case] = &[
     case("fixtures/austin-mojo/v4-cpu/input.mojo", ("2411218", Some("us")), "2.41 s", None),
     case("fixtures/speedscope/py-spy-threads/input.json", ("3.56", Some("s")), "3.56 s", Some("178 samples")),
     case("fixtures/callgrind/c/input.txt", ("979896", Some("instructions")), "979,896 instructions", None),
-    case("fixtures/heaptrack/allocations/input.txt", ("4968", Some("allocations")), "4,968 allocations", None),
+    case(
+        "fixtures/heaptrack/allocations/input.txt",
+        ("4968", Some("allocations")),
+        "4,968 allocations",
+        None,
+    ),
     case("fixtures/bcc/offcputime-libbpf/input.txt", ("2100507", Some("us")), "2.1 s", None),
     case("fixtures/dhat/c/input.json", ("136585", Some("bytes")), "137 kB", None),
     case("fixtures/massif/c/input.txt", ("111395", Some("bytes")), "111 kB", None),
@@ -60,7 +70,12 @@ const CASES: &[Case] = &[
     case("fixtures/firefox/samply/input.json", ("91", Some("samples")), "91 samples", None),
     case("fixtures/folded/heaptrack-allocations/input.txt", ("4968", None), "4,968", None),
     case("# unit: cycles\nmain 12345678901\n", ("12345678901", Some("cycles")), "12.3 G cycles", None),
-    case("# unit: ns\n# period: 2000000 ns\nmain 324000000\n", ("324000000", Some("ns")), "324 ms", Some("162 samples")),
+    case(
+        "# unit: ns\n# period: 2000000 ns\nmain 324000000\n",
+        ("324000000", Some("ns")),
+        "324 ms",
+        Some("162 samples"),
+    ),
 ];
 
 /// The path of a recording, however its name ends.
@@ -71,8 +86,12 @@ fn find(input: &str) -> std::path::PathBuf {
     }
     let folder = path.parent().unwrap();
     let files = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{folder:?}: {e}"));
-    let is_input = |name: &std::path::PathBuf| name.file_name().unwrap().to_string_lossy().starts_with("input");
-    files.map(|entry| entry.unwrap().path()).find(is_input).unwrap_or_else(|| panic!("no input in {folder:?}"))
+    let is_input =
+        |name: &std::path::PathBuf| name.file_name().unwrap().to_string_lossy().starts_with("input");
+    files
+        .map(|entry| entry.unwrap().path())
+        .find(is_input)
+        .unwrap_or_else(|| panic!("no input in {folder:?}"))
 }
 
 impl Case {
@@ -105,7 +124,8 @@ fn every_output_states_the_total_in_its_unit() {
         let input = case.input;
 
         let picture = Picture::parse(std::str::from_utf8(&svg).unwrap());
-        let listed = case.samples.map_or(case.shown.to_owned(), |samples| format!("{}, {samples}", case.shown));
+        let listed =
+            case.samples.map_or(case.shown.to_owned(), |samples| format!("{}, {samples}", case.shown));
         assert_eq!(picture.frames[0].title, format!("all ({listed}, 100.00%)"), "{input}");
         assert_eq!(picture.frames[0].exact.1, case.total, "{input}");
         let subtitle = picture.element("subtitle");

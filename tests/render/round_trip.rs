@@ -69,7 +69,8 @@ fn every_fixture_comes_back() {
             {
                 continue;
             }
-            let arguments = ["--input-format", "folded", "--format", name, "-o", "out", file.to_str().unwrap()];
+            let arguments =
+                ["--input-format", "folded", "--format", name, "-o", "out", file.to_str().unwrap()];
             let run = run_in(folder.path(), &arguments, "");
             assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{file:?} as {name}");
             let back = collapse(&["--format", reader], &folder.path().join("out"));
@@ -145,10 +146,9 @@ fn facts_of_both_sides_come_back() {
 #[test]
 fn units_that_viewers_know_come_back_from_them() {
     let folder = tempfile::tempdir().unwrap();
-    for (file, units) in [
-        ("a.speedscope.json", &["ns", "us", "ms", "s", "bytes"][..]),
-        ("a.firefox.json", &["ms", "bytes"]),
-    ] {
+    for (file, units) in
+        [("a.speedscope.json", &["ns", "us", "ms", "s", "bytes"][..]), ("a.firefox.json", &["ms", "bytes"])]
+    {
         for unit in units {
             let text = format!("# unit: {unit}\nmain 1\nmain;parse 40\n");
             run_in(folder.path(), &["-o", file], &text);

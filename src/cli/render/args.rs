@@ -15,7 +15,7 @@ use crate::render::{Encoding, MinWidth};
 use crate::tally::Group;
 use crate::weight::Weight;
 
-/// How the input is read, besides the options of recordings.
+/// The format of the input, and the handling of lines that are not understood.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Input")]
 pub struct InputFormatArgs {
@@ -53,7 +53,7 @@ pub struct StackArgs {
     pub total: Option<Weight>,
 }
 
-/// What the picture says.
+/// The texts of the picture.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Text")]
 pub struct TextArgs {
@@ -73,7 +73,7 @@ pub struct TextArgs {
     /// The unit of weights, whatever the input says
     #[arg(long, value_name = "TEXT")]
     pub countname: Option<String>,
-    /// What stands before a name in the line at the bottom (default: Function:)
+    /// The word before a name in the line at the bottom (default: Function:)
     #[arg(long, value_name = "TEXT")]
     pub nametype: Option<String>,
     /// Cut the end of names that do not fit: the default, and undoes --truncate-text-left
@@ -88,7 +88,7 @@ pub struct TextArgs {
     pub nameattr: Option<PathBuf>,
 }
 
-/// How large things are.
+/// Sizes of the picture and its parts.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Size")]
 pub struct SizeArgs {
@@ -119,7 +119,7 @@ pub struct SizeArgs {
     pub fontwidth: Option<f64>,
 }
 
-/// What is shown of differential input.
+/// The options of differential input.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Differential graphs")]
 pub struct ChangeArgs {
@@ -136,14 +136,14 @@ pub struct ChangeArgs {
     /// Swap them: as if after were before
     #[arg(long)]
     pub negate: bool,
-    /// How often noise may be taken for a change; the rest is grey, 1 greys nothing
+    /// Accepted probability of taking noise for a change; the rest is grey, 1 greys nothing
     /// (default: 0.01)
     #[arg(long, value_name = "P", value_parser = alpha)]
     pub alpha: Option<f64>,
     /// The least change that is not grey, in percentage points (default: 0)
     #[arg(long, value_name = "PP", value_parser = points)]
     pub min_effect: Option<f64>,
-    /// What a sample weighs (default: what all weights are multiples of)
+    /// The weight of a sample (default: the largest number that divides all weights)
     #[arg(long, value_name = "NUM", value_parser = factor)]
     pub period: Option<Weight>,
 }
@@ -188,7 +188,7 @@ pub struct ColourArgs {
     pub stroke_color: Option<Stroke>,
 }
 
-/// Where to write, and in which format.
+/// The output files and their formats.
 #[derive(Args, Clone, Debug, Default)]
 pub struct OutputArgs {
     /// Write to FILE instead of standard output, in the format of its ending; may be
@@ -279,7 +279,7 @@ pub struct FileArgs {
     pub per_thread: bool,
 }
 
-/// What is said on standard error.
+/// The messages on standard error.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Messages")]
 pub struct TalkArgs {

@@ -1,5 +1,5 @@
-//! Which options were given, so that one that means nothing to the output is not passed over in
-//! silence.
+//! The options that were given explicitly: one that means nothing to any output is refused, not
+//! ignored.
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -88,7 +88,7 @@ mod tests {
         argument.get_id().as_str().replace('_', "-")
     }
 
-    /// What all formats take.
+    /// The options that all formats take.
     const COMMON: &[&str] = &[
         "files",
         "output",

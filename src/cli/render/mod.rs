@@ -52,13 +52,13 @@ Exit status: 0, 1 when --peek matches nothing, 2 for trouble. Without stacks 2, 
 output that is as valid as any."
 )]
 pub struct Render {
-    /// Which options were given: before all others.
+    /// The options that were given; before all others.
     #[command(flatten)]
     pub given: ExplicitOptions,
-    /// What to read.
+    /// The input files.
     #[command(flatten)]
     pub input: InputArgs,
-    /// Where to write.
+    /// The output files.
     #[command(flatten)]
     pub output: OutputArgs,
     /// About the program itself.
@@ -70,7 +70,7 @@ pub struct Render {
     /// The look of a picture.
     #[command(flatten)]
     pub picture: PictureArgs,
-    /// What changed.
+    /// Differential input.
     #[command(flatten)]
     pub change: ChangeArgs,
     /// The rows of tables, and the frames of trees.
@@ -82,10 +82,10 @@ pub struct Render {
     /// The file it is.
     #[command(flatten)]
     pub file: FileArgs,
-    /// What is said on standard error.
+    /// The messages on standard error.
     #[command(flatten)]
     pub talk: TalkArgs,
-    /// How a recording is read.
+    /// Reading of recordings.
     #[command(flatten)]
     pub recording: ReadingArgs,
 }

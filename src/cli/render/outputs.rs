@@ -56,7 +56,7 @@ impl OutputArgs {
 pub struct Pending {
     output: Output,
     begin: u64,
-    /// Of an output that cannot be taken back, what may have to be.
+    /// The bytes of an output that cannot be taken back once written, such as a pipe.
     spool: Option<File>,
     buffer: Vec<u8>,
 }
@@ -65,7 +65,7 @@ impl Pending {
     /// Opens an output; what is `streamed` to it may start over.
     ///
     /// # Errors
-    /// What the system says, with the file's name.
+    /// An I/O error, with the file's name.
     pub fn open(path: Option<&Path>, streamed: bool) -> Result<Pending> {
         let output = Output::new(path)?;
         let spool = match streamed && !output.can_start_over() {
@@ -102,7 +102,7 @@ impl Pending {
 /// Puts all outputs in their places.
 ///
 /// # Errors
-/// What the system says, with the file's name; then no file has changed, unless the system fails
+/// An I/O error, with the file's name; then no file has changed, unless the system fails
 /// to rename the later of several.
 pub fn finish(mut outputs: Vec<Pending>) -> Result<()> {
     outputs.iter_mut().try_for_each(Pending::settle)?;

@@ -22,7 +22,7 @@ use crate::weight::Weight;
 /// The file in which `--cp` keeps colours: in the current folder, as other tools do.
 const PALETTE_MAP: &str = "palette.map";
 
-/// How a picture looks, whatever tool draws it: [`Settings`] on the command line.
+/// The look of a picture, whatever tool draws it: [`Settings`] on the command line.
 ///
 /// A tool flattens this group, refuses what its outputs do not take by
 /// [`ExplicitOptions`](super::ExplicitOptions), and writes files by [`write_files`].
@@ -47,7 +47,7 @@ impl PictureArgs {
     /// `--nameattr` that are left out, and may make one an error.
     ///
     /// # Errors
-    /// What the system says of those files, and what `refused` returns.
+    /// I/O errors of those files, and the error that `refused` returns.
     pub fn settings(&self, refused: &mut dyn FnMut(Error) -> Result<()>) -> Result<Settings> {
         let PictureArgs { stacks, text, .. } = self;
         let order = match stacks {
@@ -71,7 +71,7 @@ impl PictureArgs {
         })
     }
 
-    /// Whether single samples are needed, in the order of time: see
+    /// Returns true if single samples are needed, in the order of time: see
     /// [`ReadOptions::samples`](crate::profile::ReadOptions::samples).
     pub fn needs_samples(&self) -> bool {
         self.stacks.flamechart || self.stacks.no_sort
@@ -140,7 +140,7 @@ impl PictureArgs {
 /// kept in `palette.map`.
 ///
 /// # Errors
-/// Those of [`write`], and what the system says of the files.
+/// Those of [`write`], and I/O errors of the files.
 pub fn write_files(
     input: &Opened,
     files: &[(Option<&Path>, &'static Format)],

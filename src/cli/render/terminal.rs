@@ -1,4 +1,4 @@
-//! What the terminal is like that text is drawn for.
+//! Finds the size and the colours of the terminal that text is drawn for.
 
 use std::env;
 use std::io::IsTerminal;

@@ -1,4 +1,4 @@
-//! What the values of `fg-render`'s options are, and what is said of others.
+//! Parsers of the values of `fg-render`'s options, and their messages.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 

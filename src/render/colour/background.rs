@@ -1,4 +1,4 @@
-//! What is behind the frames.
+//! The background of a picture.
 
 use super::{Palette, Rgb};
 
@@ -14,7 +14,7 @@ pub enum Background {
 }
 
 impl Background {
-    /// What `--bgcolors` calls it: a name, or `#rrggbb`.
+    /// Reads a value of `--bgcolors`: a name, or `#rrggbb`.
     pub fn parse(text: &str) -> Option<Background> {
         match text {
             "yellow" => Some(Background::Yellow),
@@ -25,7 +25,7 @@ impl Background {
         }
     }
 
-    /// What suits a palette.
+    /// The background that suits a palette.
     pub fn of(palette: Palette) -> Background {
         use super::palette::Rules;
         match palette {

@@ -59,7 +59,7 @@ pub struct Shades {
 }
 
 impl Shades {
-    /// Of a name; with a seed other than 0, others.
+    /// The shades of a name; a seed other than 0 gives others.
     ///
     /// `h` is FNV-1a of the name's bytes, begun at `0x811c9dc5 ^ seed`; number `n` is the upper
     /// 24 bits of murmur3's finish of `h + n · 0x9e3779b9`, over 2²⁴. All in 32 bits.
@@ -76,7 +76,7 @@ impl Shades {
     }
 }
 
-/// How frames are coloured.
+/// The colours of frames.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Colours {
     /// The palette.

@@ -6,7 +6,7 @@ use super::{Rgb, Shades, level};
 use crate::folded::{Kind, Place};
 use crate::render::label::annotation;
 
-/// Which colours names have.
+/// A palette: the colours that names have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Palette {
     /// Every name from one range.
@@ -39,7 +39,7 @@ pub enum Hue {
     Orange,
 }
 
-/// What is known about the names of a language.
+/// Rules about the names of a language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Rules {

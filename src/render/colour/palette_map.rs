@@ -61,7 +61,7 @@ impl PaletteMap {
     /// Writes a file's text, sorted by name.
     ///
     /// # Errors
-    /// What the writer says.
+    /// An I/O error.
     pub fn write(&self, out: &mut dyn Write) -> Result<()> {
         for (name, Rgb(r, g, b)) in &self.colours {
             out.write_all(name)?;

@@ -94,7 +94,7 @@ fn with_known_letters(picture: &str) -> String {
     picture.chars().map(|c| if known(c) { c } else { char::REPLACEMENT_CHARACTER }).collect()
 }
 
-/// What the rasteriser cannot do with a picture of our own making.
+/// An error of the rasteriser, which a picture of our own making should not cause.
 fn trouble(what: &dyn std::fmt::Display) -> Error {
     Error::io("draw the PNG", std::io::Error::other(what.to_string()))
 }

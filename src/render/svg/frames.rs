@@ -13,9 +13,9 @@ use crate::render::label::{fit, percent, shown_name};
 use crate::render::layout::{FrameBox, Graph};
 use crate::weight::Weight;
 
-/// What the frame of the whole is called.
+/// The name of the frame of the whole.
 const WHOLE: &str = "all";
-/// How far a name stands from the left end of its frame, in pixels.
+/// The distance of a name from the left end of its frame, in pixels.
 const TEXT_INDENT: f64 = 3.0;
 
 pub(super) fn write(xml: &mut Xml<'_>, drawing: &Drawing<'_>, page: &Page) -> Result<()> {

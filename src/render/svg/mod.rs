@@ -57,13 +57,13 @@ fn draw(drawing: &Drawing<'_>, mut target: &mut dyn Target) -> Result<()> {
     if drawing.graph.is_empty() { write_empty(drawing, &mut target) } else { write(drawing, &mut target) }
 }
 
-/// Where things are, from top to bottom, in pixels.
+/// The places of the parts of a picture, from top to bottom, in pixels.
 struct Page {
     width: u32,
     height: f64,
-    /// Where the frames begin.
+    /// The upper edge of the frames.
     top: f64,
-    /// How many rows of frames there are, the whole among them.
+    /// The number of rows of frames, the whole among them.
     rows: u32,
 }
 

@@ -9,7 +9,8 @@ use crate::render::layout::Graph;
 use crate::render::{Canvas, Cut, Options};
 use crate::weight::Weight;
 
-/// What makes the picture interactive: its parts, as one function that leaves no name behind.
+/// The script that makes the picture interactive: its parts, as one function that leaves no name
+/// behind.
 pub(super) const VIEWER: &str = concat!(
     "(function (config, root) {\n\"use strict\";\n",
     include_str!("viewer/view.js"),
@@ -29,7 +30,7 @@ pub(super) const VIEWER: &str = concat!(
     // Inside a page of several pictures, each script finds the one that it stands in.
     "})(fg, document.currentScript ? document.currentScript.closest(\"svg\") : document.documentElement);\n"
 );
-/// What it looks like beyond its attributes.
+/// The style sheet.
 pub(super) const STYLE: &str = include_str!("style.css");
 
 /// `var fg = {…};`: what the script has to know.

@@ -24,7 +24,7 @@ struct Element {
     has_text: bool,
 }
 
-/// Where line breaks go.
+/// The places of line breaks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lines {
     /// Before elements down to this depth: a frame on a line.
@@ -199,7 +199,7 @@ pub(super) fn visible(c: char) -> char {
 mod tests {
     use super::*;
 
-    /// What a strict parser reads back from an attribute and a text of this value.
+    /// Returns an attribute and a text of this value as a strict parser reads them back.
     fn round_trip(value: &str, ascii: bool) -> (String, String) {
         let mut bytes = Vec::new();
         let mut xml = Xml::new(&mut bytes, "UTF-8", ascii, Lines::To(1));

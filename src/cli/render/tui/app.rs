@@ -1,4 +1,4 @@
-//! What is being looked at, and what each key does to it. Nothing here draws.
+//! The state of the terminal view, and the effect of each key on it. Nothing here draws.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use regex::bytes::Regex;
@@ -24,15 +24,15 @@ pub(super) enum Order {
     Name,
 }
 
-/// What is looked for.
+/// The search.
 #[derive(Default)]
 pub(super) struct Search {
     pub(super) pattern: Option<Regex>,
-    /// Whether each function matches.
+    /// True for each function that matches.
     pub(super) matches: Vec<bool>,
     /// The share of the whole in stacks with a match.
     pub(super) share: f64,
-    /// What is being typed.
+    /// The text that is being typed.
     pub(super) typing: Option<String>,
     pub(super) error: Option<String>,
 }
@@ -148,7 +148,7 @@ impl App {
         }
     }
 
-    /// Whether a frame is another or below it.
+    /// Returns true if a frame is another or below it.
     fn is_inside(&self, node: usize, other: usize) -> bool {
         (other..self.model.nodes[other].end).contains(&node)
     }
@@ -326,7 +326,7 @@ impl App {
     }
 }
 
-/// How far a key moves the cursor of a list.
+/// The distance by which a key moves the cursor of a list.
 fn steps(code: KeyCode, len: usize) -> isize {
     let all = len as isize;
     match code {

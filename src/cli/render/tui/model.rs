@@ -1,4 +1,4 @@
-//! What the terminal view shows: the frames that can ever be seen, and what each function weighs.
+//! The data of the terminal view: the frames that can ever be seen, and the weight of each function.
 
 use std::collections::HashMap;
 
