@@ -176,6 +176,8 @@ impl<V: Visitor> Scan<'_, '_, V> {
         let mut run = 0;
         let mut start = 0;
         let mut hit = candidate(self.pattern, 0);
+        // A copy, to be at hand for every line.
+        let mut is_open = self.header.is_open;
         for end in memchr::memchr_iter(b'\n', bytes).chain(unfinished(bytes)) {
             self.line += 1;
             let at = hit;
@@ -185,7 +187,8 @@ impl<V: Visitor> Scan<'_, '_, V> {
             let line = &bytes[start..end];
             let flow = match kind(line, self.columns) {
                 Kind::Stack(len) => {
-                    if self.header.is_open {
+                    if is_open {
+                        is_open = false;
                         self.begin_part().map_err(|e| e.or_at(|| self.position(blocks)))?;
                     }
                     let stack = trim_stack(&line[..len]);
@@ -196,7 +199,11 @@ impl<V: Visitor> Scan<'_, '_, V> {
                     let line = StackLine { stack, behind: &line[len..], columns: self.columns, matched };
                     self.visitor.stack(line).map_err(|e| e.or_at(|| self.position(blocks)))?
                 }
-                Kind::Comment => self.comment(line).map_err(|e| e.or_at(|| self.position(blocks)))?,
+                Kind::Comment => {
+                    let flow = self.comment(line).map_err(|e| e.or_at(|| self.position(blocks)))?;
+                    is_open = self.header.is_open;
+                    flow
+                }
                 Kind::Blank => Flow::Drop,
                 Kind::NotUnderstood => {
                     let position = self.position(blocks);
