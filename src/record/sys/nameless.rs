@@ -15,6 +15,7 @@ use super::signals::check;
 /// What the system says: that there is a file of this name; that the file had a name which was
 /// removed, on a file system that has no others.
 pub fn give_name(file: &File, path: &Path) -> io::Result<()> {
+    // The way that open(2) documents for O_TMPFILE: AT_EMPTY_PATH would need a capability.
     let open = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: both texts live and end with zeros.
