@@ -26,6 +26,7 @@ mod samples;
 mod sink;
 pub mod units;
 
+use std::fmt;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -64,6 +65,14 @@ pub struct Profile {
     stacks: StackTable,
     samples: Samples,
     places: Arc<Places>,
+}
+
+impl fmt::Debug for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut profile = f.debug_struct("Profile");
+        profile.field("facts", &self.facts).field("stacks", &self.stacks.len());
+        profile.field("samples", &self.samples.len()).finish_non_exhaustive()
+    }
 }
 
 impl Profile {
