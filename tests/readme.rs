@@ -59,7 +59,11 @@ fn fences<'a>(text: &'a str, language: &str) -> Vec<(usize, String)> {
             (None, Some(language)) => open = Some((n + 2, language, String::new())),
             (Some(_), Some(_)) => {
                 let (start, its_language, block) = open.take().unwrap();
-                assert!(["sh", "text", "rust,no_run"].contains(&its_language), "README.md:{}: ```{its_language}", start - 1);
+                assert!(
+                    ["sh", "text", "rust,no_run"].contains(&its_language),
+                    "README.md:{}: ```{its_language}",
+                    start - 1
+                );
                 if its_language == language {
                     blocks.push((start, block));
                 }

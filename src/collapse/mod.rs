@@ -25,10 +25,10 @@ pub(crate) mod maps;
 pub(crate) mod names;
 #[cfg(feature = "collapse")]
 pub(crate) mod native_frame;
-#[cfg(feature = "perf-data")]
-pub mod perf_data;
 #[cfg(feature = "collapse")]
 mod perf_command;
+#[cfg(feature = "perf-data")]
+pub mod perf_data;
 #[cfg(feature = "collapse")]
 pub(crate) mod perf_script;
 #[cfg(feature = "collapse")]

@@ -46,8 +46,8 @@ pub use line::{Columns, Line, Weights, is_comment, parse_line, sanitize_frame, s
 pub(crate) use order::cmp_at;
 pub use order::{cmp_stacks, common_prefix};
 pub use place::{Kind, Place, Places};
-pub use reader::{Lines, NotUnderstood};
 pub(crate) use reader::{Header, guess_columns, settle_columns};
+pub use reader::{Lines, NotUnderstood};
 pub(crate) use replay_buffer::{Cursor, ReplayBuffer, Rereadable};
 pub use table::{Batch, FrameId, StackTable};
 pub(crate) use walk::walk_profile;

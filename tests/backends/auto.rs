@@ -1,6 +1,5 @@
 //! `--with auto`, the default: py-spy or austin for CPython, if there is one.
 
-use std::fs;
 use std::process::{Command, Stdio};
 
 use super::stand_in::Stage;

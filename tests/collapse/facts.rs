@@ -113,7 +113,10 @@ const HEADERS: &[(&str, &str)] = &[
         "heaptrack/peak",
         "unit: bytes | event: peak | command: \"cpp/orders 20\" | duration: 0.169 s | producer: \"heaptrack 1.4.0\"",
     ),
-    ("jemalloc/preload", "unit: bytes | event: inuse-space | warning: jemalloc sampled one byte in 4096; weights are not scaled up"),
+    (
+        "jemalloc/preload",
+        "unit: bytes | event: inuse-space | warning: jemalloc sampled one byte in 4096; weights are not scaled up",
+    ),
     ("gperftools/preload", "unit: samples | rate: 500 Hz | samples: 134 samples"),
     ("gperftools/raw", "unit: samples | samples: 134 samples"),
     (

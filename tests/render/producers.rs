@@ -6,9 +6,9 @@
 use std::path::Path;
 
 use fg_tools::folded::Kind;
+use fg_tools::render::Group;
 use fg_tools::render::colour::Palette;
 use fg_tools::render::{FORMATS, Format, MinWidth, Settings, SvgOptions, Target, write};
-use fg_tools::render::Group;
 use fg_tools::{Profile, Source};
 
 use super::Picture;
