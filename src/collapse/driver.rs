@@ -94,34 +94,18 @@ pub fn run<P: Parser>(
         0 => std::thread::available_parallelism().map_or(1, NonZero::get),
         threads => threads,
     };
+    // Without other formats there is folded text only: one thread does.
+    let threads = if cfg!(feature = "collapse") { threads } else { 1 };
     let shared =
         Shared { blocks: Mutex::new(blocks), done: Mutex::default(), stop: AtomicBool::new(!more), cut };
     let mut forks: Vec<Box<dyn ForkedSink>> = (1..threads).map_while(|_| sink.fork()).collect();
-    let mut parsers = Vec::new();
-    if forks.is_empty() {
-        parsers.push(shared.work(parser(), Some(first), sink)?);
+    let parsers = if forks.is_empty() {
+        vec![shared.work(parser(), Some(first), sink)?]
     } else {
-        let shared = &shared;
-        let parser = &parser;
-        let of_this_thread = &mut *sink;
-        let all = std::thread::scope(|scope| {
-            // A thread that cannot be started leaves its blocks to the others.
-            let start = |fork| {
-                let fork: &mut Box<dyn ForkedSink> = fork;
-                let work = move || shared.work(parser(), None, &mut **fork);
-                std::thread::Builder::new().spawn_scoped(scope, work).ok()
-            };
-            let others: Vec<_> = forks.iter_mut().map_while(start).collect();
-            let own = shared.work(parser(), Some(first), of_this_thread);
-            let join = |thread: std::thread::ScopedJoinHandle<'_, Result<P>>| match thread.join() {
-                Ok(result) => result,
-                Err(panic) => std::panic::resume_unwind(panic),
-            };
-            [own].into_iter().chain(others.into_iter().map(join)).collect::<Result<Vec<P>>>()
-        });
-        parsers.extend(all?);
+        let parsers = shared.work_on_threads(&parser, first, sink, &mut forks)?;
         forks.into_iter().try_for_each(|fork| sink.join(fork))?;
-    }
+        parsers
+    };
     let mut done = shared.done.into_inner().expect("no thread panics");
     done.sort_unstable_by_key(|done| done.index);
     let mut before = 0;
@@ -316,6 +300,41 @@ impl<P: RecordParser> Parser for Records<P> {
 }
 
 impl Shared<'_> {
+    /// Parses on this thread, and on one more for each fork.
+    #[cfg(feature = "collapse")]
+    fn work_on_threads<P: Parser>(
+        &self,
+        parser: &(impl Fn() -> P + Sync),
+        first: Block,
+        sink: &mut dyn Sink,
+        forks: &mut [Box<dyn ForkedSink>],
+    ) -> Result<Vec<P>> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(forks.len()).build();
+        let pool = pool.map_err(|e| Error::io("start threads for", std::io::Error::other(e)))?;
+        let results = Mutex::new(Vec::new());
+        let own = pool.in_place_scope(|scope| {
+            for fork in forks {
+                scope.spawn(|_| {
+                    let result = self.work(parser(), None, &mut **fork);
+                    results.lock().expect("no thread panics").push(result);
+                });
+            }
+            self.work(parser(), Some(first), sink)
+        });
+        [own].into_iter().chain(results.into_inner().expect("no thread panics")).collect()
+    }
+
+    #[cfg(not(feature = "collapse"))]
+    fn work_on_threads<P: Parser>(
+        &self,
+        parser: &(impl Fn() -> P + Sync),
+        first: Block,
+        sink: &mut dyn Sink,
+        _forks: &mut [Box<dyn ForkedSink>],
+    ) -> Result<Vec<P>> {
+        Ok(vec![self.work(parser(), Some(first), sink)?])
+    }
+
     /// Parses blocks until there are no more. Errors of reading are returned, those of parsing
     /// noted with their block.
     fn work<P: Parser>(&self, mut parser: P, first: Option<Block>, sink: &mut dyn Sink) -> Result<P> {

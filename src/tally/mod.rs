@@ -109,23 +109,6 @@ impl<A: Amount> Sums<A> {
 }
 
 /// Self and total weights by name, for one or more runs.
-///
-/// ```
-/// use fg_tools::Weight;
-/// use fg_tools::tally::{Group, Tally};
-///
-/// // a;b;a 7
-/// let mut tally: Tally = Tally::new(Group::Function, 1);
-/// for name in [b"a", b"b", b"a"] {
-///     tally.enter(name);
-/// }
-/// tally.exit(Weight::new(7), Weight::new(7))?;
-/// tally.exit(Weight::ZERO, Weight::new(7))?;
-/// tally.exit(Weight::ZERO, Weight::new(7))?;
-/// let (name, cells) = tally.rows()[0];
-/// assert_eq!((name, cells[0].total), (&b"a"[..], Weight::new(7)));
-/// # Ok::<(), fg_tools::Error>(())
-/// ```
 pub struct Tally<A = Weight> {
     group: Group,
     names: Interner,

@@ -125,7 +125,7 @@ const HEADERS: &[(&str, &str)] = &[
     ),
     ("bcc/profile", "unit: samples | rate: 99 Hz | samples: 93 samples | duration: 2 s"),
     ("bcc/offcputime-libbpf", "unit: us | event: offcpu"),
-    ("bpftrace/kstack-only", "event: @"),
+    ("bpftrace/kstack-only", "-"),
     ("dtrace/ustack", "-"),
     ("systemtap/documented", "-"),
     ("folded/rbspy", "-"),

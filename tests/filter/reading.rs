@@ -123,14 +123,15 @@ fn a_header_in_the_middle_is_that_of_another_text() {
 #[test]
 fn a_header_tells_folded_text_from_what_it_looks_like() {
     // Without it these are austin's and py-spy's own lines.
-    for stack in ["P12;T0:12;main", "f (x.py:3)"] {
+    for stack in ["P12;T0:12;a.py:main:3", "f (x.py:3)"] {
         let input = format!("# unit: ms\n{stack} 1\n{stack} 1\n");
         assert_eq!(filter(&["-e", ""], &input), input);
         assert_eq!(filter(&["--depth", "1", "--to-unit", "us"], &input).lines().next(), Some("# unit: us"));
     }
-    let told = filter(&["-e", ""], "P12;T0:12;main 1\n");
+    let told = filter(&["-e", ""], "P12;T0:12;a.py:main:3 1\n");
     assert!(told.starts_with("# unit: us\n"), "{told}");
-    assert_eq!(filter(&["-e", "", "--format", "folded"], "P12;T0:12;main 1\n"), "P12;T0:12;main 1\n");
+    let folded = "P12;T0:12;a.py:main:3 1\n";
+    assert_eq!(filter(&["-e", "", "--format", "folded"], folded), folded);
 }
 
 #[test]
