@@ -354,12 +354,23 @@ mod tests {
 
     fn collapsed(text: &str, options: &Options) -> String {
         let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned()))).unwrap();
-        assert_eq!(Austin.detect(text.as_bytes()), Verdict::Yes);
         let (mut table, mut report) = (StackTable::default(), Report::default());
         Austin.collapse(input, options, &mut table, &mut report).unwrap();
         let mut out = Vec::new();
         table.write(&mut out).unwrap();
         String::from_utf8(out).unwrap() + &report.notes.join("\n")
+    }
+
+    #[test]
+    fn frames_tell_it_from_folded_text() {
+        for (text, verdict) in [
+            ("P1;T0:2;a.py:main:3 10", Verdict::Yes),
+            ("# austin: 3.6.0\n# mode: wall\nP1;T0:2;a.py:main:3 10", Verdict::Yes),
+            ("P1;T0:2;main 10", Verdict::No),
+            ("main;parse 10", Verdict::No),
+        ] {
+            assert_eq!(Austin.detect(text.as_bytes()), verdict, "{text}");
+        }
     }
 
     #[test]

@@ -184,7 +184,6 @@ mod tests {
         use crate::collapse::registry::detect;
         let name = |text: &str| detect(&Source::bytes(text).open().unwrap()).unwrap().name();
         assert_eq!(name("P12;T0:12;a.py:main:3 1\n"), "austin");
-        assert_eq!(name("P12;T0:12;main (a.py:3) 1\n"), "folded");
         assert_eq!(name("# unit: ms\nP12;T0:12;a.py:main:3 1\n"), "folded");
         assert_eq!(name("# unit: ms\nf (x.py:3) 1\n"), "folded");
         assert_eq!(name("# austin: 3.6.0\n# mode: wall\nP12;T0:12;a.py:main:3 1\n"), "austin");
