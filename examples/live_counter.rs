@@ -61,7 +61,7 @@ impl<W: Write> Sink for LiveCounter<W> {
             *sum = sum.checked_add(weights.value)?;
         }
         self.samples += 1;
-        if self.samples % self.every == 0 {
+        if self.samples.is_multiple_of(self.every) {
             writeln!(self.out, "{} samples, {} functions", self.samples, self.names.len())?;
         }
         Ok(())

@@ -80,7 +80,7 @@ impl Collapser for GhcJson {
         report.facts.set_command(if arguments.is_empty() { program } else { arguments });
         // Microseconds.
         let rate = (1e6 / interval.to_f64()).round();
-        report.facts.rate = (rate >= 1.0 && rate <= 1e9).then_some(rate as u64);
+        report.facts.rate = (1.0..=1e9).contains(&rate).then_some(rate as u64);
         let declared = ["ticks", "bytes", "entries"].map(|name| Value::new(name, name));
         let mut values = Values::new(options, declared.to_vec(), 0)?;
         let Tree { mut forest, nodes, .. } = tree;

@@ -108,7 +108,7 @@ pub(crate) struct Stacks<'s> {
 
 /// The source of the lines.
 enum Lines<'s> {
-    Folded(Rereadable<'s>),
+    Folded(Box<Rereadable<'s>>),
     Kept(&'s Kept, Cursor),
 }
 
@@ -148,7 +148,7 @@ impl<'s> Stacks<'s> {
                 let lines = Rereadable::open(std::slice::from_ref(source))?;
                 let at = |e: Error| e.or_at(|| Position::file(source.name()));
                 expect_one_column(lines.lines().columns()).map_err(at)?;
-                Lines::Folded(lines)
+                Lines::Folded(Box::new(lines))
             }
             Recording::Kept(kept) => Lines::Kept(kept, Cursor::default()),
         };

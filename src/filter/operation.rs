@@ -1,7 +1,7 @@
 //! The parts of an operation: its entry in the registry, and the stage that runs it.
 //!
 //! An operation is written in one file under `op/` and listed once, in
-//! [`OPERATIONS`](super::OPERATIONS). Parsing, the groups of `--help`, man page, completions, the
+//! [`OPERATIONS`]. Parsing, the groups of `--help`, man page, completions, the
 //! constructors of [`Op`](super::Op) and the tests all read that list.
 
 use super::named_stacks::NamedStacks;

@@ -54,7 +54,7 @@ impl NotUnderstood {
 
 /// Reads the lines of one or several folded texts, one after the other: the one reader of them.
 ///
-/// Blank lines are passed over, comments are read as [header](crate::profile::header); taking a
+/// Blank lines are passed over, comments are read as [`header`]; taking a
 /// line apart is [`parse_line`]'s work.
 pub struct Lines {
     sources: std::vec::IntoIter<Source>,

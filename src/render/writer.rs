@@ -85,7 +85,7 @@ impl<'a> From<&'a Opened> for Input<'a> {
     }
 }
 
-/// The result of [`write`].
+/// The result of [`write()`].
 #[derive(Clone, Debug, Default)]
 pub struct Written {
     /// The totals of the walk, and the facts as the outputs show them.
@@ -143,7 +143,7 @@ pub fn write<'a>(
 /// Walks the stacks in the order, and with the changes to them, that the settings ask for.
 ///
 /// # Errors
-/// Those of [`write`].
+/// Those of [`write()`].
 pub fn feed<'a>(
     input: impl Into<Input<'a>>,
     settings: &Settings,

@@ -140,7 +140,7 @@ impl PictureArgs {
 /// kept in `palette.map`.
 ///
 /// # Errors
-/// Those of [`write`], and I/O errors of the files.
+/// Those of [`write()`], and I/O errors of the files.
 pub fn write_files(
     input: &Opened,
     files: &[(Option<&Path>, &'static Format)],

@@ -205,7 +205,7 @@ impl<'o> StackBuilder<'o> {
                     _ => Mode::Other,
                 };
                 called = false;
-                if let (Mode::User, Some(calls)) = (mode, calls.filter(|calls| calls.len() > 0)) {
+                if let (Mode::User, Some(calls)) = (mode, calls.filter(|calls| !calls.is_empty())) {
                     self.push_calls(calls, work, batch);
                     return 0;
                 }

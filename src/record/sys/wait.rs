@@ -73,6 +73,7 @@ mod tests {
     fn the_time_of_a_child_and_of_its_children_is_counted() {
         let count = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
         let script = format!("sh -c '{count}'; {count}; exit 3");
+        #[allow(clippy::zombie_processes)] // The function under test waits for it.
         let child = Command::new("sh").args(["-c", &script]).spawn().expect("a shell");
         let ended = wait(child.id()).expect("it ends");
         assert_eq!(ended.status.code(), Some(3));

@@ -28,7 +28,7 @@ pub struct FrameBox<'a> {
     /// The weight of what stands left of it.
     pub start: Weight,
     /// Its width: the weight of all stacks through it; in differential input, what
-    /// [`Widths`] says.
+    /// [`Widths`](crate::render::compare::Widths) says.
     pub total: Weight,
     /// In differential input, the weight of all stacks through it *before*.
     pub before: Weight,
@@ -41,7 +41,7 @@ pub struct FrameBox<'a> {
     /// In differential input, what those of its callees weighed before that are not there after,
     /// and so cannot be drawn.
     pub gone: Weight,
-    /// Its start and width among all that is or was there: see [`Layout::with_ghosts`].
+    /// Its start and width among all that is or was there: see [`Layout::with_ghosts`](super::Layout::with_ghosts).
     pub union: Option<(Weight, Weight)>,
 }
 
@@ -115,7 +115,7 @@ impl Graph {
     /// The weight that is shown for a weight: see [`Graph::scale`].
     ///
     /// # Errors
-    /// [`ErrorKind::Overflow`].
+    /// [`crate::ErrorKind::Overflow`].
     pub fn shown(&self, weight: Weight) -> Result<Weight> {
         if self.factor == Weight::ONE { Ok(weight) } else { weight.checked_mul(self.factor) }
     }
@@ -128,7 +128,7 @@ impl Graph {
     /// Shows every weight multiplied by a number above zero.
     ///
     /// # Errors
-    /// [`ErrorKind::Overflow`] if the largest weight then leaves the range.
+    /// [`crate::ErrorKind::Overflow`] if the largest weight then leaves the range.
     pub fn scale(&mut self, factor: Weight) -> Result<(), Error> {
         self.total.checked_mul(factor)?;
         self.after.checked_mul(factor)?;
@@ -140,7 +140,7 @@ impl Graph {
     /// The change that a frame is coloured by.
     ///
     /// # Errors
-    /// [`ErrorKind::Overflow`].
+    /// [`crate::ErrorKind::Overflow`].
     pub fn change(&self, frame: &FrameBox<'_>) -> Result<Weight> {
         if self.comparison.own {
             return frame.own.value.checked_sub(frame.own.before);
@@ -151,7 +151,7 @@ impl Graph {
     /// The largest such change of a drawn frame or the whole, up or down.
     ///
     /// # Errors
-    /// [`ErrorKind::Overflow`].
+    /// [`crate::ErrorKind::Overflow`].
     pub fn largest_change(&self) -> Result<Weight> {
         let size = |change: Weight| if change.is_negative() { change.negated() } else { change };
         let mut largest = size(self.after.checked_sub(self.before)?);
