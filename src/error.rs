@@ -136,7 +136,7 @@ impl fmt::Display for ErrorKind {
                 write!(f, "damaged {codec} data ({why}); it may have been cut short, fetch it again")
             }
             ErrorKind::Unrecognised => f.write_str(
-                "not a format known here; --list-formats shows those that are, --format names one",
+                "not a format known here; fg-collapse --list-formats shows those that are",
             ),
             ErrorKind::KnownUnsupported { what, instead } => write!(f, "not read here: {what}; {instead}"),
             ErrorKind::UnknownFormat { name, known } => {

