@@ -7,8 +7,8 @@
 //!        standard input:  ends when the recording shall
 //!        standard output: "# recording", "# recorded", the profile
 //! ```
-//! So the program needs no rights, and is given none; cargo does not build as root; and what is
-//! written belongs to who asked for it, since the one who is root writes nothing but its answer.
+//! The program needs no rights and gets none, cargo does not build as root, and all files belong to
+//! the caller, since the process that is root writes to its standard output only.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
@@ -166,7 +166,7 @@ impl Helper {
         Ok(length > 0)
     }
 
-    /// Passes the profile on, all of it; `false` if there is none.
+    /// Copies the whole profile into a file; returns `false` if there is none.
     fn finish(mut self, file: &mut dyn Write) -> io::Result<bool> {
         self.go_on = None;
         // sudo has said why; or it still asks for a password, and we may not kill it.
@@ -179,7 +179,7 @@ impl Helper {
     }
 }
 
-/// The other side: who is root, and tells the caller.
+/// The process that records as root and reports to the caller.
 #[derive(Debug)]
 pub struct Server {
     has_begun: bool,

@@ -74,7 +74,7 @@ impl Stage {
         command
     }
 
-    /// What the stand-ins were asked, the folder for their files as `DIR`.
+    /// The words that the stand-ins were called with; the folder for their files is written `DIR`.
     pub fn asked(&self) -> Vec<String> {
         let asked = fs::read_to_string(self.path("asked")).expect("they were asked something");
         let tmp = format!("{}/", self.path("tmp").display());

@@ -37,7 +37,7 @@ pub struct Outcome {
     pub target: Option<Started>,
     /// Messages for the user.
     pub notes: Vec<String>,
-    /// Messages of [`Outcome::notes`] that whoever reads the profile has to know.
+    /// Messages of [`Outcome::notes`] that readers of the profile have to know.
     pub warnings: Vec<String>,
     /// The time at which the recording began.
     pub start: SystemTime,
@@ -236,7 +236,7 @@ fn tool(plan: &Plan, wishes: &Wishes, output: &Path) -> io::Result<Command> {
     if plan.recording == Recording::Output {
         tool.stdout(File::create(output)?);
     } else if invocation.is_none() || plan.chats {
-        // What it says besides is no result.
+        // Its standard output is chatter: discard it.
         tool.stdout(Stdio::null());
     } else if ours_is_taken {
         tool.stdout(io::stderr().as_fd().try_clone_to_owned()?);
@@ -327,7 +327,7 @@ impl Session<'_> {
         }
     }
 
-    /// Whether the backend will start the command, which may be over soon.
+    /// Returns true if the backend is still to start the command, which may be over soon.
     fn expects_command(&self) -> bool {
         let starts = self.plan.starter == Starter::Backend && self.plan.status == Status::Own;
         let waits = self.command.is_none() && self.began.elapsed() < Duration::from_secs(2);
@@ -347,7 +347,7 @@ impl Session<'_> {
         signals::send(tool.pid(), signal)
     }
 
-    /// Whether all targets have ended, which not every backend notices.
+    /// Returns true if all target processes have ended and the backend does not notice that itself.
     fn targets_are_gone(&self) -> bool {
         match &self.wishes.request.target {
             Target::Processes(pids) => {

@@ -37,7 +37,7 @@ impl Built {
     /// The command with which cargo would start it.
     pub fn invocation(&self, arguments: &[OsString]) -> Invocation {
         let mut arguments = arguments.to_vec();
-        // So the harness knows that it is not a test; some take it once only.
+        // `--bench` tells the harness that it does not test; some harnesses take it once only.
         if self.is_bench && !arguments.iter().any(|argument| argument == "--bench") {
             arguments.push("--bench".into());
         }

@@ -65,7 +65,7 @@ pub enum What {
 }
 
 impl What {
-    /// Whether `cargo bench` runs it.
+    /// Returns true if `cargo bench` runs it.
     fn is_bench(&self) -> bool {
         matches!(self, What::Bench(_) | What::UnitBench(_))
     }

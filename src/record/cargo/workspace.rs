@@ -39,7 +39,7 @@ struct Package {
 struct Target {
     name: String,
     kind: Kind,
-    /// Whether there are tests inside, as far as `Cargo.toml` says.
+    /// True if there may be tests inside, as far as `Cargo.toml` says.
     has_tests: bool,
 }
 
@@ -390,7 +390,7 @@ mod tests {
         Workspace::parse(&metadata).expect("metadata")
     }
 
-    /// What is chosen: `package/kind:name`, or the message.
+    /// The program that is chosen, as `package/kind:name`, or the message.
     fn chosen(workspace: &Workspace, what: What, package: Option<&str>) -> String {
         let wanted = Wanted { what, package: package.map(str::to_owned), ..Wanted::default() };
         match workspace.choose(&wanted) {

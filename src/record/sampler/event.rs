@@ -63,7 +63,7 @@ impl Event {
         Event::named("cycles").expect("it is in the list")
     }
 
-    /// What takes its place where the processor does not count, as in most virtual machines.
+    /// The event used where the processor does not count cycles, as in most virtual machines.
     pub fn cpu_clock() -> Event {
         Event::named("cpu-clock").expect("it is in the list")
     }
@@ -118,7 +118,7 @@ impl Event {
         Ok(event)
     }
 
-    /// Whether each of them is worth a sample, since they are rare or meant to be counted.
+    /// Returns true if each event is worth a sample, since such events are rare or meant to be counted.
     pub fn is_counted_singly(&self) -> bool {
         self.kind == TRACEPOINT
     }

@@ -135,7 +135,7 @@ pub fn record(
     let ended_at = clock::now();
     session.end().map_err(|e| cannot("write the recording", &e))?;
     let elapsed = began.elapsed();
-    // Whether it ends soon is up to it: its profile does not wait for that.
+    // The program may take its time to end: its profile does not wait for that.
     let target = match (launched, request.target.invocation()) {
         (Some(launched), Some(invocation)) => {
             if !has_ended {
@@ -359,7 +359,7 @@ struct Counted {
     times: Option<(u64, u64)>,
 }
 
-/// Where in a sample its time is: behind the header, its event's number, its address, its thread.
+/// The offset of a sample's time: behind the header, the event's number, the address, the thread.
 const TIME_AT: usize = 8 + 8 + 8 + 8;
 
 /// Counts what is in a ring, which may go on from its end to its begin.

@@ -15,41 +15,41 @@ use super::signals::check;
 pub struct Attr {
     /// The kind of event.
     pub kind: u32,
-    /// Of this struct, in bytes.
+    /// The size of this struct in bytes.
     pub size: u32,
-    /// Which event of its kind.
+    /// The event among those of its kind.
     pub config: u64,
-    /// One sample every so many events, or so many a second with [`flag::FREQ`].
+    /// The number of events from one sample to the next, or of samples a second with [`flag::FREQ`].
     pub period_or_rate: u64,
-    /// What a sample holds.
+    /// The fields that a sample holds: see [`sample`].
     pub sample_type: u64,
-    /// What reading the descriptor gives.
+    /// The fields that reading the descriptor gives.
     pub read_format: u64,
-    /// See [`flag`].
+    /// Bits of [`flag`].
     pub flags: u64,
-    /// How many bytes may wait in the ring before we are woken, with [`flag::WATERMARK`].
+    /// The number of bytes in the ring at which we are woken, with [`flag::WATERMARK`].
     pub wakeup: u32,
-    /// Of breakpoints.
+    /// The type of a breakpoint.
     pub breakpoint: u32,
     /// More of `config`.
     pub config1: u64,
     /// More of `config`.
     pub config2: u64,
-    /// Which branches to sample.
+    /// The branches to sample.
     pub branch_sample_type: u64,
-    /// Which registers a sample holds.
+    /// The registers that a sample holds.
     pub sample_regs_user: u64,
-    /// How many bytes of the stack a sample holds.
+    /// The number of bytes of the stack that a sample holds.
     pub sample_stack_user: u32,
-    /// Which clock.
+    /// The clock of the samples' times.
     pub clock: i32,
     /// Registers at the interrupt.
     pub sample_regs_intr: u64,
-    /// Of the auxiliary ring.
+    /// The number of bytes in the auxiliary ring at which we are woken.
     pub aux_watermark: u32,
     /// The most frames of a chain of frame pointers; 0 is the system's limit.
     pub sample_max_stack: u16,
-    /// Nothing.
+    /// Unused: 0.
     pub reserved: u16,
 }
 
@@ -118,7 +118,7 @@ pub mod record {
     pub const SWITCH: u32 = 14;
     pub const SWITCH_CPU_WIDE: u32 = 15;
     pub const LOST_SAMPLES: u32 = 13;
-    /// Of perf.data only: all rings have been read once.
+    /// All rings have been read once: only in perf.data.
     pub const FINISHED_ROUND: u32 = 68;
     /// A header's `misc`: kernel mode.
     pub const MISC_KERNEL: u16 = 1;
@@ -227,7 +227,7 @@ impl Event {
 pub struct Ring {
     base: NonNull<u8>,
     mapped: usize,
-    /// Where the ring begins in what is mapped, and how long it is.
+    /// The ring's offset in the mapping, and its length.
     data: (usize, usize),
 }
 
@@ -263,8 +263,8 @@ impl Ring {
         Ok(Ring { base, mapped, data: (page, size) })
     }
 
-    /// What the kernel has written and we have not read, in two pieces where it runs over the
-    /// ring's end.
+    /// The bytes that the kernel has written and we have not read, in two pieces where they run over
+    /// the ring's end.
     pub fn pending(&mut self) -> (&[u8], &[u8]) {
         let (offset, size) = self.data;
         // The kernel writes the records before it moves the head.

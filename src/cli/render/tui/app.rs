@@ -142,7 +142,7 @@ impl App {
             KeyCode::Char('N') => self.next_match(-1),
             _ => {}
         }
-        // What is marked can be seen.
+        // The marked frame stays visible.
         if !self.is_inside(self.selected, self.zoom) && !self.is_inside(self.zoom, self.selected) {
             self.zoom = self.selected;
         }
