@@ -89,7 +89,7 @@ enum State {
 
 struct Helper {
     child: Child,
-    /// As long as it is open the recording goes on.
+    /// The pipe that keeps the recording going as long as it is open.
     go_on: Option<ChildStdin>,
     answer: ChildStdout,
     state: State,
@@ -114,7 +114,7 @@ impl Helper {
     }
 
     /// Lets the program go on when it is watched, and ends the recording when it ended or when
-    /// somebody stops us. Returns whether it ended.
+    /// somebody stops us. Returns true if it ended.
     fn attend(&mut self, mut launched: Option<&mut Launched>, stop: &Stop) -> io::Result<bool> {
         let mut has_ended = false;
         while self.state != State::Recorded {
@@ -139,7 +139,7 @@ impl Helper {
             {
                 launched.go();
             }
-            // Nobody can be asked for a password any more.
+            // Stopped before the recording began, say at the password prompt.
             if self.state == State::Starting && stop.requested().is_some() {
                 break;
             }
@@ -208,7 +208,7 @@ impl Server {
     }
 }
 
-/// A caller who does not listen has ended, which [`Server::listen`] sees.
+/// Writes a line to the caller. Errors are ignored: [`Server::listen`] sees when the caller has ended.
 fn tell(line: &[u8]) {
     let mut out = io::stdout();
     let _ = out.write_all(line).and_then(|()| out.flush());

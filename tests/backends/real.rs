@@ -67,7 +67,7 @@ fn python() -> Option<(&'static str, PathBuf)> {
     Some(("python3", folder.path().join("busy.py")))
 }
 
-/// What came of it, if the profiler is there and may record.
+/// The output of a recording, if the profiler is installed and may record.
 fn recorded(command: &mut Command) -> Option<Output> {
     let output = run(command);
     let said = text(&output.stderr);

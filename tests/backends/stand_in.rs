@@ -20,7 +20,7 @@ impl Stage {
         stage
     }
 
-    /// With all the profilers there are, which do nothing.
+    /// A stage with stand-ins for all profilers, which do nothing.
     pub fn full() -> Stage {
         let stage = Stage::new();
         for name in ["perf", "py-spy", "profile-bpfcc", "dtrace", "xctrace"] {
@@ -99,7 +99,7 @@ fn executable(path: &Path) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("its mode is set");
 }
 
-/// In a script: the word after an option.
+/// Shell code that finds the word after an option.
 pub fn value_of(option: &str) -> String {
     format!("file=; last=; for word in \"$@\"; do [ \"$last\" = {option} ] && file=$word; last=$word; done")
 }

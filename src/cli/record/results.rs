@@ -167,7 +167,7 @@ impl ResultArgs {
         Ok(())
     }
 
-    /// Whether the profile is shown in the terminal.
+    /// Returns true if the profile is shown in the terminal.
     fn is_shown_here(&self) -> bool {
         #[cfg(feature = "tui")]
         return self.tui;

@@ -66,7 +66,7 @@ impl From<Refusal> for Failure {
 /// The one line that says why it cannot be run so.
 pub fn print(backend: &dyn Backend, program: &std::ffi::OsStr, wishes: &Wishes) -> Result<Vec<u8>, Refusal> {
     let mut pids = pids(wishes);
-    // The folder would be gone again: what is printed can be run as it is, and writes here.
+    // Not a temporary folder: the printed command can be run as it is, and writes to the current one.
     let folder = Path::new("");
     let ask = |pids: &[String]| backend.plan(&Ask { wishes, program, pids, folder });
     let mut plan = ask(&pids)?;
@@ -87,13 +87,13 @@ pub fn print(backend: &dyn Backend, program: &std::ffi::OsStr, wishes: &Wishes) 
     Ok(line)
 }
 
-/// In a command line to be printed: the process that was started before, `$!` of the shell.
+/// Stands for the process that was started before, the shell's `$!`, in a command line to be printed.
 const STARTED: &str = "\u{1}";
 
-/// Words as a shell would have to be given them.
+/// Quotes words for a shell.
 ///
 /// # Errors
-/// A zero byte cannot be.
+/// A word with a zero byte, which no shell can take.
 pub fn shell<W: AsRef<std::ffi::OsStr>>(words: impl IntoIterator<Item = W>) -> Result<Vec<u8>, Refusal> {
     use std::os::unix::ffi::OsStrExt;
     let mut line = Vec::new();

@@ -132,7 +132,7 @@ fn words(wanted: &Wanted, choice: &ChosenProgram) -> Vec<String> {
 pub(super) struct Messages {
     /// The program that is meant.
     program: Option<PathBuf>,
-    /// It was compiled with some.
+    /// True if it was compiled with debug information.
     has_debug_info: bool,
     /// The binaries of its package, by name.
     pub(super) bins: Vec<(String, PathBuf)>,

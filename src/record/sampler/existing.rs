@@ -1,4 +1,4 @@
-//! Records, made from /proc, of what ran and was mapped before the recording began.
+//! Records, made from /proc, of the processes and mappings from before the recording.
 //!
 //! The kernel reports what happens from then on; a reader needs to know what had happened before:
 //! threads and their names, and which file lies at which address. These records have the time 0.
@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Read};
 use crate::record::sys::perf_event::record;
 use crate::symbolize::{Module, Search};
 
-/// The size of what follows each record: thread, time, processor, id; see
+/// The size of the fields behind each record: thread, time, processor, id; see
 /// [`super::plan::SAMPLE_TYPE`].
 pub const TRAILER: usize = 32;
 
@@ -122,7 +122,7 @@ fn kernel_text() -> Option<(u64, u64)> {
 
 fn text_among(mut symbols: impl BufRead) -> Option<(u64, u64)> {
     let mut start = None;
-    // A hundred thousand of them, of which two matter.
+    // One buffer for all lines: there are a hundred thousand, and two matter.
     let mut line = Vec::new();
     loop {
         line.clear();

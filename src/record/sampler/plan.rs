@@ -312,7 +312,7 @@ fn ring_size(rate: Rate, call_graph: CallGraph, processors: usize) -> usize {
     };
     let rate = match rate {
         Rate::PerSecond(rate) => usize::try_from(rate).unwrap_or(usize::MAX),
-        // Nobody knows how often; as for the highest usual rate.
+        // The rate is unknown: the size for a high one.
         Rate::EveryEvents(_) => 10_000,
     };
     let most = (ALL_RINGS / processors.max(1)).clamp(1 << 20, 16 << 20);

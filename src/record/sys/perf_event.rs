@@ -53,12 +53,12 @@ pub struct Attr {
     pub reserved: u16,
 }
 
-/// The size of [`Attr`], as the kernel and perf.data want to know it.
+/// The size of [`Attr`], for the kernel and perf.data.
 pub const ATTR_SIZE: u32 = 112;
 const _: () = assert!(size_of::<Attr>() == ATTR_SIZE as usize);
 
 impl Attr {
-    /// As perf.data holds it.
+    /// The bytes that perf.data holds.
     pub fn to_bytes(&self) -> [u8; ATTR_SIZE as usize] {
         // SAFETY: a repr(C) struct of integers without padding, as the assertion above shows.
         unsafe { std::mem::transmute_copy(self) }
@@ -130,12 +130,12 @@ pub mod record {
     pub const MISC_DATA_OR_OUT: u16 = 1 << 13;
 }
 
-/// Whose events are counted.
+/// The threads whose events are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// A thread, on whatever processor it runs; a mapped ring needs one event for each of them.
     Thread(u32),
-    /// All that runs.
+    /// All threads.
     Everybody,
 }
 
@@ -174,7 +174,7 @@ impl Event {
         Ok(Event { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 
-    /// To poll, and to map.
+    /// The descriptor, to poll and to map.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }

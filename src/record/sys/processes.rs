@@ -14,8 +14,7 @@ use std::process::{Command, ExitStatus};
 #[cfg(target_os = "linux")]
 use std::time::Duration;
 
-/// Kills a process and all that it has started, and these, as far as they still know whose they
-/// are.
+/// Kills a process and all its descendants, as far as their parents still run.
 pub fn kill_tree(pid: u32) {
     let mut all = vec![pid];
     let mut at = 0;

@@ -197,7 +197,7 @@ pub fn wait_readable(fds: &mut Vec<libc::pollfd>, timeout: i32) -> io::Result<()
     }
 }
 
-/// -1 is an error.
+/// Turns a result of -1 into the system's error.
 pub(super) fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
