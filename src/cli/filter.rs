@@ -250,7 +250,7 @@ impl Filter {
         let mut files = self.input.files.clone();
         let mut patterns = Vec::new();
         for text in &self.regexps {
-            // What a shell variable holds may be several lines, each a pattern.
+            // The text, say of a shell variable, may have several lines: each is a pattern.
             patterns.extend(text.split('\n').map(str::to_owned));
         }
         for path in &self.pattern_files {
@@ -309,7 +309,7 @@ impl Filter {
             }
         }
         if self.stats {
-            // There is nobody left to tell when standard error is closed.
+            // Nothing can be reported when standard error is closed.
             let _ = std::io::stderr().write_all(stats(filtered).as_bytes());
         }
         Ok(())

@@ -36,7 +36,7 @@ pub enum Exit {
     Yes,
     /// 1: nothing selected, a gate tripped.
     No,
-    /// That of the program that was run.
+    /// The exit status of the program that was run.
     Status(u8),
 }
 
@@ -83,7 +83,7 @@ pub fn main<T: Tool>() -> ExitCode {
 
 /// One line on standard error.
 pub fn say(name: &str, message: impl Display) {
-    // There is nobody left to tell when standard error is closed.
+    // Nothing can be reported when standard error is closed.
     let _ = writeln!(std::io::stderr(), "{name}: {message}");
 }
 
@@ -164,7 +164,7 @@ fn generate<T: Tool>() -> Option<ExitCode> {
     if let Some(shell) = shell {
         clap_complete::generate(shell, &mut command, T::NAME, &mut text);
     }
-    // Whoever closed the pipe has seen enough.
+    // A closed pipe is no error: the reader has seen enough.
     let _ = std::io::stdout().write_all(&text);
     Some(ExitCode::SUCCESS)
 }

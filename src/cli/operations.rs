@@ -15,7 +15,7 @@ pub struct OperationArgs {
 }
 
 impl OperationArgs {
-    /// Whether none was given.
+    /// Returns true if no operation was given.
     pub fn is_empty(&self) -> bool {
         self.given.is_empty()
     }

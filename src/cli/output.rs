@@ -55,7 +55,7 @@ impl Output {
         Ok(Output { target, path: Some(path.to_owned()) })
     }
 
-    /// Whether the output can be taken back: it goes to the end of a file.
+    /// Returns true if the output can be taken back: it goes to the end of a file.
     pub fn can_start_over(&self) -> bool {
         match &self.target {
             Target::Temporary(_) => true,
@@ -114,8 +114,8 @@ fn is_null(_: &File) -> bool {
     false
 }
 
-/// Where a file will be written, if that is its end: a shell's `>`, but not `>>`, which says 0
-/// until the first write.
+/// The position at which a file will be written, if that is its end: as with a shell's `>`, but not
+/// with `>>`, whose position is 0 until the first write.
 fn begin_of(file: &File) -> Option<u64> {
     if is_null(file) {
         return Some(0);
@@ -157,7 +157,7 @@ fn open(path: &Path) -> io::Result<Target> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // What a new file gets, less the umask; or what the old one had.
+        // The mode of the old file, or that of a new one, less the umask.
         let mode = path.metadata().map_or(0o666, |kind| kind.permissions().mode());
         builder.permissions(std::fs::Permissions::from_mode(mode));
     }

@@ -82,7 +82,7 @@ pub struct Record {
     #[command(flatten)]
     pub generate: GenerateArgs,
 
-    /// How to record, and where the results go; last, as its headings hold for all that follows.
+    /// Options for sampling and results; last, as their headings hold for all that follows.
     #[command(flatten)]
     pub how: RecordArgs,
 }
@@ -134,7 +134,7 @@ impl RecordArgs {
     }
 }
 
-/// Where there is no built-in sampler.
+/// Recording on systems without the built-in sampler.
 #[cfg(not(target_os = "linux"))]
 impl RecordArgs {
     fn record_builtin(&self, _: &Request, _: &Stop) -> anyhow::Result<Exit> {

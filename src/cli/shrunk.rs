@@ -2,7 +2,7 @@
 //!
 //! Files are mapped, not copied, which saves a tenth of the time. If another program truncates such
 //! a file, a profiler that starts again for example, the system ends us with SIGBUS when we read the
-//! missing part. "Bus error" helps nobody, so we handle the signal and print one line.
+//! missing part. We handle the signal and print one line that says more than "Bus error".
 
 use std::sync::OnceLock;
 

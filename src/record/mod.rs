@@ -5,12 +5,12 @@
 //! what        how, and what     the kernel's        which perf
 //!             if refused        records, as is      reads too
 //! ```
-//! Or another profiler makes the recording: [`backend`].
+//! Other profilers can make the recording too: [`backend`].
 //!
 //! The built-in sampler needs nothing installed: it asks the kernel itself, by `perf_event_open`.
-//! What the system refuses is answered with the next best way, or with one line that says what to
-//! do ([`refusal`]). The sampler is Linux's, with all that belongs to it: `check` and `root`. The
-//! other profilers are run wherever there is a Unix.
+//! When the system refuses, the sampler takes the next best way, or ends with one line that says what
+//! to do ([`refusal`]). The sampler, `check` and `root` are for Linux only. The other profilers run on
+//! any Unix.
 
 pub mod backend;
 pub mod cargo;
@@ -28,5 +28,5 @@ pub mod sampler;
 #[cfg(target_os = "linux")]
 pub mod system;
 
-/// Whether the built-in sampler is part of this program.
+/// True if the built-in sampler is part of this program.
 pub const HAS_SAMPLER: bool = cfg!(target_os = "linux");

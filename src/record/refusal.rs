@@ -1,7 +1,7 @@
 //! Messages for a system that refuses to record: one plain line, with the command that fixes it.
 //!
-//! A bare error number helps nobody. What is said follows from what failed and from
-//! [`super::system::Permissions`]; where another way is open, [`super::sampler`] takes that first.
+//! The message depends on the action that failed and on [`super::system::Permissions`]. Where another
+//! way is open, [`super::sampler`] takes that first.
 
 use std::fmt;
 
@@ -39,7 +39,7 @@ pub enum Refusal {
     },
     /// There is no such process.
     NoProcess(u32),
-    /// Not even the smallest ring could be had.
+    /// There was too little memory to lock even for the smallest ring.
     LockedMemory {
         /// `kernel.perf_event_mlock_kb`.
         mlock_kb: Option<i64>,

@@ -17,7 +17,7 @@ pub struct Request {
     pub event: Option<String>,
     /// The way in which stacks are found.
     pub call_graph: CallGraph,
-    /// Whether to follow the processes that the target starts.
+    /// Follows the processes that the target starts.
     pub children: bool,
     /// Records where threads wait, not where they compute.
     pub off_cpu: bool,
@@ -63,8 +63,8 @@ pub enum Rate {
 }
 
 impl Rate {
-    /// Samples a second when nobody asks for more or fewer: a prime, so as not to keep step with
-    /// what programs do every millisecond.
+    /// The default number of samples a second: a prime, so as not to keep step with what programs do
+    /// every millisecond.
     pub const USUAL: u64 = 997;
 }
 
@@ -81,8 +81,8 @@ pub enum CallGraph {
 }
 
 impl CallGraph {
-    /// How many bytes of the stack are copied by default: with 8 kB one stack of ten is cut off,
-    /// and at 997 samples a second nothing is lost.
+    /// The number of bytes of the stack copied by default: with 8 kB one stack of ten is cut off, and
+    /// at 997 samples a second nothing is lost.
     pub const DUMP: u32 = 8192;
 
     /// Reads `fp`, `dwarf`, `dwarf,SIZE` or `none`.
@@ -131,7 +131,7 @@ impl Invocation {
         std::iter::once(&self.program).chain(&self.arguments)
     }
 
-    /// Whether the program becomes another user when it starts (set-uid), as sudo does.
+    /// Returns true if the program becomes another user or group when it starts (set-uid), as sudo does.
     pub fn becomes_another_user(&self) -> bool {
         use std::os::unix::fs::PermissionsExt;
         let is_path = self.program.as_encoded_bytes().contains(&b'/');

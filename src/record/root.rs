@@ -7,8 +7,8 @@
 //!        standard input:  ends when the recording shall
 //!        standard output: "# recording", "# recorded", the profile
 //! ```
-//! So the program needs no rights, and is given none; cargo does not build as root; and what is
-//! written belongs to who asked for it, since the one who is root writes nothing but its answer.
+//! The program needs no rights and gets none, cargo does not build as root, and all files belong to
+//! the caller, since the process that is root writes to its standard output only.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
@@ -89,7 +89,7 @@ enum State {
 
 struct Helper {
     child: Child,
-    /// As long as it is open the recording goes on.
+    /// The pipe that keeps the recording going as long as it is open.
     go_on: Option<ChildStdin>,
     answer: ChildStdout,
     state: State,
@@ -114,7 +114,7 @@ impl Helper {
     }
 
     /// Lets the program go on when it is watched, and ends the recording when it ended or when
-    /// somebody stops us. Returns whether it ended.
+    /// somebody stops us. Returns true if it ended.
     fn attend(&mut self, mut launched: Option<&mut Launched>, stop: &Stop) -> io::Result<bool> {
         let mut has_ended = false;
         while self.state != State::Recorded {
@@ -139,7 +139,7 @@ impl Helper {
             {
                 launched.go();
             }
-            // Nobody can be asked for a password any more.
+            // Stopped before the recording began, say at the password prompt.
             if self.state == State::Starting && stop.requested().is_some() {
                 break;
             }
@@ -166,7 +166,7 @@ impl Helper {
         Ok(length > 0)
     }
 
-    /// Passes the profile on, all of it; `false` if there is none.
+    /// Copies the whole profile into a file; returns `false` if there is none.
     fn finish(mut self, file: &mut dyn Write) -> io::Result<bool> {
         self.go_on = None;
         // sudo has said why; or it still asks for a password, and we may not kill it.
@@ -179,7 +179,7 @@ impl Helper {
     }
 }
 
-/// The other side: who is root, and tells the caller.
+/// The process that records as root and reports to the caller.
 #[derive(Debug)]
 pub struct Server {
     has_begun: bool,
@@ -208,7 +208,7 @@ impl Server {
     }
 }
 
-/// A caller who does not listen has ended, which [`Server::listen`] sees.
+/// Writes a line to the caller. Errors are ignored: [`Server::listen`] sees when the caller has ended.
 fn tell(line: &[u8]) {
     let mut out = io::stdout();
     let _ = out.write_all(line).and_then(|()| out.flush());

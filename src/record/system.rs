@@ -11,7 +11,7 @@ pub struct Permissions {
     pub paranoid: Option<i64>,
     /// System calls are filtered, as containers do.
     pub seccomp: bool,
-    /// `kernel.yama.ptrace_scope`: 1 lets nobody look at processes that are not their children.
+    /// `kernel.yama.ptrace_scope`: at 1 users may only trace their children.
     pub ptrace_scope: Option<i64>,
     /// `kernel.perf_event_mlock_kb`: ring memory for each processor.
     pub mlock_kb: Option<i64>,

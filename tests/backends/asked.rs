@@ -1,4 +1,4 @@
-//! What each profiler is asked, and what is refused before it is asked.
+//! The command line of each profiler, and the options that are refused before one is run.
 
 use std::fs;
 
@@ -96,7 +96,7 @@ fn a_variable_names_the_tool() {
     }
 }
 
-/// What is printed is a command line: a shell that reads it runs just this.
+/// A shell that reads the printed command line runs the profiler with the same words.
 #[test]
 fn a_printed_command_runs() {
     let stage = Stage::full();

@@ -1,7 +1,7 @@
 //! `fg-record --with`: other profilers, run for their recordings.
 //!
-//! What each is asked is tested with stand-ins, small scripts that note their command line and
-//! write a recording of `tests/fixtures`; those that are installed are run for real as well.
+//! The command lines are tested with stand-ins, small scripts that note their command line and write
+//! a recording of `tests/fixtures`; profilers that are installed are run for real as well.
 
 #![cfg(target_os = "linux")]
 #![allow(missing_docs)]

@@ -1,4 +1,4 @@
-//! Signals, time, exit statuses and what is left behind, whoever records.
+//! Signals, time, exit statuses and leftover files, the same for every backend.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};

@@ -67,7 +67,7 @@ fn python() -> Option<(&'static str, PathBuf)> {
     Some(("python3", folder.path().join("busy.py")))
 }
 
-/// What came of it, if the profiler is there and may record.
+/// The output of a recording, if the profiler is installed and may record.
 fn recorded(command: &mut Command) -> Option<Output> {
     let output = run(command);
     let said = text(&output.stderr);
@@ -155,14 +155,14 @@ fn perf_s_own_file_is_kept() {
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing else is left");
 }
 
-/// What a function that runs all the time has at least. austin reads while Python runs on: where
-/// it comes upon frames that are just made or gone, the rest of the stack is missing.
+/// The least share of samples of a function that runs all the time. austin reads while Python runs
+/// on: at frames that are just made or gone it loses the rest of the stack.
 fn least_share(tool: &str) -> f64 {
     if tool == "austin" { 0.5 } else { 0.9 }
 }
 
-/// What a recorder leaves that could begin: austin now and then looks at a program before it is
-/// Python, and gives up.
+/// Repeats a recording until the recorder could begin, and returns its output: austin now and then
+/// looks at a program before it is Python, and gives up.
 fn begun(make: impl Fn() -> Command) -> Option<Output> {
     let mut outputs = (0..5).map_while(|_| recorded(&mut make()));
     outputs.find(|output| !text(&output.stderr).contains("Not a Python process"))
@@ -181,7 +181,7 @@ fn python_functions_are_recorded() {
         let (folded, said) = (text(&output.stdout), text(&output.stderr));
         assert!(share(&folded, "hot (") > least_share(tool), "{tool}: {folded}");
         assert!(folded.lines().any(|line| line.starts_with("<module> (")), "no process, no thread: {folded}");
-        // Whether the system tells how it ended is up to the system's age.
+        // Only newer systems tell how the command ended.
         match output.status.code() {
             Some(3) => assert_eq!(said, "its own output\n", "{tool}"),
             code => {

@@ -20,7 +20,7 @@ impl Stage {
         stage
     }
 
-    /// With all the profilers there are, which do nothing.
+    /// A stage with stand-ins for all profilers, which do nothing.
     pub fn full() -> Stage {
         let stage = Stage::new();
         for name in ["perf", "py-spy", "profile-bpfcc", "dtrace", "xctrace"] {
@@ -74,7 +74,7 @@ impl Stage {
         command
     }
 
-    /// What the stand-ins were asked, the folder for their files as `DIR`.
+    /// The words that the stand-ins were called with; the folder for their files is written `DIR`.
     pub fn asked(&self) -> Vec<String> {
         let asked = fs::read_to_string(self.path("asked")).expect("they were asked something");
         let tmp = format!("{}/", self.path("tmp").display());
@@ -99,7 +99,7 @@ fn executable(path: &Path) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("its mode is set");
 }
 
-/// In a script: the word after an option.
+/// Shell code that finds the word after an option.
 pub fn value_of(option: &str) -> String {
     format!("file=; last=; for word in \"$@\"; do [ \"$last\" = {option} ] && file=$word; last=$word; done")
 }

@@ -1,5 +1,5 @@
 //! `fg-record cargo` on small workspaces, built without a network: the right program, run as cargo
-//! runs it, and said in one line where there is none.
+//! runs it, or one line that says that there is none.
 
 use std::fs;
 use std::path::Path;
@@ -109,7 +109,7 @@ fn programs_start_as_cargo_starts_them() {
         ("", &["--bin", "one", "--", "a b"][..], "one_busy", &*name, "arguments [\"a b\"]"),
         // In another package than the default one, whose name is not needed.
         ("app/src", &["--bin", "other"], "other_busy", "src", "CARGO_PKG_NAME=kit"),
-        // What the package says is its default.
+        // The package's own default.
         ("kit", &[], "tool_busy", "kit", "CARGO_PKG_VERSION_PRE=pre"),
         ("", &["-p", "kit"], "tool_busy", &*name, "arguments []"),
         ("", &["--example", "show", "--dev"], "show_busy", &*name, "CARGO_MANIFEST_DIR="),

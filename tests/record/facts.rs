@@ -1,4 +1,4 @@
-//! What a recording says of itself: in folded text, pictures, pages and raw recordings.
+//! The facts that a recording holds: in folded text, pictures, pages and raw recordings.
 
 use std::fs;
 use std::process::Command;

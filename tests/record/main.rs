@@ -78,7 +78,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What it wrote; `None`, said, where the system does not let us record.
+/// The output of a recording; `None`, with a message, if the system does not let us record.
 fn recorded(command: &mut Command) -> Option<Output> {
     let output = command.output().expect("fg-record starts");
     let said = text(&output.stderr);

@@ -84,7 +84,7 @@ fn functions_weigh_the_time_they_wait() {
     let seen = weights(&folded, said.iter().map(|(function, _)| *function));
     assert_eq!(said.len(), 6, "{output:?}");
     for (function, time) in said.iter().filter(|(function, _)| *function != "all") {
-        // What an interrupted processor does besides counts as its thread's time.
+        // The time of interrupts counts as that of the thread they interrupt.
         let off_by = (seen[function] - time).abs();
         assert!(off_by < time * 0.03 + 3e6, "{function}: {time} and {}\n{folded}", seen[function]);
     }
@@ -153,7 +153,8 @@ fn the_raw_recording_has_waits_and_perf_reads_it() {
 
 #[test]
 fn a_target_that_never_waits_has_no_profile() {
-    // Nobody can say so of a program on a busy machine: one that is not there any more never does.
+    // On a busy machine any running program has to wait; one that sleeps throughout never leaves a
+    // processor.
     let child = Command::new("sleep").arg("1000").spawn().expect("it starts");
     std::thread::sleep(Duration::from_millis(100));
     let child = Running(child);

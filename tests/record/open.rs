@@ -17,7 +17,7 @@ fn stand_in(folder: &Path, name: &str, more: &str) {
     set_mode(&path, 0o755);
 }
 
-/// What it was given, line by line; nothing if it was not run.
+/// The lines that a stand-in wrote: its user, home and arguments; none if it was not run.
 fn said(folder: &Path, name: &str) -> Vec<String> {
     let said = fs::read_to_string(folder.join(format!("{name}.said"))).unwrap_or_default();
     said.lines().map(str::to_owned).collect()

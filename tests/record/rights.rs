@@ -1,4 +1,4 @@
-//! What is said when rights are missing: here they are taken away from a child.
+//! The messages when rights are missing: here they are taken away from a child.
 
 #![allow(unsafe_code)]
 
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use super::{Running, endless, ready, set_mode, share, text, wait_until_recording};
 
-/// An ordinary user, and nobody else's: locked memory is counted by user.
+/// An ordinary user that only this process uses: locked memory is counted by user.
 fn nobody() -> u32 {
     60_000 + std::process::id() % 5_000
 }
@@ -34,7 +34,7 @@ impl AsNobody {
         }
         let folder = tempfile::tempdir().expect("a folder");
         set_mode(folder.path(), 0o777);
-        // What cargo built may lie where others cannot look.
+        // Other users may have no access to the folder that cargo builds in.
         let copy = folder.path().join("fg-record");
         fs::copy(env!("CARGO_BIN_EXE_fg-record"), &copy).expect("a copy");
         set_mode(&copy, 0o755);
@@ -160,7 +160,7 @@ fn little_locked_memory_makes_small_rings() {
     let mut first = nobody.fg_record();
     without_locked_memory(first.args(["-d", "30", "--"]).arg(program).arg("1000000"));
     let mut first = Running(first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts"));
-    // What all of this user's rings may take is the first one's now.
+    // The first one holds all the memory that this user's rings may take.
     let deadline = std::time::Instant::now() + Duration::from_secs(20);
     loop {
         let mut second = nobody.fg_record();
@@ -239,8 +239,8 @@ fn perf_event_paranoid_decides_what_an_ordinary_user_records() {
     }
 }
 
-/// Where `PATH` finds nothing, and where perf cannot even be run by its path: a folder's view of
-/// its own has something else in its place.
+/// `PATH` finds nothing, and perf cannot even be run by its path: in a mount namespace of the child's
+/// own something else is in its place.
 #[test]
 fn recording_needs_no_other_program() {
     let Some(program) = ready() else { return };
@@ -292,7 +292,7 @@ fn files_are_found_below_the_root_of_the_process() {
     let home = folder.path().join("home");
     fs::create_dir(&home).expect("a folder");
     fs::copy(program, home.join("app")).expect("a copy");
-    // What we see at that path is another program.
+    // At that path we see another program.
     fs::copy("/bin/true", folder.path().join("app")).expect("a copy");
     let mut command = Command::new(folder.path().join("app"));
     let [from, to] = [home.join("app"), folder.path().join("app")]

@@ -1,5 +1,5 @@
-//! `fg-record --root`, called by an ordinary user, with a stand-in for sudo: it writes down what it
-//! is given and runs it, as whoever called it.
+//! `fg-record --root`, called by an ordinary user, with a stand-in for sudo: it writes down the command
+//! that it is given and runs it as its caller.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -23,7 +23,7 @@ impl Place {
         let folder = tempfile::tempdir().expect("a folder");
         set_mode(folder.path(), 0o777);
         let place = Place { folder };
-        // What cargo built may lie where others cannot look.
+        // Other users may have no access to the folder that cargo builds in.
         fs::copy(env!("CARGO_BIN_EXE_fg-record"), place.path("fg-record")).expect("a copy");
         let log = place.path("sudo.said");
         fs::write(place.path("sudo"), format!("#!/bin/sh\necho \"$*\" > {}\n{sudo}\n", log.display()))

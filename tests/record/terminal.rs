@@ -1,4 +1,4 @@
-//! What is shown and said of a recording under way, and what is left of one that is killed.
+//! The progress and messages of a running recording, and the files that a killed one leaves.
 
 use std::fs;
 use std::io::Read;
@@ -138,7 +138,7 @@ fn the_profile_is_explored_in_the_terminal() {
     let shown = shown(first);
     assert_eq!(child.0.wait().expect("it ends").code(), Some(3), "{shown}");
     assert!(shown.contains("\x1b[?1049h") && shown.contains("\x1b[?1049l"), "{shown:?}");
-    // Nobody can look at a pipe.
+    // A pipe is no terminal.
     let output = fg_record().args(["--tui", "--", "touch", "it-ran"]).output().expect("it starts");
     assert!(text(&output.stderr).starts_with("fg-record: --tui needs a terminal"), "{output:?}");
 }

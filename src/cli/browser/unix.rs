@@ -76,7 +76,7 @@ fn words(command: &[u8], file: &Path) -> Option<Vec<OsString>> {
 
 fn is_opened_by(words: &[OsString], caller: Option<&Caller>) -> bool {
     let mut command = Command::new(&words[0]);
-    // Of a group of its own, so that a Ctrl-C for us is none for the browser.
+    // In a process group of its own, so that a Ctrl-C for us does not reach the browser.
     command.args(&words[1..]).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     if let Some(caller) = caller {
@@ -120,7 +120,7 @@ impl Caller {
             Some(home) => command.env("HOME", home),
             None => command.env_remove("HOME"),
         };
-        // Where a session's programs find each other.
+        // The folder of the sockets through which the session's programs find each other.
         let session = PathBuf::from(format!("/run/user/{}", self.user));
         if session.is_dir() {
             let mut bus = OsString::from("unix:path=");
@@ -159,7 +159,7 @@ mod tests {
             tried(&[("BROWSER", "one:two --new %s --then::three  --at=%s"), ("SSH_TTY", "x")]),
             [&["one", path][..], &["two", "--new", path, "--then"], &["three", &format!("--at={path}")],]
         );
-        // What `%s` became is not looked at again.
+        // `%s` in the file's name is left alone.
         let odd = words(b"one %s", Path::new("/%s/%s")).unwrap();
         assert_eq!(odd, ["one", "/%s/%s"]);
     }

@@ -1,4 +1,4 @@
-//! The options of a recording: how to record, and where the results go.
+//! The options of a recording: its method, and its results.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::record::request::{CallGraph, Invocation, Rate, Request, Target};
 /// All options of a recording but its target.
 #[derive(Args, Debug)]
 pub struct RecordArgs {
-    /// How to record.
+    /// The method of recording.
     #[command(flatten)]
     pub sampling: SamplingArgs,
 
@@ -22,12 +22,12 @@ pub struct RecordArgs {
     #[command(flatten)]
     pub foreign: ForeignArgs,
 
-    /// Where the results go, and how they look.
+    /// The files and formats of the results.
     #[command(flatten)]
     pub results: ResultArgs,
 }
 
-/// How to record; with `--root` another process is given these options.
+/// The method of recording; with `--root` another process is given these options.
 #[derive(Args, Debug)]
 pub struct SamplingArgs {
     /// Record the whole machine, until COMMAND exits if one is given
@@ -140,7 +140,7 @@ impl RecordArgs {
 }
 
 impl SamplingArgs {
-    /// How a recording is collapsed.
+    /// The options for collapsing the recording.
     pub(super) fn options(&self) -> Options {
         Options {
             pid: self.per_process,

@@ -146,9 +146,9 @@ impl SamplingArgs {
 /// The file of the kernel's records: without a name, so that it is gone with this process however
 /// that ends.
 pub(super) enum Recording {
-    /// It is given this name when it is whole.
+    /// A file that gets this name when it is complete.
     Kept(File, PathBuf),
-    /// It is read and forgotten.
+    /// A file that is read, and gone afterwards.
     Passing(File),
 }
 

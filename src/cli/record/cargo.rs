@@ -95,7 +95,7 @@ pub struct Cargo {
     #[arg(long, value_name = "TRIPLE", help_heading = "Build")]
     pub target: Option<String>,
 
-    /// How to record.
+    /// Options for sampling and results.
     #[command(flatten)]
     pub how: RecordArgs,
 }

@@ -24,7 +24,7 @@ use crate::render::{Format, Settings};
 /// The page that `--open` shows when no picture was asked for.
 const PAGE: &str = "fg-record.html";
 
-/// Where the results go, and how they look.
+/// The files and formats of the results.
 #[derive(Args, Debug, Default)]
 pub struct ResultArgs {
     /// Write to FILE in the format of its ending: .svg, .html, .pb.gz, .json, .folded and all
@@ -58,7 +58,7 @@ pub struct ResultArgs {
     #[command(flatten)]
     pub given: ExplicitOptions,
 
-    /// How a picture looks; last, as its headings hold for all that follows.
+    /// The options for pictures; last, as their headings hold for all that follows.
     #[command(flatten)]
     pub picture: PictureArgs,
 }
@@ -105,12 +105,12 @@ impl ResultArgs {
         Ok(all)
     }
 
-    /// The options for reading a recording that is collapsed so.
+    /// The options for reading a recording that is collapsed with `options`.
     pub(super) fn reading(&self, options: Options) -> ReadOptions {
         ReadOptions::default().collapse(options).samples(self.picture.needs_samples())
     }
 
-    /// Whether folded text goes to standard output.
+    /// Returns true if folded text goes to standard output.
     pub(super) fn use_stdout(&self) -> bool {
         let named = [self.svg.is_some(), self.html.is_some(), self.open, self.is_shown_here()];
         (self.output.is_empty() && !named.contains(&true))
@@ -167,7 +167,7 @@ impl ResultArgs {
         Ok(())
     }
 
-    /// Whether the profile is shown in the terminal.
+    /// Returns true if the profile is shown in the terminal.
     fn is_shown_here(&self) -> bool {
         #[cfg(feature = "tui")]
         return self.tui;

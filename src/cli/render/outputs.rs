@@ -52,7 +52,7 @@ impl OutputArgs {
     }
 }
 
-/// An output being written, seen by nobody yet unless it can only be written once.
+/// An output being written; it stays hidden until it is complete, unless it can only be written once.
 pub struct Pending {
     output: Output,
     begin: u64,
@@ -129,7 +129,7 @@ impl Write for Pending {
         }
     }
 
-    /// Nobody reads it before it is complete.
+    /// Does nothing: an output is only read when it is complete.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

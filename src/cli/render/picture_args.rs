@@ -122,7 +122,7 @@ impl PictureArgs {
         Ok(attributes)
     }
 
-    /// With `--cp`, the colours that were kept.
+    /// Reads the colours kept by `--cp`; none without it.
     fn kept_colours(&self) -> Result<PaletteMap> {
         if !self.colour.cp {
             return Ok(PaletteMap::default());

@@ -100,8 +100,8 @@ impl Capability {
 }
 
 impl Wishes {
-    /// What not every backend can do of it. Child processes are not in it: whoever cannot follow
-    /// them says so.
+    /// The features the request needs that some backends lack. Following child processes is not among
+    /// them: a backend that cannot do that says so and records.
     pub fn list(&self) -> Vec<Capability> {
         let request = &self.request;
         let target = match &request.target {

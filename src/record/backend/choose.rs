@@ -75,8 +75,8 @@ pub fn choose(name: &str, wishes: &Wishes) -> Result<Selection, Refusal> {
 const NO_SAMPLER: &str = "the built-in sampler needs Linux; --with names another profiler, and \
                           `fg-record check` lists those that are installed";
 
-/// Where there is no built-in sampler: the first profiler that is installed and can do all that is
-/// asked.
+/// Chooses the first profiler that is installed and can do all that is asked, on systems without the
+/// built-in sampler.
 fn without_sampler(wishes: &Wishes) -> Result<Selection, Refusal> {
     let able = ALL.iter().filter(|backend| wishes.beyond(backend.about()).is_none());
     let is_general = |backend: &&&dyn Backend| {
@@ -102,7 +102,7 @@ fn by_target(wishes: &Wishes) -> Selection {
     };
     let instead = "recording its interpreter with the built-in sampler";
     if wishes.raw {
-        // What is asked for is a perf.data.
+        // `--raw` asks for a perf.data.
         return builtin(format!("{name} is Python, and --raw wants a perf.data: {instead}"), true);
     }
     if let Some(why) = may_not_attach(wishes) {

@@ -8,8 +8,8 @@
 //! ```
 //! A backend is one file and one line in [`ALL`]: `--with`, its help, `--print-command`, refusals
 //! and the tests read that list. An option that a backend cannot honour is refused, with the names
-//! of those that can. The built-in sampler is not in the list, since it runs nobody: [`Chosen`]
-//! has it beside them.
+//! of those that can. The built-in sampler is not in the list, since it runs no other program:
+//! see [`Chosen`].
 
 pub mod capability;
 pub mod choose;
@@ -113,11 +113,11 @@ pub struct Plan {
 /// The place of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recording {
-    /// In the file it was told to write.
+    /// A file that the backend was told to write.
     File(PathBuf),
-    /// On its standard output.
+    /// The backend's standard output.
     Output,
-    /// On the standard output of this, run afterwards.
+    /// The standard output of this command, run afterwards.
     Export(Vec<OsString>),
 }
 
@@ -133,9 +133,9 @@ pub enum Starter {
 /// The meaning of a backend's exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It is the command's.
+    /// The exit status of the command.
     Command,
-    /// It is its own.
+    /// The backend's own exit status.
     Own,
 }
 
@@ -186,8 +186,8 @@ impl Ask<'_> {
 }
 
 impl Plan {
-    /// Of a tool that writes a file, starts the command itself, says nothing of its end, stops at
-    /// Ctrl-C, and knows how long to record.
+    /// The plan of a tool that writes a file, starts the command itself, says nothing of its end, stops
+    /// at Ctrl-C, and keeps the time itself.
     fn new(words: Words, file: PathBuf) -> Plan {
         Plan {
             words: words.0,

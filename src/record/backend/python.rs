@@ -64,7 +64,7 @@ fn is_interpreter(path: &Path) -> bool {
     version.iter().all(|b| b.is_ascii_digit() || *b == b'.')
 }
 
-/// Whether the first line of a script names an interpreter.
+/// Returns true if the first line of a script names a CPython interpreter.
 fn has_interpreter(path: &Path) -> bool {
     let Some(line) = shebang(path) else { return false };
     let words: Vec<&[u8]> = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();

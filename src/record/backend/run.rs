@@ -37,7 +37,7 @@ pub struct Outcome {
     pub target: Option<Started>,
     /// Messages for the user.
     pub notes: Vec<String>,
-    /// Messages of [`Outcome::notes`] that whoever reads the profile has to know.
+    /// Messages of [`Outcome::notes`] that readers of the profile have to know.
     pub warnings: Vec<String>,
     /// The time at which the recording began.
     pub start: SystemTime,
@@ -66,7 +66,7 @@ impl From<Refusal> for Failure {
 /// The one line that says why it cannot be run so.
 pub fn print(backend: &dyn Backend, program: &std::ffi::OsStr, wishes: &Wishes) -> Result<Vec<u8>, Refusal> {
     let mut pids = pids(wishes);
-    // The folder would be gone again: what is printed can be run as it is, and writes here.
+    // Not a temporary folder: the printed command can be run as it is, and writes to the current one.
     let folder = Path::new("");
     let ask = |pids: &[String]| backend.plan(&Ask { wishes, program, pids, folder });
     let mut plan = ask(&pids)?;
@@ -87,13 +87,13 @@ pub fn print(backend: &dyn Backend, program: &std::ffi::OsStr, wishes: &Wishes) 
     Ok(line)
 }
 
-/// In a command line to be printed: the process that was started before, `$!` of the shell.
+/// Stands for the process that was started before, the shell's `$!`, in a command line to be printed.
 const STARTED: &str = "\u{1}";
 
-/// Words as a shell would have to be given them.
+/// Quotes words for a shell.
 ///
 /// # Errors
-/// A zero byte cannot be.
+/// A word with a zero byte, which no shell can take.
 pub fn shell<W: AsRef<std::ffi::OsStr>>(words: impl IntoIterator<Item = W>) -> Result<Vec<u8>, Refusal> {
     use std::os::unix::ffi::OsStrExt;
     let mut line = Vec::new();
@@ -236,7 +236,7 @@ fn tool(plan: &Plan, wishes: &Wishes, output: &Path) -> io::Result<Command> {
     if plan.recording == Recording::Output {
         tool.stdout(File::create(output)?);
     } else if invocation.is_none() || plan.chats {
-        // What it says besides is no result.
+        // Its standard output is chatter: discard it.
         tool.stdout(Stdio::null());
     } else if ours_is_taken {
         tool.stdout(io::stderr().as_fd().try_clone_to_owned()?);
@@ -327,7 +327,7 @@ impl Session<'_> {
         }
     }
 
-    /// Whether the backend will start the command, which may be over soon.
+    /// Returns true if the backend is still to start the command, which may be over soon.
     fn expects_command(&self) -> bool {
         let starts = self.plan.starter == Starter::Backend && self.plan.status == Status::Own;
         let waits = self.command.is_none() && self.began.elapsed() < Duration::from_secs(2);
@@ -347,7 +347,7 @@ impl Session<'_> {
         signals::send(tool.pid(), signal)
     }
 
-    /// Whether all targets have ended, which not every backend notices.
+    /// Returns true if all target processes have ended and the backend does not notice that itself.
     fn targets_are_gone(&self) -> bool {
         match &self.wishes.request.target {
             Target::Processes(pids) => {

@@ -37,7 +37,7 @@ impl Built {
     /// The command with which cargo would start it.
     pub fn invocation(&self, arguments: &[OsString]) -> Invocation {
         let mut arguments = arguments.to_vec();
-        // So the harness knows that it is not a test; some take it once only.
+        // `--bench` tells the harness that it does not test; some harnesses take it once only.
         if self.is_bench && !arguments.iter().any(|argument| argument == "--bench") {
             arguments.push("--bench".into());
         }
@@ -132,7 +132,7 @@ fn words(wanted: &Wanted, choice: &ChosenProgram) -> Vec<String> {
 pub(super) struct Messages {
     /// The program that is meant.
     program: Option<PathBuf>,
-    /// It was compiled with some.
+    /// True if it was compiled with debug information.
     has_debug_info: bool,
     /// The binaries of its package, by name.
     pub(super) bins: Vec<(String, PathBuf)>,

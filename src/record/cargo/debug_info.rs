@@ -1,7 +1,7 @@
 //! Names the setting that shows inlined functions and lines, for the profile that was used.
 //!
-//! Whether there is debug information is what cargo says it compiled with, and what the program
-//! holds in the end: a profile may ask for it and strip it off again.
+//! Both cargo's report on how it compiled the program and the program itself are looked at: a profile
+//! may ask for debug information and strip it off again.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::symbolize::{Module, Search};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advice {
     missing: Missing,
-    /// Of cargo.
+    /// The name of cargo's profile.
     profile: String,
     /// The only manifest whose profiles count.
     manifest: PathBuf,
@@ -39,7 +39,7 @@ pub(super) fn advice(program: &Path, compiled_with: bool, profile: &str, root: &
 fn is_stripped(program: &Path) -> bool {
     use std::os::unix::ffi::OsStrExt;
     let module = Module { path: program.as_os_str().as_bytes().to_vec(), build_id: None };
-    // What cannot be read is another's to complain about.
+    // A program that cannot be read is reported elsewhere.
     Search::default().open(&module).is_ok_and(|object| !object.has_debug_info())
 }
 

@@ -65,7 +65,7 @@ pub enum What {
 }
 
 impl What {
-    /// Whether `cargo bench` runs it.
+    /// Returns true if `cargo bench` runs it.
     fn is_bench(&self) -> bool {
         matches!(self, What::Bench(_) | What::UnitBench(_))
     }
@@ -107,7 +107,7 @@ pub enum Trouble {
     /// Cargo has said why, above.
     #[error("nothing was recorded, since {0} failed")]
     Failed(String),
-    /// Not what cargo's documentation promises.
+    /// Cargo's answer is not as its documentation says.
     #[error("cargo's answer is not understood: {0} is missing in it; is it older than 1.77?")]
     NotUnderstood(&'static str),
     /// No member of the workspace has this name.
@@ -138,7 +138,7 @@ pub enum Trouble {
         /// The packages.
         packages: String,
     },
-    /// Nobody said which.
+    /// Several programs fit, and no option chooses one.
     #[error("several could be meant, choose one with {option}: {names}")]
     Several {
         /// The option that chooses.
@@ -154,7 +154,7 @@ pub enum Trouble {
     NoProgram(String),
 }
 
-/// Cargo, or what `CARGO` names.
+/// Cargo, or the program that `CARGO` names.
 fn cargo() -> Command {
     let mut command = Command::new(program());
     command.stdin(Stdio::null());

@@ -14,7 +14,7 @@ use super::{Trouble, Wanted, What, cargo, not_started};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Workspace {
     packages: Vec<Package>,
-    /// Those that cargo takes when none is named, by their ids.
+    /// The ids of the packages that cargo takes when none is named.
     defaults: Vec<String>,
     /// The folder whose manifest has the profiles.
     pub(super) root: PathBuf,
@@ -22,7 +22,7 @@ pub(super) struct Workspace {
     pub(super) target_directory: PathBuf,
 }
 
-/// One of them.
+/// A package of the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Package {
     id: String,
@@ -39,7 +39,7 @@ struct Package {
 struct Target {
     name: String,
     kind: Kind,
-    /// Whether there are tests inside, as far as `Cargo.toml` says.
+    /// True if there may be tests inside, as far as `Cargo.toml` says.
     has_tests: bool,
 }
 
@@ -59,7 +59,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// From the words that cargo uses; `None` for build scripts.
+    /// Reads the words that cargo uses; `None` for build scripts.
     pub(super) fn parse(target: &Value) -> Option<Kind> {
         let is = |key: &str, word: &str| {
             let words = target.get(key).and_then(Value::as_array);
@@ -76,7 +76,7 @@ impl Kind {
         }
     }
 
-    /// In messages.
+    /// Its name in messages.
     fn noun(self) -> &'static str {
         match self {
             Kind::Library => "library",
@@ -93,11 +93,11 @@ impl Kind {
 pub(super) struct ChosenProgram {
     /// Its package, by cargo's id.
     pub(super) package: String,
-    /// The name of its target.
+    /// The kind of its target.
     pub(super) kind: Kind,
-    /// The name of that.
+    /// The name of its target.
     pub(super) name: String,
-    /// It is the tests or benchmarks inside of that.
+    /// True for the tests or benchmarks inside the target.
     pub(super) inside: bool,
     /// The package's `Cargo.toml`.
     pub(super) manifest: PathBuf,
@@ -390,7 +390,7 @@ mod tests {
         Workspace::parse(&metadata).expect("metadata")
     }
 
-    /// What is chosen: `package/kind:name`, or the message.
+    /// The program that is chosen, as `package/kind:name`, or the message.
     fn chosen(workspace: &Workspace, what: What, package: Option<&str>) -> String {
         let wanted = Wanted { what, package: package.map(str::to_owned), ..Wanted::default() };
         match workspace.choose(&wanted) {

@@ -29,7 +29,7 @@ pub struct Findings {
     pub permissions: Permissions,
     /// Recording this process, with stack dumps if the processor allows.
     pub own: Result<Trial, Refusal>,
-    /// Whether stack dumps are what was refused.
+    /// True if stack dumps were refused, and `own` was recorded by frame pointers instead.
     pub no_dumps: bool,
     /// Recording the whole machine.
     pub machine: Result<Trial, Refusal>,
@@ -37,9 +37,9 @@ pub struct Findings {
     pub others: Option<Result<Trial, Refusal>>,
     /// Recording where this process waits.
     pub off_cpu: Result<Trial, Refusal>,
-    /// Whether the kernel's symbols have addresses.
+    /// True if the kernel's symbols have addresses.
     pub kernel_symbols: bool,
-    /// Whether the C library's debug information is here, if that library is.
+    /// True if the C library's debug information is installed; `None` without that library.
     pub debug_info: Option<bool>,
     /// The system's name for itself, as `/etc/os-release` has it.
     pub distribution: String,
@@ -93,7 +93,7 @@ impl Findings {
         }
     }
 
-    /// Whether the built-in sampler works.
+    /// Returns true if the built-in sampler works.
     pub fn can_record(&self) -> bool {
         self.own.as_ref().is_ok_and(|trial| trial.samples > 0)
     }
@@ -192,7 +192,7 @@ impl Findings {
         }
     }
 
-    /// Who may see the kernel's addresses follows from two numbers.
+    /// Names the two settings that hide the kernel's addresses, and the command that shows them.
     fn hidden_symbols(&self) -> String {
         let Permissions { kptr_restrict, paranoid, .. } = self.permissions;
         let (restrict, paranoid) = (kptr_restrict.unwrap_or(1), paranoid.unwrap_or(2));
@@ -218,7 +218,7 @@ impl Findings {
     }
 }
 
-/// What installs the C library's debug information, by the distribution or the one it is made from.
+/// Commands that install the C library's debug information, by distribution or the one it derives from.
 const C_LIBRARY: &[(&[&str], &str)] = &[
     (&["debian", "ubuntu"], "sudo apt install libc6-dbg"),
     (&["fedora", "rhel", "centos"], "sudo dnf debuginfo-install glibc"),
@@ -248,7 +248,7 @@ fn request(target: Target, call_graph: CallGraph, duration: Duration) -> Request
     }
 }
 
-/// Records into a file that nobody sees.
+/// Records into a temporary file.
 fn trial(request: Request, stop: &Stop) -> Result<Trial, Refusal> {
     let no_file = |e: std::io::Error| Refusal::Other { doing: "make a file", said: message(&e) };
     let file = tempfile::tempfile().map_err(no_file)?;
@@ -280,7 +280,7 @@ fn busy<T>(trial: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Of the library that this very program has loaded.
+/// Finds out if the C library of this process has debug information; `None` without such a library.
 fn c_library_has_debug_info() -> Option<bool> {
     let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let mut paths = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));

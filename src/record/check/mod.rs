@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use super::backend::{self, BackendInfo, find};
 
-/// How well something works.
+/// The degree to which something works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It works.
@@ -32,7 +32,7 @@ impl fmt::Display for Verdict {
 /// One row of the table: something that recordings may need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// How well it works.
+    /// The degree to which it works.
     pub verdict: Verdict,
     /// Its name in the table.
     pub what: &'static str,

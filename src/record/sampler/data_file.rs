@@ -221,7 +221,7 @@ fn string(text: &[u8]) -> Vec<u8> {
     [&u32_of(text.len())[..], &text].concat()
 }
 
-/// With at least one zero after it, to a multiple of 64.
+/// Pads a text with zeros, one at least, to a multiple of 64 bytes.
 fn padded(text: &[u8]) -> Vec<u8> {
     let mut bytes = text.to_vec();
     bytes.resize((text.len() + 1).next_multiple_of(64), 0);

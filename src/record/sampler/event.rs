@@ -1,4 +1,4 @@
-//! Which event makes the samples: `-e cycles`, `-e page-faults:u`, `-e sched:sched_switch`, `-e r1a8`.
+//! The event that makes the samples: `-e cycles`, `-e page-faults:u`, `-e sched:sched_switch`, `-e r1a8`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// An event by its name and numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// As it was asked for, with modifiers; what perf.data will call it.
+    /// The name as the user gave it, with modifiers; perf.data has it too.
     pub name: String,
     /// `attr.type`.
     pub kind: u32,
@@ -25,13 +25,13 @@ pub enum Mode {
     Kernel,
 }
 
-/// `attr.type` of what the processor counts.
+/// `attr.type` of events that the processor counts.
 pub const HARDWARE: u32 = 0;
-/// `attr.type` of what the kernel counts.
+/// `attr.type` of events that the kernel counts.
 const SOFTWARE: u32 = 1;
-/// `attr.type` of marked places in the kernel.
+/// `attr.type` of tracepoints.
 pub const TRACEPOINT: u32 = 2;
-/// `attr.type` of numbers for this very processor.
+/// `attr.type` of events by this processor's own numbers.
 const RAW: u32 = 4;
 
 /// The events with names.
@@ -63,7 +63,7 @@ impl Event {
         Event::named("cycles").expect("it is in the list")
     }
 
-    /// What takes its place where the processor does not count, as in most virtual machines.
+    /// The event used where the processor does not count cycles, as in most virtual machines.
     pub fn cpu_clock() -> Event {
         Event::named("cpu-clock").expect("it is in the list")
     }
@@ -118,7 +118,7 @@ impl Event {
         Ok(event)
     }
 
-    /// Whether each of them is worth a sample, since they are rare or meant to be counted.
+    /// Returns true if each event is worth a sample, since such events are rare or meant to be counted.
     pub fn is_counted_singly(&self) -> bool {
         self.kind == TRACEPOINT
     }

@@ -1,4 +1,4 @@
-//! Records, made from /proc, of what ran and was mapped before the recording began.
+//! Records, made from /proc, of the processes and mappings from before the recording.
 //!
 //! The kernel reports what happens from then on; a reader needs to know what had happened before:
 //! threads and their names, and which file lies at which address. These records have the time 0.
@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader, Read};
 use crate::record::sys::perf_event::record;
 use crate::symbolize::{Module, Search};
 
-/// The size of what follows each record: thread, time, processor, id; see
+/// The size of the fields behind each record: thread, time, processor, id; see
 /// [`super::plan::SAMPLE_TYPE`].
 pub const TRAILER: usize = 32;
 
@@ -47,7 +47,7 @@ pub fn process(pid: u32, data: bool, records: &mut Vec<u8>) {
     }
 }
 
-/// Whether a process has other files than we at the same paths, as in a container.
+/// Returns true if a process has other files than we at the same paths, as in a container.
 fn sees_other_files(pid: u32) -> bool {
     let differs = |name: &str| {
         let [its, ours] =
@@ -57,7 +57,7 @@ fn sees_other_files(pid: u32) -> bool {
     differs("ns/mnt") || differs("root")
 }
 
-/// The build id of a file as a process sees it. What a reader finds at its path may be another.
+/// The build id of a file as a process sees it. A reader may find another file at its path.
 fn build_id_in(pid: u32, name: &[u8]) -> Option<Vec<u8>> {
     let root = Search { symfs: Some(format!("/proc/{pid}/root").into()), ..Search::default() };
     let module = Module { path: name.to_vec(), build_id: None };
@@ -111,18 +111,18 @@ pub fn kernel(records: &mut Vec<u8>) {
     }
 }
 
-/// As which process the kernel's mappings are noted.
+/// The process and thread that the kernel's mappings are noted with.
 const KERNEL_PID: [u32; 2] = [u32::MAX, 0];
 
-/// Where the kernel's code begins and ends. The list of symbols is in order: it is read as far as
-/// the code's end.
+/// The addresses at which the kernel's code begins and ends. The list of symbols is in order: it is
+/// read as far as the code's end.
 fn kernel_text() -> Option<(u64, u64)> {
     text_among(BufReader::with_capacity(1 << 16, fs::File::open("/proc/kallsyms").ok()?))
 }
 
 fn text_among(mut symbols: impl BufRead) -> Option<(u64, u64)> {
     let mut start = None;
-    // A hundred thousand of them, of which two matter.
+    // One buffer for all lines: there are a hundred thousand, and two matter.
     let mut line = Vec::new();
     loop {
         line.clear();

@@ -1,8 +1,8 @@
 //! The built-in sampler: opens the plan's events, and writes what the kernel hands over.
 //!
-//! For each processor there is one ring, into which all events of that processor write. Whoever
-//! has a quarter of a ring to tell wakes us; a round reads all rings once, so that a reader can
-//! put the records of a round in order.
+//! For each processor there is one ring, into which all events of that processor write. A ring that is
+//! a quarter full wakes us; a round reads all rings once, so that a reader can put the records of a
+//! round in order.
 
 pub mod data_file;
 pub mod event;
@@ -135,7 +135,7 @@ pub fn record(
     let ended_at = clock::now();
     session.end().map_err(|e| cannot("write the recording", &e))?;
     let elapsed = began.elapsed();
-    // Whether it ends soon is up to it: its profile does not wait for that.
+    // The program may take its time to end: its profile does not wait for that.
     let target = match (launched, request.target.invocation()) {
         (Some(launched), Some(invocation)) => {
             if !has_ended {
@@ -150,7 +150,7 @@ pub fn record(
     let about = About { reference, command_line, ..about(&plan, &processors) };
     let mut times = session.times.unwrap_or_default();
     if plan.off_cpu {
-        // Some may wait until then, and beyond.
+        // Threads may still wait when the recording ends.
         times.1 = times.1.max(ended_at);
     }
     session.file.finish(&plan, &ids, &about, times).map_err(|e| cannot("write the recording", &e))?;
@@ -172,7 +172,7 @@ fn about(plan: &Plan, processors: &[u32]) -> About {
 fn command_line(target: &Target) -> Vec<Vec<u8>> {
     let words = || std::env::args_os().map(|word| word.as_bytes().to_vec());
     match (target, target.invocation()) {
-        // Its child still has the command line of who waits for us.
+        // The child still has the command line of the fg-record that waits for us.
         (Target::Waiting(pid), _) => processes::command_line(*pid),
         (_, None) => words().collect(),
         (_, Some(invocation)) => {
@@ -192,9 +192,9 @@ struct Opened {
 /// The ring of one processor, and its events.
 struct OfProcessor {
     ring: Ring,
-    /// The events that do.
+    /// The indices of the events that write into the ring.
     events: Range<usize>,
-    /// Which of them wakes us; none once the threads of all have ended.
+    /// The index of the event that wakes us; outside `events` once all their threads have ended.
     waker: usize,
 }
 
@@ -212,7 +212,7 @@ impl Opened {
                 .iter()
                 .flat_map(|&pid| {
                     let threads = existing::threads(pid);
-                    // Nobody is there: the system is to say so.
+                    // Without threads the system reports that there is no such process.
                     let threads = if threads.is_empty() { vec![pid] } else { threads };
                     threads.into_iter().map(move |tid| (Who::Thread(tid), Doing::Attach(pid)))
                 })
@@ -290,7 +290,7 @@ impl Session {
             Target::Processes(pids) => {
                 pids.iter().for_each(|&pid| existing::process(pid, data, &mut records))
             }
-            // Becoming the program tells all.
+            // The kernel reports everything when the child becomes the program.
             Target::Command(_) | Target::Waiting(_) => {}
         }
         self.file.append(&records)
@@ -321,7 +321,7 @@ impl Session {
     }
 
     fn wait(&mut self, launched: Option<&Launched>, stop: &Stop, timeout: Duration) -> io::Result<Wait> {
-        // poll leaves out those below zero.
+        // poll ignores descriptors below zero.
         let readable =
             |fd: Option<i32>| libc::pollfd { fd: fd.unwrap_or(-1), events: libc::POLLIN, revents: 0 };
         let Opened { events, rings } = &mut self.opened;
@@ -359,7 +359,7 @@ struct Counted {
     times: Option<(u64, u64)>,
 }
 
-/// Where in a sample its time is: behind the header, its event's number, its address, its thread.
+/// The offset of a sample's time: behind the header, the event's number, the address, the thread.
 const TIME_AT: usize = 8 + 8 + 8 + 8;
 
 /// Counts what is in a ring, which may go on from its end to its begin.
@@ -383,7 +383,7 @@ fn count(first: &[u8], second: &[u8]) -> Counted {
                     counted.times = Some((first.min(time), last.max(time)));
                 }
             }
-            // The event's number, then how many.
+            // The event's number, then the number of lost records.
             record::LOST => counted.lost += number(at + 16).unwrap_or(0),
             record::LOST_SAMPLES => counted.lost += number(at + 8).unwrap_or(0),
             _ => {}
@@ -424,7 +424,7 @@ mod tests {
             let counted = count(first, second);
             assert_eq!((counted.samples, counted.lost, counted.times), (2, 15, Some((300, 500))), "{end}");
         }
-        // A size of nothing must not keep us here.
+        // A record of size 0 must not cause an endless loop.
         assert_eq!(count(&[9, 0, 0, 0, 0, 0, 0, 0], &[]).samples, 1);
     }
 }

@@ -18,7 +18,7 @@ use crate::record::system::Permissions;
 pub struct Plan {
     /// The event that makes samples.
     pub event: Event,
-    /// Whether another event may take its place.
+    /// True if another event may take its place.
     pub may_replace_event: bool,
     /// Samples in the kernel too.
     pub kernel: bool,
@@ -291,7 +291,7 @@ impl std::fmt::Display for Note {
     }
 }
 
-/// What each sample holds, whatever else it does. [`super::data_file`] relies on the order.
+/// The fields that every sample holds. [`super::data_file`] relies on their order.
 pub const SAMPLE_TYPE: u64 =
     sample::IDENTIFIER | sample::IP | sample::TID | sample::TIME | sample::CPU | sample::PERIOD;
 
@@ -312,7 +312,7 @@ fn ring_size(rate: Rate, call_graph: CallGraph, processors: usize) -> usize {
     };
     let rate = match rate {
         Rate::PerSecond(rate) => usize::try_from(rate).unwrap_or(usize::MAX),
-        // Nobody knows how often; as for the highest usual rate.
+        // The rate is unknown: the size for a high one.
         Rate::EveryEvents(_) => 10_000,
     };
     let most = (ALL_RINGS / processors.max(1)).clamp(1 << 20, 16 << 20);

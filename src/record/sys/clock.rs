@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::signals::check;
 
-/// It runs on evenly, even when the time of day is set.
+/// The clock, which runs on evenly even when the time of day is set.
 pub const MONOTONIC: i32 = libc::CLOCK_MONOTONIC;
 
 /// The clock's time now, in nanoseconds.

@@ -68,7 +68,7 @@ impl Launched {
                 Ok(child) if how == End::Held => return super::hold::wait(child.id(), end, released),
                 child => child.and_then(|child| wait::wait(child.id())),
             };
-            // Whoever polls the other end now sees that it is over.
+            // Closing these tells the other ends that the program has ended.
             drop((end, released));
             status
         });
@@ -121,7 +121,7 @@ fn join(waiter: JoinHandle<io::Result<Ended>>) -> io::Result<Ended> {
     waiter.join().unwrap_or_else(|_| Err(io::Error::other("the thread that waits for it failed")))
 }
 
-/// In the child: says its number, and reads one byte.
+/// Runs in the child: writes its process id, and waits for one byte.
 fn wait_to_go(ready: i32, go: i32, writer: i32) -> io::Result<()> {
     let mut byte = [0u8];
     // SAFETY: system calls on descriptors that are open here, with buffers that live as long.
@@ -140,7 +140,7 @@ fn wait_to_go(ready: i32, go: i32, writer: i32) -> io::Result<()> {
             match libc::read(go, byte.as_mut_ptr().cast(), 1) {
                 1 => return Ok(()),
                 -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
-                // Nobody needs it any more, or is there to be told why it does not run.
+                // The recorder gave up or has ended: the program is not to run.
                 _ => libc::_exit(127),
             }
         }

@@ -12,8 +12,8 @@ use super::signals::check;
 /// Gives a name to a file that was opened without one (`O_TMPFILE`), on the same file system.
 ///
 /// # Errors
-/// What the system says: that there is a file of this name; that the file had a name which was
-/// removed, on a file system that has no others.
+/// The error of the system: a file of this name exists, or the file had a name that was removed, as is
+/// done on file systems without `O_TMPFILE`.
 pub fn give_name(file: &File, path: &Path) -> io::Result<()> {
     // The way that open(2) documents for O_TMPFILE: AT_EMPTY_PATH would need a capability.
     let open = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd()))?;

@@ -15,50 +15,50 @@ use super::signals::check;
 pub struct Attr {
     /// The kind of event.
     pub kind: u32,
-    /// Of this struct, in bytes.
+    /// The size of this struct in bytes.
     pub size: u32,
-    /// Which event of its kind.
+    /// The event among those of its kind.
     pub config: u64,
-    /// One sample every so many events, or so many a second with [`flag::FREQ`].
+    /// The number of events from one sample to the next, or of samples a second with [`flag::FREQ`].
     pub period_or_rate: u64,
-    /// What a sample holds.
+    /// The fields that a sample holds: see [`sample`].
     pub sample_type: u64,
-    /// What reading the descriptor gives.
+    /// The fields that reading the descriptor gives.
     pub read_format: u64,
-    /// See [`flag`].
+    /// Bits of [`flag`].
     pub flags: u64,
-    /// How many bytes may wait in the ring before we are woken, with [`flag::WATERMARK`].
+    /// The number of bytes in the ring at which we are woken, with [`flag::WATERMARK`].
     pub wakeup: u32,
-    /// Of breakpoints.
+    /// The type of a breakpoint.
     pub breakpoint: u32,
     /// More of `config`.
     pub config1: u64,
     /// More of `config`.
     pub config2: u64,
-    /// Which branches to sample.
+    /// The branches to sample.
     pub branch_sample_type: u64,
-    /// Which registers a sample holds.
+    /// The registers that a sample holds.
     pub sample_regs_user: u64,
-    /// How many bytes of the stack a sample holds.
+    /// The number of bytes of the stack that a sample holds.
     pub sample_stack_user: u32,
-    /// Which clock.
+    /// The clock of the samples' times.
     pub clock: i32,
     /// Registers at the interrupt.
     pub sample_regs_intr: u64,
-    /// Of the auxiliary ring.
+    /// The number of bytes in the auxiliary ring at which we are woken.
     pub aux_watermark: u32,
     /// The most frames of a chain of frame pointers; 0 is the system's limit.
     pub sample_max_stack: u16,
-    /// Nothing.
+    /// Unused: 0.
     pub reserved: u16,
 }
 
-/// The size of [`Attr`], as the kernel and perf.data want to know it.
+/// The size of [`Attr`], for the kernel and perf.data.
 pub const ATTR_SIZE: u32 = 112;
 const _: () = assert!(size_of::<Attr>() == ATTR_SIZE as usize);
 
 impl Attr {
-    /// As perf.data holds it.
+    /// The bytes that perf.data holds.
     pub fn to_bytes(&self) -> [u8; ATTR_SIZE as usize] {
         // SAFETY: a repr(C) struct of integers without padding, as the assertion above shows.
         unsafe { std::mem::transmute_copy(self) }
@@ -118,7 +118,7 @@ pub mod record {
     pub const SWITCH: u32 = 14;
     pub const SWITCH_CPU_WIDE: u32 = 15;
     pub const LOST_SAMPLES: u32 = 13;
-    /// Of perf.data only: all rings have been read once.
+    /// All rings have been read once: only in perf.data.
     pub const FINISHED_ROUND: u32 = 68;
     /// A header's `misc`: kernel mode.
     pub const MISC_KERNEL: u16 = 1;
@@ -130,12 +130,12 @@ pub mod record {
     pub const MISC_DATA_OR_OUT: u16 = 1 << 13;
 }
 
-/// Whose events are counted.
+/// The threads whose events are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// A thread, on whatever processor it runs; a mapped ring needs one event for each of them.
     Thread(u32),
-    /// All that runs.
+    /// All threads.
     Everybody,
 }
 
@@ -174,7 +174,7 @@ impl Event {
         Ok(Event { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 
-    /// To poll, and to map.
+    /// The descriptor, to poll and to map.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
     }
@@ -227,7 +227,7 @@ impl Event {
 pub struct Ring {
     base: NonNull<u8>,
     mapped: usize,
-    /// Where the ring begins in what is mapped, and how long it is.
+    /// The ring's offset in the mapping, and its length.
     data: (usize, usize),
 }
 
@@ -263,8 +263,8 @@ impl Ring {
         Ok(Ring { base, mapped, data: (page, size) })
     }
 
-    /// What the kernel has written and we have not read, in two pieces where it runs over the
-    /// ring's end.
+    /// The bytes that the kernel has written and we have not read, in two pieces where they run over
+    /// the ring's end.
     pub fn pending(&mut self) -> (&[u8], &[u8]) {
         let (offset, size) = self.data;
         // The kernel writes the records before it moves the head.

@@ -14,8 +14,7 @@ use std::process::{Command, ExitStatus};
 #[cfg(target_os = "linux")]
 use std::time::Duration;
 
-/// Kills a process and all that it has started, and these, as far as they still know whose they
-/// are.
+/// Kills a process and all its descendants, as far as their parents still run.
 pub fn kill_tree(pid: u32) {
     let mut all = vec![pid];
     let mut at = 0;
@@ -48,7 +47,7 @@ pub fn children(pid: u32) -> Vec<u32> {
     String::from_utf8_lossy(&list).split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
-/// Whether a process is there and has not ended.
+/// Returns true if a process exists and has not ended.
 #[cfg(target_os = "linux")]
 pub fn is_running(pid: u32) -> bool {
     let Ok(stat) = fs::read(format!("/proc/{pid}/stat")) else { return false };
@@ -57,10 +56,10 @@ pub fn is_running(pid: u32) -> bool {
     !matches!(state, None | Some(b'Z' | b'X'))
 }
 
-/// Whether a process is there.
+/// Returns true if a process exists.
 #[cfg(not(target_os = "linux"))]
 pub fn is_running(pid: u32) -> bool {
-    // SAFETY: takes integers only; signal 0 is none.
+    // SAFETY: takes integers only; signal 0 sends nothing.
     let asked = super::signals::check(unsafe { libc::kill(pid.cast_signed(), 0) });
     asked.map_or_else(|e| e.raw_os_error() != Some(libc::ESRCH), |_| true)
 }
@@ -79,7 +78,7 @@ pub fn command_line(_pid: u32) -> Vec<Vec<u8>> {
     Vec::new()
 }
 
-/// Whether a process has perf events open: it samples.
+/// Returns true if a process has perf events open: it samples.
 #[cfg(target_os = "linux")]
 pub fn samples(pid: u32) -> bool {
     let Ok(open) = fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
@@ -87,7 +86,7 @@ pub fn samples(pid: u32) -> bool {
     targets.any(|target| target.as_os_str() == "anon_inode:[perf_event]")
 }
 
-/// Whether a process samples, which only Linux tells: as long as it runs, it is taken for granted.
+/// Returns true if a process runs: only Linux tells if it samples, so that is taken for granted.
 #[cfg(not(target_os = "linux"))]
 pub fn samples(pid: u32) -> bool {
     is_running(pid)
@@ -131,7 +130,7 @@ impl Watched {
         None
     }
 
-    /// As `waitpid` would have it; nothing, as long as nobody has called that.
+    /// The status that `waitpid` returned to the parent; `None` until the parent has called it.
     fn exit_code(&self) -> std::io::Result<Option<i32>> {
         /// `struct pidfd_info` of `linux/pidfd.h`, in the size it had first.
         #[repr(C)]

@@ -11,16 +11,16 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 
 /// The number of signals that came.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
-/// The first of them.
+/// The first signal that came, 0 for none.
 static FIRST: AtomicI32 = AtomicI32::new(0);
 /// The pipe's end to write to; never closed once it is set.
 static WAKE: AtomicI32 = AtomicI32::new(-1);
-/// Whether the first came from the terminal, which tells all of our process group.
+/// True if the first signal came from the terminal, which sends it to all of our process group.
 static FROM_TERMINAL: AtomicBool = AtomicBool::new(false);
-/// The process to take along, 0 for none.
+/// The process that the second signal kills too, 0 for none.
 static TARGET: AtomicI32 = AtomicI32::new(0);
 
-/// Whether the second signal is a request as well, and only the third ends everything at once.
+/// True if the second signal is a request as well, and only the third ends everything at once.
 static PATIENT: AtomicBool = AtomicBool::new(false);
 
 /// Requests to stop, from the time it is made.
@@ -65,8 +65,8 @@ impl Stop {
         COUNT.load(Ordering::SeqCst)
     }
 
-    /// Whether the second signal is a request too, for who has to clear away more than the handler
-    /// can; the third then ends everything at once.
+    /// Makes the second signal a request too, if `patient`: for callers that have to clear away more
+    /// than the handler can. The third then ends everything at once.
     pub fn be_patient(&self, patient: bool) {
         PATIENT.store(patient, Ordering::SeqCst);
     }
@@ -77,7 +77,7 @@ impl Stop {
         while matches!((&self.wake).read(&mut bytes), Ok(1..)) {}
     }
 
-    /// Whether the program that we started got it too: a Ctrl-C on its terminal.
+    /// Returns true if the program that we started got the first signal too: a Ctrl-C on its terminal.
     pub fn reached_all(&self) -> bool {
         FROM_TERMINAL.load(Ordering::SeqCst)
     }
@@ -123,7 +123,7 @@ extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut
     }
 }
 
-/// Whether a signal is the kernel's own, for a key that was pressed on the terminal.
+/// Returns true if the kernel itself sent a signal, for a key that was pressed on the terminal.
 #[cfg(target_os = "linux")]
 fn is_from_terminal(info: &libc::siginfo_t) -> bool {
     /// The code of what the kernel itself sends.
@@ -131,7 +131,7 @@ fn is_from_terminal(info: &libc::siginfo_t) -> bool {
     info.si_code == SI_KERNEL
 }
 
-/// Whether a signal has no sender, as one for a key that was pressed on the terminal.
+/// Returns true if a signal has no sender, as one for a key that was pressed on the terminal.
 #[cfg(not(target_os = "linux"))]
 fn is_from_terminal(info: &libc::siginfo_t) -> bool {
     // SAFETY: the signals that are handled here have a sender in their siginfo, 0 for the kernel.
@@ -197,7 +197,7 @@ pub fn wait_readable(fds: &mut Vec<libc::pollfd>, timeout: i32) -> io::Result<()
     }
 }
 
-/// -1 is an error.
+/// Turns a result of -1 into the system's error.
 pub(super) fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }

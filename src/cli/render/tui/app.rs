@@ -53,17 +53,20 @@ impl List {
 pub(super) struct App {
     pub(super) model: Model,
     pub(super) view: View,
-    /// The frame that is as wide as the terminal, and the one that is marked.
+    /// The frame that is as wide as the terminal.
     pub(super) zoom: usize,
+    /// The frame that is marked.
     pub(super) selected: usize,
     pub(super) search: Search,
     pub(super) order: Order,
     /// The functions of the table, in its order.
     pub(super) rows: Vec<u32>,
     pub(super) table: List,
-    /// The function in the middle of the butterfly, those before it, and the row that is marked.
+    /// The function in the middle of the butterfly.
     pub(super) function: Option<u32>,
+    /// The functions that were there before it.
     pub(super) history: Vec<u32>,
+    /// The callers and callees, and the row that is marked.
     pub(super) butterfly: List,
     pub(super) help: bool,
     pub(super) done: bool,
@@ -142,7 +145,7 @@ impl App {
             KeyCode::Char('N') => self.next_match(-1),
             _ => {}
         }
-        // What is marked can be seen.
+        // The marked frame stays visible.
         if !self.is_inside(self.selected, self.zoom) && !self.is_inside(self.zoom, self.selected) {
             self.zoom = self.selected;
         }
@@ -231,7 +234,7 @@ impl App {
         self.butterfly = List::default();
     }
 
-    /// The butterfly of what is marked.
+    /// Shows the butterfly of the marked function.
     fn show_butterfly(&mut self) {
         let marked = match self.view {
             View::Flame => self.model.nodes[self.selected].function,

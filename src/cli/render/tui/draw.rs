@@ -123,11 +123,11 @@ impl Painter<'_> {
         }
     }
 
-    /// Callers above their callees, what is zoomed into as wide as there is room.
+    /// Draws callers above their callees; the zoomed frame takes the full width.
     fn flame(&self, area: Rect, buffer: &mut Buffer) {
         let nodes = &self.app.model.nodes;
         let height = usize::from(area.height);
-        // What is marked stays in sight, a few rows of its callees too.
+        // The marked frame stays in sight, with a few rows of its callees.
         let first = (nodes[self.app.selected].depth + 4).saturating_sub(height);
         let mut above = self.app.zoom;
         while above != 0 {

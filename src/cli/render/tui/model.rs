@@ -12,8 +12,8 @@ use crate::render::layout::{Graph, Layout};
 use crate::tally::Cell;
 use crate::weight::Weight;
 
-/// Lighter frames are not kept: of a million columns they would not fill half of one, and nobody
-/// zooms that far.
+/// Lighter frames are not kept: of a million columns they would not fill half of one, and no
+/// useful zoom goes that far.
 const LEAST_SHARE: f64 = 0.5e-6;
 
 /// The name of the whole.
