@@ -23,7 +23,7 @@ pub struct LiveCounter<W> {
 }
 
 impl<W: Write> LiveCounter<W> {
-    /// A counter that writes a line for every so many samples.
+    /// A counter that writes a line after every `every` samples.
     pub fn new(every: u64, out: W) -> Self {
         let (names, numbers, weights) = Default::default();
         LiveCounter { names, numbers, weights, samples: 0, every, out }

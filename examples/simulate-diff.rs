@@ -9,7 +9,7 @@
 use fg_tools::diff::{Diff, Report, ReportOptions};
 use fg_tools::{Profile, Weight};
 
-/// As many functions as a small program shows, with shares as uneven as real ones.
+/// The number of functions of a small program; `shares` makes them as uneven as real ones.
 const FUNCTIONS: usize = 200;
 const FALSE_ALARM_TRIALS: u32 = 2000;
 const POWER_TRIALS: u32 = 400;
@@ -110,7 +110,7 @@ fn recording(random: &mut Random, program: &[f64], samples: u32, spread: f64) ->
     profile.finish().expect("counts fit")
 }
 
-/// xorshift64*: enough for dice, and no crate.
+/// The xorshift64* generator: good enough here, and needs no crate.
 struct Random(u64);
 
 impl Random {
@@ -141,7 +141,7 @@ impl Random {
         hits
     }
 
-    /// Exact for few expected hits, by the normal law for many.
+    /// A binomial number: exact for few expected hits, a normal approximation for many.
     fn binomial(&mut self, n: u32, p: f64) -> u32 {
         let mean = f64::from(n) * p;
         let deviation = (mean * (1.0 - p)).sqrt();

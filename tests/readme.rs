@@ -85,7 +85,7 @@ fn table(text: &str, heading: &str) -> Vec<Vec<String>> {
     rows.skip(2).map(cells).collect()
 }
 
-/// Where an example finds its programs: ours first, the stand-ins before the real ones or after.
+/// The `PATH` of an example: our programs first, then the stand-ins before or after the real ones.
 fn search_path(stand_ins: &Path) -> std::ffi::OsString {
     let built = Path::new(env!("CARGO_BIN_EXE_fg-collapse")).parent().unwrap();
     let others = env::var_os("PATH").unwrap_or_default();

@@ -54,7 +54,7 @@ fn rendered(format: &Format, settings: &Settings, input: &Opened) -> Option<Vec<
     result.is_ok().then_some(out)
 }
 
-/// XML in which names are nothing but text.
+/// Checks that a picture is XML in which names are only text.
 fn is_picture(out: &[u8]) {
     let text = std::str::from_utf8(out).expect("UTF-8");
     let document = roxmltree::Document::parse(text).expect("XML");
@@ -73,7 +73,7 @@ fn is_picture(out: &[u8]) {
     }
 }
 
-/// As many tags that could end a script early as the page of nothing at all.
+/// Checks that no text in a page opens or ends a script.
 fn is_page(out: &[u8]) {
     let text = std::str::from_utf8(out).expect("UTF-8").to_ascii_lowercase();
     assert_eq!(text.matches("</script").count(), text.matches("<script").count());
@@ -84,13 +84,13 @@ fn json(out: &[u8]) -> serde_json::Value {
     serde_json::from_slice(out).expect("JSON")
 }
 
-/// Nothing that a terminal would obey.
+/// Checks that a text has no control characters for a terminal.
 fn is_text(out: &[u8]) {
     let odd = out.iter().find(|b| b.is_ascii_control() && !matches!(b, b'\n' | b'\t'));
     assert!(odd.is_none(), "{odd:?} in {}", String::from_utf8_lossy(out));
 }
 
-/// Formats that hold all there is, and what `fg-collapse` calls them.
+/// Checks that `fg-collapse` reads the same stacks back from formats that hold whole profiles.
 fn comes_back(format: &Format, order: Order, stacks: &[u8], out: &[u8]) {
     let reader = match format.name {
         "collapsed" => "folded",
@@ -100,7 +100,7 @@ fn comes_back(format: &Format, order: Order, stacks: &[u8], out: &[u8]) {
     };
     let Some((expected, columns, fractions)) = table(stacks, "folded") else { return };
     let lossy = match format.name {
-        // A name without letters is none in these three.
+        // These three formats drop empty frame names.
         "pprof" => columns == 2 || fractions || has_empty_frames(&expected),
         "speedscope" | "firefox" => {
             columns == 2 || std::str::from_utf8(stacks).is_err() || has_empty_frames(&expected)
@@ -122,7 +122,7 @@ fn has_empty_frames(folded: &[u8]) -> bool {
     stacks.into_iter().any(|stack| stack.split(|&b| b == b';').any(<[u8]>::is_empty))
 }
 
-/// The folded text of something, how many weights it has, and whether they have fractions.
+/// The folded text of an input, its number of weights a line, and true if they have fractions.
 fn table(bytes: &[u8], format: &str) -> Option<(Vec<u8>, usize, bool)> {
     let input = Input::new("fuzz", Box::new(Cursor::new(bytes.to_vec()))).ok()?;
     let mut table = StackTable::default();
@@ -131,7 +131,7 @@ fn table(bytes: &[u8], format: &str) -> Option<(Vec<u8>, usize, bool)> {
     let mut out = Vec::new();
     table.write(&mut out).expect("it fits in memory");
     let columns = table.columns() as usize + 1;
-    // What weighs nothing is no sample to most formats.
+    // Most formats do not write stacks of weight 0.
     let weighs = |line: &&[u8]| line.rsplit(|&b| b == b' ').take(columns).any(|weight| weight != b"0");
     let lines: Vec<&[u8]> =
         out.split_inclusive(|&b| b == b'\n').filter(|line| weighs(&line.trim_ascii_end())).collect();

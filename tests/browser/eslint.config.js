@@ -13,7 +13,7 @@ export default [
     languageOptions: { ecmaVersion: 2024, sourceType: "module", globals: Object.fromEntries(platform.map((name) => [name, "readonly"])) },
     rules: {
       eqeqeq: "error", "no-var": "error", "prefer-const": "error", "no-eval": "error", "no-implied-eval": "error",
-      // Text is only ever text.
+      // Text is never parsed as HTML.
       "no-restricted-properties": ["error", ...["innerHTML", "outerHTML", "insertAdjacentHTML", "write"].map((property) => ({ property }))],
       "no-restricted-globals": ["error", "fetch", "XMLHttpRequest", "WebSocket", "localStorage", "sessionStorage", "eval"],
     },

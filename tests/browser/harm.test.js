@@ -1,4 +1,4 @@
-// Pages of names and titles that mean harm, and of what a page must never do; and whether everybody can use it.
+// Pages with malicious names and titles, things that a page must never do, and accessibility.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";

@@ -47,7 +47,7 @@ fn a_heap_gets_names_from_the_files_below_symfs() {
 #[test]
 #[cfg(feature = "perf-data")]
 fn the_first_address_of_a_cpu_profile_is_no_call() {
-    // Where `line_total` ends that was inlined: a call that returns there is still inside it.
+    // The first address after the inlined `line_total`: a call that returns here is still inside it.
     let svma = 0x1090u64;
     let address = 0x7f00_0000_1000 + svma - 0x1000;
     let words = [0, 3, 0, 1000, 0, 5, 2, address, address, 0, 1, 0];

@@ -78,17 +78,17 @@ fn perf_script_per_event() {
     assert!(checked >= 40, "{checked} events");
 }
 
-/// What becomes of some files of the corpus.
+/// The expected format and total of some files of the corpus.
 struct Rule {
     /// A path in the corpus; a `*` in it is any text.
     files: &'static str,
     format: &'static str,
-    /// Beside the plain ones.
+    /// Options that the files need.
     options: fn() -> Options,
     total: Total,
 }
 
-/// What the manifest says that the weights must add up to.
+/// The expected sum of the weights, mostly taken from the manifest.
 enum Total {
     /// The whole number, or the first of a list, behind this key.
     Key(&'static str),
@@ -96,7 +96,7 @@ enum Total {
     Sum(&'static str),
     /// The last of the list of whole numbers behind this key.
     Last(&'static str),
-    /// This, which the manifest does not say; why is said beside it.
+    /// A total that the manifest does not state; a comment at the rule gives its source.
     Is(&'static str),
 }
 
@@ -129,7 +129,7 @@ const RULES: &[Rule] = &[
     rule("python/pyinstrument.json", "pyinstrument", Total::Is("0.619851")),
     rule("python/pyinstrument-all.json", "pyinstrument", Total::Is("0.432418")),
     rule("python/faulthandler.txt", "faulthandler", Total::Key("thread_stacks")),
-    // What pprof -top says; -raw leaves out samples without a stack.
+    // The total of pprof -top; -raw leaves out samples without a stack.
     rule("pprof-austin/austin-v3-wall.pb", "pprof", Total::Is("4118847")),
     rule("go/cpu.pb*", "pprof", Total::Last("value_sums")),
     rule("go/threadcreate.pb.gz", "pprof", Total::Is("6")),
@@ -161,13 +161,13 @@ const RULES: &[Rule] = &[
     rule("valgrind/cachegrind.out", "cachegrind", Total::Is("984202")),
     rule("valgrind/dhat*", "dhat", Total::Key("total_bytes")),
     rule("valgrind/massif*", "massif", Total::Key("peak_heap_B")),
-    // The summary: with what is outside all functions.
+    // The summary line, which includes costs outside all functions.
     // In units of 10 ns.
     rule("xdebug/cachegrind.out", "callgrind", Total::Is("237410")),
     // From the first entry to the last exit; the manifest has the calls.
     rule("xdebug/trace-format0.xt", "xdebug", Total::Is("400")),
     rule("xdebug/trace-format1.xt", "xdebug", Total::Is("8838")),
-    // What the cost lines that are no calls' add up to; the manifest has no total.
+    // The sum of the cost lines other than those of calls; the manifest has no total.
     rule("rbspy/rbspy.callgrind.out", "callgrind", Total::Is("210")),
     rule("python/yappi.callgrind", "callgrind", Total::Is("538277")),
     rule("java/jfr-print*", "jfr-text", Total::Key("events")),
@@ -188,7 +188,7 @@ const RULES: &[Rule] = &[
     rule("node/*.cpuprofile", "cpuprofile", Total::Key("timeDeltas_us_sum")),
     rule("node/heap.heapprofile", "heapprofile", Total::Key("selfSize_sum")),
     rule("node/prof-preprocess.json.gz", "v8-ticks", Total::Key("ticks")),
-    // What is open on each thread, as a script counts it that knows only intervals; and the sum
+    // The time with an open interval on each thread, counted by an independent script; and the sum
     // of all timeDeltas.
     rule("node/trace-events.json", "chrome-trace", Total::Is("185480")),
     rule("node/trace-cpu-profiler.json", "chrome-trace", Total::Is("359475")),
@@ -217,7 +217,7 @@ const DECLINED: &[(&str, &str)] = &[
     ("samply/profile-presym.json.syms.json", "the names beside a profile, no samples"),
 ];
 
-/// Whether a path is of a pattern with at most one `*`.
+/// Returns true if a path matches a pattern with at most one `*`.
 fn matches(pattern: &str, path: &str) -> bool {
     match pattern.split_once('*') {
         Some((start, end)) => {
@@ -257,7 +257,7 @@ fn sum(json: &str, key: &str) -> Weight {
 }
 
 #[test]
-fn every_file_is_its_format_and_has_its_producer_s_total() {
+fn formats_and_totals_match_the_manifest() {
     let Some(corpus) = corpus() else { return };
     let totals = totals(&corpus);
     let mut failures = Vec::new();
@@ -301,7 +301,7 @@ fn every_file_is_its_format_and_has_its_producer_s_total() {
 }
 
 #[test]
-fn samply_s_names_are_read_where_they_are_beside_a_profile() {
+fn samply_names_beside_a_profile_are_read() {
     let Some(corpus) = corpus() else { return };
     let (named, ..) =
         fold(&corpus.join("samply/profile-presym.json.gz"), None, &Options::default()).expect("it collapses");
@@ -312,7 +312,7 @@ fn samply_s_names_are_read_where_they_are_beside_a_profile() {
 }
 
 #[test]
-fn a_profile_is_what_pprof_prints_of_it() {
+fn pprof_file_and_raw_text_agree() {
     let Some(corpus) = corpus() else { return };
     for name in ["allocs", "block", "cpu", "goroutine", "heap", "mutex"] {
         let all = Options { values: ValueSelection::All, srcline: true, ..Options::default() };
@@ -324,7 +324,7 @@ fn a_profile_is_what_pprof_prints_of_it() {
 }
 
 #[test]
-fn what_is_declined_is_told_so() {
+fn declined_files_report_why() {
     let Some(corpus) = corpus() else { return };
     let files = files(&corpus);
     let declined = files.iter().filter(|file| DECLINED.iter().any(|(pattern, _)| matches(pattern, file)));

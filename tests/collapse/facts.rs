@@ -1,4 +1,4 @@
-//! What the formats say of a recording besides its stacks: facts, places, and single samples.
+//! Tests of the facts, frame locations and single samples that each format reads besides its stacks.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ fn read(case: &Case, options: ReadOptions) -> Profile {
     open::read(&[source], &options).unwrap_or_else(|e| panic!("{}: {e}", case.name)).0
 }
 
-/// A case, and the whole header that it has, without `# `; `-` is none.
+/// A case and its whole header, without `# `; `-` means no header.
 const HEADERS: &[(&str, &str)] = &[
     (
         "pprof/cpu",
@@ -144,7 +144,7 @@ const HEADERS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn every_format_tells_what_it_knows_and_no_more() {
+fn headers_of_every_format() {
     let cases = cases();
     for (name, expected) in HEADERS {
         let case = cases.iter().find(|case| case.name == *name).unwrap_or_else(|| panic!("{name} is a case"));

@@ -101,7 +101,7 @@ pub fn bytes(case: &Case) -> Vec<u8> {
 }
 
 #[test]
-fn every_case_gives_what_is_expected_and_the_producer_s_total() {
+fn every_case_has_expected_stacks_and_total() {
     for case in cases() {
         let (text, total, report) = fold(&case.input, case.named.as_deref(), &case.options)
             .unwrap_or_else(|e| panic!("{}: {e}", case.name));
@@ -207,15 +207,15 @@ fn collapsing_what_was_collapsed_changes_nothing() {
 }
 
 #[test]
-fn cut_anywhere_it_gives_no_more_than_the_whole() {
+fn truncated_input_never_exceeds_the_total() {
     for case in cases() {
         let plain = bytes(&case);
         let pieces = if plain.len() > 50_000 { 8 } else { 25 };
         let step = (plain.len() / pieces).max(1);
         for end in (0..plain.len()).step_by(step) {
-            // What is left may be nothing, or too little to tell the format: never more.
+            // The rest may be empty or unrecognisable, but it never weighs more than the whole.
             if let Ok((_, total, _)) = fold_bytes(&plain[..end], Some(&case.format), &case.options) {
-                // A line that is cut in its weight counts what is left of it.
+                // A line that is cut within its weight counts with the digits that are left.
                 assert!(
                     weight(&total) <= case.total,
                     "{} cut at {end}: {total} of {}",

@@ -11,8 +11,8 @@ use super::fold_bytes;
 const NUMBERS: [&str; 8] =
     ["", "0", "-1", "4294967295", "9223372036854775807", "18446744073709551616", "1e400", "0.5"];
 
-/// How many lines, and how many numbers, of a fixture of this size: the first ones, and as many
-/// between them and the end. Small ones get more, so that all take about as long.
+/// Selects the indices to mutate out of `len` lines or numbers: the first ones, and about as many
+/// spread over the rest. A small fixture gets more of them, so that all take about as long.
 fn some(size: usize, len: usize) -> Vec<usize> {
     let most = (50_000 / size.max(1)).clamp(1, 8);
     let mut some: Vec<usize> = (0..len.min(most)).collect();
@@ -21,7 +21,7 @@ fn some(size: usize, len: usize) -> Vec<usize> {
 }
 
 #[test]
-fn a_mistake_is_placed_or_what_is_left_adds_up() {
+fn mutated_input_gives_a_placed_error_or_adds_up() {
     for case in cases() {
         let plain = bytes(&case);
         for (what, mutated) in lines(&plain).chain(numbers(&plain)) {
@@ -78,7 +78,7 @@ fn check(case: &Case, what: &str, mutated: &[u8]) {
                 "no such value",
                 "no samples of that value",
                 "add up to more",
-                // What one table of a file says of another, by its number there.
+                // References from one table of a file into another, by index.
                 "that is in the profile",
                 "that is listed below",
                 "values in each sample",
@@ -100,7 +100,7 @@ fn has_two(line: &[u8]) -> bool {
     parse_line(line, Columns::Two).is_some()
 }
 
-/// Whether it has the line or the byte: `/tmp/x:12: `, `/tmp/x: byte 12: `.
+/// Returns true if a message has a line or a byte offset: `/tmp/x:12: `, `/tmp/x: byte 12: `.
 fn is_placed(error: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     error.split(": ").take(2).any(|part| {

@@ -29,7 +29,7 @@ const LOST: &[(&str, &str, Lost)] = &[
 ];
 
 enum Lost {
-    /// This is what is left.
+    /// Only this total weight is left.
     Total(u128),
     /// All samples are there, in fewer different stacks.
     Frames(usize),
@@ -50,29 +50,30 @@ const COUNTED: &[(&str, &str)] = &[
 /// the first sample, and not the first in the header.
 const OTHER_EVENT: &[(&str, &str)] = &[("names-header", "page-faults")];
 
-/// What inferno prints for a frame of ours, and why the two differ; `None` where it has no frame.
+/// Rewrites a frame of ours as inferno prints it; `None` where inferno has no frame. The comments say
+/// why the two differ.
 fn as_inferno(frame: &str, is_command: bool) -> Option<String> {
     if is_command {
-        // It takes the first word of digits for the thread.
+        // inferno takes the first word of digits for the thread.
         return Some(match frame {
             "123_456" => "123".into(),
             "perf_77_[001]" => "perf".into(),
             "x_42/43_y" => "x".into(),
             "plain_2" => "plain".into(),
-            // It leaves `;` in a command, which cuts the frame in pieces.
+            // inferno leaves `;` in a command, which splits the frame.
             "calc_(1):_x" => "calc_(1);_x".into(),
             "a:b:c" => "a;b;c".into(),
             "é:(x)_1" => "é;(x)_1".into(),
             other => other.into(),
         });
     }
-    // It takes a symbol that starts with a parenthesis for the name of a process.
+    // inferno takes a symbol that starts with a parenthesis for the name of a process.
     if frame.starts_with('(') {
         return None;
     }
-    // It cuts at the first argument list, also that of a function that something is local to.
+    // inferno cuts at the first argument list, even if it is that of the enclosing function.
     let frame = scope(frame).unwrap_or(frame);
-    // The parentheses of a call operator are an argument list to it.
+    // inferno takes the parentheses of a call operator for an argument list.
     Some(frame.strip_suffix("operator()").map_or(frame.to_owned(), |rest| format!("{rest}operator")))
 }
 
@@ -93,9 +94,9 @@ fn scope(frame: &str) -> Option<&str> {
     None
 }
 
-/// What we print for a frame of inferno's.
+/// Rewrites a frame of inferno's as we print it.
 fn as_ours(frame: &str) -> String {
-    // It leaves a blank before a cut argument list, and mangled names as they are.
+    // inferno leaves a blank before a cut argument list, and mangled names as they are.
     let frame = frame.trim_end();
     let mut tidy = Vec::new();
     if frame.starts_with("_R") || frame.starts_with("_Z") {
@@ -129,7 +130,7 @@ fn inferno(path: &Path) -> Option<String> {
 }
 
 #[test]
-fn agrees_with_inferno_but_for_what_is_listed() {
+fn agrees_with_inferno_except_where_listed() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/perf-script");
     let mut compared = 0;
     for entry in std::fs::read_dir(root).expect("fixtures") {
@@ -175,7 +176,7 @@ fn agrees_with_inferno_but_for_what_is_listed() {
                 .find(|(stack, weight)| b.get(*stack) != Some(weight))
                 .map(|(stack, weight)| format!("{stack} {weight}"))
         };
-        // Samples without a known frame at all are dropped by it.
+        // inferno drops samples without any known frame.
         assert_eq!(
             (only(&ours, &theirs), only(&theirs, &ours)),
             (None, None),

@@ -1,4 +1,4 @@
-//! What recordings cannot show all at once: small texts, one rule each.
+//! Tests of single rules of the `perf script` parser, on small texts written for them.
 
 use fg_tools::collapse::{Options, ValueSelection};
 
@@ -88,7 +88,7 @@ fn process_and_thread_are_shown_when_asked_for() {
 }
 
 #[test]
-fn lines_that_are_nothing_are_counted_once_and_placed() {
+fn unknown_lines_are_counted_and_placed() {
     let text = "a  1 5.000001: 3 c: \n\t            1000 f (/a)\n\nthis is certainly no event line\n\t            1000 f (/a)\n\n[ perf record: Captured ]\n\na  1 5.000001: 3 c: \n\n";
     let (folded, _, report) = fold_bytes(text.as_bytes(), Some("perf-script"), &Options::default()).unwrap();
     assert_eq!(folded, "a 3\na;f 3\n");
@@ -123,7 +123,7 @@ fn lines_without_a_thread_are_read_too() {
 }
 
 #[test]
-fn a_stack_without_a_line_is_not_the_one_before_s() {
+fn stack_without_event_line_has_no_command() {
     let text = "w \n\t            1000 f+0x1 (/a)\n\n\t            1000 g+0x1 (/a)\n\n";
     assert_eq!(fold(text, &Options::default()), "g 1\nw;f 1\n");
 }
@@ -137,7 +137,7 @@ fn skip_after_holds_for_one_line_samples() {
 }
 
 #[test]
-fn very_deep_stacks_and_very_long_names_are_nothing_special() {
+fn deep_stacks_and_long_names() {
     let deep: String = (0..100_000).map(|n| format!("\t{n:>16x} f{}+0x1 (/a)\n", n % 1000)).collect();
     let long = "x".repeat(1 << 20);
     let text =
@@ -191,7 +191,7 @@ fn the_header_says_where_and_how_it_was_recorded() {
     assert_eq!((facts.samples, facts.rate, facts.start), (Some(2), Some(799), None));
     assert_eq!(facts.period, Some(1_251_564.into()));
     assert_eq!(facts.duration, Some(std::time::Duration::from_micros(1_500_000)));
-    // Of recordings that were joined, only what can be added up is known.
+    // Joined recordings keep only the facts that can be added up.
     let (_, _, report) =
         fold_bytes([&text[..], &text].concat().as_bytes(), None, &Options::default()).unwrap();
     assert_eq!((report.facts.samples, report.facts.host, report.facts.duration), (Some(4), None, None));

@@ -38,7 +38,7 @@ fn several_files_are_one_profile_whatever_they_are() {
 }
 
 #[test]
-fn trouble_is_one_line_and_status_2() {
+fn errors_are_one_line_and_status_2() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing.perf").display().to_string();
     let out = folder.path().join("out.folded").display().to_string();
@@ -89,7 +89,7 @@ fn trouble_is_one_line_and_status_2() {
 }
 
 #[test]
-fn what_is_left_out_is_said_once_unless_quiet() {
+fn omissions_warn_once_unless_quiet() {
     let input = b"a;b 1\nwhat?\nwho?\nb 2\nc 3\n";
     let out = run(&[], input);
     assert_eq!(text(&out.stdout), "a;b 1\nb 2\nc 3\n");
@@ -177,7 +177,7 @@ fn recordings_of_periods(periods: [u32; 3]) -> Vec<String> {
 }
 
 #[test]
-fn a_period_that_changed_once_is_not_known_again() {
+fn period_is_dropped_if_any_recording_differs() {
     let folder = tempfile::tempdir().unwrap();
     let collapsed = |periods| {
         let texts = recordings_of_periods(periods);
@@ -205,7 +205,7 @@ fn folded_text_keeps_the_facts_of_its_header() {
 }
 
 #[test]
-fn an_empty_leaf_is_none_in_any_line() {
+fn empty_leaf_is_dropped_in_any_line() {
     for (args, input) in
         [(&[][..], "main; 19\n"), (&["-f", "folded"], "main; 19\n"), (&[], "main 10\nmain; 9\n")]
     {
@@ -235,7 +235,7 @@ fn units_that_do_not_add_up_are_refused() {
     assert_eq!(out.status.code(), Some(2));
     let message = text(&out.stderr);
     assert!(message.contains("heap.folded: weights in bytes cannot be added to weights in ns"), "{message}");
-    // What has no unit may be of any: it is added, and the sum has none.
+    // Weights without a unit are added to any others, and the sum has no unit.
     assert_eq!(text(&run(&[&at("time.folded"), &at("unknown.folded")], b"").stdout), "main 6\n");
 }
 
@@ -267,11 +267,10 @@ fn it_describes_itself() {
     }
 }
 
-/// Each stack is a part of the next: what they have in common is there once, whatever it takes to
-/// sort them.
+/// Each stack is the beginning of the one before: sorting them must not store the shared frames again.
 #[test]
 #[cfg(target_os = "linux")]
-fn recursion_without_end_fits_in_the_memory() {
+fn deep_recursion_fits_in_memory() {
     let lines = |depth: usize| format!("{} 1\n", vec!["f"; depth].join(";"));
     let input: String = (1..3000).rev().map(lines).collect();
     let limited = r#"ulimit -v 500000; exec "$0" --threads 1"#;

@@ -22,7 +22,7 @@ pub fn feed(command: &mut Command, input: impl AsRef<[u8]>) -> Output {
     output
 }
 
-/// What a program wrote, for comparison and for messages.
+/// The output of a program as text, for comparison and for messages.
 pub fn text(bytes: impl AsRef<[u8]>) -> String {
     String::from_utf8_lossy(bytes.as_ref()).into_owned()
 }

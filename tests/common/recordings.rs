@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// Their folder: below `../shared`, or where `FG_SHARED` says that is. Where there is none, a
-/// message, and the test has nothing to do.
+/// Their folder, below `../shared` or the folder named by `FG_SHARED`. If it does not exist, prints a
+/// message, and the test does nothing.
 pub fn corpus() -> Option<PathBuf> {
     let shared = std::env::var_os("FG_SHARED")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);

@@ -109,7 +109,7 @@ fn a_unit_that_one_side_does_not_say_is_not_shown() {
 }
 
 #[test]
-fn a_differential_profile_is_no_side() {
+fn differential_input_is_refused() {
     let differential = diff(&["--absolute"], "a 1\nb 2\n", "a 3\n");
     for before in [format!("{HEADER}{differential}"), differential] {
         for options in [&[][..], &["--table"]] {

@@ -88,7 +88,7 @@ fn options_say_how_recordings_are_read() {
 }
 
 #[test]
-fn what_is_no_profile_is_named() {
+fn error_names_the_file_that_is_no_profile() {
     let files = Files::new();
     let (text, perf) = (files.put("text", "\x7fELF\nnothing here\n"), fixture(PERF));
     let refused = run(&["--table", &perf, &text], "");

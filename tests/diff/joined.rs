@@ -148,7 +148,7 @@ fn weights_stay_exact() {
 }
 
 #[test]
-fn nothing_is_written_before_trouble_is_known() {
+fn damaged_input_writes_no_output() {
     let files = Files::new();
     let before = files.put("before", BEFORE);
     let many: String = (0..200_000).map(|n| format!("main;f{n:06} 1\n")).collect();

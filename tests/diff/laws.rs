@@ -13,7 +13,7 @@ fn text(profile: &[(String, u32)]) -> String {
     profile.iter().map(|(stack, weight)| format!("x;{stack} {}.{}\n", weight / 10, weight % 10)).collect()
 }
 
-/// In tenths of thousandths.
+/// A weight in units of 0.0001.
 fn units(text: &str) -> i64 {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     format!("{whole}{fraction:0<4}").parse().unwrap()

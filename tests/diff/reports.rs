@@ -170,7 +170,7 @@ fn the_same_bytes_every_time() {
 }
 
 #[test]
-fn what_shrinks_in_share_only_because_others_grew_is_no_change() {
+fn shrinking_share_of_equal_work_is_no_change() {
     let files = Files::new();
     let put = |name: &str, f: u32, g: u32| files.put(name, format!("m;c 1\nm;f {f}\nm;g {g}\n"));
     // f doubles; g does the same work, on a machine that is now a little faster, now slower.

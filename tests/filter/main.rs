@@ -144,7 +144,7 @@ fn counts_stacks_and_weights() {
 
 #[test]
 fn quiet_stops_at_the_first() {
-    // The line that is no stack is never come to.
+    // The malformed last line is never read.
     let output = run(&["-q", "--strict", "idle"], format!("{PROFILE}{}nonsense\n", "x 1\n".repeat(100_000)));
     assert_eq!(
         (output.status.code(), output.stdout.len(), text(&output.stderr)),
@@ -196,7 +196,7 @@ fn lines_not_understood_are_said_once_or_refused() {
     assert_eq!(text(&run(&["-v", "a"], input).stdout), " 5\n");
     let said = trouble(&["--strict", "a"], input);
     assert!(said.contains("standard input:2: 3 line(s) not understood"), "{said}");
-    // Nothing at all is understood: this is some other file.
+    // No line is understood: this is another kind of file.
     let other = "{ a\nb\n";
     assert!(trouble(&["a"], other).contains("standard input: not a format known here"));
     let said = trouble(&["a", "--format", "folded"], other);
@@ -245,7 +245,7 @@ fn a_late_line_with_one_weight_makes_all_lines_have_one() {
     assert_eq!(filter(&["--depth", "1"], &input), "main 9000\nzebra 1\n");
     let two = &input[..input.len() - "zebra 1\n".len()];
     assert_eq!(filter(&["--depth", "1"], two), format!("main {} 9000\n", (0..9000).sum::<u32>()));
-    // A header settles it, and such a line is none.
+    // A header states two columns, and a line with one weight is malformed.
     let said = run(&["-c", "worker"], format!("# columns: before, after\n{input}"));
     assert!(
         text(&said.stderr).contains("9002: 1 line(s) not understood and left out"),
@@ -284,7 +284,7 @@ fn hostile_shapes_are_lines_like_others() {
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_it_quietly() {
+fn closed_pipe_is_quiet() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_fg-filter"))
         .arg("a")
         .stdin(Stdio::piped())
@@ -333,7 +333,7 @@ fn reference(pattern: &str, invert: bool, lines: &[(String, u32)]) -> String {
 }
 
 #[test]
-fn blocks_of_input_do_not_show() {
+fn block_boundaries_change_no_selection() {
     let lines: Vec<(String, u32)> =
         (0..60_000).map(|n| (format!("main;f{};{}", n % 97, "g".repeat(n % 61)), n as u32)).collect();
     let input: String = lines.iter().map(|(stack, weight)| format!("{stack} {weight}\n")).collect();
@@ -349,7 +349,7 @@ fn blocks_of_input_do_not_show() {
 fn short_help_fits_a_terminal() {
     let help = filter(&["-h"], "");
     assert!(help.lines().count() > 20);
-    // What all programs share is theirs to keep short.
+    // Lines about options that all programs share are not checked.
     let shared = ["FILE", "--generate", "man, bash"];
     for line in help.lines().filter(|line| !shared.iter().any(|part| line.contains(part))) {
         assert!(line.chars().count() <= 79, "{line}");
@@ -387,7 +387,7 @@ proptest! {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_file_that_becomes_shorter_meanwhile_is_one_line_of_trouble() {
+fn file_truncated_while_read_is_one_error_line() {
     use std::io::Read;
     let file = tempfile::NamedTempFile::new().unwrap();
     // More than is mapped at once, so that it waits for its reader within what is mapped.

@@ -72,7 +72,7 @@ fn examples_hold_for_two_columns() {
     }
 }
 
-/// Whether every stack has two numbers behind it.
+/// Returns true if every stack has two numbers behind it.
 fn is_differential(text: &str) -> bool {
     text.lines().filter(|line| !line.starts_with('#')).all(|line| {
         line.trim_end().rsplitn(3, ' ').take(2).all(|field| Weight::parse(field.as_bytes()).is_some())
@@ -107,7 +107,7 @@ fn with_operations_all_arguments_are_files() {
     let hint = trouble(&["malloc", "--hide", "c", path], "");
     assert!(hint.contains("malloc: there is no such file; a pattern beside operations needs -e"), "{hint}");
     assert!(trouble(&["-v", "--hide", "c", path], "").contains("give it by -e"));
-    // One of case holds for all.
+    // An option about case applies to all patterns.
     assert_eq!(filter(&["-i", "--focus", "^B$", "-e", "^A", path], ""), "a;b 1\n");
 }
 
@@ -257,7 +257,7 @@ fn units_are_those_the_files_state() {
         let mixed = trouble(&[arguments, &[&ns, &us]].concat(), "");
         assert!(mixed.contains("us:1: expected the unit ns, as in the text before, found \"us\""), "{mixed}");
     }
-    // Of a file that does not say its unit, it is not known whether it is that of the others.
+    // A file that does not state its unit may have another unit than the others.
     let plain = path("plain", "a 500\n");
     assert_eq!(filter(&["--hide", "x", &ns, &plain], ""), "a 2000\n");
     assert_eq!(filter(&["--to-unit", "ns:us", &plain, &ns], ""), "a 2\n");
@@ -266,7 +266,7 @@ fn units_are_those_the_files_state() {
 }
 
 #[test]
-fn changed_stacks_cannot_become_something_else() {
+fn changed_stacks_stay_valid_stacks() {
     // A root that reads like a comment.
     assert_eq!(filter(&["--skip-roots", "1"], "a;# b;c 1\nb;# b 2\n"), "#_b 2\n#_b;c 1\n");
     assert_eq!(filter(&["--skip-roots", "1"], "a;# 1\nb;#;c 2\n"), "#;c 2\n#_ 1\n");
@@ -305,9 +305,9 @@ fn hostile_stacks_are_stacks_like_others() {
 }
 
 #[test]
-fn names_without_end_are_forgotten_and_learnt_again() {
-    // More than the 64 MB of names that are remembered, each line's own, with names that come
-    // again among them: their numbers are others then.
+fn more_names_than_the_cache_holds() {
+    // The lines have names of their own, more than the 64 MB that are remembered. Names that come
+    // again after that get other numbers.
     let long = "n".repeat(1 << 20);
     let line = |n: usize| match n % 3 {
         0 => format!("a;{n}{long} 1\n"),
@@ -373,7 +373,7 @@ fn profile() -> impl Strategy<Value = String> {
         let lines: BTreeMap<Vec<String>, String> = lines
             .into_iter()
             .map(|(frames, weight)| (frames.into_iter().map(str::to_owned).collect(), weight))
-            // What is a comment is no stack.
+            // A line that starts with `#` is a comment, not a stack.
             .filter(|(frames, _): &(Vec<String>, _)| frames[0] != "# x" && frames != &["#"])
             .collect();
         lines.into_iter().map(|(frames, weight)| format!("{} {weight}\n", frames.join(";"))).collect()
@@ -472,7 +472,7 @@ proptest! {
 
     /// A stack of which all frames are hidden is dropped; everything else stays.
     #[test]
-    fn hiding_conserves_what_is_not_hidden_whole(input in profile()) {
+    fn hide_drops_only_fully_hidden_stacks(input in profile()) {
         let hidden = |line: &str| {
             let (stack, _) = line.rsplit_once(' ').unwrap();
             // A stack does not end in a frame without a name.
@@ -484,7 +484,7 @@ proptest! {
     }
 
     #[test]
-    fn the_rest_makes_the_total_stand(input in profile(), count in 1..5usize, percent in 0..60u32) {
+    fn rest_option_conserves_the_total(input in profile(), count in 1..5usize, percent in 0..60u32) {
         let (count, percent) = (count.to_string(), percent.to_string());
         for operation in [["--top", &count], ["--min-percent", &percent], ["--min-weight", &percent]] {
             let arguments = [operation[0], operation[1], "--rest"];

@@ -79,7 +79,7 @@ fn the_header_is_passed_on_without_counts_that_may_not_hold() {
     let rest = "# unit: ns\n# period: 10 ns\n# command: ./app\n";
     assert_eq!(filter(&["b"], &input), format!("{rest}# remark\na;b 10\n"));
     assert_eq!(filter(&["--focus", "b"], &input), format!("{rest}# remark\na;b 10\n"));
-    // Operations write it again: of all stacks counts hold.
+    // Operations write the header again; the counts stay only if all stacks are kept.
     let comment = "# comment: remark\n";
     assert_eq!(
         filter(&["--hide", "b"], &input),

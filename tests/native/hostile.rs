@@ -85,7 +85,7 @@ fn debug_information_that_lies() {
     }
 }
 
-/// An object of sections that are given here, at address 0x1000 the code.
+/// An object made of these sections, with the code at address 0x1000.
 fn object(sections: &[(&str, &[u8])]) -> Vec<u8> {
     let mut names = vec![0];
     let mut bytes = vec![0; 64];
@@ -146,7 +146,7 @@ fn entry(code: u8, extra: &[u8]) -> Vec<u8> {
     [&[code], extra, &0x1000u64.to_le_bytes(), &0x2000u64.to_le_bytes()].concat()
 }
 
-/// What is not bounded takes hours, or all memory; a busy machine is given time.
+/// Fails if `ask` takes too long: an unbounded search takes hours. The limit allows for a busy machine.
 fn soon(what: &str, ask: impl FnOnce()) {
     let start = Instant::now();
     ask();
@@ -188,7 +188,7 @@ fn functions_that_are_instances_of_themselves() {
     soon("a circle", || ask(&bytes, temporary.path()));
 }
 
-/// Each of many functions has the one list of many ranges: the square of what the file holds.
+/// Many functions share one list of many ranges: the ranges in all are the square of those in the file.
 #[test]
 fn ranges_shared_by_all_functions() {
     let mut ranges = Vec::new();
@@ -209,7 +209,7 @@ fn ranges_shared_by_all_functions() {
     soon("four hundred million ranges", || ask(&bytes, temporary.path()));
 }
 
-/// Many units, all of them where every address is.
+/// Many units that all cover every address.
 #[test]
 fn units_over_one_another() {
     let info = unit(&[entry(3, &[])].concat()).repeat(50_000);

@@ -55,7 +55,7 @@ fn header() -> Vec<u8> {
 }
 
 #[test]
-fn what_was_where_depends_on_when() {
+fn code_at_an_address_depends_on_time() {
     let moved = [&[0; 8][..], &[0u64, 0x1000, 0x3000, 0x100, 7].map(u64::to_le_bytes).concat()].concat();
     let bytes = [
         header(),
@@ -106,7 +106,7 @@ fn cut_or_damaged_anywhere() {
     assert!(JitDump::parse(Vec::new()).is_none());
     // A record of no size would never end.
     assert_eq!(JitDump::parse([header(), vec![0; 64]].concat()).unwrap().len(), 0);
-    // So many lines that are not there.
+    // A record that claims 2^64 - 1 lines and has none.
     let lines = [0x1000u64.to_le_bytes(), u64::MAX.to_le_bytes()].concat();
     assert_eq!(JitDump::parse([header(), record(2, 0, &lines)].concat()).unwrap().len(), 0);
 }

@@ -23,7 +23,7 @@ fn frames(kernel: &Kernel, options: SymbolizerOptions, address: u64) -> String {
     names(&frames).join(" < ")
 }
 
-/// A search in whose cache a build id has a file.
+/// A search whose cache holds this file for the build id of [`recorded`].
 fn cached(directory: &Path, what: &str, contents: &[u8]) -> Search {
     let place = directory.join(".build-id/07/0707");
     fs::create_dir_all(&place).unwrap();

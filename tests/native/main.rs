@@ -53,7 +53,7 @@ fn readable(object: &Object, address: u64) -> String {
     names(&resolve(&symbolizer, address)).join(" < ")
 }
 
-/// Where the symbol table of `orders.so` has a function; the variants are linked alike.
+/// The address of a function in the symbol table of `orders.so`; the variants are linked alike.
 fn address_of(name: &str) -> u64 {
     let object = open(&objects().join("orders.so")).expect("it is committed");
     let symbolizer = Symbolizer::new(&object, SymbolizerOptions::default());

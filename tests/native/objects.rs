@@ -22,11 +22,11 @@ fn compare(object: &Object, expected: &str) -> usize {
         let mut fields = line.split('\t');
         let address = fields.next().expect("an address");
         let address = u64::from_str_radix(address.trim_start_matches("0x"), 16).expect("an address");
-        // Between functions and there is nothing, which others call `??`.
+        // An address between functions has no frame; llvm-symbolizer prints `??`.
         let frames: Vec<String> =
             fields.filter(|frame| !frame.starts_with("?? ")).map(str::to_owned).collect();
         let found = as_expected(&resolve(&symbolizer, address));
-        // A line of 0 is none.
+        // Line 0 means that the line is unknown.
         let frames: Vec<String> = frames
             .into_iter()
             .map(|frame| match frame.rsplit_once(' ') {
@@ -34,7 +34,7 @@ fn compare(object: &Object, expected: &str) -> usize {
                 _ => frame,
             })
             .collect();
-        // A constructor has two names, equal but for what makes the object whole.
+        // A constructor has two symbols, C1 and C2, often at one address.
         let one =
             |frames: Vec<String>| frames.into_iter().map(|f| f.replace("CounterC1", "CounterC2")).collect();
         let (found, frames): (Vec<_>, Vec<_>) = (one(found), one(frames));
@@ -52,7 +52,7 @@ fn every_kind_of_object_has_the_frames_that_llvm_finds() {
         ("orders-aarch64.so", "orders-aarch64.expected", 40),
         ("shapes.so", "shapes.expected", 70),
         ("rusty.so", "rusty.expected", 40),
-        // The same code in other clothes.
+        // The same code in other kinds of files.
         ("orders-zlib.so", "orders.expected", 40),
         ("orders-zlib-gnu.so", "orders.expected", 40),
         ("orders-zstd.so", "orders.expected", 40),
@@ -112,7 +112,7 @@ fn a_return_address_is_of_its_call() {
         let (before, here) = (resolve(&symbolizer, at - 1), resolve(&symbolizer, at));
         let mut frames = Vec::new();
         symbolizer.resolve(at, true, &mut frames);
-        // Where nothing is before it, it is the first byte that a signal's handler returns to.
+        // With no function before the address, it is the first byte of one: a signal handler returns there.
         assert_eq!(frames, if before.is_empty() { here.clone() } else { before.clone() }, "{at:#x}");
         differ += usize::from(!before.is_empty() && before != here);
     }
@@ -138,7 +138,7 @@ fn stubs_are_called_after_what_they_call() {
         let stubs = object.section(section).expect("it has stubs").svma;
         let mut found: Vec<String> = stubs.map(|at| readable(&object, at)).collect();
         found.dedup();
-        // Before them is what finds the functions, which has no name.
+        // The code before the stubs, which resolves the functions, has no name.
         found.retain(|name| !name.is_empty());
         found.sort();
         assert_eq!(found, ["free@plt", "malloc@plt", "puts@plt"], "{}", object.path().display());
@@ -167,7 +167,7 @@ fn names_are_made_readable_without_arguments() {
         let one = |found: &String| found == name || found.ends_with(&format!("< {name}"));
         assert!(shapes.iter().any(one), "{name} of {shapes:#?}");
     }
-    // gcc gives lambdas of what is not visible outside no linker's name.
+    // gcc gives no linkage name to lambdas in functions with internal linkage.
     let lambda = "operator() < operator() < shop::(anonymous namespace)::scramble";
     assert!(shapes.contains(lambda), "{shapes:#?}");
     let rusty = names("rusty.so");
@@ -180,7 +180,7 @@ fn names_are_made_readable_without_arguments() {
 }
 
 #[test]
-fn what_an_unwinder_needs_is_there() {
+fn unwind_sections_and_build_id_are_found() {
     let object = open(&objects().join("orders.so")).unwrap();
     assert_eq!(object.machine(), Machine::X86_64);
     assert_eq!(object.build_id().map(<[u8]>::len), Some(20));

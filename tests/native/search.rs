@@ -1,4 +1,4 @@
-//! Where objects and their debug files are found, and what is said when they are not.
+//! Tests of the search for objects and their debug files, and of the messages when it fails.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -106,7 +106,7 @@ fn symfs_is_the_root_of_another_system() {
     copy("orders.debug", &root.join("usr/lib/debug/usr/lib/orders.debug"));
     let search = Search { symfs: Some(root.to_owned()), caches: Vec::new(), ..Search::default() };
     assert_eq!(names(&search, Path::new("/usr/lib/orders.so")), INLINED);
-    // It is a root: there is no way up out of it.
+    // `..` does not lead out of the root.
     let up = root.file_name().unwrap().to_str().unwrap();
     let out = format!("/../{up}/usr/lib/orders.so");
     assert_eq!(search.open(&module(Path::new(&out))).err(), Some(Missing::NotFound));
@@ -122,7 +122,7 @@ fn another_build_is_said_to_be_one() {
     assert_eq!(missing, Missing::OtherBuild { path: path.clone() });
     let said = missing.to_string();
     assert!(said.contains("has changed since it was recorded") && said.contains("orders.so"), "{said}");
-    // Without an identity it cannot be the one that had one.
+    // A file without a build id is not the recorded one, which had one.
     let temporary = tempfile::tempdir().unwrap();
     let without = copy("orders.ko", &temporary.path().join("orders"));
     assert!(matches!(
@@ -140,7 +140,7 @@ fn another_build_is_said_to_be_one() {
 }
 
 #[test]
-fn what_is_no_object_says_why() {
+fn open_error_says_why() {
     let temporary = tempfile::tempdir().unwrap();
     let text = temporary.path().join("text");
     fs::write(&text, "no ELF").unwrap();

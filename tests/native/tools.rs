@@ -9,7 +9,7 @@ use fg_tools::symbolize::{Search, Symbolizer, SymbolizerOptions};
 
 use super::{RAW, module, names, nowhere, objects, resolve};
 
-/// What a program prints when it is told this; `None` if it is not there.
+/// The output of a program for this input; `None` if the program is not installed.
 fn run(program: &str, arguments: &[&str], input: &str) -> Option<String> {
     let command = Command::new(program).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
     let Ok(mut child) = command else {
@@ -58,7 +58,8 @@ fn nm_has_the_same_functions() {
     }
 }
 
-/// Compares inlined functions and lines at every `step`th address of the code; how many there were.
+/// Compares inlined functions and lines at every `step`th address of the code with llvm-symbolizer's, and
+/// returns the number of inlined frames; `None` if llvm-symbolizer is not installed.
 fn agrees_with_llvm_symbolizer(path: &Path, step: usize) -> Option<usize> {
     let object = nowhere().open(&module(path)).unwrap();
     let symbolizer = Symbolizer::new(&object, RAW);

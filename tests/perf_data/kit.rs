@@ -21,7 +21,7 @@ pub const IDENTIFIER: u64 = 1 << 16;
 pub const KERNEL: u64 = -128i64 as u64;
 pub const USER: u64 = -512i64 as u64;
 
-/// What samples have if a test does not say.
+/// The fields of samples unless a test chooses others.
 pub const USUAL: u64 = IP | TID | TIME | CALLCHAIN | PERIOD | IDENTIFIER;
 
 /// An event.
@@ -34,7 +34,7 @@ pub struct Event {
     pub period: u64,
     pub branches: u64,
     pub registers: u64,
-    /// The kernel notes switches.
+    /// True if the kernel writes a record at each context switch.
     pub switches: bool,
     /// 4 names the counters that are read, 8 reads a group of them.
     pub read_format: u64,
@@ -57,7 +57,7 @@ impl Default for Event {
     }
 }
 
-/// How a recording is written.
+/// The layout of a recording.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     pub big_endian: bool,
@@ -68,7 +68,7 @@ pub struct Style {
 
 pub const PLAIN: Style = Style { big_endian: false, pipe: false, compressed: false };
 
-/// A sample; what its event has no field for is not written.
+/// A sample; values whose field is not in the event's set are not written.
 #[derive(Clone, Default)]
 pub struct Sample {
     pub event: usize,
@@ -77,16 +77,16 @@ pub struct Sample {
     pub time: u64,
     pub ip: u64,
     pub period: u64,
-    /// What each of a group of events has counted so far.
+    /// The counts so far of each event of a group.
     pub counters: Vec<(usize, u64)>,
     pub chain: Vec<u64>,
     /// From, to.
     pub branches: Vec<(u64, u64)>,
     pub registers: Vec<u64>,
     pub stack: Vec<u8>,
-    /// What a tracepoint tells; something if a test does not say.
+    /// The data of a tracepoint; a default if a test does not set it.
     pub raw: Vec<u8>,
-    /// How much of the stack there was; all of it if a test does not say.
+    /// The size of the part of the stack that was in use; `None` means all of it.
     pub used: Option<u64>,
     /// 1 is the kernel, 2 is user space.
     pub mode: u16,
@@ -177,7 +177,7 @@ impl Recording {
         self.push(kind, 0, out);
     }
 
-    /// What follows records other than samples.
+    /// Writes the sample id fields that follow records other than samples.
     fn trailer(&self, out: &mut Out, pid: i32, tid: i32, time: u64) {
         let fields = self.events[0].fields;
         if fields & TID != 0 {
@@ -343,7 +343,7 @@ impl Recording {
         out.bytes
     }
 
-    /// Where each record of the recording that is written plainly ends.
+    /// The offset of the end of each record, in a recording written as a plain file.
     pub fn ends(&self) -> Vec<usize> {
         let mut at = self.header_size();
         self.records

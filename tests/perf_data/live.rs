@@ -8,7 +8,7 @@ use fg_tools::collapse::Options;
 
 use super::fold;
 
-/// So much of the weight must have the same stack, in percent. What differs, seen on glibc 2.36
+/// The minimum share of the weight with the same stack, in percent. Differences seen on glibc 2.36
 /// with perf 6.1: functions that perf takes for the next one, when a call that does not return
 /// ends them; the callers of `clone3` in a thread just made, which libunwind does not find; names
 /// of indirect functions' PLT stubs.
@@ -108,7 +108,7 @@ fn main() {
 }
 "#;
 
-/// Whether a command ends well; its output goes nowhere.
+/// Returns true if a command succeeds; discards its output.
 fn succeeds(command: &mut Command) -> bool {
     let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     quiet.status().is_ok_and(|status| status.success())

@@ -68,7 +68,7 @@ fn a_library_lies_over_what_was_there_before() {
         r.sample(&at(1, 1, 20, CODE + page * 0x1000 + 0x800));
     }
     assert_eq!(folded(&r, root.path()), "app;[new.so] 1\napp;[old.so] 3\napp;[unknown] 1\n");
-    // What is left of the old one is where it was in the file.
+    // The remaining part of the old library keeps its offsets in the file.
     let options = Options { addrs: true, ..below(root.path()) };
     let (text, _) = fold_bytes(&r.bytes(), &options).unwrap();
     assert!(text.contains("app;[old.so <2800>] 1\n"), "{text}");

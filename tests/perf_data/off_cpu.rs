@@ -26,7 +26,7 @@ fn recording(event: Event) -> (Recording, tempfile::TempDir) {
         r.comm(pid, pid, 0, name, false);
         r.mmap(pid, 0, CODE, 0x1000, 0, "//anon");
     }
-    // The time begins with the note, which follows the sample.
+    // The time off the processor begins at the switch record, which follows the sample.
     r.sample(&leaves(1, 100, 0));
     r.switch(1, 103, OUT);
     r.sample(&leaves(2, 110, 0));
@@ -35,7 +35,7 @@ fn recording(event: Event) -> (Recording, tempfile::TempDir) {
     r.sample(&leaves(1, 300, 1));
     r.switch(1, 300, OUT | PREEMPTED);
     r.switch(1, 307, 0);
-    // It has ended, and does not wait.
+    // The thread has ended, and does not wait.
     r.exit(2, 400);
     r.sample(&leaves(2, 401, 0));
     r.switch(2, 401, OUT);
@@ -70,15 +70,15 @@ fn stacks_weigh_the_time_until_their_thread_is_back() {
 }
 
 #[test]
-fn without_notes_the_event_is_what_it_is() {
+fn without_switch_records_samples_keep_their_weight() {
     let (r, root) = recording(Event { switches: false, ..context_switches() });
     assert_eq!(folded(&r, root.path()), "app;f 2\napp;g 1\ntwo;h 2\n");
-    // One sample of many switches says nothing of the others.
+    // A sample that stands for many switches does not tell the times of the others.
     let (r, root) = recording(Event { period: 10, ..context_switches() });
     assert_eq!(folded(&r, root.path()), "app;f 2\napp;g 1\ntwo;h 2\n");
 }
 
-/// As `perf sched record` has it: whoever comes is seen on the processor of who leaves.
+/// As in `perf sched record`: the switch sample of the leaving thread names the next one.
 #[test]
 fn tracepoints_say_who_is_next() {
     let root = root_with_maps(&[(1, &[(CODE, "f"), (CODE + 0x100, "g")]), (2, &[(CODE, "h")])]);
@@ -98,7 +98,7 @@ fn tracepoints_say_who_is_next() {
     switch(1, 100, 1, 2);
     switch(2, 120, 0, 0);
     switch(0, 150, 0, 1);
-    // Nobody saw two come back, and it leaves again, to end.
+    // No sample shows `two` coming back before it leaves again, to end.
     switch(2, 200, 2, 0);
     switch(0, 260, 0, 2);
     switch(2, 270, 0x20, 1);

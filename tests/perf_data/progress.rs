@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::kit::*;
 use super::pty::{shown, terminal};
 
-/// What a terminal shows while a recording comes slowly through a pipe.
+/// The text that a terminal receives while a recording comes slowly through a pipe.
 fn shown_meanwhile(arguments: &[&str]) -> String {
     let mut r = Recording::new(Style { pipe: true, ..PLAIN }, &[Event::default()]);
     r.comm(1, 1, 0, b"app", false);
@@ -52,12 +52,12 @@ fn a_terminal_shows_how_much_was_read_and_keeps_nothing_of_it() {
     let read = |line: &str| line.strip_prefix("read ")?.split(' ').next()?.parse::<u64>().ok();
     let counts: Vec<u64> = shown.split('\r').filter_map(read).collect();
     assert!(counts.len() > 1 && counts.is_sorted() && counts[0] < counts[counts.len() - 1], "{shown:?}");
-    // What is said in the end stands on a line of its own.
+    // The final messages start on a line of their own.
     let last = shown.rfind(" MB").expect("the line");
     assert!(shown[last..].starts_with(" MB\x1b[K\r\x1b[K"), "{shown:?}");
 }
 
 #[test]
-fn nothing_is_shown_to_who_asked_for_quiet() {
+fn quiet_hides_progress() {
     assert_eq!(shown_meanwhile(&["-q"]), "");
 }

@@ -38,7 +38,7 @@ fn recording(style: Style) -> Recording {
     r
 }
 
-/// What a record says, in a word.
+/// A short text for the content of a record.
 fn shown(content: &Content<'_>) -> String {
     match content {
         Content::Sample(s) => {
@@ -78,7 +78,7 @@ fn every_record_comes_with_its_type() {
                     let record = record.unwrap();
                     found.push((record.time(), shown(&record.content().unwrap())));
                 }
-                // What describes the recording, and rounds, depend on how it was written.
+                // Records about the recording itself, and rounds, depend on its layout.
                 found.retain(|(_, text)| text != "Other" && text != "round");
                 let found: Vec<_> = found.iter().map(|(time, text)| (*time, text.as_str())).collect();
                 assert_eq!(

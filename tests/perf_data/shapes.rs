@@ -113,7 +113,7 @@ fn a_folder_is_one_recording_in_the_order_of_time() {
     }
     let (text, _) = fold(folder.path(), &below(root.path())).unwrap();
     assert_eq!(text, "app;a 10\napp;b 40\nrenamed;a 60\nrenamed;b 70\n");
-    // What is wrong is placed in the file it is wrong in.
+    // An error names the file that is damaged.
     let second = folder.path().join("data.1");
     let bytes = std::fs::read(&second).unwrap();
     std::fs::write(&second, &bytes[..bytes.len() - 3]).unwrap();
@@ -137,7 +137,7 @@ fn a_leader_s_samples_count_for_its_whole_group() {
         (20, vec![(0, 250), (1, 3)], 0x100),
         (30, vec![(0, 300), (1, 9)], 0),
     ] {
-        // Nobody's identity, as of an event that was closed.
+        // An id that no event has, as after an event was closed.
         let counters = [counters, vec![(77, 5)]].concat();
         let chain = vec![USER, CODE + at];
         r.sample(&Sample { pid: 1, tid: 1, time, period: 1, counters, chain, ..Sample::default() });
@@ -165,7 +165,7 @@ fn kernel_and_user_parts_of_a_chain_are_told_apart() {
     // the thread was interrupted does not.
     let chain = vec![USER, CODE + 0x100, CODE + 0x200];
     r.sample(&Sample { pid: 1, tid: 1, time: 10, period: 3, chain, ..Sample::default() });
-    // A guest's part of a chain is nobody's here.
+    // Addresses of a guest system are not resolved.
     let chain = vec![-2048i64 as u64, CODE, USER, CODE];
     r.sample(&Sample { pid: 1, tid: 1, time: 11, period: 1, chain, ..Sample::default() });
     r.sample(&Sample { pid: 1, tid: 1, time: 12, period: 2, ..Sample::default() });
@@ -277,7 +277,7 @@ fn events_are_chosen_as_in_perf_s_text() {
 }
 
 #[test]
-fn what_is_rootward_of_a_frame_can_be_dropped() {
+fn skip_after_drops_callers() {
     let root = root();
     let mut r = Recording::new(PLAIN, &[Event::default()]);
     r.comm(1, 1, 0, b"app", false);

@@ -95,7 +95,7 @@ fn theirs() -> Value {
 
 /// Every key that the crate writes, with the type of its value, is in ours, and the tables agree.
 fn compare(path: &str, theirs: &Value, ours: &Value) {
-    // We say nothing of processor time, which folded stacks do not know, nor of when it ended.
+    // Ours has no processor times and no end times, which folded stacks do not hold.
     let left_out = ["meta.sampleUnits", "threads[].samples.threadCPUDelta"];
     let unknown = ["threads[].unregisterTime", "threads[].processShutdownTime", "threads[].tid"];
     match (theirs, ours) {

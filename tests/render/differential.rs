@@ -22,7 +22,7 @@ fn a_frame_counts_what_it_calls_too() {
             "a (20 → 30, +50.0%, +0.00 pp; 10 in callees that are gone)",
             "b (10 → 30, +200.0%, +50.00 pp)",
             "d (0 → 10, new, +33.33 pp)",
-            // There to be shown on request.
+            // Frames that are gone are drawn too, and shown on request.
             "e (10 → 0, gone, -50.00 pp)"
         ]
     );
@@ -33,7 +33,7 @@ fn a_frame_counts_what_it_calls_too() {
 }
 
 #[test]
-fn what_stays_is_white_and_colours_suit_all_eyes() {
+fn unchanged_frames_are_white_in_default_colours() {
     let text = "a;b 10 4\na;c 5 5\n";
     assert_eq!(classic(&[], text).frame("b").fill, "#4646ff");
     let picture = draw(&["--alpha", "1"], text);
@@ -121,7 +121,7 @@ fn self_change_colours_what_changed_itself() {
 }
 
 #[test]
-fn one_column_is_not_touched_by_any_of_it() {
+fn diff_options_ignore_one_column_input() {
     let text = "a;b 10\na;c 20\n";
     let plain = draw(&[], text);
     for option in [&["--self-change"][..], &["--alpha", "0.5"], &["--negate"], &["--diff-colors", "red-blue"]]

@@ -59,7 +59,7 @@ const CASES: &[(&str, &[&str], &[u8])] = &[
 ];
 
 #[test]
-fn text_is_what_it_was() {
+fn text_outputs_match_golden_files() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/render/golden");
     let bless = std::env::var_os("FG_BLESS").is_some();
     let mut wrong = Vec::new();

@@ -1,4 +1,4 @@
-//! Hostile names, large ones, deep stacks: the picture stays well-formed and a picture.
+//! Tests that pictures of hostile names, long names and deep stacks are well-formed.
 
 use super::{SMALL, draw, run};
 
@@ -114,7 +114,7 @@ fn weights_beyond_what_can_be_held_are_an_error() {
 }
 
 #[test]
-fn what_is_no_text_is_no_stack() {
+fn binary_input_is_an_error() {
     let bytes: Vec<u8> = (0..50_000u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let run = run(&[], bytes);
     assert!(run.status == 2 && run.stderr.lines().count() <= 2, "{} {}", run.status, run.stderr);

@@ -1,4 +1,4 @@
-//! What comes in: order, files, compression, line ends, and nothing at all.
+//! Tests of the input: line order, several files, compression, line ends, and empty input.
 
 use std::io::Write;
 
@@ -97,7 +97,7 @@ fn lines_not_understood_are_counted_and_said_once() {
 }
 
 #[test]
-fn strict_makes_them_an_error_and_leaves_no_file() {
+fn strict_fails_on_unknown_lines_and_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let strict = run_in(folder.path(), &["--strict", "-o", "out.svg"], format!("{SMALL}what\n"));
     assert_eq!((strict.status, strict.stderr.lines().count()), (2, 1), "{}", strict.stderr);
@@ -142,7 +142,7 @@ fn real_recordings_are_drawn_whole() {
     {
         let text = std::fs::read_to_string(&path).unwrap();
         let total: u64 = text.lines().map(|l| l.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum();
-        // Read as folded text a frame is what stands there; as py-spy's, it is cleaned of lines.
+        // Read as folded text, names stay as written; read as py-spy's, they lose their line numbers.
         let arguments = ["--minwidth", "0", "--input-format", "folded", path.to_str().unwrap()];
         let picture = Picture::parse(run(&arguments, "").text());
         assert_eq!(picture.frames[0].exact.1, total.to_string(), "{path:?}");

@@ -1,4 +1,4 @@
-//! What the neighbours get wrong, each held right by a test.
+//! Tests that known bugs of other flame graph tools are not in ours.
 
 use super::{draw, run};
 
@@ -34,7 +34,7 @@ fn sums_beyond_2_to_the_64_do_not_wrap() {
 
 #[test]
 fn control_characters_are_valid_xml() {
-    // Parsing it is the test.
+    // Parsing the picture is the test.
     assert_eq!(draw(&[], b"a\x00\x01\x1f 1\n").titles()[1], "a␀␁␟ (1, 100.00%)");
 }
 

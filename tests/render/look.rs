@@ -173,7 +173,7 @@ fn cp_keeps_colours_from_picture_to_picture() {
     let kept = std::fs::read_to_string(&map).unwrap();
     let names: Vec<_> = kept.lines().map(|line| line.split("->").next().unwrap()).collect();
     assert_eq!(names, ["elsewhere", "lex", "main", "parse", "write"]);
-    // Another seed, and yet the colours that were kept.
+    // The kept colours win over another seed.
     let second = Picture::parse(run_in(folder.path(), &["--cp", "--random=4"], SMALL).text());
     assert_eq!(second.frame("parse").fill, first.frame("parse").fill);
     std::fs::write(&map, "no colour\n").unwrap();

@@ -29,7 +29,7 @@ use std::process::Command;
 
 use feed::{feed, text};
 
-/// What a run left behind.
+/// The status and the output of a run.
 struct Run {
     status: i32,
     stdout: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What a person reads of each producer's recording: the total in its unit, the same in every output.
+//! Tests that every output states the total of each producer's recording, in its unit.
 //!
 //! The totals are the producers' own, as `case.toml` beside each recording states them; the way a
 //! person reads them is worked out by hand.
@@ -162,7 +162,7 @@ fn pprof_states_the_unit_and_the_exact_total() {
     }
 }
 
-/// What `perf report --sort dso` says of the same recording: the module of each sample's leaf.
+/// The weight of each leaf's module, as `perf report --sort dso` prints it for the same recording.
 const MODULES: [(&str, u64); 4] = [
     ("[kernel]", 84_168_336),
     ("libc.so.6", 12_024_048),

@@ -21,7 +21,7 @@ fn the_one_format_can_be_named() {
 }
 
 #[test]
-fn it_writes_about_itself() {
+fn help_man_page_and_completions() {
     let help = run(&["--help"], "");
     assert_eq!(help.status, 0);
     for option in ["--nameattr", "--colors", "--flamechart", "--generate"] {

@@ -1,4 +1,4 @@
-//! What other viewers get is all of it: written and read back, a profile is what it was.
+//! Tests that a profile written for another viewer is the same when read back.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,12 +7,12 @@ use super::{run, run_in};
 
 struct Format {
     name: &'static str,
-    /// What `fg-collapse` calls it.
+    /// The name of the format in `fg-collapse`.
     reader: &'static str,
-    /// Whether bytes come through that are not UTF-8.
+    /// True if names that are not UTF-8 keep their bytes.
     bytes: bool,
     fractions: bool,
-    /// Whether it holds the weights before as well.
+    /// True if the format also holds the weights of the profile before.
     both: bool,
 }
 

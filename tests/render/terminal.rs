@@ -3,7 +3,7 @@
 use super::SMALL;
 use super::tmux::Terminal;
 
-/// A terminal of so many columns after `fg-render --format text`.
+/// The text in a terminal of this width after `fg-render --format text`.
 fn shown(columns: usize, environment: &str, arguments: &str) -> Option<Terminal> {
     let script = format!(
         "env -u NO_COLOR -u COLORTERM {environment} {} --format text {arguments} in.folded",

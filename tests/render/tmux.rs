@@ -1,4 +1,4 @@
-//! A terminal to run in: tmux. Without it what needs one is not tested, and says so.
+//! A terminal to run in: tmux. Tests that need it print a message and pass if it is missing.
 
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ impl Terminal {
     pub fn start(columns: usize, rows: usize, folded: &[u8], script: &str) -> Option<Terminal> {
         let terminal = Terminal { folder: tempfile::tempdir().unwrap() };
         std::fs::write(terminal.folder.path().join("in.folded"), folded).unwrap();
-        // What was drawn is to be seen when the program has ended.
+        // Keep the screen after the program has ended.
         let script = format!("{script}; echo ended with $?; sleep 60");
         let (x, y) = (columns.to_string(), rows.to_string());
         let session = ["-f", "/dev/null", "new-session", "-d", "-s", "x", "-x", &x, "-y", &y, &script];
@@ -38,7 +38,7 @@ impl Terminal {
         self.tmux(&[&["send-keys", "-t", "x"], keys].concat()).unwrap();
     }
 
-    /// What the terminal shows, colours as codes if they are asked for.
+    /// The text on the screen, with colours as escape codes if `colours` is true.
     pub fn screen(&self, colours: bool) -> String {
         let options: &[&str] = if colours { &["-e"] } else { &[] };
         let output = self.tmux(&[&["capture-pane", "-p", "-t", "x"], options].concat()).unwrap();
