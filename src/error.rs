@@ -135,9 +135,9 @@ impl fmt::Display for ErrorKind {
                 let why = plain(source);
                 write!(f, "damaged {codec} data ({why}); it may have been cut short, fetch it again")
             }
-            ErrorKind::Unrecognised => f.write_str(
-                "not a format known here; fg-collapse --list-formats shows those that are",
-            ),
+            ErrorKind::Unrecognised => {
+                f.write_str("not a format known here; fg-collapse --list-formats shows those that are")
+            }
             ErrorKind::KnownUnsupported { what, instead } => write!(f, "not read here: {what}; {instead}"),
             ErrorKind::UnknownFormat { name, known } => {
                 write!(f, "there is no format {name:?}; the formats are {known}")

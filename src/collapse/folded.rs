@@ -182,6 +182,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "collapse")] // The formats that it could be taken for.
     #[test]
     fn a_header_of_ours_tells_it_from_what_it_looks_like() {
         use crate::collapse::registry::detect;
