@@ -367,7 +367,7 @@ mod tests {
         // b and c call each other, and themselves.
         let out = folded(&[1, 10, 20], &[(0, 1, 30), (1, 2, 25), (2, 1, 15), (1, 1, 9)]);
         assert_eq!(out, "a 1\na;b 10\na;b;c 20\n");
-        // Nobody is known to have called the circle.
+        // The circle has no known caller.
         assert_eq!(folded(&[5, 7], &[(0, 1, 100), (1, 0, 100)]), "b 7\nb;a 5\n");
     }
 

@@ -20,7 +20,7 @@ pub const MOST: u64 = if cfg!(test) { 1 << 24 } else { 1 << 28 };
 pub struct Budget(u64);
 
 impl Budget {
-    /// Whether a stack may be as deep as this.
+    /// Checks that a stack may have `depth` frames.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Malformed`] beyond [`DEEPEST`].
@@ -31,7 +31,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Counts a stack of so many frames.
+    /// Counts a stack of `depth` frames.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Malformed`] beyond [`MOST`].
@@ -59,7 +59,7 @@ pub struct Forest {
 const ROOT: u32 = u32::MAX;
 
 impl Forest {
-    /// How many nodes there are.
+    /// The number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }

@@ -199,7 +199,7 @@ mod tests {
             [
                 "orders+0x47ff",
                 "0x557d208af000",
-                // What returns behind the last byte was called from inside.
+                // A return address behind the last byte belongs to a call inside.
                 "orders+0x1a000",
                 "0x7ffd7f1ad001",
                 "inner",

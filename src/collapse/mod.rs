@@ -170,7 +170,7 @@ pub trait Collapser: Sync {
     ) -> Result<()>;
 }
 
-/// How to collapse.
+/// The options of a collapser.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Append the process to the thread's frame: `comm-PID`.

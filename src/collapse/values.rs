@@ -27,9 +27,9 @@ pub enum ValueSelection {
 /// The name of a value and what it is counted in: `alloc_space` in `bytes`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Value {
-    /// As the producer calls it; empty for a recording that does not name its one value.
+    /// The producer's name for it; empty for a recording that does not name its one value.
     pub name: Vec<u8>,
-    /// `None` where nobody says.
+    /// `None` if it is not known.
     pub unit: Option<Cow<'static, str>>,
 }
 

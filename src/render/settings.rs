@@ -210,11 +210,11 @@ impl Default for Terminal {
 /// The colours a terminal has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Paint {
-    /// None.
+    /// No colours.
     #[default]
     No,
-    /// A palette of 256.
+    /// A palette of 256 colours.
     Ansi256,
-    /// All.
+    /// All colours.
     True,
 }

@@ -8,7 +8,7 @@
 //!   100  100.00%     1   1.00%  main
 //!    60   60.00%    40  40.00%    parse
 //! ```
-//! Of differential input every frame is shown that was there before or after.
+//! For differential input, every frame is shown that was there before or after.
 
 use super::amounts::Amounts;
 use super::columns::{Table, change_cells, share};

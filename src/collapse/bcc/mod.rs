@@ -166,7 +166,7 @@ impl Parser<'_> {
                 symbol => self.printed.push(&NativeFrame { symbol, ..NativeFrame::default() }, sink),
             }
         } else {
-            // What the tool says before and after; but a stack is not to end here.
+            // Other output of the tool, before and after the stacks; a stack must not end here.
             let cut = self.owned || !self.printed.stack.is_empty();
             self.printed.stack.clear();
             self.owned = false;

@@ -108,7 +108,7 @@ impl Raw {
                 recording.allocate(kind)?;
             }
             (b'-', [pointer]) => {
-                // What was allocated before the recording began is freed, too.
+                // Memory allocated before the recording began is freed, too.
                 if let Some(kind) = self.live.remove(pointer) {
                     recording.free(kind)?;
                 }

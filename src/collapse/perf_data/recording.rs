@@ -117,7 +117,7 @@ impl Iterator for Recording {
     fn next(&mut self) -> Option<Self::Item> {
         let next = self.next_record().transpose();
         if matches!(next, Some(Err(_))) {
-            // What follows damage is no record.
+            // No records can be read behind the damage.
             self.ended = u32::MAX;
         }
         next

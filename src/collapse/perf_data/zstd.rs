@@ -93,7 +93,7 @@ impl Inflater {
     fn collect(&mut self, out: &mut Vec<u8>) -> Result<()> {
         if let Some(decoder) = &mut self.decoder {
             decoder.collect_to_writer(&mut *out).map_err(error)?;
-            // What is left of a frame with an end.
+            // The rest of a frame that is complete.
             if decoder.is_finished() {
                 decoder.read_to_end(out).map_err(error)?;
             }

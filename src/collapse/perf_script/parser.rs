@@ -164,7 +164,7 @@ impl<'o> PerfParser<'o> {
                 let total = &mut self.event(b"", sink).total;
                 total.samples += 1;
                 total.weight = total.weight.checked_add(Weight::ONE).unwrap_or(total.weight);
-                // Nobody says whose stack it is, least of all the sample before.
+                // The owner of this stack is unknown; it is not that of the sample before.
                 (self.sample.event, self.sample.comm) = (None, None);
                 self.context = SampleContext::default();
                 self.state = State::Within;

@@ -96,7 +96,7 @@ impl<'o> Split<'o> {
         if compiled_in.is_absolute() {
             places.push(search.in_symfs(&compiled_in));
         }
-        // What was moved as a whole.
+        // The directory may have been moved as a whole: look beside the object.
         if let (Some(directory), true) = (self.object.main.path.parent(), name.is_relative()) {
             places.push(directory.join(&name));
             places.extend(name.file_name().map(|name| directory.join(name)));

@@ -47,8 +47,8 @@ impl PerfMap {
             }
             start = end + 1;
         }
-        // Of code at the same place the newest counts: reversed, a stable sort puts it first. What
-        // is partly written over stays.
+        // The newest code at a place counts: reversed, a stable sort puts it first. Code that is
+        // partly overwritten stays.
         entries.reverse();
         entries.sort_by_key(|(from, ..)| *from);
         entries.dedup_by_key(|(from, ..)| *from);
