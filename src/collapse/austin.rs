@@ -62,7 +62,7 @@ impl Collapser for Austin {
         report: &mut Report,
     ) -> Result<()> {
         let mode = mode(input.head());
-        // What can be chosen is told once, before there are threads.
+        // A wrong choice of values is reported once, before there are threads.
         Values::new(options, mode.values(), 0)?;
         let new = || AustinLines {
             mode,
@@ -155,7 +155,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// The time in nanoseconds at which a sample of a thread ends that took so many microseconds.
+    /// The time in nanoseconds at which a thread's sample of `micros` microseconds ends.
     pub(super) fn tick(&mut self, thread: &[u8], micros: Weight) -> u64 {
         let passed = nanoseconds(micros, "us").unwrap_or(0);
         let time = match self.threads.get_mut(thread) {
@@ -315,7 +315,7 @@ fn split(line: &[u8]) -> Option<(&[u8], [Option<Weight>; 3])> {
     Some((&line[..space], metrics))
 }
 
-/// Whether a stack is austin's and not folded text made of it, which begins likewise.
+/// Returns true if a stack is austin's own, not folded text made of it, which begins the same way.
 fn is_austins(stack: &[u8]) -> bool {
     let frame = stack.split(|&b| b == b';').skip(2).last();
     frame.is_none_or(is_whole)

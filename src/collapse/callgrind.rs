@@ -55,7 +55,7 @@ impl Collapser for Callgrind {
             return Verdict::Yes;
         }
         let mut lines = head.split(|&b| b == b'\n').take(40);
-        // What begins with its events is pyprof2calltree's.
+        // Files of pyprof2calltree begin with `events:`.
         let begins = [b"version:".as_slice(), b"positions:", b"event:"];
         let header = lines.clone().any(|line| line.starts_with(b"events:"))
             && (lines.clone().any(|line| begins.iter().any(|begin| line.starts_with(begin)))
@@ -259,7 +259,7 @@ impl<'o> Reader<'o> {
         if let (None, Some(summary), Some(&sum)) = (&self.totals, self.summary, costs.sums.first())
             && summary > sum
         {
-            // What the program took before and after its functions.
+            // The cost of the program before and after its functions.
             let outside = [sink.frame(OUTSIDE)];
             costs.add(0, &outside, summary.checked_sub(sum)?, sink)?;
         }
@@ -315,7 +315,7 @@ impl Costs {
             let frame = if objects.get(key.0).is_empty() || !is_unknown(name) {
                 self.names.plain_at(name, &place, sink)
             } else {
-                // As in all native recordings: the file is all that is known of it.
+                // The function is unknown: it is named by its file, as in all native recordings.
                 let object = objects.get(key.0);
                 let file = object.rsplit(|&b| b == b'/').next().unwrap_or(object);
                 self.names.plain_at(&[b"[", file, b"]"].concat(), &place, sink)
@@ -424,7 +424,7 @@ fn event(name: &[u8]) -> (Value, Weight) {
         b"ns" => Some("ns"),
         b"us" => Some("us"),
         b"ms" => Some("ms"),
-        // Of valgrind's caches, branches and buses.
+        // Events of valgrind's caches, branches and buses.
         name if valgrind::is_count(name) => Some("events"),
         _ => None,
     };

@@ -20,10 +20,10 @@ use crate::profile::ForkedSink;
 /// `scripts/bench` 256 kB takes the same time, within one part in a hundred.
 const BLOCK: usize = 512 * 1024;
 
-/// A line with newlines in its names is no longer; what is, is not mended.
+/// The longest line that is put together again when a newline in a name has cut it.
 const LONGEST_CUT: usize = 64 * 1024;
 
-/// What a thread does with the records it gets.
+/// Reads records on one thread.
 pub trait Parser: Send {
     /// Reads the records of one block and returns how many lines they are.
     ///
@@ -55,7 +55,7 @@ impl Place {
     }
 }
 
-/// What became of a block.
+/// The outcome of a block.
 struct Done {
     index: usize,
     lines: u64,
@@ -63,7 +63,7 @@ struct Done {
     error: Option<Error>,
 }
 
-/// What the threads share.
+/// The state that all threads share.
 struct Shared<'a> {
     blocks: Mutex<Blocks>,
     done: Mutex<Vec<Done>>,
@@ -123,25 +123,25 @@ pub fn run<P: Parser>(
 
 /// Reads the lines of a format in which every line is a record.
 pub trait LineParser: Send {
-    /// A line that is neither blank nor a comment (`# …`); `false` if it is not understood.
+    /// Reads a line that is neither blank nor a comment (`# …`); `false` if it is not understood.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Overflow`], and what makes going on senseless.
+    /// [`crate::ErrorKind::Overflow`], and errors after which reading on makes no sense.
     fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool>;
 
-    /// A comment, of which folded text has a header.
+    /// Reads a comment; the header of folded text is made of them.
     ///
     /// # Errors
-    /// What makes going on senseless.
+    /// Errors after which reading on makes no sense.
     fn comment(&mut self, _line: &[u8]) -> Result<()> {
         Ok(())
     }
 
-    /// A block is complete: the next one may be of elsewhere.
+    /// Ends a block: the next one may be from another place in the input.
     fn end_block(&mut self) {}
 
-    /// Whether `line` is the rest of the one before, `cut`, which was not understood because a name
-    /// in it holds a newline. They are then read again as one, with a blank between.
+    /// Returns true if `line` is the rest of the one before, `cut`, which was not understood because
+    /// a name in it holds a newline. They are then read again as one, with a blank between.
     fn goes_on(&self, _cut: &[u8], _line: &[u8]) -> bool {
         false
     }
@@ -168,7 +168,7 @@ pub fn run_lines<P: LineParser>(
     run(input, threads, &last_line, || Lines(parser()), sink, report)
 }
 
-/// Where the last whole line ends, but never between comments: a header stays in one piece.
+/// The end of the last whole line, but never between comments: a header stays in one piece.
 fn last_line(bytes: &[u8]) -> Option<usize> {
     let last = last_newline(bytes)?;
     let mut end = last;
@@ -239,7 +239,7 @@ pub trait RecordParser: Send {
     /// A line, also a blank one; `false` if it is not understood.
     ///
     /// # Errors
-    /// [`crate::ErrorKind::Overflow`], and what makes going on senseless.
+    /// [`crate::ErrorKind::Overflow`], and errors after which reading on makes no sense.
     fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool>;
 
     /// The lines before were those of whole records.

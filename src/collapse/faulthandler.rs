@@ -92,7 +92,7 @@ impl Parser<'_> {
         ) {
             self.printed.push_plain(line.trim_ascii(), sink);
         } else {
-            // What is indented belongs to the stack; what is not ends it.
+            // An indented line should have been a frame; any other line ends the stack.
             self.flush(sink)?;
             return Ok(!line.starts_with(b"  "));
         }

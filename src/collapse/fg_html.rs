@@ -270,7 +270,7 @@ struct PlaceColumns {
     kinds: Vec<u32>,
     /// The bytes of all modules, a 0 behind each.
     modules: Vec<u8>,
-    /// Where each module is in `modules`.
+    /// The range of each module in `modules`.
     ranges: Vec<std::ops::Range<usize>>,
     name_modules: Vec<u32>,
 }

@@ -1,4 +1,4 @@
-//! What `fg-render --format json` writes: every stack, exactly; names that are not UTF-8 as `hex`.
+//! The output of `fg-render --format json`: every stack, exactly; names that are not UTF-8 as `hex`.
 //!
 //! ```json
 //! {"fg-tools": "profile 1", "unit": "ns", "columns": 1,

@@ -71,7 +71,7 @@ impl Collapser for Tcmalloc {
         let line = head.split(|&b| b == b'\n').next().unwrap_or_default();
         // Go's text has `@ heap/RATE` there.
         let kind = memchr::memmem::rfind(line, b" @ ").map(|at| line[at + 3..].trim_ascii());
-        // What is called `v2` was sampled, one byte in so many.
+        // A kind with `v2` is sampled: `heap_v2/524288` has the sampling period in bytes behind it.
         let kind = kind.map(|kind| kind.split(|&b| b == b'/').next().unwrap_or_default());
         match kind {
             Some(b"heap") if line.contains(&b'/') => Verdict::No,

@@ -37,11 +37,11 @@ pub struct Inferno {
     values: fn(&[u8]) -> Vec<Value>,
     /// Reads one of the values.
     run: fn(usize, &mut dyn BufRead, &mut dyn Write) -> io::Result<()>,
-    /// Its frame without what its collapser should not have put there.
+    /// Removes from a frame what inferno's collapser should not have put there.
     frame: fn(&[u8]) -> &[u8],
-    /// A warning of what its collapser leaves out.
+    /// A warning about samples that inferno's collapser leaves out.
     note: Option<&'static str>,
-    /// Notes what its first lines say of the recording.
+    /// Reads facts of the recording from its first lines.
     facts: fn(&[u8], &mut Facts),
 }
 
@@ -55,7 +55,7 @@ pub static DTRACE: Inferno = Inferno {
         unit: "-",
     },
     detect: |head| applies(&mut inferno::dtrace::Folder::default(), head),
-    // What it counts is up to the script.
+    // The counted value is up to the script.
     values: |_| vec![Value::default()],
     run: |_, from, to| inferno::dtrace::Folder::default().collapse(from, to),
     frame: |name| name,
@@ -80,7 +80,7 @@ pub static SAMPLE: Inferno = Inferno {
     },
     values: samples,
     run: |_, from, to| inferno::sample::Folder::default().collapse(from, to),
-    // Of `Thread_7  (serial)` it makes ``Thread_7  (serial`Thread_7``.
+    // inferno turns `Thread_7  (serial)` into ``Thread_7  (serial`Thread_7``.
     frame: |name| match memchr::memchr(b'`', name) {
         Some(at) if name.starts_with(b"Thread_") => &name[at + 1..],
         _ => name,
@@ -247,13 +247,13 @@ impl Inferno {
             Ok(Err(_)) if from.length > MAX_RECORD => {
                 Err(Error::new(ErrorKind::TooLong { limit: MAX_RECORD }, place()))
             }
-            // The system's or a decoder's, and not what inferno thinks of the text.
+            // An error of the system or of a decoder, not one that inferno finds in the text.
             Ok(Err(e)) if from.failed => Err(crate::input::read_error(e).at(Position::file(name.clone()))),
             Ok(Err(e)) => {
                 let what = e.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
                 Err(Error::malformed(expected(), what.as_bytes()).at(place()))
             }
-            // What a panic says is for who wrote the reader.
+            // A panic's message is meant for the author of the reader: show the text instead.
             Err(Panic) => Err(Error::malformed(expected(), from.buffer.trim_ascii()).at(place())),
         }
     }
@@ -390,7 +390,7 @@ fn caught<T>(run: impl FnOnce() -> T) -> std::result::Result<T, Panic> {
         }));
     });
     CAUGHT.set(true);
-    // What a panic leaves half-done is thrown away with the error.
+    // The state that a panic leaves half-done is thrown away with the error.
     let result = catch_unwind(AssertUnwindSafe(run));
     CAUGHT.set(false);
     result.map_err(|_| Panic)

@@ -119,7 +119,7 @@ impl Tree {
 
     /// Reads the lines of a tree: each says how many children follow, so its end is known.
     fn read(&mut self, lines: &mut Text, options: &Options, sink: &mut dyn Sink) -> Result<()> {
-        // How many lines are still to come at each depth.
+        // The number of lines still to come at each depth.
         let mut open: Vec<u64> = vec![1];
         while let Some(depth) = open.len().checked_sub(1) {
             let Some(left) = open[depth].checked_sub(1) else {

@@ -297,7 +297,7 @@ impl<'o> Parser<'o> {
         let (key, file, scope) = (self.events.number()?, self.events.number()?, self.events.number()?);
         let line = self.events.number()?;
         if self.events.version >= 2 {
-            // Where it ends, and columns.
+            // The last line and both columns are not needed.
             for _ in 0..3 {
                 self.events.number()?;
             }

@@ -213,7 +213,7 @@ fn mends(piece: &[u8], behind: &[u8]) -> bool {
     let next = behind.split(|&b| b == b';').next().unwrap_or(behind);
     match is_process(piece) {
         true => behind.contains(&b'"'),
-        // What is cut is open: `run (a b` goes on in `c 12.html:2)`, which opens nothing itself.
+        // A cut piece has an open bracket: `run (a b` goes on in `c 12.html:2)`, which opens none.
         false => memchr::memmem::find(piece, b" (").is_some() && !next.contains(&b'('),
     }
 }

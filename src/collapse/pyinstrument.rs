@@ -189,9 +189,10 @@ fn name(frame: &Open, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
     names.located(&[&frame.class[..], b".", &frame.function].concat(), file, line, sink)
 }
 
-/// Gives every frame its own time: what its children leave of what it may have.
+/// Gives every frame its own time, its time less that of its children. Children that take more
+/// than it has give the excess back.
 fn settle(nodes: &mut [Node]) -> Result<()> {
-    // What the children of each take, and then what they have to give back.
+    // The time that the children of each node take, later the time that they have to give back.
     let mut children = vec![Weight::ZERO; nodes.len()];
     for node in &*nodes {
         if let Some(parent) = node.parent {

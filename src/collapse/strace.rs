@@ -98,7 +98,7 @@ impl Parser<'_> {
         self.in_signal = split_first(line, b"--- ")
             .is_some_and(|(ids, _)| thread(ids).is_some_and(|(_, rest)| rest.is_empty()));
         self.signals += u64::from(self.in_signal);
-        // What the program itself has to say has no stack.
+        // Output of the program itself is no call and has no stack.
         if let Some(call) = call(line) {
             line.clone_into(&mut self.line);
             if line.ends_with(b"= ?") {

@@ -26,7 +26,7 @@ const INFO: FormatInfo = FormatInfo {
     producer: "SystemTap's print_stack and print_ubacktrace, a count below",
     tested: "by its documentation only",
     values: "-",
-    // What is counted is up to the script.
+    // The unit is up to the script.
     unit: "-",
 };
 
@@ -77,7 +77,7 @@ impl Parser<'_> {
             return Ok(true);
         }
         if self.printed.stack.is_empty() {
-            // What the script says between its stacks.
+            // Other output of the script, between its stacks.
             return Ok(true);
         }
         let Some(weight) = weight(line) else { return Ok(line.trim_ascii().is_empty()) };
@@ -99,7 +99,7 @@ fn weight(line: &[u8]) -> Option<Weight> {
 /// ` 0xffffffff8103ce3b : native_safe_halt+0xb/0x10 [kernel]`, ` 0x4005a5`, ` 0x7f01 [libc.so+0x21b35/0x3b6000]`
 fn frame(line: &[u8]) -> Option<NativeFrame<'_>> {
     let (address, rest) = split_address(line.trim_ascii())?;
-    // Where the unwinder is not sure it says so.
+    // The unwinder marks a frame of which it is not sure.
     let rest = rest.strip_suffix(b"(inexact)").unwrap_or(rest).trim_ascii_end();
     let native = NativeFrame { address, ..NativeFrame::default() };
     if rest.is_empty() {

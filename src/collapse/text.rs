@@ -28,7 +28,7 @@ impl Text {
         Text::after(input, 0)
     }
 
-    /// Goes on behind so many lines, which were read otherwise.
+    /// Goes on behind the first `number` lines, which were read otherwise.
     pub fn after(input: Input, number: u64) -> Text {
         Text {
             name: input.name().clone(),
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn the_end_stays_the_end() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        // As large as files are that get mapped.
+        // Large enough for the file to be mapped.
         std::fs::write(file.path(), "x\n".repeat(1 << 20)).unwrap();
         for text in [&b"a\nlast"[..], b"", b"a\n"] {
             let of_memory = Input::new("test", Box::new(std::io::Cursor::new(text.to_vec()))).unwrap();

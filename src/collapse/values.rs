@@ -27,9 +27,9 @@ pub enum ValueSelection {
 /// The name of a value and what it is counted in: `alloc_space` in `bytes`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Value {
-    /// As the producer calls it; empty for a recording that does not name its one value.
+    /// The producer's name for it; empty for a recording that does not name its one value.
     pub name: Vec<u8>,
-    /// `None` where nobody says.
+    /// `None` if it is not known.
     pub unit: Option<Cow<'static, str>>,
 }
 
@@ -200,7 +200,7 @@ impl Values {
         self.add_many(at, stack, weight, 1, sink)
     }
 
-    /// Adds `samples` samples of one of the values that weigh so much together.
+    /// Adds `samples` samples of one of the values, whose weights add up to `weight`.
     ///
     /// # Errors
     /// [`ErrorKind::Overflow`].

@@ -10,7 +10,7 @@ pub(super) fn split(name: &[u8]) -> (&[u8], &[u8]) {
     name.split_at(end)
 }
 
-/// Whether a name has the mark of this letter.
+/// Returns true if a name has the mark of this letter.
 pub(super) fn has(name: &[u8], letter: u8) -> bool {
     split(name).1.chunks_exact(4).any(|mark| mark[2] == letter)
 }

@@ -72,7 +72,7 @@ impl FramePattern {
         })
     }
 
-    /// Whether the expression matches the frame's name.
+    /// Returns true if the expression matches the frame's name.
     #[inline]
     pub(super) fn matches(&mut self, frame: FrameId, names: &StackTable) -> bool {
         let verdict = self.verdicts.get(frame, || self.regex.is_match(names.name(frame)));
@@ -80,14 +80,15 @@ impl FramePattern {
         verdict
     }
 
-    /// Whether the expression matches a part of the frame's name, always the same part of a name.
+    /// Returns true if the expression matches a part of the frame's name; it must be the same part at
+    /// every call.
     pub(super) fn matches_part<'n>(&mut self, frame: FrameId, part: impl FnOnce() -> &'n [u8]) -> bool {
         let verdict = self.verdicts.get(frame, || self.regex.is_match(part()));
         self.matched |= verdict;
         verdict
     }
 
-    /// Whether the expression has matched any frame.
+    /// Returns true if the expression has matched any frame.
     pub(super) fn has_matched(&self) -> bool {
         self.matched
     }

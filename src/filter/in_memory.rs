@@ -119,7 +119,7 @@ fn take(from: &StackTable, frame: FrameId, to: &mut StackTable) -> FrameId {
     to.frame_at(from.name(frame), &from.place(frame))
 }
 
-/// Whether all stacks begin with frames of these labels: `key=value`.
+/// Returns true if all stacks begin with frames of these labels: `key=value`.
 pub(super) fn are_labelled(table: &StackTable, labels: &[String]) -> bool {
     let is_label = |key: &String, frame: FrameId| {
         table.name(frame).strip_prefix(key.as_bytes()).is_some_and(|rest| rest.first() == Some(&b'='))

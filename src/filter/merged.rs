@@ -42,7 +42,7 @@ impl InOrder {
         true
     }
 
-    /// Whether all stacks begin with frames of these labels: `key=value`.
+    /// Returns true if all stacks begin with frames of these labels: `key=value`.
     pub(super) fn are_labelled(&self, labels: &[String]) -> bool {
         let mut cursor = Cursor::new(&self.coded);
         while !labels.is_empty() && !cursor.line.is_empty() {

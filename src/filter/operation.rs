@@ -108,21 +108,21 @@ pub(crate) enum Stage {
 
 /// Keeps or drops stacks.
 pub(crate) trait Select {
-    /// Whether a stack is kept. `weights` are zero unless [`Select::needs_weights`].
+    /// Returns true if a stack is kept. `weights` are zero unless [`Select::needs_weights`].
     fn keeps(&mut self, stack: &[FrameId], weights: Weights, names: &StackTable) -> bool;
 
-    /// The numbers stand for other names from now on.
+    /// Forgets what is known of frame numbers: they stand for other names from now on.
     fn forget(&mut self);
 
     /// A message for the user at the end, such as that the expression matched nothing.
     fn remark(&self) -> Option<String>;
 
-    /// Whether it looks at weights.
+    /// Returns true if it looks at weights.
     fn needs_weights(&self) -> bool {
         false
     }
 
-    /// Whether it looks at the places of frames.
+    /// Returns true if it looks at the places of frames.
     fn needs_places(&self) -> bool {
         false
     }
@@ -133,7 +133,7 @@ pub(crate) trait Rewrite {
     /// Changes a stack, root first. One that is left empty is dropped.
     fn rewrite(&mut self, stack: &mut Vec<FrameId>, names: &mut StackTable);
 
-    /// The numbers stand for other names from now on.
+    /// Forgets what is known of frame numbers: they stand for other names from now on.
     fn forget(&mut self);
 
     /// A message for the user at the end.
@@ -156,7 +156,7 @@ pub(crate) struct Conversion {
     pub(crate) factor: Weight,
     /// The unit of the products.
     pub(crate) unit: Option<String>,
-    /// Whether the weights mean what they meant before, in another unit.
+    /// True if the weights keep their meaning and only their unit changes.
     pub(crate) is_exact: bool,
 }
 
@@ -172,11 +172,11 @@ pub(crate) trait Whole {
 /// A decision about a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It is kept.
+    /// The stack is kept.
     Keep,
-    /// It becomes part of the stack [`REST`].
+    /// The stack becomes part of the stack [`REST`].
     Rest,
-    /// It is dropped.
+    /// The stack is dropped.
     Drop,
 }
 

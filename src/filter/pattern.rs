@@ -37,7 +37,7 @@ pub enum Extent {
 /// The meaning of expressions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PatternOptions {
-    /// They are plain text, not regular expressions.
+    /// Expressions are plain text, not regular expressions.
     pub fixed: bool,
     /// Upper and lower case are the same.
     pub ignore_case: bool,
@@ -64,7 +64,7 @@ pub struct Pattern {
     extent: Extent,
     /// `None` if it would match everywhere.
     loose: Option<Regex>,
-    /// Whether what the loose expression finds in a stack needs no second look.
+    /// True if a match of the loose expression in a stack needs no second look.
     loose_is_exact: bool,
 }
 
@@ -93,7 +93,7 @@ impl Pattern {
         })
     }
 
-    /// Whether a stack, root first and without its weight, is matched.
+    /// Returns true if a stack, root first and without its weight, is matched.
     #[inline]
     pub fn matches(&self, stack: &[u8]) -> bool {
         match self.extent {
@@ -114,8 +114,8 @@ impl Pattern {
         }
     }
 
-    /// Whether the line `start..`, with its stack up to `stack_end`, is matched, given that
-    /// [`Pattern::candidate`] said `hit`.
+    /// Returns true if the line `start..`, with its stack up to `stack_end`, is matched, given that
+    /// [`Pattern::candidate`] returned `hit`.
     #[inline]
     pub(super) fn confirms(&self, hit: usize, lines: &[u8], start: usize, stack_end: usize) -> bool {
         let sure = self.loose_is_exact && self.loose.is_some() && hit <= stack_end;
@@ -161,7 +161,7 @@ fn around(before: Look, hir: Hir, after: Look) -> Hir {
 }
 
 fn compile(hir: &Hir) -> Result<Regex> {
-    // What is written back may have a few more groups than what was read.
+    // The expression as it is written back may have a few more groups than the one that was read.
     RegexBuilder::new(&hir.to_string())
         .nest_limit(16 * NEST_LIMIT)
         .size_limit(SIZE_LIMIT)

@@ -115,7 +115,7 @@ pub struct StepReport {
     pub came: StackCount,
     /// The stacks that it left.
     pub left: StackCount,
-    /// Whether it changes weights, so that those that came and those that it left do not compare.
+    /// True if it changes weights, so that those that came and those that it left do not compare.
     pub reweighs: bool,
     /// The unit of the weights that came to it.
     pub unit_came: Option<String>,
@@ -196,7 +196,7 @@ impl Pipeline {
         Ok(Pipeline { steps: steps.collect::<Result<_>>()? })
     }
 
-    /// Whether an operation looks at the places of frames, so that they should be read.
+    /// Returns true if an operation looks at the places of frames, so that they should be read.
     pub fn needs_places(&self) -> bool {
         self.steps.iter().any(|step| matches!(&step.stage, Stage::Select(select) if select.needs_places()))
     }
@@ -269,7 +269,7 @@ impl Pipeline {
         }
     }
 
-    /// Whether all that is kept stays as it is.
+    /// Returns true if all steps only select stacks or change weights.
     pub(super) fn keeps_stacks(&self) -> bool {
         self.steps.iter().all(|step| matches!(step.stage, Stage::Select(_) | Stage::Reweigh(_)))
     }

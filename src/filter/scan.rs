@@ -27,7 +27,7 @@ pub(super) struct StackLine<'a> {
     /// The end of the line: a space and a weight, or two of each.
     behind: &'a [u8],
     columns: Columns,
-    /// Whether the pattern matches the frames; true without a pattern.
+    /// True if the pattern matches the frames, or if there is no pattern.
     pub(super) matched: bool,
 }
 
@@ -74,26 +74,26 @@ impl StackLine<'_> {
 /// A decision about a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flow {
-    /// It is copied.
+    /// The line is copied.
     Keep,
-    /// It is left out.
+    /// The line is left out.
     Drop,
-    /// It is the last that is looked at.
+    /// The line is the last that is looked at.
     Stop,
 }
 
 /// A decision about all comments.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Comments {
-    /// They are copied, but for counts of the header, which hold for all stacks together.
+    /// Comments are copied, except counts in the header, which hold for all stacks together.
     Copy,
-    /// They are left out.
+    /// Comments are left out.
     Drop,
 }
 
 /// Decides about lines.
 pub(super) trait Visitor {
-    /// Whether comments are copied.
+    /// Says if comments are copied or dropped.
     fn comments(&self) -> Comments;
 
     /// The first stack of a text comes, or the first behind another header in it. These are the
@@ -172,7 +172,7 @@ impl<V: Visitor> Scan<'_, '_, V> {
         let candidate = |pattern: Option<&Pattern>, from| {
             pattern.and_then(|pattern| pattern.candidate(bytes, from)).unwrap_or(usize::MAX)
         };
-        // Where the wanted lines begin that were not written yet.
+        // The start of the wanted lines that were not written yet.
         let mut run = 0;
         let mut start = 0;
         let mut hit = candidate(self.pattern, 0);

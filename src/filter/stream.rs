@@ -102,11 +102,11 @@ struct Run<'p> {
     options: &'p RunOptions,
     /// The number of steps before the first that needs the whole profile.
     first: usize,
-    /// Whether lines are copied rather than added up.
+    /// True if lines are copied rather than added up.
     copies: bool,
-    /// Whether the steps have to be shown weights.
+    /// True if the steps have to be shown weights.
     weigh: bool,
-    /// Whether they change some.
+    /// True if a step changes weights.
     reweighs: bool,
     splitter: FrameSplitter,
     /// Stacks that left the steps as they came, and in order.

@@ -78,13 +78,13 @@ pub(super) fn in_order(
     least: Weight,
     each: &mut dyn FnMut(&[FrameId], Weights) -> Result<()>,
 ) -> Result<()> {
-    // What agrees is copied again for each few frames: where recursion is endless that would be as
-    // many copies as there are frames.
+    // Stacks that agree are copied again every few frames: endless recursion would make as many
+    // copies as there are frames.
     let room = view.frames.len() + (1 << 20);
     in_room(room, view, depth, ranks, least, each)
 }
 
-/// [`in_order`], with copies of so many frames at a time.
+/// [`in_order`], with `room` for copies of frames; beyond it, stacks are compared where they are.
 fn in_room(
     room: usize,
     view: View<'_>,
@@ -93,7 +93,7 @@ fn in_room(
     least: Weight,
     each: &mut dyn FnMut(&[FrameId], Weights) -> Result<()>,
 ) -> Result<()> {
-    /// At least so many stacks are copied at once: their loads do not wait for one another.
+    /// At least this many stacks are copied at once: their loads do not wait for one another.
     const AT_ONCE: usize = 256;
     let place_bits = usize::BITS - view.len().leading_zeros();
     let count = ((u128::BITS - place_bits) / ranks.bits) as usize;

@@ -47,14 +47,14 @@ pub struct StackTable {
     places: PlaceTable,
 }
 
-/// Looks stacks up or not: see [`StackTable::add_mostly_new`].
+/// Says if stacks are looked up before they are added: see [`StackTable::add_mostly_new`].
 #[derive(Clone, Copy)]
 enum Loose {
-    /// They are, and this many were.
+    /// Stacks are looked up, and this many were so far.
     Tried(usize),
-    /// Not any more: those from this number on may be there several times.
+    /// Stacks are no longer looked up: those from this number on may be there several times.
     From(usize),
-    /// They repeat.
+    /// Stacks repeat: all are looked up.
     Never,
 }
 
@@ -67,7 +67,7 @@ impl Default for Loose {
 /// The number of stacks that are looked up before they count as mostly new.
 const TRIAL: usize = 1 << 16;
 
-/// At most so many are taken without looking, some 100 MB, before all are looked up after all.
+/// The largest number of stacks taken without a look-up, some 100 MB; beyond it, all are looked up.
 const MOST_LOOSE: usize = if cfg!(test) { 1 << 16 } else { 1 << 20 };
 
 /// Runs of values one after the other in one allocation.
@@ -259,7 +259,7 @@ impl StackTable {
             if let Loose::Tried(tried) = &mut self.loose {
                 *tried += added;
                 if *tried >= TRIAL {
-                    // Where one in sixteen repeats, the text is not one that was added up.
+                    // Text in which more than one stack in sixteen repeats has not been added up.
                     let is_new = self.stacks.len() >= *tried - *tried / 16;
                     self.loose = if is_new { Loose::From(self.stacks.len()) } else { Loose::Never };
                 }

@@ -20,7 +20,7 @@ use crate::weight::Weight;
 /// A frame of the call tree, complete.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// Its name.
+    /// The name of the frame.
     pub name: &'a [u8],
     /// The number of frames rootward of it.
     pub depth: usize,
@@ -107,10 +107,10 @@ pub enum Order {
     /// Frame order; input in another order is sorted first.
     #[default]
     Frame,
-    /// As they stand in the input; neighbours share their common frames.
+    /// The order of the input; neighbours share their common frames.
     Input,
-    /// As [`Order::Input`], but equal neighbours are two calls of their last frame, as events in
-    /// the order of time are.
+    /// The order of the input too, but equal neighbours are two calls of their last frame, as
+    /// events in the order of time are.
     Time,
 }
 
@@ -157,7 +157,7 @@ pub fn walk(
         visitor.begin(&Known { columns, facts: &facts, places: &Places::default() })?;
         let mut pass = Pass::new(order, columns, visitor.follows_stacks());
         let in_order = pass.stream(&mut input, rewrite, visitor)?;
-        // What was said in the beginning has to hold for all that followed.
+        // In frame order, the facts of the first header have to hold for all stacks.
         if in_order && (order != Order::Frame || !input.lines().has_parts()) {
             return Ok(WalkSummary { facts: input.lines().facts(), ..pass.finish(visitor)? });
         }

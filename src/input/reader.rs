@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Input, decompress};
 use crate::error::{Error, ErrorKind, Position};
 
-/// As large as the head, which is looked at in one piece as well.
+/// The size of the buffer: that of the head, which is looked at in one piece as well.
 const BUFFER: usize = super::HEAD;
 
 /// Reads an input from its first byte, in one stream.

@@ -114,7 +114,7 @@ pub(crate) fn entries(facts: &Facts) -> Vec<(String, String)> {
     write_with("", facts, &|_, _| true, &mut out);
     if let Some(sides) = &facts.sides {
         let own = |key: &str, value: &[String]| {
-            // What both sides say stands there once.
+            // A value that both sides share is written once.
             let shared = ENTRIES.iter().find(|entry| entry.key == key);
             shared.is_none_or(|entry| (entry.write)(facts) != value)
         };
@@ -213,7 +213,7 @@ impl HeaderReader {
     pub fn finish(self) -> Facts {
         let HeaderReader { mut facts, sides } = self;
         if let Some(Sides { before, after }) = sides {
-            // What both sides say stands without a prefix.
+            // A line without a prefix holds for both sides.
             let shared = Facts { differential: false, ..facts.clone() };
             let side = |own: Facts| {
                 let mut side = shared.clone();

@@ -10,7 +10,7 @@ impl Profile {
     /// Draws a flame graph to zoom and search in a browser.
     ///
     /// # Errors
-    /// What `out` says; [`crate::ErrorKind::Overflow`].
+    /// Those of `out`, and [`crate::ErrorKind::Overflow`].
     ///
     /// ```
     /// use fg_tools::Profile;

@@ -47,7 +47,7 @@ impl Samples {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no samples.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

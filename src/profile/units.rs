@@ -91,7 +91,7 @@ pub fn amount_with_samples(weight: Weight, unit: Option<&str>, period: Option<We
     }
 }
 
-/// The number of samples that weigh so much, if that is a whole number.
+/// The number of samples that weigh `weight` together, if that is a whole number.
 fn samples_of(weight: Weight, period: Weight) -> Option<u64> {
     if period <= Weight::ZERO || weight.is_negative() {
         return None;
@@ -115,7 +115,7 @@ fn scaled(value: f64, scale: Scale) -> String {
         return format!("0 {}", scale[0].0).trim_end().to_owned();
     }
     let mut at = scale.iter().rposition(|(_, size)| value.abs() >= *size).unwrap_or(0);
-    // What rounds up to the next suffix is shown in that: 999.9 ms are 1 s.
+    // A value that rounds up to the next suffix is shown with that: 999.9 ms are 1 s.
     let rounded = digits(value.abs() / scale[at].1).parse::<f64>().unwrap_or_default();
     if scale.get(at + 1).is_some_and(|(_, next)| rounded * scale[at].1 >= *next) {
         at += 1;

@@ -18,13 +18,13 @@ pub struct Table {
 }
 
 impl Table {
-    /// With these headings.
+    /// A table with these headings.
     pub fn new(cells: &[&str], last: &str) -> Self {
         let head = cells.iter().map(|&cell| cell.to_owned()).collect();
         Table { lines: vec![(head, last.to_owned())], cells: cells.len() }
     }
 
-    /// Without headings, with so many cells before the last.
+    /// A table without headings, with `cells` cells before the last.
     pub fn without_head(cells: usize) -> Self {
         Table { lines: Vec::new(), cells }
     }

@@ -49,8 +49,8 @@ pub fn percent(part: Weight, whole: Weight) -> f64 {
     if whole == 0.0 { 0.0 } else { 100.0 * part.to_f64() / whole }
 }
 
-/// As much of a text as fits into so many columns, with `..` for what was cut; empty when not
-/// even one letter and the two dots fit. Never cuts between a letter and what combines with it.
+/// Cuts a text to fit into `columns`, with `..` in place of the rest; empty if not even one letter
+/// and the two dots fit. Never cuts between a letter and a character that combines with it.
 pub fn fit(text: &str, columns: usize, cut: Cut) -> Cow<'_, str> {
     if columns < 3 {
         return Cow::Borrowed("");
@@ -86,7 +86,7 @@ pub fn fit(text: &str, columns: usize, cut: Cut) -> Cow<'_, str> {
                 if used > room {
                     break;
                 }
-                // What combines goes with the letter before it or not at all.
+                // A combining character is kept only with the letter before it.
                 if columns > 0 {
                     start = at;
                 }

@@ -35,7 +35,7 @@ pub const FORMAT: Format = Format {
 
 /// Tells `fg-collapse` that names are frames, to be left as they are.
 const COMMENT: &str = "folded stacks, written by fg-render";
-/// Compressed bytes are handed on when there are so many.
+/// The number of compressed bytes from which on they are handed on.
 const FULL: usize = 64 * 1024;
 
 /// The numbers of fields in `Profile`.

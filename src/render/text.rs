@@ -45,7 +45,7 @@ pub const FORMAT: Format = Format {
     open: |settings, target| {
         let share = match settings.picture.canvas.min_width {
             MinWidth::Percent(percent) => percent / 100.0,
-            // What is narrower than half a column cannot be seen.
+            // A frame narrower than half a column cannot be seen.
             MinWidth::Pixels(columns) => columns.max(0.5) / settings.terminal.columns.max(1) as f64,
         };
         Ok(Box::new(GraphWriter::new(settings, share, target, draw)))
@@ -118,7 +118,7 @@ impl Painter<'_> {
         Ok((share * self.columns as f64).round() as usize)
     }
 
-    /// A frame, so many columns wide.
+    /// The text of a frame that is `width` columns wide.
     fn cell(&self, frame: &FrameBox<'_>, width: usize) -> Result<String> {
         let name = printable(frame.name);
         let number = match self.graph.columns {

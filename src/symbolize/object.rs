@@ -115,7 +115,7 @@ impl Object {
 
     /// The stated address of a byte of the file, as mapped code has it.
     ///
-    /// Where segments overlap in the file (lld lays them out so), the executable one is meant.
+    /// If segments overlap in the file, as lld lays them out, the executable one is meant.
     /// Kernel modules, which have no segments, count from their `.text`.
     pub fn file_offset_to_svma(&self, offset: u64) -> Option<u64> {
         if self.main.elf.kind == ET_REL {

@@ -88,7 +88,7 @@ fn preferred_first(a: &Symbol<'_>, b: &Symbol<'_>) -> Ordering {
         }
         let (a, b) = (readable(&a.name), readable(&b.name));
         let underscores = |name: &[u8]| name.iter().take_while(|&&b| b == b'_').count();
-        // Of two that are equal in all this, the one that the table lists first.
+        // If two are equal in all this, the one that the table lists first is preferred.
         underscores(&a).cmp(&underscores(&b)).then(b.len().cmp(&a.len()))
     })
 }
@@ -196,7 +196,7 @@ mod tests {
             (symbol("_a", plain), symbol("longer", Rank { global: false, ..plain })),
             (symbol("a", plain), symbol("_longer", plain)),
             (symbol("longer", plain), symbol("short", plain)),
-            // As they are read, the second is the longer.
+            // In readable form, the second is the longer.
             (symbol("a_name_in_c", plain), symbol("_ZN1a1bEiiiiiiiiiiiiiiiiiiiiii", plain)),
         ] {
             for all in [vec![preferred.clone(), other.clone()], vec![other.clone(), preferred.clone()]] {

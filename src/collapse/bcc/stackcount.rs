@@ -104,7 +104,7 @@ impl Parser<'_> {
                         shown.then(|| self.names.build(sink, |out| thread.write(self.options, out)));
                 }
             },
-            // What the tool says before and after, the time; but a stack is not to end here.
+            // Other output of the tool, such as the time; a stack must not end here.
             _ => {
                 let cut = !self.stack.is_empty() || self.thread.is_some();
                 self.stack.clear();

@@ -107,7 +107,7 @@ impl<'o> Maps<'o> {
         if self.options.shows_threads(true) || key.stacks.is_empty() {
             self.stack.extend(key.scalars.iter().map(|scalar| self.names.plain(scalar, sink)));
         }
-        // What comes first is nearest to the leaf, but the kernel is below all.
+        // The first stack of a key is nearest to the leaf, but kernel stacks are nearer than all others.
         for kernel in [false, true] {
             for (stack, _) in key.stacks.iter().rev().filter(|(_, other)| *other == kernel) {
                 let frames = stack.iter().rev();

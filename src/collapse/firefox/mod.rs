@@ -192,7 +192,7 @@ impl Profile {
                 _ => json.skip()?,
             }
         }
-        // Of the processes within, the outermost is the one that was recorded.
+        // Processes are nested; the outermost is the one that was recorded.
         if self.facts.is_empty() && !self.holds_frames {
             self.facts = meta.facts();
         }
@@ -235,7 +235,7 @@ impl Profile {
             let shown = options.shows_threads(threads.len() > 1);
             let start = shown.then(|| names.build(sink, |out| thread.frame_name().write(options, out)));
             let mut stacks = self.stacks(&thread.tables, process, options, &mut names, sink)?;
-            // What weighs on each stack; behind them, what has none.
+            // Sums are kept for each stack; the one behind the last is for samples without a stack.
             let none = stacks.len();
             if contexts {
                 self.samples(thread, start, (weight_column, cpu_column), &mut stacks, &mut values, sink)?;

@@ -128,7 +128,7 @@ impl Attr {
         };
         let frequency = flags & (1 << 10) != 0;
         fields.skip(16)?; // Wake-up, breakpoint type, config1.
-        // What an older kernel does not know of is zero.
+        // Fields that an older kernel does not know are zero.
         let _config2 = fields.u64().unwrap_or(0);
         let branch_sample_type = fields.u64().unwrap_or(0);
         let sample_regs_user = fields.u64().unwrap_or(0);

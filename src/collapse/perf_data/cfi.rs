@@ -218,7 +218,7 @@ fn search(header: &Contents, svma: u64) -> Option<u64> {
     const UDATA4: u8 = 0x03;
     const DATAREL_SDATA4: u8 = 0x3b;
     let &[version, pointer, count, table] = header.bytes.first_chunk()?;
-    // How the pointer to the section is encoded tells where the count stands.
+    // The encoding of the pointer to the section determines the place of the count.
     let pointer_size = match pointer & 0x0f {
         0x03 | 0x0b => 4,
         0x04 | 0x0c | 0x00 => 8,
@@ -247,7 +247,7 @@ fn search(header: &Contents, svma: u64) -> Option<u64> {
 fn index<'b, S: UnwindSection<Slice<'b>>>(section: &S, bases: &BaseAddresses) -> Vec<(u64, usize)> {
     let mut found = Vec::new();
     let mut entries = section.entries(bases);
-    // What follows a mistake cannot be read: what precedes it can.
+    // Entries behind a mistake cannot be read; those before it are kept.
     while let Ok(Some(entry)) = entries.next() {
         if let CieOrFde::Fde(partial) = entry
             && let Ok(entry) = partial.parse(S::cie_from_offset)
@@ -298,7 +298,7 @@ fn simple_rule(row: &gimli::UnwindTableRow<usize>, cpu: &Cpu) -> Option<Rule> {
         }
     }
     if !returns && !cpu.link_register {
-        // Nobody knows where it returns to.
+        // Its return address is unknown.
         rule.how = How::Root;
     }
     Some(rule)

@@ -61,7 +61,7 @@ impl ByteSource {
         }
     }
 
-    /// Passes over some bytes; `false` if there are not so many.
+    /// Passes over `len` bytes; `false` if there are fewer.
     fn skip(&mut self, len: u64) -> Result<bool> {
         match self {
             ByteSource::File { at, end, .. } => {
@@ -212,7 +212,7 @@ impl RawRecords {
                 }
                 kind::FINISHED_ROUND if self.inflater.is_some() => {
                     let inflated = self.inflater.as_mut().expect("it is there");
-                    // What was compressed before it may come out up to a window later.
+                    // Data compressed before this record may come out up to a window later.
                     let due = inflated.total + inflated.inflater.window();
                     inflated.rounds.push_back((due, record));
                 }
@@ -320,7 +320,7 @@ impl RawRecords {
 }
 
 impl InflatedRecords {
-    /// Lets the decoder append to what is left of the records before.
+    /// Lets the decoder append to the rest of the records before.
     fn take(
         &mut self,
         pool: &Pool,

@@ -117,7 +117,7 @@ impl Iterator for Recording {
     fn next(&mut self) -> Option<Self::Item> {
         let next = self.next_record().transpose();
         if matches!(next, Some(Err(_))) {
-            // What follows damage is no record.
+            // No records can be read behind the damage.
             self.ended = u32::MAX;
         }
         next
@@ -175,7 +175,7 @@ fn open_others(folder: &Path, first: &RawRecords, order: ByteOrder) -> Result<Ve
     }
 }
 
-/// Copies an input to a file that nobody else sees.
+/// Copies an input to a private temporary file.
 fn copy_to_file(input: Input) -> Result<File> {
     use std::io::Write;
     let name = input.name().clone();

@@ -144,7 +144,7 @@ impl<'a> Dump<'a> {
         let at = usize::try_from(at).ok()?;
         let word = at.checked_add(8).and_then(|end| self.bytes.get(at..end));
         if word.is_none() {
-            /// Nobody has a frame larger than the largest stack.
+            /// No frame is larger than the largest stack.
             const FAR: usize = 1 << 30;
             self.missed |= self.is_cut && at < FAR;
         }

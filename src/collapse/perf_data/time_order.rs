@@ -123,7 +123,7 @@ impl InTimeOrder {
                 file.ready.push_back(Record { time: Some(0), ..record });
                 None
             }
-            // What perf makes up at the beginning, of what was running before, has no time.
+            // Records that perf makes up at the start, for programs already running, have no time.
             (_, None | Some(0 | u64::MAX)) => Some(record),
             (_, Some(_)) => {
                 if file.queue.push(record) {
@@ -169,7 +169,7 @@ impl Iterator for InTimeOrder {
     fn next(&mut self) -> Option<Self::Item> {
         let next = self.next_record().transpose();
         if matches!(next, Some(Err(_))) {
-            // What follows damage is no record.
+            // No records can be read behind the damage.
             self.files.clear();
         }
         next

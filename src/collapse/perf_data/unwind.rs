@@ -1,7 +1,7 @@
 //! From registers and a stack dump to the callers.
 //!
-//! Where there are unwind tables they are followed. Where there are none, as in the code of a
-//! just-in-time compiler, frame pointers are tried: such code mostly has them.
+//! Unwind tables are followed if there are any. Without them, as in the code of a just-in-time
+//! compiler, frame pointers are tried: such code mostly has them.
 
 use super::cfi::{Context, How, Rule, Table};
 use super::regs::{Cpu, Dump, Regs, SAVED};
@@ -9,7 +9,7 @@ use super::regs::{Cpu, Dump, Regs, SAVED};
 /// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// The registers are the caller's. Whether it was called, or interrupted by a signal.
+    /// The registers are the caller's, which made a call or was interrupted by a signal.
     Caller {
         /// True if its instruction pointer is a return address.
         called: bool,

@@ -55,7 +55,7 @@ impl Collapser for GoText {
             let place = Position::line(input.name().clone(), 1);
             return Err(Error::malformed("the first line of a profile of Go's", first).at(place));
         };
-        // What can be chosen is told once, before there are threads.
+        // A wrong choice of values is reported once, before there are threads.
         Values::new(options, header.values(), 0)?;
         if header.kind == Kind::Heap {
             report
@@ -79,7 +79,7 @@ enum Kind {
     Heap,
     /// `cycles count @`.
     Contention,
-    /// `count @`, of what is named.
+    /// `count @`, with the name of the things that are counted.
     Count(Vec<u8>),
 }
 

@@ -102,7 +102,7 @@ impl RecordParser for Lines<'_> {
         } else if line.is_empty() {
             self.end(sink)?;
         } else if !self.within {
-            // What the program said, or why it crashed.
+            // Output of the program, or the reason of its crash.
         } else if let Some(place) = line.strip_prefix(b"\t") {
             self.release(place, sink);
         } else {

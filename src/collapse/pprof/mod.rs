@@ -524,7 +524,7 @@ mod tests {
             ([whole.clone(), bytes(2, &[0x08, 0x80])].concat(), "expected field 2 of profile.proto"),
             ([whole, vec![0x13]].concat(), "expected a field of profile.proto, found \"the tag 19\""),
         ] {
-            // What is cut or broken behind the types may no longer be told by its first bytes.
+            // A profile cut or broken behind the types may not be detected by its first bytes.
             let input = Input::new("test", Box::new(std::io::Cursor::new(bytes))).unwrap();
             let mut table = StackTable::default();
             let error = Pprof.collapse(input, &Options::default(), &mut table, &mut Report::default());

@@ -261,7 +261,7 @@ impl Marshal {
         reader.skip(u32::from_le_bytes(len).into())
     }
 
-    /// A text whose length comes first, in so many bytes.
+    /// Reads a text whose length comes first, in `width` bytes.
     fn raw(&mut self, reader: &mut Reader, width: usize) -> Result<(usize, usize)> {
         let len = if width == 1 { reader.byte()?.into() } else { u32::from_le_bytes(bytes(reader)?) };
         let start = self.texts.len();
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn code_is_its_name_in_all_layouts() {
         const WORD: &[u8] = b"\0\0\0\0";
-        // As generators have them that are defined in a function: an `s`.
+        // The flags of a generator that is defined in a function: the letter `s`.
         const FLAGS: &[u8] = b"s\0\0\0";
         const CODE: &[u8] = b"\xf3\x02\0\0\0ss";
         let (tuple, text) = (&b")\0"[..], &b"s\0\0\0\0"[..]);

@@ -169,7 +169,7 @@ fn read_ticks(json: &mut Json, stacks: &mut Trie, ticks: &mut Vec<PathId>) -> Re
                     let mut place = false;
                     while json.next_item()? {
                         let number = json.integer()?;
-                        // Of each pair the first; an address that nobody knows is passed over.
+                        // The first number of each pair counts; an unknown address is passed over.
                         if !place && number >= 0 {
                             codes.push(u32::try_from(number).map_err(|_| {
                                 Error::malformed("the number of a code", number.to_string().as_bytes())

@@ -386,11 +386,11 @@ impl Event {
 }
 
 impl Spans {
-    /// Adds to each path the time in which it was what was open, and returns how many ends there
-    /// were of what had not begun.
+    /// Adds to each path the time in which exactly its spans were open, and returns the number of
+    /// ends without a beginning.
     fn collapse(mut self, stacks: &mut Trie) -> Result<u64> {
         let unmatched = self.match_ends();
-        // What begins at the same time and ends later is outermost.
+        // If spans begin at the same time, the one that ends last is outermost.
         self.whole.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
         let mut path = Trie::ROOT;
         let mut ends: Vec<Weight> = Vec::new();
@@ -402,19 +402,20 @@ impl Spans {
             }
             since = begin;
             path = stacks.below(path, frame.0);
-            // What nests badly ends with what it is in.
+            // A span that outlasts the span around it is cut.
             ends.push(ends.last().map_or(end, |outer| end.min(*outer)));
         }
         close(&mut path, &mut ends, &mut since, None, stacks)?;
         Ok(unmatched)
     }
 
-    /// Makes whole spans of beginnings and ends. What is never ended ends with the thread.
+    /// Makes whole spans of beginnings and ends, and returns the number of ends without a beginning.
+    /// A span that is never ended ends with the thread.
     fn match_ends(&mut self) -> u64 {
         self.marks.sort_by_key(|mark| mark.0);
         let last = self.marks.iter().map(|mark| mark.0).chain(self.whole.iter().map(|span| span.1)).max();
         let mut open: Vec<(usize, FrameId)> = Vec::new();
-        // How often each name is open: what is not need not be looked for.
+        // The number of open spans of each name: a name without any need not be looked for.
         let mut names: HashMap<FrameId, usize> = HashMap::new();
         let mut unmatched = 0;
         let first = self.whole.len();

@@ -109,7 +109,7 @@ impl Whole for Keep {
                 let (after, before) =
                     (total.value.checked_mul(*percent)?, total.before.checked_mul(*percent)?);
                 let hundred = Weight::new(100);
-                // Of nothing, nothing is a share.
+                // No weight is a share of a total of zero.
                 let share = |weight: Weight, total: Weight| -> Result<bool> {
                     Ok(!total.is_zero() && weight.checked_mul(hundred)? >= total)
                 };

@@ -52,7 +52,7 @@ pub(in crate::filter) const SHOW: Operation = Operation {
 
 struct Hide {
     pattern: FramePattern,
-    /// Whether matching frames are kept, rather than the others.
+    /// True if matching frames are kept and the others hidden.
     keep: bool,
 }
 

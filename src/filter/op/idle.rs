@@ -203,7 +203,7 @@ impl Idle {
         });
         let (_, stacks, sum) = &mut self.dropped[index];
         *stacks += 1;
-        // What cannot be added up exactly is an error where it is written, not in a remark.
+        // A sum that cannot be exact is an error when it is written, not in a remark.
         *sum = sum.checked_add(weights).unwrap_or(*sum);
     }
 }

@@ -48,13 +48,13 @@ pub(in crate::filter) const KIND: Operation = Operation {
 
 struct Kind {
     mark: u8,
-    /// Whether the leaf shall have the mark.
+    /// True if the leaf must have the mark, false if it must not.
     has: bool,
     found: bool,
     marked: PerFrame<bool>,
 }
 
-/// Whether a recording says of a frame what this mark says.
+/// Returns true if the recorded place of a frame has the property that this mark stands for.
 fn place_has(place: &Place<'_>, mark: u8) -> bool {
     match mark {
         b'k' => place.kind == CodeKind::Kernel,

@@ -44,8 +44,8 @@ impl Rewrite for Recursion {
     fn rewrite(&mut self, stack: &mut Vec<FrameId>, names: &mut StackTable) {
         // A function called from several of its lines is one function.
         let is_same = |a: FrameId, b: FrameId| a == b || names.base(a) == names.base(b);
-        // What is kept so far never repeats itself, so only cycles that the next frame completes
-        // have to be looked for, and one at most is found.
+        // The frames kept so far hold no repetition: only a cycle that the next frame completes
+        // has to be looked for, and there is at most one.
         let mut kept = 0;
         for next in 0..stack.len() {
             stack[kept] = stack[next];

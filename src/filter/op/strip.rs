@@ -102,7 +102,7 @@ impl Rewrite for StripNames {
             }
             let mut marks = Vec::new();
             new.extend_from_slice(name);
-            // What is taken away may show something else to take away.
+            // Stripping one part may uncover another.
             loop {
                 let before = new.len();
                 let (bare, found) = annotation::split(new);

@@ -173,7 +173,7 @@ impl Roles {
 
 struct Threads {
     pattern: FramePattern,
-    /// Whether processes are asked for, rather than threads.
+    /// True if processes are asked for, false if threads.
     process: bool,
     roles: Roles,
 }

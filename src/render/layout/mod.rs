@@ -3,7 +3,7 @@
 //! A closed frame that is narrower than the least width times the weight *so far* will be
 //! narrower still in the end, since the total only grows: it is dropped at once. What was kept
 //! early, when little had been seen, is looked at again whenever the kept frames have doubled.
-//! So memory holds what will be drawn and a little more, however long the input is.
+//! Memory therefore holds what will be drawn and a little more, however long the input is.
 
 mod differential;
 mod graph;
@@ -81,9 +81,9 @@ impl Layout {
         self
     }
 
-    /// Where widths are those after, keeps what is gone as well, as wide as nothing, and says of
-    /// each frame where it would stand if widths were those of the union: for pictures that can
-    /// change between the two. Only if something is gone that is wide enough.
+    /// If widths are those after, also keeps frames that are gone, without any width, and records
+    /// the place each frame would have with the widths of the union: for pictures that can change
+    /// between the two. Does nothing unless a frame that is gone is wide enough.
     pub fn with_ghosts(mut self) -> Self {
         self.wants_ghosts = true;
         self

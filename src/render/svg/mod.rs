@@ -4,10 +4,10 @@
 //! widen one element to fill a window. Where no script runs (an image viewer, `<img>`), the
 //! picture is 1200 pixels wide, or as wide as was asked, and every text is cut to fit that.
 //!
-//! What the script relies on: the identifiers of the elements around the frames; in `#frames`,
-//! groups of class `frame` in tree order, each with a `title` of the form `name (weight …)` and
-//! a `rect` whose `data-x` and `data-w` are its exact start and weight, and `data-u` both as they
-//! are among all that is or was there, if something is gone.
+//! The script relies on the identifiers of the elements around the frames and, in `#frames`, on
+//! groups of class `frame` in tree order. Each has a `title` of the form `name (weight …)` and a
+//! `rect` whose `data-x` and `data-w` are its exact start and weight. If frames are gone, `data-u`
+//! holds both as they are in the union of before and after.
 
 mod frames;
 mod script;

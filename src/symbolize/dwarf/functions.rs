@@ -65,7 +65,7 @@ impl Functions {
     pub(super) fn parse(dwarf: &Dwarf<'_>, unit: &Unit<'_>) -> Functions {
         let (open, pending) = (Vec::new(), Vec::new());
         let mut reading = Reading { dwarf, unit, ranges: Vec::new(), inlined: Vec::new(), open, pending };
-        // What could be read is kept.
+        // The entries before the damage are kept.
         let _ = reading.read();
         reading.close(isize::MIN);
         Functions { ranges: Intervals::new(reading.ranges), inlined: reading.inlined }

@@ -34,7 +34,7 @@ pub(super) fn load<'o>(image: &'o Image, kind: DwarfFileType) -> Dwarf<'o> {
     let little = image.elf.format.little;
     let loaded = gimli::Dwarf::load(|section| {
         let name = match (section, kind) {
-            // Where variables are, macros, indexes, types: a quarter of it all, and never looked at.
+            // Locations of variables, macros, indexes, types: a quarter of all bytes, and never used.
             (
                 SectionId::DebugLoc
                 | SectionId::DebugLocLists

@@ -15,7 +15,7 @@ use super::space::{Space, Unit, load, size};
 pub(super) struct Split<'o> {
     object: &'o Object,
     package: OnceLock<Option<DwarfPackage<Metered<'o>>>>,
-    /// A unit's file is opened by whoever comes first.
+    /// The number of files opened so far; the first thread that needs a unit's file opens it.
     opening: Mutex<usize>,
 }
 
@@ -96,7 +96,7 @@ impl<'o> Split<'o> {
         if compiled_in.is_absolute() {
             places.push(search.in_symfs(&compiled_in));
         }
-        // What was moved as a whole.
+        // The directory may have been moved as a whole: look beside the object.
         if let (Some(directory), true) = (self.object.main.path.parent(), name.is_relative()) {
             places.push(directory.join(&name));
             places.extend(name.file_name().map(|name| directory.join(name)));

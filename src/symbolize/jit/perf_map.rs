@@ -47,8 +47,8 @@ impl PerfMap {
             }
             start = end + 1;
         }
-        // Of code at the same place the newest counts: reversed, a stable sort puts it first. What
-        // is partly written over stays.
+        // The newest code at a place counts: reversed, a stable sort puts it first. Code that is
+        // partly overwritten stays.
         entries.reverse();
         entries.sort_by_key(|(from, ..)| *from);
         entries.dedup_by_key(|(from, ..)| *from);
@@ -85,12 +85,12 @@ fn parse_line(line: &[u8]) -> Option<(u64, u64, Range<usize>)> {
     let start = hex(&line[..first])?;
     let size = hex(&line[first + 1..second])?;
     let name = second + 1..line.len();
-    // Some write the size of what they do not know as 0; its first byte is still it.
+    // Some writers give an unknown size as 0; the first byte still belongs to the code.
     let end = start.saturating_add(size.max(1));
     (!name.is_empty()).then_some((start, end, name))
 }
 
-/// A number as the kernel's and everybody's texts have it: hexadecimal, `0x` or not.
+/// Parses a hexadecimal number, with or without `0x`.
 pub(in crate::symbolize) fn hex(digits: &[u8]) -> Option<u64> {
     let digits = digits.strip_prefix(b"0x").unwrap_or(digits);
     if digits.is_empty() || digits.len() > 16 {

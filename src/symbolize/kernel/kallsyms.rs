@@ -109,7 +109,7 @@ fn parse_line(text: &[u8], line: Range<usize>) -> Option<Entry> {
     let rest = rest.strip_prefix(b" ")?;
     let name_at = line.start + space + 3;
     let name_end = name_at + memchr::memchr2(b'\t', b' ', rest).unwrap_or(rest.len());
-    // What is left is `[module]`, or nothing.
+    // The rest of the line is `[module]`, or nothing.
     let module = memchr::memchr(b'[', &text[name_end..line.end]).map(|n| name_end + n + 1);
     let module = match module {
         Some(at) => at..at + memchr::memchr(b']', &text[at..line.end])?,

@@ -50,7 +50,7 @@ export class App {
     this.show(again);
   }
 
-  /** Whether a state shows another part of the profile.
+  /** Returns true if a state shows another part of the profile.
    * @param {State} state */
   #isElsewhere(state) {
     const old = this.model.state;

@@ -72,7 +72,7 @@ export class Changes {
     return judge(about, period, [tree.totalBefore?.[0] ?? 0, tree.total[0]], before ?? new Float64Array(after.length), after);
   }
 
-  /** Whether a frame is grey since chance explains its change.
+  /** Returns true if a frame is grey because chance explains its change.
    * @param {Tree} tree
    * @param {number} node */
   isHidden(tree, node) {

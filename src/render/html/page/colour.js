@@ -183,7 +183,7 @@ export function css([r, g, b]) {
   return "#" + ((1 << 24) | (Math.floor(r) << 16) | (Math.floor(g) << 8) | Math.floor(b)).toString(16).slice(1);
 }
 
-/** Whether letters on a colour have to be dark.
+/** Returns true if letters on a colour have to be dark.
  * @param {Rgb} colour */
 function isLight([r, g, b]) {
   return 0.299 * r + 0.587 * g + 0.114 * b > 110;

@@ -27,7 +27,7 @@ function measured(context, text) {
   return width;
 }
 
-/** As much of a text as fits; nothing if that is next to nothing.
+/** The part of a text that fits, or nothing if that is only a letter or two.
  * @param {CanvasRenderingContext2D} context
  * @param {string} text
  * @param {number} room

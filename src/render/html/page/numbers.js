@@ -139,7 +139,7 @@ export class Numbers {
     return word ? text.slice(0, -word.length - 1) : text;
   }
 
-  /** Whether the unit counts things, as samples and cycles do. */
+  /** True if the unit counts things, as samples and cycles do. */
   get isCount() {
     return this.unit !== null && !UNITS.has(this.unit);
   }

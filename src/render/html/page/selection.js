@@ -7,7 +7,7 @@ import { factsOf, weightText } from "./describe.js";
 import { byId, copy, list, make } from "./dom.js";
 import { openFrameMenu } from "./frame_menu.js";
 
-/** A message in the line at the bottom stays for so many milliseconds. */
+/** The milliseconds for which a message stays in the line at the bottom. */
 const MESSAGE = 2500;
 
 export class Selection {

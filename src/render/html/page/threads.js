@@ -31,7 +31,7 @@ const FUNCTION = /::|[()<>$]|^_|_\[[kijw]\]$|[a-z_]\.[a-z_(]|^\[|^(?:main|start|
 /** Producers whose stacks begin with the command that ran. */
 const COMMAND_FIRST = /^(?:perf|fg-record)\b/u;
 
-/** Whether the first frames of stacks are threads.
+/** The kind of the first frames of stacks: threads, or something else.
  * @param {About} about
  * @param {Names} names
  * @param {Tree} whole

@@ -7,7 +7,7 @@ import { byId } from "./dom.js";
 import { percent } from "./numbers.js";
 import { VIEWS } from "./state.js";
 
-/** A search runs when the typing has rested for so many milliseconds. */
+/** The milliseconds for which typing has to rest before a search runs. */
 const REST = 120;
 
 export class Toolbar {

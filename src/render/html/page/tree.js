@@ -134,7 +134,7 @@ export function trimmed(tree, n) {
   };
 }
 
-/** Whether a stack ends in a node: it weighs something, or nothing is below it.
+/** Returns true if a stack ends in a node: it weighs something, or nothing is below it.
  * @param {Tree} tree
  * @param {number} i */
 export function isStack({ self, before, end }, i) {

@@ -1,4 +1,4 @@
-//! Where the code of names is: a module and a kind for each name whose place is known.
+//! The places of the code of names: a module and a kind for each name whose place is known.
 
 use std::collections::HashMap;
 
