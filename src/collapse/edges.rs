@@ -18,14 +18,14 @@ use crate::error::Result;
 use crate::folded::FrameId;
 use crate::weight::Weight;
 
-/// More different stacks than anybody looks at; programs have far more paths than that.
+/// The most different stacks: more than a reader looks at, though programs have far more paths.
 const MOST: usize = 1 << 17;
 
-/// No path is longer: no program has so many functions that call each other in a row, none twice.
-/// Written out, a chain in a small file would fill the memory.
+/// The most functions of a path. No program has a longer chain of calls in which no function
+/// repeats, and a longer one in a small file would fill the memory when it is written out.
 const LONGEST: usize = 1000;
 
-/// No more frames are written out in all paths together: 128 MiB of them.
+/// The most frames that are written out in all paths together: 128 MiB of them.
 const MOST_FRAMES: usize = 1 << 25;
 
 /// The functions of a program and the calls between them.
@@ -50,7 +50,7 @@ impl Graph {
         &mut self.functions[function]
     }
 
-    /// Adds to what a function costs itself.
+    /// Adds to the self cost of a function.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
@@ -60,7 +60,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Adds to what calls of one function by another cost, with all that it called in turn.
+    /// Adds to the cost of the calls of one function by another, with all that it called in turn.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
@@ -107,13 +107,13 @@ struct Paths {
     /// Self weights in units of the last decimal, and how much of them is yet to be given out.
     own: Vec<i128>,
     left: Vec<i128>,
-    /// Callees and what they cost; nobody calls itself.
+    /// The callees of each function and their costs; calls of itself are not among them.
     calls: Vec<Vec<(usize, u128)>>,
     callers: Vec<Vec<(usize, u128)>>,
     paths: Vec<Path>,
     /// The lengths of all paths together.
     frames: usize,
-    /// For each function the heaviest path that ends in it.
+    /// The heaviest path that ends in each function.
     heaviest: Vec<Option<usize>>,
 }
 
@@ -169,8 +169,8 @@ impl Paths {
         }
     }
 
-    /// Starting points of stacks that nobody is known to have called, and their cost. Calls within a circle
-    /// are counted more than once, so that only the circle as a whole can tell.
+    /// Starting points of stacks, functions without a known caller, and their cost. Calls within a
+    /// circle are counted more than once, so that only the circle as a whole can tell.
     fn begins(&self) -> Vec<(usize, u128)> {
         let circle = circles(&self.calls);
         let mut weights = vec![0u128; self.own.len()];
@@ -268,8 +268,8 @@ impl Paths {
     }
 }
 
-/// For each function the number of the circle of calls it is in, alone in most: Tarjan's strongly
-/// connected components, without recursion.
+/// The number of the circle of calls that each function is in; most are alone in theirs. These are
+/// Tarjan's strongly connected components, without recursion.
 fn circles(calls: &[Vec<(usize, u128)>]) -> Vec<usize> {
     const NONE: usize = usize::MAX;
     let (mut index, mut low) = (vec![NONE; calls.len()], vec![NONE; calls.len()]);

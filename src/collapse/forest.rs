@@ -9,13 +9,13 @@ use super::Sink;
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 
-/// No stack is deeper: the deepest recursion that runtimes allow is some ten thousand.
+/// The most frames of a stack; the deepest recursion that runtimes allow is some ten thousand.
 pub const DEEPEST: usize = 100_000;
 
-/// No recording has more frames in all its different stacks; they take a gigabyte.
+/// The most frames of all different stacks together; they take a gigabyte.
 pub const MOST: u64 = if cfg!(test) { 1 << 24 } else { 1 << 28 };
 
-/// Counts what is written out, and says when that is too much.
+/// Counts the frames that are written out, and fails when they are too many.
 #[derive(Debug, Default)]
 pub struct Budget(u64);
 

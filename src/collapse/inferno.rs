@@ -37,11 +37,11 @@ pub struct Inferno {
     values: fn(&[u8]) -> Vec<Value>,
     /// Reads one of the values.
     run: fn(usize, &mut dyn BufRead, &mut dyn Write) -> io::Result<()>,
-    /// Its frame without what its collapser should not have put there.
+    /// Removes from a frame what inferno's collapser should not have put there.
     frame: fn(&[u8]) -> &[u8],
-    /// A warning of what its collapser leaves out.
+    /// A warning about samples that inferno's collapser leaves out.
     note: Option<&'static str>,
-    /// Notes what its first lines say of the recording.
+    /// Reads facts of the recording from its first lines.
     facts: fn(&[u8], &mut Facts),
 }
 

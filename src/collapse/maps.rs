@@ -15,10 +15,10 @@ use crate::folded::FrameId;
 /// A place in code: an address, and whether a call returns there, which is behind the call.
 pub type Place = (u64, bool);
 
-/// Which file is mapped where, and the names of addresses where they are known.
+/// The files that are mapped and their places, and the names of addresses that are known.
 #[derive(Default)]
 pub struct Maps {
-    /// In the order of addresses once names are asked for.
+    /// The mapped ranges, in the order of addresses once names are asked for.
     ranges: Vec<Range>,
     symbols: HashMap<u64, Vec<Box<[u8]>>>,
     known: HashMap<Place, Vec<FrameId>>,
@@ -29,7 +29,7 @@ pub struct Maps {
 struct Range {
     start: u64,
     end: u64,
-    /// Its offset in the file.
+    /// The offset of the range in the file.
     offset: u64,
     file: File,
 }
@@ -37,9 +37,9 @@ struct Range {
 /// A file as the map names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct File {
-    /// Its path, or what the kernel says instead of one: `[stack]`, or nothing.
+    /// The path, or the kernel's substitute for one: `[stack]`, or nothing.
     pub path: Box<[u8]>,
-    /// Its number in its file system; 0 if that is not known.
+    /// The number of the file in its file system; 0 if that is not known.
     pub inode: u64,
 }
 

@@ -135,17 +135,17 @@ pub use values::{Value, ValueSelection, ValueTotal};
 /// The certainty of a collapser that an input is of its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// It is not.
+    /// The input is not of the format.
     No,
-    /// It could be; formats that are sure go first.
+    /// The input could be of the format; formats that are sure go first.
     Maybe,
-    /// It is.
+    /// The input is of the format.
     Yes,
 }
 
 /// A reader of one format.
 pub trait Collapser: Sync {
-    /// Its name, what writes it, and what it measures.
+    /// The format's name, the programs that write it, and the values that it measures.
     fn info(&self) -> &'static FormatInfo;
 
     /// The format's name, as `--format` takes it: `perf-script`.
@@ -196,7 +196,7 @@ pub struct Options {
     pub skip_after: Vec<Vec<u8>>,
     /// The values of the recording to keep: perf's events, pprof's sample types.
     pub values: ValueSelection,
-    /// Name the thread in a root frame; `None` is as the producer's own tools have it.
+    /// Name the thread in a root frame; `None` does as the producer's own tools do.
     pub threads_as_frames: Option<bool>,
     /// Count samples, whatever they weigh.
     pub count: bool,
@@ -228,7 +228,7 @@ pub enum Progress {
     Symbols(u64, u64),
 }
 
-/// Names of values that say no more of what was measured than a unit does.
+/// Names of values that say no more than a unit does.
 const UNTOLD: &[&[u8]] = &[b"samples", b"sample", b"count", b"weight", b"time", b"space", b"@"];
 
 /// The findings of a collapser besides samples.
@@ -269,7 +269,7 @@ impl Report {
         self.facts.samples = counted.filter(|samples| *samples > 0).or(self.facts.samples);
     }
 
-    /// Adds a note, which is said on standard error, and warns with it whoever reads the result.
+    /// Adds a note for standard error, and puts it as a warning into the result.
     pub(crate) fn warn(&mut self, warning: impl Into<String>) {
         let warning = warning.into();
         self.facts.warn(&warning);
@@ -297,7 +297,7 @@ impl Report {
         later.values.into_iter().try_for_each(|(value, total)| self.add_value(value, total))
     }
 
-    /// Completes the facts by what the values tell: unit, event, number of samples.
+    /// Completes the facts from the values: unit, event, number of samples.
     fn settle_facts(&mut self, options: &Options) {
         let kept: Vec<(&Value, &ValueTotal)> =
             self.values.iter().filter(|(_, total)| total.kept && total.samples > 0).collect();
@@ -318,7 +318,7 @@ impl Report {
         }
     }
 
-    /// The unit of what was kept, if it is known and one.
+    /// The unit of the values that were kept, if it is known and the same for all.
     pub fn unit(&self) -> Option<&str> {
         let mut kept = self.values.iter().filter(|(_, total)| total.kept && total.samples > 0);
         let unit = kept.next()?.0.unit.as_deref()?;

@@ -200,7 +200,7 @@ impl Values {
         self.add_many(at, stack, weight, 1, sink)
     }
 
-    /// Adds `samples` samples of one of the values that weigh so much together.
+    /// Adds `samples` samples of one of the values, whose weights add up to `weight`.
     ///
     /// # Errors
     /// [`ErrorKind::Overflow`].

@@ -172,11 +172,11 @@ pub(crate) trait Whole {
 /// A decision about a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It is kept.
+    /// The stack is kept.
     Keep,
-    /// It becomes part of the stack [`REST`].
+    /// The stack becomes part of the stack [`REST`].
     Rest,
-    /// It is dropped.
+    /// The stack is dropped.
     Drop,
 }
 

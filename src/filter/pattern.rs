@@ -37,7 +37,7 @@ pub enum Extent {
 /// The meaning of expressions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PatternOptions {
-    /// They are plain text, not regular expressions.
+    /// Expressions are plain text, not regular expressions.
     pub fixed: bool,
     /// Upper and lower case are the same.
     pub ignore_case: bool,

@@ -74,20 +74,20 @@ impl StackLine<'_> {
 /// A decision about a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flow {
-    /// It is copied.
+    /// The line is copied.
     Keep,
-    /// It is left out.
+    /// The line is left out.
     Drop,
-    /// It is the last that is looked at.
+    /// The line is the last that is looked at.
     Stop,
 }
 
 /// A decision about all comments.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Comments {
-    /// They are copied, but for counts of the header, which hold for all stacks together.
+    /// Comments are copied, except counts in the header, which hold for all stacks together.
     Copy,
-    /// They are left out.
+    /// Comments are left out.
     Drop,
 }
 

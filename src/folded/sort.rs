@@ -84,7 +84,7 @@ pub(super) fn in_order(
     in_room(room, view, depth, ranks, least, each)
 }
 
-/// [`in_order`], with copies of so many frames at a time.
+/// [`in_order`], with `room` for copies of frames; beyond it, stacks are compared where they are.
 fn in_room(
     room: usize,
     view: View<'_>,

@@ -47,14 +47,14 @@ pub struct StackTable {
     places: PlaceTable,
 }
 
-/// Looks stacks up or not: see [`StackTable::add_mostly_new`].
+/// Says if stacks are looked up before they are added: see [`StackTable::add_mostly_new`].
 #[derive(Clone, Copy)]
 enum Loose {
-    /// They are, and this many were.
+    /// Stacks are looked up, and this many were so far.
     Tried(usize),
-    /// Not any more: those from this number on may be there several times.
+    /// Stacks are no longer looked up: those from this number on may be there several times.
     From(usize),
-    /// They repeat.
+    /// Stacks repeat: all are looked up.
     Never,
 }
 

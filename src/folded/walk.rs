@@ -20,7 +20,7 @@ use crate::weight::Weight;
 /// A frame of the call tree, complete.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    /// Its name.
+    /// The name of the frame.
     pub name: &'a [u8],
     /// The number of frames rootward of it.
     pub depth: usize,

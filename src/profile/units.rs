@@ -91,7 +91,7 @@ pub fn amount_with_samples(weight: Weight, unit: Option<&str>, period: Option<We
     }
 }
 
-/// The number of samples that weigh so much, if that is a whole number.
+/// The number of samples that weigh `weight` together, if that is a whole number.
 fn samples_of(weight: Weight, period: Weight) -> Option<u64> {
     if period <= Weight::ZERO || weight.is_negative() {
         return None;

@@ -86,7 +86,7 @@ pub struct Table {
     pub by: Group,
     /// The order of the rows; `None` is the self weight, of differential input its change.
     pub sort: Option<Sort>,
-    /// The most rows; `None` is what suits the format.
+    /// The most rows; `None` is the default of the format.
     pub limit: Option<usize>,
 }
 
@@ -111,7 +111,7 @@ pub const SORTS: &[(&str, Sort)] =
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Tree {
-    /// The least share of the whole, in percent; `None` is what suits the format.
+    /// The least share of the whole, in percent; `None` is the default of the format.
     pub min_percent: Option<f64>,
     /// The most frames from the root; `None` is all.
     pub depth: Option<usize>,

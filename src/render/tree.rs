@@ -47,7 +47,7 @@ pub const BOTTOM_UP: Format = Format {
     open: |settings, target| Ok(Box::new(BottomUp { reversed: Reversed::default(), settings, target })),
 };
 
-/// The least share of a frame when nobody says.
+/// The default of the least share of a frame, in percent.
 const MIN_PERCENT: f64 = 0.5;
 /// Farther in, a number says how deep a frame is: lines would be mostly blanks.
 const DEEPEST_INDENT: u32 = 60;

@@ -52,10 +52,10 @@ impl Collapser for Bcc {
 
     fn detect(&self, head: &[u8]) -> Verdict {
         if head.starts_with(b"Sampling at ") {
-            // It may hold nothing else, and that is to be said.
+            // A file that holds this line alone is still of this format; its reader reports it.
             return Verdict::Yes;
         }
-        // A block: frames, whose they are, how much they weigh.
+        // A block is frames, their thread, and their weight.
         let mut last = [&b""[..]; 2];
         for line in head.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)) {
             let owner = owner(last[1]).is_some_and(|thread| !thread.pid.is_empty());

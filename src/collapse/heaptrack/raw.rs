@@ -159,7 +159,7 @@ impl Raw {
         for Trace { address, module, parent } in &self.traces {
             let mut node = parent.map(|parent| nodes[parent]);
             let frames = known.entry((*module, *address)).or_insert_with(|| {
-                // Memory of nobody's: code made at run time.
+                // An address in no module: code made at run time.
                 vec![names.module(b"unknown", *address, options, sink)]
             });
             for &frame in frames.iter().rev() {

@@ -320,7 +320,7 @@ impl RawRecords {
 }
 
 impl InflatedRecords {
-    /// Lets the decoder append to what is left of the records before.
+    /// Lets the decoder append to the rest of the records before.
     fn take(
         &mut self,
         pool: &Pool,

@@ -175,7 +175,7 @@ fn open_others(folder: &Path, first: &RawRecords, order: ByteOrder) -> Result<Ve
     }
 }
 
-/// Copies an input to a file that nobody else sees.
+/// Copies an input to a private temporary file.
 fn copy_to_file(input: Input) -> Result<File> {
     use std::io::Write;
     let name = input.name().clone();

@@ -25,7 +25,7 @@ pub(super) struct Inflater {
 /// The largest size one record may unpack to: as much as perf has taken from its buffers at once.
 const MOST: usize = 256 << 20;
 
-/// That of the highest level, `perf record -z22`.
+/// The window of the highest level, `perf record -z22`.
 const LARGEST_WINDOW: u64 = 128 << 20;
 
 impl Inflater {
@@ -58,15 +58,15 @@ impl Inflater {
     pub fn finish(&mut self, out: &mut Vec<u8>) -> Result<()> {
         let Some(decoder) = &mut self.decoder else { return Ok(()) };
         if !decoder.is_finished() {
-            // An empty last block, and a checksum that nobody compares.
+            // An empty last block, and a checksum that is not compared.
             let end: &[u8] = if self.checksum { &[1, 0, 0, 0, 0, 0, 0] } else { &[1, 0, 0] };
             decoder.decode_blocks(end, BlockDecodingStrategy::All).map_err(error)?;
         }
         self.collect(out)
     }
 
-    /// Reads one header or block of what is pending, and says how long it was; `None` if it is not
-    /// all there.
+    /// Reads one header or block of the pending bytes, and returns its length; `None` if it is not
+    /// complete.
     fn step(&mut self, from: usize) -> Result<Option<usize>> {
         let input = &self.pending[from..];
         if self.decoder.as_ref().is_none_or(FrameDecoder::is_finished) {

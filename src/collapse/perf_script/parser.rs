@@ -31,7 +31,7 @@ struct Event {
     period: CommonWeight,
     /// The period of the sample before, as text and as a weight: mostly the next one is the same.
     last_period: (Vec<u8>, Weight),
-    /// Its root frame, with [`ValueSelection::All`].
+    /// The root frame of the event, with [`ValueSelection::All`].
     root: Option<FrameId>,
 }
 
@@ -58,11 +58,11 @@ impl Event {
 /// The state of the parser between lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Behind a blank line: an event line is next, or the frames of a recording that has none.
+    /// After a blank line: an event line is next, or the frames of a recording that has none.
     Between,
     /// In a sample that is kept.
     Within,
-    /// In a sample of which nothing more is wanted: another event's, or past `--skip-after`.
+    /// In a sample whose rest is not wanted: that of another event, or past `--skip-after`.
     Skipping,
 }
 

@@ -79,7 +79,7 @@ enum Kind {
     Heap,
     /// `cycles count @`.
     Contention,
-    /// `count @`, of what is named.
+    /// `count @`, with the name of the things that are counted.
     Count(Vec<u8>),
 }
 

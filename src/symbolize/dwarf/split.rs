@@ -15,7 +15,7 @@ use super::space::{Space, Unit, load, size};
 pub(super) struct Split<'o> {
     object: &'o Object,
     package: OnceLock<Option<DwarfPackage<Metered<'o>>>>,
-    /// A unit's file is opened by whoever comes first.
+    /// The number of files opened so far; the first thread that needs a unit's file opens it.
     opening: Mutex<usize>,
 }
 

@@ -85,12 +85,12 @@ fn parse_line(line: &[u8]) -> Option<(u64, u64, Range<usize>)> {
     let start = hex(&line[..first])?;
     let size = hex(&line[first + 1..second])?;
     let name = second + 1..line.len();
-    // Some write the size of what they do not know as 0; its first byte is still it.
+    // Some writers give an unknown size as 0; the first byte still belongs to the code.
     let end = start.saturating_add(size.max(1));
     (!name.is_empty()).then_some((start, end, name))
 }
 
-/// A number as the kernel's and everybody's texts have it: hexadecimal, `0x` or not.
+/// Parses a hexadecimal number, with or without `0x`.
 pub(in crate::symbolize) fn hex(digits: &[u8]) -> Option<u64> {
     let digits = digits.strip_prefix(b"0x").unwrap_or(digits);
     if digits.is_empty() || digits.len() > 16 {
