@@ -24,7 +24,7 @@ pub(super) enum Known<'a> {
 /// The frames of each place in a file, leaf first; with it comes whether a call returns there.
 ///
 /// # Errors
-/// Why there are none, in words that follow the file's name.
+/// The reason why there are none, in words that follow the file's name.
 #[cfg(not(feature = "perf-data"))]
 pub(super) fn name(
     _path: &[u8],
@@ -47,7 +47,7 @@ mod with_symbols {
     /// The frames of each place in a file, leaf first; with it comes whether a call returns there.
     ///
     /// # Errors
-    /// Why there are none, in words that follow the file's name.
+    /// The reason why there are none, in words that follow the file's name.
     pub(in crate::collapse) fn name(
         path: &[u8],
         known: Known<'_>,

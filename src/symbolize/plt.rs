@@ -35,7 +35,7 @@ pub(super) fn read<'a>(image: &'a Image, out: &mut Vec<Symbol<'a>>) {
     }
 }
 
-/// Which slot of the table is of which function.
+/// The function of each slot of the table, by the slot's address.
 fn slots(image: &Image) -> HashMap<u64, &[u8]> {
     let mut slots = HashMap::new();
     let elf = &image.elf;

@@ -45,7 +45,7 @@ impl Default for Search {
     }
 }
 
-/// Why there are no symbols for a module.
+/// The reason why there are no symbols for a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Missing {
@@ -96,7 +96,7 @@ impl Search {
     /// what is found by its build id.
     ///
     /// # Errors
-    /// Why there is none.
+    /// The reason why there is none.
     pub fn open(&self, module: &Module) -> Result<Arc<Object>, Missing> {
         let object = |image| Ok(Arc::new(Object::new(image, &module.path, Some(self))));
         let mut missing = Missing::NoFile;

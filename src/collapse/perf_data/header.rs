@@ -58,7 +58,7 @@ mod feature {
 pub(super) struct Description {
     pub order: ByteOrder,
     pub events: Vec<Event>,
-    /// Which event an identity in a sample is of.
+    /// The event of each identity in samples.
     ids: HashMap<u64, usize>,
     /// The identities of builds, by path.
     build_ids: HashMap<Vec<u8>, Vec<u8>>,
@@ -244,7 +244,7 @@ impl Description {
         }
     }
 
-    /// Which build a file is of.
+    /// The identity of a file's build.
     pub fn build_id_of(&self, path: &[u8]) -> Option<&[u8]> {
         // The kernel's mapping is called `[kernel.kallsyms]_text`.
         let path = match path.iter().position(|b| *b == b']') {

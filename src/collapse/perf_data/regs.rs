@@ -19,7 +19,7 @@ pub(super) struct Cpu {
     pub saved: &'static [u16],
     /// Calls put the return address into a register, and not on the stack.
     pub link_register: bool,
-    /// Which DWARF register each of the kernel's is; the last is the instruction pointer.
+    /// The DWARF number of each of the kernel's registers; the last is the instruction pointer.
     numbers: &'static [u8],
     /// The instruction pointer's number there.
     ip: u32,

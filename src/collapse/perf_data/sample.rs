@@ -108,7 +108,7 @@ pub(super) struct Counters<'a> {
     numbers: U64s<'a>,
     /// The count of numbers of each counter, the value first.
     of_each: usize,
-    /// Which of them says what was counted.
+    /// The index of the number that identifies the counter.
     id: Option<usize>,
 }
 

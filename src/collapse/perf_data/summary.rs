@@ -223,7 +223,7 @@ fn shown(module: &Module) -> String {
     crate::error::excerpt(&module.path)
 }
 
-/// Why symbols are missing.
+/// The reason why a module's symbols are missing.
 fn why(module: &Module, namer: &Namer<'_>) -> String {
     let lacks = namer.without_symbols.lock().unwrap_or_else(PoisonError::into_inner).contains(&module.id);
     match (module.kind, module.opened()) {

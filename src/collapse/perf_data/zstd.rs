@@ -25,7 +25,7 @@ pub(super) struct Inflater {
 /// The largest size one record may unpack to: as much as perf has taken from its buffers at once.
 const MOST: usize = 256 << 20;
 
-/// That of the highest level, `perf record -z22`.
+/// The window of the highest level, `perf record -z22`.
 const LARGEST_WINDOW: u64 = 128 << 20;
 
 impl Inflater {

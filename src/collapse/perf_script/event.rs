@@ -33,7 +33,7 @@ pub(super) struct EventLine<'a> {
     pub rest: &'a [u8],
 }
 
-/// Which columns the event lines of a recording have between thread and frames.
+/// The columns that the event lines of a recording have between thread and frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     cpu: bool,

@@ -130,8 +130,7 @@ impl<'o> DebugInfo<'o> {
     }
 }
 
-/// Which unit has which addresses: by what the unit says, by what `.debug_aranges` says of it,
-/// by its lines.
+/// The addresses of each unit: from the unit's own ranges, from `.debug_aranges`, or from its lines.
 fn unit_ranges(space: &Space<'_>) -> Intervals<usize> {
     let mut ranges = Vec::new();
     let listed = listed_ranges(&space.dwarf);

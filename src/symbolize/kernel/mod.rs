@@ -67,7 +67,7 @@ impl Kernel {
     /// Looks for the symbols of a recorded kernel.
     ///
     /// # Errors
-    /// Why there are none; [`Missing::Hidden`] if there are, but not for this user.
+    /// The reason why there are none; [`Missing::Hidden`] if there are, but not for this user.
     pub fn open(search: &Search, recorded: &Recorded) -> Result<Kernel, Missing> {
         let found = vmlinux(search, recorded).map(|object| {
             let path = object.path().to_owned();
