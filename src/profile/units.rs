@@ -93,7 +93,8 @@ pub fn amount_with_samples(weight: Weight, unit: Option<&str>, period: Option<We
 
 /// The number of samples that weigh `weight` together, if that is a whole number.
 fn samples_of(weight: Weight, period: Weight) -> Option<u64> {
-    if period <= Weight::ZERO || weight.is_negative() {
+    // One goroutine or object is itself what was counted.
+    if period <= Weight::ZERO || period == Weight::ONE || weight.is_negative() {
         return None;
     }
     let count = (weight.to_f64() / period.to_f64()).round();

@@ -137,6 +137,7 @@ fn the_page_has_the_examples_of_units() {
         ("2.5", "s", Some("0.25")),
         ("524288", "bytes", Some("524288")),
         ("9", "samples", Some("1")),
+        ("6", "threads", Some("1")),
     ] {
         let parse = |text: &str| Weight::parse(text.as_bytes()).unwrap();
         let text = units::amount_with_samples(parse(weight), Some(unit), period.map(parse));

@@ -88,8 +88,10 @@ export class Numbers {
   constructor({ unit, scales, total, before, sampleWeight }) {
     this.unit = unit;
     this.decimals = scales.length ? scales[scales.length - 1][1] : 0;
+    // One goroutine or object is itself what was counted.
+    const isCount = unit === null || unit === "samples" || Number(sampleWeight) === 1;
     /** The weight of a sample, in steps; 0 when it is not known. */
-    this.sampleWeight = unit === null || unit === "samples" ? 0 : Number(sampleWeight ?? 0) * 10 ** this.decimals;
+    this.sampleWeight = isCount ? 0 : Number(sampleWeight ?? 0) * 10 ** this.decimals;
     /** Larger sums are rounded. */
     this.exact = Math.max(Number(total), Number(before)) * 10 ** this.decimals <= Number.MAX_SAFE_INTEGER;
   }
