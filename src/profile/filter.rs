@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn samples_and_places_stay_with_their_stacks() {
-        let ops = [Op::rename("s/work/run/").unwrap(), Op::ignore("idle").unwrap(), Op::reverse()];
+        let ops = [Op::rename("s/^work$/run/").unwrap(), Op::ignore("idle").unwrap(), Op::reverse()];
         let filtered = recorded().filter(&ops).unwrap();
         assert_eq!(folded(&filtered), "run;main 20\n");
         let run = filtered.places().get(b"run").unwrap();
