@@ -11,7 +11,7 @@ use crate::weight::Weight;
 /// The longest text kept as a fact, in characters: a page is mailed, and a line is read.
 const LONGEST: usize = 200;
 /// The most warnings, comments or labels that are kept.
-const MOST: usize = 32;
+pub(super) const MOST: usize = 32;
 
 /// The facts that a recording states about itself.
 ///

@@ -16,7 +16,7 @@
 
 use std::time::Duration;
 
-use super::facts::{Facts, Sides, fact};
+use super::facts::{Facts, MOST, Sides, fact};
 use crate::error::{Error, Result};
 use crate::weight::Weight;
 
@@ -75,7 +75,7 @@ const ENTRIES: &[Entry] = &[
     Entry {
         key: "labels",
         write: |f| if f.labels.is_empty() { Vec::new() } else { vec![quoted(&f.labels.join(", "))] },
-        read: |f, v| f.labels = v.split(',').filter_map(|label| fact(label.as_bytes())).collect(),
+        read: |f, v| f.labels = v.split(',').filter_map(|label| fact(label.as_bytes())).take(MOST).collect(),
     },
     Entry {
         key: "warning",
@@ -385,6 +385,15 @@ mod tests {
             .filter(|l| !HeaderReader::is_count(l.trim_end().as_bytes()))
             .collect();
         assert_eq!(kept, write(&full().without_counts()));
+    }
+
+    #[test]
+    fn a_header_without_end_is_bounded() {
+        let text =
+            format!("# labels: {}\n{}", "a,".repeat(1000), "# warning: x\n# comment: y\n".repeat(1000));
+        let many: String = (0..1000).map(|n| format!("# warning: number {n}!\n")).collect();
+        let facts = read((text + &many).as_bytes()).unwrap();
+        assert_eq!((facts.labels.len(), facts.warnings.len(), facts.comments.len()), (MOST, MOST, 1));
     }
 
     #[test]
