@@ -32,14 +32,50 @@ impl Count {
 /// The result of a test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Test {
-    /// The probability of a difference at least this large by chance alone.
+    /// The probability of a difference at least this large by chance alone; in a report, adjusted for
+    /// the number of tests.
     pub p: f64,
-    /// The interval that holds the true difference with the confidence asked for.
+    /// The interval that holds the true difference with the confidence asked for; in a report,
+    /// adjusted for the number of tests and in percentage points.
     pub interval: (f64, f64),
+    /// The standard deviation of the difference, in the unit of the interval.
+    pub deviation: f64,
+    /// The degrees of freedom of that deviation; infinite where it is not estimated from runs.
+    pub freedom: f64,
 }
 
 /// The result when there is nothing to test.
-const UNKNOWN: Test = Test { p: 1.0, interval: (f64::NEG_INFINITY, f64::INFINITY) };
+const UNKNOWN: Test = Test {
+    p: 1.0,
+    interval: (f64::NEG_INFINITY, f64::INFINITY),
+    deviation: f64::INFINITY,
+    freedom: f64::INFINITY,
+};
+
+impl Test {
+    /// The interval with another confidence, `1 - alpha`, around the same middle.
+    pub(crate) fn interval_at(&self, alpha: f64) -> (f64, f64) {
+        let middle = f64::midpoint(self.interval.0, self.interval.1);
+        if !middle.is_finite() || !self.deviation.is_finite() {
+            return self.interval;
+        }
+        let half = self.quantile(alpha / 2.0) * self.deviation;
+        (middle - half, middle + half)
+    }
+
+    /// The smallest true difference that a test at this alpha finds with this probability.
+    pub(crate) fn detectable(&self, alpha: f64, power: f64) -> f64 {
+        (self.quantile(alpha / 2.0) + self.quantile(1.0 - power)) * self.deviation
+    }
+
+    fn quantile(&self, p: f64) -> f64 {
+        if self.freedom.is_finite() {
+            StudentsT { freedom: self.freedom }.upper_quantile(p)
+        } else {
+            Normal::upper_quantile(p)
+        }
+    }
+}
 
 /// Below this many expected hits the normal approximation is off in the far tails, which is where
 /// a correction for many tests looks; the exact test takes over.
@@ -67,9 +103,10 @@ pub fn compare_shares(before: Count, after: Count, alpha: f64) -> Test {
     let plus = |count: Count| Count { hits: count.hits + 1.0, of: count.of + 2.0 };
     let (a, b) = (plus(before), plus(after));
     let variance = |count: Count| (count.share() * (1.0 - count.share()) / count.of).max(0.0);
-    let half = Normal::upper_quantile(alpha / 2.0) * (variance(a) + variance(b)).sqrt();
+    let deviation = (variance(a) + variance(b)).sqrt();
+    let half = Normal::upper_quantile(alpha / 2.0) * deviation;
     let middle = b.share() - a.share();
-    Test { p, interval: (middle - half, middle + half) }
+    Test { p, interval: (middle - half, middle + half), deviation, freedom: f64::INFINITY }
 }
 
 fn by_normal(before: Count, after: Count, pooled: f64) -> f64 {
@@ -118,10 +155,10 @@ pub fn compare_runs(before: &[f64], after: &[f64], least_variance: (f64, f64), a
     let difference = mean(after) - mean(before);
     let deviation = (a + b).sqrt();
     if difference == 0.0 {
-        return Test { p: 1.0, interval: (-deviation, deviation) };
+        return Test { p: 1.0, interval: (-deviation, deviation), deviation, freedom: n + m - 2.0 };
     }
     if deviation == 0.0 {
-        return Test { p: 0.0, interval: (difference, difference) };
+        return Test { p: 0.0, interval: (difference, difference), deviation, freedom: n + m - 2.0 };
     }
     let freedom = (a + b).powi(2) / (a * a / (n - 1.0) + b * b / (m - 1.0));
     if freedom.is_nan() || freedom <= 0.0 {
@@ -132,6 +169,8 @@ pub fn compare_runs(before: &[f64], after: &[f64], least_variance: (f64, f64), a
     Test {
         p: (2.0 * law.upper((difference / deviation).abs())).min(1.0),
         interval: (difference - half, difference + half),
+        deviation,
+        freedom,
     }
 }
 

@@ -1,8 +1,9 @@
 //! Tests every change of a report, all of them together, and says which are significant.
 
+use super::detectable::Detectable;
 use super::normalize::{Normalize, Ratio, decimals_for};
 use super::options::ReportOptions;
-use super::report::{Change, Row, Sampling};
+use super::report::{Change, Row, Sampling, Spread};
 use super::survey::Survey;
 use crate::error::Result;
 use crate::significance::{Count, Limits, SampleWeight, Test, adjust, compare_runs, compare_shares};
@@ -75,6 +76,7 @@ impl<'j> Judge<'j> {
             share_after: share(after, add(self.sums.after)?),
             test: None,
             significant: false,
+            detectable: None,
         })
     }
 
@@ -127,6 +129,10 @@ impl<'j> Judge<'j> {
         let mut values = tested(rows);
         adjust(&mut values);
         let tests = values.len();
+        let selected = values.iter().filter(|p| **p < self.options.alpha).count();
+        // Both limits follow from the procedure: see `docs/significance.md`.
+        let alone = self.options.alpha / tests.max(1) as f64;
+        let adjusted_alpha = alone * selected.max(1) as f64;
         let mut adjusted = values.into_iter();
         let whole = profile.before;
         let limits = Limits { alpha: self.options.alpha, min_effect: self.options.min_effect };
@@ -134,13 +140,19 @@ impl<'j> Judge<'j> {
             for change in [&mut row.own, &mut row.total] {
                 if let Some(test) = &mut change.test {
                     test.p = adjusted.next().unwrap_or(1.0);
-                    test.interval = (100.0 * test.interval.0, 100.0 * test.interval.1);
+                    let (low, high) = test.interval_at(adjusted_alpha);
+                    test.interval = (100.0 * low, 100.0 * high);
+                    test.deviation *= 100.0;
+                    change.detectable = Detectable::of_share(test, alone, limits, change.share_before);
                     change.significant =
                         limits.are_passed(test.p, change.points()) && self.is_large(change, whole)?;
                 }
             }
         }
         profile.test = self.test_profile();
+        profile.detectable = profile.test.and_then(|test| {
+            Detectable::of_weight(&test, self.options.alpha, limits, profile.before.to_f64())
+        });
         let large = profile.percent().is_none_or(|percent| percent.abs() >= self.options.min_effect);
         profile.significant = large && profile.test.is_some_and(|test| test.p < self.options.alpha);
         Ok(tests)
@@ -193,7 +205,8 @@ fn sampling(surveys: &[Survey], options: &ReportOptions) -> Result<Sampling> {
         None => (sample.get(), sample.is_certain()),
     };
     let samples = (total.to_f64() / period.to_f64()).max(0.0);
-    Ok(Sampling { runs: surveys.len(), total, samples, period, period_known })
+    let spread = if surveys.len() > 1 { Spread::Runs } else { Spread::Assumed };
+    Ok(Sampling { runs: surveys.len(), total, samples, period, period_known, worth: samples, spread })
 }
 
 /// The period of all runs, if they agree.

@@ -25,9 +25,11 @@
 //! # Ok::<(), fg_tools::Error>(())
 //! ```
 
+mod detectable;
 mod format;
 mod fuzzy;
 mod gate;
+mod interrupts;
 #[cfg_attr(not(feature = "cli"), allow(dead_code))]
 pub(crate) mod join;
 mod judge;
@@ -46,12 +48,13 @@ pub(crate) mod side;
 pub(crate) mod stream;
 mod survey;
 
+pub use detectable::Detectable;
 pub use format::{FormatOptions, ReportFormat};
 pub use gate::{Gate, Verdict};
 pub use normalize::Normalize;
-pub use options::{ReportOptions, Sort};
+pub use options::{Interrupts, ReportOptions, Sort};
 pub use profiles::Diff;
-pub use report::{Change, Presence, Report, Row, Sampling};
+pub use report::{Change, Presence, Report, Row, Sampling, Spread};
 pub use stream::join_folded;
 
 pub use crate::tally::{GROUPS, Group};

@@ -38,6 +38,8 @@ pub struct ReportOptions {
     pub period: Option<Weight>,
     /// Trip gates on changes that are not significant too.
     pub any_change: bool,
+    /// The treatment of frames of preemption and interrupts.
+    pub interrupts: Interrupts,
 }
 
 impl Default for ReportOptions {
@@ -54,6 +56,7 @@ impl Default for ReportOptions {
             min_samples: 5.0,
             period: None,
             any_change: false,
+            interrupts: Interrupts::Together,
         }
     }
 }
@@ -124,6 +127,24 @@ impl ReportOptions {
         self.any_change = any_change;
         self
     }
+
+    /// Reports frames of preemption and interrupts as one row, or each by its name.
+    pub fn interrupts(mut self, interrupts: Interrupts) -> Self {
+        self.interrupts = interrupts;
+        self
+    }
+}
+
+/// The treatment of kernel frames of preemption and interrupts, which are the machine's work and not
+/// the program's: timer interrupts, the switch to another task, and what they call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Interrupts {
+    /// They are one row, named `[interrupts]`.
+    #[default]
+    Together,
+    /// Each function is a row of its own, as in the recording.
+    Apart,
 }
 
 /// The order of rows. Unless it is the name, significant changes come before all others.

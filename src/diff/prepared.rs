@@ -103,12 +103,14 @@ impl<'s> Prepared<'s> {
         let mut weights = RunWeights::new(options.by, before.len() + after.len());
         let mut run = usize::MAX;
         let mut stack = Vec::new();
+        let mut cut = Vec::new();
         let is_needed = renamer.is_needed();
         pair.read(&mut |file, side, line, weight| {
             if run != file {
                 run = file;
                 weights.begin(file)?;
             }
+            let line = options.interrupts.cut(line, &mut cut).unwrap_or(line);
             if !is_needed {
                 return weights.add(line, weight);
             }

@@ -1,6 +1,7 @@
 //! The changes of all functions, their size and their significance: the numbers behind every table
 //! and gate.
 
+use super::detectable::Detectable;
 use super::format::{FormatOptions, ReportFormat};
 use super::gate::{Gate, Verdict};
 use super::judge::Judge;
@@ -30,6 +31,8 @@ pub struct Change {
     pub test: Option<Test>,
     /// True if it is significant: more than noise, and large enough.
     pub significant: bool,
+    /// The smallest change that would have been found; `None` if it was not tested.
+    pub detectable: Option<Detectable>,
 }
 
 impl Change {
@@ -111,6 +114,25 @@ pub struct Sampling {
     pub period: Weight,
     /// True if that was given or counted; otherwise it is a careful guess.
     pub period_known: bool,
+    /// The number of independent samples that would tell as much: fewer than `samples` if the program
+    /// has phases. Equal to `samples` if independence was assumed.
+    pub worth: f64,
+    /// The source of the spread that changes are compared with.
+    pub spread: Spread,
+}
+
+/// The source of the spread that changes are compared with: how much a recording of the same program
+/// may differ from another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Spread {
+    /// One recording a side without times: samples were assumed to be independent.
+    #[default]
+    Assumed,
+    /// One recording a side: the spread between blocks of time within each.
+    Blocks,
+    /// Several recordings a side: the spread between them.
+    Runs,
 }
 
 /// All changes between two profiles.
@@ -232,6 +254,15 @@ impl Report {
     /// [`crate::ErrorKind::Setting`] for a gate that cannot trip.
     pub fn judge(&self, gates: &[Gate]) -> Result<Verdict> {
         Verdict::of(self, gates)
+    }
+
+    /// The smallest change that would have been found in any function that was tested, the noisiest
+    /// one: a larger one would not have been missed, wherever it was. That of the whole is in
+    /// [`Report::profile`]. `None` if no function was tested.
+    pub fn detectable(&self) -> Option<Detectable> {
+        let changes = self.rows.iter().flat_map(|row| [&row.own, &row.total]);
+        let known = changes.filter_map(|change| change.detectable);
+        known.max_by(|a, b| a.points.total_cmp(&b.points))
     }
 
     fn sort(&mut self) -> Result<()> {

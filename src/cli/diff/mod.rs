@@ -189,6 +189,7 @@ impl Diff {
             min_samples: self.test.min_samples.unwrap_or(defaults.min_samples),
             period: self.test.period,
             any_change: self.gate.any,
+            interrupts: defaults.interrupts,
         }
     }
 
