@@ -233,3 +233,74 @@ fn a_weight_has_to_move_as_its_share() {
     // Totals that spread by a third tell nothing.
     assert!(moved.weight_p(&test, &[1000.0, 700.0, 1300.0], &[1000.0, 1300.0, 700.0]) > 0.1);
 }
+
+/// An interval at another confidence is that of the test at that confidence; a change of the detectable size
+/// is found with the power asked for, which a power table of two proportions says too.
+#[test]
+fn intervals_and_power_of_a_test() {
+    let (before, after) = (Count { hits: 300.0, of: 1000.0 }, Count { hits: 360.0, of: 1000.0 });
+    for alpha in [0.2, 0.01, 1e-6] {
+        let wanted = compare_shares(before, after, alpha).interval;
+        let ours = compare_shares(before, after, 0.05).interval_at(alpha);
+        assert_near(ours.0, wanted.0, 1e-9, "low");
+        assert_near(ours.1, wanted.1, 1e-9, "high");
+    }
+    let runs = |alpha| compare_runs(&[10.0, 11.0, 9.0], &[20.5, 19.5, 21.0], (0.0, 0.0), alpha);
+    assert_near(runs(0.05).interval_at(0.001).0, runs(0.001).interval.0, 1e-9, "runs");
+    // Two sides of 388 at 50% and 40%: 80% power at 5%, with one deviation for both.
+    let half = Count { hits: 194.0, of: 388.0 };
+    let found = compare_shares(half, half, 0.05).detectable(0.05, 0.8);
+    assert_near(found, 0.1, 0.01, "detectable");
+    assert_near(found, (1.959964 + 0.841621) * compare_shares(half, half, 0.05).deviation, 1e-6, "by z");
+}
+
+/// One of two tests together: the heavier share gets more of alpha.
+#[test]
+fn heavy_shares_get_more_attention() {
+    let pair =
+        |before: f64, after: f64| (Count { hits: before, of: 10_000.0 }, Count { hits: after, of: 10_000.0 });
+    // Both have p of about 0.009 alone; with equal attention neither would pass.
+    let limits = Limits { alpha: 0.01, min_effect: 0.0 };
+    let heavy = pair(4000.0, 4185.0);
+    let light = pair(400.0, 475.0);
+    let p = |pair: (Count, Count)| compare_shares(pair.0, pair.1, 0.05).p;
+    assert!(
+        (0.007..0.011).contains(&p(heavy)) && (0.007..0.011).contains(&p(light)),
+        "{} {}",
+        p(heavy),
+        p(light)
+    );
+    let equal = |share: f64| pair(share, share);
+    let judged = judge_shares(&[heavy, light, equal(50.0), equal(51.0)], Limits { alpha: 0.0165, ..limits });
+    assert_eq!(judged, [true, false, false, false]);
+    // Equal pairs are one test, however many there are.
+    let mut many = vec![equal(4000.0); 50];
+    many.push(heavy);
+    let judged = judge_shares(&many, Limits { alpha: 0.02, ..limits });
+    assert_eq!(judged.iter().filter(|sure| **sure).count(), 1);
+    assert!(judged[50]);
+}
+
+/// A function is squeezed relative to the trend: one that spreads as the trend says has its factor.
+#[test]
+fn variances_are_squeezed_around_the_trend() {
+    let at = |share: f64, noise: f64| {
+        let expected = share * (1.0 - share) / 1e5;
+        let deviation = (2.0 * noise * (expected + (0.05 * share).powi(2))).sqrt();
+        row(&[share - deviation, share, share + deviation], &[share; 3], expected)
+    };
+    // The same noise about the trend for all shares, so that the prior is not certain.
+    let noises = [0.02, 3.0, 0.3, 1.0, 8.0, 0.1, 2.0, 0.5];
+    let rows: Vec<RunShares> = (1..=40).map(|n| at(0.2 / f64::from(n), noises[n as usize % 8])).collect();
+    let spread = Spread::learn(&rows.iter().collect::<Vec<_>>());
+    let relative = |row: &RunShares| {
+        let share = row.mean();
+        let expected = row.expected_before[0];
+        spread.factor(row) * expected / (expected + (0.05 * share).powi(2))
+    };
+    // The 4th and the 36th have the same noise: what is left beside the trend is the same for both.
+    let (heavy, light) = (relative(&rows[3]), relative(&rows[35]));
+    assert!((0.6..1.7).contains(&(heavy / light)), "{heavy} {light}");
+    let quiet = relative(&rows[7]);
+    assert!(heavy > 2.0 * quiet, "{heavy} {quiet}");
+}
