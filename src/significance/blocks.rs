@@ -9,8 +9,10 @@ use super::moderated::by_t;
 use super::{Test, compare_shares};
 
 /// The number of blocks of a recording: enough for a good estimate of the variance, and few enough for a
-/// block to be longer than most phases.
-const BLOCKS: usize = 40;
+/// block to be longer than most phases. Of recordings of 1.2 s with phases of 20 ms, 10 blocks lose power
+/// (28 of 36 slowdowns by 30% are found), 20, 40 and 80 do not (33 of 36); blocks of two phases hold a
+/// little more than half of the true variance, of four phases three quarters.
+const BLOCKS: usize = 20;
 /// The least number of samples of a block, on average.
 const SAMPLES: usize = 5;
 
@@ -158,7 +160,7 @@ mod tests {
 
     #[test]
     fn short_recordings_have_few_blocks_or_none() {
-        assert_eq!([39, 40, 100, 1000].map(|samples| blocks_of(samples, samples)), [0, 8, 20, 40]);
+        assert_eq!([39, 40, 100, 1000].map(|samples| blocks_of(samples, samples)), [0, 8, 20, 20]);
         assert_eq!([blocks_of(1000, 12), blocks_of(1000, 7)], [12, 0]);
     }
 }
