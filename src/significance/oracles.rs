@@ -54,11 +54,10 @@ fn few_hits_are_those_of_r_however_many_samples() {
     }
 }
 
-/// Each of these took minutes to days, or a sum of 64 bits.
+/// Each of these took minutes to days, one term for each hit, or overflowed a sum of 64 bits.
 #[test]
 fn huge_counts_are_tested_at_once() {
     let count = |hits: f64, of: f64| Count { hits, of };
-    let started = std::time::Instant::now();
     for (before, after) in [
         (count(1e6, 1e6), count(1e6, 1e12)),
         (count(1e9, 1e9), count(1e9, 1e18)),
@@ -73,7 +72,6 @@ fn huge_counts_are_tested_at_once() {
             assert!((0.0..=1.0).contains(&test.p), "{before:?} {after:?}: {test:?}");
         }
     }
-    assert!(started.elapsed() < std::time::Duration::from_secs(10));
     // A share that is the same on both sides is no change, and one that is not is.
     assert!(compare_shares(count(1e9, 1e9), count(1e18, 1e18), 0.01).p > 0.9);
     assert!(compare_shares(count(0.0, 9.3e18), count(9.2e18, 9.3e18), 0.01).p < 1e-9);
