@@ -12,6 +12,8 @@
 use std::cmp::Ordering;
 use std::io::Write;
 
+use super::notes::{self, Note};
+use super::options::ReportOptions;
 use super::plain_lines::{BLOCK, PlainLines, changed};
 use crate::error::Result;
 use crate::folded::{cmp_at, common_prefix};
@@ -97,12 +99,20 @@ impl Plan {
         })?;
         plan.before = Weight::new(before.total);
         plan.after = Weight::new(after.total);
+        // A side without stacks is refused where files are named.
+        let is_empty = plan.before.is_zero() || plan.after.is_zero();
+        let is_plain = is_plain && !is_empty;
         Ok(is_plain.then_some(plan))
     }
 
     /// The facts of both sides.
     pub(crate) fn facts(&self) -> Facts {
         Facts::of_sides(self.facts.0.clone(), self.facts.1.clone())
+    }
+
+    /// Remarks on what the files say of themselves.
+    pub(crate) fn notes(&self, options: &ReportOptions) -> Vec<Note> {
+        notes::of_facts(&[&self.facts.0], &[&self.facts.1], options)
     }
 
     /// Reads the same files again, and writes both weights of every stack of either side.

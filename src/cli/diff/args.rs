@@ -15,7 +15,7 @@ pub struct FormArgs {
     /// Write a table for people
     #[arg(long, group = "form")]
     pub table: bool,
-    /// Write a report for a pull request
+    /// Write a report for a pull request: the verdict, a few rows, the rest folded
     #[arg(long, group = "form")]
     pub markdown: bool,
     /// Write all rows, exact numbers and the facts of both sides, for programs
@@ -27,12 +27,23 @@ pub struct FormArgs {
     /// Write a row for each function, stack, module or thread (default: function)
     #[arg(long, value_name = "KIND", value_parser = groups(), requires = "form")]
     pub by: Option<String>,
-    /// Write at most N rows; 0 is all (default: 30 in tables, 10 each way in Markdown)
+    /// Write at most N rows; 0 is all (default: 30 in tables, 5 in Markdown before the
+    /// folded block)
     #[arg(long, value_name = "N", requires = "form")]
     pub limit: Option<usize>,
     /// Sort rows by change in self or total weight, or by name (default: self)
     #[arg(long, value_name = "KEY", requires = "form")]
     pub sort: Option<SortKey>,
+    /// Write tables with self and total weight, intervals and the assumptions, as wide
+    /// as they are
+    #[arg(long, requires = "form")]
+    pub wide: bool,
+    /// Write each function of interrupts and preemption as a row, not all as one
+    #[arg(long, requires = "form")]
+    pub interrupts: bool,
+    /// Let Markdown point to a picture: a link, or the name of an attachment
+    #[arg(long, value_name = "URL", requires = "markdown")]
+    pub picture: Option<String>,
 }
 
 /// The order of rows.
@@ -104,8 +115,9 @@ pub struct TestArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Gates")]
 pub struct GateArgs {
-    /// Exit with 1 on a significant change: total>5%, self>2pp, /regex/>1000,
-    /// self/regex/<-5%, profile>3%; several with blanks between
+    /// Exit with 1 on a significant change: slower>5% (the whole, or any function),
+    /// total>5%, self>2pp, /regex/>1000, self/regex/<-5%, profile>3%; several with
+    /// blanks between. Exit with 2 if a change of that size would not have been seen
     #[arg(long, value_name = "EXPR", value_parser = gates)]
     pub gate: Vec<Gates>,
     /// Read gates from FILE; # begins a comment
@@ -114,6 +126,9 @@ pub struct GateArgs {
     /// Trip gates on changes that may be noise too
     #[arg(long)]
     pub any: bool,
+    /// Let gates pass that would not have seen a change of their size
+    #[arg(long)]
+    pub allow_blind: bool,
 }
 
 /// The gates of one argument.
