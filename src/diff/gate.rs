@@ -220,9 +220,10 @@ impl Gate {
         }
     }
 
-    /// The smallest change that it would have found, in its own unit: that of the whole for `slower` and
-    /// `profile`, otherwise that of the function of which it would have seen most. `None` if nothing was
-    /// tested.
+    /// The smallest change that it would have found, in its own unit. For `slower` and `profile` it is that
+    /// of the whole. A percentage is of the function of which it would have seen the smallest, as no number
+    /// of samples shows 5% of the rarest function; points and weights are of any function, the noisiest.
+    /// `None` if nothing was tested.
     pub(super) fn sight<'r>(&self, report: &'r Report) -> Option<Sight<'r>> {
         let of = |Tripped { row, change }: Tripped<'r>| {
             let detectable = change.detectable?;
@@ -236,7 +237,10 @@ impl Gate {
         };
         let is_whole = |tripped: &Tripped<'_>| self.measure != Measure::Slower || tripped.row.is_none();
         let all = self.changes(report).filter(is_whole).filter_map(of);
-        all.min_by(|a, b| a.size.total_cmp(&b.size))
+        match self.unit {
+            Unit::Percent => all.min_by(|a, b| a.size.total_cmp(&b.size)),
+            Unit::Points | Unit::Weight => all.max_by(|a, b| a.size.total_cmp(&b.size)),
+        }
     }
 
     /// Returns true if a change of its limit would not have been found.
@@ -260,7 +264,11 @@ impl Gate {
         name: &dyn Fn(&[u8]) -> String,
     ) -> String {
         let sign = if self.above { '+' } else { '-' };
-        let of = sight.row.map_or_else(|| "the whole".to_owned(), |row| name(&row.name));
+        let of = match sight.row {
+            None => "the whole".to_owned(),
+            Some(_) if self.unit != Unit::Percent => "any function".to_owned(),
+            Some(row) => name(&row.name),
+        };
         format!("{sign}{} of {of}", self.size(report, sight.size))
     }
 

@@ -196,11 +196,7 @@ mod tests {
         assert_eq!(joined.facts().title().as_deref(), Some("./old → ./new"));
         assert_eq!((joined.facts().unit.as_deref(), joined.facts().differential), (Some("ns"), true));
         let report = diff.report().unwrap();
-        assert!(
-            report.headline().ends_with("the whole 10 → 25 ms, +150%, p < 0.001"),
-            "{}",
-            report.headline()
-        );
+        assert!(report.headline().contains("the whole 10 → 25 ms, +150%"), "{}", report.headline());
         assert_eq!(
             report.sides(),
             [("before", "./old · 10 ms".to_owned()), ("after", "./new · 25 ms".to_owned())]
@@ -211,11 +207,7 @@ mod tests {
         assert_eq!(joined_units.facts().unit.as_deref(), Some("ns"));
         assert_eq!(joined_units.total().unwrap(), joined.total().unwrap());
         let report = Diff::new(&before, &slower).report().unwrap();
-        assert!(
-            report.headline().ends_with("the whole 10 → 25 ms, +150%, p < 0.001"),
-            "{}",
-            report.headline()
-        );
+        assert!(report.headline().contains("the whole 10 → 25 ms, +150%"), "{}", report.headline());
         let other = profile("./new", "bytes", 1);
         let diff = Diff::new(&before, &other);
         for error in [diff.profile().err(), diff.report().err(), diff.gate("total>5%").err()] {
