@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use super::results::Saved;
 use crate::error::{Error, Position};
 use crate::input::Source;
 use crate::record::sys::leftovers::Leftover;
@@ -66,21 +67,25 @@ impl Recording {
         Ok(())
     }
 
-    /// Leaves the file where it is, because of an error that is to say so.
+    /// Leaves the file where it is, unless its profile was saved, and makes the error say so.
     pub(super) fn keep_after(self, error: anyhow::Error) -> anyhow::Error {
         match self.temporary {
-            Some(temporary) => kept_after(error, &temporary.keep()),
+            Some(temporary) => {
+                let path = temporary.path().to_owned();
+                keep_after(error, temporary, &path)
+            }
             None => error,
         }
     }
 }
 
-/// An error that says where the recording is.
-pub(super) fn kept_after(error: anyhow::Error, path: &Path) -> anyhow::Error {
-    anyhow::anyhow!(
-        "{error:#}; the recording is kept in {}, which fg-render and fg-collapse read",
-        path.display()
-    )
+/// Leaves a recording where it is, unless its profile was saved, and makes the error say so.
+pub(super) fn keep_after(error: anyhow::Error, temporary: Leftover, recording: &Path) -> anyhow::Error {
+    if error.is::<Saved>() {
+        return error;
+    }
+    temporary.keep();
+    anyhow::anyhow!("{error:#}; the recording is kept in {}, which fg-collapse reads", recording.display())
 }
 
 /// The folder that a file is in.

@@ -213,6 +213,21 @@ pub(super) enum OnFailure {
     Report,
 }
 
+/// The error of a profile that was saved elsewhere than where it was wanted.
+#[derive(Debug)]
+pub(super) struct Saved {
+    why: String,
+    path: PathBuf,
+}
+
+impl std::fmt::Display for Saved {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}; it is saved in {}", self.why, self.path.display())
+    }
+}
+
+impl std::error::Error for Saved {}
+
 /// Saves a profile that could not be written to standard output, and returns the error that says so.
 fn save(input: &Opened, settings: &Settings, error: Error) -> anyhow::Error {
     let why = match error.is_broken_pipe() {
@@ -222,7 +237,7 @@ fn save(input: &Opened, settings: &Settings, error: Error) -> anyhow::Error {
     for folder in [PathBuf::new(), std::env::temp_dir()] {
         let path = unused(&folder);
         if write_files(input, &[(Some(&path), folded())], settings).is_ok() {
-            return anyhow::anyhow!("{why}; it is saved in {}", path.display());
+            return Saved { why, path }.into();
         }
     }
     anyhow::anyhow!("{why}, and it could not be saved in another file")

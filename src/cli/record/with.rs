@@ -8,7 +8,7 @@ use std::path::Path;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use super::recording::{folder_of, kept_after};
+use super::recording::{folder_of, keep_after};
 use super::results::conclude;
 use super::{Record, RecordArgs, SamplingArgs};
 use crate::cli::{Exit, Tool, progress, say};
@@ -132,10 +132,7 @@ impl RecordArgs {
                 .map_err(|e| Error::io("write", e).or_at(|| Position::file(path.to_string_lossy())).into()),
             None => self.fold_by(backend, wishes, &outcome),
         };
-        let written = written.map_err(|error| {
-            folder.keep();
-            kept_after(error, &outcome.recording)
-        });
+        let written = written.map_err(|error| keep_after(error, folder, &outcome.recording));
         conclude(written, outcome.target, stop)
     }
 
