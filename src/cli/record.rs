@@ -7,6 +7,7 @@ mod builtin;
 pub mod cargo;
 pub mod check;
 pub mod foreign;
+mod recording;
 pub mod results;
 #[cfg(target_os = "linux")]
 mod sudo;
@@ -41,9 +42,12 @@ Examples:
   fg-record cargo --bin server -o out.svg -- --port 8080
   fg-record --open -- ./app
 
-One Ctrl-C ends the recording and writes the profile; a second one stops at once.
+One Ctrl-C, SIGTERM or SIGHUP ends the recording and writes the profile; a second
+Ctrl-C or SIGTERM stops at once, without a profile. A profile that nobody reads any
+more is saved as fg-record-PID.folded. What a recorder that was killed has recorded is
+in the file of --raw, or in the folder for temporary files, as -v says.
 Exit status: that of COMMAND, or 128 plus the number of the signal that killed it; 2
-if nothing was recorded.";
+if nothing was recorded, or the profile could not be written where it was wanted.";
 
 /// Record where a program spends its time
 ///

@@ -19,6 +19,8 @@ use crate::error::{Error, ErrorKind};
 use crate::input::Source;
 use crate::profile::{self, Facts, Opened, Profile, ReadOptions};
 use crate::record::facts;
+use crate::record::program::Started;
+use crate::record::sys::signals::Stop;
 use crate::render::{Format, Settings};
 
 /// The page that `--open` shows when no picture was asked for.
@@ -143,7 +145,12 @@ impl ResultArgs {
     }
 
     /// Writes a profile to all outputs, or shows it, and opens the page or picture in the browser.
-    fn write(&self, profile: Profile, talk: &mut dyn FnMut(String)) -> anyhow::Result<()> {
+    fn write(
+        &self,
+        profile: Profile,
+        on_failure: OnFailure,
+        talk: &mut dyn FnMut(String),
+    ) -> anyhow::Result<()> {
         let mut settings = self.picture.settings(&mut |error| {
             talk(format!("{error}; left out"));
             Ok(())
@@ -154,7 +161,16 @@ impl ResultArgs {
             return self.show(&input, settings);
         }
         let destinations = self.destinations()?;
-        let written = write_files(&input, &destinations, &settings)?;
+        let written = match write_files(&input, &destinations, &settings) {
+            Err(error)
+                if on_failure == OnFailure::Save
+                    && self.use_stdout()
+                    && matches!(error.kind(), ErrorKind::Io { .. }) =>
+            {
+                return Err(save(&input, &settings, error));
+            }
+            written => written?,
+        };
         if written.is_empty() {
             anyhow::bail!(match self.picture.stacks.base.is_empty() {
                 true => "there is nothing to draw: all frames are too narrow",
@@ -186,6 +202,53 @@ impl ResultArgs {
     fn show(&self, _: &Opened, _: Settings) -> anyhow::Result<()> {
         Ok(())
     }
+}
+
+/// The action after a profile could not be written to standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OnFailure {
+    /// Save it in a file.
+    Save,
+    /// Report the error: somebody else has the recording.
+    Report,
+}
+
+/// The error of a profile that was saved elsewhere than where it was wanted.
+#[derive(Debug)]
+pub(super) struct Saved {
+    why: String,
+    path: PathBuf,
+}
+
+impl std::fmt::Display for Saved {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}; it is saved in {}", self.why, self.path.display())
+    }
+}
+
+impl std::error::Error for Saved {}
+
+/// Saves a profile that could not be written to standard output, and returns the error that says so.
+fn save(input: &Opened, settings: &Settings, error: Error) -> anyhow::Error {
+    let why = match error.is_broken_pipe() {
+        true => "nobody reads the profile any more".to_owned(),
+        false => error.to_string(),
+    };
+    for folder in [PathBuf::new(), std::env::temp_dir()] {
+        let path = unused(&folder);
+        if write_files(input, &[(Some(&path), folded())], settings).is_ok() {
+            return Saved { why, path }.into();
+        }
+    }
+    anyhow::anyhow!("{why}, and it could not be saved in another file")
+}
+
+/// A name in a folder that no file has.
+fn unused(folder: &Path) -> PathBuf {
+    let name = format!("fg-record-{}", std::process::id());
+    let names = std::iter::once(format!("{name}.folded"));
+    let mut paths = names.chain((2..).map(|n| format!("{name}-{n}.folded"))).map(|name| folder.join(name));
+    paths.find(|path| path.symlink_metadata().is_err()).expect("numbers do not end")
 }
 
 /// The format of a file by its ending; without an ending folded text.
@@ -242,9 +305,14 @@ impl RecordArgs {
         Ok(profile)
     }
 
-    /// Writes a profile as it was asked for.
+    /// Writes a profile as it was asked for, or saves it where it can.
     pub(super) fn write(&self, profile: Profile) -> anyhow::Result<()> {
-        self.results.write(profile, &mut |message| {
+        self.write_or(profile, OnFailure::Save)
+    }
+
+    /// Writes a profile as it was asked for.
+    pub(super) fn write_or(&self, profile: Profile, on_failure: OnFailure) -> anyhow::Result<()> {
+        self.results.write(profile, on_failure, &mut |message| {
             if !self.sampling.quiet {
                 say(Record::NAME, message);
             }
@@ -252,8 +320,25 @@ impl RecordArgs {
     }
 }
 
+/// Waits for the program that was recorded, and returns the exit status of the whole. An error is said
+/// before: the program may run for long.
+pub(super) fn conclude(
+    written: anyhow::Result<()>,
+    target: Option<Started>,
+    stop: &Stop,
+) -> anyhow::Result<Exit> {
+    if let (Err(error), Some(Started::Running(..))) = (&written, &target) {
+        say(Record::NAME, format_args!("{error:#}"));
+        target.map(|target| target.wait(stop)).transpose()?;
+        return Ok(Exit::Status(2));
+    }
+    let ended = target.map(|target| target.wait(stop)).transpose()?;
+    written?;
+    Ok(ended.map_or(Exit::Yes, |ended| exit_of(ended.status)))
+}
+
 /// A program's exit status as a shell shows it.
-pub(super) fn exit_of(status: ExitStatus) -> Exit {
+fn exit_of(status: ExitStatus) -> Exit {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     Exit::Status(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
 }
