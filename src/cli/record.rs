@@ -6,9 +6,11 @@ pub mod args;
 mod builtin;
 pub mod cargo;
 pub mod check;
+pub mod compare;
 pub mod foreign;
 mod recording;
 pub mod results;
+pub mod runs;
 #[cfg(target_os = "linux")]
 mod sudo;
 pub mod with;
@@ -41,6 +43,7 @@ Examples:
   fg-record --raw -o perf.data -- ./app && perf report
   fg-record cargo --bin server -o out.svg -- --port 8080
   fg-record --open -- ./app
+  fg-record --runs 5 --against ./app-before --gate 'slower>10%' --markdown report.md -- ./app
 
 One Ctrl-C, SIGTERM or SIGHUP ends the recording and writes the profile; a second
 Ctrl-C or SIGTERM stops at once, without a profile. A profile that nobody reads any
@@ -117,7 +120,7 @@ impl Tool for Record {
                 if let Some(waiting) = self.serve {
                     return self.how.serve(waiting, self.pid);
                 }
-                self.how.record(invocation, self.pid)
+                self.how.record_runs(invocation, self.pid)
             }
         }
     }
@@ -127,13 +130,23 @@ impl RecordArgs {
     /// Records a program, processes, or the whole machine.
     fn record(&self, invocation: Option<Invocation>, pids: Vec<u32>) -> anyhow::Result<Exit> {
         let stop = Stop::install().map_err(|e| Error::io("watch for signals", e))?;
+        self.record_until(invocation, pids, &stop)
+    }
+
+    /// Records until the target ends, or somebody asks to stop.
+    fn record_until(
+        &self,
+        invocation: Option<Invocation>,
+        pids: Vec<u32>,
+        stop: &Stop,
+    ) -> anyhow::Result<Exit> {
         let request = self.request(invocation, pids);
         if self.raw_file()?.is_none() {
             self.results.check()?;
         }
-        match self.record_with(&request, &stop)? {
+        match self.record_with(&request, stop)? {
             Some(exit) => Ok(exit),
-            None => self.record_builtin(&request, &stop),
+            None => self.record_builtin(&request, stop),
         }
     }
 }

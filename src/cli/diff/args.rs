@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use anyhow::{Context, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 
-use crate::diff::{GROUPS, Gate, Group, Normalize, ReportFormat, Sort};
+use crate::diff::{GROUPS, Gate, Group, Normalize, ReportFormat, ReportOptions, Sort};
+use crate::input::Source;
 use crate::weight::Weight;
 
 /// The format of a report. Without one, differential folded text is written.
@@ -190,6 +192,41 @@ impl FormArgs {
     pub(super) fn group(&self) -> Group {
         let by = self.by.as_deref();
         GROUPS.iter().find(|(name, _)| Some(*name) == by).map_or(Group::default(), |(_, group)| *group)
+    }
+}
+
+impl TestArgs {
+    /// The options with the limits that were given.
+    pub(in crate::cli) fn apply(&self, options: ReportOptions) -> ReportOptions {
+        ReportOptions {
+            alpha: self.alpha.unwrap_or(options.alpha),
+            min_effect: self.min_effect.unwrap_or(options.min_effect),
+            min_samples: self.min_samples.unwrap_or(options.min_samples),
+            period: self.period.or(options.period),
+            ..options
+        }
+    }
+}
+
+impl GateArgs {
+    /// All gates, those of files behind the others.
+    ///
+    /// # Errors
+    /// Those of the files, and gates with a mistake.
+    pub(in crate::cli) fn gates(&self) -> anyhow::Result<Vec<Gate>> {
+        let mut all: Vec<Gate> = self.gate.iter().flat_map(|Gates(gates)| gates.clone()).collect();
+        for path in &self.gate_file {
+            let source = Source::new(path);
+            let bytes = source.open()?.read_all()?;
+            let text = String::from_utf8(bytes).ok();
+            let text = text.with_context(|| format!("{}: gates have to be UTF-8", source.name()))?;
+            let gates = Gate::parse_file(&text, &source.name())?;
+            if gates.is_empty() {
+                bail!("{}: there is no gate in it, expected lines such as slower>5%", source.name());
+            }
+            all.extend(gates);
+        }
+        Ok(all)
     }
 }
 

@@ -5,7 +5,7 @@ mod args;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Parser;
 
 pub use args::{FormArgs, GateArgs, Gates, NameArgs, ScaleArgs, SortKey, TestArgs};
@@ -104,7 +104,7 @@ impl Tool for Diff {
 
     fn run(self) -> anyhow::Result<Exit> {
         let (before, after) = self.sources()?;
-        let gates = self.gates()?;
+        let gates = self.gate.gates()?;
         let options = self.options();
         let format = self.form.format();
         let before = self.open(&before)?;
@@ -167,24 +167,7 @@ impl Diff {
         }
     }
 
-    fn gates(&self) -> anyhow::Result<Vec<Gate>> {
-        let mut all: Vec<Gate> = self.gate.gate.iter().flat_map(|Gates(gates)| gates.clone()).collect();
-        for path in &self.gate.gate_file {
-            let source = Source::new(path);
-            let bytes = source.open()?.read_all()?;
-            let text = String::from_utf8(bytes).ok();
-            let text = text.with_context(|| format!("{}: gates have to be UTF-8", source.name()))?;
-            let gates = Gate::parse_file(&text, &source.name())?;
-            if gates.is_empty() {
-                bail!("{}: there is no gate in it, expected lines such as total>5%", source.name());
-            }
-            all.extend(gates);
-        }
-        Ok(all)
-    }
-
     fn options(&self) -> ReportOptions {
-        let defaults = ReportOptions::default();
         ReportOptions {
             by: self.form.group(),
             sort: self.form.sort(),
@@ -192,13 +175,10 @@ impl Diff {
             normalize_by: self.scale.normalize_by.clone(),
             strip: self.names.strip(),
             match_renamed: self.names.fuzzy,
-            alpha: self.test.alpha.unwrap_or(defaults.alpha),
-            min_effect: self.test.min_effect.unwrap_or(defaults.min_effect),
-            min_samples: self.test.min_samples.unwrap_or(defaults.min_samples),
-            period: self.test.period,
             any_change: self.gate.any,
             allow_blind: self.gate.allow_blind,
             interrupts: if self.form.interrupts { Interrupts::Apart } else { Interrupts::Together },
+            ..self.test.apply(ReportOptions::default())
         }
     }
 
@@ -330,7 +310,7 @@ fn write_verdict(verdict: &Verdict, out: &mut dyn Write) -> anyhow::Result<()> {
 
 /// Says on standard error which gates tripped, unless that was shown, and which were blind; the exit
 /// status.
-pub(super) fn say_verdict(name: &str, verdict: &Verdict, is_shown: bool) -> Exit {
+pub(in crate::cli) fn say_verdict(name: &str, verdict: &Verdict, is_shown: bool) -> Exit {
     if !is_shown {
         verdict.tripped().iter().for_each(|line| say(name, line));
     }

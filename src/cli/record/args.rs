@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::foreign::ForeignArgs;
 use super::results::ResultArgs;
+use super::runs::RunsArgs;
 use super::with::WithArgs;
 use crate::cli::progress;
 use crate::collapse::Options;
@@ -26,6 +27,10 @@ pub struct RecordArgs {
     /// The files and formats of the results.
     #[command(flatten)]
     pub results: ResultArgs,
+
+    /// The number of runs, and the comparison.
+    #[command(flatten)]
+    pub runs: RunsArgs,
 }
 
 /// The method of recording; with `--root` another process is given these options.

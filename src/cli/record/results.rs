@@ -1,5 +1,6 @@
 //! The results of a recording: read into a profile, written in the formats that were asked for.
 
+use std::cell::RefCell;
 use std::io::IsTerminal;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -56,6 +57,10 @@ pub struct ResultArgs {
     #[arg(long)]
     pub no_header: bool,
 
+    /// Takes the profiles that are recorded, to be compared, instead of files.
+    #[arg(skip)]
+    pub(super) collected: Option<RefCell<Vec<Profile>>>,
+
     /// The options that were given: before the group that has them.
     #[command(flatten)]
     pub given: ExplicitOptions,
@@ -109,14 +114,21 @@ impl ResultArgs {
 
     /// The options for reading a recording that is collapsed with `options`.
     pub(super) fn reading(&self, options: Options) -> ReadOptions {
-        ReadOptions::default().collapse(options).samples(self.picture.needs_samples())
+        let samples = self.picture.needs_samples() || self.collected.is_some();
+        ReadOptions::default().collapse(options).samples(samples)
     }
 
     /// Returns true if folded text goes to standard output.
     pub(super) fn use_stdout(&self) -> bool {
-        let named = [self.svg.is_some(), self.html.is_some(), self.open, self.is_shown_here()];
-        (self.output.is_empty() && !named.contains(&true))
+        !self.names_files()
+            || self.collected.is_some()
             || self.output.iter().any(|path| path == Path::new("-"))
+    }
+
+    /// Returns true if the profile is wanted in a file, in the browser, or in the terminal.
+    pub(super) fn names_files(&self) -> bool {
+        let named = [self.svg.is_some(), self.html.is_some(), self.open, self.is_shown_here()];
+        !self.output.is_empty() || named.contains(&true)
     }
 
     /// Checks that all outputs can be written, before there is something to lose.
@@ -184,7 +196,7 @@ impl ResultArgs {
     }
 
     /// Returns true if the profile is shown in the terminal.
-    fn is_shown_here(&self) -> bool {
+    pub(super) fn is_shown_here(&self) -> bool {
         #[cfg(feature = "tui")]
         return self.tui;
         #[cfg(not(feature = "tui"))]
@@ -312,6 +324,10 @@ impl RecordArgs {
 
     /// Writes a profile as it was asked for.
     pub(super) fn write_or(&self, profile: Profile, on_failure: OnFailure) -> anyhow::Result<()> {
+        if let Some(collected) = &self.results.collected {
+            collected.borrow_mut().push(profile);
+            return Ok(());
+        }
         self.results.write(profile, on_failure, &mut |message| {
             if !self.sampling.quiet {
                 say(Record::NAME, message);
