@@ -8,10 +8,24 @@
 //! `tests/fixtures/significance.json` holds the examples on which all of them agree. (The page's
 //! script repeats the arithmetic in JavaScript, as it compares whatever its reader selects.)
 
-mod distributions;
+use std::collections::HashMap;
 
-use crate::weight::Weight;
-use distributions::{Normal, StudentsT, hypergeometric_tails};
+mod adjust;
+pub(crate) mod blocks;
+mod distributions;
+#[cfg(test)]
+pub(crate) mod examples;
+mod gamma;
+mod hypergeometric;
+pub(crate) mod moderated;
+mod sample_weight;
+
+pub use adjust::adjust;
+pub(crate) use adjust::{adjust_weighted, attention};
+use blocks::welch_freedom;
+use distributions::{Normal, StudentsT};
+use moderated::{by_t, mean, squares};
+pub(crate) use sample_weight::SampleWeight;
 
 /// The samples of a function, and those of the whole profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -125,14 +139,13 @@ fn by_normal(before: Count, after: Count, pooled: f64) -> f64 {
 
 /// Fisher's test: given the hits of both sides together, how many of them are before.
 fn exact(before: Count, after: Count) -> f64 {
-    // The shorter side bounds the number of terms to add up.
     let (before, after) = if before.of > after.of { (after, before) } else { (before, after) };
-    let whole = |value: f64| value.round().max(0.0) as u64;
-    let (x, n, m) = (whole(before.hits), whole(before.of), whole(after.of));
-    let (x, hits) = (x.min(n), x.min(n) + whole(after.hits).min(m));
-    // What is rare is counted, hits or misses, which keeps the sums short.
-    let (x, hits) = if 2 * hits > n + m { (n - x, n + m - hits) } else { (x, hits) };
-    let (below, above) = hypergeometric_tails((n + m) as f64, hits as f64, n as f64, x as f64);
+    // Weights need not be whole samples, and hits not fewer than all samples.
+    let whole = |value: f64| value.round().max(0.0);
+    let (n, m) = (whole(before.of), whole(after.of));
+    let x = whole(before.hits).min(n);
+    let hits = x + whole(after.hits).min(m);
+    let (below, above) = hypergeometric::tails(n + m, hits, n, x);
     (2.0 * below.min(above)).clamp(0.0, 1.0)
 }
 
@@ -153,33 +166,10 @@ pub fn compare_runs(before: &[f64], after: &[f64], least_variance: (f64, f64), a
     if n < 2.0 || m < 2.0 {
         return UNKNOWN;
     }
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let variance = |values: &[f64]| {
-        let middle = mean(values);
-        values.iter().map(|v| (v - middle).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)
-    };
-    let a = variance(before).max(least_variance.0) / n;
-    let b = variance(after).max(least_variance.1) / m;
-    let difference = mean(after) - mean(before);
-    let deviation = (a + b).sqrt();
-    if difference == 0.0 {
-        return Test { p: 1.0, interval: (-deviation, deviation), deviation, freedom: n + m - 2.0 };
-    }
-    if deviation == 0.0 {
-        return Test { p: 0.0, interval: (difference, difference), deviation, freedom: n + m - 2.0 };
-    }
-    let freedom = (a + b).powi(2) / (a * a / (n - 1.0) + b * b / (m - 1.0));
-    if freedom.is_nan() || freedom <= 0.0 {
-        return UNKNOWN;
-    }
-    let law = StudentsT { freedom };
-    let half = law.upper_quantile(alpha / 2.0) * deviation;
-    Test {
-        p: (2.0 * law.upper((difference / deviation).abs())).min(1.0),
-        interval: (difference - half, difference + half),
-        deviation,
-        freedom,
-    }
+    let a = (squares(before) / (n - 1.0)).max(least_variance.0) / n;
+    let b = (squares(after) / (m - 1.0)).max(least_variance.1) / m;
+    let freedom = if a + b > 0.0 { welch_freedom((a, n - 1.0), (b, m - 1.0)) } else { n + m - 2.0 };
+    by_t(mean(after) - mean(before), (a + b).sqrt(), freedom, alpha)
 }
 
 /// The limits of a change that counts.
@@ -198,214 +188,29 @@ impl Limits {
     }
 }
 
-/// Tests shares before and after, all of them together, and says which changes count.
+/// Tests shares before and after, all of them together, and says which changes count. Equal pairs are one
+/// test: frames with one child each all have its weight.
 pub(crate) fn judge_shares(pairs: &[(Count, Count)], limits: Limits) -> Vec<bool> {
-    // Of the test only the probability is wanted: any confidence will do for its interval.
-    let mut values: Vec<f64> = pairs.iter().map(|&(a, b)| compare_shares(a, b, 0.05).p).collect();
-    adjust(&mut values);
+    let mut tests = Vec::new();
+    let mut known = HashMap::new();
+    let mut test_of = Vec::with_capacity(pairs.len());
+    for &(before, after) in pairs {
+        let key = [before.hits, before.of, after.hits, after.of].map(f64::to_bits);
+        test_of.push(*known.entry(key).or_insert_with(|| {
+            // Of the test only the probability is wanted: any confidence will do for its interval.
+            tests.push((compare_shares(before, after, 0.05).p, f64::midpoint(before.share(), after.share())));
+            tests.len() - 1
+        }));
+    }
+    let (mut values, shares): (Vec<f64>, Vec<f64>) = tests.into_iter().unzip();
+    adjust_weighted(&mut values, &attention(&shares));
     let points = |(a, b): &(Count, Count)| 100.0 * (b.share() - a.share());
-    values.iter().zip(pairs).map(|(&p, pair)| limits.are_passed(p, points(pair))).collect()
-}
-
-/// Finds out what a sample weighs, from the weights of a profile that does not say it.
-///
-/// It is the largest weight of which all weights are multiples. Scaled weights have fractions and
-/// no true step; sums of periods that vary (cycles) have no step but 1, which would make a million
-/// samples of one. Then no sample is taken to weigh less than the lightest stack.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct SampleWeight {
-    step: Weight,
-    least: Weight,
-    last: Weight,
-}
-
-impl SampleWeight {
-    /// Takes note of a weight.
-    #[inline]
-    pub(crate) fn note(&mut self, weight: Weight) {
-        // Most weights are the one before again.
-        if weight == self.last || weight.is_zero() {
-            return;
-        }
-        self.last = weight;
-        self.add(weight, if weight.is_negative() { weight.negated() } else { weight });
-    }
-
-    fn add(&mut self, step: Weight, least: Weight) {
-        // A step of one does not get smaller by whole numbers.
-        if self.step != Weight::ONE || step.decimals() > 0 {
-            self.step = self.step.common_step(step);
-        }
-        self.least = if self.least.is_zero() { least } else { self.least.min(least) };
-    }
-
-    /// Adds the weights of another file of the same side.
-    pub(crate) fn merge(&mut self, other: SampleWeight) {
-        if !other.least.is_zero() {
-            self.add(other.step, other.least);
-        }
-    }
-
-    /// Converts to another unit.
-    ///
-    /// # Errors
-    /// [`crate::ErrorKind::Overflow`].
-    pub(crate) fn times(self, factor: Weight) -> crate::Result<SampleWeight> {
-        let times = |weight: Weight| weight.checked_mul(factor);
-        Ok(SampleWeight { step: times(self.step)?, least: times(self.least)?, last: times(self.last)? })
-    }
-
-    /// The weight of a sample; 1 if there are no weights.
-    pub(crate) fn get(&self) -> Weight {
-        match (self.least.is_zero(), self.is_certain()) {
-            (true, _) => Weight::ONE,
-            (_, true) => self.step,
-            (_, false) => self.least,
-        }
-    }
-
-    /// Returns true if the weights have a common step.
-    pub(crate) fn is_certain(&self) -> bool {
-        let is_rough = self.step.decimals() > 0 || self.step.to_f64() * 1000.0 < self.least.to_f64();
-        !is_rough || self.step == self.least
-    }
-}
-
-/// Adjusts p-values for their number, by Benjamini and Hochberg: of all that are then below
-/// alpha, at most that share is expected to be there by chance.
-///
-/// ```
-/// let mut p = [0.01, 0.5, 0.02, 0.03];
-/// fg_tools::significance::adjust(&mut p);
-/// assert_eq!(p, [0.04, 0.5, 0.04, 0.04]);
-/// ```
-pub fn adjust(values: &mut [f64]) {
-    let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
-    let count = values.len() as f64;
-    let mut least = 1.0f64;
-    for (rank, &index) in order.iter().enumerate().rev() {
-        least = least.min(values[index] * count / (rank as f64 + 1.0));
-        values[index] = least;
-    }
-}
-
-/// Examples on which tables, pictures and the page's script agree.
-#[cfg(test)]
-pub(crate) mod examples {
-    use super::*;
-
-    /// A share before and after, the limits, and the verdict.
-    pub(crate) struct Example {
-        pub(crate) before: Count,
-        pub(crate) after: Count,
-        pub(crate) limits: Limits,
-        pub(crate) p: f64,
-        pub(crate) is_sure: bool,
-    }
-
-    const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/significance.json");
-
-    /// Hits and samples before and after, alpha, and the least effect.
-    const GIVEN: &[[f64; 6]] = &[
-        [0.0, 1000.0, 1.0, 1000.0, 0.01, 0.0],
-        [0.0, 1000.0, 3.0, 1000.0, 0.01, 0.0],
-        [0.0, 1000.0, 12.0, 1000.0, 0.01, 0.0],
-        [12.0, 1000.0, 0.0, 1000.0, 0.01, 0.0],
-        [12.0, 1000.0, 0.0, 1000.0, 0.01, 1.5],
-        [3.0, 4.0, 1.0, 4.0, 0.05, 0.0],
-        [10.0, 10.0, 1.0, 10.0, 0.01, 0.5],
-        [40.0, 1000.0, 70.0, 1000.0, 0.01, 0.5],
-        [40.0, 1000.0, 70.0, 1000.0, 0.001, 0.5],
-        [40.0, 1000.0, 70.0, 1000.0, 0.01, 3.5],
-        [100.0, 1000.0, 100.0, 1000.0, 0.05, 0.0],
-        [99.0, 1000.0, 100.0, 1000.0, 0.05, 0.0],
-        [100.0, 1000.0, 300.0, 1000.0, 0.01, 0.5],
-        [900.0, 1000.0, 699.0, 1000.0, 0.01, 20.0],
-        [900.0, 1000.0, 699.0, 1000.0, 0.01, 20.5],
-        [1.0, 11.0, 90.0, 107.0, 0.01, 0.5],
-        [2000.0, 10701.0, 3001.0, 11006.0, 0.01, 0.5],
-        [5.0, 100_000.0, 5.0, 10_000.0, 0.01, 0.0],
-        [5.0, 100_000.0, 40.0, 10_000.0, 0.01, 0.0],
-        [99.5, 10_000.0, 150.5, 10_000.0, 0.01, 0.5],
-        [150.0, 10_000.0, 190.0, 10_000.0, 0.05, 0.0],
-        [5_000_000.0, 10_000_000.0, 5_010_000.0, 10_000_000.0, 0.01, 0.05],
-        [5_000_000.0, 10_000_000.0, 5_010_000.0, 10_000_000.0, 0.01, 0.2],
-    ];
-
-    pub(crate) fn all() -> Vec<Example> {
-        let example = |&[x, n, y, m, alpha, min_effect]: &[f64; 6]| {
-            let (before, after) = (Count { hits: x, of: n }, Count { hits: y, of: m });
-            let limits = Limits { alpha, min_effect };
-            let p = compare_shares(before, after, alpha).p;
-            Example { before, after, limits, p, is_sure: judge_shares(&[(before, after)], limits)[0] }
-        };
-        GIVEN.iter().map(example).collect()
-    }
-
-    fn as_json(examples: &[Example]) -> String {
-        let line = |e: &Example| {
-            serde_json::json!({
-                "before_hits": e.before.hits, "before_total": e.before.of,
-                "after_hits": e.after.hits, "after_total": e.after.of,
-                "alpha": e.limits.alpha, "min_effect": e.limits.min_effect,
-                "p": format!("{:.9e}", e.p).parse::<f64>().unwrap(), "is_sure": e.is_sure,
-            })
-            .to_string()
-        };
-        format!("[\n{}\n]\n", examples.iter().map(line).collect::<Vec<_>>().join(",\n"))
-    }
-
-    #[test]
-    fn the_shared_examples_are_these() {
-        let examples = all();
-        assert!(examples.iter().filter(|example| example.is_sure).count() >= 8);
-        assert!(examples.iter().filter(|example| !example.is_sure).count() >= 8);
-        let text = as_json(&examples);
-        if std::env::var_os("FG_BLESS").is_some() {
-            std::fs::write(PATH, &text).unwrap();
-        }
-        let known = std::fs::read_to_string(PATH).unwrap_or_default();
-        assert!(
-            known == text,
-            "to write tests/fixtures/significance.json anew: FG_BLESS=1 cargo test --lib examples"
-        );
-    }
+    test_of.iter().zip(pairs).map(|(&test, pair)| limits.are_passed(values[test], points(pair))).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn samples_are_what_weights_are_multiples_of() {
-        let noted = |weights: &[&str]| {
-            let mut sample = SampleWeight::default();
-            weights.iter().for_each(|text| sample.note(Weight::parse(text.as_bytes()).unwrap()));
-            (sample.get().to_string(), sample.is_certain())
-        };
-        assert_eq!(noted(&["3003", "1001", "2002"]), ("1001".into(), true));
-        assert_eq!(noted(&["-3003", "1001", "-2002"]), ("1001".into(), true));
-        assert_eq!(noted(&["1.429", "2.857"]), ("1.429".into(), false));
-        assert_eq!(noted(&["0.25", "0.5", "1"]), ("0.25".into(), true));
-        assert_eq!(noted(&["123457", "200003"]), ("123457".into(), false));
-        assert_eq!(noted(&["1", "0.5"]), ("0.5".into(), true));
-        assert_eq!(noted(&[]), ("1".into(), true));
-    }
-
-    #[test]
-    fn files_of_a_side_have_one_step() {
-        let noted = |weight: i128| {
-            let mut sample = SampleWeight::default();
-            sample.note(Weight::new(weight));
-            sample
-        };
-        let mut all = SampleWeight::default();
-        for part in [noted(30), SampleWeight::default(), noted(20)] {
-            all.merge(part);
-        }
-        assert_eq!(all.get(), Weight::new(10));
-    }
 
     fn p(x: f64, n: f64, y: f64, m: f64) -> f64 {
         compare_shares(Count { hits: x, of: n }, Count { hits: y, of: m }, 0.05).p

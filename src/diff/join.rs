@@ -17,8 +17,17 @@ use crate::weight::Weight;
 /// A change to each stack: writes the new one into the empty vector.
 pub(crate) type Rename<'r> = dyn FnMut(Side, &[u8], &mut Vec<u8>) + 'r;
 
-/// A listener to lines: number of the file, side, stack, weight.
-pub(crate) type EachLine<'e> = dyn FnMut(usize, Side, &[u8], Weight) -> Result<()> + 'e;
+/// A listener to lines: number of the file, side, and what comes of it.
+pub(crate) type EachLine<'e> = dyn FnMut(usize, Side, Part<'_>) -> Result<()> + 'e;
+
+/// A part of a file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Part<'l> {
+    /// A stack and its weight.
+    Line(&'l [u8], Weight),
+    /// The end of a block of time, in files that say when samples were taken.
+    BlockEnd,
+}
 
 /// The files of both sides, opened and surveyed.
 pub(crate) struct Pair<'s> {
@@ -91,17 +100,14 @@ impl<'s> Pair<'s> {
         self.surveys(side).try_fold(Weight::ZERO, |sum, survey| sum.checked_add(survey.total))
     }
 
-    /// Hands every line to `each`, file by file, with the file's side and number, and begins
-    /// again: for those who add up themselves.
+    /// Hands every line to `each`, file by file and block by block, with the file's side and number, and
+    /// begins again: for those who add up themselves.
     ///
     /// # Errors
     /// Those of reading and of `each`.
     pub(crate) fn read(&mut self, each: &mut EachLine<'_>) -> Result<()> {
         for (index, (side, file)) in self.files.iter_mut().enumerate() {
-            while let Some((stack, weight)) = file.next_line()? {
-                each(index, *side, stack, weight)?;
-            }
-            file.rewind()?;
+            file.for_each(&mut |part| each(index, *side, part))?;
         }
         Ok(())
     }

@@ -1,14 +1,35 @@
 //! Tests every change of a report, all of them together, and says which are significant.
+//!
+//! `docs/significance.md` has the method in words, and how often it is wrong.
+
+use std::collections::HashMap;
 
 use super::detectable::Detectable;
+use super::interrupts;
 use super::normalize::{Normalize, Ratio, decimals_for};
-use super::options::ReportOptions;
+use super::options::{Interrupts, ReportOptions};
 use super::report::{Change, Row, Sampling, Spread};
+use super::run_weights::{NamedWeights, RunWeights};
 use super::survey::Survey;
 use super::whole;
 use crate::error::Result;
-use crate::significance::{Count, Limits, SampleWeight, Test, adjust, compare_runs, compare_shares};
+use crate::significance::blocks::{BatchVariance, Moments, Whole, compare_in_blocks};
+use crate::significance::moderated::{self, RunShares};
+use crate::significance::{
+    Count, Limits, SampleWeight, Test, adjust_weighted, attention, compare_runs, compare_shares,
+};
+use crate::tally::Cell;
 use crate::weight::Weight;
+
+/// The accepted probability of a weight that only seems to move as its share does, one-sided. It is asked
+/// only of shares that have moved for sure.
+const ALPHA_OF_WEIGHT: f64 = 0.05;
+/// The least number of samples a run inside a function, and outside of it, that tell something about the
+/// spread between runs.
+const INFORMATIVE: f64 = 5.0;
+/// Self and total weight are one test if their shares differ in no run by more than this part of the least
+/// effect.
+const ALIKE: f64 = 0.1;
 
 /// The values of all runs, by side.
 #[derive(Clone, Copy)]
@@ -24,6 +45,24 @@ impl<'v> RunValues<'v> {
     }
 }
 
+/// The two weights of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Own,
+    Total,
+}
+
+/// A weight that is tested.
+struct Candidate {
+    row: usize,
+    kind: Kind,
+    shares: RunShares,
+    /// The samples of all runs of a side together.
+    counts: (Count, Count),
+    /// Weights that are all but equal are one test: its number.
+    group: usize,
+}
+
 /// Tests changes.
 pub(super) struct Judge<'j> {
     options: &'j ReportOptions,
@@ -31,19 +70,20 @@ pub(super) struct Judge<'j> {
     ratios: (Ratio, Ratio),
     decimals: u8,
     sums: RunValues<'j>,
+    blocks: &'j [Whole],
 }
 
 impl<'j> Judge<'j> {
-    /// A judge of runs with these sums, of which the first are before.
+    /// A judge of runs with these weights, of which the first are before.
     pub(super) fn new(
-        sums: &'j [Weight],
+        weights: &'j RunWeights,
         (before, after): (&[Survey], &[Survey]),
         references: (Weight, Weight),
         options: &'j ReportOptions,
     ) -> Result<Judge<'j>> {
         let sampling = (sampling(before, options)?, sampling(after, options)?);
         let ratios = mean_ratios(options.normalize, references, (before.len(), after.len()))?;
-        let sums = RunValues::split(sums, before.len());
+        let sums = RunValues::split(weights.sums(), before.len());
         let mut decimals = 0;
         for (sum, ratio) in [(sums.before, ratios.0), (sums.after, ratios.1)] {
             let total = sum.iter().try_fold(Weight::ZERO, |all, &one| all.checked_add(one))?;
@@ -51,20 +91,56 @@ impl<'j> Judge<'j> {
                 decimals = decimals.max(decimals_for(ratio.apply(total, 3)?)).max(total.decimals());
             }
         }
-        Ok(Judge { options, sampling, ratios, decimals, sums })
+        Ok(Judge { options, sampling, ratios, decimals, sums, blocks: weights.blocks() })
     }
 
-    /// The change of the whole, not tested yet.
+    /// The change of the whole, tested.
     pub(super) fn whole(&self) -> Result<Change> {
-        self.measured(self.sums)
+        let mut whole = self.measured(self.sums)?;
+        whole.test = self.test_whole();
+        let limits = self.limits();
+        whole.detectable = whole
+            .test
+            .and_then(|test| Detectable::of_weight(&test, limits.alpha, limits, whole.before.to_f64()));
+        let large = whole.percent().is_none_or(|percent| percent.abs() >= limits.min_effect);
+        whole.significant = large && whole.test.is_some_and(|test| test.p < limits.alpha);
+        Ok(whole)
     }
 
-    /// The weights of a change, tested.
-    pub(super) fn change(&self, values: &[Weight]) -> Result<Change> {
-        let sides = RunValues::split(values, self.sums.before.len());
-        let mut change = self.measured(sides)?;
-        change.test = self.test(sides)?;
-        Ok(change)
+    /// The rows of names with these weights, all tested together; and the number of tests.
+    pub(super) fn rows(&mut self, names: Vec<NamedWeights<'_>>, whole: Weight) -> Result<(Vec<Row>, usize)> {
+        let mut rows = Vec::with_capacity(names.len());
+        let mut candidates = Vec::new();
+        for (row, weights) in names.into_iter().enumerate() {
+            let of = |part: fn(&Cell) -> Weight| -> Vec<Weight> { weights.cells.iter().map(part).collect() };
+            let (own, total) = (of(|cell| cell.own), of(|cell| cell.total));
+            let is_machine =
+                self.options.interrupts == Interrupts::Together && weights.name == interrupts::NAME;
+            if !is_machine {
+                for (kind, values) in [(Kind::Own, &own), (Kind::Total, &total)] {
+                    candidates.extend(self.candidate(row, kind, values, weights.spread));
+                }
+            }
+            let (own, total) = (self.measured(self.split(&own))?, self.measured(self.split(&total))?);
+            rows.push(Row { name: weights.name.to_vec(), own, total });
+        }
+        let groups = self.group(&mut candidates);
+        let tests = self.test(&candidates, groups);
+        self.weigh_samples(&candidates, groups);
+        self.decide(&mut rows, &candidates, &tests, groups, whole)?;
+        Ok((rows, groups))
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { alpha: self.options.alpha, min_effect: self.options.min_effect }
+    }
+
+    fn split<'v>(&self, values: &'v [Weight]) -> RunValues<'v> {
+        RunValues::split(values, self.sums.before.len())
+    }
+
+    fn has_runs(&self) -> bool {
+        self.sums.before.len() + self.sums.after.len() > 2
     }
 
     fn measured(&self, sides: RunValues<'_>) -> Result<Change> {
@@ -81,7 +157,15 @@ impl<'j> Judge<'j> {
         })
     }
 
-    fn test(&self, sides: RunValues<'_>) -> Result<Option<Test>> {
+    /// A weight to be tested: `None` if it has too few samples, or cannot have changed enough to matter.
+    fn candidate(
+        &self,
+        row: usize,
+        kind: Kind,
+        values: &[Weight],
+        spread: &[[Moments; 2]],
+    ) -> Option<Candidate> {
+        let sides = self.split(values);
         let counts = |values: &[Weight], sums: &[Weight], sampling: Sampling| -> Vec<Count> {
             let period = sampling.period.to_f64();
             let samples = |weight: &Weight| (weight.to_f64() / period).max(0.0);
@@ -89,74 +173,178 @@ impl<'j> Judge<'j> {
         };
         let before = counts(sides.before, self.sums.before, self.sampling.0);
         let after = counts(sides.after, self.sums.after, self.sampling.1);
-        let all = |counts: &[Count]| {
-            counts
-                .iter()
-                .fold(Count::default(), |sum, one| Count { hits: sum.hits + one.hits, of: sum.of + one.of })
-        };
-        let (all_before, all_after) = (all(&before), all(&after));
-        if all_before.hits.max(all_after.hits) < self.options.min_samples.max(1.0) {
-            return Ok(None);
+        let (all_before, all_after) = (sum(&before), sum(&after));
+        let is_rare = all_before.hits.max(all_after.hits) < self.options.min_samples.max(1.0);
+        // A change is at most as large as both shares together.
+        let reach = 100.0 * (all_before.share() + all_after.share());
+        if is_rare || reach < self.options.min_effect {
+            return None;
         }
-        let alpha = self.options.alpha;
-        if before.len() < 2 || after.len() < 2 {
-            return Ok(Some(compare_shares(all_before, all_after, alpha)));
-        }
-        let pooled =
-            Count { hits: all_before.hits + all_after.hits, of: all_before.of + all_after.of }.share();
-        let pooled = pooled.clamp(0.0, 1.0);
-        let floor = |counts: &[Count]| {
-            let mean = counts.iter().map(|count| count.of).sum::<f64>() / counts.len() as f64;
-            if mean > 0.0 { pooled * (1.0 - pooled) / mean } else { 0.0 }
+        let pooled = sum(&[all_before, all_after]).share().clamp(0.0, 1.0);
+        let expected = |counts: &[Count], first: usize| -> Vec<f64> {
+            let of_run = |(n, count): (usize, &Count)| {
+                let whole = &self.blocks[first + n];
+                if whole.is_known() {
+                    let moments =
+                        spread.get(first + n).map_or(Moments::default(), |both| both[kind as usize]);
+                    return moments.variance(values[first + n].to_f64(), whole);
+                }
+                if count.of > 0.0 { pooled * (1.0 - pooled) / count.of } else { 0.0 }
+            };
+            counts.iter().enumerate().map(of_run).collect()
         };
         let shares = |counts: &[Count]| counts.iter().map(|count| count.share()).collect::<Vec<_>>();
-        let mut test =
-            compare_runs(&shares(&before), &shares(&after), (floor(&before), floor(&after)), alpha);
-        if self.options.normalize == Normalize::No {
-            // A share may change because the others do: the weight itself has to differ as well.
-            let weights = |values: &[Weight]| values.iter().map(|weight| weight.to_f64()).collect::<Vec<_>>();
-            let by_weight = compare_runs(&weights(sides.before), &weights(sides.after), (0.0, 0.0), alpha);
-            test.p = test.p.max(by_weight.p);
-        }
-        Ok(Some(test))
+        let runs = (before.len() + after.len()) as f64;
+        let samples = (all_before.of + all_after.of) / runs;
+        let shares = RunShares {
+            before: shares(&before),
+            after: shares(&after),
+            expected_before: expected(&before, 0),
+            expected_after: expected(&after, before.len()),
+            is_informative: samples * pooled.min(1.0 - pooled) >= INFORMATIVE,
+        };
+        Some(Candidate { row, kind, shares, counts: (all_before, all_after), group: 0 })
     }
 
-    /// Adjusts all tests together and says what counts; returns how many tests there were.
-    pub(super) fn decide(&self, rows: &mut [Row], profile: &mut Change) -> Result<usize> {
-        let tested = |rows: &[Row]| -> Vec<f64> {
-            let changes = rows.iter().flat_map(|row| [&row.own, &row.total]);
-            changes.filter_map(|change| change.test.map(|test| test.p)).collect()
+    /// Puts weights that are all but equal into one test each; returns the number of tests. A function
+    /// that calls nothing has one weight, and so has a chain of calls.
+    fn group(&self, candidates: &mut [Candidate]) -> usize {
+        let alike = ALIKE * self.options.min_effect / 100.0;
+        let mut known: HashMap<Vec<u64>, usize> = HashMap::new();
+        let mut groups = 0;
+        for n in 0..candidates.len() {
+            let (earlier, rest) = candidates.split_at_mut(n);
+            let Some(candidate) = rest.first_mut() else { break };
+            let shares = || candidate.shares.before.iter().chain(&candidate.shares.after);
+            let own = earlier.last().filter(|own| own.row == candidate.row);
+            let is_like = |own: &&Candidate| {
+                let of_own = own.shares.before.iter().chain(&own.shares.after);
+                shares().zip(of_own).all(|(a, b)| (a - b).abs() <= alike)
+            };
+            let key: Vec<u64> = shares().map(|share| share.to_bits()).collect();
+            candidate.group = match own.filter(is_like) {
+                Some(own) => own.group,
+                None => known.get(&key).copied().unwrap_or(groups),
+            };
+            known.entry(key).or_insert(candidate.group);
+            groups = groups.max(candidate.group + 1);
+        }
+        groups
+    }
+
+    fn test(&self, candidates: &[Candidate], groups: usize) -> Vec<Test> {
+        let alpha = self.options.alpha;
+        if self.has_runs() {
+            let shares = firsts(candidates, groups).map(|candidate| &candidate.shares);
+            let spread = moderated::Spread::learn(&shares.collect::<Vec<_>>());
+            return candidates.iter().map(|candidate| spread.test(&candidate.shares, alpha)).collect();
+        }
+        let of_one = |candidate: &Candidate| {
+            if !self.blocks.iter().any(Whole::is_known) {
+                return compare_shares(candidate.counts.0, candidate.counts.1, alpha);
+            }
+            let variance = |expected: &[f64], whole: &Whole| BatchVariance {
+                variance: expected.iter().sum(),
+                freedom: if whole.is_known() { whole.blocks as f64 - 1.0 } else { f64::INFINITY },
+            };
+            let before = variance(&candidate.shares.expected_before, &self.blocks[0]);
+            let after = variance(&candidate.shares.expected_after, &self.blocks[1]);
+            compare_in_blocks(candidate.counts, (before, after), alpha)
         };
-        let mut values = tested(rows);
-        adjust(&mut values);
-        let tests = values.len();
-        let selected = values.iter().filter(|p| **p < self.options.alpha).count();
-        // Both limits follow from the procedure: see `docs/significance.md`.
-        let alone = self.options.alpha / tests.max(1) as f64;
-        let adjusted_alpha = alone * selected.max(1) as f64;
-        let mut adjusted = values.into_iter();
-        let whole = profile.before;
-        let limits = Limits { alpha: self.options.alpha, min_effect: self.options.min_effect };
-        for row in rows {
-            for change in [&mut row.own, &mut row.total] {
-                if let Some(test) = &mut change.test {
-                    test.p = adjusted.next().unwrap_or(1.0);
-                    let (low, high) = test.interval_at(adjusted_alpha);
-                    test.interval = (100.0 * low, 100.0 * high);
-                    test.deviation *= 100.0;
-                    change.detectable = Detectable::of_share(test, alone, limits, change.share_before);
-                    change.significant =
-                        limits.are_passed(test.p, change.points()) && self.is_large(change, whole)?;
+        candidates.iter().map(of_one).collect()
+    }
+
+    /// Finds out how many independent samples the samples of each side are worth.
+    fn weigh_samples(&mut self, candidates: &[Candidate], groups: usize) {
+        let spread = self.has_runs().then(|| {
+            let shares = firsts(candidates, groups).map(|candidate| &candidate.shares);
+            moderated::Spread::learn(&shares.collect::<Vec<_>>())
+        });
+        let (mut used, mut binomial) = ([0.0; 2], [0.0; 2]);
+        for candidate in firsts(candidates, groups).filter(|candidate| candidate.kind == Kind::Own) {
+            let RunShares { before, after, expected_before, expected_after, .. } = &candidate.shares;
+            let sides =
+                [(before, expected_before, self.sums.before), (after, expected_after, self.sums.after)];
+            let factor = spread.map_or(1.0, |spread| spread.factor(&candidate.shares));
+            let periods = [self.sampling.0.period, self.sampling.1.period];
+            for (side, (shares, expected, sums)) in sides.into_iter().enumerate() {
+                for ((share, expected), sum) in shares.iter().zip(expected).zip(sums) {
+                    let alone = share * (1.0 - share) * periods[side].to_f64() / sum.to_f64();
+                    if alone.is_finite() && alone > 0.0 {
+                        binomial[side] += alone;
+                        used[side] += alone.max(factor * expected);
+                    }
                 }
             }
         }
-        profile.test = self.test_profile();
-        profile.detectable = profile.test.and_then(|test| {
-            Detectable::of_weight(&test, self.options.alpha, limits, profile.before.to_f64())
-        });
-        let large = profile.percent().is_none_or(|percent| percent.abs() >= self.options.min_effect);
-        profile.significant = large && profile.test.is_some_and(|test| test.p < self.options.alpha);
-        Ok(tests)
+        let first = self.sums.before.len();
+        let known = [&self.blocks[..first], &self.blocks[first..]]
+            .map(|blocks| !blocks.is_empty() && blocks.iter().all(Whole::is_known));
+        for (side, sampling) in [&mut self.sampling.0, &mut self.sampling.1].into_iter().enumerate() {
+            sampling.spread = match (spread.is_some(), known[side]) {
+                (true, _) => Spread::Runs,
+                (_, true) => Spread::Blocks,
+                _ => Spread::Assumed,
+            };
+            if used[side] > 0.0 {
+                sampling.worth = sampling.samples * binomial[side] / used[side];
+            }
+        }
+    }
+
+    /// Adjusts all tests together and says what counts.
+    fn decide(
+        &self,
+        rows: &mut [Row],
+        candidates: &[Candidate],
+        tests: &[Test],
+        groups: usize,
+        whole: Weight,
+    ) -> Result<()> {
+        let limits = self.limits();
+        let mut adjusted = vec![0.0f64; groups];
+        for (candidate, test) in candidates.iter().zip(tests) {
+            adjusted[candidate.group] = adjusted[candidate.group].max(test.p);
+        }
+        let shares: Vec<f64> =
+            firsts(candidates, groups).map(|candidate| candidate.shares.mean().clamp(0.0, 1.0)).collect();
+        let attention = attention(&shares);
+        adjust_weighted(&mut adjusted, &attention);
+        let selected = adjusted.iter().filter(|p| **p < limits.alpha).count().max(1) as f64;
+        for (candidate, test) in candidates.iter().zip(tests) {
+            // A test passes at this alpha if it is the only one that does, and at `selected` times it
+            // beside the others.
+            let alone = (limits.alpha * attention[candidate.group] / groups as f64).max(f64::MIN_POSITIVE);
+            let (low, high) = test.interval_at((alone * selected).min(1.0));
+            let row = &mut rows[candidate.row];
+            let change = match candidate.kind {
+                Kind::Own => &mut row.own,
+                Kind::Total => &mut row.total,
+            };
+            let has_moved = || self.has_moved_in_weight(candidate, test);
+            let test = Test {
+                p: adjusted[candidate.group],
+                interval: (100.0 * low, 100.0 * high),
+                deviation: 100.0 * test.deviation,
+                ..*test
+            };
+            change.detectable = Detectable::of_share(&test, alone, limits, change.share_before);
+            change.test = Some(test);
+            let passes = limits.are_passed(test.p, change.points()) && self.is_large(change, whole)?;
+            change.significant = passes && has_moved();
+        }
+        Ok(())
+    }
+
+    /// Returns true if the weight moved as the share did. Shares move when others do; with several runs
+    /// the spread of the totals says whether a weight did.
+    fn has_moved_in_weight(&self, candidate: &Candidate, test: &Test) -> bool {
+        if !self.has_runs() || self.options.normalize != Normalize::No {
+            return true;
+        }
+        let totals = |values: &[Weight]| values.iter().map(|weight| weight.to_f64()).collect::<Vec<_>>();
+        let (before, after) = (totals(self.sums.before), totals(self.sums.after));
+        candidate.shares.weight_p(test, &before, &after) < ALPHA_OF_WEIGHT
     }
 
     /// A change of a share has to be as large in weight, in the same direction: when one function
@@ -176,7 +364,7 @@ impl<'j> Judge<'j> {
 
     /// Tests the change of the whole. One recording a side does not tell how much the same program
     /// differs from run to run: that is assumed then.
-    fn test_profile(&self) -> Option<Test> {
+    fn test_whole(&self) -> Option<Test> {
         let RunValues { before, after } = self.sums;
         if self.options.normalize != Normalize::No {
             return None;
@@ -190,6 +378,21 @@ impl<'j> Judge<'j> {
         }
         Some(compare_runs(&weights(before), &weights(after), (0.0, 0.0), self.options.alpha))
     }
+}
+
+/// The first candidate of each test, in the order of the tests.
+fn firsts(candidates: &[Candidate], groups: usize) -> impl Iterator<Item = &Candidate> {
+    let mut next = 0;
+    candidates.iter().filter(move |candidate| {
+        let is_first = candidate.group == next && next < groups;
+        next += usize::from(is_first);
+        is_first
+    })
+}
+
+fn sum(counts: &[Count]) -> Count {
+    let add = |sum: Count, one: &Count| Count { hits: sum.hits + one.hits, of: sum.of + one.of };
+    counts.iter().fold(Count::default(), add)
 }
 
 fn share(part: Weight, whole: Weight) -> f64 {

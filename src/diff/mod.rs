@@ -25,6 +25,8 @@
 //! # Ok::<(), fg_tools::Error>(())
 //! ```
 
+mod assumption;
+mod blocks;
 mod detectable;
 mod format;
 mod fuzzy;

@@ -1,7 +1,7 @@
 //! Both sides, read once and ready to be written or reported.
 
 use super::fuzzy::CallGraph;
-use super::join::{Pair, Rename};
+use super::join::{Pair, Part, Rename};
 use super::normalize::{Normalize, Ratio, Scale, decimals_for};
 use super::notes::{self, Note};
 use super::options::ReportOptions;
@@ -90,7 +90,8 @@ impl<'s> Prepared<'s> {
         let mut graph = CallGraph::default();
         let mut stack = Vec::new();
         let renamer = &mut self.renamer;
-        self.pair.read(&mut |_, side, line, weight| {
+        self.pair.read(&mut |_, side, part| {
+            let Part::Line(line, weight) = part else { return Ok(()) };
             stack.clear();
             renamer.apply(side, line, &mut stack);
             graph.add(side, &stack, weight.to_f64());
@@ -115,11 +116,12 @@ impl<'s> Prepared<'s> {
         let mut stack = Vec::new();
         let mut cut = Vec::new();
         let is_needed = renamer.is_needed();
-        pair.read(&mut |file, side, line, weight| {
+        pair.read(&mut |file, side, part| {
             if run != file {
                 run = file;
                 weights.begin(file)?;
             }
+            let Part::Line(line, weight) = part else { return weights.end_block() };
             let line = options.interrupts.cut(line, &mut cut).unwrap_or(line);
             if !is_needed {
                 return weights.add(line, weight);

@@ -13,7 +13,6 @@ use super::verdict::Verdict;
 use crate::error::{ErrorKind, Result};
 use crate::profile::{Facts, units};
 use crate::significance::Test;
-use crate::tally::Cell;
 use crate::weight::Weight;
 use std::io::Write;
 
@@ -184,16 +183,9 @@ impl Report {
         references: (Weight, Weight),
         options: &ReportOptions,
     ) -> Result<Report> {
-        let judge = Judge::new(weights.sums(), surveys, references, options)?;
-        let mut rows = Vec::new();
-        for (name, cells) in weights.rows() {
-            let of = |part: fn(&Cell) -> Weight| -> Vec<Weight> { cells.iter().map(part).collect() };
-            let own = judge.change(&of(|cell| cell.own))?;
-            let total = judge.change(&of(|cell| cell.total))?;
-            rows.push(Row { name: name.to_vec(), own, total });
-        }
-        let mut profile = judge.whole()?;
-        let tests = judge.decide(&mut rows, &mut profile)?;
+        let mut judge = Judge::new(weights, surveys, references, options)?;
+        let profile = judge.whole()?;
+        let (rows, tests) = judge.rows(weights.rows(), profile.before)?;
         let mut report = Report {
             rows,
             profile,
@@ -307,41 +299,6 @@ impl Report {
         self.rows.iter().filter(|row| row.is_significant())
     }
 
-    /// The assumptions of the tests, in one sentence.
-    pub fn assumption(&self) -> String {
-        let (before, after) = self.sampling;
-        let level = 100.0 * (1.0 - self.options.alpha);
-        let adjusted =
-            format!("p adjusted for {} tests (Benjamini-Hochberg), {level}% intervals", self.tests);
-        if before.runs > 1 && after.runs > 1 {
-            return format!(
-                "Welch's t on the shares of {} and {} runs, no less variance than sampling has; {adjusted}",
-                before.runs, after.runs
-            );
-        }
-        let (of_before, of_after) = (self.amount(before.period), self.amount(after.period));
-        let of = match of_before == of_after {
-            true => of_before,
-            false => format!("{of_before} and {of_after}"),
-        };
-        let of = if self.unit() == Some("samples") && of == "1 sample" {
-            String::new()
-        } else {
-            format!(", of {of} each")
-        };
-        let mut text = format!(
-            "difference of two proportions, assuming independent samples ({} before, {} after{of}); {adjusted}",
-            rounded(before.samples),
-            rounded(after.samples)
-        );
-        if !before.period_known || !after.period_known {
-            text.push_str(
-                "; weights have no common step, so the smallest one was taken for a sample: give --period",
-            );
-        }
-        text
-    }
-
     /// Two lines that say what each side is: command, weight, samples, date. Empty if nothing is
     /// known of a side.
     pub fn sides(&self) -> Vec<(&'static str, String)> {
@@ -355,9 +312,4 @@ impl Report {
         };
         both.into_iter().filter_map(line).collect()
     }
-}
-
-/// A number of samples, in groups of three.
-pub(super) fn rounded(samples: f64) -> String {
-    units::grouped(Weight::new(samples.round() as i128))
 }

@@ -1,9 +1,11 @@
 //! Self and total weight of every function (or module, thread, stack), run by run.
 //!
-//! A run is one recording, one file. Stacks come in any order; [`crate::tally`] adds them up.
+//! A run is one recording, one file. Stacks come in any order; [`crate::tally`] adds them up. Where the
+//! times of samples are known, a run comes block by block, and the spread between its blocks is kept.
 
 use crate::error::Result;
 use crate::folded::common_prefix;
+use crate::significance::blocks::{Moments, Whole};
 use crate::tally::{Cell, Group, Tally};
 use crate::weight::Weight;
 
@@ -14,6 +16,22 @@ pub(crate) struct RunWeights {
     path: Vec<u8>,
     open: Vec<Open>,
     sums: Vec<Weight>,
+    /// The blocks of each run; none where times are not known.
+    blocks: Vec<Whole>,
+    /// The spread of self and total weight between blocks, for each name and run.
+    spread: Vec<[Moments; 2]>,
+    /// The cells of the run when its last block ended, by name.
+    marks: Vec<Cell>,
+    mark: Weight,
+}
+
+/// A name, and its weights run by run.
+pub(crate) struct NamedWeights<'w> {
+    pub(crate) name: &'w [u8],
+    /// A cell for each run.
+    pub(crate) cells: &'w [Cell],
+    /// The spread of self and total weight between the blocks of each run; empty without blocks.
+    pub(crate) spread: &'w [[Moments; 2]],
 }
 
 /// A frame on the path.
@@ -34,6 +52,10 @@ impl RunWeights {
             path: Vec::new(),
             open: Vec::new(),
             sums: vec![Weight::ZERO; runs],
+            blocks: vec![Whole::default(); runs],
+            spread: Vec::new(),
+            marks: Vec::new(),
+            mark: Weight::ZERO,
         }
     }
 
@@ -46,6 +68,39 @@ impl RunWeights {
         self.path.clear();
         self.run = run;
         self.tally.begin(run);
+        self.marks.clear();
+        self.mark = Weight::ZERO;
+        Ok(())
+    }
+
+    /// Ends a block of the run: what was added since the one before.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub(crate) fn end_block(&mut self) -> Result<()> {
+        self.close(0)?;
+        self.path.clear();
+        let runs = self.sums.len();
+        let sum = self.sums[self.run];
+        let whole = sum.checked_sub(self.mark)?.to_f64();
+        self.mark = sum;
+        self.blocks[self.run].add(whole);
+        for (key, cells) in self.tally.cells().enumerate() {
+            if key == self.marks.len() {
+                self.marks.push(Cell::default());
+            }
+            let (now, before) = (cells[self.run], std::mem::replace(&mut self.marks[key], cells[self.run]));
+            if now == before {
+                continue;
+            }
+            let at = key * runs + self.run;
+            if self.spread.len() <= at {
+                self.spread.resize((key + 1) * runs, [Moments::default(); 2]);
+            }
+            let [own, total] = &mut self.spread[at];
+            own.add(now.own.checked_sub(before.own)?.to_f64(), whole);
+            total.add(now.total.checked_sub(before.total)?.to_f64(), whole);
+        }
         Ok(())
     }
 
@@ -115,9 +170,21 @@ impl RunWeights {
         &self.sums
     }
 
-    /// Every name and its cells, one for each run, in the order of the names' bytes.
-    pub(crate) fn rows(&self) -> Vec<(&[u8], &[Cell])> {
-        self.tally.rows()
+    /// The blocks of each run.
+    pub(crate) fn blocks(&self) -> &[Whole] {
+        &self.blocks
+    }
+
+    /// Every name and its weights, in the order of the names' bytes.
+    pub(crate) fn rows(&self) -> Vec<NamedWeights<'_>> {
+        let runs = self.sums.len();
+        let of_key = |(key, (name, cells)): (usize, (_, _))| {
+            let spread = self.spread.get(key * runs..(key + 1) * runs).unwrap_or_default();
+            NamedWeights { name, cells, spread }
+        };
+        let mut rows: Vec<_> = self.tally.numbered().enumerate().map(of_key).collect();
+        rows.sort_unstable_by(|a, b| a.name.cmp(b.name));
+        rows
     }
 }
 
@@ -132,8 +199,9 @@ mod tests {
             tally.add(stack.as_bytes(), Weight::new(*weight)).unwrap();
         }
         tally.finish().unwrap();
-        let shown = |(name, cells): (&[u8], &[Cell])| {
-            format!("{} {} {}", String::from_utf8_lossy(name), cells[0].own, cells[0].total)
+        let shown = |row: NamedWeights<'_>| {
+            let Cell { own, total } = row.cells[0];
+            format!("{} {own} {total}", String::from_utf8_lossy(row.name))
         };
         tally.rows().into_iter().map(shown).collect()
     }
@@ -173,7 +241,34 @@ mod tests {
         tally.add(b"a", Weight::new(5)).unwrap();
         tally.finish().unwrap();
         assert_eq!(tally.sums(), [Weight::ONE, Weight::new(5)]);
-        let (name, cells) = tally.rows()[0];
+        let NamedWeights { name, cells, .. } = tally.rows()[0];
         assert_eq!((name, cells[0].total, cells[1].total), (&b"a"[..], Weight::ONE, Weight::new(5)));
+    }
+
+    #[test]
+    fn the_spread_between_blocks_is_kept() {
+        let mut tally = RunWeights::new(Group::Function, 2);
+        tally.begin(1).unwrap();
+        for block in [[("a", 3), ("a;b", 1)], [("a;b", 2), ("c", 4)], [("a", 1), ("a", 1)]] {
+            for (stack, weight) in block {
+                tally.add(stack.as_bytes(), Weight::new(weight)).unwrap();
+            }
+            tally.end_block().unwrap();
+        }
+        tally.finish().unwrap();
+        let moments = |weights: [f64; 3]| {
+            let mut moments = Moments::default();
+            for (weight, of) in weights.into_iter().zip([4.0, 6.0, 2.0]) {
+                moments.add(weight, of);
+            }
+            moments
+        };
+        let rows = tally.rows();
+        let spread = |row: usize| rows[row].spread.get(1).copied().unwrap_or_default();
+        assert_eq!(spread(0), [moments([3.0, 0.0, 2.0]), moments([4.0, 2.0, 2.0])]);
+        assert_eq!(spread(1), [moments([1.0, 2.0, 0.0]), moments([1.0, 2.0, 0.0])]);
+        assert_eq!(spread(2), [moments([0.0, 4.0, 0.0]), moments([0.0, 4.0, 0.0])]);
+        assert_eq!(tally.blocks()[1], Whole { blocks: 3, weight: 12.0, squares: 56.0 });
+        assert!(!tally.blocks()[0].is_known() && tally.blocks()[1].is_known());
     }
 }

@@ -4,6 +4,8 @@
 //! nothing is written before trouble is known; then to be joined. Folded text is read again from
 //! its file. The lines of a pipe and the stacks of other formats are kept, front coded.
 
+use super::blocks;
+use super::join::Part;
 use super::survey::Survey;
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::filter::Pattern;
@@ -47,12 +49,15 @@ pub(crate) struct Kept {
     /// The name of the file.
     name: Option<Arc<str>>,
     lines: ReplayBuffer,
+    /// The stacks of each block of time, if the times of samples are known.
+    blocks: Vec<ReplayBuffer>,
     facts: Facts,
     not_understood: NotUnderstood,
 }
 
 impl Recording {
-    /// Opens a file of any format. Comes with what its reader has to say to the user.
+    /// Opens a file of any format. Comes with what its reader has to say to the user. Where single samples
+    /// are asked for, folded text with labels of time is kept as well, without these labels.
     ///
     /// # Errors
     /// Those of reading; [`ErrorKind::Setting`] for a differential profile.
@@ -60,6 +65,14 @@ impl Recording {
         match open::open(std::slice::from_ref(source), options)? {
             Opened::Folded(mut sources) => {
                 let source = sources.pop().unwrap_or_else(|| source.clone());
+                if options.samples {
+                    let (source, is_timed) = source.look(|input| Ok(blocks::has_times(input.head())))?;
+                    if is_timed {
+                        let (profile, not_understood) = blocks::read_timed(&source)?;
+                        return Ok((Recording::keep(&profile, not_understood)?, Vec::new()));
+                    }
+                    return Ok((Recording::Folded(source), Vec::new()));
+                }
                 Ok((Recording::Folded(source), Vec::new()))
             }
             Opened::Profile(profile, report) => {
@@ -84,8 +97,9 @@ impl Recording {
     fn keep(profile: &Profile, not_understood: NotUnderstood) -> Result<Recording> {
         expect_one_column(profile.columns())?;
         let lines = ReplayBuffer::of_table(profile.stacks())?;
+        let blocks = blocks::cut(profile)?;
         let facts = profile.facts().clone();
-        Ok(Recording::Kept(Box::new(Kept { name: None, lines, facts, not_understood })))
+        Ok(Recording::Kept(Box::new(Kept { name: None, lines, blocks, facts, not_understood })))
     }
 
     /// The name of its file, for messages.
@@ -247,6 +261,31 @@ impl<'s> Stacks<'s> {
     pub(crate) fn next_line(&mut self) -> Result<Option<(&[u8], Weight)>> {
         self.advance()?;
         Ok(self.has.then_some((&self.stack, self.weight)))
+    }
+
+    /// Hands every line to `each`, block by block if there are blocks, and begins again.
+    ///
+    /// # Errors
+    /// Those of reading and of `each`.
+    pub(crate) fn for_each(&mut self, each: &mut dyn FnMut(Part<'_>) -> Result<()>) -> Result<()> {
+        if let Lines::Kept(kept, _) = &self.lines
+            && !kept.blocks.is_empty()
+        {
+            for block in &kept.blocks {
+                let mut cursor = Cursor::default();
+                while let Some((line, _)) = block.next_line_like(&mut cursor, b"") {
+                    let Some(parsed) = parse_line(line, Columns::One) else { continue };
+                    let factor = self.factor.unwrap_or(Weight::ONE);
+                    each(Part::Line(parsed.stack, parsed.weights.value.checked_mul(factor)?))?;
+                }
+                each(Part::BlockEnd)?;
+            }
+            return Ok(());
+        }
+        while let Some((stack, weight)) = self.next_line()? {
+            each(Part::Line(stack, weight))?;
+        }
+        self.rewind()
     }
 
     /// Begins to give lines to be joined.

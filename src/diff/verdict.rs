@@ -9,6 +9,8 @@ use super::gate::{Gate, Tripped};
 use super::report::{Report, Spread};
 use crate::error::Result;
 use crate::printable::printable;
+use crate::profile::units;
+use crate::weight::Weight;
 
 /// The verdict of gates on a report. Its text has a line for each gate.
 ///
@@ -185,7 +187,7 @@ fn evidence(report: &Report, of_whole: bool) -> String {
     if before.spread == Spread::Runs && after.spread == Spread::Runs {
         return format!("{} and {} runs that differ as these do", before.runs, after.runs);
     }
-    let count = |samples: f64| super::report::rounded(samples);
+    let count = |samples: f64| units::grouped(Weight::new(samples.round() as i128));
     let worth = |sampling: super::Sampling| sampling.worth.min(sampling.samples);
     let (b, a) = (count(worth(before)), count(worth(after)));
     let kind = if before.worth < before.samples || after.worth < after.samples {

@@ -118,7 +118,13 @@ impl ReplayBuffer {
         Ok(lines)
     }
 
-    fn push(&mut self, line: &[u8]) {
+    /// Returns true if there are no lines.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.coded.is_empty()
+    }
+
+    /// Adds a line.
+    pub(crate) fn push(&mut self, line: &[u8]) {
         let same = common_prefix(&self.last, line);
         for number in [same, line.len() - same] {
             let mut rest = number;

@@ -193,10 +193,20 @@ impl<A: Amount> Tally<A> {
         self.module_of[key as usize]
     }
 
+    /// The cells of every name, in the order in which names came.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = &[Cell<A>]> {
+        self.sums.all()
+    }
+
+    /// Every name and its cells, one for each run, in the order in which names came.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (&[u8], &[Cell<A>])> {
+        let names = if self.group == Group::Module { &self.modules } else { &self.names };
+        names.all().zip(self.sums.all())
+    }
+
     /// Every name and its cells, one for each run, in the order of the names' bytes.
     pub fn rows(&self) -> Vec<(&[u8], &[Cell<A>])> {
-        let names = if self.group == Group::Module { &self.modules } else { &self.names };
-        let mut rows: Vec<_> = names.all().zip(self.sums.all()).collect();
+        let mut rows: Vec<_> = self.numbered().collect();
         rows.sort_unstable_by(|a, b| a.0.cmp(b.0));
         rows
     }

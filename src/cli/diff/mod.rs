@@ -107,9 +107,9 @@ impl Tool for Diff {
         let gates = self.gate.gates()?;
         let options = self.options();
         let format = self.form.format();
-        let before = self.open(&before)?;
-        let after = self.open(&after)?;
         let is_report = format.is_some() || !gates.is_empty();
+        let before = self.open(&before, is_report)?;
+        let after = self.open(&after, is_report)?;
         if !is_report && self.write_planned(&before, &after, &options)? {
             return Ok(Exit::Yes);
         }
@@ -147,9 +147,10 @@ impl Diff {
         Ok((before, after))
     }
 
-    /// Opens the files of a side. Folded text is left to be streamed.
-    fn open(&self, sources: &[Source]) -> anyhow::Result<Vec<Recording>> {
-        let reading = self.reading.read_options(self.quiet).places(false);
+    /// Opens the files of a side. Folded text is left to be streamed. A report wants the times of
+    /// samples, where a file has them.
+    fn open(&self, sources: &[Source], is_report: bool) -> anyhow::Result<Vec<Recording>> {
+        let reading = self.reading.read_options(self.quiet).places(false).samples(is_report);
         let mut recordings = Vec::with_capacity(sources.len());
         for source in sources {
             let opened = Recording::open(source, &reading);

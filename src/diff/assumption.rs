@@ -1,0 +1,58 @@
+//! The method of a report and what it assumed, in one sentence.
+
+use super::report::{Report, Sampling, Spread};
+use crate::profile::units;
+use crate::weight::Weight;
+
+impl Report {
+    /// The assumptions of the tests, in one sentence.
+    pub fn assumption(&self) -> String {
+        let (before, after) = self.sampling;
+        let level = 100.0 * (1.0 - self.options.alpha);
+        let adjusted =
+            format!("p and {level}% intervals adjusted for {} tests (Benjamini-Hochberg)", self.tests);
+        if before.spread == Spread::Runs {
+            return format!(
+                "moderated t on the shares of {} and {} runs, with a spread learnt from all functions; {adjusted}",
+                before.runs, after.runs
+            );
+        }
+        let (of_before, of_after) = (self.amount(before.period), self.amount(after.period));
+        let of = match of_before == of_after {
+            true => of_before,
+            false => format!("{of_before} and {of_after}"),
+        };
+        let of = if self.unit() == Some("samples") && of == "1 sample" {
+            String::new()
+        } else {
+            format!(", of {of} each")
+        };
+        let spread = match (before.spread, after.spread) {
+            (Spread::Blocks, Spread::Blocks) => "with the spread between blocks of time",
+            (Spread::Assumed, Spread::Assumed) => {
+                "assuming independent samples, as their times are not known"
+            }
+            _ => "assuming independent samples of one side, as their times are not known",
+        };
+        let mut text = format!(
+            "difference of two proportions, {spread} ({} before, {} after{of}); {adjusted}",
+            samples(before),
+            samples(after)
+        );
+        if !before.period_known || !after.period_known {
+            text.push_str(
+                "; weights have no common step, so the smallest one was taken for a sample: give --period",
+            );
+        }
+        text
+    }
+}
+
+/// `1,207`, or `1,207 worth 130` if they are worth less.
+fn samples(sampling: Sampling) -> String {
+    let rounded = |samples: f64| units::grouped(Weight::new(samples.round() as i128));
+    if sampling.spread == Spread::Assumed || sampling.worth > 0.95 * sampling.samples {
+        return rounded(sampling.samples);
+    }
+    format!("{} worth {}", rounded(sampling.samples), rounded(sampling.worth))
+}

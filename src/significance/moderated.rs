@@ -1,0 +1,225 @@
+//! Moderated t: tests of many functions by few runs.
+//!
+//! Three runs a side say little about the spread of one function, and much about the spread of fifty.
+//! The variance of each function between runs is compared with the one that is expected of it; the
+//! quotients of all functions are taken as draws from one scaled F distribution, which is fitted, and each
+//! is drawn towards its centre. That is the empirical Bayes method of limma (Smyth 2004), whose
+//! `fitFDist` and `squeezeVar` are the oracles here.
+
+use super::blocks::welch_freedom;
+use super::distributions::{Normal, StudentsT};
+use super::gamma::{digamma, trigamma, trigamma_inverse};
+use super::{Test, UNKNOWN};
+
+/// The shares of one function in all runs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RunShares {
+    /// The share in each run before.
+    pub(crate) before: Vec<f64>,
+    /// The share in each run after.
+    pub(crate) after: Vec<f64>,
+    /// The variance of a share that is expected from within the runs, for each run before.
+    pub(crate) expected_before: Vec<f64>,
+    /// Likewise after.
+    pub(crate) expected_after: Vec<f64>,
+    /// True if it has enough samples to tell something about the spread of others.
+    pub(crate) is_informative: bool,
+}
+
+impl RunShares {
+    /// The mean share, of the means of both sides.
+    pub(crate) fn mean(&self) -> f64 {
+        f64::midpoint(mean(&self.before), mean(&self.after))
+    }
+
+    /// The one-sided probability that the weight moved by chance as the share did, or against it, given the
+    /// test of the share and the weights of the whole runs: a weight is a share of a whole.
+    pub(crate) fn weight_p(&self, test: &Test, before: &[f64], after: &[f64]) -> f64 {
+        let weights = |shares: &[f64], wholes: &[f64]| -> Vec<f64> {
+            shares.iter().zip(wholes).map(|(share, whole)| share * whole).collect()
+        };
+        let (a, b) = (mean(&weights(&self.before, before)), mean(&weights(&self.after, after)));
+        let whole = f64::midpoint(mean(before), mean(after));
+        let rise = mean(&self.after) - mean(&self.before);
+        let relative = (b - a) / f64::midpoint(a, b) * rise.signum();
+        let of_share = (test.deviation / self.mean()).powi(2);
+        let spread = (squares(before) + squares(after)) / self.freedom();
+        let counts = 1.0 / before.len() as f64 + 1.0 / after.len() as f64;
+        let of_whole = spread * counts / (whole * whole);
+        let freedom = welch_freedom((of_share, test.freedom), (of_whole, self.freedom()));
+        let both = by_t(relative, (of_share + of_whole).sqrt(), freedom, 0.05).p;
+        if relative > 0.0 { both / 2.0 } else { 1.0 - both / 2.0 }
+    }
+
+    fn freedom(&self) -> f64 {
+        (self.before.len() + self.after.len()) as f64 - 2.0
+    }
+
+    /// The variance between runs, pooled of both sides.
+    fn variance(&self) -> f64 {
+        (squares(&self.before) + squares(&self.after)) / self.freedom()
+    }
+
+    fn expected(&self) -> f64 {
+        let count = self.expected_before.len() + self.expected_after.len();
+        self.expected_before.iter().chain(&self.expected_after).sum::<f64>() / count as f64
+    }
+
+    /// The expected variance of the difference of both means.
+    fn expected_of_difference(&self) -> f64 {
+        let of_mean = |expected: &[f64]| expected.iter().sum::<f64>() / (expected.len() as f64).powi(2);
+        of_mean(&self.expected_before) + of_mean(&self.expected_after)
+    }
+}
+
+/// The mean of some values.
+pub(super) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The sum of the squared distances from the mean.
+pub(super) fn squares(values: &[f64]) -> f64 {
+    let middle = mean(values);
+    values.iter().map(|value| (value - middle).powi(2)).sum()
+}
+
+/// The spread between runs, learnt from many functions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spread {
+    /// The squared relative spread of a function between runs, beyond that within them: a run may be slow
+    /// in a function as a whole. It is the trend of the variance with the share.
+    between: f64,
+    prior: Prior,
+    informative: usize,
+}
+
+/// A prior of variances: a scaled inverse chi-square distribution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Prior {
+    /// Its centre.
+    pub(crate) variance: f64,
+    /// Its degrees of freedom: infinite if all variances are taken to be one, 0 without a prior.
+    pub(crate) freedom: f64,
+}
+
+impl Prior {
+    /// The variance in the light of the prior (limma's `squeezeVar`).
+    pub(crate) fn squeeze(self, variance: f64, freedom: f64) -> f64 {
+        if self.freedom.is_infinite() {
+            return self.variance;
+        }
+        (freedom * variance + self.freedom * self.variance) / (freedom + self.freedom)
+    }
+
+    /// Fits the prior to variances of the same degrees of freedom, by moments of their logarithms
+    /// (limma's `fitFDist`).
+    pub(crate) fn fit(variances: &[f64], freedom: f64) -> Prior {
+        let count = variances.len() as f64;
+        if variances.len() < 2 {
+            return Prior { variance: variances.first().copied().unwrap_or(1.0), freedom: 0.0 };
+        }
+        let middle = median(variances);
+        let least = 1e-5 * if middle > 0.0 { middle } else { 1.0 };
+        let ln: Vec<f64> = variances.iter().map(|v| v.max(least).ln()).collect();
+        let centre = mean(&ln) - digamma(freedom / 2.0) + (freedom / 2.0).ln();
+        let excess = squares(&ln) / (count - 1.0) - trigamma(freedom / 2.0);
+        if excess <= 0.0 {
+            return Prior {
+                variance: variances.iter().map(|v| v.max(least)).sum::<f64>() / count,
+                freedom: f64::INFINITY,
+            };
+        }
+        let prior = 2.0 * trigamma_inverse(excess);
+        let variance = (centre + digamma(prior / 2.0) - (prior / 2.0).ln()).exp();
+        Prior { variance, freedom: prior }
+    }
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let half = sorted.len() / 2;
+    if sorted.len() % 2 == 1 { sorted[half] } else { f64::midpoint(sorted[half - 1], sorted[half]) }
+}
+
+impl Spread {
+    /// Learns the spread from the functions that have enough samples.
+    pub(crate) fn learn(rows: &[&RunShares]) -> Spread {
+        let informative: Vec<&RunShares> =
+            rows.iter().copied().filter(|row| row.is_informative && row.expected() > 0.0).collect();
+        let quotients: Vec<f64> = informative.iter().map(|row| row.variance() / row.expected()).collect();
+        let heights: Vec<f64> = informative.iter().map(|row| row.mean().powi(2) / row.expected()).collect();
+        let between = slope(&quotients, &heights);
+        let relative: Vec<f64> = quotients
+            .iter()
+            .zip(&heights)
+            .map(|(quotient, height)| quotient / (1.0 + between * height))
+            .collect();
+        let freedom = informative.first().map_or(1.0, |row| row.freedom());
+        Spread { between, prior: Prior::fit(&relative, freedom), informative: informative.len() }
+    }
+
+    /// The factor between the variance that is expected within runs and the one that holds between them;
+    /// at least 1.
+    pub(crate) fn factor(&self, row: &RunShares) -> f64 {
+        let expected = row.expected();
+        if expected <= 0.0 {
+            return 1.0;
+        }
+        let trend = 1.0 + self.between * row.mean().powi(2) / expected;
+        if !row.is_informative {
+            return trend.max(row.variance() / expected);
+        }
+        let quotient = row.variance() / (expected * trend);
+        trend * self.prior.squeeze(quotient, row.freedom()).max(1.0)
+    }
+
+    /// Tests whether the shares of a function differ between both sides.
+    pub(crate) fn test(&self, row: &RunShares, alpha: f64) -> Test {
+        let own = row.freedom();
+        if own < 1.0 {
+            return UNKNOWN;
+        }
+        // No more degrees of freedom than all functions have together.
+        let freedom = (own + self.prior.freedom).min(own * self.informative.max(1) as f64);
+        let deviation = (self.factor(row) * row.expected_of_difference()).sqrt();
+        let difference = mean(&row.after) - mean(&row.before);
+        by_t(difference, deviation, freedom, alpha)
+    }
+}
+
+/// A test by Student's t.
+pub(super) fn by_t(difference: f64, deviation: f64, freedom: f64, alpha: f64) -> Test {
+    if deviation.is_nan() || freedom.is_nan() || freedom <= 0.0 {
+        return UNKNOWN;
+    }
+    let t = (difference / deviation).abs();
+    let (p, quantile) = if freedom.is_finite() {
+        let law = StudentsT { freedom };
+        (2.0 * law.upper(t), law.upper_quantile(alpha / 2.0))
+    } else {
+        (2.0 * Normal::upper(t), Normal::upper_quantile(alpha / 2.0))
+    };
+    let p = match (difference == 0.0, deviation == 0.0) {
+        (true, _) => 1.0,
+        (_, true) => 0.0,
+        _ => p.min(1.0),
+    };
+    let half = quantile * deviation;
+    Test { p, interval: (difference - half, difference + half), deviation, freedom }
+}
+
+/// The slope of a line through 1 that fits points whose spread grows with their height, not below 0.
+fn slope(quotients: &[f64], heights: &[f64]) -> f64 {
+    let mut slope = 0.0;
+    for _ in 0..20 {
+        let (mut over, mut under) = (0.0, 0.0);
+        for (quotient, height) in quotients.iter().zip(heights) {
+            let weight = height / (1.0f64 + slope * height).powi(2);
+            over += weight * (quotient - 1.0);
+            under += weight * height;
+        }
+        slope = if under > 0.0 { f64::max(over / under, 0.0) } else { 0.0 };
+    }
+    slope
+}
