@@ -107,11 +107,17 @@ fn the_example_script_stops_a_slower_build() {
     let (status, summary, said) = gate("before", "slow", None);
     assert_eq!(status, 1);
     assert!(
-        summary.starts_with("**Failed: 1 grew, 0 shrank; most: `hash_insert`, self 205 → 339 M, +65%"),
+        summary.starts_with("**Failed: ")
+            && summary.contains("most: `hash_insert`, self 205 → 339 M, +65%, p < 0.001"),
         "{summary}"
     );
-    assert!(said.starts_with("fg-diff: gate slower>20%: hash_insert, "), "{said}");
+    assert!(said.starts_with("fg-diff: gate slower>5%: hash_insert, "), "{said}");
+    // Runs of this program on a busy machine differ too much to see 5%.
     let (status, summary, said) = gate("before", "again", None);
+    assert_eq!(status, 2);
+    assert!(said.starts_with("fg-diff: gate slower>5% is blind: 5 and 5 runs "), "{said}");
+    assert!(summary.starts_with("**Undecided: no significant change (would have seen "), "{summary}");
+    let (status, summary, said) = gate("before", "again", Some("slower>20%"));
     assert_eq!((status, said.as_str()), (0, ""));
     assert!(summary.starts_with("**Passed: no significant change (would have seen "), "{summary}");
     let (status, _, said) =
