@@ -7,69 +7,83 @@
 //! the same.
 
 use fg_tools::diff::{Diff, Report, ReportOptions};
+use fg_tools::profile::{Context, ProfileBuilder, Wants};
 use fg_tools::{Profile, Weight};
 
 /// The number of functions of a small program; `shares` makes them as uneven as real ones.
 const FUNCTIONS: usize = 200;
-const FALSE_ALARM_TRIALS: u32 = 2000;
-const POWER_TRIALS: u32 = 400;
+const TRIALS: u32 = 400;
+/// The alpha of all comparisons.
+const ALPHA: f64 = 0.01;
 
 fn main() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    println!(
-        "Share of comparisons without any true change that raise an alarm (accepted: alpha = 1%, 5%):\n"
-    );
-    println!("| runs a side | samples a run | alpha 0.01 | alpha 0.05 |");
-    println!("| ---: | ---: | ---: | ---: |");
-    for (runs, samples) in [(1, 1_000), (1, 10_000), (1, 100_000), (3, 10_000), (5, 10_000)] {
-        let rates = [0.01, 0.05].map(|alpha| {
-            let given = options().alpha(alpha);
-            let trial = |random: &mut Random| {
-                let report = compare(random, runs, samples, &shares(0, 1.0), 0.0, &given);
-                report.significant().next().is_some()
-            };
-            rate(&mut random, FALSE_ALARM_TRIALS, trial)
-        });
-        println!("| {runs} | {samples} | {:.1}% | {:.1}% |", rates[0], rates[1]);
+    println!("Share of comparisons without any true change that raise an alarm ({TRIALS} trials each):\n");
+    println!("| program | samples a run | one a side | three a side | five a side |");
+    println!("| --- | ---: | ---: | ---: | ---: |");
+    let alarms: [(&str, Program); 4] = [
+        ("steady", Program::default()),
+        ("runs differ by 5% of a share", Program { spread: 0.05, ..Program::default() }),
+        ("phases of 20 samples, times known", Program { phase: 20.0, times: true, ..Program::default() }),
+        ("phases of 20 samples, times not known", Program { phase: 20.0, ..Program::default() }),
+    ];
+    for (name, program) in alarms {
+        for samples in [1_000, 10_000] {
+            let cells = [1, 3, 5].map(|runs| {
+                let same = shares(0, 1.0);
+                let found = rate(&mut random, |random| {
+                    compare(random, runs, samples, &same, program).significant().next().is_some()
+                });
+                format!("{found:.1}%")
+            });
+            println!("| {name} | {samples} | {} |", cells.join(" | "));
+        }
     }
-    println!("\nThe same when runs differ more than sampling explains (each share by 5% of itself):\n");
-    println!("| runs a side | samples a run | alpha 0.01 |");
-    println!("| ---: | ---: | ---: |");
-    for runs in [1, 3, 5] {
-        let given = options();
-        let trial = |random: &mut Random| {
-            compare(random, runs, 10_000, &shares(0, 1.0), 0.05, &given).significant().next().is_some()
-        };
-        println!("| {runs} | 10000 | {:.1}% |", rate(&mut random, FALSE_ALARM_TRIALS, trial));
-    }
-    println!("\nHow often a function that got slower is found (alpha 0.01, --min-effect 0):\n");
-    println!("| its share | slower by | runs a side | 1k samples a run | 10k | 100k |");
-    println!("| ---: | ---: | ---: | ---: | ---: | ---: |");
-    for (rank, by, runs) in [(0, 5, 1), (3, 5, 1), (0, 5, 5), (3, 5, 5), (3, 10, 1), (3, 10, 5), (3, 50, 1)] {
-        let slower = shares(rank, 1.0 + f64::from(by) / 100.0);
-        let found = [1_000, 10_000, 100_000].map(|samples| {
-            let given = options();
-            let name = format!("f{rank:03}").into_bytes();
-            let trial = |random: &mut Random| {
-                let report = compare(random, runs, samples, &slower, 0.0, &given);
-                report.significant().any(|row| row.name == name && row.own.points() > 0.0)
-            };
-            rate(&mut random, POWER_TRIALS, trial)
-        });
-        let share = 100.0 * shares(0, 1.0)[rank];
-        println!("| {share:.0}% | {by}% | {runs} | {:.0}% | {:.0}% | {:.0}% |", found[0], found[1], found[2]);
+    println!("\nHow often a function that got slower is found ({TRIALS} trials each):\n");
+    println!("| program | its share | slower by | samples a run | one a side | three a side | five a side |");
+    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
+    let spread = Program { spread: 0.05, ..Program::default() };
+    let phases = Program { phase: 20.0, times: true, ..Program::default() };
+    for (name, program) in [("steady", Program::default()), ("runs differ by 5%", spread), ("phases", phases)]
+    {
+        for (rank, by) in [(0, 10), (0, 20), (3, 20), (3, 50)] {
+            for samples in [1_000, 10_000] {
+                let slower = shares(rank, 1.0 + f64::from(by) / 100.0);
+                let wanted = format!("f{rank:03}").into_bytes();
+                let cells = [1, 3, 5].map(|runs| {
+                    let found = rate(&mut random, |random| {
+                        let report = compare(random, runs, samples, &slower, program);
+                        report.significant().any(|row| row.name == wanted && row.own.points() > 0.0)
+                    });
+                    format!("{found:.0}%")
+                });
+                let share = 100.0 * shares(0, 1.0)[rank];
+                println!("| {name} | {share:.0}% | {by}% | {samples} | {} |", cells.join(" | "));
+            }
+        }
     }
 }
 
-/// Every change that is significant counts, however small; a sample weighs 1.
+/// The ways in which recordings of a program differ from each other.
+#[derive(Clone, Copy, Default)]
+struct Program {
+    /// The relative spread of each function's work from run to run.
+    spread: f64,
+    /// The mean length of a stay in one function, in samples; independent samples if 0.
+    phase: f64,
+    /// The times of samples are known.
+    times: bool,
+}
+
+/// A sample weighs 1.
 fn options() -> ReportOptions {
-    ReportOptions::default().min_effect(0.0).period(Weight::ONE)
+    ReportOptions::default().alpha(ALPHA).period(Weight::ONE)
 }
 
 /// The rate of an event, in percent.
-fn rate(random: &mut Random, trials: u32, mut happens: impl FnMut(&mut Random) -> bool) -> f64 {
-    let count = (0..trials).filter(|_| happens(random)).count();
-    100.0 * count as f64 / f64::from(trials)
+fn rate(random: &mut Random, mut happens: impl FnMut(&mut Random) -> bool) -> f64 {
+    let count = (0..TRIALS).filter(|_| happens(random)).count();
+    100.0 * count as f64 / f64::from(TRIALS)
 }
 
 /// The share of each function in the work before, one over its rank; one function is slower.
@@ -80,31 +94,42 @@ fn shares(rank: usize, factor: f64) -> Vec<f64> {
 }
 
 /// Records the same program before and the given one after, and compares.
-fn compare(
-    random: &mut Random,
-    runs: usize,
-    samples: u32,
-    after: &[f64],
-    spread: f64,
-    options: &ReportOptions,
-) -> Report {
+fn compare(random: &mut Random, runs: usize, samples: u32, after: &[f64], program: Program) -> Report {
     let before = shares(0, 1.0);
-    let mut side = |program: &[f64]| -> Vec<Profile> {
-        (0..runs).map(|_| recording(random, program, samples, spread)).collect()
+    let mut side = |work: &[f64]| -> Vec<Profile> {
+        (0..runs).map(|_| recording(random, work, samples, program)).collect()
     };
     let (before, after) = (side(&before), side(after));
     let diff = Diff::of_runs(&before.iter().collect::<Vec<_>>(), &after.iter().collect::<Vec<_>>());
-    diff.report_with(options).expect("counts fit")
+    diff.report_with(&options()).expect("counts fit")
 }
 
 /// A recording of a program; one that is slower takes as many more samples.
-fn recording(random: &mut Random, program: &[f64], samples: u32, spread: f64) -> Profile {
+fn recording(random: &mut Random, work: &[f64], samples: u32, program: Program) -> Profile {
     let moved: Vec<f64> =
-        program.iter().map(|x| x * (1.0 + spread * random.normal())).map(|x| x.max(0.0)).collect();
-    let mut profile = Profile::builder();
+        work.iter().map(|x| x * (1.0 + program.spread * random.normal())).map(|x| x.max(0.0)).collect();
+    let wants = if program.times { Wants::ALL } else { Wants::NOTHING };
+    let mut profile = ProfileBuilder::new(wants);
+    let name = |n: usize| format!("f{n:03}");
+    if program.phase > 0.0 {
+        let whole: f64 = moved.iter().sum();
+        let count = (f64::from(samples) * whole).round() as u64;
+        let (mut at, mut stay, mut function) = (0, 0.0, 0);
+        while at < count {
+            while stay <= 0.0 {
+                function = random.pick(&moved, whole);
+                stay += -program.phase * (1.0 - random.uniform()).ln();
+            }
+            let context = Context { time: Some(at), ..Context::UNKNOWN };
+            profile.add_at(["main", &name(function)], Weight::ONE, &context).expect("counts fit");
+            stay -= 1.0;
+            at += 1;
+        }
+        return profile.finish().expect("counts fit");
+    }
     for (n, hits) in random.recording(&moved, samples).into_iter().enumerate() {
         if hits > 0 {
-            profile.add(["main", &format!("f{n:03}")], Weight::new(hits.into())).expect("counts fit");
+            profile.add(["main", &name(n)], Weight::new(hits.into())).expect("counts fit");
         }
     }
     profile.finish().expect("counts fit")
@@ -123,6 +148,17 @@ impl Random {
 
     fn normal(&mut self) -> f64 {
         (-2.0 * (1.0 - self.uniform()).ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
+    /// A function, with a probability of its share of the whole.
+    fn pick(&mut self, work: &[f64], whole: f64) -> usize {
+        let mut left = self.uniform() * whole;
+        work.iter()
+            .position(|x| {
+                left -= x;
+                left < 0.0
+            })
+            .unwrap_or(work.len() - 1)
     }
 
     /// The number of samples of each function.

@@ -18,6 +18,8 @@ pub(crate) mod examples;
 mod gamma;
 mod hypergeometric;
 pub(crate) mod moderated;
+#[cfg(test)]
+mod oracles;
 mod sample_weight;
 
 pub use adjust::adjust;
@@ -145,6 +147,8 @@ fn exact(before: Count, after: Count) -> f64 {
     let (n, m) = (whole(before.of), whole(after.of));
     let x = whole(before.hits).min(n);
     let hits = x + whole(after.hits).min(m);
+    // The rarer of hits and misses is counted, of which fewer digits are lost.
+    let (x, hits) = if 2.0 * hits > n + m { (n - x, n + m - hits) } else { (x, hits) };
     let (below, above) = hypergeometric::tails(n + m, hits, n, x);
     (2.0 * below.min(above)).clamp(0.0, 1.0)
 }

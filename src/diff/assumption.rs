@@ -27,15 +27,15 @@ impl Report {
         } else {
             format!(", of {of} each")
         };
-        let spread = match (before.spread, after.spread) {
-            (Spread::Blocks, Spread::Blocks) => "with the spread between blocks of time",
+        let (spread, because) = match (before.spread, after.spread) {
+            (Spread::Blocks, Spread::Blocks) => ("with the spread between blocks of time", ""),
             (Spread::Assumed, Spread::Assumed) => {
-                "assuming independent samples, as their times are not known"
+                ("assuming independent samples", ", as their times are not known")
             }
-            _ => "assuming independent samples of one side, as their times are not known",
+            _ => ("assuming independent samples on one side", ", as their times are not known there"),
         };
         let mut text = format!(
-            "difference of two proportions, {spread} ({} before, {} after{of}); {adjusted}",
+            "difference of two proportions, {spread} ({} before, {} after{of}){because}; {adjusted}",
             samples(before),
             samples(after)
         );

@@ -21,9 +21,6 @@ use crate::significance::{
 use crate::tally::Cell;
 use crate::weight::Weight;
 
-/// The accepted probability of a weight that only seems to move as its share does, one-sided. It is asked
-/// only of shares that have moved for sure.
-const ALPHA_OF_WEIGHT: f64 = 0.05;
 /// The least number of samples a run inside a function, and outside of it, that tell something about the
 /// spread between runs.
 const INFORMATIVE: f64 = 5.0;
@@ -321,7 +318,8 @@ impl<'j> Judge<'j> {
                 Kind::Own => &mut row.own,
                 Kind::Total => &mut row.total,
             };
-            let has_moved = || self.has_moved_in_weight(candidate, test);
+            // Of the shares that moved, each weight is asked as well.
+            let has_moved = || self.has_moved_in_weight(candidate, test, limits.alpha / selected);
             let test = Test {
                 p: adjusted[candidate.group],
                 interval: (100.0 * low, 100.0 * high),
@@ -338,13 +336,13 @@ impl<'j> Judge<'j> {
 
     /// Returns true if the weight moved as the share did. Shares move when others do; with several runs
     /// the spread of the totals says whether a weight did.
-    fn has_moved_in_weight(&self, candidate: &Candidate, test: &Test) -> bool {
+    fn has_moved_in_weight(&self, candidate: &Candidate, test: &Test, alpha: f64) -> bool {
         if !self.has_runs() || self.options.normalize != Normalize::No {
             return true;
         }
         let totals = |values: &[Weight]| values.iter().map(|weight| weight.to_f64()).collect::<Vec<_>>();
         let (before, after) = (totals(self.sums.before), totals(self.sums.after));
-        candidate.shares.weight_p(test, &before, &after) < ALPHA_OF_WEIGHT
+        candidate.shares.weight_p(test, &before, &after) < alpha
     }
 
     /// A change of a share has to be as large in weight, in the same direction: when one function

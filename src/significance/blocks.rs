@@ -105,3 +105,60 @@ pub(crate) fn compare_in_blocks(
 pub(super) fn welch_freedom(a: (f64, f64), b: (f64, f64)) -> f64 {
     (a.0 + b.0).powi(2) / (a.0 * a.0 / a.1 + b.0 * b.0 / b.1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(weights: &[f64], blocks: &[f64]) -> (Moments, Whole) {
+        let (mut moments, mut whole) = (Moments::default(), Whole::default());
+        for (weight, block) in weights.iter().zip(blocks) {
+            moments.add(*weight, *block);
+            whole.add(*block);
+        }
+        (moments, whole)
+    }
+
+    #[test]
+    fn even_blocks_have_the_variance_of_their_mean() {
+        let weights = [1.0, 4.0, 2.0, 5.0, 3.0];
+        let (moments, whole) = cut(&weights, &[10.0; 5]);
+        // The unbiased variance of the shares 0.1 to 0.5 is 0.025, that of their mean a fifth of it.
+        assert!((moments.variance(15.0, &whole) - 0.005).abs() < 1e-12);
+    }
+
+    #[test]
+    fn uneven_blocks_count_by_their_weight() {
+        // Every block has the same share: no spread, whatever the blocks weigh.
+        let (moments, whole) = cut(&[1.0, 10.0, 4.0], &[10.0, 100.0, 40.0]);
+        assert!(moments.variance(15.0, &whole).abs() < 1e-12);
+        // By hand: residues 2 - 3, 4 - 3, 6 - 6 of 120, and 3 / 2.
+        let (moments, whole) = cut(&[2.0, 4.0, 6.0], &[30.0, 30.0, 60.0]);
+        assert!((moments.variance(12.0, &whole) - 2.0 * 1.5 / 14_400.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn phases_are_no_independent_samples() {
+        let counts = (Count { hits: 300.0, of: 1000.0 }, Count { hits: 400.0, of: 1000.0 });
+        let by_blocks = |variance: f64| BatchVariance { variance, freedom: 39.0 };
+        let binomial = by_blocks(0.3 * 0.7 / 1000.0);
+        let calm = compare_in_blocks(counts, (by_blocks(1e-6), by_blocks(1e-6)), 0.05);
+        assert_eq!(calm, compare_shares(counts.0, counts.1, 0.05));
+        assert!(calm.p < 1e-5);
+        let phases = by_blocks(10.0 * binomial.variance);
+        let careful = compare_in_blocks(counts, (phases, phases), 0.05);
+        // z falls by the root of ten: 0.1 / sqrt(2 * 0.0021) is 1.543, of 78 degrees of freedom.
+        assert!((careful.p - 0.1269).abs() < 0.0005, "{careful:?}");
+        assert!((careful.freedom - 78.0).abs() < 1e-9 && careful.interval.0 < 0.0);
+        assert!((f64::midpoint(careful.interval.0, careful.interval.1) - 0.1).abs() < 1e-12);
+        // One side without times is as good as it says.
+        let alone = BatchVariance { variance: binomial.variance, freedom: f64::INFINITY };
+        assert!((compare_in_blocks(counts, (phases, alone), 0.05).freedom - 39.0 * 1.21).abs() < 1e-9);
+    }
+
+    #[test]
+    fn short_recordings_have_few_blocks_or_none() {
+        assert_eq!([39, 40, 100, 1000].map(|samples| blocks_of(samples, samples)), [0, 8, 20, 40]);
+        assert_eq!([blocks_of(1000, 12), blocks_of(1000, 7)], [12, 0]);
+    }
+}

@@ -346,7 +346,7 @@ test("wheel with Ctrl stretches around the pointer, without it scrolls", async (
 
 test("the key s takes line numbers off names, so that before and after are one function", async () => {
   const page = await view("f (a.py:12) 3 0\nf (a.py:14) 0 4\n");
-  await page.locator("canvas").focus();
+  await page.locator("#frames").focus();
   await page.keyboard.press("s");
   assert.equal((await savedStacks(page)).toString().trim().split("\n").at(-1), "f (a.py) 3 4");
   await page.keyboard.press("s");

@@ -160,6 +160,7 @@ fn functions_that_differ_by_their_line_are_noticed() {
 #[test]
 fn json_is_json_and_complete() {
     let report: Value = serde_json::from_str(&diff(&["--json"], BEFORE, AFTER)).unwrap();
+    // Self and total weights that are alike are one test.
     assert_eq!(report["tests"], 6);
     assert_eq!(report["before"]["samples"], 10701.0);
     assert_eq!(report["rows"].as_array().unwrap().len(), 6);

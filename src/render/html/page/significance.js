@@ -44,6 +44,7 @@ function divisor(a, b) {
 
 /** For each pair of weights, whether its share changed significantly. All are tested together: of
  * the significant ones, at most the share alpha is expected to be chance (Benjamini and Hochberg).
+ * Equal pairs are one test, and heavy ones get more attention than light ones.
  * @param {About} about
  * @param {number[]} period of a sample, before and after
  * @param {[number, number]} totals
@@ -53,22 +54,35 @@ export function judge({ alpha, minEffect }, period, totals, before, after) {
   const significant = new Uint8Array(after.length);
   if (alpha === null) return significant.fill(1);
   const [n, m] = [totals[0] / period[0], totals[1] / period[1]];
-  const tested = [];
-  /** @type {Map<string, number>} equal pairs are many */
-  const known = new Map();
+  /** @type {Map<string, { p: number, attention: number, effect: number, pairs: number[] }>} */
+  const tests = new Map();
+  let sum = 0;
   for (let i = 0; i < after.length; i++) {
     const [x, y] = [before[i] / period[0], after[i] / period[1]];
     if (!(x >= n * LEAST_SHARE || y >= m * LEAST_SHARE)) continue;
     const key = `${x} ${y}`;
-    let p = known.get(key);
-    if (p === undefined) known.set(key, (p = compareShares({ x, n, y, m })));
-    tested.push({ i, p, effect: 100 * Math.abs(y / (m || 1) - x / (n || 1)) });
+    let test = tests.get(key);
+    if (!test) {
+      const shares = [x / (n || 1), y / (m || 1)];
+      const mean = (shares[0] + shares[1]) / 2;
+      const attention = Math.sqrt(Math.max(mean * (1 - mean), 0));
+      sum += attention;
+      test = { p: compareShares({ x, n, y, m }), attention, effect: 100 * Math.abs(shares[1] - shares[0]), pairs: [] };
+      tests.set(key, test);
+    }
+    test.pairs.push(i);
   }
-  tested.sort((a, b) => b.p - a.p);
+  const sorted = [...tests.values()];
+  for (const test of sorted) {
+    // Weights of 1 on average.
+    const weight = sum > 0 ? (test.attention * sorted.length) / sum : 1;
+    test.p = weight > 0 ? test.p / weight : Infinity;
+  }
+  sorted.sort((a, b) => b.p - a.p || 0);
   let least = 1;
-  tested.forEach(({ i, p, effect }, at) => {
-    least = Math.min(least, (p * tested.length) / (tested.length - at));
-    if (least < alpha && effect >= minEffect) significant[i] = 1;
+  sorted.forEach(({ p, effect, pairs }, at) => {
+    least = Math.min(least, (p * sorted.length) / (sorted.length - at));
+    if (least < alpha && effect >= minEffect) for (const i of pairs) significant[i] = 1;
   });
   return significant;
 }
@@ -84,6 +98,7 @@ export function compareShares({ x, n, y, m }) {
 }
 
 /** Fisher's test, the smaller tail doubled: given all hits, the number of them on the shorter side.
+ * A tail is summed away from the middle, where its terms shrink: few terms, however many hits.
  * @param {number} x
  * @param {number} n
  * @param {number} y
@@ -92,41 +107,81 @@ function exact(x, n, y, m) {
   [x, n, y, m] = [x, n, y, m].map(Math.round);
   x = Math.min(x, n);
   let hits = x + Math.min(y, m);
-  // The rarer of hits and misses is counted, which keeps the sums short.
-  if (2 * hits > n + m) [x, hits] = [n - x, n + m - hits];
-  const first = Math.max(0, hits - m);
-  const last = Math.min(hits, n);
-  const at = (/** @type {number} */ k) => Math.exp(choices(n, k) + choices(m, hits - k) - choices(n + m, hits));
-  const upTo = (/** @type {number} */ from, /** @type {number} */ to) => {
-    let term = at(from);
-    let sum = term;
-    for (let k = from; k < to; k++) {
-      term *= ((n - k) * (hits - k)) / ((k + 1) * (m - hits + k + 1));
-      sum += term;
+  const all = n + m;
+  // The rarer of hits and misses is counted, of which fewer digits are lost.
+  if (2 * hits > all) [x, hits] = [n - x, all - hits];
+  const [first, last] = [Math.max(0, hits - m), Math.min(hits, n)];
+  const isAbove = x >= hits * (n / all);
+  const here = probability(x, n, m, hits);
+  let term = here;
+  let outward = here;
+  for (let k = x; k !== (isAbove ? last : first) && term >= outward * 1e-17 && term > 0; ) {
+    if (isAbove) {
+      k++;
+      term *= ((hits - k + 1) / k) * ((n - k + 1) / (m - hits + k));
+    } else {
+      term *= (k / (hits - k + 1)) * ((m - hits + k) / (n - k + 1));
+      k--;
     }
-    return sum;
-  };
-  return Math.min(1, 2 * Math.min(upTo(first, x), upTo(x, last)));
+    outward += term;
+  }
+  outward = Math.min(outward, 1);
+  return Math.min(1, 2 * Math.min(outward, Math.max(1 - outward + here, 0)));
 }
 
-/** The logarithm of the number of ways to choose k of n.
+/** The probability of exactly x of n, given all hits of n and m, by Loader's saddle-point expansion.
+ * @param {number} x
  * @param {number} n
- * @param {number} k */
-function choices(n, k) {
-  return logFactorial(n) - logFactorial(k) - logFactorial(n - k);
+ * @param {number} m
+ * @param {number} hits */
+function probability(x, n, m, hits) {
+  const [p, rest] = [n / (n + m), m / (n + m)];
+  return Math.exp(logBinomial(x, hits, p, rest) + logBinomial(n - x, n + m - hits, p, rest) - logBinomial(n, n + m, p, rest));
+}
+
+/** The logarithm of the binomial probability of x of n.
+ * @param {number} x
+ * @param {number} n
+ * @param {number} p
+ * @param {number} rest 1 - p */
+function logBinomial(x, n, p, rest) {
+  if (n === 0) return 0;
+  if (x === 0) return n * (p < 0.5 ? Math.log1p(-p) : Math.log(rest));
+  if (x === n) return n * (rest < 0.5 ? Math.log1p(-rest) : Math.log(p));
+  const y = n - x;
+  const errors = stirlingError(n) - stirlingError(x) - stirlingError(y);
+  return errors - deviance(x, n * p) - deviance(y, n * rest) + 0.5 * Math.log(n / (2 * Math.PI * x * y));
 }
 
 /** @type {number[]} */
 const FACTORIALS = [0];
 
-/** @param {number} n */
-function logFactorial(n) {
-  if (n < 256) {
+/** The error of Stirling's formula: ln n! less it.
+ * @param {number} n */
+function stirlingError(n) {
+  if (n < 16) {
     for (let k = FACTORIALS.length; k <= n; k++) FACTORIALS[k] = FACTORIALS[k - 1] + Math.log(k);
-    return FACTORIALS[n];
+    return FACTORIALS[n] - (n + 0.5) * Math.log(n) + n - 0.5 * Math.log(2 * Math.PI);
   }
-  // Stirling's series: what is left out is below 1e-15 from here on.
-  return (n + 0.5) * Math.log(n) - n + 0.5 * Math.log(2 * Math.PI) + 1 / (12 * n) - 1 / (360 * n ** 3) + 1 / (1260 * n ** 5);
+  const y = 1 / (n * n);
+  return (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y / 1188)))) / n;
+}
+
+/** x ln(x / mean) + mean - x, without cancellation where both are close.
+ * @param {number} x
+ * @param {number} mean */
+function deviance(x, mean) {
+  if (Math.abs(x - mean) >= 0.1 * (x + mean)) return x * Math.log(x / mean) + mean - x;
+  const v = (x - mean) / (x + mean);
+  let sum = (x - mean) * v;
+  let power = 2 * x * v;
+  for (let j = 1; j < 1000; j++) {
+    power *= v * v;
+    const next = sum + power / (2 * j + 1);
+    if (next === sum) break;
+    sum = next;
+  }
+  return sum;
 }
 
 /** The complementary error function, of numbers from 0 on.
