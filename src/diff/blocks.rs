@@ -85,8 +85,7 @@ pub(super) fn read_timed(source: &Source) -> Result<(Profile, NotUnderstood)> {
     let mut not_understood = NotUnderstood::default();
     let mut times: HashMap<Vec<u8>, Option<u64>> = HashMap::new();
     let labels = lines.first_facts().labels.len();
-    loop {
-        let Some(line) = lines.next_line()? else { break };
+    while let Some(line) = lines.next_line()? {
         let Some(parsed) = parse_line(line, Columns::One) else {
             let line = line.to_vec();
             not_understood.note(&line, || lines.position());

@@ -299,9 +299,10 @@ impl<'j> Judge<'j> {
         whole: Weight,
     ) -> Result<()> {
         let limits = self.limits();
-        let mut adjusted = vec![0.0f64; groups];
+        let mut adjusted = vec![f64::NAN; groups];
         for (candidate, test) in candidates.iter().zip(tests) {
-            adjusted[candidate.group] = adjusted[candidate.group].max(test.p);
+            let first = &mut adjusted[candidate.group];
+            *first = if first.is_nan() { test.p } else { *first };
         }
         let shares: Vec<f64> =
             firsts(candidates, groups).map(|candidate| candidate.shares.mean().clamp(0.0, 1.0)).collect();

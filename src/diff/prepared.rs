@@ -14,6 +14,7 @@ use crate::error::{ErrorKind, Position, Result};
 use crate::filter::{Pattern, PatternOptions};
 use crate::folded::Weights;
 use crate::profile::Facts;
+use crate::significance::blocks::PER_BLOCK;
 use crate::weight::Weight;
 
 /// Both sides, read once, with all that is known before a line is written.
@@ -113,15 +114,21 @@ impl<'s> Prepared<'s> {
         let (before, after) = (surveys(Side::Before), surveys(Side::After));
         let mut weights = RunWeights::new(options.by, before.len() + after.len());
         let mut run = usize::MAX;
+        let per_block = if before.len() + after.len() > 2 { 1 } else { PER_BLOCK };
+        let mut blocks = 0;
         let mut stack = Vec::new();
         let mut cut = Vec::new();
         let is_needed = renamer.is_needed();
         pair.read(&mut |file, side, part| {
             if run != file {
                 run = file;
+                blocks = 0;
                 weights.begin(file)?;
             }
-            let Part::Line(line, weight) = part else { return weights.end_block() };
+            let Part::Line(line, weight) = part else {
+                blocks += 1;
+                return if blocks % per_block == 0 { weights.end_block() } else { Ok(()) };
+            };
             let line = options.interrupts.cut(line, &mut cut).unwrap_or(line);
             if !is_needed {
                 return weights.add(line, weight);

@@ -65,6 +65,9 @@ impl RunWeights {
     /// [`crate::ErrorKind::Overflow`].
     pub(crate) fn begin(&mut self, run: usize) -> Result<()> {
         self.close(0)?;
+        if self.blocks[self.run].blocks > 0 && self.sums[self.run] != self.mark {
+            self.end_block()?;
+        }
         self.path.clear();
         self.run = run;
         self.tally.begin(run);

@@ -6,6 +6,7 @@ mod feed;
 mod formats;
 mod gates;
 mod joined;
+mod judged;
 mod laws;
 mod recorded;
 mod reports;
