@@ -21,11 +21,11 @@ use crate::weight::Weight;
 /// use fg_tools::Profile;
 /// use fg_tools::diff::Diff;
 ///
-/// let before = Profile::from_lines(["main;parse 40000", "main;write 60000"])?;
-/// let after = Profile::from_lines(["main;parse 40010", "main;write 60020"])?;
-/// let verdict = Diff::new(&before, &after).gate("total>5%")?;
+/// let before = Profile::from_lines(["main 7", "main;parse 40001", "main;write 60007"])?;
+/// let after = Profile::from_lines(["main 7", "main;parse 40010", "main;write 60020"])?;
+/// let verdict = Diff::new(&before, &after).gate("total>10%")?;
 /// assert!(verdict.passed());
-/// assert!(verdict.to_string().starts_with("gate total>5% passed: it would have seen +"));
+/// assert!(verdict.to_string().starts_with("gate total>10% passed: it would have seen +"));
 ///
 /// let few = (Profile::from_lines(["a 40", "b 60"])?, Profile::from_lines(["a 40", "b 61"])?);
 /// let verdict = Diff::new(&few.0, &few.1).gate("total>5%")?;

@@ -185,6 +185,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn rows_fit_the_width_of_a_terminal() {
+        let name = |n: u32| format!("core::iter::adapters::中文::{}::fold{n}", "x".repeat(n as usize));
+        let profile = |factor: u32| {
+            let lines = (0..60).map(|n| format!("main;{} {}", name(n), 1000 + n * factor));
+            crate::Profile::from_lines(lines).unwrap()
+        };
+        let (before, after) = (profile(1), profile(70));
+        let report = crate::diff::Diff::new(&before, &after).report().unwrap();
+        for (width, wide) in [(80, false), (100, false), (80, true)] {
+            let options = FormatOptions::default().width(width).wide(wide);
+            let mut text = Vec::new();
+            write(&report, &options, &mut text).unwrap();
+            let text = String::from_utf8(text).unwrap();
+            let rows = text.split_once("\n\n").unwrap().1;
+            let fits = rows.lines().all(|line| line.width() <= width);
+            assert_eq!(fits, !wide, "{text}");
+            assert!(wide || rows.contains('…'), "{text}");
+        }
+    }
+
+    #[test]
     fn names_keep_both_ends() {
         assert_eq!(cut_middle("parse", 12), "parse");
         assert_eq!(cut_middle("core::iter::adapters::map::fold", 12), "cor…ap::fold");
