@@ -190,7 +190,7 @@ fn evidence(report: &Report, of_whole: bool) -> String {
     let count = |samples: f64| units::grouped(Weight::new(samples.round() as i128));
     let worth = |sampling: super::Sampling| sampling.worth.min(sampling.samples);
     let (b, a) = (count(worth(before)), count(worth(after)));
-    let kind = if before.worth < before.samples || after.worth < after.samples {
+    let kind = if before.worth < 0.95 * before.samples || after.worth < 0.95 * after.samples {
         "samples' worth of evidence"
     } else {
         "samples"
