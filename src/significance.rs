@@ -93,6 +93,14 @@ impl Test {
     }
 }
 
+/// Tests a difference whose standard deviation is known, or estimated with these degrees of freedom.
+pub(crate) fn by_deviation(difference: f64, deviation: f64, freedom: f64, alpha: f64) -> Test {
+    let t = (difference / deviation).abs();
+    let upper = if freedom.is_finite() { StudentsT { freedom }.upper(t) } else { Normal::upper(t) };
+    let test = Test { p: (2.0 * upper).min(1.0), interval: (difference, difference), deviation, freedom };
+    Test { interval: test.interval_at(alpha), ..test }
+}
+
 /// Below this many expected hits the normal approximation is off in the far tails, which is where
 /// a correction for many tests looks; the exact test takes over.
 const EXACT_BELOW: f64 = 100.0;

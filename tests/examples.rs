@@ -60,13 +60,14 @@ fn a_gate_judges_in_memory() {
             [format!("main;parse;std::sort {parse}"), "main;write 899".into(), format!("idle {idle}")];
         Profile::from_lines(lines).unwrap()
     };
-    let judge = |before: &Profile, after: &Profile| gate_in_memory::judge(before, after, "total>5%").unwrap();
+    let judge =
+        |before: &Profile, after: &Profile| gate_in_memory::judge(before, after, "total>50%").unwrap();
     let (before, same, slower) = (run(401, 10_000), run(402, 20_000), run(700, 10_000));
     assert!(judge(&before, &same).passed(), "{}", judge(&before, &same));
     let verdict = judge(&before, &slower);
     assert!(!verdict.passed());
     let verdict = verdict.to_string();
-    assert!(verdict.contains("parse, 401 to 700") && !verdict.contains("std::"), "{verdict}");
+    assert!(verdict.contains("parse, 401 → 700") && !verdict.contains("std::"), "{verdict}");
 }
 
 #[test]

@@ -6,8 +6,11 @@ pub mod args;
 mod builtin;
 pub mod cargo;
 pub mod check;
+pub mod compare;
 pub mod foreign;
+mod recording;
 pub mod results;
+pub mod runs;
 #[cfg(target_os = "linux")]
 mod sudo;
 pub mod with;
@@ -40,10 +43,14 @@ Examples:
   fg-record --raw -o perf.data -- ./app && perf report
   fg-record cargo --bin server -o out.svg -- --port 8080
   fg-record --open -- ./app
+  fg-record --runs 5 --against ./app-before --gate 'slower>10%' --markdown report.md -- ./app
 
-One Ctrl-C ends the recording and writes the profile; a second one stops at once.
+One Ctrl-C, SIGTERM or SIGHUP ends the recording and writes the profile; a second
+Ctrl-C or SIGTERM stops at once, without a profile. A profile that nobody reads any
+more is saved as fg-record-PID.folded. What a recorder that was killed has recorded is
+in the file of --raw, or in the folder for temporary files, as -v says.
 Exit status: that of COMMAND, or 128 plus the number of the signal that killed it; 2
-if nothing was recorded.";
+if nothing was recorded, or the profile could not be written where it was wanted.";
 
 /// Record where a program spends its time
 ///
@@ -113,7 +120,7 @@ impl Tool for Record {
                 if let Some(waiting) = self.serve {
                     return self.how.serve(waiting, self.pid);
                 }
-                self.how.record(invocation, self.pid)
+                self.how.record_runs(invocation, self.pid)
             }
         }
     }
@@ -123,13 +130,23 @@ impl RecordArgs {
     /// Records a program, processes, or the whole machine.
     fn record(&self, invocation: Option<Invocation>, pids: Vec<u32>) -> anyhow::Result<Exit> {
         let stop = Stop::install().map_err(|e| Error::io("watch for signals", e))?;
+        self.record_until(invocation, pids, &stop)
+    }
+
+    /// Records until the target ends, or somebody asks to stop.
+    fn record_until(
+        &self,
+        invocation: Option<Invocation>,
+        pids: Vec<u32>,
+        stop: &Stop,
+    ) -> anyhow::Result<Exit> {
         let request = self.request(invocation, pids);
         if self.raw_file()?.is_none() {
             self.results.check()?;
         }
-        match self.record_with(&request, &stop)? {
+        match self.record_with(&request, stop)? {
             Some(exit) => Ok(exit),
-            None => self.record_builtin(&request, &stop),
+            None => self.record_builtin(&request, stop),
         }
     }
 }

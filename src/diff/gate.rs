@@ -2,26 +2,29 @@
 //!
 //! ```text
 //! gate     = [ measure ] [ ":" ] [ "/" regex "/" ] ( ">" | "<" ) number [ "%" | "pp" ]
-//! measure  = "total" | "self" | "profile"
+//! measure  = "slower" | "total" | "self" | "profile"
 //! ```
-//! `total>5%` trips when the total of any function grew by more than 5 percent, `self>2pp` when
+//! `slower>5%` trips when the whole, or any function that changed significantly, weighs more than 5
+//! percent more than before; `total>5%` trips when the total of any function grew by more than 5 percent, `self>2pp` when
 //! the self weight of one takes 2 percentage points more of the profile, `/^parse/>1000` when
 //! the total of one that matches grew by more than 1000. `<` is for what shrank: `/cache/<-10%`.
 //! `profile` is the weight of all stacks. Several gates stand in one text with blanks between.
 
 use std::fmt;
 
+use super::format::numbers::three;
+use super::normalize::Normalize;
 use super::report::{Change, Report, Row};
 use crate::error::{ErrorKind, Result, excerpt};
 use crate::filter::{Pattern, PatternOptions};
-use crate::printable::printable;
 use crate::weight::Weight;
 
 /// A condition on the changes of a report: `total>5%`.
 ///
 /// It trips when the total (`total`) or self weight (`self`) of a function, or the weight of the whole
 /// (`profile`), grew (`>`) or shrank (`<`) by more than a number, of percent (`%`), percentage points of
-/// the profile (`pp`) or weight. `total/^parse/>5%` looks at functions that match a regular expression.
+/// the profile (`pp`) or weight. `slower>5%` looks at the whole and at every function: it is the gate of a
+/// build that must not get slower. `total/^parse/>5%` looks at functions that match a regular expression.
 /// Changes that are not significant trip nothing, unless [`ReportOptions::any_change`] says so.
 ///
 /// [`ReportOptions::any_change`]: super::ReportOptions::any_change
@@ -48,6 +51,8 @@ enum Measure {
     Total,
     Own,
     Profile,
+    /// The whole, and the self and total weight of every function.
+    Slower,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +61,14 @@ enum Unit {
     Percent,
     Points,
 }
+
+/// The words that a gate starts with.
+const MEASURES: &[(&str, Measure)] = &[
+    ("slower", Measure::Slower),
+    ("total", Measure::Total),
+    ("self", Measure::Own),
+    ("profile", Measure::Profile),
+];
 
 impl Gate {
     /// Reads the gates of a text.
@@ -79,25 +92,29 @@ impl Gate {
     fn parse(text: &str) -> Result<Gate> {
         let mut rest = text;
         let mut measure = Measure::Total;
-        for (word, meaning) in
-            [("total", Measure::Total), ("self", Measure::Own), ("profile", Measure::Profile)]
-        {
+        for (word, meaning) in MEASURES {
             if let Some(behind) = rest.strip_prefix(word) {
-                (rest, measure) = (behind, meaning);
+                (rest, measure) = (behind, *meaning);
                 break;
             }
         }
         let begins_well = rest.len() < text.len() || rest.starts_with('/');
         if !begins_well {
-            return Err(mistake(text, "it starts with total, self, profile or a /regex/"));
+            return Err(mistake(text, "it starts with slower, total, self, profile or a /regex/"));
         }
         rest = rest.strip_prefix(':').unwrap_or(rest);
         let mut function = None;
         if let Some(behind) = rest.strip_prefix('/') {
             let end = end_of_regex(behind).ok_or_else(|| mistake(text, "the regex has no second /"))?;
             let expression = behind[..end].replace("\\/", "/");
-            if measure == Measure::Profile {
-                return Err(mistake(text, "profile is all functions, a regex chooses some"));
+            match measure {
+                Measure::Profile => {
+                    return Err(mistake(text, "profile is all functions, a regex chooses some"));
+                }
+                Measure::Slower => {
+                    return Err(mistake(text, "slower looks at the whole; total/regex/ chooses functions"));
+                }
+                Measure::Total | Measure::Own => {}
             }
             function = Some(Pattern::new(&[expression], PatternOptions::default())?);
             rest = &behind[end + 1..];
@@ -117,6 +134,9 @@ impl Gate {
             .ok_or_else(|| mistake(text, "expected a number, then %, pp or nothing, as in total>5%"))?;
         if measure == Measure::Profile && unit == Unit::Points {
             return Err(mistake(text, "the profile is always 100%, it does not change by pp"));
+        }
+        if measure == Measure::Slower && (!above || unit == Unit::Points || limit.is_negative()) {
+            return Err(mistake(text, "slower has > and percent or a weight, as in slower>5%"));
         }
         Ok(Gate { text: text.to_owned(), measure, function, above, limit, unit })
     }
@@ -143,42 +163,124 @@ impl Gate {
     ///
     /// # Errors
     /// [`ErrorKind::Overflow`].
-    fn tripped_by<'r>(&self, report: &'r Report, any: bool) -> Result<Vec<Tripped<'r>>> {
+    pub(super) fn tripped_by<'r>(&self, report: &'r Report, any: bool) -> Result<Vec<Tripped<'r>>> {
         let mut found = Vec::new();
-        if self.measure == Measure::Profile {
-            let whole = &report.profile;
-            if (any || whole.significant) && self.holds(whole)? {
-                found.push(Tripped { row: None, change: whole });
-            }
-            return Ok(found);
-        }
-        for row in &report.rows {
-            let change = match self.measure {
-                Measure::Own => &row.own,
-                _ => &row.total,
-            };
-            let meant = self.function.as_ref().is_none_or(|pattern| pattern.matches(&row.name));
-            if meant && (any || change.significant) && self.holds(change)? {
-                found.push(Tripped { row: Some(row), change });
+        for tripped in self.changes(report) {
+            if (any || tripped.change.significant) && self.holds(tripped.change)? {
+                found.push(tripped);
             }
         }
         let size = |tripped: &Tripped<'_>| tripped.change.difference().map_or(0.0, Weight::to_f64);
         found.sort_by(
             |a, b| if self.above { size(b).total_cmp(&size(a)) } else { size(a).total_cmp(&size(b)) },
         );
+        // The self and the total weight of a function may both have changed.
+        let mut names = Vec::new();
+        found.retain(|tripped| {
+            let is_new = !names.contains(&tripped.name());
+            names.push(tripped.name());
+            is_new
+        });
         Ok(found)
     }
 
-    /// Refuses a gate that cannot trip.
-    fn expect_testable(&self, report: &Report) -> Result<()> {
+    /// The changes that it looks at.
+    fn changes<'r>(&self, report: &'r Report) -> impl Iterator<Item = Tripped<'r>> {
+        let whole = Tripped { row: None, change: &report.profile };
+        let whole = [whole].into_iter().filter(|_| self.is_of_whole());
+        let (own, total) = match self.measure {
+            Measure::Profile => (false, false),
+            Measure::Own => (true, false),
+            Measure::Total => (false, true),
+            Measure::Slower => (true, true),
+        };
+        let meant = |row: &&Row| self.function.as_ref().is_none_or(|pattern| pattern.matches(&row.name));
+        let rows = report.rows.iter().filter(move |_| own || total).filter(meant);
+        let of_row = move |row: &'r Row| {
+            let changes = [own.then_some(&row.own), total.then_some(&row.total)];
+            changes.into_iter().flatten().map(move |change| Tripped { row: Some(row), change })
+        };
+        whole.chain(rows.flat_map(of_row))
+    }
+
+    /// Returns true if it is the whole that it has to see.
+    pub(super) fn is_of_whole(&self) -> bool {
+        matches!(self.measure, Measure::Profile | Measure::Slower)
+    }
+
+    /// Refuses a gate on weights that were made equal.
+    pub(super) fn expect_testable(&self, report: &Report) -> Result<()> {
         let options = &report.options;
-        if self.measure == Measure::Profile && report.profile.test.is_none() && !options.any_change {
-            return Err(mistake(
-                &self.text,
-                "a test of the whole profile needs several recordings a side, not normalised, or --any",
-            ));
+        let is_equal = options.normalize != Normalize::No && options.normalize_by.is_none();
+        match self.measure {
+            Measure::Profile | Measure::Slower if is_equal => {
+                Err(mistake(&self.text, "both sides are scaled to the same total; leave out -n"))
+            }
+            _ => Ok(()),
         }
-        Ok(())
+    }
+
+    /// The smallest change that it would have found, in its own unit. For `slower` and `profile` it is that
+    /// of the whole. A percentage is of the function of which it would have seen the smallest, as no number
+    /// of samples shows 5% of the rarest function; points and weights are of any function, the noisiest.
+    /// `None` if nothing was tested.
+    pub(super) fn sight<'r>(&self, report: &'r Report) -> Option<Sight<'r>> {
+        let of = |Tripped { row, change }: Tripped<'r>| {
+            let detectable = change.detectable?;
+            let percent = detectable.percent;
+            let size = match self.unit {
+                Unit::Percent => percent?,
+                Unit::Points => detectable.points,
+                Unit::Weight => percent? / 100.0 * change.before.to_f64(),
+            };
+            size.is_finite().then_some(Sight { row, size })
+        };
+        let is_whole = |tripped: &Tripped<'_>| self.measure != Measure::Slower || tripped.row.is_none();
+        let all = self.changes(report).filter(is_whole).filter_map(of);
+        match self.unit {
+            Unit::Percent => all.min_by(|a, b| a.size.total_cmp(&b.size)),
+            Unit::Points | Unit::Weight => all.max_by(|a, b| a.size.total_cmp(&b.size)),
+        }
+    }
+
+    /// Returns true if a change of its limit would not have been found.
+    pub(super) fn is_blind(&self, sight: Option<&Sight<'_>>) -> bool {
+        let limit = self.limit.to_f64();
+        // A limit of nothing, or beyond, asks for whatever can be seen.
+        let asks_for_any = if self.above { limit <= 0.0 } else { limit >= 0.0 };
+        sight.is_none_or(|sight| !asks_for_any && sight.size > limit.abs())
+    }
+
+    /// The limit with its unit: `5%`.
+    pub(super) fn limit(&self, report: &Report) -> String {
+        self.size(report, self.limit.to_f64())
+    }
+
+    /// The smallest change it would have found: `+2.1% of parse`.
+    pub(super) fn describe_sight(
+        &self,
+        report: &Report,
+        sight: &Sight<'_>,
+        name: &dyn Fn(&[u8]) -> String,
+    ) -> String {
+        let sign = if self.above { '+' } else { '-' };
+        let of = match sight.row {
+            None => "the whole".to_owned(),
+            Some(_) if self.unit != Unit::Percent => "any function".to_owned(),
+            Some(row) => name(&row.name),
+        };
+        format!("{sign}{} of {of}", self.size(report, sight.size))
+    }
+
+    fn size(&self, report: &Report, size: f64) -> String {
+        match self.unit {
+            Unit::Percent => format!("{}%", three(size)),
+            Unit::Points => format!("{} points", three(size)),
+            Unit::Weight => {
+                let weight = Weight::parse(format!("{:.3}", size.abs()).as_bytes());
+                report.amount(weight.unwrap_or(self.limit))
+            }
+        }
     }
 
     /// Returns true if a change is beyond the limit. Weights and percent are compared exactly.
@@ -203,72 +305,27 @@ impl fmt::Display for Gate {
     }
 }
 
-/// A change that tripped a gate.
+/// A change that a gate looks at, or that tripped it.
 #[derive(Clone, Copy, Debug)]
-struct Tripped<'r> {
+pub(super) struct Tripped<'r> {
+    /// The function; `None` for the whole profile.
+    pub(super) row: Option<&'r Row>,
+    pub(super) change: &'r Change,
+}
+
+impl<'r> Tripped<'r> {
+    fn name(&self) -> Option<&'r [u8]> {
+        self.row.map(|row| &row.name[..])
+    }
+}
+
+/// The smallest change that a gate would have found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sight<'r> {
     /// The function; `None` for the whole profile.
     row: Option<&'r Row>,
-    change: &'r Change,
-}
-
-impl Tripped<'_> {
-    /// `parse, 40 ms to 44 ms (+10.0%, +0.41 pp)`.
-    fn describe(&self, report: &Report) -> String {
-        let name = self.row.map_or_else(|| "the whole profile".to_owned(), |row| printable(&row.name));
-        let (before, after) = (report.amount(self.change.before), report.amount(self.change.after));
-        let percent = self.change.percent().map_or_else(|| "new".to_owned(), |p| format!("{p:+.1}%"));
-        let points = self.row.map_or_else(String::new, |_| format!(", {:+.2} pp", self.change.points()));
-        format!("{name}, {before} to {after} ({percent}{points})")
-    }
-}
-
-/// The verdict of gates on a report. Its text has a line for each gate that tripped.
-///
-/// ```
-/// use fg_tools::Profile;
-/// use fg_tools::diff::Diff;
-///
-/// let (before, after) = (Profile::from_lines(["main 5000"])?, Profile::from_lines(["main 5001"])?);
-/// let verdict = Diff::new(&before, &after).gate("total>5% self<-5%")?;
-/// assert!(verdict.passed());
-/// assert_eq!(verdict.to_string(), "");
-/// # Ok::<(), fg_tools::Error>(())
-/// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
-    tripped: Vec<String>,
-}
-
-impl Verdict {
-    pub(super) fn of(report: &Report, gates: &[Gate]) -> Result<Verdict> {
-        let mut tripped = Vec::new();
-        for gate in gates {
-            gate.expect_testable(report)?;
-            let changes = gate.tripped_by(report, report.options.any_change)?;
-            if let Some(worst) = changes.first() {
-                let more = changes.len() - 1;
-                let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-                tripped.push(format!("gate {gate}: {}{more}", worst.describe(report)));
-            }
-        }
-        Ok(Verdict { tripped })
-    }
-
-    /// Returns true if no gate tripped.
-    pub fn passed(&self) -> bool {
-        self.tripped.is_empty()
-    }
-
-    /// A line for each gate that tripped: `gate total>5%: parse, 40 ms to 44 ms (+10.0%, +0.41 pp)`.
-    pub fn tripped(&self) -> &[String] {
-        &self.tripped
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.tripped.join("\n"))
-    }
+    /// Its size in the unit of the gate.
+    size: f64,
 }
 
 fn mistake(text: &str, what: &str) -> crate::Error {
@@ -308,7 +365,8 @@ mod tests {
     #[test]
     fn gates_are_read() {
         let gates =
-            Gate::parse_all(" total>5%  self:/a b\\/c/<-2.5pp /x/>1000 profile>+3% total/^f/>0").unwrap();
+            Gate::parse_all(" total>5%  self:/a b\\/c/<-2.5pp /x/>1000 profile>+3% total/^f/>0 slower>5%")
+                .unwrap();
         let shown: Vec<String> =
             gates.iter().map(|g| format!("{:?} {} {} {:?}", g.measure, g.above, g.limit, g.unit)).collect();
         assert_eq!(
@@ -318,7 +376,8 @@ mod tests {
                 "Own false -2.5 Points",
                 "Total true 1000 Weight",
                 "Profile true 3 Percent",
-                "Total true 0 Weight"
+                "Total true 0 Weight",
+                "Slower true 5 Percent"
             ]
         );
         assert!(gates[1].function.as_ref().unwrap().matches(b"xa b/cx"));
@@ -337,6 +396,10 @@ mod tests {
             ("profile>1pp", "always 100%"),
             ("profile/x/>1%", "a regex chooses"),
             ("total>5%x", "expected a number"),
+            ("slower/x/>1%", "total/regex/"),
+            ("slower<1%", "slower has >"),
+            ("slower>2pp", "slower has >"),
+            ("slower>-2%", "slower has >"),
         ] {
             let error =
                 Gate::parse_all(text).err().unwrap_or_else(|| panic!("{text:?} is no gate")).to_string();

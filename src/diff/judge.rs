@@ -11,6 +11,7 @@ use super::options::{Interrupts, ReportOptions};
 use super::report::{Change, Row, Sampling, Spread};
 use super::run_weights::{NamedWeights, RunWeights};
 use super::survey::Survey;
+use super::whole;
 use crate::error::Result;
 use crate::significance::blocks::{BatchVariance, Moments, Whole, compare_in_blocks};
 use crate::significance::moderated::{self, RunShares};
@@ -361,13 +362,19 @@ impl<'j> Judge<'j> {
     }
 
     /// Tests the change of the whole. One recording a side does not tell how much the same program
-    /// differs from run to run, so there is no test then.
+    /// differs from run to run: that is assumed then.
     fn test_whole(&self) -> Option<Test> {
         let RunValues { before, after } = self.sums;
-        if self.options.normalize != Normalize::No || before.len() < 2 || after.len() < 2 {
+        if self.options.normalize != Normalize::No {
             return None;
         }
         let weights = |values: &[Weight]| values.iter().map(|weight| weight.to_f64()).collect::<Vec<_>>();
+        if before.len() < 2 || after.len() < 2 {
+            let (b, a) = (weights(before), weights(after));
+            let before = whole::Runs { weights: &b, samples: self.sampling.0.worth };
+            let after = whole::Runs { weights: &a, samples: self.sampling.1.worth };
+            return whole::test(before, after, self.options.alpha);
+        }
         Some(compare_runs(&weights(before), &weights(after), (0.0, 0.0), self.options.alpha))
     }
 }

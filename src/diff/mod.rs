@@ -14,7 +14,7 @@
 //!
 //! let mut table = Vec::new();
 //! diff.report()?.write(ReportFormat::Table, &mut table)?;
-//! assert!(String::from_utf8_lossy(&table).contains("profile 420 µs to 470 µs (+11.9%)"));
+//! assert!(String::from_utf8_lossy(&table).contains("the whole 420 → 470 µs, +12%"));
 //!
 //! let verdict = diff.gate("self>2pp")?;
 //! println!("{verdict}");
@@ -31,11 +31,13 @@ mod detectable;
 mod format;
 mod fuzzy;
 mod gate;
+mod headline;
 mod interrupts;
 #[cfg_attr(not(feature = "cli"), allow(dead_code))]
 pub(crate) mod join;
 mod judge;
 mod normalize;
+mod notes;
 mod options;
 mod plain_lines;
 pub(crate) mod plan;
@@ -49,14 +51,18 @@ mod run_weights;
 pub(crate) mod side;
 pub(crate) mod stream;
 mod survey;
+mod verdict;
+mod whole;
 
 pub use detectable::Detectable;
 pub use format::{FormatOptions, ReportFormat};
-pub use gate::{Gate, Verdict};
+pub use gate::Gate;
 pub use normalize::Normalize;
+pub use notes::{Note, NoteKind};
 pub use options::{Interrupts, ReportOptions, Sort};
 pub use profiles::Diff;
 pub use report::{Change, Presence, Report, Row, Sampling, Spread};
 pub use stream::join_folded;
+pub use verdict::{Outcome, Verdict};
 
 pub use crate::tally::{GROUPS, Group};

@@ -38,6 +38,8 @@ pub struct ReportOptions {
     pub period: Option<Weight>,
     /// Trip gates on changes that are not significant too.
     pub any_change: bool,
+    /// Let gates pass that would not have seen a change of their limit.
+    pub allow_blind: bool,
     /// The treatment of frames of preemption and interrupts.
     pub interrupts: Interrupts,
 }
@@ -56,6 +58,7 @@ impl Default for ReportOptions {
             min_samples: 5.0,
             period: None,
             any_change: false,
+            allow_blind: false,
             interrupts: Interrupts::Together,
         }
     }
@@ -125,6 +128,12 @@ impl ReportOptions {
     /// Lets gates trip on changes that are not significant too.
     pub fn any_change(mut self, any_change: bool) -> Self {
         self.any_change = any_change;
+        self
+    }
+
+    /// Lets gates pass that would not have seen a change of their limit.
+    pub fn allow_blind(mut self, allow_blind: bool) -> Self {
+        self.allow_blind = allow_blind;
         self
     }
 

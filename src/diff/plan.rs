@@ -12,6 +12,8 @@
 use std::cmp::Ordering;
 use std::io::Write;
 
+use super::notes::{self, Note};
+use super::options::ReportOptions;
 use super::plain_lines::{BLOCK, PlainLines, changed};
 use crate::error::Result;
 use crate::folded::{cmp_at, common_prefix};
@@ -82,7 +84,10 @@ impl Plan {
         }
         let mut plan =
             Plan { steps: Vec::new(), is_cut: false, before: Weight::ZERO, after: Weight::ZERO, facts };
+        let mut has_stacks = Has { before: false, after: false };
         let is_plain = merge(&mut before, &mut after, |has, before, after| {
+            has_stacks.before |= has.before;
+            has_stacks.after |= has.after;
             let stack = if has.before { before.stack().len() } else { after.stack().len() };
             let digits = |has: bool, lines: &PlainLines| if has { lines.digits } else { 0 };
             let Some(step) = Step::new(digits(has.before, before), digits(has.after, after), stack) else {
@@ -97,12 +102,19 @@ impl Plan {
         })?;
         plan.before = Weight::new(before.total);
         plan.after = Weight::new(after.total);
+        // A side without stacks is refused where files are named.
+        let is_plain = is_plain && has_stacks.before && has_stacks.after;
         Ok(is_plain.then_some(plan))
     }
 
     /// The facts of both sides.
     pub(crate) fn facts(&self) -> Facts {
         Facts::of_sides(self.facts.0.clone(), self.facts.1.clone())
+    }
+
+    /// Remarks on what the files say of themselves.
+    pub(crate) fn notes(&self, options: &ReportOptions) -> Vec<Note> {
+        notes::of_facts(&[&self.facts.0], &[&self.facts.1], options)
     }
 
     /// Reads the same files again, and writes both weights of every stack of either side.
@@ -307,7 +319,8 @@ mod tests {
     #[test]
     fn comments_before_all_lines_are_passed_over() {
         assert_eq!(planned(9, "# event: x\n#\r\na 1\n", "a 3").unwrap(), "a 1 3\n");
-        assert_eq!(planned(9, "# event: x\n", "a 3\n").unwrap(), "a 0 3\n");
+        // No stacks at all: that is refused elsewhere.
+        assert_eq!(planned(9, "# event: x\n", "a 3\n"), None);
         assert_eq!(planned(9, "# unit: ns\na 1\n", "a 3\n"), None);
         let plan = Plan::make(&Source::bytes("# unit: ns\na 1\n"), &Source::bytes("# unit: ns\na 1\n"));
         let plan = plan.unwrap().unwrap();

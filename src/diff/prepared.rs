@@ -3,13 +3,14 @@
 use super::fuzzy::CallGraph;
 use super::join::{Pair, Part, Rename};
 use super::normalize::{Normalize, Ratio, Scale, decimals_for};
+use super::notes::{self, Note};
 use super::options::ReportOptions;
 use super::renamer::Renamer;
 use super::report::Report;
 use super::run_weights::RunWeights;
 use super::side::{Recording, Side};
 use super::survey::Survey;
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Position, Result};
 use crate::filter::{Pattern, PatternOptions};
 use crate::folded::Weights;
 use crate::profile::Facts;
@@ -42,6 +43,9 @@ impl<'s> Prepared<'s> {
         let reference = options.normalize_by.as_ref().map(pattern).transpose()?;
         let renamer = Renamer::new(options.strip.as_deref())?;
         let pair = Pair::open(before, after, reference.as_ref(), weigh)?;
+        for (side, recordings) in [(Side::Before, before), (Side::After, after)] {
+            expect_stacks(side, recordings, pair.surveys(side), weigh)?;
+        }
         let facts = scaled_facts(pair.facts(), options.normalize);
         let references = match reference {
             Some(_) => references(&pair)?,
@@ -61,6 +65,12 @@ impl<'s> Prepared<'s> {
     /// [`ErrorKind::Overflow`].
     pub(crate) fn total(&self, side: Side) -> Result<Weight> {
         self.pair.total(side)
+    }
+
+    /// Remarks on what the files say of themselves.
+    pub(crate) fn notes(&self, options: &ReportOptions) -> Vec<Note> {
+        let facts = |side| self.surveys(side).map(|survey| &survey.facts).collect::<Vec<_>>();
+        notes::of_facts(&facts(Side::Before), &facts(Side::After), options)
     }
 
     /// A remark on the units of the files.
@@ -155,6 +165,35 @@ impl<'s> Prepared<'s> {
             each(stack, Weights { before, value: after })
         })
     }
+}
+
+/// Refuses a side without stacks, and for a report one with a recording that weighs nothing: nothing can
+/// be said of a change since.
+fn expect_stacks<'s>(
+    side: Side,
+    recordings: &[Recording],
+    surveys: impl Iterator<Item = &'s Survey>,
+    weigh: bool,
+) -> Result<()> {
+    let empty = |what: &str| {
+        let what = format!("the profile {} {what}, so there is nothing to compare", side.name());
+        crate::Error::from(ErrorKind::Empty { what })
+    };
+    if recordings.is_empty() {
+        return Err(empty("is missing"));
+    }
+    for (recording, survey) in recordings.iter().zip(surveys) {
+        let what = match survey.lines {
+            0 => "has no stacks",
+            _ if weigh && survey.total.is_zero() => "weighs nothing",
+            _ => continue,
+        };
+        // Text without a single stack is said to be that.
+        survey.not_understood.refuse()?;
+        let at = || recording.name().map_or_else(Position::default, Position::file);
+        return Err(empty(what).or_at(at));
+    }
+    Ok(())
 }
 
 fn scales(ratios: (Ratio, Ratio), totals: (Weight, Weight)) -> Result<(Scale, Scale)> {

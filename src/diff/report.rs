@@ -3,12 +3,14 @@
 
 use super::detectable::Detectable;
 use super::format::{FormatOptions, ReportFormat};
-use super::gate::{Gate, Verdict};
+use super::gate::Gate;
 use super::judge::Judge;
+use super::notes::{self, Note};
 use super::options::{ReportOptions, Sort};
 use super::run_weights::RunWeights;
 use super::survey::Survey;
-use crate::error::Result;
+use super::verdict::Verdict;
+use crate::error::{ErrorKind, Result};
 use crate::profile::{Facts, units};
 use crate::significance::Test;
 use crate::weight::Weight;
@@ -143,7 +145,7 @@ pub enum Spread {
 /// let before = Profile::from_lines(["main;parse 401", "main;write 390"])?;
 /// let after = Profile::from_lines(["main;parse 700", "main;write 391"])?;
 /// let report = Diff::new(&before, &after).report()?;
-/// assert!(report.headline().starts_with("1 grew, 0 shrank; most: parse (self +13.47 pp)"));
+/// assert!(report.headline().starts_with("1 grew, 0 shrank; most: parse, self 401 → 700, +75%, p < 0.001"));
 /// let mut table = Vec::new();
 /// report.write(ReportFormat::Markdown, &mut table)?;
 /// assert!(table.starts_with(b"**1 grew, 0 shrank; most: `parse`"));
@@ -166,6 +168,8 @@ pub struct Report {
     pub facts: Facts,
     /// Names that were matched as one function: before, after.
     pub renamed: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Remarks on what makes the sides unlike, and on names that differ by a line number only.
+    pub notes: Vec<Note>,
 }
 
 impl Report {
@@ -190,7 +194,12 @@ impl Report {
             options: options.clone(),
             facts: Facts::default(),
             renamed: Vec::new(),
+            notes: Vec::new(),
         };
+        let [before, after] =
+            [surveys.0, surveys.1].map(|runs| runs.iter().map(|run| &run.facts).collect::<Vec<_>>());
+        report.notes = notes::of_facts(&before, &after, options);
+        report.notes.extend(notes::of_names(&report.rows, options)?);
         report.sort()?;
         Ok(report)
     }
@@ -203,12 +212,6 @@ impl Report {
     /// A weight for people: scaled, with its unit.
     pub(super) fn amount(&self, weight: Weight) -> String {
         units::amount(weight, self.unit())
-    }
-
-    /// A difference for people, with its sign.
-    pub(super) fn signed_amount(&self, difference: Weight) -> String {
-        let sign = if difference > Weight::ZERO { "+" } else { "" };
-        format!("{sign}{}", self.amount(difference))
     }
 
     /// Writes the report in a format, with the format's own number of rows and no colours.
@@ -257,6 +260,16 @@ impl Report {
         known.max_by(|a, b| a.points.total_cmp(&b.points))
     }
 
+    /// Refuses to judge sides that do not measure the same.
+    pub(super) fn expect_comparable(&self) -> Result<()> {
+        match self.notes.iter().find(|note| note.refused_by_gates) {
+            Some(note) => {
+                Err(ErrorKind::Setting { what: format!("no gate can judge this: {}", note.text) }.into())
+            }
+            None => Ok(()),
+        }
+    }
+
     fn sort(&mut self) -> Result<()> {
         let sort = self.options.sort;
         let size = |change: &Change| -> Result<Weight> {
@@ -284,39 +297,6 @@ impl Report {
     /// The rows with a significant change.
     pub fn significant(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| row.is_significant())
-    }
-
-    /// One line that names the largest significant change, or says that there is none.
-    pub fn headline(&self) -> String {
-        self.headline_with(&crate::printable::printable)
-    }
-
-    /// [`Report::headline`] with names as `name` writes them.
-    pub(super) fn headline_with(&self, name: &dyn Fn(&[u8]) -> String) -> String {
-        let ReportOptions { alpha, min_effect, .. } = self.options;
-        let (before, after) = (self.amount(self.profile.before), self.amount(self.profile.after));
-        let percent = self.profile.percent().map_or_else(String::new, |p| format!(" ({p:+.1}%)"));
-        let profile = format!("profile {before} to {after}{percent}");
-        let Some(first) = self.significant().next() else {
-            let whole = if self.profile.significant { "; the whole did change" } else { "" };
-            return format!(
-                "no significant change (alpha {alpha}, at least {min_effect} pp); {profile}{whole}"
-            );
-        };
-        let grew = self.significant().filter(|row| row.leading().points() > 0.0).count();
-        let shrank = self.significant().count() - grew;
-        let change = first.leading();
-        let kind = if std::ptr::eq(change, &first.own) { "self" } else { "total" };
-        let place = match first.presence() {
-            Presence::Both => "",
-            Presence::New => ", new",
-            Presence::Gone => ", gone",
-        };
-        format!(
-            "{grew} grew, {shrank} shrank; most: {} ({kind} {:+.2} pp{place}); {profile}",
-            name(&first.name),
-            change.points()
-        )
     }
 
     /// Two lines that say what each side is: command, weight, samples, date. Empty if nothing is

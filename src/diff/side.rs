@@ -13,6 +13,7 @@ use crate::folded::{Columns, Cursor, NotUnderstood, ReplayBuffer, Rereadable, cm
 use crate::input::Source;
 use crate::profile::{Facts, Opened, Profile, ReadOptions, open};
 use crate::weight::Weight;
+use std::sync::Arc;
 
 /// Before or after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,6 +46,8 @@ pub(crate) enum Recording {
 /// The stacks of a profile, and what was said of it.
 #[derive(Debug)]
 pub(crate) struct Kept {
+    /// The name of the file.
+    name: Option<Arc<str>>,
     lines: ReplayBuffer,
     /// The stacks of each block of time, if the times of samples are known.
     blocks: Vec<ReplayBuffer>,
@@ -74,7 +77,11 @@ impl Recording {
             }
             Opened::Profile(profile, report) => {
                 let recording = Recording::keep(&profile, report.not_understood.clone());
-                Ok((recording.map_err(|e| e.or_at(|| Position::file(source.name())))?, report.notes))
+                let mut recording = recording.map_err(|e| e.or_at(|| Position::file(source.name())))?;
+                if let Recording::Kept(kept) = &mut recording {
+                    kept.name = Some(source.name());
+                }
+                Ok((recording, report.notes))
             }
         }
     }
@@ -91,7 +98,16 @@ impl Recording {
         expect_one_column(profile.columns())?;
         let lines = ReplayBuffer::of_table(profile.stacks())?;
         let blocks = blocks::cut(profile)?;
-        Ok(Recording::Kept(Box::new(Kept { lines, blocks, facts: profile.facts().clone(), not_understood })))
+        let facts = profile.facts().clone();
+        Ok(Recording::Kept(Box::new(Kept { name: None, lines, blocks, facts, not_understood })))
+    }
+
+    /// The name of its file, for messages.
+    pub(super) fn name(&self) -> Option<Arc<str>> {
+        match self {
+            Recording::Folded(source) => Some(source.name()),
+            Recording::Kept(kept) => kept.name.clone(),
+        }
     }
 }
 

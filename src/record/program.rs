@@ -1,12 +1,14 @@
 //! The program that is recorded: started so that it waits, asked to end, and waited for.
 
 use std::io;
+use std::os::fd::AsRawFd;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::refusal::Refusal;
 use super::request::{Invocation, Request};
 use super::sys::launch::{End, Launched};
+use super::sys::processes;
 use super::sys::signals::{self, Stop};
 use super::sys::wait::Ended;
 
@@ -28,7 +30,7 @@ impl Started {
         }
     }
 
-    /// Waits for its end.
+    /// Waits for its end, and passes on a request to stop that comes meanwhile.
     ///
     /// # Errors
     /// The error of the system when the program could not be run.
@@ -36,6 +38,7 @@ impl Started {
         let ended = match self {
             Started::Ended(ended) => Ok(ended),
             Started::Running(launched, invocation) => {
+                attend(&launched, stop);
                 launched.wait().map_err(|e| cannot_start(&invocation, &e))
             }
         };
@@ -45,18 +48,34 @@ impl Started {
     }
 }
 
-/// Asks a program to end: when its time is over, or when a request to stop reached us alone. A
-/// Ctrl-C on the terminal has reached it too.
-///
-/// # Errors
-/// The error of the system.
-pub(super) fn ask_to_end(launched: &Launched, request: &Request, stop: &Stop) -> io::Result<()> {
-    let signal = match stop.requested() {
-        Some(_) if stop.reached_all() => None,
-        Some(signal) => Some(signal),
-        None => request.duration.map(|_| libc::SIGTERM),
-    };
-    signal.map_or(Ok(()), |signal| signals::send(launched.pid(), signal))
+/// Asks a program and all that it has started to end: when its time is over, or when a request to
+/// stop reached us alone. A Ctrl-C on the terminal has reached them too.
+pub(super) fn ask_to_end(launched: &Launched, request: &Request, stop: &Stop) {
+    if !pass_on(launched, stop) && request.duration.is_some() {
+        processes::signal_tree(launched.pid(), libc::SIGTERM);
+    }
+}
+
+/// Passes on a request to stop, once; returns false if there was none.
+fn pass_on(launched: &Launched, stop: &Stop) -> bool {
+    let Some(signal) = stop.requested() else { return false };
+    if stop.take_to_pass_on() {
+        processes::signal_tree(launched.pid(), signal);
+    }
+    true
+}
+
+/// Returns when a program has ended; passes on a request to stop that comes before.
+fn attend(launched: &Launched, stop: &Stop) {
+    let readable = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    loop {
+        stop.drain();
+        pass_on(launched, stop);
+        let mut fds = vec![readable(launched.ended().as_raw_fd()), readable(stop.wake().as_raw_fd())];
+        if signals::wait_readable(&mut fds, -1).is_err() || fds[0].revents != 0 {
+            return;
+        }
+    }
 }
 
 /// Starts a program, which waits until it is told to go on.

@@ -115,6 +115,11 @@ impl std::fmt::Display for CallGraph {
 }
 
 impl Target {
+    /// Returns true if a program is started for the recording, by us or by whom we record for.
+    pub fn runs_program(&self) -> bool {
+        matches!(self, Target::Command(_) | Target::Waiting(_) | Target::Machine(Some(_)))
+    }
+
     /// The program to start.
     pub fn invocation(&self) -> Option<&Invocation> {
         match self {

@@ -65,8 +65,7 @@ pub fn record(
                 None
             } else {
                 if !has_ended {
-                    let asked = program::ask_to_end(&launched, request, stop);
-                    asked.map_err(|e| program::cannot("stop the program", &e))?;
+                    program::ask_to_end(&launched, request, stop);
                 }
                 let running = Started::Running(launched, invocation.clone());
                 Some(if has_ended { Started::Ended(running.wait(stop)?) } else { running })

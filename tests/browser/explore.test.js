@@ -97,12 +97,14 @@ test("steps of refining give what fg-filter gives", async () => {
     names.map((name, n) => `m;${name};x ${n + 1}\nm;${name};x;y 3\n`).join(""),
     "a;b 1.5\na;bb 0.25\nc 2\n",
     "a;b 3 4\na;c 0 7\nd 5 0\na;b;b 1 1\n",
+    "f (a.py:12);x.py:g:3 1\nf (a.py:14);x.py:g:4 2\nT0:7;h file.js:10:5_[j] 4\nT0:7;h file.js:11:5_[j] 8\na::b:1;c.d::12 16\n",
   ];
   const steps = [
     [["Focus", "b"]], [["Ignore", "^(a|lex)"]], [["Hide", "a+"]], [["Hide", "."]], [["Show from", "b|eval"]],
-    [["Collapse recursion"]], [["Shorten templates"]],
+    [["Collapse recursion"]], [["Shorten templates"]], [["Strip lines"]], [["Strip lines"], ["Shorten templates"]],
     [["Hide", "^b"], ["Collapse recursion"], ["Ignore", "gc"]], [["Show from", "[ab]"], ["Focus", "b"], ["Hide", "^a$"]],
   ];
+  const always = { "Collapse recursion": ["--recursion", "direct"], "Shorten templates": ["--strip", "templates"], "Strip lines": ["--strip", "line"] };
   const options = { Focus: "--focus", Ignore: "--ignore", Hide: "--hide", "Show from": "--show-from" };
   for (const profile of profiles) {
     const page = await view(profile);
@@ -110,7 +112,7 @@ test("steps of refining give what fg-filter gives", async () => {
       const words = [];
       for (const [label, value] of chips) {
         await refine(page, label, value);
-        words.push(...(label === "Collapse recursion" ? ["--recursion", "direct"] : label === "Shorten templates" ? ["--strip", "templates"] : [options[label], value]));
+        words.push(...(always[label] ?? [options[label], value]));
       }
       let wanted;
       try {
@@ -340,4 +342,14 @@ test("wheel with Ctrl stretches around the pointer, without it scrolls", async (
   await page.mouse.wheel(0, -200);
   await page.keyboard.up("Control");
   await page.waitForFunction(() => { const { from, to } = globalThis.flame.model.window; return to - from < 150 && from > 10; });
+});
+
+test("the key s takes line numbers off names, so that before and after are one function", async () => {
+  const page = await view("f (a.py:12) 3 0\nf (a.py:14) 0 4\n");
+  await page.locator("#frames").focus();
+  await page.keyboard.press("s");
+  assert.equal((await savedStacks(page)).toString().trim().split("\n").at(-1), "f (a.py) 3 4");
+  await page.keyboard.press("s");
+  assert.equal((await savedStacks(page)).toString().trim().split("\n").length, 2);
+  await page.context().close();
 });

@@ -71,10 +71,10 @@ fn folded_text_of_austin_is_folded_text() {
 #[test]
 fn one_format_is_compared_with_another() {
     let table = run(&["--table", "--absolute", &fixture(PERF), &fixture(AUSTIN)], "");
-    assert_eq!((table.status, table.stderr.as_str()), (0, ""));
+    assert_eq!(table.status, 0);
     // perf's nanoseconds and austin's microseconds: both are time.
     let headline = table.stdout.lines().next().unwrap();
-    assert!(headline.contains("; profile 976 ms to 1.99 s ("), "{headline}");
+    assert!(headline.contains("the whole 976 ms → 1.99 s, +104%"), "{headline}");
     assert!(table.stdout.contains("\nbefore: "), "{}", table.stdout);
     let joined = run(&["--absolute", &fixture(AUSTIN), &fixture(PERF)], "");
     assert!(joined.stdout.starts_with("# columns: before, after\n# unit: ns\n"), "{:.200}", joined.stdout);

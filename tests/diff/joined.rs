@@ -117,7 +117,7 @@ fn names_lose_what_differs_between_builds() {
     let joined = "m;a::f 1 1\nm;b 2 2\nm;c (x.py) 4 4\n";
     assert_eq!(diff(&["--strip", "hash,offset,line"], before, after), joined);
     assert_eq!(diff(&["-s", "--strip", "hash,line"], before, after), joined.replace("b 2", "b+0x... 2"));
-    assert!(diff(&["--table", "--strip", "hash"], before, after).contains("  a::f\n"));
+    assert!(diff(&["--table", "--strip", "hash,offset,line"], before, after).contains("  a::f\n"));
     let files = Files::new();
     let wrong = run(&["--strip", "all", &files.put("a", before), &files.put("b", after)], "");
     assert_eq!(wrong.status, 2);
@@ -193,9 +193,6 @@ fn hostile_shapes_are_stacks_like_others() {
     let odd = "a;;b 1\n;x 2\na; 3\n";
     assert_eq!(diff(&[], odd, odd), ";x 2 2\na 3 3\na;;b 1 1\n");
     diff(&["--table"], odd, odd);
-    assert_eq!(diff(&[], "", ""), "");
-    assert_eq!(diff(&[], "", "a 1\n"), "a 0 1\n");
-    assert!(diff(&["--markdown"], "", "").starts_with("**no significant change"));
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod outputs;
 mod pty;
 mod rights;
 mod root;
+mod runs;
 mod terminal;
 
 use std::fs;

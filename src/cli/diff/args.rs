@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use anyhow::{Context, bail};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 
-use crate::diff::{GROUPS, Gate, Group, Normalize, ReportFormat, Sort};
+use crate::diff::{GROUPS, Gate, Group, Normalize, ReportFormat, ReportOptions, Sort};
+use crate::input::Source;
 use crate::weight::Weight;
 
 /// The format of a report. Without one, differential folded text is written.
@@ -15,7 +17,7 @@ pub struct FormArgs {
     /// Write a table for people
     #[arg(long, group = "form")]
     pub table: bool,
-    /// Write a report for a pull request
+    /// Write a report for a pull request: the verdict, a few rows, the rest folded
     #[arg(long, group = "form")]
     pub markdown: bool,
     /// Write all rows, exact numbers and the facts of both sides, for programs
@@ -27,12 +29,23 @@ pub struct FormArgs {
     /// Write a row for each function, stack, module or thread (default: function)
     #[arg(long, value_name = "KIND", value_parser = groups(), requires = "form")]
     pub by: Option<String>,
-    /// Write at most N rows; 0 is all (default: 30 in tables, 10 each way in Markdown)
+    /// Write at most N rows; 0 is all (default: 30 in tables, 5 in Markdown before the
+    /// folded block)
     #[arg(long, value_name = "N", requires = "form")]
     pub limit: Option<usize>,
     /// Sort rows by change in self or total weight, or by name (default: self)
     #[arg(long, value_name = "KEY", requires = "form")]
     pub sort: Option<SortKey>,
+    /// Write tables with self and total weight, intervals and the assumptions, as wide
+    /// as they are
+    #[arg(long, requires = "form")]
+    pub wide: bool,
+    /// Write each function of interrupts and preemption as a row, not all as one
+    #[arg(long, requires = "form")]
+    pub interrupts: bool,
+    /// Let Markdown point to a picture: a link, or the name of an attachment
+    #[arg(long, value_name = "URL", requires = "markdown")]
+    pub picture: Option<String>,
 }
 
 /// The order of rows.
@@ -104,8 +117,9 @@ pub struct TestArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Gates")]
 pub struct GateArgs {
-    /// Exit with 1 on a significant change: total>5%, self>2pp, /regex/>1000,
-    /// self/regex/<-5%, profile>3%; several with blanks between
+    /// Exit with 1 on a significant change: slower>5% (the whole, or any function),
+    /// total>5%, self>2pp, /regex/>1000, self/regex/<-5%, profile>3%; several with
+    /// blanks between. Exit with 2 if a change of that size would not have been seen
     #[arg(long, value_name = "EXPR", value_parser = gates)]
     pub gate: Vec<Gates>,
     /// Read gates from FILE; # begins a comment
@@ -114,6 +128,9 @@ pub struct GateArgs {
     /// Trip gates on changes that may be noise too
     #[arg(long)]
     pub any: bool,
+    /// Let gates pass that would not have seen a change of their size
+    #[arg(long)]
+    pub allow_blind: bool,
 }
 
 /// The gates of one argument.
@@ -175,6 +192,41 @@ impl FormArgs {
     pub(super) fn group(&self) -> Group {
         let by = self.by.as_deref();
         GROUPS.iter().find(|(name, _)| Some(*name) == by).map_or(Group::default(), |(_, group)| *group)
+    }
+}
+
+impl TestArgs {
+    /// The options with the limits that were given.
+    pub(in crate::cli) fn apply(&self, options: ReportOptions) -> ReportOptions {
+        ReportOptions {
+            alpha: self.alpha.unwrap_or(options.alpha),
+            min_effect: self.min_effect.unwrap_or(options.min_effect),
+            min_samples: self.min_samples.unwrap_or(options.min_samples),
+            period: self.period.or(options.period),
+            ..options
+        }
+    }
+}
+
+impl GateArgs {
+    /// All gates, those of files behind the others.
+    ///
+    /// # Errors
+    /// Those of the files, and gates with a mistake.
+    pub(in crate::cli) fn gates(&self) -> anyhow::Result<Vec<Gate>> {
+        let mut all: Vec<Gate> = self.gate.iter().flat_map(|Gates(gates)| gates.clone()).collect();
+        for path in &self.gate_file {
+            let source = Source::new(path);
+            let bytes = source.open()?.read_all()?;
+            let text = String::from_utf8(bytes).ok();
+            let text = text.with_context(|| format!("{}: gates have to be UTF-8", source.name()))?;
+            let gates = Gate::parse_file(&text, &source.name())?;
+            if gates.is_empty() {
+                bail!("{}: there is no gate in it, expected lines such as slower>5%", source.name());
+            }
+            all.extend(gates);
+        }
+        Ok(all)
     }
 }
 

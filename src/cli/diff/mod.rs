@@ -5,7 +5,7 @@ mod args;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Parser;
 
 pub use args::{FormArgs, GateArgs, Gates, NameArgs, ScaleArgs, SortKey, TestArgs};
@@ -17,7 +17,10 @@ use crate::diff::plan::Plan;
 use crate::diff::prepared::Prepared;
 use crate::diff::side::{Recording, Side};
 use crate::diff::stream::write_line;
-use crate::diff::{FormatOptions, Gate, Normalize, Report, ReportFormat, ReportOptions};
+use crate::diff::{
+    FormatOptions, Gate, Interrupts, Normalize, Note, NoteKind, Outcome, Report, ReportFormat, ReportOptions,
+    Verdict,
+};
 use crate::error::Error;
 use crate::input::Source;
 use crate::profile::{Facts, header, units};
@@ -45,9 +48,10 @@ Examples:
   fg-diff before.perf.data after.perf.data --table
   fg-diff --normalize monday.pb.gz tuesday.pb.gz --markdown
   fg-diff --markdown --before b1.folded b2.folded --after a1.folded a2.folded
-  fg-diff --gate 'total>5% self>2pp' before.folded after.folded || echo slower
+  fg-diff --gate 'slower>5%' --before b1.folded b2.folded --after a1.folded a2.folded
 
-Exit status: 0, 1 when a gate tripped, 2 on trouble."
+Exit status: 0, 1 when a gate tripped, 2 on trouble: also when a gate would not have
+seen a change of its size."
 )]
 pub struct Diff {
     /// Two recordings of any format, before and after; `-` is standard input, for one
@@ -100,7 +104,7 @@ impl Tool for Diff {
 
     fn run(self) -> anyhow::Result<Exit> {
         let (before, after) = self.sources()?;
-        let gates = self.gates()?;
+        let gates = self.gate.gates()?;
         let options = self.options();
         let format = self.form.format();
         let is_report = format.is_some() || !gates.is_empty();
@@ -112,14 +116,18 @@ impl Tool for Diff {
         let prepared = Prepared::new(&before, &after, &options, is_report)?;
         self.judge_lines(&prepared)?;
         self.say_note(prepared.unit_note());
-        if options.normalize_by.is_none() {
-            self.warn_of_totals(&prepared, is_report)?;
-        }
         if !is_report {
+            if options.normalize_by.is_none() {
+                let totals = (prepared.total(Side::Before)?, prepared.total(Side::After)?);
+                self.warn_of_unlike(totals.0, totals.1, prepared.facts());
+            }
+            self.say_notes(&prepared.notes(&options));
             self.write_joined(prepared, &options)?;
             return Ok(Exit::Yes);
         }
-        self.write_report(&prepared.report(&options)?, format, &gates)
+        let report = prepared.report(&options)?;
+        self.say_notes(&report.notes);
+        self.write_report(&report, format, &gates)
     }
 }
 
@@ -160,24 +168,7 @@ impl Diff {
         }
     }
 
-    fn gates(&self) -> anyhow::Result<Vec<Gate>> {
-        let mut all: Vec<Gate> = self.gate.gate.iter().flat_map(|Gates(gates)| gates.clone()).collect();
-        for path in &self.gate.gate_file {
-            let source = Source::new(path);
-            let bytes = source.open()?.read_all()?;
-            let text = String::from_utf8(bytes).ok();
-            let text = text.with_context(|| format!("{}: gates have to be UTF-8", source.name()))?;
-            let gates = Gate::parse_file(&text, &source.name())?;
-            if gates.is_empty() {
-                bail!("{}: there is no gate in it, expected lines such as total>5%", source.name());
-            }
-            all.extend(gates);
-        }
-        Ok(all)
-    }
-
     fn options(&self) -> ReportOptions {
-        let defaults = ReportOptions::default();
         ReportOptions {
             by: self.form.group(),
             sort: self.form.sort(),
@@ -185,12 +176,10 @@ impl Diff {
             normalize_by: self.scale.normalize_by.clone(),
             strip: self.names.strip(),
             match_renamed: self.names.fuzzy,
-            alpha: self.test.alpha.unwrap_or(defaults.alpha),
-            min_effect: self.test.min_effect.unwrap_or(defaults.min_effect),
-            min_samples: self.test.min_samples.unwrap_or(defaults.min_samples),
-            period: self.test.period,
             any_change: self.gate.any,
-            interrupts: defaults.interrupts,
+            allow_blind: self.gate.allow_blind,
+            interrupts: if self.form.interrupts { Interrupts::Apart } else { Interrupts::Together },
+            ..self.test.apply(ReportOptions::default())
         }
     }
 
@@ -207,19 +196,14 @@ impl Diff {
         Ok(())
     }
 
-    /// Warns if the totals differ and no scale was asked for; those of a run in reports of several.
-    fn warn_of_totals(&self, prepared: &Prepared<'_>, is_report: bool) -> anyhow::Result<()> {
-        let runs = |side| if is_report { prepared.surveys(side).count().max(1) } else { 1 };
-        let of_run = |side| -> anyhow::Result<Weight> {
-            let count = Weight::new(runs(side) as i128);
-            Ok(prepared.total(side)?.times_ratio(Weight::ONE, count, 3)?)
-        };
-        let each = if runs(Side::Before).max(runs(Side::After)) > 1 { " a run" } else { "" };
-        self.warn_of_unlike(of_run(Side::Before)?, of_run(Side::After)?, each, prepared.facts());
-        Ok(())
+    /// Says what makes the sides unlike.
+    fn say_notes(&self, notes: &[Note]) {
+        let is_asked = |note: &&Note| !(self.scale.absolute && note.kind == NoteKind::Duration);
+        notes.iter().filter(is_asked).for_each(|note| self.say_note(Some(&note.text)));
     }
 
-    fn warn_of_unlike(&self, before: Weight, after: Weight, each: &str, facts: &Facts) {
+    /// Warns if the totals differ and no scale was asked for.
+    fn warn_of_unlike(&self, before: Weight, after: Weight, facts: &Facts) {
         let asked = self.scale.absolute || self.scale.normalize() != Normalize::No;
         let (b, a) = (before.to_f64(), after.to_f64());
         if !asked && !self.quiet && b > 0.0 && a > 0.0 && (a / b).max(b / a) > UNLIKE {
@@ -228,7 +212,7 @@ impl Diff {
             say(
                 Self::NAME,
                 format_args!(
-                    "the totals differ{each}: {before} before, {after} after; -n compares shares, --absolute keeps weights and omits this warning"
+                    "the totals differ: {before} before, {after} after; -n compares shares, --absolute keeps weights and omits this warning"
                 ),
             );
         }
@@ -255,7 +239,8 @@ impl Diff {
         }
         let Some(plan) = Plan::make(before, after)? else { return Ok(false) };
         let facts = plan.facts();
-        self.warn_of_unlike(plan.before, plan.after, "", &facts);
+        self.warn_of_unlike(plan.before, plan.after, &facts);
+        self.say_notes(&plan.notes(options));
         let mut output = self.output.open()?;
         output.write_all(self.header(&facts).as_bytes()).map_err(Error::from)?;
         plan.carry_out(before, after, &mut output)?;
@@ -284,24 +269,59 @@ impl Diff {
         format: Option<ReportFormat>,
         gates: &[Gate],
     ) -> anyhow::Result<Exit> {
+        let verdict = report.judge(gates)?;
         let output = self.output.open()?;
         let mut out = io::BufWriter::new(output);
-        let terminal = self.output.output.is_none() && io::stdout().is_terminal();
-        let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let limit = self.form.limit.map(|limit| if limit == 0 { usize::MAX } else { limit });
-        if let Some(format) = format {
-            report.write_with(format, &FormatOptions { limit, colour }, &mut out)?;
-        }
-        let verdict = report.judge(gates)?;
-        // The verdict is the result when nothing else is; beside a report it must not spoil it.
-        for line in verdict.tripped() {
-            match format {
-                None => writeln!(out, "{line}").map_err(Error::from)?,
-                Some(_) => say(Self::NAME, line),
+        let is_terminal = self.output.output.is_none() && io::stdout().is_terminal();
+        match format {
+            Some(format) => {
+                report.write_with(format, &self.format_options(&verdict, is_terminal), &mut out)?
             }
+            // The verdict is the result when nothing else is.
+            None => write_verdict(&verdict, &mut out)?,
         }
         finish(out)?;
-        Ok(if verdict.passed() { Exit::Yes } else { Exit::No })
+        // Beside a report it must not spoil it; a table shows it already.
+        let is_shown = format.is_none() || (is_terminal && format == Some(ReportFormat::Table));
+        Ok(say_verdict(Self::NAME, &verdict, is_shown))
+    }
+
+    fn format_options(&self, verdict: &Verdict, is_terminal: bool) -> FormatOptions {
+        let mut options = FormatOptions::default().wide(self.form.wide).verdict(verdict.clone());
+        options.limit = self.form.limit.map(|limit| if limit == 0 { usize::MAX } else { limit });
+        options.picture = self.form.picture.clone();
+        if is_terminal {
+            options.width = terminal_size::terminal_size().map(|(width, _)| width.0.into());
+            options.colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        }
+        options
+    }
+}
+
+/// Writes a line for each gate, but for those that were blind: they are trouble.
+fn write_verdict(verdict: &Verdict, out: &mut dyn Write) -> anyhow::Result<()> {
+    let is_trouble = verdict.outcome() == Outcome::Blind;
+    let text = verdict.to_string();
+    for line in text.lines().filter(|line| !is_trouble || !verdict.blind().iter().any(|blind| blind == line))
+    {
+        writeln!(out, "{line}").map_err(Error::from)?;
+    }
+    Ok(())
+}
+
+/// Says on standard error which gates tripped, unless that was shown, and which were blind; the exit
+/// status.
+pub(in crate::cli) fn say_verdict(name: &str, verdict: &Verdict, is_shown: bool) -> Exit {
+    if !is_shown {
+        verdict.tripped().iter().for_each(|line| say(name, line));
+    }
+    match verdict.outcome() {
+        Outcome::Passed => Exit::Yes,
+        Outcome::Tripped => Exit::No,
+        Outcome::Blind => {
+            verdict.blind().iter().for_each(|line| say(name, line));
+            Exit::Status(2)
+        }
     }
 }
 

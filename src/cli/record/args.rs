@@ -7,7 +7,9 @@ use clap::Args;
 
 use super::foreign::ForeignArgs;
 use super::results::ResultArgs;
+use super::runs::RunsArgs;
 use super::with::WithArgs;
+use crate::cli::progress;
 use crate::collapse::Options;
 use crate::record::request::{CallGraph, Invocation, Rate, Request, Target};
 
@@ -25,6 +27,10 @@ pub struct RecordArgs {
     /// The files and formats of the results.
     #[command(flatten)]
     pub results: ResultArgs,
+
+    /// The number of runs, and the comparison.
+    #[command(flatten)]
+    pub runs: RunsArgs,
 }
 
 /// The method of recording; with `--root` another process is given these options.
@@ -140,6 +146,12 @@ impl RecordArgs {
 }
 
 impl SamplingArgs {
+    /// Returns true if progress is shown: to a user on a terminal, unless a program that is recorded
+    /// uses that terminal too.
+    pub(super) fn shows_progress(&self, runs_program: bool) -> bool {
+        progress::is_wanted() && !self.quiet && !runs_program
+    }
+
     /// The options for collapsing the recording.
     pub(super) fn options(&self) -> Options {
         Options {

@@ -1,14 +1,12 @@
 //! Records with the built-in sampler.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
 
 use super::args::{RecordArgs, SamplingArgs};
-use super::results::exit_of;
+use super::recording::Recording;
+use super::results::conclude;
 use super::{Exit, Record, sudo};
 use crate::cli::{Tool, progress, say};
-use crate::error::Error;
-use crate::input::Source;
 use crate::profile::Facts;
 use crate::record::facts::facts;
 use crate::record::refusal::Refusal;
@@ -16,35 +14,52 @@ use crate::record::request::{Invocation, Rate, Request};
 use crate::record::sampler::plan::Note;
 use crate::record::sampler::{self, Outcome};
 use crate::record::sys::limits;
-use crate::record::sys::nameless::give_name;
 use crate::record::sys::signals::Stop;
 
 impl RecordArgs {
     /// Records a program, processes or the whole machine.
     pub(super) fn record_builtin(&self, request: &Request, stop: &Stop) -> anyhow::Result<Exit> {
-        let recording = Recording::new(self.raw_file()?)?;
+        let mut recording = Recording::new(self.raw_file()?)?;
         if self.sampling.root && limits::effective_user() != 0 {
             return sudo::record(self, request, recording, stop);
         }
-        let outcome = self.sampling.sample(request, recording.file()?, stop, &mut |_| {})?;
+        self.sampling.say_where(&recording);
+        let live = self.sampling.shows_progress(request.target.runs_program());
+        let file = recording.file()?;
+        // The recording gets the name of --raw as soon as it can be read.
+        let mut begun = |_| drop(recording.appear());
+        let outcome = self.sampling.sample(request, file, stop, live, &mut begun)?;
         let notes = self.sampling.describe(&outcome);
-        match recording {
-            Recording::Kept(file, path) => keep(file, &path)?,
-            Recording::Passing(file) if outcome.samples > 0 => {
-                let known = known(request, &outcome, &notes);
-                self.write(self.read(recording_source(file), self.reading(), known)?)?;
-            }
-            Recording::Passing(_) => {}
-        }
-        self.sampling.expect_samples(&outcome, request.target.invocation())?;
-        let ended = outcome.target.map(|target| target.wait(stop)).transpose()?;
-        Ok(ended.map_or(Exit::Yes, |ended| exit_of(ended.status)))
+        let written = self.write_recording(request, &outcome, &notes, recording);
+        conclude(written, outcome.target, stop)
     }
-}
 
-/// A recording of the sampler, to be read.
-pub(super) fn recording_source(file: File) -> Source {
-    Source::file("the recording", file)
+    fn write_recording(
+        &self,
+        request: &Request,
+        outcome: &Outcome,
+        notes: &[String],
+        mut recording: Recording,
+    ) -> anyhow::Result<()> {
+        let written = match recording.is_wanted() {
+            true => recording.appear().map_err(anyhow::Error::from),
+            false if outcome.samples > 0 => self.fold(request, outcome, notes, &recording),
+            false => Ok(()),
+        };
+        written.map_err(|error| recording.keep_after(error))?;
+        self.sampling.expect_samples(outcome, request.target.invocation())
+    }
+
+    fn fold(
+        &self,
+        request: &Request,
+        outcome: &Outcome,
+        notes: &[String],
+        recording: &Recording,
+    ) -> anyhow::Result<()> {
+        let known = known(request, outcome, notes);
+        self.write(self.read(recording.source()?, self.reading(), known)?)
+    }
 }
 
 /// The facts that the sampler knows.
@@ -61,15 +76,22 @@ pub(super) fn known(request: &Request, outcome: &Outcome, notes: &[String]) -> F
 }
 
 impl SamplingArgs {
-    /// Records into a file, and reports progress to a user on a terminal and to `also`.
+    /// Says where the recording can be found if this process is killed.
+    pub(super) fn say_where(&self, recording: &Recording) {
+        if self.verbose {
+            say(Record::NAME, format_args!("recording into {}", recording.path().display()));
+        }
+    }
+
+    /// Records into a file, and reports progress to `also` and, if it is `live`, to the user.
     pub(super) fn sample(
         &self,
         request: &Request,
         file: File,
         stop: &Stop,
+        live: bool,
         also: &mut dyn FnMut(sampler::Progress),
     ) -> Result<Outcome, Refusal> {
-        let live = progress::is_wanted() && !self.quiet;
         let mut tell = |at: sampler::Progress| {
             also(at);
             if live {
@@ -97,6 +119,20 @@ impl SamplingArgs {
         if !self.quiet {
             warnings.iter().for_each(|warning| say(Record::NAME, warning));
         }
+        if let Some(full) = &outcome.full {
+            let place = if self.raw { "-o" } else { "TMPDIR" };
+            let warning = format!(
+                "the recording could not be written any more ({}) and ended after {:.1} s; {} samples, {} of \
+                 records, are kept; name a folder with more room by {place}",
+                full.said,
+                outcome.elapsed.as_secs_f64(),
+                outcome.samples,
+                size(full.kept)
+            );
+            // Even if nothing but errors is to be said.
+            say(Record::NAME, &warning);
+            warnings.push(warning);
+        }
         if self.verbose {
             if outcome.notes.contains(&Note::Clock) {
                 say(Record::NAME, Note::Clock);
@@ -119,6 +155,9 @@ impl SamplingArgs {
     ) -> anyhow::Result<()> {
         if outcome.samples > 0 {
             return Ok(());
+        }
+        if outcome.full.is_some() {
+            anyhow::bail!("no samples fitted into the recording");
         }
         let seconds = outcome.elapsed.as_secs_f64();
         if self.off_cpu {
@@ -143,55 +182,11 @@ impl SamplingArgs {
     }
 }
 
-/// The file of the kernel's records: without a name, so that it is gone with this process however
-/// that ends.
-pub(super) enum Recording {
-    /// A file that gets this name when it is complete.
-    Kept(File, PathBuf),
-    /// A file that is read, and gone afterwards.
-    Passing(File),
-}
-
-impl Recording {
-    fn new(raw: Option<&Path>) -> anyhow::Result<Recording> {
-        let cannot = |e| Error::io("make a file for the recording", e);
-        let Some(path) = raw else {
-            return Ok(tempfile::tempfile().map(Recording::Passing).map_err(cannot)?);
-        };
-        // A link is followed: what it names is replaced, and not the link.
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let file = tempfile::tempfile_in(folder_of(&path)).map_err(cannot)?;
-        // Recordings hold pieces of memory: as perf does, for the owner's eyes only.
-        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-        file.set_permissions(private).map_err(cannot)?;
-        Ok(Recording::Kept(file, path))
+/// A number of bytes in the largest unit that leaves it above 1.
+fn size(bytes: u64) -> String {
+    match bytes {
+        1_000_000_000.. => format!("{:.1} GB", bytes as f64 / 1e9),
+        1_000_000.. => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} kB", bytes as f64 / 1e3),
     }
-
-    /// Another handle to the file.
-    pub(super) fn file(&self) -> Result<File, Error> {
-        let (Recording::Kept(file, _) | Recording::Passing(file)) = self;
-        file.try_clone().map_err(|e| Error::io("open the recording", e))
-    }
-}
-
-/// Puts a recording where it is wanted.
-pub(super) fn keep(mut recording: File, path: &Path) -> anyhow::Result<()> {
-    use std::io::Seek;
-    let mut new = tempfile::Builder::new();
-    let new = new.prefix(".fg-record-");
-    let named = new.make_in(folder_of(path), |name| give_name(&recording, name));
-    // Some file systems have no files without names, and do not give the name back.
-    let named = named.map(|named| named.into_temp_path()).or_else(|_| {
-        let mut copy = new.tempfile_in(folder_of(path))?;
-        recording.rewind()?;
-        std::io::copy(&mut recording, copy.as_file_mut())?;
-        Ok(copy.into_temp_path())
-    });
-    let kept = named.and_then(|named| Ok(named.persist(path)?));
-    Ok(kept.map_err(|e| Error::io("write", e))?)
-}
-
-/// The folder that a file is in.
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

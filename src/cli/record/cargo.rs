@@ -107,7 +107,7 @@ impl Cargo {
         if let Some(advice) = built.advice.as_ref().filter(|_| !self.how.sampling.quiet) {
             say(Record::NAME, advice);
         }
-        self.how.record(Some(built.invocation(&self.arguments)), Vec::new())
+        self.how.record_runs(Some(built.invocation(&self.arguments)), Vec::new())
     }
 
     /// The options as the library has them.

@@ -17,8 +17,8 @@ pub struct ForeignArgs {
     #[arg(long, value_name = "FILE", hide = true, value_parser = perfdata)]
     pub perfdata: Option<String>,
 
-    /// A failing target gives a profile here anyway.
-    #[arg(long, hide = true)]
+    /// Compare runs that end with an exit status other than 0, too; recordings of them are kept anyway
+    #[arg(long)]
     pub ignore_status: bool,
 }
 

@@ -1,5 +1,6 @@
 //! The results of a recording: read into a profile, written in the formats that were asked for.
 
+use std::cell::RefCell;
 use std::io::IsTerminal;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,8 @@ use crate::error::{Error, ErrorKind};
 use crate::input::Source;
 use crate::profile::{self, Facts, Opened, Profile, ReadOptions};
 use crate::record::facts;
+use crate::record::program::Started;
+use crate::record::sys::signals::Stop;
 use crate::render::{Format, Settings};
 
 /// The page that `--open` shows when no picture was asked for.
@@ -53,6 +56,10 @@ pub struct ResultArgs {
     /// Leave out the header of folded text: comments such as `# command: ./app`
     #[arg(long)]
     pub no_header: bool,
+
+    /// Takes the profiles that are recorded, to be compared, instead of files.
+    #[arg(skip)]
+    pub(super) collected: Option<RefCell<Vec<Profile>>>,
 
     /// The options that were given: before the group that has them.
     #[command(flatten)]
@@ -107,14 +114,21 @@ impl ResultArgs {
 
     /// The options for reading a recording that is collapsed with `options`.
     pub(super) fn reading(&self, options: Options) -> ReadOptions {
-        ReadOptions::default().collapse(options).samples(self.picture.needs_samples())
+        let samples = self.picture.needs_samples() || self.collected.is_some();
+        ReadOptions::default().collapse(options).samples(samples)
     }
 
     /// Returns true if folded text goes to standard output.
     pub(super) fn use_stdout(&self) -> bool {
-        let named = [self.svg.is_some(), self.html.is_some(), self.open, self.is_shown_here()];
-        (self.output.is_empty() && !named.contains(&true))
+        !self.names_files()
+            || self.collected.is_some()
             || self.output.iter().any(|path| path == Path::new("-"))
+    }
+
+    /// Returns true if the profile is wanted in a file, in the browser, or in the terminal.
+    pub(super) fn names_files(&self) -> bool {
+        let named = [self.svg.is_some(), self.html.is_some(), self.open, self.is_shown_here()];
+        !self.output.is_empty() || named.contains(&true)
     }
 
     /// Checks that all outputs can be written, before there is something to lose.
@@ -143,7 +157,12 @@ impl ResultArgs {
     }
 
     /// Writes a profile to all outputs, or shows it, and opens the page or picture in the browser.
-    fn write(&self, profile: Profile, talk: &mut dyn FnMut(String)) -> anyhow::Result<()> {
+    fn write(
+        &self,
+        profile: Profile,
+        on_failure: OnFailure,
+        talk: &mut dyn FnMut(String),
+    ) -> anyhow::Result<()> {
         let mut settings = self.picture.settings(&mut |error| {
             talk(format!("{error}; left out"));
             Ok(())
@@ -154,7 +173,16 @@ impl ResultArgs {
             return self.show(&input, settings);
         }
         let destinations = self.destinations()?;
-        let written = write_files(&input, &destinations, &settings)?;
+        let written = match write_files(&input, &destinations, &settings) {
+            Err(error)
+                if on_failure == OnFailure::Save
+                    && self.use_stdout()
+                    && matches!(error.kind(), ErrorKind::Io { .. }) =>
+            {
+                return Err(save(&input, &settings, error));
+            }
+            written => written?,
+        };
         if written.is_empty() {
             anyhow::bail!(match self.picture.stacks.base.is_empty() {
                 true => "there is nothing to draw: all frames are too narrow",
@@ -168,7 +196,7 @@ impl ResultArgs {
     }
 
     /// Returns true if the profile is shown in the terminal.
-    fn is_shown_here(&self) -> bool {
+    pub(super) fn is_shown_here(&self) -> bool {
         #[cfg(feature = "tui")]
         return self.tui;
         #[cfg(not(feature = "tui"))]
@@ -186,6 +214,53 @@ impl ResultArgs {
     fn show(&self, _: &Opened, _: Settings) -> anyhow::Result<()> {
         Ok(())
     }
+}
+
+/// The action after a profile could not be written to standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OnFailure {
+    /// Save it in a file.
+    Save,
+    /// Report the error: somebody else has the recording.
+    Report,
+}
+
+/// The error of a profile that was saved elsewhere than where it was wanted.
+#[derive(Debug)]
+pub(super) struct Saved {
+    why: String,
+    path: PathBuf,
+}
+
+impl std::fmt::Display for Saved {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}; it is saved in {}", self.why, self.path.display())
+    }
+}
+
+impl std::error::Error for Saved {}
+
+/// Saves a profile that could not be written to standard output, and returns the error that says so.
+fn save(input: &Opened, settings: &Settings, error: Error) -> anyhow::Error {
+    let why = match error.is_broken_pipe() {
+        true => "nobody reads the profile any more".to_owned(),
+        false => error.to_string(),
+    };
+    for folder in [PathBuf::new(), std::env::temp_dir()] {
+        let path = unused(&folder);
+        if write_files(input, &[(Some(&path), folded())], settings).is_ok() {
+            return Saved { why, path }.into();
+        }
+    }
+    anyhow::anyhow!("{why}, and it could not be saved in another file")
+}
+
+/// A name in a folder that no file has.
+fn unused(folder: &Path) -> PathBuf {
+    let name = format!("fg-record-{}", std::process::id());
+    let names = std::iter::once(format!("{name}.folded"));
+    let mut paths = names.chain((2..).map(|n| format!("{name}-{n}.folded"))).map(|name| folder.join(name));
+    paths.find(|path| path.symlink_metadata().is_err()).expect("numbers do not end")
 }
 
 /// The format of a file by its ending; without an ending folded text.
@@ -242,9 +317,18 @@ impl RecordArgs {
         Ok(profile)
     }
 
-    /// Writes a profile as it was asked for.
+    /// Writes a profile as it was asked for, or saves it where it can.
     pub(super) fn write(&self, profile: Profile) -> anyhow::Result<()> {
-        self.results.write(profile, &mut |message| {
+        self.write_or(profile, OnFailure::Save)
+    }
+
+    /// Writes a profile as it was asked for.
+    pub(super) fn write_or(&self, profile: Profile, on_failure: OnFailure) -> anyhow::Result<()> {
+        if let Some(collected) = &self.results.collected {
+            collected.borrow_mut().push(profile);
+            return Ok(());
+        }
+        self.results.write(profile, on_failure, &mut |message| {
             if !self.sampling.quiet {
                 say(Record::NAME, message);
             }
@@ -252,8 +336,25 @@ impl RecordArgs {
     }
 }
 
+/// Waits for the program that was recorded, and returns the exit status of the whole. An error is said
+/// before: the program may run for long.
+pub(super) fn conclude(
+    written: anyhow::Result<()>,
+    target: Option<Started>,
+    stop: &Stop,
+) -> anyhow::Result<Exit> {
+    if let (Err(error), Some(Started::Running(..))) = (&written, &target) {
+        say(Record::NAME, format_args!("{error:#}"));
+        target.map(|target| target.wait(stop)).transpose()?;
+        return Ok(Exit::Status(2));
+    }
+    let ended = target.map(|target| target.wait(stop)).transpose()?;
+    written?;
+    Ok(ended.map_or(Exit::Yes, |ended| exit_of(ended.status)))
+}
+
 /// A program's exit status as a shell shows it.
-pub(super) fn exit_of(status: ExitStatus) -> Exit {
+fn exit_of(status: ExitStatus) -> Exit {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     Exit::Status(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
 }

@@ -6,43 +6,54 @@ use std::time::{Duration, SystemTime};
 
 use clap::{ArgMatches, Args, Command, CommandFactory, parser::ValueSource};
 
-use super::builtin::{Recording, keep, known, recording_source};
-use super::results::exit_of;
+use super::builtin::known;
+use super::recording::Recording;
+use super::results::{OnFailure, conclude};
 use super::{Exit, Record, RecordArgs, SamplingArgs};
 use crate::error::Error;
 use crate::profile::ReadOptions;
 use crate::record::facts::facts;
 use crate::record::request::{Request, Target};
 use crate::record::root::{self, Server};
+use crate::record::sampler::Outcome;
 use crate::record::sys::signals::Stop;
 
 /// Lets another process record, and writes its answer.
 pub(super) fn record(
     how: &RecordArgs,
     request: &Request,
-    recording: Recording,
+    mut recording: Recording,
     stop: &Stop,
 ) -> anyhow::Result<Exit> {
     let matches = Record::command().get_matches();
     let answer = root::record(request, &words(&matches), &mut recording.file()?, stop)?;
-    // The other process has said why.
     if !answer.is_complete {
+        // The other process has said why.
+        answer.target.map(|target| target.wait(stop)).transpose()?;
         return Ok(Exit::Status(2));
     }
-    match recording {
-        Recording::Kept(file, path) => keep(file, &path)?,
-        Recording::Passing(file) => {
-            let cpu_time = answer.target.as_ref().and_then(|target| target.cpu_time());
-            let mut known = facts(&request.target, SystemTime::now(), Duration::ZERO, cpu_time);
-            // The other process knows these.
-            known.start = None;
-            known.duration = None;
-            let reading = ReadOptions::default().format("folded");
-            how.write(how.read(recording_source(file), reading, known)?)?;
-        }
-    }
-    let ended = answer.target.map(|target| target.wait(stop)).transpose()?;
-    Ok(ended.map_or(Exit::Yes, |ended| exit_of(ended.status)))
+    let written = match recording.is_wanted() {
+        true => recording.appear().map_err(anyhow::Error::from),
+        false => write(how, request, &answer, &recording),
+    };
+    let written = written.map_err(|error| recording.keep_after(error));
+    conclude(written, answer.target, stop)
+}
+
+/// Writes the profile that the other process has folded.
+fn write(
+    how: &RecordArgs,
+    request: &Request,
+    answer: &root::Answer,
+    recording: &Recording,
+) -> anyhow::Result<()> {
+    let cpu_time = answer.target.as_ref().and_then(|target| target.cpu_time());
+    let mut known = facts(&request.target, SystemTime::now(), Duration::ZERO, cpu_time);
+    // The other process knows these.
+    known.start = None;
+    known.duration = None;
+    let reading = ReadOptions::default().format("folded");
+    how.write(how.read(recording.source()?, reading, known)?)
 }
 
 /// The options for the other process: those of this command line that say how to record.
@@ -82,22 +93,36 @@ impl RecordArgs {
         if waiting > 0 && !self.sampling.all {
             request.target = Target::Waiting(waiting);
         }
-        let mut file = tempfile::tempfile().map_err(|e| Error::io("make a file for the recording", e))?;
+        let recording = Recording::new(None)?;
+        self.sampling.say_where(&recording);
         let mut server = Server::listen();
-        let copy = file.try_clone().map_err(|e| Error::io("open the recording", e))?;
-        let outcome = self.sampling.sample(&request, copy, &stop, &mut |_| server.is_recording())?;
+        let live = self.sampling.shows_progress(waiting > 0);
+        let mut begun = |_| server.is_recording();
+        let outcome = self.sampling.sample(&request, recording.file()?, &stop, live, &mut begun)?;
         server.is_recorded();
         let notes = self.sampling.describe(&outcome);
         self.sampling.expect_samples(&outcome, request.target.invocation())?;
-        if self.sampling.raw {
-            let mut out = io::stdout().lock();
-            let copied = file.seek(SeekFrom::Start(0)).and_then(|_| io::copy(&mut file, &mut out));
-            copied.and_then(|_| out.flush()).map_err(|e| Error::io("write the recording", e))?;
-        } else {
-            let known = known(&request, &outcome, &notes);
-            self.write(self.read(recording_source(file), self.reading(), known)?)?;
-        }
+        let answered = self.answer(&request, &outcome, &notes, &recording);
+        answered.map_err(|error| recording.keep_after(error))?;
         Ok(Exit::Yes)
+    }
+
+    /// Gives the other process the recording or its profile.
+    fn answer(
+        &self,
+        request: &Request,
+        outcome: &Outcome,
+        notes: &[String],
+        recording: &Recording,
+    ) -> anyhow::Result<()> {
+        if !self.sampling.raw {
+            let known = known(request, outcome, notes);
+            let profile = self.read(recording.source()?, self.reading(), known)?;
+            return self.write_or(profile, OnFailure::Report);
+        }
+        let (mut file, mut out) = (recording.file()?, io::stdout().lock());
+        let copied = file.seek(SeekFrom::Start(0)).and_then(|_| io::copy(&mut file, &mut out));
+        Ok(copied.and_then(|_| out.flush()).map_err(|e| Error::io("write the recording", e))?)
     }
 }
 

@@ -8,15 +8,17 @@ use std::path::Path;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use super::results::exit_of;
+use super::recording::{folder_of, keep_after};
+use super::results::conclude;
 use super::{Record, RecordArgs, SamplingArgs};
 use crate::cli::{Exit, Tool, progress, say};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Position};
 use crate::input::Source;
 use crate::record::backend::run::{self, Failure, Outcome};
 use crate::record::backend::{self, Backend, Chosen, Refusal, Roots, Wishes};
 use crate::record::facts::{PRODUCER, facts};
 use crate::record::request::Request;
+use crate::record::sys::leftovers::Leftover;
 use crate::record::sys::signals::Stop;
 
 /// The choice of the profiler.
@@ -100,7 +102,10 @@ impl RecordArgs {
         let SamplingArgs { quiet, verbose, .. } = self.sampling;
         let wanted = self.raw_file()?;
         let folder = scratch(wanted).map_err(|e| Error::io("make a folder for the recording", e))?;
-        let live = progress::is_wanted() && !quiet;
+        if verbose {
+            say(Record::NAME, format_args!("recording into {}", folder.path().display()));
+        }
+        let live = self.sampling.shows_progress(wishes.request.target.runs_program());
         let mut tell = |elapsed: std::time::Duration| {
             if live {
                 progress::show(format_args!("{} s, recording with {name}", elapsed.as_secs()));
@@ -122,30 +127,17 @@ impl RecordArgs {
             let seconds = outcome.elapsed.as_secs_f64();
             say(Record::NAME, format_args!("recorded with {} in {seconds:.1} s", program.display()));
         }
-        match wanted {
-            Some(path) => {
-                fs::rename(&outcome.recording, path).map_err(|e| Error::io("write", e))?;
-                drop(folder);
-            }
-            None => {
-                let recording =
-                    File::open(&outcome.recording).map_err(|e| Error::io("open the recording", e))?;
-                // Gone with this process, however that ends.
-                drop(folder);
-                self.fold_by(backend, wishes, recording, &outcome)?;
-            }
-        }
-        let ended = outcome.target.map(|target| target.wait(stop)).transpose()?;
-        Ok(ended.map_or(Exit::Yes, |ended| exit_of(ended.status)))
+        let written = match wanted {
+            Some(path) => fs::rename(&outcome.recording, path)
+                .map_err(|e| Error::io("write", e).or_at(|| Position::file(path.to_string_lossy())).into()),
+            None => self.fold_by(backend, wishes, &outcome),
+        };
+        let written = written.map_err(|error| keep_after(error, folder, &outcome.recording));
+        conclude(written, outcome.target, stop)
     }
 
-    fn fold_by(
-        &self,
-        backend: &dyn Backend,
-        wishes: &Wishes,
-        recording: File,
-        outcome: &Outcome,
-    ) -> anyhow::Result<()> {
+    fn fold_by(&self, backend: &dyn Backend, wishes: &Wishes, outcome: &Outcome) -> anyhow::Result<()> {
+        let recording = File::open(&outcome.recording).map_err(|e| Error::io("open the recording", e))?;
         let name = backend.about().name;
         let mut options = self.sampling.options();
         if outcome.shows_threads {
@@ -175,12 +167,10 @@ impl RecordArgs {
 }
 
 /// A folder for a backend's files: beside the recording, if it is wanted, to move it there.
-fn scratch(wanted: Option<&Path>) -> std::io::Result<tempfile::TempDir> {
-    match wanted {
+fn scratch(wanted: Option<&Path>) -> std::io::Result<Leftover> {
+    let folder = match wanted {
         None => tempfile::Builder::new().prefix("fg-record-").tempdir(),
-        Some(path) => {
-            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-            tempfile::Builder::new().prefix(".fg-record-").tempdir_in(folder.unwrap_or(Path::new(".")))
-        }
-    }
+        Some(path) => tempfile::Builder::new().prefix(".fg-record-").tempdir_in(folder_of(path)),
+    };
+    Ok(Leftover::new(folder?.keep()))
 }

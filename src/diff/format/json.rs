@@ -7,7 +7,9 @@ use std::io::Write;
 use serde_json::{Map, Value, json};
 
 use super::FormatOptions;
-use crate::diff::report::{Change, Presence, Report, Sampling};
+use crate::diff::detectable::Detectable;
+use crate::diff::notes::NoteKind;
+use crate::diff::report::{Change, Presence, Report, Sampling, Spread};
 use crate::error::{Error, Result};
 use crate::profile::Facts;
 
@@ -28,9 +30,18 @@ pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Writ
         }));
     }
     let given = &report.options;
+    let notes = report.notes.iter().map(|note| json!({ "kind": kind(note.kind), "text": note.text }));
+    let gates =
+        options.verdict.iter().flat_map(|verdict| verdict.answers()).map(
+            |answer| json!({ "gate": answer.gate, "outcome": answer.outcome.name(), "text": answer.text }),
+        );
     let renamed = report.renamed.iter().map(|(before, after)| json!([text(before), text(after)]));
     let whole = json!({
         "verdict": report.headline_with(&text),
+        "outcome": options.verdict.as_ref().map(|verdict| verdict.outcome().name()),
+        "gates": gates.collect::<Vec<_>>(),
+        "notes": notes.collect::<Vec<_>>(),
+        "would_have_seen": report.detectable().map(detectable),
         "assumption": report.assumption(),
         "unit": report.unit(),
         "facts": facts(&report.facts),
@@ -48,6 +59,23 @@ pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Writ
     serde_json::to_writer_pretty(&mut *out, &whole).map_err(|e| Error::io("write", e.into()))?;
     writeln!(out)?;
     Ok(())
+}
+
+/// The smallest change that would have been found.
+fn detectable(seen: Detectable) -> Value {
+    json!({ "pp": seen.points, "percent": seen.percent })
+}
+
+fn kind(kind: NoteKind) -> &'static str {
+    match kind {
+        NoteKind::Event => "event",
+        NoteKind::Rate => "rate",
+        NoteKind::Duration => "duration",
+        NoteKind::Program => "program",
+        NoteKind::Machine => "machine",
+        NoteKind::Recorder => "recorder",
+        NoteKind::Names => "names",
+    }
 }
 
 fn text(name: &[u8]) -> String {
@@ -91,6 +119,12 @@ fn sampling(sampling: Sampling) -> Value {
         "samples": sampling.samples,
         "period": sampling.period.to_string(),
         "period_known": sampling.period_known,
+        "worth_samples": sampling.worth,
+        "spread": match sampling.spread {
+            Spread::Assumed => "assumed",
+            Spread::Blocks => "blocks",
+            Spread::Runs => "runs",
+        },
     })
 }
 
@@ -106,5 +140,6 @@ fn change(change: &Change) -> Result<Value> {
         "interval_pp": change.test.map(|test| [test.interval.0, test.interval.1]),
         "p": change.test.map(|test| test.p),
         "significant": change.significant,
+        "would_have_seen": change.detectable.map(detectable),
     }))
 }

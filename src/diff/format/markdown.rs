@@ -1,58 +1,199 @@
-//! Markdown, to be read in a pull request: a headline, both sides, the functions that grew, those
-//! that shrank, and the number of those left out.
+//! Markdown for the comment of a pull request: the verdict, a few rows, and the rest in a folded block.
+//!
+//! A comment may have 65,536 characters; this one has fewer, whatever the profiles hold. Names are code
+//! spans, cut to a length, in which nothing is a link, a mention or HTML.
 
 use std::io::Write;
 
-use super::{FormatOptions, p_value};
-use crate::diff::report::{Change, Presence, Report, Row};
+use super::{FormatOptions, numbers};
+use crate::diff::report::{Presence, Report, Row};
+use crate::diff::verdict::Outcome;
 use crate::error::Result;
-use crate::printable::markdown_code as code;
+use crate::printable::{markdown_code, printable};
 
-/// The number of rows each way by default.
-const LIMIT: usize = 10;
+/// The number of rows before the folded block by default.
+const LIMIT: usize = 5;
+/// The most rows in the folded block.
+const FOLDED: usize = 50;
+/// The most bytes: below what GitHub accepts, with room for a few lines of somebody else's.
+const MOST: usize = 60_000;
+/// The most characters of a name.
+const LONGEST_NAME: usize = 100;
+/// The most characters of a sentence.
+const LONGEST_SENTENCE: usize = 600;
+/// The most gates, remarks and renamed functions, each.
+const MOST_SENTENCES: usize = 12;
 
 pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Write) -> Result<()> {
     let limit = options.limit.unwrap_or(LIMIT);
-    writeln!(out, "**{}**", report.headline_with(&code))?;
-    let sides = report.sides();
-    if !sides.is_empty() {
-        writeln!(out)?;
+    let mut text = format!("**{}**\n", title(report, options));
+    add_list(&mut text, gate_lines(options));
+    add_list(
+        &mut text,
+        report.notes.iter().map(|note| format!("Note: {}", sentence_code(&note.text))).collect(),
+    );
+    let first: Vec<&Row> = report.significant().take(limit).collect();
+    if !first.is_empty() {
+        text += "\n";
+        text += &table(report, &first, usize::MAX).text;
     }
-    for (side, text) in sides {
-        writeln!(out, "- {side}: {}", code(text.as_bytes()))?;
+    if let Some(picture) = &options.picture {
+        text += &format!("\n{}\n", picture_link(picture));
     }
-    let grew = |row: &&Row| row.leading().points() > 0.0;
-    let (up, down): (Vec<&Row>, Vec<&Row>) = report.significant().partition(grew);
-    let mut left_out = 0;
-    for (title, rows) in [("Grew", &up), ("Shrank", &down)] {
-        if !rows.is_empty() {
-            writeln!(out, "\n### {title}\n")?;
-            table(report, &rows[..limit.min(rows.len())], out)?;
-            left_out += rows.len().saturating_sub(limit);
-        }
+    let end = after_rows(report);
+    text += "\n<details><summary>Sides, method, and all other functions</summary>\n\n";
+    text += &before_rows(report);
+    let others: Vec<&Row> = others(report, first.len());
+    let room = MOST.saturating_sub(text.len() + end.len() + 200);
+    let shown = &others[..others.len().min(if limit == 0 { 0 } else { FOLDED.max(limit) })];
+    let table = table(report, shown, room);
+    if !shown.is_empty() {
+        text += "\n";
+        text += &table.text;
     }
-    let noise: Vec<&Row> = report.rows.iter().filter(|row| !row.is_significant() && has_moved(row)).collect();
-    if !noise.is_empty() && limit > 0 {
-        let count = noise.len();
-        writeln!(out, "\n<details><summary>Not significant: {count}, the largest first</summary>\n")?;
-        table(report, &noise[..limit.min(count)], out)?;
-        writeln!(out, "\n</details>")?;
-        left_out += count.saturating_sub(limit);
+    let left_out = report.rows.len() - first.len() - table.rows;
+    if left_out > 0 {
+        text += &format!("\n{left_out} more rows: `fg-diff --table` shows them.\n");
     }
-    let unmoved = report.rows.len() - up.len() - down.len() - noise.len();
-    writeln!(
-        out,
-        "\nLeft out: {left_out} smaller changes, {unmoved} rows without any. {}.",
-        sentence(&report.assumption())
-    )?;
-    for (before, after) in &report.renamed {
-        writeln!(out, "Taken for one function: {} → {}.", code(before), code(after))?;
-    }
+    text += &end;
+    out.write_all(text.as_bytes())?;
     Ok(())
+}
+
+/// The verdict of gates, if there are any, and the headline.
+fn title(report: &Report, options: &FormatOptions) -> String {
+    let headline = report.headline_with(&code);
+    let word = match options.verdict.as_ref().filter(|verdict| !verdict.answers().is_empty()) {
+        None => return headline,
+        Some(verdict) => match verdict.outcome() {
+            Outcome::Passed => "Passed",
+            Outcome::Tripped => "Failed",
+            Outcome::Blind => "Undecided",
+        },
+    };
+    format!("{word}: {headline}")
+}
+
+fn gate_lines(options: &FormatOptions) -> Vec<String> {
+    let answers = options.verdict.iter().flat_map(|verdict| verdict.answers());
+    answers.map(|answer| answer.markdown.clone()).collect()
+}
+
+/// Adds a list, its first items only.
+fn add_list(text: &mut String, items: Vec<String>) {
+    if items.is_empty() {
+        return;
+    }
+    text.push('\n');
+    let left_out = items.len().saturating_sub(MOST_SENTENCES);
+    for item in items.into_iter().take(MOST_SENTENCES) {
+        *text += &format!("- {item}\n");
+    }
+    if left_out > 0 {
+        *text += &format!("- and {left_out} more\n");
+    }
+}
+
+/// The rows that are not in the first table: other significant ones, then those that moved, the largest
+/// first.
+fn others(report: &Report, first: usize) -> Vec<&Row> {
+    let significant = report.significant().skip(first);
+    significant.chain(report.rows.iter().filter(|row| !row.is_significant() && has_moved(row))).collect()
 }
 
 fn has_moved(row: &Row) -> bool {
     row.own.before != row.own.after || row.total.before != row.total.after
+}
+
+/// The sides and the method.
+fn before_rows(report: &Report) -> String {
+    let mut lines = Vec::new();
+    for (side, text) in report.sides() {
+        lines.push(format!("- {side}: {}\n", code(cut(&text, LONGEST_SENTENCE).as_bytes())));
+    }
+    lines.push(format!("- {}.\n", sentence(&report.assumption())));
+    lines.push(format!("- {}.\n", sentence(&report.sight())));
+    lines.concat()
+}
+
+fn after_rows(report: &Report) -> String {
+    let mut lines = Vec::new();
+    for (before, after) in &report.renamed {
+        lines.push(format!("Taken for one function: {} → {}.", code(before), code(after)));
+    }
+    let mut text = String::new();
+    add_list(&mut text, lines);
+    text + "\n</details>\n"
+}
+
+struct Table {
+    text: String,
+    /// The number of rows it has.
+    rows: usize,
+}
+
+/// A table of as many rows as there is room for.
+fn table(report: &Report, rows: &[&Row], room: usize) -> Table {
+    let mut table = Table {
+        text: "| | function | self | | total | | points | p |\n\
+               | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+            .to_owned(),
+        rows: 0,
+    };
+    for row in rows {
+        let line = line(report, row);
+        if table.text.len() + line.len() > room {
+            break;
+        }
+        table.text += &line;
+        table.rows += 1;
+    }
+    table
+}
+
+fn line(report: &Report, row: &Row) -> String {
+    let mark = match (row.is_significant(), row.presence(), row.leading().points() > 0.0) {
+        (false, ..) => "~",
+        (_, Presence::New, _) => "new",
+        (_, Presence::Gone, _) => "gone",
+        (_, Presence::Both, true) => "▲",
+        (_, Presence::Both, false) => "▼",
+    };
+    let unit = report.unit();
+    let weights = [&row.own, &row.total].map(|change| {
+        format!("{} | {}", numbers::arrow(change.before, change.after, unit), numbers::percent(change))
+    });
+    let interval = row.leading().test.map_or_else(String::new, |test| {
+        format!(" [{}, {}]", numbers::points(test.interval.0), numbers::points(test.interval.1))
+    });
+    let points = numbers::points(row.leading().points());
+    let p = numbers::p_cell(numbers::least_p([&row.own, &row.total]));
+    format!("| {mark} | {} | {} | {} | {points}{interval} | {p} |\n", code(&row.name), weights[0], weights[1])
+}
+
+/// A name as code, cut in its middle.
+pub(in crate::diff) fn code(name: &[u8]) -> String {
+    let name = printable(name);
+    let count = name.chars().count();
+    if count <= LONGEST_NAME {
+        return markdown_code(name.as_bytes());
+    }
+    let (first, last) = (LONGEST_NAME / 3, LONGEST_NAME - LONGEST_NAME / 3 - 1);
+    let start: String = name.chars().take(first).collect();
+    let end: String = name.chars().skip(count - last).collect();
+    markdown_code(format!("{start}…{end}").as_bytes())
+}
+
+/// A remark, which may hold names: all of it as code.
+fn sentence_code(text: &str) -> String {
+    markdown_code(cut(text, LONGEST_SENTENCE).as_bytes())
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 fn sentence(text: &str) -> String {
@@ -60,38 +201,50 @@ fn sentence(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-fn table(report: &Report, rows: &[&Row], out: &mut dyn Write) -> Result<()> {
-    writeln!(out, "| | self | change | pp | total | change | pp | p |")?;
-    writeln!(out, "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")?;
-    for row in rows {
-        let note = match row.presence() {
-            Presence::Both => "",
-            Presence::New => " *new*",
-            Presence::Gone => " *gone*",
-        };
-        let p = [&row.own, &row.total]
-            .into_iter()
-            .filter_map(|change| change.test.map(|test| test.p))
-            .reduce(f64::min);
-        writeln!(
-            out,
-            "| {}{note} | {} | {} | {} |",
-            code(&row.name),
-            cells(report, &row.own)?,
-            cells(report, &row.total)?,
-            p.map_or_else(|| "–".to_owned(), p_value)
-        )?;
+/// An address as a link, that of an image as an image that is one; the name of a file as its name.
+fn picture_link(picture: &str) -> String {
+    if !picture.starts_with("https://") && !picture.starts_with("http://") {
+        return format!("Picture of the change: {}", code(picture.as_bytes()));
     }
-    Ok(())
+    let mut address = String::new();
+    for byte in picture.bytes() {
+        match byte {
+            b'!' | b'#'..=b'\'' | b'*'..=b';' | b'=' | b'?'..=b'Z' | b'_' | b'a'..=b'z' | b'~' => {
+                address.push(byte.into())
+            }
+            _ => address += &format!("%{byte:02X}"),
+        }
+    }
+    let path = address.split(['?', '#']).next().unwrap_or_default().to_ascii_lowercase();
+    let is_image = [".svg", ".png", ".gif", ".jpg", ".webp"].iter().any(|ending| path.ends_with(ending));
+    match is_image {
+        true => format!("[![flame graph of the change]({address})]({address})"),
+        false => format!("[Flame graph of the change]({address})"),
+    }
 }
 
-fn cells(report: &Report, change: &Change) -> Result<String> {
-    let difference = report.signed_amount(change.difference()?);
-    let percent = change.percent().map_or_else(String::new, |percent| format!(" ({percent:+.1}%)"));
-    let interval = change
-        .test
-        .map_or_else(String::new, |test| format!(" [{:+.2}, {:+.2}]", test.interval.0, test.interval.1));
-    let (before, after) = (report.amount(change.before), report.amount(change.after));
-    let cells = format!("{before} → {after} | {difference}{percent} | {:+.2}{interval}", change.points());
-    Ok(cells)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_cannot_leave_their_link() {
+        assert_eq!(
+            picture_link("https://x.y/a b).html?q=1#2"),
+            "[Flame graph of the change](https://x.y/a%20b%29.html?q=1#2)"
+        );
+        let image = picture_link("https://x.y/A.SVG?t=<b>");
+        assert_eq!(
+            image,
+            "[![flame graph of the change](https://x.y/A.SVG?t=%3Cb%3E)](https://x.y/A.SVG?t=%3Cb%3E)"
+        );
+        assert_eq!(picture_link("diff`@x.svg"), "Picture of the change: ``diff`@x.svg``");
+        assert_eq!(picture_link("javascript:alert(1)"), "Picture of the change: `javascript:alert(1)`");
+    }
+
+    #[test]
+    fn long_names_are_cut() {
+        let name = code("x".repeat(5000).as_bytes());
+        assert_eq!(name.chars().count(), LONGEST_NAME + 2);
+    }
 }

@@ -1,13 +1,15 @@
 //! The formats a report is written in; one file each.
 
 mod json;
-mod markdown;
+pub(super) mod markdown;
+pub(super) mod numbers;
 mod table;
 mod tsv;
 
 use std::io::Write;
 
 use super::report::{Presence, Report, Row};
+use super::verdict::Verdict;
 use crate::error::Result;
 
 /// A format of a report.
@@ -55,17 +57,25 @@ impl ReportFormat {
 /// let options = fg_tools::diff::FormatOptions::default().limit(5).colour(true);
 /// assert_eq!(options.limit, Some(5));
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FormatOptions {
-    /// The most rows, in Markdown each way; `None` is the format's own number.
+    /// The most rows; `None` is the format's own number.
     pub limit: Option<usize>,
     /// Write the colours of a terminal.
     pub colour: bool,
+    /// The width of a table, in columns of a terminal; `None` is as wide as its names are.
+    pub width: Option<usize>,
+    /// Write a table with the self and the total weight, and the interval of each.
+    pub wide: bool,
+    /// The verdict of gates, to be written as well.
+    pub verdict: Option<Verdict>,
+    /// The address or the name of a picture that Markdown points to.
+    pub picture: Option<String>,
 }
 
 impl FormatOptions {
-    /// Sets the most rows, in Markdown each way.
+    /// Sets the most rows.
     pub fn limit(mut self, rows: usize) -> Self {
         self.limit = Some(rows);
         self
@@ -74,6 +84,30 @@ impl FormatOptions {
     /// Writes the colours of a terminal.
     pub fn colour(mut self, colour: bool) -> Self {
         self.colour = colour;
+        self
+    }
+
+    /// Sets the width of a table, in columns of a terminal.
+    pub fn width(mut self, columns: usize) -> Self {
+        self.width = Some(columns);
+        self
+    }
+
+    /// Writes a table with all columns.
+    pub fn wide(mut self, wide: bool) -> Self {
+        self.wide = wide;
+        self
+    }
+
+    /// Writes the verdict of gates as well.
+    pub fn verdict(mut self, verdict: Verdict) -> Self {
+        self.verdict = Some(verdict);
+        self
+    }
+
+    /// Lets Markdown point to a picture: its address, or the name of its file.
+    pub fn picture(mut self, address: impl Into<String>) -> Self {
+        self.picture = Some(address.into());
         self
     }
 }
@@ -89,9 +123,4 @@ fn mark(row: &Row) -> &'static str {
         Presence::Both if row.leading().points() > 0.0 => "up",
         Presence::Both => "down",
     }
-}
-
-/// A p-value in few digits.
-fn p_value(p: f64) -> String {
-    if p < 0.0001 { "<0.0001".to_owned() } else { format!("{p:.4}") }
 }

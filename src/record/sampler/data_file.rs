@@ -3,14 +3,16 @@
 //! ```text
 //! header │ ids │ attr + where its ids are │ records … │ table of features │ features
 //! ```
-//! The header is written last: only then is known where the records end. A file that was cut
-//! short has none, and is not taken for a recording. The format is described in Linux's
-//! `tools/perf/Documentation/perf.data-file-format.txt`.
+//! The file can be read from its beginning on, however its writer ends. While records are added the
+//! header says that they go on to the end of the file, as in one whose recorder was killed; after each
+//! round the features are written behind the records, and the header says where they are. The format
+//! is described in Linux's `tools/perf/Documentation/perf.data-file-format.txt`.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::FileExt;
 
+use super::counted::Counted;
 use super::plan::Plan;
 use crate::record::facts::PRODUCER;
 use crate::record::sys::clock::{self, Reference};
@@ -56,8 +58,13 @@ pub struct About {
 #[derive(Debug)]
 pub struct DataFile {
     file: File,
+    /// The attributes and numbers of the events, behind the header.
+    plan: Plan,
+    ids: Vec<u64>,
     data: u64,
     end: u64,
+    /// The header says where the features are.
+    is_complete: bool,
 }
 
 impl DataFile {
@@ -65,21 +72,23 @@ impl DataFile {
     ///
     /// # Errors
     /// The error of the system.
-    pub fn new(mut file: File, plan: &Plan, ids: &[u64]) -> io::Result<DataFile> {
-        let mut bytes = vec![0; HEADER_SIZE as usize];
-        let ids_at = bytes.len() as u64;
+    pub fn new(file: File, plan: &Plan, ids: &[u64]) -> io::Result<DataFile> {
+        let mut bytes = Vec::new();
         ids.iter().for_each(|id| put(&mut bytes, *id));
         bytes.extend_from_slice(&plan.attr().to_bytes());
-        put(&mut bytes, ids_at);
+        put(&mut bytes, HEADER_SIZE);
         put(&mut bytes, 8 * ids.len() as u64);
-        file.write_all(&bytes)?;
-        let data = bytes.len() as u64;
-        Ok(DataFile { file, data, end: data })
+        let data = HEADER_SIZE + bytes.len() as u64;
+        let (plan, ids) = (plan.clone(), ids.to_vec());
+        let file = DataFile { file, plan, ids, data, end: data, is_complete: false };
+        file.file.write_all_at(&bytes, HEADER_SIZE)?;
+        file.write_header(0, 0)?;
+        Ok(file)
     }
 
-    /// The position of the next record.
-    pub fn position(&self) -> u64 {
-        self.end
+    /// The number of bytes of the records.
+    pub fn size(&self) -> u64 {
+        self.end - self.data
     }
 
     /// Appends whole records.
@@ -87,7 +96,12 @@ impl DataFile {
     /// # Errors
     /// The error of the system, such as a full disk.
     pub fn append(&mut self, records: &[u8]) -> io::Result<()> {
-        self.file.write_all(records)?;
+        if self.is_complete {
+            self.write_header(0, 0)?;
+            self.file.set_len(self.end)?;
+            self.is_complete = false;
+        }
+        self.file.write_all_at(records, self.end)?;
         self.end += records.len() as u64;
         Ok(())
     }
@@ -103,42 +117,70 @@ impl DataFile {
         self.append(&header)
     }
 
-    /// Changes a number in what was written.
-    ///
-    /// # Errors
-    /// The error of the system.
-    pub fn patch(&self, at: u64, number: u64) -> io::Result<()> {
-        self.file.write_all_at(&number.to_ne_bytes(), at)
-    }
-
     /// Writes what comes after the records, and the header. `times` are those of the first and
     /// the last sample.
     ///
     /// # Errors
     /// The error of the system.
-    pub fn finish(mut self, plan: &Plan, ids: &[u64], about: &About, times: (u64, u64)) -> io::Result<File> {
-        let features = features(plan, ids, about, times);
+    pub fn complete(&mut self, about: &About, times: (u64, u64)) -> io::Result<()> {
+        if self.size() == 0 {
+            // This size would stand for all of the file.
+            return Ok(());
+        }
+        let features = features(&self.plan, &self.ids, about, times);
         let mut table = Vec::new();
         let mut contents = Vec::new();
         let contents_at = self.end + 16 * features.len() as u64;
-        let mut bits = [0u64; 4];
+        let mut bits = 0;
         for (feature, content) in &features {
             put(&mut table, contents_at + contents.len() as u64);
             put(&mut table, content.len() as u64);
             contents.extend_from_slice(content);
-            bits[0] |= 1 << *feature as u64;
+            bits |= 1 << *feature as u64;
         }
-        self.file.write_all(&table)?;
-        self.file.write_all(&contents)?;
+        table.extend(contents);
+        self.file.write_all_at(&table, self.end)?;
+        self.is_complete = true;
+        self.write_header(self.size(), bits)
+    }
 
-        let attrs_at = HEADER_SIZE + 8 * ids.len() as u64;
+    /// Gives up the end of a file that could not be written: keeps the whole records of all but the last
+    /// `spare` bytes, and returns what is in them.
+    ///
+    /// # Errors
+    /// The error of the system.
+    pub fn give_up_end(&mut self, spare: u64) -> io::Result<Counted> {
+        let limit = self.file.metadata()?.len().saturating_sub(spare);
+        let mut counted = Counted::default();
+        let mut at = self.data;
+        // As far as the time of a sample.
+        let mut head = [0; 40];
+        loop {
+            let read = self.file.read_at(&mut head, at)?;
+            let size = u64::from(u16::from_ne_bytes([head[6], head[7]]));
+            if read < 8 || size < 8 || at + size > limit {
+                break;
+            }
+            counted.add(&head[..read.min(usize::try_from(size).unwrap_or(read))]);
+            at += size;
+        }
+        self.end = at;
+        self.write_header(0, 0)?;
+        self.file.set_len(self.end)?;
+        self.is_complete = false;
+        Ok(counted)
+    }
+
+    /// Writes the header; a size of 0 stands for all of the file.
+    fn write_header(&self, size: u64, features: u64) -> io::Result<()> {
+        let attrs_at = HEADER_SIZE + 8 * self.ids.len() as u64;
         let mut header = b"PERFILE2".to_vec();
-        for number in [HEADER_SIZE, ENTRY_SIZE, attrs_at, ENTRY_SIZE, self.data, self.end - self.data, 0, 0] {
+        for number in
+            [HEADER_SIZE, ENTRY_SIZE, attrs_at, ENTRY_SIZE, self.data, size, 0, 0, features, 0, 0, 0]
+        {
             put(&mut header, number);
         }
-        bits.iter().for_each(|word| put(&mut header, *word));
-        self.file.write_all_at(&header, 0)?;
-        Ok(self.file)
+        self.file.write_all_at(&header, 0)
     }
 }
 

@@ -12,14 +12,16 @@ use std::thread::JoinHandle;
 
 use super::wait::{self, Ended};
 
-/// A child that waits, runs, or has ended.
+/// A child that waits, runs, or has ended. One that runs when this is dropped is asked to end, and
+/// waited for: no error may leave it behind.
 #[derive(Debug)]
 pub struct Launched {
     pid: u32,
     go: Option<PipeWriter>,
     ended: PipeReader,
     release: Option<PipeWriter>,
-    waiter: JoinHandle<io::Result<Ended>>,
+    /// `None` once it was waited for.
+    waiter: Option<JoinHandle<io::Result<Ended>>>,
 }
 
 /// The state of a child between its end and [`Launched::wait`].
@@ -79,7 +81,7 @@ impl Launched {
                 go: Some(go),
                 ended,
                 release: Some(release),
-                waiter,
+                waiter: Some(waiter),
             }),
             // It never came so far.
             Err(_) => {
@@ -111,9 +113,21 @@ impl Launched {
     ///
     /// # Errors
     /// The error of the system when the program could not be run.
-    pub fn wait(self) -> io::Result<Ended> {
-        drop((self.go, self.release));
-        join(self.waiter)
+    pub fn wait(mut self) -> io::Result<Ended> {
+        drop((self.go.take(), self.release.take()));
+        self.waiter.take().map_or_else(|| Err(io::Error::other("it was waited for")), join)
+    }
+}
+
+impl Drop for Launched {
+    fn drop(&mut self) {
+        let Some(waiter) = self.waiter.take() else { return };
+        let runs = self.go.take().is_none();
+        if runs && !waiter.is_finished() {
+            super::processes::signal_tree(self.pid, libc::SIGTERM);
+        }
+        drop(self.release.take());
+        let _ = join(waiter);
     }
 }
 
@@ -126,10 +140,7 @@ fn wait_to_go(ready: i32, go: i32, writer: i32) -> io::Result<()> {
     let mut byte = [0u8];
     // SAFETY: system calls on descriptors that are open here, with buffers that live as long.
     unsafe {
-        // A signal from now on is the program's own; our handler would swallow it.
-        for signal in [libc::SIGINT, libc::SIGTERM] {
-            libc::signal(signal, libc::SIG_DFL);
-        }
+        super::signals::restore_in_child();
         // Else the child itself would keep the pipe open when its parent dies.
         libc::close(writer);
         let pid = (libc::getpid() as u32).to_ne_bytes();

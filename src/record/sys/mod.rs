@@ -10,9 +10,8 @@ pub mod clock;
 #[cfg(target_os = "linux")]
 pub mod hold;
 pub mod launch;
+pub mod leftovers;
 pub mod limits;
-#[cfg(target_os = "linux")]
-pub mod nameless;
 #[cfg(target_os = "linux")]
 pub mod perf_event;
 pub mod processes;

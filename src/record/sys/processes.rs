@@ -14,18 +14,28 @@ use std::process::{Command, ExitStatus};
 #[cfg(target_os = "linux")]
 use std::time::Duration;
 
+use super::signals::send;
+
 /// Kills a process and all its descendants, as far as their parents still run.
 pub fn kill_tree(pid: u32) {
+    signal_tree(pid, libc::SIGKILL);
+}
+
+/// Sends a signal to a process and all its descendants, as far as their parents still run: a shell
+/// that is asked to end does not ask what it has started.
+pub fn signal_tree(pid: u32, signal: i32) {
     let mut all = vec![pid];
     let mut at = 0;
     while let Some(&pid) = all.get(at) {
         // Stopped first, so that nothing new is started meanwhile.
-        let _ = super::signals::send(pid, libc::SIGSTOP);
-        all.extend(children(pid));
+        let _ = send(pid, libc::SIGSTOP);
+        all.extend(children(pid).into_iter().filter(|child| !all.contains(child)).collect::<Vec<_>>());
         at += 1;
     }
-    for pid in all {
-        let _ = super::signals::send(pid, libc::SIGKILL);
+    all.iter().for_each(|&pid| drop(send(pid, signal)));
+    if signal != libc::SIGKILL {
+        // Those that wait for their children are told first, and then go on first.
+        all.iter().for_each(|&pid| drop(send(pid, libc::SIGCONT)));
     }
 }
 

@@ -3,7 +3,7 @@
 /** @import { App } from "./app.js" */
 
 import { byId, copy, make } from "./dom.js";
-import { OPERATIONS, command } from "./refine.js";
+import { command, operationOf } from "./refine.js";
 
 export class Chips {
   /** @param {App} app */
@@ -17,7 +17,7 @@ export class Chips {
     const { state, marks, threads } = app.model;
     const chosen = threads.chosen(state.threads);
     const chips = state.chips.map(({ op, value }, n) => {
-      const operation = OPERATIONS.find((known) => known.op === op);
+      const operation = operationOf({ op, value });
       const label = operation?.value ? operation.label : `${operation?.label ?? op}: ${value}`;
       const remove = () => app.change({ chips: state.chips.filter((_, k) => k !== n), zoom: [] });
       return make("span", { class: "chip" }, make("span", { title: label }, label), make("button", { "aria-label": `Remove ${label}`, click: remove }, "×"));

@@ -15,6 +15,7 @@ const KEYS = [
   ["b", "butterfly of the chosen frame"],
   ["c, C", "copy its name, its stack"],
   ["t", "dark or light"],
+  ["s", "names without line numbers, or with them"],
   ["Ctrl and wheel, two fingers", "stretch; dragging or a wheel to the side moves"],
   ["?", "this list"],
 ];

@@ -47,6 +47,7 @@ function act(app, key) {
   else if (key === "?") byId("help").showPopover();
   else if (key === "n" || key === "N") navigation.toMatch(key === "n" ? 1 : -1);
   else if (key === "t") app.theme.toggle();
+  else if (key === "s") toggleLines(app);
   else if (key === "b" && place) navigation.butterfly(model.parts[place.part].tree.name[place.node]);
   else if (key === "c" && place) selection.copyName(place);
   else if (key === "C" && place) selection.copyStack(place);
@@ -54,6 +55,15 @@ function act(app, key) {
   else if (key === "Escape") selection.select(null);
   else return false;
   return true;
+}
+
+/** Takes the line numbers off the names, or puts them on again.
+ * @param {App} app */
+function toggleLines(app) {
+  const { chips } = app.model.state;
+  const others = chips.filter(({ op, value }) => op !== "strip" || value !== "line");
+  if (others.length < chips.length) app.change({ chips: others, zoom: [] });
+  else app.navigation.refine("strip", "line");
 }
 
 /** To the frame in a direction of the screen.

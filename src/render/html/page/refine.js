@@ -2,6 +2,7 @@
 
 /** @import { Chip, Names, Tree } from "./types.js" */
 
+import { withoutLine } from "./lines.js";
 import { changed } from "./merge.js";
 import { expression, matching } from "./search.js";
 import { withoutTemplates } from "./templates.js";
@@ -23,7 +24,8 @@ export const OPERATIONS = [
   { op: "hide", label: "Hide", about: "delete matching frames, keep their weight", apply: hide },
   { op: "show-from", label: "Show from", about: "begin stacks at the first matching frame", apply: showFrom },
   { op: "recursion", value: "direct", label: "Collapse recursion", about: "merge calls of a function by itself", apply: recursion },
-  { op: "strip", value: "templates", label: "Shorten templates", about: "Vec<T>::push becomes Vec::push", apply: templates },
+  { op: "strip", value: "templates", label: "Shorten templates", about: "Vec<T>::push becomes Vec::push", apply: renaming(withoutTemplates) },
+  { op: "strip", value: "line", label: "Strip lines", about: "f (file.py:12) becomes f (file.py); key s", apply: renaming(withoutLine) },
 ];
 
 /** @param {number} wanted
@@ -63,13 +65,22 @@ function recursion(tree, names) {
   return changed(tree, names, { gone });
 }
 
-/** @type {Operation["apply"]} */
-function templates(tree, names) {
-  const renamed = Uint32Array.from(names.texts.keys());
-  for (let id = 0; id < renamed.length; id++) {
-    if (id !== names.all) renamed[id] = names.intern(withoutTemplates(names.texts[id]), id);
-  }
-  return changed(tree, names, { renamed });
+/** @param {(name: string) => string} rename
+ * @returns {Operation["apply"]} */
+function renaming(rename) {
+  return (tree, names) => {
+    const renamed = Uint32Array.from(names.texts.keys());
+    for (let id = 0; id < renamed.length; id++) {
+      if (id !== names.all) renamed[id] = names.intern(rename(names.texts[id]), id);
+    }
+    return changed(tree, names, { renamed });
+  };
+}
+
+/** The operation of a step: some are told apart by their value.
+ * @param {Chip} chip */
+export function operationOf({ op, value }) {
+  return OPERATIONS.find((known) => known.op === op && (!known.value || known.value === value));
 }
 
 /** Applies steps one after the other.
@@ -77,10 +88,10 @@ function templates(tree, names) {
  * @param {Names} names
  * @param {Chip[]} chips */
 export function refined(tree, names, chips) {
-  for (const { op, value } of chips) {
-    const operation = OPERATIONS.find((known) => known.op === op);
+  for (const chip of chips) {
+    const operation = operationOf(chip);
     if (!operation) continue;
-    const marks = operation.value ? new Uint8Array(0) : matching(names, expression(value, true));
+    const marks = operation.value ? new Uint8Array(0) : matching(names, expression(chip.value, true));
     tree = operation.apply(tree, names, marks);
   }
   return tree;

@@ -1,0 +1,67 @@
+//! The sentences of a report: what changed most, the change of the whole, and the smallest change that
+//! would have been found.
+
+use super::format::numbers::{change, three};
+use super::report::{Presence, Report, Spread};
+
+impl Report {
+    /// One line that names the largest significant change; or says that there is none, and the smallest
+    /// that would have been found.
+    pub fn headline(&self) -> String {
+        self.headline_with(&crate::printable::printable)
+    }
+
+    /// [`Report::headline`] with names as `name` writes them.
+    pub(super) fn headline_with(&self, name: &dyn Fn(&[u8]) -> String) -> String {
+        let whole = self.whole();
+        let Some(first) = self.significant().next() else {
+            let functions = if self.profile.significant { "function" } else { "change" };
+            let seen = self.sight();
+            return match self.profile.significant {
+                true => format!("{whole}; no {functions} stands out ({seen})"),
+                false => format!("no significant {functions} ({seen}); {whole}"),
+            };
+        };
+        let grew = self.significant().filter(|row| row.leading().points() > 0.0).count();
+        let shrank = self.significant().count() - grew;
+        let leading = first.leading();
+        let kind = if std::ptr::eq(leading, &first.own) { "self" } else { "total" };
+        let place = match first.presence() {
+            Presence::Both => "",
+            Presence::New => ", new",
+            Presence::Gone => ", gone",
+        };
+        format!(
+            "{grew} grew, {shrank} shrank; most: {}{place}, {kind} {}; {whole}",
+            name(&first.name),
+            change(leading, self.unit())
+        )
+    }
+
+    /// The change of the whole: `the whole 420 → 470 ms, +12%, p = 0.003`.
+    pub(super) fn whole(&self) -> String {
+        format!("the whole {}", change(&self.profile, self.unit()))
+    }
+
+    /// The smallest change that would have been found: `would have seen 2.1 points of any function, +8% of
+    /// the whole`.
+    pub(super) fn sight(&self) -> String {
+        let of_functions = match self.detectable() {
+            Some(seen) => format!("would have seen {} points of any function", three(seen.points)),
+            None => "too few samples to test any function".to_owned(),
+        };
+        match self.profile.detectable.and_then(|seen| seen.percent) {
+            Some(percent) if self.is_whole_assumed() => {
+                format!("{of_functions}, about +{}% of the whole by one recording a side", three(percent))
+            }
+            Some(percent) => format!("{of_functions}, +{}% of the whole", three(percent)),
+            None => of_functions,
+        }
+    }
+
+    /// Returns true if the spread of the whole between runs is not known, but assumed.
+    pub(super) fn is_whole_assumed(&self) -> bool {
+        let (before, after) = self.sampling;
+        before.spread != Spread::Runs || after.spread != Spread::Runs
+    }
+}

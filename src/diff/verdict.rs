@@ -1,0 +1,209 @@
+//! The verdict of gates: what tripped, what could not have, and the smallest change each would have
+//! found.
+
+use std::fmt;
+
+use super::format::markdown::code;
+use super::format::numbers;
+use super::gate::{Gate, Tripped};
+use super::report::{Report, Spread};
+use crate::error::Result;
+use crate::printable::printable;
+use crate::profile::units;
+use crate::weight::Weight;
+
+/// The verdict of gates on a report. Its text has a line for each gate.
+///
+/// A gate that did not trip passed only if it would have seen a change of its limit. One that would
+/// not is blind: too few samples, or runs that differ too much.
+///
+/// ```
+/// use fg_tools::Profile;
+/// use fg_tools::diff::Diff;
+///
+/// let before = Profile::from_lines(["main 7", "main;parse 40001", "main;write 60007"])?;
+/// let after = Profile::from_lines(["main 7", "main;parse 40010", "main;write 60020"])?;
+/// let verdict = Diff::new(&before, &after).gate("total>10%")?;
+/// assert!(verdict.passed());
+/// assert!(verdict.to_string().starts_with("gate total>10% passed: it would have seen +"));
+///
+/// let few = (Profile::from_lines(["a 41", "b 59"])?, Profile::from_lines(["a 41", "b 60"])?);
+/// let verdict = Diff::new(&few.0, &few.1).gate("total>5%")?;
+/// assert!(!verdict.passed() && verdict.tripped().is_empty());
+/// assert!(verdict.blind()[0].starts_with("gate total>5% is blind: "));
+/// # Ok::<(), fg_tools::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    answers: Vec<Answer>,
+    allow_blind: bool,
+    tripped: Vec<String>,
+    blind: Vec<String>,
+}
+
+/// The answer of one gate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) gate: String,
+    pub(super) outcome: Outcome,
+    pub(super) text: String,
+    /// The text, its names as Markdown code.
+    pub(super) markdown: String,
+}
+
+/// The outcome of gates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// Nothing tripped that would have been seen.
+    Passed,
+    /// A gate tripped.
+    Tripped,
+    /// No gate tripped, and one would not have seen a change of its limit.
+    Blind,
+}
+
+impl Outcome {
+    /// Its name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Passed => "passed",
+            Outcome::Tripped => "tripped",
+            Outcome::Blind => "blind",
+        }
+    }
+}
+
+impl Verdict {
+    pub(super) fn of(report: &Report, gates: &[Gate]) -> Result<Verdict> {
+        let mut verdict = Verdict { allow_blind: report.options.allow_blind, ..Verdict::default() };
+        if !gates.is_empty() {
+            report.expect_comparable()?;
+        }
+        for gate in gates {
+            let answer = Answer::of(report, gate)?;
+            match answer.outcome {
+                Outcome::Passed => {}
+                Outcome::Tripped => verdict.tripped.push(answer.text.clone()),
+                Outcome::Blind => verdict.blind.push(answer.text.clone()),
+            }
+            verdict.answers.push(answer);
+        }
+        Ok(verdict)
+    }
+
+    /// Returns true if no gate tripped, and none was blind unless
+    /// [`ReportOptions::allow_blind`](super::ReportOptions::allow_blind) says that it may be.
+    pub fn passed(&self) -> bool {
+        self.outcome() == Outcome::Passed
+    }
+
+    /// The outcome of all gates together.
+    pub fn outcome(&self) -> Outcome {
+        match (self.tripped.is_empty(), self.blind.is_empty() || self.allow_blind) {
+            (false, _) => Outcome::Tripped,
+            (true, true) => Outcome::Passed,
+            (true, false) => Outcome::Blind,
+        }
+    }
+
+    /// A line for each gate that tripped: `gate total>5%: parse, 40 → 44 ms, +10%, p < 0.001`.
+    pub fn tripped(&self) -> &[String] {
+        &self.tripped
+    }
+
+    /// A line for each gate that did not trip and would not have seen a change of its limit.
+    pub fn blind(&self) -> &[String] {
+        &self.blind
+    }
+
+    pub(super) fn answers(&self) -> &[Answer] {
+        &self.answers
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, answer) in self.answers.iter().enumerate() {
+            let newline = if n > 0 { "\n" } else { "" };
+            write!(f, "{newline}{}", answer.text)?;
+        }
+        Ok(())
+    }
+}
+
+/// A name as an output shows it.
+type ShowName<'n> = &'n dyn Fn(&[u8]) -> String;
+
+impl Answer {
+    fn of(report: &Report, gate: &Gate) -> Result<Answer> {
+        gate.expect_testable(report)?;
+        let any = report.options.any_change;
+        let changes = gate.tripped_by(report, any)?;
+        let sight = gate.sight(report);
+        let outcome = match changes.first() {
+            Some(_) => Outcome::Tripped,
+            None if !any && gate.is_blind(sight.as_ref()) => Outcome::Blind,
+            None => Outcome::Passed,
+        };
+        let seen = |name: ShowName<'_>| {
+            let seen = sight.map(|sight| gate.describe_sight(report, &sight, name));
+            seen.map(|seen| format!("would have seen {seen}"))
+        };
+        let text = |name: ShowName<'_>| match outcome {
+            Outcome::Tripped => {
+                let more = changes.len() - 1;
+                let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+                let first = changes.first().map(|first| describe(first, report, name));
+                format!(": {}{more}", first.unwrap_or_default())
+            }
+            Outcome::Blind => {
+                let seen = seen(name)
+                    .map_or_else(|| "nothing was tested".to_owned(), |seen| format!("it {seen} at best"));
+                format!(
+                    " is blind: {} cannot see {}, {seen}; record more or longer, raise the limit, \
+                     or accept it by --allow-blind",
+                    evidence(report, gate.is_of_whole()),
+                    gate.limit(report),
+                )
+            }
+            Outcome::Passed => match seen(name).filter(|_| !any) {
+                Some(seen) => format!(" passed: it {seen}"),
+                None => " passed".to_owned(),
+            },
+        };
+        let plain = format!("gate {gate}{}", text(&printable));
+        let markdown = format!("gate {}{}", code(gate.to_string().as_bytes()), text(&code));
+        Ok(Answer { gate: gate.to_string(), outcome, text: plain, markdown })
+    }
+}
+
+/// The evidence of a report, in few words: `167 samples`.
+fn evidence(report: &Report, of_whole: bool) -> String {
+    let (before, after) = report.sampling;
+    if of_whole && report.is_whole_assumed() {
+        return "one recording a side".to_owned();
+    }
+    if before.spread == Spread::Runs && after.spread == Spread::Runs {
+        return format!("{} and {} runs that differ as these do", before.runs, after.runs);
+    }
+    let count = |samples: f64| units::grouped(Weight::new(samples.round() as i128));
+    let worth = |sampling: super::Sampling| sampling.worth.min(sampling.samples);
+    let (b, a) = (count(worth(before)), count(worth(after)));
+    let kind = if before.worth < 0.95 * before.samples || after.worth < 0.95 * after.samples {
+        "samples' worth of evidence"
+    } else {
+        "samples"
+    };
+    if a == b { format!("{a} {kind} a side") } else { format!("{b} and {a} {kind}") }
+}
+
+/// `parse, 40 → 44 ms, +10%, p < 0.001`.
+fn describe(tripped: &Tripped<'_>, report: &Report, name: ShowName<'_>) -> String {
+    let of = tripped.row.map_or_else(|| "the whole".to_owned(), |row| name(&row.name));
+    let kind = match tripped.row {
+        Some(row) if std::ptr::eq(tripped.change, &row.own) => " (self)",
+        _ => "",
+    };
+    format!("{of}{kind}, {}", numbers::change(tripped.change, report.unit()))
+}

@@ -1,0 +1,109 @@
+//! The number of samples and losses among the kernel's records, and the times of the samples.
+
+use crate::record::sys::perf_event::record;
+
+/// The counts of some records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// The number of samples.
+    pub samples: u64,
+    /// The number of samples that the kernel had no room for.
+    pub lost: u64,
+    /// The times of the first and the last sample.
+    pub times: Option<(u64, u64)>,
+}
+
+/// The offset of a sample's time: behind the header, the event's number, the address, the thread.
+const TIME_AT: usize = 8 + 8 + 8 + 8;
+
+impl Counted {
+    /// Counts what is in a ring, which may go on from its end to its begin.
+    pub fn of(first: &[u8], second: &[u8]) -> Counted {
+        let mut counted = Counted::default();
+        // All of a record is aligned to numbers, and so is where the ring ends.
+        let eight = |at: usize| -> Option<[u8; 8]> {
+            let piece = if at < first.len() { first.get(at..) } else { second.get(at - first.len()..) };
+            piece?.first_chunk().copied()
+        };
+        let mut at = 0;
+        while let Some(header) = eight(at) {
+            let size = usize::from(u16::from_ne_bytes([header[6], header[7]]));
+            counted.add_record(|offset| eight(at + offset));
+            if size < 8 {
+                break;
+            }
+            at += size;
+        }
+        counted
+    }
+
+    /// Counts one record, of which the first 40 bytes are enough.
+    pub fn add(&mut self, record: &[u8]) {
+        self.add_record(|at| record.get(at..)?.first_chunk().copied());
+    }
+
+    fn add_record(&mut self, eight: impl Fn(usize) -> Option<[u8; 8]>) {
+        let Some(header) = eight(0) else { return };
+        let kind = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]);
+        let number = |at: usize| eight(at).map(u64::from_ne_bytes);
+        match kind {
+            record::SAMPLE => {
+                self.samples += 1;
+                if let Some(time) = number(TIME_AT) {
+                    self.extend_to(time, time);
+                }
+            }
+            // The event's number, then the number of lost records.
+            record::LOST => self.lost += number(16).unwrap_or(0),
+            record::LOST_SAMPLES => self.lost += number(8).unwrap_or(0),
+            _ => {}
+        }
+    }
+
+    /// Adds the counts of other records.
+    pub fn merge(&mut self, other: Counted) {
+        self.samples += other.samples;
+        self.lost += other.lost;
+        if let Some((first, last)) = other.times {
+            self.extend_to(first, last);
+        }
+    }
+
+    fn extend_to(&mut self, first: u64, last: u64) {
+        let (begin, end) = self.times.unwrap_or((first, last));
+        self.times = Some((begin.min(first), end.max(last)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(kind: u32, body: &[u64]) -> Vec<u8> {
+        let size = u16::try_from(8 + 8 * body.len()).unwrap();
+        let mut bytes = kind.to_ne_bytes().to_vec();
+        bytes.extend(0u16.to_ne_bytes());
+        bytes.extend(size.to_ne_bytes());
+        bytes.extend(body.iter().flat_map(|number| number.to_ne_bytes()));
+        bytes
+    }
+
+    #[test]
+    fn samples_losses_and_times_are_counted() {
+        let records = [
+            put(record::SAMPLE, &[1, 0x4000, 7, 500, 0]),
+            put(record::LOST, &[1, 12, 0]),
+            put(record::COMM, &[7, 0]),
+            put(record::SAMPLE, &[1, 0x4000, 7, 300, 0]),
+            put(record::LOST_SAMPLES, &[3]),
+        ]
+        .concat();
+        for end in (0..=records.len()).step_by(8) {
+            let (first, second) = records.split_at(end);
+            let counted = Counted::of(first, second);
+            assert_eq!((counted.samples, counted.lost, counted.times), (2, 15, Some((300, 500))), "{end}");
+        }
+        // A record of size 0 must not cause an endless loop.
+        assert_eq!(Counted::of(&[9, 0, 0, 0, 0, 0, 0, 0], &[]).samples, 1);
+    }
+}
