@@ -7,6 +7,7 @@
 mod cargo;
 mod check;
 mod facts;
+mod lost;
 mod off_cpu;
 mod open;
 mod outputs;

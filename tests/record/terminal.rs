@@ -33,26 +33,16 @@ fn recorded_with_gaps(stderr: Stdio, folder: &std::path::Path) -> Option<Running
     Some(Running(child))
 }
 
+/// Issue 15, line 5: progress would overwrite the prompt of the program that is recorded.
 #[test]
-fn a_terminal_shows_seconds_samples_and_losses() {
+fn a_recorded_program_has_the_terminal_for_itself() {
     let folder = tempfile::tempdir().expect("a folder");
     let (first, second) = terminal();
     let Some(mut child) = recorded_with_gaps(Stdio::from(second), folder.path()) else { return };
     let shown = shown(first);
     assert_eq!(child.0.wait().expect("it ends").code(), Some(143), "{shown}");
-    let lines: Vec<&str> = shown.split('\r').collect();
-    let number = |line: &str, before: &str| -> Option<u64> {
-        line.split(", ")
-            .find_map(|part| part.strip_suffix("\x1b[K").unwrap_or(part).strip_suffix(before)?.parse().ok())
-    };
-    let counts: Vec<u64> = lines.iter().filter_map(|line| number(line, " samples")).collect();
-    assert!(counts.len() > 3 && counts.is_sorted() && counts[0] < counts[counts.len() - 1], "{shown:?}");
-    assert!(lines.iter().any(|line| number(line, " s").is_some_and(|seconds| seconds > 0)), "{shown:?}");
-    assert!(lines.iter().any(|line| number(line, " lost").is_some_and(|lost| lost > 0)), "{shown:?}");
-    // It goes away before anything is said.
-    let said = shown.find(" samples were lost").expect("losses are said");
-    let away = shown.rfind("\r\x1b[K").expect("the line goes away");
-    assert!(away < said, "{shown:?}");
+    assert!(shown.contains(" samples were lost"), "{shown:?}");
+    assert!(!shown.contains("\x1b[K"), "{shown:?}");
 }
 
 #[test]
@@ -81,21 +71,12 @@ fn cut_stacks_and_missing_frame_pointers_are_reported() {
 }
 
 #[test]
-fn a_recorder_that_is_killed_leaves_nothing_behind() {
+fn a_raw_recording_takes_the_place_of_an_older_one() {
     let Some(program) = ready() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("perf.data");
     let count = || fs::read_dir(folder.path()).expect("a folder").count();
-    let mut command = fg_record();
-    command.args(["--raw", "-o"]).arg(&path).arg("--").arg(program).arg("1000");
-    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
-    let mut child = Running(child);
-    wait_until_recording(&child.0);
-    assert_eq!(count(), 0, "it has no name before it is whole");
-    child.0.kill().expect("it is killed");
-    child.0.wait().expect("it ends");
-    assert_eq!(count(), 0);
-    // One that is not killed is there, for its owner alone, in the place of the older one.
+    // For its owner alone.
     fs::write(&path, "older").expect("a file");
     let link = folder.path().join("link");
     std::os::unix::fs::symlink(&path, &link).expect("a link");

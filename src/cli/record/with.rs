@@ -132,7 +132,11 @@ impl RecordArgs {
                 .map_err(|e| Error::io("write", e).or_at(|| Position::file(path.to_string_lossy())).into()),
             None => self.fold_by(backend, wishes, &outcome),
         };
-        let written = written.map_err(|error| keep_after(error, folder, &outcome.recording));
+        let written = written.map_err(|error| match error.is::<Refusal>() {
+            // There is nothing in it.
+            true => error,
+            false => keep_after(error, folder, &outcome.recording),
+        });
         conclude(written, outcome.target, stop)
     }
 

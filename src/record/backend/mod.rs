@@ -148,6 +148,16 @@ pub enum Stop {
     Terminate,
 }
 
+impl Stop {
+    /// Its number.
+    fn signal(self) -> i32 {
+        match self {
+            Stop::Interrupt => libc::SIGINT,
+            Stop::Terminate => libc::SIGTERM,
+        }
+    }
+}
+
 /// The reason why a backend does not run, on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal(String);

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::{Ask, Backend, Plan, Recording, Refusal, Starter, Status, Stop as StopBy, Wishes, find};
+use super::{Ask, Backend, Plan, Recording, Refusal, Starter, Status, Wishes, find};
 use crate::record::program::{Started, ask_to_end, launch, message};
 use crate::record::request::Target;
 use crate::record::sys::launch::{End, Launched};
@@ -147,10 +147,13 @@ pub fn run(
         target = Some(launched);
     }
     let output = folder.join("recording");
-    let tool = tool(&plan, wishes, &output).and_then(Launched::new);
+    // It is told to stop by us alone: many know one signal only, and die by the others.
+    let shielded = |tool| Launched::ending(tool, End::Shielded(plan.stop.signal()));
+    let tool = tool(&plan, wishes, &output).and_then(shielded);
     let mut tool = tool.map_err(|e| cannot(&format!("start {name}"), &e))?;
+    let began = Instant::now();
     let mut session =
-        Session { plan: &plan, wishes, stop, told: false, began: Instant::now(), command: None };
+        Session { plan: &plan, wishes, stop, told: false, began, command: None, started: Vec::new() };
     tool.go();
     let ended = session.watch(&tool, target.as_mut(), progress).map_err(|e| cannot("wait", &e))?;
     let elapsed = session.began.elapsed();
@@ -162,6 +165,7 @@ pub fn run(
         return Err(Failure::Killed(signal));
     }
     let status = tool.wait().map_err(|e| cannot(&format!("start {name}"), &e))?.status;
+    session.end_started();
     // The tool's processor time is not the command's.
     let ended = |status| Started::Ended(EndOfProcess { status, cpu_time: None });
     let target = match (target, wishes.request.target.invocation()) {
@@ -280,6 +284,8 @@ struct Session<'a> {
     began: Instant,
     /// The command that the backend has started, if that is to be waited for.
     command: Option<Watched>,
+    /// The processes below the backend when it was told to stop: its command, and what that started.
+    started: Vec<u32>,
 }
 
 impl Session<'_> {
@@ -340,11 +346,16 @@ impl Session<'_> {
         if !is_ours && self.stop.reached_all() {
             return Ok(());
         }
-        let signal = match self.plan.stop {
-            StopBy::Interrupt => libc::SIGINT,
-            StopBy::Terminate => libc::SIGTERM,
-        };
-        signals::send(tool.pid(), signal)
+        if self.plan.starter == Starter::Backend && self.wishes.request.target.invocation().is_some() {
+            self.started = processes::descendants(tool.pid());
+        }
+        signals::send(tool.pid(), self.plan.stop.signal())
+    }
+
+    /// Ends what the command has started, after the backend has ended the command at most.
+    fn end_started(&self) {
+        let alive = self.started.iter().filter(|pid| is_running(**pid));
+        alive.for_each(|pid| drop(signals::send(*pid, libc::SIGTERM)));
     }
 
     /// Returns true if all target processes have ended and the backend does not notice that itself.

@@ -1,23 +1,30 @@
-//! A child that is stopped when it is about to end, while all its memory is still there.
+//! A child that is stopped when it is about to end, while all its memory is still there; or one that
+//! signals for the whole group do not reach.
 //!
 //! The kernel stops it for a tracer (`PTRACE_O_TRACEEXIT`). Until then its signals come by here and
-//! are passed on. All of it is done by one thread, since a tracer is a thread.
+//! are passed on, or not. All of it is done by one thread, since a tracer is a thread.
 
 use std::io::{self, PipeReader, PipeWriter, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-use super::signals::check;
+use super::launch::End;
+use super::signals::{REQUESTS, check};
 use super::wait::{Ended, wait4};
 
-/// Waits for a child: tells when it is about to end by closing `end`, and lets it end when the
-/// other side of `released` is closed. A child that may not be traced, or ends as soon as it
-/// begins, just ends.
-pub fn wait(pid: u32, end: PipeWriter, mut released: PipeReader) -> io::Result<Ended> {
+/// Waits for a child: tells when it is about to end by closing `end`, and, if it is to be held, lets
+/// it end when the other side of `released` is closed. A child that may not be traced, or ends as soon
+/// as it begins, just ends.
+pub fn wait(pid: u32, how: End, end: PipeWriter, mut released: PipeReader) -> io::Result<Ended> {
     let pid = pid.cast_signed();
     let mut end = Some(end);
+    let options = if how == End::Held { libc::PTRACE_O_TRACEEXIT } else { 0 };
+    let is_kept_away = |signal: i32| match how {
+        End::Shielded(lets) => REQUESTS.contains(&signal) && ![lets, libc::SIGINT].contains(&signal),
+        End::Gone | End::Held => false,
+    };
     // SAFETY: takes integers only.
-    let _ = check(unsafe { trace(libc::PTRACE_SEIZE, pid, libc::PTRACE_O_TRACEEXIT) });
+    let _ = check(unsafe { trace(libc::PTRACE_SEIZE, pid, options) });
     loop {
         let (status, cpu_time) = wait4(pid, libc::__WALL)?;
         if !libc::WIFSTOPPED(status) {
@@ -33,6 +40,7 @@ pub fn wait(pid: u32, end: PipeWriter, mut released: PipeReader) -> io::Result<E
             }
             // Stopped by a signal, as any process may be: it stays so until it is continued.
             libc::PTRACE_EVENT_STOP if signal != libc::SIGTRAP => (libc::PTRACE_LISTEN, 0),
+            0 if is_kept_away(signal) => (libc::PTRACE_CONT, 0),
             0 => (libc::PTRACE_CONT, signal),
             _ => (libc::PTRACE_CONT, 0),
         };

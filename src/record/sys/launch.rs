@@ -33,6 +33,9 @@ pub enum End {
     /// read its symbols. Only on Linux, only with the right to trace it, and only if its first
     /// thread ends it; otherwise it is gone.
     Held,
+    /// The child is gone; of the signals that ask to stop only SIGINT and this one have reached it. For
+    /// those that are sent to a whole group, as by `timeout` or a closed terminal, on Linux only.
+    Shielded(i32),
 }
 
 impl Launched {
@@ -60,14 +63,14 @@ impl Launched {
             command.pre_exec(move || wait_to_go(ready_fd, go_fd, writer_fd));
         }
         #[cfg(not(target_os = "linux"))]
-        let (End::Gone | End::Held) = how;
+        let (End::Gone | End::Held | End::Shielded(_)) = how;
         let waiter = std::thread::spawn(move || {
             let child = command.spawn();
             // Gone in the parent: only the child's copies count from here on.
             drop((child_ready, child_go));
             let status = match child {
                 #[cfg(target_os = "linux")]
-                Ok(child) if how == End::Held => return super::hold::wait(child.id(), end, released),
+                Ok(child) if how != End::Gone => return super::hold::wait(child.id(), how, end, released),
                 child => child.and_then(|child| wait::wait(child.id())),
             };
             // Closing these tells the other ends that the program has ended.

@@ -39,6 +39,17 @@ pub fn signal_tree(pid: u32, signal: i32) {
     }
 }
 
+/// All descendants of a process, as far as their parents still run.
+pub fn descendants(pid: u32) -> Vec<u32> {
+    let mut all = children(pid);
+    let mut at = 0;
+    while let Some(&pid) = all.get(at) {
+        all.extend(children(pid).into_iter().filter(|child| !all.contains(child)).collect::<Vec<_>>());
+        at += 1;
+    }
+    all
+}
+
 /// The processes that a process has started.
 #[cfg(target_os = "linux")]
 pub fn children(pid: u32) -> Vec<u32> {

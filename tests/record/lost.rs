@@ -1,0 +1,112 @@
+//! A recording is never lost: signals, killed recorders, full disks, readers that have gone.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::{Running, fg_record, ready, recorded, share, text, wait_until_recording};
+
+fn fold(path: &Path) -> String {
+    let folded = Command::new(env!("CARGO_BIN_EXE_fg-collapse")).arg("-q").arg(path).output();
+    text(&folded.expect("fg-collapse starts").stdout)
+}
+
+/// Line 1: the profile of a recorder whose reader has gone is saved, and that is an error.
+#[test]
+fn a_profile_that_nobody_reads_is_saved() {
+    let Some(program) = ready() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    if recorded(fg_record().arg("--").arg(program).arg("50")).is_none() {
+        return;
+    }
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let mut command = fg_record();
+    command.current_dir(folder.path()).env("TMPDIR", folder.path()).arg("--").arg(program).arg("150");
+    let output = command.stdout(writer).stderr(Stdio::piped()).output().expect("it starts");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let names: Vec<_> = fs::read_dir(folder.path()).expect("a folder").flatten().collect();
+    assert_eq!(names.len(), 1, "{names:?}");
+    let name = names[0].file_name().to_string_lossy().into_owned();
+    assert!(text(&output.stderr).contains(&format!("it is saved in {name}")), "{output:?}");
+    assert!(share(&fs::read_to_string(names[0].path()).expect("a profile"), "hot") > 0.5);
+}
+
+/// Line 2: SIGHUP ends a recording as SIGTERM does, and two signals of one request are one.
+#[test]
+fn a_closed_terminal_ends_the_recording_and_the_target() {
+    let Some(program) = ready() else { return };
+    if recorded(fg_record().arg("--").arg(program).arg("50")).is_none() {
+        return;
+    }
+    let mut command = fg_record();
+    command.arg("--").arg(program).arg("1000000").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("it starts");
+    wait_until_recording(&child);
+    let twice = format!("kill -s HUP {0}; kill -s HUP {0}", child.id());
+    assert!(Command::new("sh").args(["-c", &twice]).status().expect("a shell").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(129), "{output:?}");
+    assert!(share(&text(&output.stdout), "hot") > 0.5, "{output:?}");
+}
+
+/// Line 3: what a recorder that was killed has recorded can be read.
+#[test]
+fn a_killed_recorder_leaves_what_it_recorded() {
+    let Some(program) = ready() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let raw = folder.path().join("perf.data");
+    if recorded(fg_record().args(["--raw", "-o"]).arg(&raw).arg("--").arg(program).arg("50")).is_none() {
+        return;
+    }
+    for is_raw in [true, false] {
+        let mut command = fg_record();
+        command.env("TMPDIR", folder.path()).arg("-v");
+        if is_raw {
+            command.args(["--raw", "-o"]).arg(&raw);
+        }
+        command.arg("--").arg(program).arg("3000").stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = Running(command.spawn().expect("it starts"));
+        wait_until_recording(&child.0);
+        child.0.kill().expect("it is killed");
+        child.0.wait().expect("it ends");
+        let mut said = String::new();
+        std::io::Read::read_to_string(&mut child.0.stderr.take().expect("a pipe"), &mut said).expect("text");
+        let path = said.lines().find_map(|line| line.strip_prefix("fg-record: recording into "));
+        let path = Path::new(path.expect("it says where"));
+        assert!(share(&fold(path), "hot") > 0.5, "{said}");
+    }
+}
+
+/// Line 4: a file that may not grow any more ends the recording; what fitted is folded.
+#[test]
+fn a_full_disk_keeps_what_fitted() {
+    let Some(program) = ready() else { return };
+    let script = "ulimit -f 1000; exec \"$@\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_fg-record"), "-F", "4999", "--"]);
+    let Some(output) = recorded(command.arg(program).args(["1500", "-", "3"])) else { return };
+    assert_eq!(output.status.code(), Some(3), "the target is waited for: {output:?}");
+    assert!(text(&output.stderr).contains("the recording could not be written any more"), "{output:?}");
+    assert!(share(&text(&output.stdout), "hot") > 0.5, "{output:?}");
+}
+
+/// Line 6: the end of the time ends all that a shell has started.
+#[test]
+fn the_end_of_the_time_ends_the_whole_tree() {
+    let Some(program) = ready() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let pid = folder.path().join("pid");
+    let script = format!("{} 1000000 & echo $! >{}; wait; true", program.display(), pid.display());
+    if recorded(fg_record().args(["-d", "1", "--", "sh", "-c", &script])).is_none() {
+        return;
+    }
+    let pid = fs::read_to_string(pid).expect("its number");
+    // Its end may take a moment after that of the shell.
+    let is_gone = (0..600).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+        stat.is_empty() || stat.contains(") Z ")
+    });
+    assert!(is_gone, "it runs on");
+}
