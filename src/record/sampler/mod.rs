@@ -98,6 +98,7 @@ pub fn record(
             }
         }
     };
+    notes.extend(plan.dump_note());
     let ids = opened.ids().map_err(|e| cannot("number the events", &e))?;
     let file = DataFile::new(file, &plan, &ids).map_err(|e| cannot("write the recording", &e))?;
     let mut session = Session { opened, file, samples: 0, lost: 0, times: None };
