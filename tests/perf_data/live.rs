@@ -114,13 +114,26 @@ fn succeeds(command: &mut Command) -> bool {
     quiet.status().is_ok_and(|status| status.success())
 }
 
+/// A name without the parts by which the C library tells apart the names that it gives a function:
+/// perf takes the longest, of old versions too, we take the plainest.
+fn plain(name: &str) -> &str {
+    let name = name.split_once("@GLIBC").map_or(name, |(name, _)| name);
+    let name = name.trim_end_matches('@').trim_start_matches('_');
+    let name = ["GI_", "IO_"].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
+    match name.trim_start_matches('_') {
+        "cfree" | "libc_free" => "free",
+        name => name,
+    }
+}
+
 fn weights(text: &str) -> BTreeMap<String, u64> {
     let mut weights = BTreeMap::new();
     for line in text.lines() {
         let (stack, weight) = line.rsplit_once(' ').expect("folded text");
         // perf does not say that a stack is cut off.
-        *weights.entry(stack.replacen(";[truncated]", "", 1)).or_default() +=
-            weight.parse::<u64>().expect("a number");
+        let stack = stack.replacen(";[truncated]", "", 1);
+        let frames: Vec<&str> = stack.split(';').map(plain).collect();
+        *weights.entry(frames.join(";")).or_default() += weight.parse::<u64>().expect("a number");
     }
     weights
 }

@@ -147,6 +147,10 @@ fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut R
         summary.truncated.weight = summary.truncated.weight.checked_add(stacks.truncated.weight)?;
         summary.pointed.merge(stacks.pointed)?;
         summary.not_unwound += stacks.not_unwound;
+        for (module, weight) in stacks.lost {
+            let sum = summary.lost.entry(module).or_default();
+            *sum = sum.checked_add(weight)?;
+        }
         let mut singles = stacks.singles.unwrap_or_default();
         if n == 0 {
             raw = stacks.table;

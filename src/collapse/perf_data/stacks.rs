@@ -86,6 +86,9 @@ pub(super) struct StackBuilder<'o> {
     pub truncated: TruncatedStacks,
     /// StackBuilder of frame pointers in programs.
     pub pointed: FramePointerStacks,
+    /// Weights of stacks that end before their root though the dump goes on, by the module that was
+    /// left without a caller.
+    pub lost: HashMap<u32, Weight>,
     /// Samples of 32-bit programs, which are not unwound.
     pub not_unwound: u64,
     /// Places that were met before.
@@ -127,6 +130,7 @@ impl<'o> StackBuilder<'o> {
             singles: contexts.then(Vec::new),
             truncated: TruncatedStacks::default(),
             pointed: FramePointerStacks::default(),
+            lost: HashMap::new(),
             not_unwound: 0,
             places: vec![nothing; PLACES],
             threads: HashMap::new(),
@@ -168,7 +172,7 @@ impl<'o> StackBuilder<'o> {
             }
             None => {}
         }
-        let is_cut = self.unwind(&parts, work, batch);
+        let is_cut = self.unwind(&parts, work, batch)?;
         if is_cut {
             self.stack.push(RawFrame::Truncated.in_table(&mut self.table));
             self.truncated.samples += 1;
@@ -197,8 +201,10 @@ impl<'o> StackBuilder<'o> {
         let mut mode = Mode::User;
         let mut called = false;
         let mut in_program = 0;
+        let mut is_lost = false;
         for address in chain.iter() {
             if address >= context::FIRST {
+                is_lost = false;
                 mode = match address {
                     context::KERNEL => Mode::Kernel,
                     context::USER => Mode::User,
@@ -212,10 +218,19 @@ impl<'o> StackBuilder<'o> {
                 continue;
             }
             in_program += usize::from(mode == Mode::User);
-            self.push(mode, address, called, work, batch);
+            // A number that was no return address, and no more is what it led to.
+            is_lost |= mode == Mode::User && called && self.is_data(address.wrapping_sub(1), work);
+            if !is_lost {
+                self.push(mode, address, called, work, batch);
+            }
             called = true;
         }
         in_program
+    }
+
+    /// Returns true for an address in memory of which it is known that code cannot run there.
+    fn is_data(&mut self, address: u64, work: &PendingSample) -> bool {
+        work.space.find(address, &mut self.hint).is_some_and(|mapping| !mapping.executable)
     }
 
     /// Calls that were not returned from, latest first: where each was made, and of the first also
@@ -300,8 +315,8 @@ impl<'o> StackBuilder<'o> {
     }
 
     /// Follows the stack dump, and says whether it was too short.
-    fn unwind(&mut self, parts: &SampleBody<'_>, work: &PendingSample, batch: &Batch) -> bool {
-        let Some(registers) = parts.registers.filter(|_| !parts.stack.is_empty()) else { return false };
+    fn unwind(&mut self, parts: &SampleBody<'_>, work: &PendingSample, batch: &Batch) -> Result<bool> {
+        let Some(registers) = parts.registers.filter(|_| !parts.stack.is_empty()) else { return Ok(false) };
         let cpu = Cpu::of(batch.arch.unwrap_or_default()).filter(|_| registers.is_64);
         let regs = cpu.and_then(|cpu| Some((cpu, Regs::of(&registers, cpu)?)));
         let Some((cpu, mut regs)) = regs else {
@@ -309,16 +324,22 @@ impl<'o> StackBuilder<'o> {
             if work.mode == Mode::User {
                 self.push(Mode::User, work.ip, false, work, batch);
             }
-            return false;
+            return Ok(false);
         };
-        let Some(sp) = regs.get(cpu.sp) else { return false };
+        let Some(sp) = regs.get(cpu.sp) else { return Ok(false) };
         let mut dump = Dump::new(parts, sp);
         let mut called = false;
         // Every step goes up the stack by a word at least, but for a few that do not use it.
         let most = parts.stack.len() / 8 + 16;
+        let mut last = UNKNOWN;
         for _ in 0..most {
             let inside = regs.ip.wrapping_sub(u64::from(called));
             let mapping = work.space.find(inside, &mut self.hint);
+            // All code is known to the recording; a return address elsewhere is none.
+            if called && mapping.is_none_or(|mapping| !mapping.executable) {
+                self.lose(last, work)?;
+                break;
+            }
             let slot = match mapping {
                 Some(mapping) => self.place(mapping, regs.ip, called),
                 None => self.nowhere(regs.ip),
@@ -327,11 +348,25 @@ impl<'o> StackBuilder<'o> {
             let (svma, rule) = mapping.map_or_else(Default::default, |m| self.rule(slot, &m.module, cpu));
             let table =
                 mapping.and_then(|mapping| mapping.module.table(self.search)).map(|table| (table, svma));
+            last = mapping.map_or(UNKNOWN, |mapping| mapping.module.id);
             match unwind::step(&rule, table, !called, cpu, &mut regs, &mut dump, &mut self.context) {
                 Step::Caller { called: by_call } => called = by_call,
                 Step::End => break,
+                Step::Lost => {
+                    if !dump.missed {
+                        self.lose(last, work)?;
+                    }
+                    break;
+                }
             }
         }
-        dump.missed
+        Ok(dump.missed)
+    }
+
+    /// Counts a stack whose callers cannot be found from a module.
+    fn lose(&mut self, module: u32, work: &PendingSample) -> Result<()> {
+        let weight = self.lost.entry(module).or_default();
+        *weight = weight.checked_add(work.weight)?;
+        Ok(())
     }
 }

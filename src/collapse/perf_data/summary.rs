@@ -29,6 +29,8 @@ const LISTED: usize = 10;
 pub(super) struct Summary {
     pub truncated: TruncatedStacks,
     pub pointed: FramePointerStacks,
+    /// Weights of stacks that end before their root, by the module that was left without a caller.
+    pub lost: HashMap<u32, Weight>,
     pub not_unwound: u64,
     total: Weight,
     /// The weight on leaves without a symbol, by module.
