@@ -128,7 +128,10 @@ pub(super) fn names_at(all: &[Symbol<'_>], addresses: &HashSet<u64>) -> HashMap<
 
 /// Returns true if a name is another one with something before or behind it: `fmodf32x` is `fmod`.
 fn adds_to(name: &[u8], other: &[u8]) -> bool {
-    !other.is_empty() && name.len() > other.len() && (name.starts_with(other) || name.ends_with(other))
+    // The kernel's part of a function, which calls it by the same name.
+    const VDSO: &[u8] = b"__vdso_";
+    let adds = name.len() > other.len() && (name.starts_with(other) || name.ends_with(other));
+    adds && !other.is_empty() && !name.starts_with(VDSO)
 }
 
 /// `memcpy@@GLIBC_2.14` without what follows `@`.
@@ -260,6 +263,7 @@ mod tests {
             ),
             (symbol("open@@GLIBC_2.2.5", plain), symbol("open64@@GLIBC_2.2.5", plain)),
             (symbol("strchr", plain), symbol("index", Rank { strong: false, ..plain })),
+            (symbol("__vdso_time", plain), symbol("time", Rank { strong: false, ..plain })),
             // In readable form, the second is the longer.
             (symbol("a_name_in_c", plain), symbol("_ZN1a1bEiiiiiiiiiiiiiiiiiiiiii", plain)),
         ] {
