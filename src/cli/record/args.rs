@@ -146,6 +146,7 @@ impl SamplingArgs {
             pid: self.per_process,
             tid: self.per_thread,
             no_inline: self.no_inline,
+            just_recorded: true,
             skip_after: self.skip_after.iter().map(|name| name.clone().into_bytes()).collect(),
             ..Options::default()
         }

@@ -40,6 +40,7 @@ mod reader;
 mod record;
 mod recording;
 mod regs;
+mod runtime;
 mod sample;
 mod sample_stream;
 mod stacks;
@@ -175,6 +176,7 @@ fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut R
         events: samples.records.description.events.iter().map(|event| event.name.as_slice()).collect(),
         kernel: OnceLock::new(),
         without_symbols: Mutex::default(),
+        not_believed: Mutex::default(),
     };
     let names = namer.name_all(&raw, threads, sink);
     if wants.contexts {

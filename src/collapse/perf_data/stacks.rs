@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::bytes::{ByteOrder, U64s};
-use super::cfi::{Context, Rule};
+use super::cfi::{Context, How, Rule};
 use super::modules::{KERNEL, Module, UNKNOWN};
 use super::pending::{Batch, PendingSample};
 use super::process::{CommId, Mapping};
@@ -309,8 +309,13 @@ impl<'o> StackBuilder<'o> {
         let inside = place.place.wrapping_sub(place.called.into());
         let object = module.object(self.search).ok();
         let svma = object.and_then(|object| object.file_offset_to_svma(inside));
-        let rule =
-            svma.zip(module.table(self.search)).map(|(svma, table)| table.rule(svma, cpu, &mut self.context));
+        let rule = match svma.zip(module.table(self.search)) {
+            Some((svma, _)) if place.called && module.switches_stack(svma, self.search) => {
+                Some(Rule { how: How::Root, ..Rule::default() })
+            }
+            Some((svma, table)) => Some(table.rule(svma, cpu, &mut self.context)),
+            None => None,
+        };
         *place.rule.insert((svma.unwrap_or(0), rule.unwrap_or_default()))
     }
 
