@@ -11,6 +11,8 @@ mod live;
 mod model;
 mod notes;
 mod off_cpu;
+#[cfg(unix)]
+mod owners;
 #[cfg(target_os = "linux")]
 mod progress;
 #[cfg(target_os = "linux")]

@@ -90,6 +90,11 @@ impl Module {
         self.table.get_or_init(|| self.object(search).ok().map(|object| Table::new(object))).as_ref()
     }
 
+    /// Returns true if it was opened, and is a program of Go's.
+    pub fn is_go(&self) -> bool {
+        matches!(self.opened(), Some(Ok(object)) if object.language() == Some(Language::Go))
+    }
+
     /// Returns true if a call from a stated address is made on another stack than the function was
     /// called on: what stands above it belongs to somebody else.
     pub fn switches_stack(&self, svma: u64, search: &Search) -> bool {

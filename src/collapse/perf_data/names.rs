@@ -22,6 +22,24 @@ use crate::symbolize::{
 
 /// The frame at the root of a stack whose rootward part is missing.
 const TRUNCATED: &[u8] = b"[truncated]";
+/// Functions that nothing calls, and those of the C library that lack frame pointers above them.
+const STARTS: &[&[u8]] = &[
+    b"_start",
+    b"__clone",
+    b"__clone3",
+    b"__libc_start_call_main",
+    b"__libc_start_main",
+    b"_dl_start",
+    b"clone",
+    b"clone3",
+    b"runtime.goexit",
+    b"runtime.goexit.abi0",
+    b"runtime.mstart",
+    b"runtime.mstart.abi0",
+    b"runtime.rt0_go",
+    b"runtime.rt0_go.abi0",
+    b"start_thread",
+];
 /// All of a kernel whose symbols are hidden from us.
 const HIDDEN: &[u8] = b"[kernel]";
 
@@ -36,6 +54,8 @@ pub(super) struct NamedFrame {
     pub last: bool,
     /// Its symbol, or the lack of one.
     pub known: SymbolState,
+    /// Threads and programs begin with this function: nothing called it.
+    pub is_start: bool,
 }
 
 /// The state of the symbol of a frame.
@@ -322,6 +342,7 @@ impl<'n> Worker<'n> {
                 frames.push(if self.namer.places { names.frame_at(name, place) } else { names.frame(name) });
             });
         }
+        named.is_start = resolved.last().is_some_and(|frame| STARTS.contains(&&*frame.name));
         for frame in &resolved {
             named.last |= self.push(frame, label);
             if named.last {
@@ -406,11 +427,9 @@ impl<'n> Worker<'n> {
 /// A name that programs have chosen, with `?` for what a terminal would obey.
 fn without_control_characters(name: &[u8]) -> Cow<'_, [u8]> {
     // In UTF-8, the second half of them is two bytes long.
-    let is_control = |at: usize| match name[at] {
-        byte if byte.is_ascii_control() => true,
-        0x80..=0x9f => at > 0 && name[at - 1] == 0xc2,
-        _ => false,
-    };
+    let second_half = |at: usize| matches!(name.get(at..at + 2), Some([0xc2, 0x80..=0x9f]));
+    let is_control =
+        |at: usize| name[at].is_ascii_control() || second_half(at) || (at > 0 && second_half(at - 1));
     if !(0..name.len()).any(is_control) {
         return Cow::Borrowed(name);
     }

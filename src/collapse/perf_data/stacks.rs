@@ -33,33 +33,6 @@ pub(super) struct TruncatedStacks {
     pub weight: Weight,
 }
 
-/// Weights of stacks that were found by programs' frame pointers.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct FramePointerStacks {
-    pub weight: Weight,
-    /// Those that end with the function or its caller, as they do without frame pointers.
-    pub shallow: Weight,
-}
-
-impl FramePointerStacks {
-    fn count(&mut self, frames: usize, weight: Weight) -> Result<()> {
-        if frames > 0 {
-            self.weight = self.weight.checked_add(weight)?;
-        }
-        if matches!(frames, 1 | 2) {
-            self.shallow = self.shallow.checked_add(weight)?;
-        }
-        Ok(())
-    }
-
-    /// Adds what another thread has counted.
-    pub fn merge(&mut self, other: FramePointerStacks) -> Result<()> {
-        self.weight = self.weight.checked_add(other.weight)?;
-        self.shallow = self.shallow.checked_add(other.shallow)?;
-        Ok(())
-    }
-}
-
 /// A sample that is kept by itself, for a sink that wants contexts.
 #[derive(Clone, Copy)]
 pub(super) struct SingleSample {
@@ -84,8 +57,6 @@ pub(super) struct StackBuilder<'o> {
     /// The single samples, if they are wanted.
     pub singles: Option<Vec<SingleSample>>,
     pub truncated: TruncatedStacks,
-    /// StackBuilder of frame pointers in programs.
-    pub pointed: FramePointerStacks,
     /// Weights of stacks that end before their root though the dump goes on, by the module that was
     /// left without a caller.
     pub lost: HashMap<u32, Weight>,
@@ -129,7 +100,6 @@ impl<'o> StackBuilder<'o> {
             table: StackTable::default(),
             singles: contexts.then(Vec::new),
             truncated: TruncatedStacks::default(),
-            pointed: FramePointerStacks::default(),
             lost: HashMap::new(),
             not_unwound: 0,
             places: vec![nothing; PLACES],
@@ -164,8 +134,7 @@ impl<'o> StackBuilder<'o> {
         let parts = SampleBody::parse(&work.body, self.order, attr).ok_or_else(|| no_sample(&work.body))?;
         match parts.chain {
             Some(chain) => {
-                let in_program = self.push_chain(chain, parts.calls, work, batch);
-                self.pointed.count(in_program, work.weight)?;
+                self.push_chain(chain, parts.calls, work, batch);
             }
             None if parts.calls.is_none() && parts.stack.is_empty() && attr.shows_place() => {
                 self.push(work.mode, work.ip, false, work, batch);
@@ -189,18 +158,10 @@ impl<'o> StackBuilder<'o> {
         self.table.add_indexed(&self.stack, Weights::one(work.weight))
     }
 
-    /// A call chain, of which the user's part may have been recorded by the processor. Says how many
-    /// frames were found by the program's frame pointers.
-    fn push_chain(
-        &mut self,
-        chain: U64s<'_>,
-        calls: Option<U64s<'_>>,
-        work: &PendingSample,
-        batch: &Batch,
-    ) -> usize {
+    /// A call chain, of which the user's part may have been recorded by the processor.
+    fn push_chain(&mut self, chain: U64s<'_>, calls: Option<U64s<'_>>, work: &PendingSample, batch: &Batch) {
         let mut mode = Mode::User;
         let mut called = false;
-        let mut in_program = 0;
         let mut is_lost = false;
         for address in chain.iter() {
             if address >= context::FIRST {
@@ -213,11 +174,10 @@ impl<'o> StackBuilder<'o> {
                 called = false;
                 if let (Mode::User, Some(calls)) = (mode, calls.filter(|calls| !calls.is_empty())) {
                     self.push_calls(calls, work, batch);
-                    return 0;
+                    return;
                 }
                 continue;
             }
-            in_program += usize::from(mode == Mode::User);
             // A number that was no return address, and no more is what it led to.
             is_lost |= mode == Mode::User && called && self.is_data(address.wrapping_sub(1), work);
             if !is_lost {
@@ -225,7 +185,6 @@ impl<'o> StackBuilder<'o> {
             }
             called = true;
         }
-        in_program
     }
 
     /// Returns true for an address in memory of which it is known that code cannot run there.
@@ -358,7 +317,9 @@ impl<'o> StackBuilder<'o> {
                 Step::Caller { called: by_call } => called = by_call,
                 Step::End => break,
                 Step::Lost => {
-                    if !dump.missed {
+                    // Go keeps frame pointers, and goroutines begin with none.
+                    let begins = regs.get(cpu.fp) == Some(0) && mapping.is_some_and(|m| m.module.is_go());
+                    if !dump.missed && !begins {
                         self.lose(last, work)?;
                     }
                     break;
