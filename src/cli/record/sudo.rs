@@ -88,7 +88,7 @@ impl RecordArgs {
         let outcome = self.sampling.sample(&request, copy, &stop, &mut |_| server.is_recording())?;
         server.is_recorded();
         let notes = self.sampling.describe(&outcome);
-        self.sampling.expect_samples(&outcome, request.target.invocation())?;
+        self.sampling.expect_samples(&outcome, &request.target)?;
         if self.sampling.raw {
             let mut out = io::stdout().lock();
             let copied = file.seek(SeekFrom::Start(0)).and_then(|_| io::copy(&mut file, &mut out));
