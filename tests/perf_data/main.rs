@@ -5,6 +5,7 @@ mod aarch64;
 mod corpus;
 mod damage;
 mod facts;
+mod go;
 mod golden;
 mod kit;
 mod live;

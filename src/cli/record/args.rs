@@ -52,7 +52,7 @@ pub struct SamplingArgs {
     pub off_cpu: bool,
 
     /// Find stacks by frame pointers (fp), from a copy of the stack (dwarf, or dwarf,BYTES), or
-    /// not at all (none) [default: dwarf]
+    /// not at all (none) [default: dwarf, with 32768 bytes as far as memory and rate allow]
     #[arg(long, value_name = "HOW", value_parser = CallGraph::parse)]
     pub call_graph: Option<CallGraph>,
 
