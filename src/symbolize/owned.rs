@@ -27,10 +27,15 @@ impl Default for Owners {
 }
 
 impl Owners {
-    /// Adds the user of a process that still runs.
+    /// The user that a running process acts as.
+    pub fn user_of_process(pid: i32) -> Option<u32> {
+        user_of(&pid.to_string())
+    }
+
+    /// Adds a user.
     #[must_use]
-    pub fn and_of_process(mut self, pid: i32) -> Owners {
-        self.users.extend(user_of(&pid.to_string()));
+    pub fn and_user(mut self, user: u32) -> Owners {
+        self.users.push(user);
         self
     }
 

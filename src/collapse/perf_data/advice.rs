@@ -142,7 +142,12 @@ impl Advice<'_> {
             ));
         }
         let worst = modules.iter().find(|(weight, _)| !weight.is_zero());
-        if !summary.is_share(total, MUCH) || worst.is_some_and(|(_, module)| is_stripped(module)) {
+        let is_said = |module: &Module| {
+            let path = String::from_utf8_lossy(&module.path);
+            let path = path.trim_start_matches('/');
+            is_stripped(module) || not_believed.iter().any(|(other, _)| other.ends_with(path))
+        };
+        if !summary.is_share(total, MUCH) || worst.is_some_and(|(_, module)| is_said(module)) {
             return;
         }
         let what = match worst {

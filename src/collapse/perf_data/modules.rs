@@ -8,7 +8,7 @@ use super::cfi::Table;
 use super::record::{KernelFunction, Mmap};
 use super::runtime::Runtime;
 use crate::symbolize::kernel::{Recorded, RecordedModule};
-use crate::symbolize::{self, Language, Missing, Object, Search};
+use crate::symbolize::{self, Language, Missing, Object, Owners, Search};
 
 /// The number of what is no module: an address that nothing was mapped at.
 pub(super) const UNKNOWN: u32 = 0;
@@ -129,6 +129,9 @@ pub(super) struct Modules {
     kernel_functions: BTreeMap<u64, (u64, Vec<u8>)>,
     /// The files in which processes have described the code they made, by process.
     pub jit_dumps: HashMap<i32, Vec<u8>>,
+    /// The users of processes with code that is no file's, of a recording that was made just now.
+    /// Later, the number may be another's process.
+    pub users: HashMap<i32, Option<u32>>,
     /// The compilers at run time that processes have, by process.
     pub runtimes: HashMap<i32, &'static Runtime>,
 }
@@ -146,6 +149,7 @@ impl Default for Modules {
             recorded: Recorded::default(),
             kernel_functions: BTreeMap::new(),
             jit_dumps: HashMap::new(),
+            users: HashMap::new(),
             runtimes: HashMap::new(),
         }
     }
@@ -203,6 +207,13 @@ impl Modules {
             self.jit_dumps.insert(mmap.pid, path.to_vec());
         }
         (self.get(Kind::File, path.to_vec(), mmap.build_id.map(<[u8]>::to_vec), mmap.pid), false)
+    }
+
+    /// Notes the user of a process while it may still run, if its code is no file's.
+    pub fn note_user(&mut self, mmap: &Mmap<'_>) {
+        if mmap.executable && is_anonymous(mmap.path) {
+            self.users.entry(mmap.pid).or_insert_with(|| Owners::user_of_process(mmap.pid));
+        }
     }
 
     fn get(&mut self, kind: Kind, path: Vec<u8>, build_id: Option<Vec<u8>>, pid: i32) -> Arc<Module> {

@@ -232,9 +232,8 @@ impl<'a> Namer<'a> {
         read: impl Fn(&Path, &Owners) -> std::io::Result<T>,
     ) -> Option<T> {
         let mut owners = Owners::default();
-        // Later the number may be another user's process.
-        if self.options.just_recorded {
-            owners = owners.and_of_process(pid);
+        if let Some(&Some(user)) = self.modules.users.get(&pid) {
+            owners = owners.and_user(user);
         }
         let in_symfs = self.search.symfs.as_ref().map(|root| owners.clone().and_of_file(root));
         let owners = in_symfs.into_iter().chain([owners]);

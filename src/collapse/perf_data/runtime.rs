@@ -69,7 +69,7 @@ impl Runtime {
             true => name.starts_with(file.as_bytes()),
             false => name == file.as_bytes(),
         };
-        RUNTIMES.iter().find(|runtime| runtime.files.iter().any(|file| is(file)))
+        RUNTIMES.iter().find(|runtime| runtime.files.iter().any(is))
     }
 }
 
