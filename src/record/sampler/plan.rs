@@ -534,7 +534,7 @@ mod tests {
             (&last, open, libc::ENOENT, facts(2), "use -e cpu-clock"),
             (&last, open, libc::ENOSYS, Permissions { wsl1: true, ..facts(2) }, "wsl --set-version"),
             (&last, open, libc::ENOSYS, facts(2), "no perf events"),
-            (&last, open, libc::EMFILE, facts(2), "ulimit -n"),
+            (&last, open, libc::EMFILE, facts(2), "prlimit --pid"),
             (&last, Doing::Map, libc::EPERM, facts(2), "kernel.perf_event_mlock_kb"),
             (&last, Doing::Map, libc::EPERM, facts(2), "ulimit -l"),
             (&last, attach, libc::ESRCH, facts(2), "there is no process 7"),
