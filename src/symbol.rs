@@ -101,13 +101,28 @@ fn thunk(mangled: &str) -> Option<(&'static str, &str)> {
 }
 
 fn plain_cplusplus(mangled: &str) -> Option<String> {
-    let parsed = cpp_demangle::Symbol::new(mangled).ok()?;
     let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
     let mut name = Limited::default();
-    parsed.structured_demangle(&mut name, &options).ok()?;
+    match cpp_demangle::Symbol::new(mangled) {
+        Ok(parsed) => parsed.structured_demangle(&mut name, &options).ok()?,
+        Err(_) => {
+            // Types that only a signature has may be beyond the parser (`sr` as GCC writes it, in the
+            // `enable_if` of `std::swap`). Of a signature nothing is shown.
+            let (parsed, signature) = cpp_demangle::BorrowedSymbol::with_tail(mangled.as_bytes()).ok()?;
+            is_signature(signature).then(|| parsed.structured_demangle(&mut name, &options).ok())??;
+        }
+    }
     let name = with_suffixed_numbers(without_qualifiers(name.0));
     let name = with_short_streams(without_empty_packs(name));
     Some(name).filter(|name| !name.is_empty())
+}
+
+/// Returns true for types of the kind that a parser may not know, with a compiler's suffix perhaps.
+fn is_signature(rest: &[u8]) -> bool {
+    let end = memchr::memchr(b'.', rest).unwrap_or(rest.len());
+    memchr::memmem::find(&rest[..end], b"sr").is_some()
+        && rest[0].is_ascii_alphabetic()
+        && rest[..end].iter().all(|b| b.is_ascii_alphanumeric() || *b == b'_')
 }
 
 /// Template arguments without the packs that hold nothing: `f<int>` for `f<int, >`.
@@ -250,6 +265,17 @@ mod tests {
             ),
             ("_ZN1aIJEiE1fIJEJEEEvv", "a<int>::f<>"),
             ("_ZNK1acmERKS_", "a::operator,"),
+            (
+                "_ZSt4swapI1AENSt9enable_ifIXsrSt6__and_IJSt6__not_ISt15__is_tuple_likeIT_EESt21is_move_constructibleIS5_ESt18is_move_assignableIS5_EEE5valueEvE4typeERS5_SF_",
+                "std::swap<A>",
+            ),
+            (
+                "_ZN2wi6lshiftINS_13hwi_with_precEmEENS_13binary_traitsIT_S3_XsrNS_10int_traitsIS3_EE14precision_typeEXsrS5_14precision_typeEE11result_typeERKS3_RKT0_.cold",
+                "wi::lshift<wi::hwi_with_prec, unsigned long>",
+            ),
+            ("_Z3fooXsrbar", "foo"),
+            ("_Z3foo_sr", "_Z3foo_sr"),
+            ("_Z3fooXsr-bar", "_Z3fooXsr-bar"),
             ("_ZNSolsEd", "std::ostream::operator<<"),
             ("_ZNSiC1Ev", "std::basic_istream<char, std::char_traits<char> >::basic_istream"),
             ("_ZThn16_N4plug1C1bEl", "non-virtual thunk to plug::C::b"),

@@ -101,6 +101,7 @@ impl From<ReadingArgs> for Options {
             srcline: args.srcline,
             no_inline: args.no_inline,
             symfs: args.symfs,
+            just_recorded: false,
             skip_after: bytes(args.skip_after),
             values,
             threads_as_frames: match (args.threads_as_frames, args.no_threads_as_frames) {

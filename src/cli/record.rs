@@ -1,6 +1,8 @@
 //! `fg-record`: records a program, processes or the whole machine, and writes folded text, a
 //! picture, or the recording itself.
 
+#[cfg(target_os = "linux")]
+mod advice;
 pub mod args;
 #[cfg(target_os = "linux")]
 mod builtin;

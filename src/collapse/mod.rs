@@ -200,6 +200,9 @@ pub struct Options {
     pub threads_as_frames: Option<bool>,
     /// Count samples, whatever they weigh.
     pub count: bool,
+    /// True if this program has just made the recording: the recorded processes may still run, and
+    /// notes advise how to record again, not how to read with other options.
+    pub just_recorded: bool,
     /// The number of threads to use; 0 is the number of processors.
     pub threads: usize,
     /// The listener that is told of the progress of a long run.

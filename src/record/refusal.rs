@@ -125,7 +125,7 @@ impl fmt::Display for Refusal {
             Refusal::LockedMemory { mlock_kb, limit } => write!(
                 f,
                 "no memory for the samples may be locked (kernel.perf_event_mlock_kb is {}, `ulimit -l` is {}); \
-                 raise either, or end other recordings",
+                 `sudo sysctl kernel.perf_event_mlock_kb=2052` allows more, or end other recordings",
                 mlock_kb.map_or("unknown".to_owned(), |kb| kb.to_string()),
                 match *limit {
                     u64::MAX => "unlimited".to_owned(),
@@ -134,8 +134,8 @@ impl fmt::Display for Refusal {
             ),
             Refusal::OpenFiles(limit) => write!(
                 f,
-                "more threads and processors than {limit} open files allow; `ulimit -n {}` first, or fewer \
-                 processes",
+                "more threads and processors than {limit} open files allow; `sudo prlimit --pid $$ --nofile={}` \
+                 lets this shell have more, or record fewer processes",
                 limit.saturating_mul(8)
             ),
             Refusal::Rate(rate) => write!(

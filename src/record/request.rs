@@ -81,9 +81,13 @@ pub enum CallGraph {
 }
 
 impl CallGraph {
-    /// The number of bytes of the stack copied by default: with 8 kB one stack of ten is cut off, and
-    /// at 997 samples a second nothing is lost.
-    pub const DUMP: u32 = 8192;
+    /// The number of bytes of the stack that are copied by default. The sampler takes fewer where
+    /// they do not fit its memory.
+    ///
+    /// Of the stacks of `fg-collapse` reading 259 MB, 56% are cut off at 8 kB and none at 32 kB; of
+    /// those of `rustc -O`, 93% and 42%, where 64 kB would still cut 39%. The program that is recorded
+    /// takes as long with either: 1.03 of its time alone, at 997 samples a second.
+    pub const DUMP: u32 = 32 * 1024;
 
     /// Reads `fp`, `dwarf`, `dwarf,SIZE` or `none`.
     ///
@@ -157,7 +161,7 @@ mod tests {
         for text in ["fp", "dwarf,8192", "dwarf,65528", "none"] {
             assert_eq!(CallGraph::parse(text).unwrap().to_string(), text);
         }
-        assert_eq!(CallGraph::parse("dwarf"), Ok(CallGraph::Dwarf(8192)));
+        assert_eq!(CallGraph::parse("dwarf"), Ok(CallGraph::Dwarf(32768)));
         assert_eq!(CallGraph::parse("dwarf,1001"), Ok(CallGraph::Dwarf(1008)));
         for text in ["", "lbr", "dwarf,", "dwarf,65536", "dwarf,9k", "fp,1"] {
             // `dwarf,` is read as `dwarf`: there is nothing else it could mean.

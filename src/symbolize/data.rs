@@ -14,6 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::list::List;
+use super::owned::{Links, Owners};
 
 /// Shared bytes, cheap to clone: a section for an unwinder that outlives a borrow.
 #[derive(Clone)]
@@ -56,16 +57,42 @@ const OVERLAP: u64 = 4;
 
 /// Opens a regular file. Anything else could wait for ever: opening a named pipe does.
 pub(super) fn open_file(path: &Path) -> io::Result<File> {
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is not a file"));
+    open_with(path, Links::Follow)
+}
+
+/// The same; what is there is looked at before, since opening a device may do something, and after,
+/// since it may have been exchanged.
+pub(super) fn open_with(path: &Path, links: Links) -> io::Result<File> {
+    let regular = |kind: std::fs::Metadata| match kind.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::other("it is not a file")),
+    };
+    regular(std::fs::metadata(path)?)?;
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        let no_links = if links == Links::Refuse { libc::O_NOFOLLOW } else { 0 };
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NONBLOCK | no_links);
     }
-    File::open(path)
+    #[cfg(not(unix))]
+    if links == Links::Refuse && std::fs::symlink_metadata(path)?.is_symlink() {
+        return Err(io::Error::other("it is a link"));
+    }
+    let file = options.open(path)?;
+    regular(file.metadata()?)?;
+    Ok(file)
 }
 
 /// A text of the kernel's, whose size is not known before it is read.
 pub(super) fn read_text(path: &Path, largest: u64) -> io::Result<Vec<u8>> {
+    read_up_to(open_file(path)?, largest)
+}
+
+/// The beginning of a file.
+pub(super) fn read_up_to(file: File, largest: u64) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    open_file(path)?.take(largest).read_to_end(&mut text)?;
+    file.take(largest).read_to_end(&mut text)?;
     Ok(text)
 }
 
@@ -82,6 +109,11 @@ impl Data {
         let file = open_file(path)?;
         let length = file.metadata()?.len();
         Ok(Data { file: Some(file), length, pieces: List::default() })
+    }
+
+    /// Returns true if one of these users owns the file; bytes in memory are our own.
+    pub(super) fn is_of(&self, owners: &Owners) -> bool {
+        self.file.as_ref().is_none_or(|file| owners.own(file))
     }
 
     pub(super) fn memory(bytes: impl Into<Bytes>) -> Data {

@@ -27,6 +27,7 @@ pub mod jit;
 pub mod kernel;
 mod list;
 mod object;
+mod owned;
 mod plt;
 mod search;
 mod symbolizer;
@@ -35,6 +36,7 @@ mod unpack;
 mod xz;
 
 pub use data::Bytes;
-pub use object::{Contents, Machine, Object, Segment};
+pub use object::{Contents, Language, Machine, Object, Segment};
+pub use owned::{NotBelieved, Owners};
 pub use search::{Missing, Module, Search};
 pub use symbolizer::{Place, ResolvedFrame, Symbolizer, SymbolizerOptions};

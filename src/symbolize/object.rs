@@ -9,7 +9,7 @@ use super::elf::{EM_386, EM_AARCH64, EM_X86_64, ET_REL, PT_LOAD};
 use super::image::Image;
 use super::list::List;
 use super::search::{Missing, Search};
-use super::unpack;
+use super::{symbols, unpack};
 
 /// The processor an object is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,16 @@ pub enum Machine {
     Aarch64,
     /// Another one, by its ELF number.
     Other(u16),
+}
+
+/// A language whose compiler leaves its mark in what it makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Language {
+    /// Rust.
+    Rust,
+    /// Go.
+    Go,
 }
 
 /// A part of an object that is loaded, in its stated addresses (SVMA).
@@ -161,6 +171,31 @@ impl Object {
     /// Returns whether there is debug information, in the file itself or in a separate one.
     pub fn has_debug_info(&self) -> bool {
         self.debug_image().is_some()
+    }
+
+    /// The addresses of the functions of these names, sorted.
+    pub fn functions_named(&self, names: &[&[u8]]) -> Vec<Range<u64>> {
+        let mut all = Vec::new();
+        symbols::read(&self.main, &mut all);
+        let found = all.iter().filter(|symbol| names.contains(&&*symbol.name));
+        let mut found: Vec<Range<u64>> = found.map(|symbol| symbol.start..symbol.end).collect();
+        found.sort_by_key(|range| range.start);
+        found
+    }
+
+    /// The compiler that made it, as far as that can be told without symbols.
+    pub fn language(&self) -> Option<Language> {
+        if self.main.has_section(b".gopclntab") || self.main.has_section(b".note.go.buildid") {
+            return Some(Language::Go);
+        }
+        let comment = self.main.section(b".comment")?;
+        memchr::memmem::find(comment, b"rustc version").map(|_| Language::Rust)
+    }
+
+    /// Returns true if it has no table of all its symbols, and nor has a file that belongs to it.
+    pub fn is_stripped(&self) -> bool {
+        let has_table = |image: Option<&Image>| image.is_some_and(symbols::has_table);
+        !has_table(Some(&self.main)) && !has_table(self.debug_image()) && self.packed_table().is_none()
     }
 
     /// The file with its debug information: itself, or a separate one, looked for now.

@@ -11,6 +11,7 @@ use super::elf::string_at;
 use super::image::Image;
 use super::jit::hex;
 use super::object::Object;
+use super::owned::Owners;
 use super::symbols;
 
 /// A mapped file as a recording describes it.
@@ -170,8 +171,10 @@ impl Search {
         let recorded: PathBuf = recorded.filter(|c| matches!(c, Component::Normal(_))).collect();
         let below = self.debug_dirs.iter().map(|debug| self.in_symfs(debug).join(&recorded));
         let places = [directory.to_owned(), directory.join(".debug")].into_iter().chain(below);
+        // Beside a program in a folder of everybody's, anybody may have put such a file.
+        let owners = Owners::default().and_of_file(&object.main.path);
         places.map(|place| place.join(path_of(name))).find_map(|path| {
-            let image = Image::open(&path).ok().filter(useful)?;
+            let image = Image::open(&path).ok().filter(useful).filter(|image| image.data.is_of(&owners))?;
             (crc32(image.data.read(0, image.data.len())?) == checksum).then_some(image)
         })
     }
@@ -187,7 +190,9 @@ impl Search {
             false => debug.path.parent()?.join(path),
         };
         let places = [path].into_iter().chain(self.debug_files_by_id(id));
-        let mut images = places.filter_map(|path| Image::open(&path).ok());
+        let owners = Owners::default().and_of_file(&debug.path);
+        let images = places.filter_map(|path| Image::open(&path).ok());
+        let mut images = images.filter(|image| image.data.is_of(&owners));
         images.find(|image| image.build_id().is_some_and(|found| same_id(found, id)))
     }
 

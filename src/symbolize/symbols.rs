@@ -1,12 +1,15 @@
 //! Symbol tables: which name an address has.
 //!
 //! Several symbols often begin at one address (aliases, weak ones, labels), and a reader must
-//! settle on the one that others settle on: that with a size, then with a type, then not weak,
-//! then global, then with fewer leading underscores, then with the longest readable name, as
-//! `perf` does.
+//! settle on the one that others settle on. Like `perf`, that is one with a size, then with a type,
+//! then not weak, then global, then with fewer leading underscores, then with the longest readable
+//! name. Unlike `perf`, a version that programs are no longer linked against (`cfree@GLIBC_2.2.5`)
+//! comes after all others, and a name that only adds to another one (`fmodf32x`, `__libc_free`) is
+//! not taken: the C library has a dozen names of both kinds for its commonest functions.
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::elf::{ET_REL, Elf, Fields, SHT_DYNSYM, SHT_SYMTAB, Section, string_at};
@@ -23,6 +26,10 @@ const SHN_UNDEF: u16 = 0;
 const SHN_XINDEX: u16 = 0xffff;
 const SHN_LORESERVE: u16 = 0xff00;
 const SHF_EXECINSTR: u64 = 4;
+/// The versions of the symbols of `.dynsym`, a number each.
+const SHT_GNU_VERSYM: u32 = 0x6fff_ffff;
+/// A version that is there for programs linked long ago.
+const HIDDEN_VERSION: u16 = 0x8000;
 
 /// A name for a range of addresses.
 #[derive(Clone, Debug)]
@@ -39,12 +46,14 @@ pub(super) struct Symbol<'a> {
 struct Rank {
     sized: bool,
     typed: bool,
+    /// The version of a symbol that programs are linked against, or one without versions.
+    current: bool,
     strong: bool,
     global: bool,
 }
 
 /// A label of an assembler. Within a function it begins nothing: V8's code has many.
-const LABEL: Rank = Rank { sized: false, typed: false, strong: true, global: false };
+const LABEL: Rank = Rank { sized: false, typed: false, current: true, strong: true, global: false };
 
 /// The names of an object's symbols by address, one for an address.
 pub(super) type Symbols<'a> = Intervals<Cow<'a, [u8]>>;
@@ -52,8 +61,10 @@ pub(super) type Symbols<'a> = Intervals<Cow<'a, [u8]>>;
 /// Chooses among symbols. Those without a size go on to the next one, but not beyond the section
 /// (of `limits`) that they are in.
 pub(super) fn choose<'a>(mut all: Vec<Symbol<'a>>, limits: &[Range<u64>]) -> Symbols<'a> {
-    all.sort_by(|a, b| a.start.cmp(&b.start).then_with(|| preferred_first(a, b)));
-    all.dedup_by_key(|symbol| symbol.start);
+    // Of two that are equal in all else, the one that the tables list first is preferred.
+    all.sort_by_key(|symbol| symbol.start);
+    let mut all: Vec<Symbol<'a>> =
+        all.chunk_by(|a, b| a.start == b.start).map(|same| best(same).clone()).collect();
     let mut function_end = 0;
     all.retain(|symbol| {
         if symbol.rank.sized && symbol.rank.typed {
@@ -76,21 +87,56 @@ pub(super) fn choose<'a>(mut all: Vec<Symbol<'a>>, limits: &[Range<u64>]) -> Sym
 impl<'a> Symbol<'a> {
     /// A function as a linker would state it: sized, global.
     pub(super) fn function(start: u64, size: u64, name: Cow<'a, [u8]>) -> Self {
-        let rank = Rank { sized: size > 0, typed: true, strong: true, global: true };
+        let rank = Rank { sized: size > 0, typed: true, current: true, strong: true, global: true };
         Symbol { start, end: start.saturating_add(size), name, rank }
     }
 }
 
-fn preferred_first(a: &Symbol<'_>, b: &Symbol<'_>) -> Ordering {
-    b.rank.cmp(&a.rank).then_with(|| {
-        if a.name == b.name {
-            return Ordering::Equal;
-        }
-        let (a, b) = (readable(&a.name), readable(&b.name));
-        let underscores = |name: &[u8]| name.iter().take_while(|&&b| b == b'_').count();
-        // If two are equal in all this, the one that the table lists first is preferred.
-        underscores(&a).cmp(&underscores(&b)).then(b.len().cmp(&a.len()))
-    })
+/// The symbol to take of those at one address.
+fn best<'s, 'a>(same: &'s [Symbol<'a>]) -> &'s Symbol<'a> {
+    /// Real addresses have a few names; comparing each with each of a hostile table would take for ever.
+    const MANY: usize = 64;
+    let [first, _, ..] = same else { return &same[0] };
+    if same.iter().all(|symbol| symbol.name == first.name && symbol.rank == first.rank) {
+        return first;
+    }
+    let state = |symbol: &Symbol<'_>| (symbol.rank.sized, symbol.rank.typed, symbol.rank.current);
+    let most = same.iter().map(state).max().expect("there are two at least");
+    let names: Vec<(&Symbol<'a>, Cow<'_, [u8]>)> = same
+        .iter()
+        .filter(|symbol| state(symbol) == most)
+        .take(MANY)
+        .map(|symbol| (symbol, readable(without_version(&symbol.name))))
+        .collect();
+    let plain = |name: &[u8]| !names.iter().any(|(_, other)| adds_to(name, other));
+    let underscores = |name: &[u8]| name.iter().take_while(|&&b| b == b'_').count();
+    let preferred = |(symbol, name): &(&Symbol<'a>, Cow<'_, [u8]>)| {
+        (plain(name), symbol.rank, Reverse(underscores(name)), name.len())
+    };
+    // The last of the greatest would be taken.
+    names.iter().rev().max_by_key(|named| preferred(named)).map_or(first, |(symbol, _)| symbol)
+}
+
+/// The names, without their versions, of the symbols that begin at some addresses.
+pub(super) fn names_at(all: &[Symbol<'_>], addresses: &HashSet<u64>) -> HashMap<u64, Vec<u8>> {
+    let mut found: Vec<Symbol<'_>> =
+        all.iter().filter(|symbol| addresses.contains(&symbol.start)).cloned().collect();
+    found.sort_by_key(|symbol| symbol.start);
+    let same = found.chunk_by(|a, b| a.start == b.start);
+    same.map(|same| (same[0].start, without_version(&best(same).name).to_vec())).collect()
+}
+
+/// Returns true if a name is another one with something before or behind it: `fmodf32x` is `fmod`.
+fn adds_to(name: &[u8], other: &[u8]) -> bool {
+    // The kernel's part of a function, which calls it by the same name.
+    const VDSO: &[u8] = b"__vdso_";
+    let adds = name.len() > other.len() && (name.starts_with(other) || name.ends_with(other));
+    adds && !other.is_empty() && !name.starts_with(VDSO)
+}
+
+/// `memcpy@@GLIBC_2.14` without what follows `@`.
+fn without_version(name: &[u8]) -> &[u8] {
+    memchr::memchr(b'@', name).map_or(name, |at| &name[..at])
 }
 
 fn readable(name: &[u8]) -> Cow<'_, [u8]> {
@@ -110,8 +156,17 @@ pub(super) fn read<'a>(image: &'a Image, out: &mut Vec<Symbol<'a>>) {
         let strings = image.elf.sections.get(table.link as usize);
         let strings = strings.and_then(|s| image.elf.contents(&image.data, s)).unwrap_or(b"");
         let contents = image.elf.contents(&image.data, table).unwrap_or(b"");
+        let versions =
+            image.elf.sections.iter().find(|s| s.kind == SHT_GNU_VERSYM && table.kind == SHT_DYNSYM);
+        let versions = versions.and_then(|s| image.elf.contents(&image.data, s)).unwrap_or(b"");
+        let mut versions = Fields::new(versions, image.elf.format);
         for record in contents.chunks_exact(if image.elf.format.wide { 24 } else { 16 }) {
-            out.extend(read_symbol(&image.elf, Fields::new(record, image.elf.format), strings));
+            let is_old = versions.half().is_some_and(|version| version & HIDDEN_VERSION != 0);
+            let symbol = read_symbol(&image.elf, Fields::new(record, image.elf.format), strings);
+            out.extend(symbol.map(|mut symbol| {
+                symbol.rank.current &= !is_old;
+                symbol
+            }));
         }
     }
 }
@@ -148,9 +203,12 @@ fn read_symbol<'a>(elf: &Elf, mut fields: Fields<'_>, strings: &'a [u8]) -> Opti
         return None;
     }
     let binding = info >> 4;
+    // In `.symtab` the version is part of the name: `@@` before the one that is linked against.
+    let version = &name[without_version(name).len()..];
     let rank = Rank {
         sized: size > 0,
         typed: kind != STT_NOTYPE,
+        current: version.is_empty() || version.starts_with(b"@@"),
         strong: binding != STB_WEAK,
         global: binding != STB_LOCAL,
     };
@@ -184,7 +242,7 @@ mod tests {
 
     #[test]
     fn the_preferred_of_two_names_for_one_address() {
-        let plain = Rank { sized: true, typed: true, strong: true, global: true };
+        let plain = Rank { sized: true, typed: true, current: true, strong: true, global: true };
         let symbol = |name: &'static str, rank: Rank| {
             let name = Cow::Borrowed(name.as_bytes());
             Symbol { start: 0x10, end: if rank.sized { 0x20 } else { 0x10 }, name, rank }
@@ -196,6 +254,16 @@ mod tests {
             (symbol("_a", plain), symbol("longer", Rank { global: false, ..plain })),
             (symbol("a", plain), symbol("_longer", plain)),
             (symbol("longer", plain), symbol("short", plain)),
+            // The C library's own: old versions, and names that only add to others.
+            (symbol("__libc_free", plain), symbol("cfree@GLIBC_2.2.5", Rank { current: false, ..plain })),
+            (symbol("fmod", plain), symbol("fmodf32x", plain)),
+            (
+                symbol("fmod", Rank { strong: false, ..plain }),
+                symbol("__fmod", Rank { global: false, ..plain }),
+            ),
+            (symbol("open@@GLIBC_2.2.5", plain), symbol("open64@@GLIBC_2.2.5", plain)),
+            (symbol("strchr", plain), symbol("index", Rank { strong: false, ..plain })),
+            (symbol("__vdso_time", plain), symbol("time", Rank { strong: false, ..plain })),
             // In readable form, the second is the longer.
             (symbol("a_name_in_c", plain), symbol("_ZN1a1bEiiiiiiiiiiiiiiiiiiiiii", plain)),
         ] {
@@ -217,7 +285,7 @@ mod tests {
             name: Cow::Borrowed(name.as_bytes()),
             rank,
         };
-        let function = Rank { sized: true, typed: true, strong: true, global: false };
+        let function = Rank { sized: true, typed: true, current: true, strong: true, global: false };
         let names = choose(
             vec![
                 at(0x10, 0x30, "function", function),

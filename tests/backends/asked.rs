@@ -11,7 +11,7 @@ fn command_lines_of_backends() {
     for (arguments, line) in [
         (
             "--with perf -- ./app 'a b'",
-            "perf record -q -F 997 --call-graph 'dwarf,8192' -o perf.data -- ./app 'a b'",
+            "perf record -q -F 997 --call-graph 'dwarf,32768' -o perf.data -- ./app 'a b'",
         ),
         (
             "--with perf -F 99 -e page-faults --call-graph fp --no-children -a -- app",

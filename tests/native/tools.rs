@@ -110,3 +110,34 @@ fn llvm_symbolizer_finds_the_same_in_cplusplus() {
         assert!(inlined > 5000, "{inlined}");
     }
 }
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn stubs_of_functions_that_are_chosen_at_the_start_have_a_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("chosen.c");
+    let program = folder.path().join("chosen");
+    let text = "static int one(int x) { return x + 1; }\n\
+        static void *pick(void) { return one; }\n\
+        int chosen(int) __attribute__((ifunc(\"pick\")));\n\
+        int main(int n, char **v) { return chosen(n); }\n";
+    std::fs::write(&source, text).unwrap();
+    let (source, path) = (source.to_str().unwrap(), program.to_str().unwrap());
+    for (flags, expected) in
+        [(&["-O0"][..], "chosen@plt"), (&["-O0", "-static"], "memcpy@plt"), (&["-O0", "-s"], "*ABS*+")]
+    {
+        let arguments = [flags, &["-Wl,-z,lazy", "-o", path, source]].concat();
+        if run("cc", &arguments, "").is_none() || !program.exists() {
+            eprintln!("skipped: cc {flags:?} makes no program here");
+            return;
+        }
+        let object = nowhere().open(&module(&program)).unwrap();
+        let symbolizer = Symbolizer::new(&object, RAW);
+        let stubs = [".plt", ".plt.sec", ".plt.got"].map(|name| object.section(name.as_bytes()));
+        let addresses = stubs.into_iter().flatten().flat_map(|stubs| stubs.svma);
+        let found: Vec<String> = addresses.flat_map(|at| names(&resolve(&symbolizer, at))).collect();
+        assert!(!found.iter().any(|name| name == "@plt"), "{flags:?}: {found:?}");
+        assert!(found.iter().any(|name| name.starts_with(expected)), "{flags:?}: {found:?}");
+        std::fs::remove_file(&program).unwrap();
+    }
+}

@@ -68,6 +68,9 @@ fn stacks_are_as_deep_as_in_perf_s_text() {
         let (text, _) = fold(&corpus.join(format!("perf/{name}.txt")), &Options::default()).unwrap();
         assert_eq!(depths(&ours), depths(&text), "{name}");
         let notes = report.notes.join("\n");
-        assert!(notes.contains("was not found; install its symbols"), "{notes}");
+        assert!(
+            notes.contains("was not found: name the folder where the recorded files are with --symfs"),
+            "{notes}"
+        );
     }
 }

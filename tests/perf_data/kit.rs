@@ -34,6 +34,8 @@ pub struct Event {
     pub period: u64,
     pub branches: u64,
     pub registers: u64,
+    /// The number of bytes of the stack that are asked for; 0 is unknown.
+    pub dump: u32,
     /// True if the kernel writes a record at each context switch.
     pub switches: bool,
     /// 4 names the counters that are read, 8 reads a group of them.
@@ -51,6 +53,7 @@ impl Default for Event {
             period: 0,
             branches: 0,
             registers: 0,
+            dump: 0,
             switches: false,
             read_format: 0,
         }
@@ -338,7 +341,7 @@ impl Recording {
         let flags = 1u64 << 18 | frequency | u64::from(event.switches) << 26;
         out.u64(if self.style.big_endian { flags.reverse_bits() } else { flags });
         out.u64(0).u64(0).u64(0).u64(event.branches).u64(event.registers);
-        out.u32(0).u32(0).u64(0).u32(0).u32(0);
+        out.u32(event.dump).u32(0).u64(0).u32(0).u32(0);
         assert_eq!(out.bytes.len(), ATTR_SIZE);
         out.bytes
     }

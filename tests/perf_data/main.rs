@@ -5,12 +5,15 @@ mod aarch64;
 mod corpus;
 mod damage;
 mod facts;
+mod go;
 mod golden;
 mod kit;
 mod live;
 mod model;
 mod notes;
 mod off_cpu;
+#[cfg(unix)]
+mod owners;
 #[cfg(target_os = "linux")]
 mod progress;
 #[cfg(target_os = "linux")]

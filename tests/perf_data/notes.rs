@@ -22,7 +22,10 @@ fn code_without_symbols_is_said_when_it_is_much() {
         let (_, report) = fold_bytes(&r.bytes(), &below(root.path())).unwrap();
         let notes = report.notes.join("\n");
         assert_eq!(notes.contains("of the weight is in code without a symbol"), said, "{notes}");
-        assert!(!said || notes.contains("26% in \"/lib/x.so\", which was not found; install"), "{notes}");
+        assert!(
+            !said || notes.contains("26% in \"/lib/x.so\", which was not found: name the folder"),
+            "{notes}"
+        );
         let details = report.details.join("\n");
         assert!(details.contains("100 samples, 12 lost"), "{details}");
         assert!(
@@ -96,4 +99,145 @@ fn a_file_that_was_built_again_is_said() {
     assert_eq!(text, "app;[app] 3\n");
     let notes = report.notes.join("\n");
     assert!(notes.contains("\"/bin/app\" has changed since it was recorded"), "{notes}");
+}
+
+/// A recording of one stack, of which addresses of the program are given.
+fn of_program(
+    root: &std::path::Path,
+    source: &str,
+    flags: &[&str],
+    event: Event,
+    sample: Sample,
+) -> Option<Vec<u8>> {
+    let bin = root.join("home/bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    let (file, program) = (bin.join("app.c"), bin.join("app"));
+    std::fs::write(&file, source).unwrap();
+    let cc = std::process::Command::new("cc").args(flags).arg("-o").arg(&program).arg(&file).status();
+    if !cc.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: no cc here");
+        return None;
+    }
+    let mut r = Recording::new(PLAIN, &[event]);
+    r.comm(1, 1, 0, b"app", false);
+    r.mmap(1, 0, CODE, 0x10_0000, 0, "/home/bin/app");
+    r.mmap(1, 0, CODE + 0x20_0000, 0x1000, 0, "//anon");
+    r.sample(&sample);
+    Some(r.bytes())
+}
+
+#[test]
+fn a_stripped_program_is_named_with_the_setting_that_mends_it() {
+    let root = root_with_maps(&[(1, &[(CODE + 0x20_0000, "f")])]);
+    // The leaf has a name; the program, all of the rest, has none.
+    let chain = vec![USER, CODE + 0x20_0000, CODE + 0x1040];
+    let sample = Sample { pid: 1, tid: 1, time: 10, period: 3, chain, ..Sample::default() };
+    for (flags, said) in [(&["-O1"][..], false), (&["-O1", "-s"], true)] {
+        let source = "int main(int n, char **v) { return n; }";
+        let Some(bytes) = of_program(root.path(), source, flags, Event::default(), sample.clone()) else {
+            return;
+        };
+        let (_, report) = fold_bytes(&bytes, &below(root.path())).unwrap();
+        let expected = "100% of the weight is in stacks through \"/home/bin/app\", which is stripped: build it with -g, \
+                        and without -s and strip";
+        assert_eq!(report.notes.iter().any(|note| note == expected), said, "{flags:?}: {:?}", report.notes);
+    }
+}
+
+#[test]
+fn a_compiler_at_run_time_is_told_how_to_describe_its_code() {
+    let root = root_with_maps(&[]);
+    for (file, advice) in [
+        ("/usr/bin/node", "that Node.js compiled: start it with `node --perf-basic-prof`"),
+        ("/opt/jdk/lib/server/libjvm.so", "-XX:+UnlockDiagnosticVMOptions -XX:+PreserveFramePointer"),
+        ("/usr/bin/luajit", "its compiler may have a setting"),
+    ] {
+        let mut r = Recording::new(PLAIN, &[Event::default()]);
+        r.comm(1, 1, 0, b"app", false);
+        r.mmap(1, 0, CODE, 0x1000, 0, "//anon");
+        r.mmap(1, 0, CODE + 0x1000, 0x1000, 0, file);
+        let chain = vec![USER, CODE, CODE + 0x10, CODE + 0x20];
+        r.sample(&Sample { pid: 1, tid: 1, time: 10, period: 3, chain, ..Sample::default() });
+        let (_, report) = fold_bytes(&r.bytes(), &below(root.path())).unwrap();
+        let notes = report.notes.join("\n");
+        assert!(notes.contains(advice) && !notes.contains("install"), "{notes}");
+    }
+}
+
+#[test]
+fn short_stacks_that_are_complete_lack_no_frame_pointers() {
+    for (root_frame, said) in [("runtime.goexit.abi0", false), ("main.work", true)] {
+        let root = root_with_maps(&[(2, &[(CODE, "leaf"), (CODE + 0x100, root_frame)])]);
+        let mut r = Recording::new(PLAIN, &[Event::default()]);
+        r.comm(2, 2, 0, b"app", false);
+        r.mmap(2, 0, CODE, 0x1000, 0, "//anon");
+        let chain = vec![USER, CODE, CODE + 0x101];
+        r.sample(&Sample { pid: 2, tid: 2, time: 10, period: 3, chain, ..Sample::default() });
+        let (text, report) = fold_bytes(&r.bytes(), &below(root.path())).unwrap();
+        assert_eq!(text, format!("app;{root_frame};leaf 3\n"));
+        let notes = report.notes.join("\n");
+        assert_eq!(notes.contains("end after a frame or two"), said, "{notes}");
+    }
+}
+
+#[test]
+fn nothing_is_advised_that_was_already_done() {
+    let root = root_with_maps(&[(1, &[(CODE, "leaf"), (CODE + 0x100, "caller")])]);
+    let stack_at = 0x7fff_0000u64;
+    let stack: Vec<u8> =
+        [0, stack_at + 4096, CODE + 0x105, 0].iter().flat_map(|w: &u64| w.to_le_bytes()).collect();
+    for (dump, advice) in [(8192, "with --call-graph dwarf,65528"), (65_528, "the kernel records no more")] {
+        let fields = USUAL | REGS_USER | STACK_USER;
+        let event = Event { fields, registers: 0x1c0, dump, ..Event::default() };
+        let mut r = Recording::new(PLAIN, &[event]);
+        r.comm(1, 1, 0, b"app", false);
+        r.mmap(1, 0, CODE, 0x1000, 0, "//anon");
+        let registers = vec![stack_at + 8, stack_at, CODE];
+        let (chain, stack) = (vec![], stack.clone());
+        let sample =
+            Sample { pid: 1, tid: 1, time: 10, period: 5, chain, registers, stack, ..Sample::default() };
+        r.sample(&Sample { used: Some(32), ..sample });
+        let (_, report) = fold_bytes(&r.bytes(), &below(root.path())).unwrap();
+        let notes = report.notes.join("\n");
+        assert!(notes.contains(advice), "{notes}");
+    }
+    // What has just been recorded is not elsewhere.
+    let mut r = Recording::new(PLAIN, &[Event::default()]);
+    r.comm(1, 1, 0, b"app", false);
+    r.mmap(1, 0, CODE, 0x1000, 0, "/no/such/app");
+    let chain = vec![USER, CODE];
+    r.sample(&Sample { pid: 1, tid: 1, time: 10, period: 3, chain, ..Sample::default() });
+    for just_recorded in [false, true] {
+        let options = fg_tools::collapse::Options { just_recorded, ..Default::default() };
+        let (_, report) = fold_bytes(&r.bytes(), &options).unwrap();
+        let notes = report.notes.join("\n");
+        assert!(notes.contains("which was not found"), "{notes}");
+        assert_eq!(notes.contains("--symfs"), !just_recorded, "{notes}");
+    }
+}
+
+#[test]
+fn a_return_address_where_no_code_runs_is_no_frame() {
+    let root = root_with_maps(&[(1, &[(CODE, "leaf")])]);
+    let stack_at = 0x7fff_0000u64;
+    let fields = USUAL | REGS_USER | STACK_USER;
+    for (data, is_mapped) in [(stack_at + 16, true), (0x1234_5678, false)] {
+        let mut r = Recording::new(PLAIN, &[Event { fields, registers: 0x1c0, ..Event::default() }]);
+        r.comm(1, 1, 0, b"app", false);
+        r.mmap(1, 0, CODE, 0x1000, 0, "//anon");
+        if is_mapped {
+            r.mmap_of(1, 0, stack_at, 0x1000, 0, "[stack]", 2 | 1 << 13, false);
+        }
+        // The caller that the frame pointer leads to is a number in the stack.
+        let stack: Vec<u8> = [0, stack_at + 32, data, 0].iter().flat_map(|w: &u64| w.to_le_bytes()).collect();
+        let registers = vec![stack_at + 8, stack_at, CODE];
+        let chain = vec![];
+        let sample =
+            Sample { pid: 1, tid: 1, time: 10, period: 5, chain, registers, stack, ..Sample::default() };
+        r.sample(&sample);
+        let (text, report) = fold_bytes(&r.bytes(), &below(root.path())).unwrap();
+        assert_eq!(text, "app;leaf 5\n", "{data:#x}");
+        let notes = report.notes.join("\n");
+        assert!(notes.contains("100% of the weight is in stacks that end before their root"), "{notes}");
+    }
 }

@@ -50,5 +50,5 @@ fn the_status_is_1_where_recording_is_impossible() {
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let samples = rows(&table).into_iter().find(|row| row.0 == "samples").expect("the row");
     assert_eq!(samples.1, "no", "{table}");
-    assert!(table.contains("`ulimit -n 64` first"), "{table}");
+    assert!(table.contains("--nofile=64`"), "{table}");
 }

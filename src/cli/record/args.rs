@@ -58,7 +58,7 @@ pub struct SamplingArgs {
     pub off_cpu: bool,
 
     /// Find stacks by frame pointers (fp), from a copy of the stack (dwarf, or dwarf,BYTES), or
-    /// not at all (none) [default: dwarf]
+    /// not at all (none) [default: dwarf, with 32768 bytes as far as memory and rate allow]
     #[arg(long, value_name = "HOW", value_parser = CallGraph::parse)]
     pub call_graph: Option<CallGraph>,
 
@@ -158,6 +158,7 @@ impl SamplingArgs {
             pid: self.per_process,
             tid: self.per_thread,
             no_inline: self.no_inline,
+            just_recorded: true,
             skip_after: self.skip_after.iter().map(|name| name.clone().into_bytes()).collect(),
             ..Options::default()
         }

@@ -5,12 +5,12 @@ use std::fs::File;
 use super::args::{RecordArgs, SamplingArgs};
 use super::recording::Recording;
 use super::results::conclude;
-use super::{Exit, Record, sudo};
+use super::{Exit, Record, advice, sudo};
 use crate::cli::{Tool, progress, say};
 use crate::profile::Facts;
 use crate::record::facts::facts;
 use crate::record::refusal::Refusal;
-use crate::record::request::{Invocation, Rate, Request};
+use crate::record::request::{Rate, Request, Target};
 use crate::record::sampler::plan::Note;
 use crate::record::sampler::{self, Outcome};
 use crate::record::sys::limits;
@@ -47,7 +47,7 @@ impl RecordArgs {
             false => Ok(()),
         };
         written.map_err(|error| recording.keep_after(error))?;
-        self.sampling.expect_samples(outcome, request.target.invocation())
+        self.sampling.expect_samples(outcome, &request.target)
     }
 
     fn fold(
@@ -111,10 +111,8 @@ impl SamplingArgs {
             outcome.notes.iter().filter(is_warning).map(Note::to_string).collect();
         if outcome.lost > 0 {
             let all = outcome.samples + outcome.lost;
-            warnings.push(format!(
-                "{} of {all} samples were lost: lower -F, or use --call-graph fp",
-                outcome.lost
-            ));
+            let advice = advice::on_losses(&outcome.plan);
+            warnings.push(format!("{} of {all} samples were lost: {advice}", outcome.lost));
         }
         if !self.quiet {
             warnings.iter().for_each(|warning| say(Record::NAME, warning));
@@ -148,11 +146,7 @@ impl SamplingArgs {
     }
 
     /// Refuses a recording without samples.
-    pub(super) fn expect_samples(
-        &self,
-        outcome: &Outcome,
-        program: Option<&Invocation>,
-    ) -> anyhow::Result<()> {
+    pub(super) fn expect_samples(&self, outcome: &Outcome, target: &Target) -> anyhow::Result<()> {
         if outcome.samples > 0 {
             return Ok(());
         }
@@ -161,12 +155,9 @@ impl SamplingArgs {
         }
         let seconds = outcome.elapsed.as_secs_f64();
         if self.off_cpu {
-            anyhow::bail!(
-                "nobody left a processor in {seconds:.1} s: the target computed, or waited all the time; \
-                 record it for longer, or without --off-cpu"
-            );
+            anyhow::bail!(advice::without_waits(target, outcome.elapsed));
         }
-        if let Some(program) = program.filter(|it| it.becomes_another_user()) {
+        if let Some(program) = target.invocation().filter(|it| it.becomes_another_user()) {
             anyhow::bail!(
                 "no samples: {} acts as another user (set-uid), and the kernel lets nobody look at such \
                  programs; use `sudo fg-record` on what it starts, or -a",

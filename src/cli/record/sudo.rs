@@ -101,7 +101,7 @@ impl RecordArgs {
         let outcome = self.sampling.sample(&request, recording.file()?, &stop, live, &mut begun)?;
         server.is_recorded();
         let notes = self.sampling.describe(&outcome);
-        self.sampling.expect_samples(&outcome, request.target.invocation())?;
+        self.sampling.expect_samples(&outcome, &request.target)?;
         let answered = self.answer(&request, &outcome, &notes, &recording);
         answered.map_err(|error| recording.keep_after(error))?;
         Ok(Exit::Yes)

@@ -369,7 +369,7 @@ mod tests {
     fn what_is_not_interpreted_yet_gets_names_from_the_files() {
         let segments = "0 3f0 1000 121 2000 ec 3ef8 120";
         let (folded, report) = fold_raw(segments, "allocations");
-        let called = "sum_orders_alias;with_tax;line_total";
+        let called = "sum_orders;with_tax;line_total";
         assert_eq!(
             folded,
             format!("{called} 1\n{called};check.isra.0 1\n{called};check.isra.0;[unknown] 1\n")

@@ -99,6 +99,8 @@ pub(super) struct Attr {
     pub context_switch: bool,
     pub branch_sample_type: u64,
     pub sample_regs_user: u64,
+    /// The number of bytes of the stack that are copied with a sample.
+    pub sample_stack_user: u32,
 }
 
 /// The types of events that matter here.
@@ -132,6 +134,7 @@ impl Attr {
         let _config2 = fields.u64().unwrap_or(0);
         let branch_sample_type = fields.u64().unwrap_or(0);
         let sample_regs_user = fields.u64().unwrap_or(0);
+        let sample_stack_user = fields.u32().unwrap_or(0);
         Some(Attr {
             kind,
             config,
@@ -146,6 +149,7 @@ impl Attr {
             context_switch: flags & (1 << 26) != 0,
             branch_sample_type,
             sample_regs_user,
+            sample_stack_user,
         })
     }
 

@@ -22,6 +22,7 @@
 //! The records are for others, too: a [`Recording`] is an iterator of [`Record`]s, of which
 //! [`PerfData`] is one user.
 
+mod advice;
 mod attr;
 mod bytes;
 mod cfi;
@@ -40,6 +41,7 @@ mod reader;
 mod record;
 mod recording;
 mod regs;
+mod runtime;
 mod sample;
 mod sample_stream;
 mod stacks;
@@ -53,6 +55,7 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use self::modules::{Kind, Modules};
 use self::names::{FrameNames, Namer, SymbolState};
 use self::pending::Batch;
 use self::process::Processes;
@@ -145,8 +148,11 @@ fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut R
     for (n, stacks) in all.drain(..).enumerate() {
         summary.truncated.samples += stacks.truncated.samples;
         summary.truncated.weight = summary.truncated.weight.checked_add(stacks.truncated.weight)?;
-        summary.pointed.merge(stacks.pointed)?;
         summary.not_unwound += stacks.not_unwound;
+        for (module, weight) in stacks.lost {
+            let sum = summary.lost.entry(module).or_default();
+            *sum = sum.checked_add(weight)?;
+        }
         let mut singles = stacks.singles.unwrap_or_default();
         if n == 0 {
             raw = stacks.table;
@@ -171,18 +177,19 @@ fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut R
         events: samples.records.description.events.iter().map(|event| event.name.as_slice()).collect(),
         kernel: OnceLock::new(),
         without_symbols: Mutex::default(),
+        not_believed: Mutex::default(),
     };
     let names = namer.name_all(&raw, threads, sink);
     if wants.contexts {
         let mut named = NamedStacks::default();
-        name_stacks(&raw, &names, &mut summary, |stack, _| {
+        name_stacks(&raw, &names, &samples.modules, &mut summary, |stack, _| {
             named.push(stack);
             Ok(())
         })?;
         all_singles.sort_unstable_by_key(|single| single.number);
         add_singles(&all_singles, &named, &samples.processes, sink)?;
     } else {
-        name_stacks(&raw, &names, &mut summary, |stack, weights| match stack {
+        name_stacks(&raw, &names, &samples.modules, &mut summary, |stack, weights| match stack {
             // Neither a thread, which was not wanted, nor a place.
             [] => Ok(()),
             stack => sink.sample(stack, weights, &Context::UNKNOWN),
@@ -227,6 +234,7 @@ impl Shared<'_> {
 fn name_stacks(
     raw: &StackTable,
     names: &FrameNames,
+    modules: &Modules,
     summary: &mut Summary,
     mut each: impl FnMut(&[FrameId], Weights) -> Result<()>,
 ) -> Result<()> {
@@ -241,7 +249,11 @@ fn name_stacks(
             if last && !matches!(RawFrame::of(raw, place), RawFrame::Event(_)) {
                 continue;
             }
-            summary.count(named.known, is_leaf, weights.value)?;
+            summary.count(named, is_leaf, weights.value)?;
+            if let RawFrame::Code { module, .. } = RawFrame::of(raw, place) {
+                let is_kernel = modules.all()[module as usize].kind == Kind::Kernel;
+                summary.count_code(module, is_kernel, named.is_start);
+            }
             is_leaf = false;
             let again = hidden && named.known == SymbolState::Hidden;
             hidden = named.known == SymbolState::Hidden;

@@ -1,12 +1,14 @@
 //! The modules that code came from: files, the kernel, and memory filled by a just-in-time compiler.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::cfi::Table;
 use super::record::{KernelFunction, Mmap};
+use super::runtime::Runtime;
 use crate::symbolize::kernel::{Recorded, RecordedModule};
-use crate::symbolize::{self, Missing, Object, Search};
+use crate::symbolize::{self, Language, Missing, Object, Owners, Search};
 
 /// The number of what is no module: an address that nothing was mapped at.
 pub(super) const UNKNOWN: u32 = 0;
@@ -38,11 +40,22 @@ pub(super) struct Module {
     object: OnceLock<Result<Arc<Object>, Missing>>,
     /// For unwinding, made when it is needed.
     table: OnceLock<Option<Table>>,
+    /// The functions that run on another stack than their callers, by address.
+    switching: OnceLock<Vec<Range<u64>>>,
 }
 
 impl Module {
     fn new(id: u32, kind: Kind, path: Vec<u8>, build_id: Option<Vec<u8>>, pid: i32) -> Module {
-        Module { id, kind, path, build_id, pid, object: OnceLock::new(), table: OnceLock::new() }
+        Module {
+            id,
+            kind,
+            path,
+            build_id,
+            pid,
+            object: OnceLock::new(),
+            table: OnceLock::new(),
+            switching: OnceLock::new(),
+        }
     }
 
     /// The file, opened when it is asked for the first time.
@@ -76,7 +89,35 @@ impl Module {
     pub fn table(&self, search: &Search) -> Option<&Table> {
         self.table.get_or_init(|| self.object(search).ok().map(|object| Table::new(object))).as_ref()
     }
+
+    /// Returns true if it was opened, and is a program of Go's.
+    pub fn is_go(&self) -> bool {
+        matches!(self.opened(), Some(Ok(object)) if object.language() == Some(Language::Go))
+    }
+
+    /// Returns true if a call from a stated address is made on another stack than the function was
+    /// called on: what stands above it belongs to somebody else.
+    pub fn switches_stack(&self, svma: u64, search: &Search) -> bool {
+        let ranges = self.switching.get_or_init(|| match self.object(search) {
+            Ok(object) if object.language() == Some(Language::Go) => object.functions_named(SWITCHING),
+            _ => Vec::new(),
+        });
+        ranges.iter().any(|range| range.contains(&svma))
+    }
 }
+
+/// The functions by which Go goes on to the stack of the system's thread: `runtime.topofstack` has
+/// them, too. Their unwind tables describe the stack that they were called on.
+const SWITCHING: &[&[u8]] = &[
+    b"runtime.asmcgocall",
+    b"runtime.asmcgocall.abi0",
+    b"runtime.mcall",
+    b"runtime.mcall.abi0",
+    b"runtime.morestack",
+    b"runtime.morestack.abi0",
+    b"runtime.systemstack",
+    b"runtime.systemstack.abi0",
+];
 
 /// All modules.
 pub(super) struct Modules {
@@ -88,6 +129,11 @@ pub(super) struct Modules {
     kernel_functions: BTreeMap<u64, (u64, Vec<u8>)>,
     /// The files in which processes have described the code they made, by process.
     pub jit_dumps: HashMap<i32, Vec<u8>>,
+    /// The users of processes with code that is no file's, of a recording that was made just now.
+    /// Later, the number may be another's process.
+    pub users: HashMap<i32, Option<u32>>,
+    /// The compilers at run time that processes have, by process.
+    pub runtimes: HashMap<i32, &'static Runtime>,
 }
 
 /// The parts that tell modules apart.
@@ -103,6 +149,8 @@ impl Default for Modules {
             recorded: Recorded::default(),
             kernel_functions: BTreeMap::new(),
             jit_dumps: HashMap::new(),
+            users: HashMap::new(),
+            runtimes: HashMap::new(),
         }
     }
 }
@@ -152,10 +200,20 @@ impl Modules {
             let name = if mmap.executable { map() } else { path.to_vec() };
             return (self.get(Kind::Anonymous(mmap.pid), name, None, mmap.pid), true);
         }
+        if let Some(runtime) = Runtime::of_file(path) {
+            self.runtimes.insert(mmap.pid, runtime);
+        }
         if is_jit_dump(path) {
             self.jit_dumps.insert(mmap.pid, path.to_vec());
         }
         (self.get(Kind::File, path.to_vec(), mmap.build_id.map(<[u8]>::to_vec), mmap.pid), false)
+    }
+
+    /// Notes the user of a process while it may still run, if its code is no file's.
+    pub fn note_user(&mut self, mmap: &Mmap<'_>) {
+        if mmap.executable && is_anonymous(mmap.path) {
+            self.users.entry(mmap.pid).or_insert_with(|| Owners::user_of_process(mmap.pid));
+        }
     }
 
     fn get(&mut self, kind: Kind, path: Vec<u8>, build_id: Option<Vec<u8>>, pid: i32) -> Arc<Module> {

@@ -1,5 +1,6 @@
 //! FrameNames for the places of a recording, each looked up once, by as many threads as there are.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,10 +16,30 @@ use crate::collapse::{Listener, Options, Progress};
 use crate::folded::{FrameId, Kind as CodeKind, Place, StackTable, sanitize_frame};
 use crate::symbolize::jit::{JitDump, PerfMap};
 use crate::symbolize::kernel::{Kernel, KernelSymbolizer, Recorded};
-use crate::symbolize::{Missing, Object, ResolvedFrame, Search, Symbolizer, SymbolizerOptions};
+use crate::symbolize::{
+    Missing, NotBelieved, Object, Owners, ResolvedFrame, Search, Symbolizer, SymbolizerOptions,
+};
 
 /// The frame at the root of a stack whose rootward part is missing.
 const TRUNCATED: &[u8] = b"[truncated]";
+/// Functions that nothing calls, and those of the C library that lack frame pointers above them.
+const STARTS: &[&[u8]] = &[
+    b"_start",
+    b"__clone",
+    b"__clone3",
+    b"__libc_start_call_main",
+    b"__libc_start_main",
+    b"_dl_start",
+    b"clone",
+    b"clone3",
+    b"runtime.goexit",
+    b"runtime.goexit.abi0",
+    b"runtime.mstart",
+    b"runtime.mstart.abi0",
+    b"runtime.rt0_go",
+    b"runtime.rt0_go.abi0",
+    b"start_thread",
+];
 /// All of a kernel whose symbols are hidden from us.
 const HIDDEN: &[u8] = b"[kernel]";
 
@@ -33,6 +54,8 @@ pub(super) struct NamedFrame {
     pub last: bool,
     /// Its symbol, or the lack of one.
     pub known: SymbolState,
+    /// Threads and programs begin with this function: nothing called it.
+    pub is_start: bool,
 }
 
 /// The state of the symbol of a frame.
@@ -78,6 +101,8 @@ pub(super) struct Namer<'a> {
     pub kernel: OnceLock<Result<Kernel, Missing>>,
     /// Modules that have no symbol at all.
     pub without_symbols: Mutex<Vec<u32>>,
+    /// Files of processes that are there, and the reasons why they are not read.
+    pub not_believed: Mutex<Vec<(PathBuf, NotBelieved)>>,
 }
 
 /// The source of the symbols of one module.
@@ -190,13 +215,38 @@ impl<'a> Namer<'a> {
             Kind::Anonymous(pid) => {
                 let dump = self.modules.jit_dumps.get(&pid).and_then(|path| {
                     let path = std::str::from_utf8(path).ok()?;
-                    self.places_of(Path::new(path)).find_map(|path| JitDump::read(&path).ok())
+                    self.written_by(pid, Path::new(path), JitDump::read_of)
                 });
                 let path = format!("/tmp/perf-{pid}.map");
-                let map = self.places_of(Path::new(&path)).find_map(|path| PerfMap::read(&path).ok());
+                let map = self.written_by(pid, Path::new(&path), PerfMap::read_of);
                 Source::Jit { dump, map, path: path.into_bytes() }
             }
         }
+    }
+
+    /// Reads a file that a process of the recorded system has written.
+    fn written_by<T>(
+        &self,
+        pid: i32,
+        path: &Path,
+        read: impl Fn(&Path, &Owners) -> std::io::Result<T>,
+    ) -> Option<T> {
+        let mut owners = Owners::default();
+        if let Some(&Some(user)) = self.modules.users.get(&pid) {
+            owners = owners.and_user(user);
+        }
+        let in_symfs = self.search.symfs.as_ref().map(|root| owners.clone().and_of_file(root));
+        let owners = in_symfs.into_iter().chain([owners]);
+        self.places_of(path).zip(owners).find_map(|(path, owners)| match read(&path, &owners) {
+            Ok(found) => Some(found),
+            Err(e) => {
+                if let Some(reason) = NotBelieved::in_error(&e) {
+                    let mut all = self.not_believed.lock().unwrap_or_else(PoisonError::into_inner);
+                    all.push((path, reason));
+                }
+                None
+            }
+        })
     }
 
     /// The paths at which a file of the recorded system may be.
@@ -291,6 +341,7 @@ impl<'n> Worker<'n> {
                 frames.push(if self.namer.places { names.frame_at(name, place) } else { names.frame(name) });
             });
         }
+        named.is_start = resolved.last().is_some_and(|frame| STARTS.contains(&&*frame.name));
         for frame in &resolved {
             named.last |= self.push(frame, label);
             if named.last {
@@ -304,12 +355,13 @@ impl<'n> Worker<'n> {
 
     /// Appends the frames of a symbol, and says whether nothing rootward of them is wanted.
     fn push(&mut self, frame: &ResolvedFrame, module: &[u8]) -> bool {
+        let symbol = without_control_characters(&frame.name);
         let srcline = match &frame.place {
             Some(place) if self.namer.options.srcline => place.short(),
             _ => Vec::new(),
         };
         self.key.clear();
-        for part in [&frame.name, b"\0".as_slice(), module, b"\0", &srcline, &[frame.inlined.into()]] {
+        for part in [&symbol, b"\0".as_slice(), module, b"\0", &srcline, &[frame.inlined.into()]] {
             self.key.extend_from_slice(part);
         }
         let place = frame.place.as_ref().filter(|_| self.namer.places);
@@ -322,7 +374,7 @@ impl<'n> Worker<'n> {
             Some(known) => known,
             None => {
                 let native = SymbolFrame {
-                    symbol: &frame.name,
+                    symbol: &symbol,
                     module,
                     srcline: &srcline,
                     file,
@@ -353,6 +405,7 @@ impl<'n> Worker<'n> {
             RawFrame::Thread { comm, pid, tid } => {
                 let names = self.namer.processes.names();
                 let comm = names.get(comm.0 as usize).map_or(&b""[..], Vec::as_slice);
+                let comm = &without_control_characters(comm);
                 let (pid, tid) = (pid.to_string(), tid.to_string());
                 name_thread(comm, pid.as_bytes(), tid.as_bytes(), self.namer.options, &mut name);
             }
@@ -368,4 +421,16 @@ impl<'n> Worker<'n> {
         self.frames.push(self.names.frame(&name));
         self.named.push((number, NamedFrame { start, len: 1, ..NamedFrame::default() }));
     }
+}
+
+/// A name that programs have chosen, with `?` for what a terminal would obey.
+fn without_control_characters(name: &[u8]) -> Cow<'_, [u8]> {
+    // In UTF-8, the second half of them is two bytes long.
+    let second_half = |at: usize| matches!(name.get(at..at + 2), Some([0xc2, 0x80..=0x9f]));
+    let is_control =
+        |at: usize| name[at].is_ascii_control() || second_half(at) || (at > 0 && second_half(at - 1));
+    if !(0..name.len()).any(is_control) {
+        return Cow::Borrowed(name);
+    }
+    (0..name.len()).map(|at| if is_control(at) { b'?' } else { name[at] }).collect::<Vec<u8>>().into()
 }

@@ -17,6 +17,8 @@ pub(super) struct Mapping {
     pub end: u64,
     /// The offset of the first byte in the module.
     pub offset: u64,
+    /// True if code may run there.
+    pub executable: bool,
     pub module: Arc<Module>,
 }
 
@@ -120,13 +122,19 @@ impl Processes {
         if kernel || mmap.pid == -1 {
             // Places in it are addresses.
             let module = modules.kernel(mmap, end);
-            Arc::make_mut(&mut self.kernel).insert(Mapping { start, end, offset: start, module });
+            Arc::make_mut(&mut self.kernel).insert(Mapping {
+                start,
+                end,
+                offset: start,
+                executable: true,
+                module,
+            });
             return;
         }
         let (module, by_address) = modules.user(mmap);
         let offset = if by_address { start } else { offset };
         let space = self.spaces.entry(mmap.pid).or_default();
-        Arc::make_mut(space).insert(Mapping { start, end, offset, module });
+        Arc::make_mut(space).insert(Mapping { start, end, offset, executable: mmap.executable, module });
     }
 
     /// A thread has a new name, and a process perhaps another program.
@@ -289,7 +297,7 @@ mod tests {
             let mmap =
                 Mmap { pid: 1, start, len: end - start, offset: 0, path, build_id: None, executable: true };
             let (module, _) = modules.user(&mmap);
-            space.insert(Mapping { start, end, offset: start, module });
+            space.insert(Mapping { start, end, offset: start, executable: true, module });
             space.mappings.iter().map(|m| (m.start, m.end, m.offset)).collect::<Vec<_>>()
         };
         map(0x1000, 0x9000, b"/a");

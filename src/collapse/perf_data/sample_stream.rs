@@ -164,6 +164,9 @@ impl<'o> SampleStream<'o> {
                 if mmap.build_id.is_none() {
                     mmap.build_id = self.records.description.build_id_of(mmap.path);
                 }
+                if self.options.just_recorded {
+                    self.modules.note_user(&mmap);
+                }
                 self.processes.mmap(&mmap, record.header.mode() == Mode::Kernel, &mut self.modules);
             }
             Content::Comm(comm) => self.processes.comm(&comm),

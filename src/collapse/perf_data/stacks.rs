@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::bytes::{ByteOrder, U64s};
-use super::cfi::{Context, Rule};
+use super::cfi::{Context, How, Rule};
 use super::modules::{KERNEL, Module, UNKNOWN};
 use super::pending::{Batch, PendingSample};
 use super::process::{CommId, Mapping};
@@ -33,33 +33,6 @@ pub(super) struct TruncatedStacks {
     pub weight: Weight,
 }
 
-/// Weights of stacks that were found by programs' frame pointers.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct FramePointerStacks {
-    pub weight: Weight,
-    /// Those that end with the function or its caller, as they do without frame pointers.
-    pub shallow: Weight,
-}
-
-impl FramePointerStacks {
-    fn count(&mut self, frames: usize, weight: Weight) -> Result<()> {
-        if frames > 0 {
-            self.weight = self.weight.checked_add(weight)?;
-        }
-        if matches!(frames, 1 | 2) {
-            self.shallow = self.shallow.checked_add(weight)?;
-        }
-        Ok(())
-    }
-
-    /// Adds what another thread has counted.
-    pub fn merge(&mut self, other: FramePointerStacks) -> Result<()> {
-        self.weight = self.weight.checked_add(other.weight)?;
-        self.shallow = self.shallow.checked_add(other.shallow)?;
-        Ok(())
-    }
-}
-
 /// A sample that is kept by itself, for a sink that wants contexts.
 #[derive(Clone, Copy)]
 pub(super) struct SingleSample {
@@ -84,8 +57,9 @@ pub(super) struct StackBuilder<'o> {
     /// The single samples, if they are wanted.
     pub singles: Option<Vec<SingleSample>>,
     pub truncated: TruncatedStacks,
-    /// StackBuilder of frame pointers in programs.
-    pub pointed: FramePointerStacks,
+    /// Weights of stacks that end before their root though the dump goes on, by the module that was
+    /// left without a caller.
+    pub lost: HashMap<u32, Weight>,
     /// Samples of 32-bit programs, which are not unwound.
     pub not_unwound: u64,
     /// Places that were met before.
@@ -126,7 +100,7 @@ impl<'o> StackBuilder<'o> {
             table: StackTable::default(),
             singles: contexts.then(Vec::new),
             truncated: TruncatedStacks::default(),
-            pointed: FramePointerStacks::default(),
+            lost: HashMap::new(),
             not_unwound: 0,
             places: vec![nothing; PLACES],
             threads: HashMap::new(),
@@ -160,15 +134,14 @@ impl<'o> StackBuilder<'o> {
         let parts = SampleBody::parse(&work.body, self.order, attr).ok_or_else(|| no_sample(&work.body))?;
         match parts.chain {
             Some(chain) => {
-                let in_program = self.push_chain(chain, parts.calls, work, batch);
-                self.pointed.count(in_program, work.weight)?;
+                self.push_chain(chain, parts.calls, work, batch);
             }
             None if parts.calls.is_none() && parts.stack.is_empty() && attr.shows_place() => {
                 self.push(work.mode, work.ip, false, work, batch);
             }
             None => {}
         }
-        let is_cut = self.unwind(&parts, work, batch);
+        let is_cut = self.unwind(&parts, work, batch)?;
         if is_cut {
             self.stack.push(RawFrame::Truncated.in_table(&mut self.table));
             self.truncated.samples += 1;
@@ -185,20 +158,14 @@ impl<'o> StackBuilder<'o> {
         self.table.add_indexed(&self.stack, Weights::one(work.weight))
     }
 
-    /// A call chain, of which the user's part may have been recorded by the processor. Says how many
-    /// frames were found by the program's frame pointers.
-    fn push_chain(
-        &mut self,
-        chain: U64s<'_>,
-        calls: Option<U64s<'_>>,
-        work: &PendingSample,
-        batch: &Batch,
-    ) -> usize {
+    /// A call chain, of which the user's part may have been recorded by the processor.
+    fn push_chain(&mut self, chain: U64s<'_>, calls: Option<U64s<'_>>, work: &PendingSample, batch: &Batch) {
         let mut mode = Mode::User;
         let mut called = false;
-        let mut in_program = 0;
+        let mut is_lost = false;
         for address in chain.iter() {
             if address >= context::FIRST {
+                is_lost = false;
                 mode = match address {
                     context::KERNEL => Mode::Kernel,
                     context::USER => Mode::User,
@@ -207,15 +174,22 @@ impl<'o> StackBuilder<'o> {
                 called = false;
                 if let (Mode::User, Some(calls)) = (mode, calls.filter(|calls| !calls.is_empty())) {
                     self.push_calls(calls, work, batch);
-                    return 0;
+                    return;
                 }
                 continue;
             }
-            in_program += usize::from(mode == Mode::User);
-            self.push(mode, address, called, work, batch);
+            // A number that was no return address, and no more is what it led to.
+            is_lost |= mode == Mode::User && called && self.is_data(address.wrapping_sub(1), work);
+            if !is_lost {
+                self.push(mode, address, called, work, batch);
+            }
             called = true;
         }
-        in_program
+    }
+
+    /// Returns true for an address in memory of which it is known that code cannot run there.
+    fn is_data(&mut self, address: u64, work: &PendingSample) -> bool {
+        work.space.find(address, &mut self.hint).is_some_and(|mapping| !mapping.executable)
     }
 
     /// Calls that were not returned from, latest first: where each was made, and of the first also
@@ -294,14 +268,19 @@ impl<'o> StackBuilder<'o> {
         let inside = place.place.wrapping_sub(place.called.into());
         let object = module.object(self.search).ok();
         let svma = object.and_then(|object| object.file_offset_to_svma(inside));
-        let rule =
-            svma.zip(module.table(self.search)).map(|(svma, table)| table.rule(svma, cpu, &mut self.context));
+        let rule = match svma.zip(module.table(self.search)) {
+            Some((svma, _)) if place.called && module.switches_stack(svma, self.search) => {
+                Some(Rule { how: How::Root, ..Rule::default() })
+            }
+            Some((svma, table)) => Some(table.rule(svma, cpu, &mut self.context)),
+            None => None,
+        };
         *place.rule.insert((svma.unwrap_or(0), rule.unwrap_or_default()))
     }
 
     /// Follows the stack dump, and says whether it was too short.
-    fn unwind(&mut self, parts: &SampleBody<'_>, work: &PendingSample, batch: &Batch) -> bool {
-        let Some(registers) = parts.registers.filter(|_| !parts.stack.is_empty()) else { return false };
+    fn unwind(&mut self, parts: &SampleBody<'_>, work: &PendingSample, batch: &Batch) -> Result<bool> {
+        let Some(registers) = parts.registers.filter(|_| !parts.stack.is_empty()) else { return Ok(false) };
         let cpu = Cpu::of(batch.arch.unwrap_or_default()).filter(|_| registers.is_64);
         let regs = cpu.and_then(|cpu| Some((cpu, Regs::of(&registers, cpu)?)));
         let Some((cpu, mut regs)) = regs else {
@@ -309,16 +288,22 @@ impl<'o> StackBuilder<'o> {
             if work.mode == Mode::User {
                 self.push(Mode::User, work.ip, false, work, batch);
             }
-            return false;
+            return Ok(false);
         };
-        let Some(sp) = regs.get(cpu.sp) else { return false };
+        let Some(sp) = regs.get(cpu.sp) else { return Ok(false) };
         let mut dump = Dump::new(parts, sp);
         let mut called = false;
         // Every step goes up the stack by a word at least, but for a few that do not use it.
         let most = parts.stack.len() / 8 + 16;
+        let mut last = UNKNOWN;
         for _ in 0..most {
             let inside = regs.ip.wrapping_sub(u64::from(called));
             let mapping = work.space.find(inside, &mut self.hint);
+            // All code is known to the recording; a return address elsewhere is none.
+            if called && mapping.is_none_or(|mapping| !mapping.executable) {
+                self.lose(last, work)?;
+                break;
+            }
             let slot = match mapping {
                 Some(mapping) => self.place(mapping, regs.ip, called),
                 None => self.nowhere(regs.ip),
@@ -327,11 +312,27 @@ impl<'o> StackBuilder<'o> {
             let (svma, rule) = mapping.map_or_else(Default::default, |m| self.rule(slot, &m.module, cpu));
             let table =
                 mapping.and_then(|mapping| mapping.module.table(self.search)).map(|table| (table, svma));
+            last = mapping.map_or(UNKNOWN, |mapping| mapping.module.id);
             match unwind::step(&rule, table, !called, cpu, &mut regs, &mut dump, &mut self.context) {
                 Step::Caller { called: by_call } => called = by_call,
                 Step::End => break,
+                Step::Lost => {
+                    // Go keeps frame pointers, and goroutines begin with none.
+                    let begins = regs.get(cpu.fp) == Some(0) && mapping.is_some_and(|m| m.module.is_go());
+                    if !dump.missed && !begins {
+                        self.lose(last, work)?;
+                    }
+                    break;
+                }
             }
         }
-        dump.missed
+        Ok(dump.missed)
+    }
+
+    /// Counts a stack whose callers cannot be found from a module.
+    fn lose(&mut self, module: u32, work: &PendingSample) -> Result<()> {
+        let weight = self.lost.entry(module).or_default();
+        *weight = weight.checked_add(work.weight)?;
+        Ok(())
     }
 }

@@ -1,70 +1,92 @@
 //! The report on a recording: totals, facts, notes and warnings.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::PoisonError;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use super::advice::Advice;
 use super::facts::{date, header_facts};
-use super::modules::{KERNEL, Kind, Module, UNKNOWN};
-use super::names::{Namer, SymbolState};
+use super::modules::{KERNEL, UNKNOWN};
+use super::names::{NamedFrame, Namer, SymbolState};
 use super::sample_stream::SampleStream;
-use super::stacks::{FramePointerStacks, TruncatedStacks};
+use super::stacks::TruncatedStacks;
 use crate::collapse::Report;
 use crate::error::Result;
 use crate::profile::Facts;
-use crate::symbolize::Missing;
 use crate::weight::Weight;
-
-/// The share of the weight in code without a name, in percent, from which on the user is told unasked.
-const MUCH: i128 = 25;
-/// The share of stacks that are cut off, in percent, from which on the user is told.
-const NOTABLE: i128 = 1;
-/// The share of stacks of one or two frames, in percent, from which on the user is told.
-const NEARLY_ALL: i128 = 90;
-/// The number of modules without symbols that are listed.
-const LISTED: usize = 10;
 
 /// Counts while stacks are named.
 #[derive(Default)]
 pub(super) struct Summary {
     pub truncated: TruncatedStacks,
-    pub pointed: FramePointerStacks,
+    /// Weights of stacks that end before their root, by the module that was left without a caller.
+    pub lost: HashMap<u32, Weight>,
     pub not_unwound: u64,
-    total: Weight,
+    pub total: Weight,
     /// The weight on leaves without a symbol, by module.
-    nameless: HashMap<u32, Weight>,
+    pub nameless: HashMap<u32, Weight>,
+    /// The weight of stacks with frames without a symbol, by module.
+    pub through: BTreeMap<u32, Weight>,
     /// The weight of stacks with a frame at an address where nothing is mapped.
-    broken: Weight,
+    pub broken: Weight,
+    /// The weight of stacks of programs that end after a frame or two, though nothing begins there, by
+    /// the module of their root.
+    pub shallow: HashMap<u32, Weight>,
+    stack: CountedStack,
+}
+
+/// The parts of a stack that have been counted.
+#[derive(Default)]
+struct CountedStack {
     is_broken: bool,
-    /// Modules that a frame without a symbol is in.
-    met: BTreeSet<u32>,
+    /// Modules with frames without a symbol.
+    nameless: Vec<u32>,
+    /// The number of its frames that are no kernel's, the module of the last, and whether something
+    /// begins there.
+    in_program: (u32, u32, bool),
 }
 
 impl Summary {
     /// Counts a frame of a stack; `is_leaf` for the first one.
-    pub fn count(&mut self, known: SymbolState, is_leaf: bool, weight: Weight) -> Result<()> {
-        match known {
-            SymbolState::Module(module) => {
-                self.is_broken |= module == UNKNOWN;
-                self.met.insert(module);
-                if is_leaf {
-                    let sum = self.nameless.entry(module).or_default();
-                    *sum = sum.checked_add(weight)?;
-                }
+    pub fn count(&mut self, named: &NamedFrame, is_leaf: bool, weight: Weight) -> Result<()> {
+        let module = match named.known {
+            SymbolState::Module(module) => module,
+            SymbolState::Hidden => KERNEL,
+            SymbolState::Symbol => return Ok(()),
+        };
+        if !self.stack.nameless.contains(&module) {
+            self.stack.nameless.push(module);
+        }
+        if named.known != SymbolState::Hidden {
+            self.stack.is_broken |= module == UNKNOWN;
+            if is_leaf {
+                let sum = self.nameless.entry(module).or_default();
+                *sum = sum.checked_add(weight)?;
             }
-            SymbolState::Hidden => {
-                self.met.insert(KERNEL);
-            }
-            SymbolState::Symbol => {}
         }
         Ok(())
+    }
+
+    /// Counts a frame of code, towards the root.
+    pub fn count_code(&mut self, module: u32, is_kernel: bool, is_start: bool) {
+        if !is_kernel {
+            self.stack.in_program = (self.stack.in_program.0 + 1, module, is_start);
+        }
     }
 
     /// Counts a stack.
     pub fn end_stack(&mut self, weight: Weight) -> Result<()> {
         self.total = self.total.checked_add(weight)?;
-        if std::mem::take(&mut self.is_broken) {
+        let CountedStack { is_broken, nameless, in_program } = std::mem::take(&mut self.stack);
+        if is_broken {
             self.broken = self.broken.checked_add(weight)?;
+        }
+        for module in nameless {
+            let sum = self.through.entry(module).or_default();
+            *sum = sum.checked_add(weight)?;
+        }
+        if let (1 | 2, root, false) = in_program {
+            let sum = self.shallow.entry(root).or_default();
+            *sum = sum.checked_add(weight)?;
         }
         Ok(())
     }
@@ -77,9 +99,7 @@ impl Summary {
             report.first_value.clone_from(&samples.first);
         }
         report.details.push(format!("{} samples, {} lost", samples.samples, samples.lost));
-        self.report_stacks(samples, report);
-        self.report_kernel(namer, report);
-        self.report_modules(namer, report);
+        Advice { summary: &self, samples, namer }.give(report);
         report.facts = facts(samples);
         report.notes.iter().for_each(|note| report.facts.warn(note));
         if samples.lost > 0 {
@@ -88,105 +108,13 @@ impl Summary {
         Ok(())
     }
 
-    fn report_stacks(&self, samples: &SampleStream<'_>, report: &mut Report) {
-        if samples.was_cut() {
-            report.note("the recording was not ended properly: its last record is cut off");
-        }
-        let TruncatedStacks { samples, weight } = self.truncated;
-        let said = format!(
-            "{samples} stacks, {} of the weight, are longer than what was recorded of them and begin with \
-             [truncated]",
-            self.percent(weight)
-        );
-        if self.is_share(weight, NOTABLE) {
-            report.note(said + ": record more of each with --call-graph dwarf,32768");
-        } else {
-            report.details.push(said);
-        }
-        if self.not_unwound > 0 {
-            let count = self.not_unwound;
-            report.note(format!("{count} stacks of 32-bit or foreign code could not be unwound"));
-        }
-    }
-
-    fn report_kernel(&self, namer: &Namer<'_>, report: &mut Report) {
-        let Some(Err(missing)) = namer.kernel.get() else { return };
-        let is_met = |id: &u32| matches!(namer.modules.all()[*id as usize].kind, Kind::Kernel);
-        if self.met.iter().any(is_met) {
-            report.note(match missing {
-                Missing::NotFound => {
-                    "the kernel's symbols were not found: a vmlinux below --symfs has them, or \
-                                      the ~/.debug of the machine that was recorded"
-                        .to_owned()
-                }
-                _ => format!("the kernel {missing}"),
-            });
-        }
-    }
-
-    fn report_modules(&self, namer: &Namer<'_>, report: &mut Report) {
-        let total = self.nameless.values().try_fold(Weight::ZERO, |sum, weight| sum.checked_add(*weight));
-        let total = total.unwrap_or_default();
-        let mut modules: Vec<(Weight, &Module)> = self
-            .met
-            .iter()
-            .map(|id| {
-                (self.nameless.get(id).copied().unwrap_or_default(), &*namer.modules.all()[*id as usize])
-            })
-            .filter(|(_, module)| module.id != UNKNOWN)
-            .collect();
-        modules.sort_by(|(a, x), (b, y)| b.cmp(a).then_with(|| x.path.cmp(&y.path)));
-        for (_, module) in &modules {
-            if let Some(Err(missing @ Missing::OtherBuild { .. })) = module.opened() {
-                report.note(format!("{} {missing}", shown(module)));
-            }
-        }
-        let share = self.percent(total);
-        report.details.push(format!("{share} of the weight is in code without a symbol"));
-        for (weight, module) in modules.iter().take(LISTED) {
-            let share = self.percent(*weight);
-            report.details.push(format!("{} {}, {share} of the weight", shown(module), why(module, namer)));
-        }
-        if let Some(more) = modules.len().checked_sub(LISTED).filter(|more| *more > 0) {
-            report.details.push(format!("and {more} more files without some symbols"));
-        }
-        if self.is_share(total, MUCH) {
-            let worst = modules.iter().find(|(weight, _)| !weight.is_zero());
-            let what = match worst {
-                Some((weight, module)) => format!(
-                    "most of it {} in {}, which {}; install its symbols, or name where the recorded files are with \
-                     --symfs",
-                    self.percent(*weight),
-                    shown(module),
-                    why(module, namer)
-                ),
-                None => "at addresses of nothing".to_owned(),
-            };
-            report.note(format!("{share} of the weight is in code without a symbol, {what}"));
-        }
-        let FramePointerStacks { weight: pointed, shallow } = self.pointed;
-        if self.is_share(self.broken, MUCH) {
-            report.note(format!(
-                "{} of the weight is in stacks with addresses of nothing, [unknown]: without frame pointers, record \
-                 with --call-graph dwarf",
-                self.percent(self.broken)
-            ));
-        } else if is_share(shallow, pointed, NEARLY_ALL) && self.is_share(pointed, MUCH) {
-            report.note(format!(
-                "{} of the weight is in stacks that end after a frame or two of the program: it has no frame \
-                 pointers, record with --call-graph dwarf",
-                self.percent(shallow)
-            ));
-        }
-    }
-
     /// A part of the weight, in percent.
-    fn percent(&self, part: Weight) -> String {
+    pub fn percent(&self, part: Weight) -> String {
         let percent = Weight::new(100).times_ratio(part, self.total, 1);
         percent.map_or_else(|_| "0%".to_owned(), |percent| format!("{percent}%"))
     }
 
-    fn is_share(&self, part: Weight, percent: i128) -> bool {
+    pub fn is_share(&self, part: Weight, percent: i128) -> bool {
         is_share(part, self.total, percent)
     }
 }
@@ -215,21 +143,5 @@ fn facts(samples: &SampleStream<'_>) -> Facts {
         start: times.and_then(|(first, _)| date(description, first)),
         duration: duration.filter(|duration| !duration.is_zero()),
         ..header_facts(description)
-    }
-}
-
-/// A module's path, which may be any bytes, on one line.
-fn shown(module: &Module) -> String {
-    crate::error::excerpt(&module.path)
-}
-
-/// The reason why a module's symbols are missing.
-fn why(module: &Module, namer: &Namer<'_>) -> String {
-    let lacks = namer.without_symbols.lock().unwrap_or_else(PoisonError::into_inner).contains(&module.id);
-    match (module.kind, module.opened()) {
-        (Kind::Anonymous(_), _) => "has no description of the code in it".to_owned(),
-        (Kind::File, Some(Err(missing))) => missing.to_string(),
-        (Kind::File, _) if lacks => "has no symbols".to_owned(),
-        _ => "lacks some symbols".to_owned(),
     }
 }

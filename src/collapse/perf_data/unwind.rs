@@ -14,8 +14,10 @@ pub(super) enum Step {
         /// True if its instruction pointer is a return address.
         called: bool,
     },
-    /// There is none, or it cannot be found.
+    /// There is none.
     End,
+    /// It cannot be found.
+    Lost,
 }
 
 /// Goes from a frame to its caller. `is_leaf` says that the frame was interrupted.
@@ -30,7 +32,7 @@ pub(super) fn step(
 ) -> Step {
     let before = (regs.get(cpu.sp), regs.ip);
     let stepped = match (rule.how, place) {
-        (How::Root, _) => None,
+        (How::Root, _) => return Step::End,
         (How::Simple, _) => by_rule(rule, cpu, regs, dump),
         (How::Complex, Some((table, svma))) => {
             table.step(svma, cpu, regs, dump, context).map(|caller| *regs = caller)
@@ -38,12 +40,15 @@ pub(super) fn step(
         (How::Uncovered, _) if is_leaf => by_return(cpu, regs, dump),
         _ => by_frame_pointer(cpu, regs, dump),
     };
-    let Some(sp) = stepped.and_then(|()| regs.get(cpu.sp)) else { return Step::End };
+    let Some(sp) = stepped.and_then(|()| regs.get(cpu.sp)) else { return Step::Lost };
+    if regs.ip == 0 {
+        return Step::End;
+    }
     // Stacks grow downward, so a caller's frame lies above. Only one that called nothing can have
     // the same stack pointer, where calls do not use the stack.
     let advanced = before.0.is_none_or(|old| sp > old || (sp == old && is_leaf && regs.ip != before.1));
-    if !(advanced || rule.signal) || regs.ip == 0 {
-        return Step::End;
+    if !(advanced || rule.signal) {
+        return Step::Lost;
     }
     Step::Caller { called: !rule.signal }
 }
@@ -137,9 +142,9 @@ mod tests {
         let (step, ..) = go(&Rule { signal: true, ..rule }, true, start());
         assert_eq!(step, Step::Caller { called: false }, "what a signal interrupts was not calling");
         let far = Rule { offset: 4096, ..rule };
-        assert!(matches!(go(&far, true, start()), (Step::End, _, true)), "behind what was recorded");
+        assert!(matches!(go(&far, true, start()), (Step::Lost, _, true)), "behind what was recorded");
         let down = Rule { offset: 0, ..rule };
-        assert!(matches!(go(&down, false, start()), (Step::End, _, false)), "a caller's frame is above");
+        assert!(matches!(go(&down, false, start()), (Step::Lost, _, false)), "a caller's frame is above");
         assert_eq!(go(&Rule { how: How::Root, ..rule }, true, start()).0, Step::End);
         let (step, regs, _) = go(&Rule { how: How::Uncovered, ..rule }, true, start());
         assert_eq!((step, regs.get(7)), (Step::End, Some(SP + 8)), "returns to nothing");
@@ -154,7 +159,7 @@ mod tests {
         let rule = Rule { how: How::Simple, base: 31, ..Rule::default() };
         let (step, regs, _) = go(&rule, true, start());
         assert_eq!((step, regs.ip, regs.get(31)), (Step::Caller { called: true }, 0x2000, Some(SP)));
-        assert_eq!(go(&rule, false, start()).0, Step::End, "a caller has saved where it returns to");
+        assert_eq!(go(&rule, false, start()).0, Step::Lost, "a caller has saved where it returns to");
         let (step, regs, _) = go(&Rule::default(), true, start());
         assert_eq!((step, regs.ip, regs.get(29)), (Step::Caller { called: true }, 0x3000, Some(SP + 64)));
     }

@@ -105,6 +105,7 @@ pub fn record(
             }
         }
     };
+    notes.extend(plan.dump_note());
     let ids = opened.ids().map_err(|e| cannot("number the events", &e))?;
     let file = DataFile::new(file, &plan, &ids).map_err(|e| cannot("write the recording", &e))?;
     let about = About { command_line: command_line(&request.target), ..about(&plan, &processors) };

@@ -20,6 +20,7 @@ use std::path::Path;
 
 use super::super::elf::{Fields, Format, string_at};
 use super::super::intervals::Intervals;
+use super::super::owned::Owners;
 use super::super::symbolizer::Place;
 
 const MAGIC: u32 = 0x4a69_5444;
@@ -62,12 +63,20 @@ pub struct JitSymbol<'a> {
 }
 
 impl JitDump {
-    /// Reads the file.
+    /// Reads the file if it belongs to root or to the user of this process.
     ///
     /// # Errors
-    /// Errors of the system; a file of another kind.
+    /// Those of [`JitDump::read_of`].
     pub fn read(path: &Path) -> io::Result<JitDump> {
-        JitDump::parse(super::read(path)?).ok_or_else(|| io::Error::other("it is no jitdump file"))
+        JitDump::read_of(path, &Owners::default())
+    }
+
+    /// Reads the file if it belongs to one of these users.
+    ///
+    /// # Errors
+    /// Errors of the system; a file of another user or of another kind.
+    pub fn read_of(path: &Path, owners: &Owners) -> io::Result<JitDump> {
+        JitDump::parse(super::read(path, owners)?).ok_or_else(|| io::Error::other("it is no jitdump file"))
     }
 
     /// Takes it apart as far as its records are whole; `None` if it is not a jitdump.

@@ -14,11 +14,12 @@ pub(super) use perf_map::hex;
 use std::io;
 use std::path::Path;
 
-use super::data::read_text;
+use super::data::read_up_to;
+use super::owned::Owners;
 
 /// More than the largest real ones (of day-long servers); what is beyond is not read.
-const LARGEST: u64 = 2 << 30;
+const LARGEST: u64 = 1 << 30;
 
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    read_text(path, LARGEST)
+fn read(path: &Path, owners: &Owners) -> io::Result<Vec<u8>> {
+    read_up_to(owners.open(path)?, LARGEST)
 }

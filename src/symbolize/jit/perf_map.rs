@@ -14,6 +14,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::super::intervals::Intervals;
+use super::super::owned::Owners;
 
 /// The functions of a process by address.
 #[derive(Debug, Default)]
@@ -25,12 +26,20 @@ pub struct PerfMap {
 }
 
 impl PerfMap {
-    /// Reads the file.
+    /// Reads the file if it belongs to root or to the user of this process.
     ///
     /// # Errors
-    /// Errors of the system.
+    /// Those of [`PerfMap::read_of`].
     pub fn read(path: &Path) -> io::Result<PerfMap> {
-        super::read(path).map(PerfMap::parse)
+        PerfMap::read_of(path, &Owners::default())
+    }
+
+    /// Reads the file if it belongs to one of these users.
+    ///
+    /// # Errors
+    /// Errors of the system; a file of another user.
+    pub fn read_of(path: &Path, owners: &Owners) -> io::Result<PerfMap> {
+        super::read(path, owners).map(PerfMap::parse)
     }
 
     /// Takes its text apart. Lines that are none are counted.

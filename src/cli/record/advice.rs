@@ -1,0 +1,70 @@
+//! Advice on recordings of the built-in sampler that went wrong, with options that it has.
+
+use std::fs;
+use std::time::Duration;
+
+use crate::record::request::{CallGraph, Rate, Target};
+use crate::record::sampler::plan::Plan;
+
+/// The advice when samples were lost.
+pub(super) fn on_losses(plan: &Plan) -> &'static str {
+    let is_rate = matches!(plan.rate, Rate::PerSecond(_));
+    match (plan.call_graph, is_rate) {
+        (CallGraph::Dwarf(_), true) => "lower -F, or use --call-graph fp",
+        (CallGraph::Dwarf(_), false) => "use --call-graph fp",
+        (_, true) => "lower -F",
+        (_, false) => "record fewer processes at a time",
+    }
+}
+
+/// The message when nobody left a processor, with --off-cpu.
+pub(super) fn without_waits(target: &Target, elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs_f64();
+    let all = |state: fn(u32) -> bool| match target {
+        Target::Processes(pids) => !pids.is_empty() && pids.iter().all(|&pid| state(pid)),
+        _ => false,
+    };
+    if all(|pid| waits(pid) == Some(true)) {
+        return format!(
+            "the target waited for all of the {seconds:.1} s, and a wait is recorded only when it ends: record \
+             it for longer, or while it has something to do"
+        );
+    }
+    if all(|pid| waits(pid) == Some(false)) {
+        return format!(
+            "nobody left a processor in {seconds:.1} s: the target computed all the time; record it without \
+             --off-cpu"
+        );
+    }
+    format!(
+        "nobody left a processor in {seconds:.1} s: the target computed, or waited all the time; record it for \
+         longer, or without --off-cpu"
+    )
+}
+
+/// Returns true if all threads of a process wait or are stopped; `None` if there is no such process.
+fn waits(pid: u32) -> Option<bool> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    let state = |stat: Vec<u8>| {
+        // The name before the state may hold anything.
+        let at = stat.iter().rposition(|&b| b == b')')?;
+        stat.get(at + 2).copied()
+    };
+    let states = threads.flatten().filter_map(|thread| state(fs::read(thread.path().join("stat")).ok()?));
+    let states: Vec<u8> = states.collect();
+    (!states.is_empty()).then(|| !states.contains(&b'R'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_computes_and_nobody_does_not_exist() {
+        assert_eq!(waits(std::process::id()), Some(false));
+        assert_eq!(waits(u32::MAX), None);
+        let target = Target::Processes(vec![std::process::id()]);
+        let said = without_waits(&target, Duration::from_secs(1));
+        assert!(said.ends_with("the target computed all the time; record it without --off-cpu"), "{said}");
+    }
+}
