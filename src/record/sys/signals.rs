@@ -98,6 +98,11 @@ extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut
     let is_request = before == 0 || (before == 1 && PATIENT.load(Ordering::SeqCst));
     if !is_request {
         let target = TARGET.load(Ordering::SeqCst);
+        // Files are being renamed: the signal comes again.
+        if !crate::temporary::end_by(signal) {
+            COUNT.fetch_sub(1, Ordering::SeqCst);
+            return;
+        }
         // SAFETY: kill and _exit may be called in a handler; the target is our child and not yet
         // waited for, or 0.
         unsafe {
