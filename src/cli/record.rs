@@ -8,6 +8,7 @@ pub mod cargo;
 pub mod check;
 pub mod foreign;
 pub mod results;
+pub mod serve;
 #[cfg(target_os = "linux")]
 mod sudo;
 pub mod with;
@@ -60,7 +61,7 @@ if nothing was recorded.";
     disable_help_subcommand = true
 )]
 #[command(mut_arg("colors", |colors| colors.short(None)))]
-#[command(group = ArgGroup::new("target").required(true).multiple(true).args(["command", "pid", "all", "serve", "generate"]))]
+#[command(group = ArgGroup::new("target").required(true).multiple(true).args(["command", "pid", "all", "generate"]))]
 pub struct Record {
     /// The subcommand.
     #[command(subcommand)]
@@ -74,9 +75,9 @@ pub struct Record {
     #[arg(short, long, value_name = "PID", value_delimiter = ',', conflicts_with = "all")]
     pub pid: Vec<u32>,
 
-    /// Record for the process that reads our standard output: the other side of --root.
-    #[arg(long, value_name = "PID", hide = true)]
-    pub serve: Option<u32>,
+    /// The other side of --root.
+    #[command(flatten)]
+    pub serve: serve::ServeArgs,
 
     /// Generate.
     #[command(flatten)]
@@ -110,7 +111,7 @@ impl Tool for Record {
                     ..Invocation::default()
                 });
                 #[cfg(target_os = "linux")]
-                if let Some(waiting) = self.serve {
+                if let Some(waiting) = self.serve.waiting {
                     return self.how.serve(waiting, self.pid);
                 }
                 self.how.record(invocation, self.pid)
