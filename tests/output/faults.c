@@ -1,7 +1,7 @@
 /* Lets a call of the C library fail: for tests, preloaded into the programs.
  *
  * FAULT=CALL:N:WHAT fails the Nth CALL (from 1) with WHAT: an error's number, `short` for a count
- * of one byte, or `signal` for a SIGTERM on the way in. When it happened, FAULT_FIRED is created. */
+ * of one byte, or `signal` for a SIGTERM on the way in, `signals` for two. When it happened, FAULT_FIRED is created. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,7 +29,8 @@ static int fault(const char *call) {
   const char *fired = getenv("FAULT_FIRED");
   if (fired) syscall(SYS_close, syscall(SYS_openat, AT_FDCWD, fired, O_CREAT | O_WRONLY, 0600));
   if (!strcmp(end, ":short")) return 1;
-  if (!strcmp(end, ":signal")) return kill(getpid(), SIGTERM), 0;
+  if (!strcmp(end, ":signals")) kill(getpid(), SIGTERM);
+  if (!strncmp(end, ":signal", 7)) return kill(getpid(), SIGTERM), 0;
   errno = atoi(end + 1);
   return -1;
 }

@@ -172,6 +172,7 @@ fn every_call_that_fails_leaves_the_old_files_or_the_new_ones() {
             }
         }
     }
+    eprintln!("{tried} faults");
     assert!(tried > 300, "only {tried} faults came");
 }
 
@@ -214,6 +215,39 @@ fn a_signal_on_any_call_leaves_all_old_files_or_all_new_ones() {
         }
     }
     assert!(before > 20 && after > 10, "{before} and {after}");
+}
+
+#[test]
+fn the_recorder_s_second_signal_leaves_nothing_beside_its_outputs() {
+    let shared = tempfile::tempdir().unwrap();
+    let Some(library) = library(shared.path()) else { return };
+    const SPIN: &str = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+    let case = Case {
+        program: RECORD,
+        arguments: &["--with", "builtin", "-q", "-o", "a.folded", "-o", "b.svg", "--", "sh", "-c", SPIN],
+        input: "",
+        outputs: &["a.folded", "b.svg"],
+    };
+    // Checks of the outputs make temporary files too, before anything is recorded.
+    for (fault, is_new) in
+        [("none:1:5", true), ("sync:1:signals", false), ("sync:2:signals", false), ("rename:1:signals", true)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        case.prepare(folder.path());
+        let (there, old) = (names(folder.path()), case.contents(folder.path()));
+        let run = case.run(folder.path(), &library, fault, &shared.path().join("fired"));
+        let said = feed::text(&run.stderr);
+        if fault.starts_with("none") && !run.status.success() {
+            eprintln!("skipped: {said}");
+            return;
+        }
+        let status = if fault.starts_with("none") { 0 } else { 128 + libc::SIGTERM };
+        assert_eq!((run.status.code(), said.as_str()), (Some(status), ""), "{fault}");
+        assert_eq!(names(folder.path()), there, "{fault}");
+        let now = case.contents(folder.path());
+        let is_each_new = now.iter().map(|(name, bytes)| *bytes != old[name]);
+        assert!(is_each_new.into_iter().all(|it| it == is_new), "{fault}");
+    }
 }
 
 #[test]
