@@ -19,6 +19,7 @@ pub mod render;
 mod shrunk;
 mod signals;
 
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::Write;
 use std::path::PathBuf;
@@ -97,8 +98,17 @@ fn run<T: Tool>() -> anyhow::Result<Exit> {
             Ok(Exit::Yes)
         }
         Err(e) => {
-            // Nothing can be reported when standard error is closed.
-            let _ = e.print();
+            // Arguments may be names of files that somebody else chose.
+            let is_odd = |argument: OsString| {
+                let argument = argument.to_string_lossy();
+                printable(argument.as_bytes()) != argument
+            };
+            match std::env::args_os().any(is_odd) {
+                false => drop(e.print()),
+                true => {
+                    e.render().to_string().lines().for_each(|line| eprint_line(&printable(line.as_bytes())));
+                }
+            }
             Ok(Exit::Status(2))
         }
     }
@@ -117,9 +127,12 @@ pub fn print(text: &[u8]) -> crate::Result<()> {
 /// One line on standard error. Names and paths from outside cannot make it two, move the cursor, or
 /// fill the screen.
 pub fn say(name: &str, message: impl Display) {
-    let line = bounded(printable(message.to_string().as_bytes()));
+    eprint_line(&format!("{name}: {}", bounded(printable(message.to_string().as_bytes()))));
+}
+
+fn eprint_line(line: &str) {
     // Nothing can be reported when standard error is closed.
-    let _ = writeln!(std::io::stderr(), "{name}: {line}");
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 /// A text without its middle if it is longer than any message: what it is about stands at the

@@ -9,7 +9,6 @@ mod feed;
 mod files;
 mod interrupt;
 mod messages;
-#[allow(dead_code)]
 #[path = "../common/pty.rs"]
 mod pty;
 mod signals;

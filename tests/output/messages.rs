@@ -100,6 +100,17 @@ fn names_of_the_input_make_no_second_line_and_no_long_one() {
 }
 
 #[test]
+fn arguments_do_not_move_the_cursor() {
+    for program in PROGRAMS {
+        let (first, second) = super::pty::terminal();
+        let mut child = Command::new(program).arg("--\x1b[31mname\x07").stderr(second).spawn().unwrap();
+        let said = super::pty::shown(first);
+        assert_eq!(child.wait().unwrap().code(), Some(2));
+        assert!(said.contains("name") && !said.contains(['\x1b', '\x07']), "{said:?}");
+    }
+}
+
+#[test]
 fn seven_hundred_events_are_one_bounded_line() {
     let mut perf = String::new();
     for n in 0..700 {
