@@ -17,12 +17,16 @@ pub(super) fn install() {
 
 /// Lets the first Ctrl-C pass if one of the inputs is a pipe.
 pub(super) fn read_from(sources: &[Source]) {
-    use std::io::{IsTerminal, stdin};
-    let is_pipe = |source: &Source| !source.is_rereadable() && !(source.is_stdin() && stdin().is_terminal());
     #[cfg(unix)]
-    if sources.iter().any(is_pipe) {
-        unix::let_one_pass();
+    {
+        use std::io::{IsTerminal, stdin};
+        let is_terminal = |source: &Source| source.is_stdin() && stdin().is_terminal();
+        if sources.iter().any(|source| !source.is_rereadable() && !is_terminal(source)) {
+            unix::let_one_pass();
+        }
     }
+    #[cfg(not(unix))]
+    let _ = sources;
 }
 
 #[cfg(unix)]

@@ -85,7 +85,7 @@ fn folders_are_refused_and_devices_are_written_as_they_are() {
     let to_stdout = write(folder.path(), "/dev/stdout");
     assert_eq!(feed::text(to_stdout.stdout), SMALL);
     assert!(write(folder.path(), "/dev/null").status.success());
-    assert!(Path::new("/dev/null").metadata().unwrap().file_type().is_file() == false);
+    assert!(!Path::new("/dev/null").metadata().unwrap().is_file());
     assert_eq!(names(folder.path()), ["there"]);
 }
 

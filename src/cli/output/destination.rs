@@ -13,7 +13,7 @@ pub(super) struct Destination {
     /// Its path behind all links.
     pub(super) path: PathBuf,
     /// The file that stands there.
-    old: Option<Metadata>,
+    old: Option<Box<Metadata>>,
 }
 
 /// What a path leads to.
@@ -41,11 +41,16 @@ pub(super) fn find(path: &Path) -> io::Result<Kind> {
         }
     }
     let path = follow(path)?;
+    // One path for each file, whatever it was called.
+    let path = match path.file_name() {
+        Some(name) => folder_of(&path).canonicalize()?.join(name),
+        None => path,
+    };
     let old = match path.symlink_metadata() {
         Ok(kind) => {
             trust(&path, &kind)?;
             // Renaming would quietly replace a file that may not be written.
-            Some(open_existing(&path)?.metadata()?)
+            Some(Box::new(open_existing(&path)?.metadata()?))
         }
         Err(e) if e.kind() == io::ErrorKind::NotFound => None,
         Err(e) => return Err(e),

@@ -15,14 +15,14 @@
 //! - **Mode**: a new file has mode 0666 less the umask. A file that is replaced keeps its permission
 //!   bits, whatever the umask; set-user-ID, set-group-ID and sticky bits never survive. Access control
 //!   lists and other attributes are not kept.
-//! - **Owner and group** are those of the replaced file where the system allows that: root keeps the
-//!   owner, others become it; a group that the writer is not in becomes the writer's, which then may
-//!   do no more than everybody may.
+//! - **Owner and group**: root keeps the owner of a replaced file; anybody else becomes the owner. The
+//!   group is kept if the writer may give it; otherwise the file gets the writer's group, which may do
+//!   no more with it than everybody may.
 //! - **Links**: a symbolic link is followed, and the file behind it is replaced, or made. Other names of the
 //!   file (hard links) keep the old content.
 //! - **Refused** are a file that the writer may not write, though its folder would allow to replace it;
 //!   a folder; and, in a folder where everybody may write, such as `/tmp`, links, files and pipes that
-//!   another user made there.
+//!   another user made there. Two outputs of a run that are one file are refused too.
 
 mod destination;
 mod replacement;
@@ -36,7 +36,7 @@ use clap::Args;
 
 use self::destination::Kind;
 use self::replacement::{Replacement, place_all};
-use crate::error::{Error, Position, Result};
+use crate::error::{Error, ErrorKind, Position, Result};
 
 /// The destination.
 #[derive(Args, Clone, Debug, Default)]
@@ -124,6 +124,25 @@ impl Output {
             Target::File(_) => 0,
             Target::Direct(file) => begin_of(file).unwrap_or(0),
         }
+    }
+
+    /// Refuses outputs of a run that are one file: the last would replace the others.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Setting`], with the names.
+    pub fn refuse_same_file<'a>(outputs: impl IntoIterator<Item = &'a Output>) -> Result<()> {
+        let mut seen: Vec<(&Path, &Path)> = Vec::new();
+        for output in outputs {
+            let (Target::File(file), Some(name)) = (&output.target, &output.path) else { continue };
+            let place = file.destination.path.as_path();
+            if let Some((_, other)) = seen.iter().find(|(before, _)| *before == place) {
+                let what =
+                    format!("the outputs {} and {} are the same file", other.display(), name.display());
+                return Err(ErrorKind::Setting { what }.into());
+            }
+            seen.push((place, name));
+        }
+        Ok(())
     }
 
     /// Puts a file in its place.

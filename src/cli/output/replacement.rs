@@ -19,7 +19,7 @@ pub(super) struct Replacement {
     pub(super) file: NamedTempFile,
     #[cfg(unix)]
     _name: TemporaryName,
-    destination: Destination,
+    pub(super) destination: Destination,
 }
 
 impl Replacement {

@@ -75,6 +75,11 @@ impl Pending {
         Ok(Pending { begin: output.begin(), output, spool, buffer: Vec::with_capacity(BUFFER) })
     }
 
+    /// The output itself.
+    pub fn output(&self) -> &Output {
+        &self.output
+    }
+
     /// Writes what is buffered and spooled; a file is still to be put in its place.
     fn settle(&mut self) -> Result<()> {
         self.empty_buffer()?;
