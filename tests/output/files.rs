@@ -84,6 +84,10 @@ fn folders_are_refused_and_devices_are_written_as_they_are() {
     assert_eq!(feed::text(refused.stderr), "fg-collapse: there: cannot open: it is a directory\n");
     let to_stdout = write(folder.path(), "/dev/stdout");
     assert_eq!(feed::text(to_stdout.stdout), SMALL);
+    let script = "echo first > log; \"$0\" --no-header -o /dev/stdout >> log; echo last >> log";
+    feed::feed(Command::new("sh").args(["-c", script, COLLAPSE]).current_dir(folder.path()), SMALL);
+    assert_eq!(fs::read_to_string(folder.path().join("log")).unwrap(), format!("first\n{SMALL}last\n"));
+    fs::remove_file(folder.path().join("log")).unwrap();
     assert!(write(folder.path(), "/dev/null").status.success());
     assert!(!Path::new("/dev/null").metadata().unwrap().is_file());
     assert_eq!(names(folder.path()), ["there"]);

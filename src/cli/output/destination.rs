@@ -39,6 +39,10 @@ pub(super) fn find(path: &Path) -> io::Result<Kind> {
             trust(path, &path.symlink_metadata()?)?;
             return OpenOptions::new().write(true).open(path).map(Kind::Direct);
         }
+        // `-o /dev/stdout >> log`: what stands in the log stays.
+        if let Some(stdout) = super::standard::same_as(&kind) {
+            return Ok(Kind::Direct(stdout));
+        }
     }
     let path = follow(path)?;
     // One path for each file, whatever it was called.

@@ -3,6 +3,7 @@
 //! This is the one place where the programs write results, and these are its rules:
 //!
 //! - **Standard output, devices, pipes** are written as the results come; what was written stays.
+//!   `/dev/stdout` is standard output, also where that is a file.
 //! - **A file** is written under a temporary name in its folder (`.fg-` and six letters) and renamed
 //!   when it is complete. Until then, and after any error, the old file is there as it was.
 //! - **Several outputs** of a run are renamed after all of them are complete. If the system fails to

@@ -1,6 +1,6 @@
 //! Standard output, written without the line buffer that the library puts before it.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 
 /// Opens it once more.
@@ -21,6 +21,22 @@ pub(super) fn open() -> io::Result<File> {
     {
         use std::os::windows::io::AsHandle;
         Ok(File::from(io::stdout().as_handle().try_clone_to_owned()?))
+    }
+}
+
+/// Standard output, if it is this file.
+pub(super) fn same_as(file: &Metadata) -> Option<File> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let stdout = open().ok()?;
+        let kind = stdout.metadata().ok()?;
+        (kind.dev() == file.dev() && kind.ino() == file.ino()).then_some(stdout)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        None
     }
 }
 
