@@ -126,8 +126,8 @@ fn binary_input_is_an_error() {
 #[test]
 fn a_very_deep_stack_needs_little_memory_in_every_output() {
     use std::process::Command;
-    /// Kilobytes of address space: the program and its input take half of it.
-    const LIMIT: u32 = 200_000;
+    /// Kilobytes of address space: the program and its input take a quarter of it.
+    const LIMIT: u32 = 250_000;
     let folder = tempfile::tempdir().unwrap();
     let same = format!("{} 5\n", vec!["f"; 250_000].join(";"));
     let different = (0..80_000).map(|n| format!("f{n}")).collect::<Vec<_>>().join(";") + " 5\n";
