@@ -127,3 +127,24 @@ fn seven_hundred_events_are_one_bounded_line() {
     assert!(said(FILTER, &["f"]).contains("and 694 more"));
     assert!(said(COLLAPSE, &["--value", "nosuch"]).contains("fg-collapse: "));
 }
+
+#[test]
+fn no_tsv_cell_is_a_formula() {
+    let folder = tempfile::tempdir().unwrap();
+    let stacks = "=1+1;@SUM(A1);+[Foo bar];-[NSView draw] 5\nmain;operator= 2\n";
+    fs::write(folder.path().join("in.folded"), stacks).unwrap();
+    for (program, arguments) in
+        [(RENDER, &["--format", "tsv", "in.folded"][..]), (DIFF, &["--tsv", "in.folded", "in.folded"])]
+    {
+        let output = Command::new(program).args(arguments).current_dir(folder.path()).output().unwrap();
+        let table = feed::text(output.stdout);
+        let mut names: Vec<&str> =
+            table.lines().skip(1).map(|line| line.split('\t').next().unwrap()).collect();
+        names.sort_unstable();
+        assert_eq!(
+            names,
+            ["'+[Foo bar]", "'-[NSView draw]", "'=1+1", "'@SUM(A1)", "main", "operator="],
+            "{program}"
+        );
+    }
+}
