@@ -233,10 +233,11 @@ impl From<ErrorKind> for Error {
     }
 }
 
-/// Failed writes are the only bare I/O errors: reads are given their place by `input`.
+/// Failed writes are the only bare I/O errors: reads are given their place by `input`. An [`Error`]
+/// inside, from a writer that knows its place, comes out again.
 impl From<io::Error> for Error {
     fn from(source: io::Error) -> Self {
-        Error::io("write", source)
+        source.downcast::<Error>().unwrap_or_else(|source| Error::io("write", source))
     }
 }
 
@@ -282,4 +283,15 @@ pub fn excerpt(bytes: &[u8]) -> String {
         short.push('…');
     }
     format!("{short:?}")
+}
+
+/// The first of many names, and the number of the others.
+pub(crate) fn some_of(names: &[String]) -> String {
+    /// More are not read.
+    const SHOWN: usize = 5;
+    match names.len().checked_sub(SHOWN) {
+        // "1 more" would take as much room as the name.
+        None | Some(0 | 1) => names.join(", "),
+        Some(more) => format!("{} and {more} more", names[..SHOWN].join(", ")),
+    }
 }

@@ -98,6 +98,8 @@ pub mod symbol;
 #[cfg(feature = "perf-data")]
 pub mod symbolize;
 pub(crate) mod tally;
+#[cfg(all(unix, any(feature = "cli", feature = "record")))]
+pub(crate) mod temporary;
 pub mod weight;
 
 pub use error::{Error, ErrorKind, Position, Result};

@@ -12,6 +12,16 @@ pub fn printable(name: &[u8]) -> String {
         .collect()
 }
 
+/// A name for a cell of a spreadsheet. One that begins as a formula does is text behind an apostrophe,
+/// as spreadsheets themselves write it: a name must not compute, or open an address.
+pub fn cell(name: &[u8]) -> String {
+    let name = printable(name);
+    match name.trim_start().chars().next() {
+        Some('=' | '+' | '-' | '@') => format!("'{name}"),
+        _ => name,
+    }
+}
+
 /// A name as Markdown code that stays in its table cell: a fence longer than any run of backticks
 /// in it, and no bare bar, which ends a cell even in code.
 pub fn markdown_code(name: &[u8]) -> String {
@@ -32,6 +42,16 @@ mod tests {
             printable(b"a\x1b[31m\tb\n\xff\xe2\x80\xae"),
             "a\u{fffd}[31m\u{fffd}b\u{fffd}\u{fffd}\u{fffd}"
         );
+    }
+
+    #[test]
+    fn no_name_is_a_formula() {
+        for formula in ["=1+1", "+1", "-1", "@SUM(A1)", " =1", "\u{3000}=1"] {
+            assert_eq!(cell(formula.as_bytes()), format!("'{formula}"));
+        }
+        for text in ["main", "operator=", "'=1", "", "[-]"] {
+            assert_eq!(cell(text.as_bytes()), text);
+        }
     }
 
     #[test]

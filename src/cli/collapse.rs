@@ -8,8 +8,9 @@ use super::output::OutputArgs;
 use super::reading::ReadingArgs;
 use super::{Exit, GenerateArgs, InputArgs, Tool, progress, say, say_not_understood};
 use crate::collapse::{self, Report, Value, ValueTotal, registry};
-use crate::error::excerpt;
+use crate::error::{excerpt, some_of};
 use crate::folded::{StackTable, Weights};
+use crate::printable::printable;
 use crate::profile;
 
 const EXAMPLES: &str = "\
@@ -127,7 +128,7 @@ impl Collapse {
                 // A recording that does not name its values has one without a name.
                 total.kept == kept && !value.name.is_empty() && total.samples > 0
             });
-            named.map(|(value, total)| describe(value, total)).collect::<Vec<_>>().join(", ")
+            some_of(&named.map(|(value, total)| describe(value, total)).collect::<Vec<_>>())
         };
         let (kept, left_out) = (of_kind(true), of_kind(false));
         if !left_out.is_empty() && self.options.value.is_empty() {
@@ -158,11 +159,6 @@ fn describe(value: &Value, total: &ValueTotal) -> String {
     }
 }
 
-/// A name without what a terminal would obey.
-fn printable(name: &[u8]) -> String {
-    String::from_utf8_lossy(name).chars().map(|c| if c.is_control() { '�' } else { c }).collect()
-}
-
 /// The table of `--list-values`, with a `*` before the values that would be kept.
 fn list_values(report: &Report) -> String {
     let cells = |value: &Value, total: &ValueTotal| {
@@ -171,7 +167,7 @@ fn list_values(report: &Report) -> String {
             false => printable(&value.name),
         };
         let kept = if total.kept { "*" } else { "" };
-        let unit = value.unit.as_deref().unwrap_or("-").to_owned();
+        let unit = printable(value.unit.as_deref().unwrap_or("-").as_bytes());
         [kept.to_owned(), name, total.samples.to_string(), total.weight.to_string(), unit]
     };
     let head = ["", "value", "samples", "total", "unit"].map(str::to_owned);

@@ -10,14 +10,15 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, Parser};
 use super::operations::OperationArgs;
 use super::output::OutputArgs;
 use super::reading::ReadingArgs;
-use super::{Exit, GenerateArgs, InputArgs, Tool, progress, say, say_not_understood};
+use super::{Exit, GenerateArgs, InputArgs, Tool, bounded, progress, say, say_not_understood, signals};
 use crate::collapse::Report;
-use crate::error::excerpt;
+use crate::error::{excerpt, some_of};
 use crate::filter::{
     Extent, Filtered, Group, Pattern, PatternOptions, Pipeline, RunOptions, StackCount, StepReport,
 };
 use crate::folded::{Columns, Weights};
 use crate::input::Source;
+use crate::printable::printable;
 use crate::profile::Opened;
 use crate::profile::open::open;
 use crate::profile::units::amount;
@@ -178,6 +179,7 @@ impl Tool for Filter {
 
     fn run(self) -> anyhow::Result<Exit> {
         let (patterns, sources) = self.patterns_and_sources()?;
+        signals::read_from(&sources);
         let pattern = patterns.map(|patterns| self.compile(&patterns)).transpose()?;
         let mut pipeline = Pipeline::new(&self.operations.ops(self.ignore_case, self.rest)?)?;
         let options = RunOptions {
@@ -240,7 +242,7 @@ impl Filter {
         });
         let names: Vec<String> = left_out.map(|(value, _)| excerpt(&value.name)).collect();
         if !names.is_empty() {
-            let names = names.join(", ");
+            let names = some_of(&names);
             say(Self::NAME, format_args!("left out {names}; --value NAME or --all-values keeps it"));
         }
     }
@@ -373,7 +375,7 @@ fn stats(filtered: &Filtered) -> String {
             Ok(weights) if !reweighs => weight(weights, unit_came),
             _ => "-".to_owned(),
         };
-        let name: String = label.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let name = bounded(printable(label.as_bytes()));
         let cells = [cells(came, unit_came), cells(left, unit_left), [stacks.to_string(), lost]];
         rows.push([vec![name], cells.concat()].concat());
     }

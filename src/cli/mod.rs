@@ -17,7 +17,9 @@ pub mod record;
 pub mod render;
 #[cfg(target_os = "linux")]
 mod shrunk;
+mod signals;
 
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::Write;
 use std::path::PathBuf;
@@ -28,6 +30,7 @@ use clap::{Args, Parser, ValueEnum};
 use crate::error::Error;
 use crate::folded::NotUnderstood;
 use crate::input::Source;
+use crate::printable::printable;
 
 /// The answer of a program that ran without trouble, by its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,14 +60,8 @@ const HELP_WIDTH: usize = 79;
 
 /// The whole `main` of a program.
 pub fn main<T: Tool>() -> ExitCode {
-    if let Some(status) = generate::<T>() {
-        return status;
-    }
-    let matches = T::command().term_width(HELP_WIDTH).get_matches();
-    let tool = T::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
-    #[cfg(target_os = "linux")]
-    shrunk::explain(T::NAME);
-    match tool.run() {
+    signals::install();
+    match run::<T>() {
         Ok(Exit::Yes) => ExitCode::SUCCESS,
         Ok(Exit::No) => ExitCode::from(1),
         Ok(Exit::Status(status)) => ExitCode::from(status),
@@ -81,10 +78,76 @@ pub fn main<T: Tool>() -> ExitCode {
     }
 }
 
-/// One line on standard error.
+fn run<T: Tool>() -> anyhow::Result<Exit> {
+    if let Some(text) = generate::<T>() {
+        print(&text)?;
+        return Ok(Exit::Yes);
+    }
+    let matches = T::command().term_width(HELP_WIDTH).try_get_matches();
+    match matches.and_then(|matches| T::from_arg_matches(&matches)) {
+        Ok(tool) => {
+            #[cfg(target_os = "linux")]
+            shrunk::explain(T::NAME);
+            tool.run()
+        }
+        // The text of --help or --version.
+        Err(e) if !e.use_stderr() => {
+            // Refuses a closed output.
+            drop(output::Output::new(None)?);
+            e.print().and_then(|()| std::io::stdout().flush()).map_err(output::standard_error)?;
+            Ok(Exit::Yes)
+        }
+        Err(e) => {
+            // Arguments may be names of files that somebody else chose.
+            let is_odd = |argument: OsString| {
+                let argument = argument.to_string_lossy();
+                printable(argument.as_bytes()) != argument
+            };
+            match std::env::args_os().any(is_odd) {
+                false => drop(e.print()),
+                true => {
+                    e.render().to_string().lines().for_each(|line| eprint_line(&printable(line.as_bytes())));
+                }
+            }
+            Ok(Exit::Status(2))
+        }
+    }
+}
+
+/// Prints a text to standard output.
+///
+/// # Errors
+/// The system's.
+pub fn print(text: &[u8]) -> crate::Result<()> {
+    let mut output = output::Output::new(None)?;
+    output.write_all(text)?;
+    output.finish()
+}
+
+/// One line on standard error. Names and paths from outside cannot make it two, move the cursor, or
+/// fill the screen.
 pub fn say(name: &str, message: impl Display) {
+    eprint_line(&format!("{name}: {}", bounded(printable(message.to_string().as_bytes()))));
+}
+
+fn eprint_line(line: &str) {
     // Nothing can be reported when standard error is closed.
-    let _ = writeln!(std::io::stderr(), "{name}: {message}");
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+/// A text without its middle if it is longer than any message: what it is about stands at the
+/// beginning, and what to do at the end.
+fn bounded(text: String) -> String {
+    /// In characters.
+    const BEGINNING: usize = 1500;
+    const END: usize = 500;
+    let count = text.chars().count();
+    if count <= BEGINNING + END {
+        return text;
+    }
+    let beginning: String = text.chars().take(BEGINNING).collect();
+    let end: String = text.chars().skip(count - END).collect();
+    format!("{beginning}…{end}")
 }
 
 /// Says how many lines were not understood, and where the first one stands.
@@ -109,7 +172,9 @@ pub struct InputArgs {
 impl InputArgs {
     /// The files as sources.
     pub fn sources(&self) -> Vec<Source> {
-        Source::list(&self.files)
+        let sources = Source::list(&self.files);
+        signals::read_from(&sources);
+        sources
     }
 }
 
@@ -133,8 +198,8 @@ pub enum Generate {
     Zsh,
 }
 
-/// Handles `--generate KIND`, which must stand alone.
-fn generate<T: Tool>() -> Option<ExitCode> {
+/// The text of `--generate KIND`, which must stand alone.
+fn generate<T: Tool>() -> Option<Vec<u8>> {
     use clap_complete::Shell;
 
     let mut arguments = std::env::args_os().skip(1);
@@ -164,7 +229,5 @@ fn generate<T: Tool>() -> Option<ExitCode> {
     if let Some(shell) = shell {
         clap_complete::generate(shell, &mut command, T::NAME, &mut text);
     }
-    // A closed pipe is no error: the reader has seen enough.
-    let _ = std::io::stdout().write_all(&text);
-    Some(ExitCode::SUCCESS)
+    Some(text)
 }

@@ -13,6 +13,7 @@ pub mod foreign;
 mod recording;
 pub mod results;
 pub mod runs;
+pub mod serve;
 #[cfg(target_os = "linux")]
 mod sudo;
 pub mod with;
@@ -69,7 +70,7 @@ if nothing was recorded, or the profile could not be written where it was wanted
     disable_help_subcommand = true
 )]
 #[command(mut_arg("colors", |colors| colors.short(None)))]
-#[command(group = ArgGroup::new("target").required(true).multiple(true).args(["command", "pid", "all", "serve", "generate"]))]
+#[command(group = ArgGroup::new("target").required(true).multiple(true).args(["command", "pid", "all", "generate"]))]
 pub struct Record {
     /// The subcommand.
     #[command(subcommand)]
@@ -83,9 +84,9 @@ pub struct Record {
     #[arg(short, long, value_name = "PID", value_delimiter = ',', conflicts_with = "all")]
     pub pid: Vec<u32>,
 
-    /// Record for the process that reads our standard output: the other side of --root.
-    #[arg(long, value_name = "PID", hide = true)]
-    pub serve: Option<u32>,
+    /// The other side of --root.
+    #[command(flatten)]
+    pub serve: serve::ServeArgs,
 
     /// Generate.
     #[command(flatten)]
@@ -119,7 +120,7 @@ impl Tool for Record {
                     ..Invocation::default()
                 });
                 #[cfg(target_os = "linux")]
-                if let Some(waiting) = self.serve {
+                if let Some(waiting) = self.serve.waiting {
                     return self.how.serve(waiting, self.pid);
                 }
                 self.how.record_runs(invocation, self.pid)

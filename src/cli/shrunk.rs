@@ -45,6 +45,7 @@ extern "C" fn stop(signal: libc::c_int, info: *const libc::siginfo_t, _: *const 
             && let Some(message) = MESSAGE.get()
         {
             libc::write(libc::STDERR_FILENO, message.as_ptr().cast(), message.len());
+            crate::temporary::remove_all();
             libc::_exit(2);
         }
         // Something else: it comes again, and ends the program as it would have.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Options, Value, ValueSelection};
-use crate::error::{ErrorKind, Result, excerpt};
+use crate::error::{ErrorKind, Result, excerpt, some_of};
 use crate::weight::Weight;
 
 impl ValueSelection {
@@ -76,7 +76,7 @@ pub(super) fn check_units<'a>(kept: impl Iterator<Item = &'a Value>, options: &O
     let names: Vec<String> = kept.iter().map(|value| excerpt(&value.name)).collect();
     let what = format!(
         "{} are in different units and do not add up; --all-values keeps them apart",
-        names.join(", ")
+        some_of(&names)
     );
     Err(ErrorKind::Setting { what }.into())
 }

@@ -349,7 +349,12 @@ fn section(page: &[u8], name: &str) -> Result<Option<Vec<u8>>> {
     let text = &text[..memchr::memchr(b'<', text).ok_or_else(damaged)?];
     let compressed = decode_base64(text).ok_or_else(damaged)?;
     let mut bytes = Vec::new();
-    flate2::read::DeflateDecoder::new(&compressed[..]).read_to_end(&mut bytes).map_err(|_| damaged())?;
+    let checked = flate2::read::ZlibDecoder::new(&compressed[..]).read_to_end(&mut bytes);
+    if checked.is_err() {
+        // The first pages had no checksums: plain deflate, which no zlib stream is.
+        bytes.clear();
+        flate2::read::DeflateDecoder::new(&compressed[..]).read_to_end(&mut bytes).map_err(|_| damaged())?;
+    }
     Ok(Some(bytes))
 }
 

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use super::{Context, Options, Report, Sink};
-use crate::error::{ErrorKind, Result, excerpt};
+use crate::error::{ErrorKind, Result, excerpt, some_of};
 use crate::folded::{FrameId, Weights, sanitize_frame};
 use crate::weight::Weight;
 
@@ -136,7 +136,7 @@ impl Values {
         };
         let kept: Vec<&Value> = declared.iter().filter(|value| names.contains(&value.name)).collect();
         let list = |values: &mut dyn Iterator<Item = &Value>| -> String {
-            values.map(|value| excerpt(&value.name)).collect::<Vec<_>>().join(", ")
+            some_of(&values.map(|value| excerpt(&value.name)).collect::<Vec<_>>())
         };
         if kept.is_empty() {
             let known = list(&mut declared.iter());

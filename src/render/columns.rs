@@ -9,6 +9,38 @@ use crate::error::Result;
 use crate::folded::Weights;
 use crate::weight::Weight;
 
+/// Writes a table of many rows, without keeping the text of any: `cells` is asked twice for each row,
+/// first for the widths of columns.
+///
+/// # Errors
+/// An I/O error of `out`, and those of `cells`.
+pub fn write_long<T>(
+    (head, head_last): (&[&str], &str),
+    rows: &[T],
+    cells: impl Fn(&T) -> Result<Vec<String>>,
+    last: impl Fn(&T) -> String,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let mut widths: Vec<usize> = head.iter().map(|cell| cell.chars().count()).collect();
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(cells(row)?) {
+            *width = cell.chars().count().max(*width);
+        }
+    }
+    let head: Vec<String> = head.iter().map(|&cell| cell.to_owned()).collect();
+    write_line(&head, head_last, &widths, out)?;
+    rows.iter().try_for_each(|row| write_line(&cells(row)?, &last(row), &widths, out))
+}
+
+fn write_line(cells: &[String], last: &str, widths: &[usize], out: &mut dyn Write) -> Result<()> {
+    let mut line = String::new();
+    for (cell, width) in cells.iter().zip(widths) {
+        line.push_str(&format!("{cell:>width$}  "));
+    }
+    line.push_str(last);
+    Ok(writeln!(out, "{}", line.trim_end())?)
+}
+
 /// A table being put together; its last column is as wide as it likes.
 pub struct Table {
     /// Cells but the last, and the last; the first of all is the head, if there is one.
@@ -42,15 +74,7 @@ impl Table {
         let width =
             |n: usize| self.lines.iter().map(|(cells, _)| cells[n].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..self.cells).map(width).collect();
-        for (cells, last) in &self.lines {
-            let mut line = String::new();
-            for (cell, width) in cells.iter().zip(&widths) {
-                line.push_str(&format!("{cell:>width$}  "));
-            }
-            line.push_str(last);
-            writeln!(out, "{}", line.trim_end())?;
-        }
-        Ok(())
+        self.lines.iter().try_for_each(|(cells, last)| write_line(cells, last, &widths, out))
     }
 }
 

@@ -143,9 +143,10 @@ fn table(
 /// The tree as code: indented by four blanks, which no name can end.
 fn tree(graph: &Graph, depth: usize, all: Weights, target: &mut dyn Target) -> Result<()> {
     writeln!(target, "\n<details><summary>Call tree</summary>\n")?;
-    let frames = heaviest_first(graph, depth)?;
-    let more = frames.len().saturating_sub(MOST_FRAMES);
-    for frame in frames.into_iter().take(MOST_FRAMES) {
+    let places = heaviest_first(graph, depth)?;
+    let more = places.len().saturating_sub(MOST_FRAMES);
+    for place in places.into_iter().take(MOST_FRAMES) {
+        let frame = graph.frame(place as usize);
         let total = Weights { value: graph.shown(frame.after)?, before: graph.shown(frame.before)? };
         let numbers = match graph.columns {
             Columns::One => format!("{:>7}", share(total.value, all.value)),

@@ -55,21 +55,23 @@ pub const FORMAT: Format = Format {
 fn draw(drawing: &Drawing<'_>, target: &mut dyn Target) -> Result<()> {
     let Drawing { graph, settings, .. } = *drawing;
     let Terminal { columns, paint, root_at_bottom } = settings.terminal;
-    let depth = settings.tree.depth.unwrap_or(usize::MAX).min(graph.rows as usize);
-    let mut rows: Vec<Vec<FrameBox<'_>>> = vec![Vec::new(); depth];
-    let mut left_out = graph.left_out;
-    for frame in graph.frames() {
-        match rows.get_mut(frame.depth as usize) {
-            Some(row) => row.push(frame),
-            None => left_out += 1,
-        }
-    }
-    if root_at_bottom {
-        rows.reverse();
-    }
+    let depth =
+        settings.tree.depth.map_or(graph.rows, |depth| graph.rows.min(depth.try_into().unwrap_or(u32::MAX)));
+    // Depth and place of each frame, in the order of depth. A deep stack has as many rows as frames:
+    // a list for each would take more memory than all the rest.
+    let mut places: Vec<(u32, u32)> = graph.depths().zip(0..).filter(|(at, _)| *at < depth).collect();
+    places.sort_unstable();
+    let left_out = graph.left_out + (graph.frames().len() - places.len()) as u64;
     let painter = Painter { graph, drawing, columns, paint, largest: graph.largest_change()? };
-    for row in rows {
-        writeln!(target, "{}", painter.row(&row)?)?;
+    let mut rest = &places[..];
+    for n in 0..depth {
+        let row = if root_at_bottom { depth - 1 - n } else { n };
+        let (from, to) = match root_at_bottom {
+            true => (rest.partition_point(|(at, _)| *at < row), rest.len()),
+            false => (0, rest.partition_point(|(at, _)| *at <= row)),
+        };
+        writeln!(target, "{}", painter.row(&rest[from..to])?)?;
+        rest = if root_at_bottom { &rest[..from] } else { &rest[to..] };
     }
     let whole = match graph.columns {
         Columns::One => Weights::one(graph.shown(graph.total)?),
@@ -96,11 +98,12 @@ struct Painter<'a> {
 }
 
 impl Painter<'_> {
-    /// The frames of a row, from left to right.
-    fn row(&self, frames: &[FrameBox<'_>]) -> Result<String> {
+    /// The frames of a row, from left to right, by depth and place.
+    fn row(&self, places: &[(u32, u32)]) -> Result<String> {
         let mut line = String::new();
         let mut at = 0;
-        for frame in frames {
+        for (_, place) in places {
+            let frame = &self.graph.frame(*place as usize);
             let from = self.column(frame.start)?.max(at);
             let to = self.column(frame.start.checked_add(frame.total)?)?;
             if to > from {

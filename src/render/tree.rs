@@ -11,7 +11,7 @@
 //! For differential input, every frame is shown that was there before or after.
 
 use super::amounts::Amounts;
-use super::columns::{Table, change_cells, share};
+use super::columns::{change_cells, share, write_long};
 use super::compare::{Comparison, Widths};
 use super::format::takes;
 use super::functions::size;
@@ -204,13 +204,13 @@ fn write(
 ) -> Result<()> {
     let all = settings.shown_both(summary.total)?;
     let amounts = Amounts::new(&summary.facts);
-    let frames = heaviest_first(graph, depth)?;
-    let count = frames.len();
+    let places = heaviest_first(graph, depth)?;
+    let count = places.len();
     let plural = if count == 1 { "" } else { "s" };
     about::write_text(settings, summary, target)?;
     writeln!(target, "{}, {count} frame{plural}\n", amounts.total(summary.columns, all))?;
     let name = if direction == Direction::Up { "function, and its callers" } else { "function" };
-    tree_table(graph, frames, name, direction == Direction::Down, (all, &amounts))?.write(target)?;
+    write_table(graph, &places, name, direction == Direction::Down, (all, &amounts), target)?;
     let left_out = graph.left_out + (graph.frames().len() - count) as u64;
     if left_out > 0 {
         writeln!(target, "\n{left_out} more frames, lighter or deeper; --min-percent and --depth show them")?;
@@ -219,20 +219,21 @@ fn write(
 }
 
 /// The rows of a tree; what a frame weighs itself is told where that is not what it weighs anyway.
-fn tree_table<'g>(
+fn write_table(
     graph: &Graph,
-    frames: Vec<FrameBox<'g>>,
+    places: &[u32],
     head: &str,
     with_own: bool,
     (all, amounts): (Weights, &Amounts),
-) -> Result<Table> {
+    target: &mut dyn Target,
+) -> Result<()> {
     let heads: &[&str] = match (graph.columns, with_own) {
         (Columns::One, true) => &["total", "total%", "self", "self%"],
         (Columns::One, false) => &["self", "self%"],
         (Columns::Two, _) => &["before", "after", "change", "pp"],
     };
-    let mut table = Table::new(heads, head);
-    for frame in frames {
+    let cells = |place: &u32| {
+        let frame = graph.frame(*place as usize);
         let total = Weights { value: graph.shown(frame.after)?, before: graph.shown(frame.before)? };
         let own = graph.shown(frame.own.value)?;
         let mut cells: Vec<String> = match graph.columns {
@@ -242,44 +243,68 @@ fn tree_table<'g>(
         if graph.columns == Columns::One && with_own {
             cells.extend([amounts.cell(own), share(own, all.value)]);
         }
-        table.row(cells, indented(&frame));
-    }
-    Ok(table)
+        Ok(cells)
+    };
+    let name = |place: &u32| indented(&graph.frame(*place as usize));
+    write_long((heads, head), places, cells, name, &mut *target)
 }
 
-/// The frames in tree order, of those with the same caller the heaviest first; of differential
-/// input those that changed most. Only those less than `depth` from the root.
-pub(super) fn heaviest_first(graph: &Graph, depth: usize) -> Result<Vec<FrameBox<'_>>> {
-    let frames: Vec<FrameBox<'_>> = graph.frames().filter(|frame| (frame.depth as usize) < depth).collect();
-    let mut callees: Vec<Vec<usize>> = vec![Vec::new(); frames.len()];
-    let mut roots = Vec::new();
-    let mut path: Vec<usize> = Vec::new();
-    let mut keys = Vec::with_capacity(frames.len());
-    for (n, frame) in frames.iter().enumerate() {
-        path.truncate(frame.depth as usize);
-        match path.last() {
-            Some(&caller) => callees[caller].push(n),
-            None => roots.push(n),
-        }
-        path.push(n);
+/// The places of the frames in tree order, of those with the same caller the heaviest first; of
+/// differential input those that changed most. Only those less than `depth` from the root.
+pub(super) fn heaviest_first(graph: &Graph, depth: usize) -> Result<Vec<u32>> {
+    let depths: Vec<u32> = graph.depths().collect();
+    let is_shown = |place: usize| (depths[place] as usize) < depth;
+    // Numbers of frames, and one more for the roots: its callees are theirs.
+    let root = depths.len();
+    let mut callers = Vec::with_capacity(depths.len());
+    let mut ends = vec![0u32; depths.len() + 1];
+    let mut path: Vec<u32> = Vec::new();
+    for (n, &at) in depths.iter().enumerate().filter(|(n, _)| is_shown(*n)) {
+        path.truncate(at as usize);
+        let caller = path.last().map_or(root, |&caller| caller as usize);
+        callers.push((n as u32, caller as u32));
+        ends[caller] += 1;
+        path.push(n as u32);
+    }
+    // The callees of all frames in one list: those of a frame end at its place in `ends`.
+    let mut end = 0;
+    for count in &mut ends {
+        end += *count;
+        *count = end;
+    }
+    let starts = |ends: &[u32], caller: usize| if caller == 0 { 0 } else { ends[caller - 1] as usize };
+    let mut callees = vec![0u32; callers.len()];
+    let mut filled: Vec<u32> = (0..ends.len()).map(|caller| starts(&ends, caller) as u32).collect();
+    for (n, caller) in callers {
+        let next = &mut filled[caller as usize];
+        callees[*next as usize] = n;
+        *next += 1;
+    }
+    drop(filled);
+    let key = |place: u32| -> Result<(Weight, Weight)> {
+        let frame = graph.frame(place as usize);
         let change = match graph.columns {
             Columns::One => Weight::ZERO,
             Columns::Two => size(frame.after.checked_sub(frame.before)?),
         };
-        keys.push((change, frame.total));
+        Ok((change, frame.total))
+    };
+    let mut sorted = Vec::with_capacity(callees.len());
+    let mut next: Vec<u32> = Vec::new();
+    let mut keyed = Vec::new();
+    let mut caller = root;
+    loop {
+        let of_caller = &callees[starts(&ends, caller)..ends[caller] as usize];
+        for &callee in of_caller {
+            keyed.push((key(callee)?, callee));
+        }
+        // Stable: equals stay in the order of their names. Backwards, as the last is taken first.
+        keyed.sort_by(|(a, _), (b, _)| b.cmp(a));
+        next.extend(keyed.drain(..).rev().map(|(_, callee)| callee));
+        let Some(place) = next.pop() else { return Ok(sorted) };
+        sorted.push(place);
+        caller = place as usize;
     }
-    // Stable: equals stay in the order of their names.
-    let sort = |list: &mut Vec<usize>| list.sort_by(|&a, &b| keys[b].cmp(&keys[a]));
-    sort(&mut roots);
-    let mut sorted = Vec::with_capacity(frames.len());
-    let mut next: Vec<usize> = roots.into_iter().rev().collect();
-    while let Some(n) = next.pop() {
-        sorted.push(frames[n]);
-        let mut callees = std::mem::take(&mut callees[n]);
-        sort(&mut callees);
-        next.extend(callees.into_iter().rev());
-    }
-    Ok(sorted)
 }
 
 pub(super) fn indented(frame: &FrameBox<'_>) -> String {

@@ -2,7 +2,8 @@
 //!
 //! The columns are `name`, `self`, `self_percent`, `total`, `total_percent`, `unit`; of
 //! differential input `name`, `self_before`, `self_after`, `total_before`, `total_after`, `unit`.
-//! Weights are exact, percentages have six decimals, and no name holds a tab or a line end.
+//! Weights are exact, percentages have six decimals, and no name holds a tab or a line end. A name
+//! that a spreadsheet would take for a formula begins with an apostrophe.
 
 use super::format::takes;
 use super::functions::{Row, TableWriter};
@@ -11,7 +12,7 @@ use super::writer::Target;
 use super::{Format, Settings};
 use crate::error::Result;
 use crate::folded::{Columns, WalkSummary};
-use crate::printable::printable;
+use crate::printable::cell;
 
 /// The format.
 pub const FORMAT: Format = Format {
@@ -30,14 +31,14 @@ fn write(
     target: &mut dyn Target,
 ) -> Result<()> {
     let all = settings.shown_both(summary.total)?;
-    let unit = printable(settings.unit(summary).unwrap_or_default().as_bytes());
+    let unit = cell(settings.unit(summary).unwrap_or_default().as_bytes());
     let heads = match summary.columns {
         Columns::One => "name\tself\tself_percent\ttotal\ttotal_percent\tunit",
         Columns::Two => "name\tself_before\tself_after\ttotal_before\ttotal_after\tunit",
     };
     writeln!(target, "{heads}")?;
     for Row { name, own, total } in &rows[..settings.table.limit.unwrap_or(rows.len()).min(rows.len())] {
-        let name = printable(name);
+        let name = cell(name);
         match summary.columns {
             Columns::One => {
                 let [own_share, total_share] =

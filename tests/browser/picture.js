@@ -90,12 +90,12 @@ export function save(extension, content) {
   return path;
 }
 
-/** Opens a file. `options`: of the browser context, and `hash`, `query`, `init`. */
-export async function show(path, { hash = "", query = "", init, ...options } = {}) {
+/** Opens a file. `options`: of the browser context, and `hash`, `query`, `init`; the script of a `damaged` page may throw. */
+export async function show(path, { hash = "", query = "", init, damaged = false, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options });
   const page = await context.newPage();
   const watch = { complaints: [], context };
-  page.on("pageerror", (error) => watch.complaints.push(`threw: ${error.stack ?? error}`));
+  if (!damaged) page.on("pageerror", (error) => watch.complaints.push(`threw: ${error.stack ?? error}`));
   page.on("console", (message) => watch.complaints.push(`console: ${message.text()}`));
   page.on("dialog", (dialog) => {
     watch.complaints.push(`dialog: ${dialog.message()}`);

@@ -130,7 +130,7 @@ fn a_full_disk_is_trouble_and_a_closed_pipe_is_not() {
     let program = env!("CARGO_BIN_EXE_fg-collapse");
     let out = Command::new(program).arg(&input).stdout(full).output().unwrap();
     assert_eq!(out.status.code(), Some(2));
-    assert_eq!(text(&out.stderr), "fg-collapse: cannot write: no space left on device\n");
+    assert_eq!(text(&out.stderr), "fg-collapse: standard output: cannot write: no space left on device\n");
     let mut child =
         Command::new(program).arg(&input).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());

@@ -119,3 +119,38 @@ fn binary_input_is_an_error() {
     let run = run(&[], bytes);
     assert!(run.status == 2 && run.stderr.lines().count() <= 2, "{} {}", run.status, run.stderr);
 }
+
+/// Half a megabyte of frames in one stack: memory must not grow with the square of depth, nor by
+/// kilobytes for each frame.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_very_deep_stack_needs_little_memory_in_every_output() {
+    use std::process::Command;
+    /// Kilobytes of address space: the program and its input take a quarter of it.
+    const LIMIT: u32 = 250_000;
+    let folder = tempfile::tempdir().unwrap();
+    let same = format!("{} 5\n", vec!["f"; 250_000].join(";"));
+    let different = (0..80_000).map(|n| format!("f{n}")).collect::<Vec<_>>().join(";") + " 5\n";
+    for (name, stack) in [("same.folded", same), ("different.folded", different)] {
+        std::fs::write(folder.path().join(name), stack).unwrap();
+        for format in fg_tools::render::FORMATS {
+            let peek = if format.name == "peek" { "--peek '^f1$'" } else { "" };
+            let script =
+                format!("ulimit -v {LIMIT}; exec \"$0\" --format {} {peek} -o out {name}", format.name);
+            let run = Command::new("sh")
+                .args(["-c", &script, env!("CARGO_BIN_EXE_fg-render")])
+                .current_dir(folder.path())
+                .output()
+                .unwrap();
+            let said = super::text(run.stderr);
+            // The picture would have thousands of megapixels; nobody is called f1 in the first.
+            let refused = said.contains("pixels is too large") || said.contains("no stack");
+            assert!(
+                run.status.success() || refused || (format.name == "peek" && run.status.code() == Some(1)),
+                "{} of {name}: {:?}, {said}",
+                format.name,
+                run.status
+            );
+        }
+    }
+}

@@ -23,6 +23,7 @@ fn all_outputs_appear_or_none() {
         (&["-o", "a.svg", "-o", "nosuch/b.svg"][..], "nosuch/b.svg: cannot open"),
         (&["-o", "a.svg", "-o", "b.svg", "--total", "3"], "the total 3 is smaller"),
         (&["-o", "a.svg", "-o", "a.svg"], "the output a.svg is named twice"),
+        (&["-o", "a.svg", "-o", "./a.svg"], "the outputs a.svg and ./a.svg are the same file"),
         (&["-o", "a.svg", "-o", "b.svg", "--format", "svg"], "--format is for one output"),
     ] {
         let run = run_in(folder.path(), arguments, SMALL);

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::cli::output::effective_user;
 use crate::cli::say;
 
 /// The time in which a browser that does not work ends: one that still runs then has opened.
@@ -31,13 +32,6 @@ pub fn open(tool: &str, file: &Path) {
         };
         say(tool, format_args!("no browser was opened ({why}); open {} yourself", file.display()));
     }
-}
-
-/// The user this process acts as.
-#[allow(unsafe_code)]
-fn effective_user() -> u32 {
-    // SAFETY: takes nothing and cannot fail.
-    unsafe { libc::geteuid() }
 }
 
 /// The command lines to try.

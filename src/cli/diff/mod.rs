@@ -12,7 +12,7 @@ pub use args::{FormArgs, GateArgs, Gates, NameArgs, ScaleArgs, SortKey, TestArgs
 
 use super::output::{Output, OutputArgs};
 use super::reading::ReadingArgs;
-use super::{Exit, GenerateArgs, Tool, progress, say, say_not_understood};
+use super::{Exit, GenerateArgs, Tool, progress, say, say_not_understood, signals};
 use crate::diff::plan::Plan;
 use crate::diff::prepared::Prepared;
 use crate::diff::side::{Recording, Side};
@@ -144,6 +144,8 @@ impl Diff {
         if before.iter().chain(&after).filter(|source| source.is_stdin()).count() > 1 {
             bail!("only one of the files can be standard input");
         }
+        signals::read_from(&before);
+        signals::read_from(&after);
         Ok((before, after))
     }
 

@@ -1,7 +1,6 @@
 //! `fg-record check`: the table for people.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 
 use clap::Args;
 
@@ -27,7 +26,7 @@ impl Check {
         let (mut text, works) = sampler()?;
         text.push_str("\nOther profilers, for --with:\n");
         profilers().iter().for_each(|row| write_row(row, &mut text));
-        std::io::stdout().write_all(text.as_bytes()).map_err(|e| Error::io("write", e))?;
+        crate::cli::print(text.as_bytes())?;
         Ok(if works { Exit::Yes } else { Exit::No })
     }
 }

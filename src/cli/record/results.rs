@@ -148,12 +148,9 @@ impl ResultArgs {
         self.given.check_picture(&formats)?;
         // A device or a pipe may be opened once only.
         let is_plain = |path: &Path| path.metadata().map_or(true, |kind| kind.is_file() || kind.is_dir());
-        for (path, _) in destinations {
-            if let Some(path) = path.filter(|path| is_plain(path)) {
-                Output::new(Some(path))?;
-            }
-        }
-        Ok(())
+        let plain = destinations.iter().filter_map(|(path, _)| path.filter(|path| is_plain(path)));
+        let outputs = plain.map(|path| Output::new(Some(path))).collect::<Result<Vec<_>, _>>()?;
+        Output::refuse_same_file(&outputs)
     }
 
     /// Writes a profile to all outputs, or shows it, and opens the page or picture in the browser.

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::Write;
 use std::path::Path;
 
 use clap::Args;
@@ -86,8 +85,7 @@ impl RecordArgs {
                 None => anyhow::bail!("the built-in sampler records without any other program"),
             },
         };
-        let mut out = std::io::stdout();
-        out.write_all(&line).and_then(|()| out.write_all(b"\n")).map_err(Error::from)?;
+        crate::cli::print(&[&line[..], b"\n"].concat())?;
         Ok(Some(Exit::Yes))
     }
 

@@ -75,6 +75,11 @@ impl Pending {
         Ok(Pending { begin: output.begin(), output, spool, buffer: Vec::with_capacity(BUFFER) })
     }
 
+    /// The output itself.
+    pub fn output(&self) -> &Output {
+        &self.output
+    }
+
     /// Writes what is buffered and spooled; a file is still to be put in its place.
     fn settle(&mut self) -> Result<()> {
         self.empty_buffer()?;
@@ -99,14 +104,13 @@ impl Pending {
     }
 }
 
-/// Puts all outputs in their places.
+/// Puts all outputs in their places, or none.
 ///
 /// # Errors
-/// An I/O error, with the file's name; then no file has changed, unless the system fails
-/// to rename the later of several.
+/// An I/O error, with the file's name.
 pub fn finish(mut outputs: Vec<Pending>) -> Result<()> {
     outputs.iter_mut().try_for_each(Pending::settle)?;
-    outputs.into_iter().try_for_each(|pending| pending.output.finish())
+    Output::finish_all(outputs.into_iter().map(|pending| pending.output).collect())
 }
 
 impl Write for Pending {

@@ -150,6 +150,7 @@ pub fn write_files(
     for (path, format) in files {
         pending.push(Pending::open(*path, format.streams)?);
     }
+    Output::refuse_same_file(pending.iter().map(Pending::output))?;
     let targets = pending.iter_mut().map(|output| output as &mut dyn Target);
     let outputs: Vec<(&Format, &mut dyn Target)> =
         files.iter().zip(targets).map(|((_, format), target)| (*format, target)).collect();

@@ -5,7 +5,7 @@ use std::io::Write;
 use super::{FormatOptions, mark};
 use crate::diff::report::{Change, Report};
 use crate::error::Result;
-use crate::printable::printable;
+use crate::printable::cell;
 
 pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Write) -> Result<()> {
     let mut head = vec!["name".to_owned(), "mark".to_owned()];
@@ -16,7 +16,7 @@ pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Writ
     writeln!(out, "{}", head.join("\t"))?;
     for row in &report.rows[..options.limit.unwrap_or(usize::MAX).min(report.rows.len())] {
         // Tabs and line ends are control characters: no name can begin another cell.
-        let mut cells = vec![printable(&row.name), mark(row).to_owned()];
+        let mut cells = vec![cell(&row.name), mark(row).to_owned()];
         for change in [&row.own, &row.total] {
             cells.extend(change_cells(change)?);
         }

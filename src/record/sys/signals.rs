@@ -190,6 +190,11 @@ extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut
         write_byte(end, u8::try_from(signal).unwrap_or(0));
         return;
     }
+    // Files are being renamed: the signal comes again.
+    if !crate::temporary::end_by(signal) {
+        COUNT.fetch_sub(1, Ordering::SeqCst);
+        return;
+    }
     let target = TARGET.load(Ordering::SeqCst);
     // SAFETY: kill and _exit may be called in a handler; the target is our child and not yet
     // waited for, or 0.
@@ -213,6 +218,10 @@ fn end_at_once(mut end: PipeReader) {
         processes::kill_tree(target);
     }
     leftovers::remove_all();
+    // While files are being renamed, the end waits.
+    while !crate::temporary::end_by(i32::from(signal[0])) {
+        std::thread::yield_now();
+    }
     // SAFETY: takes an integer only.
     unsafe { libc::_exit(128 + i32::from(signal[0])) }
 }

@@ -77,29 +77,41 @@ pub struct Graph {
 impl Graph {
     /// The frames in tree order: a caller before its callees, from left to right.
     pub fn frames(&self) -> impl ExactSizeIterator<Item = FrameBox<'_>> + Clone {
-        self.boxes.iter().enumerate().map(|(n, kept)| {
-            let change = match kept.change {
-                0 => Change { after: kept.total, ..Change::default() },
-                n => self.changes[n as usize - 1],
-            };
-            let union = self.union.map(|_| (kept.start, kept.total));
-            let (start, total) = match union {
-                Some(_) => (change.after_start, change.after),
-                None => (kept.start, kept.total),
-            };
-            FrameBox {
-                name: self.names.name(kept.name),
-                depth: kept.depth,
-                start,
-                total,
-                before: change.before,
-                after: change.after,
-                own: change.own,
-                is_sure: self.sure.get(n).copied().unwrap_or(true),
-                gone: change.gone,
-                union,
-            }
-        })
+        (0..self.boxes.len()).map(|n| self.frame(n))
+    }
+
+    /// The frame at a place in tree order. Who needs another order keeps places, which are small.
+    ///
+    /// # Panics
+    /// If there are fewer frames.
+    pub fn frame(&self, place: usize) -> FrameBox<'_> {
+        let kept = self.boxes[place];
+        let change = match kept.change {
+            0 => Change { after: kept.total, ..Change::default() },
+            n => self.changes[n as usize - 1],
+        };
+        let union = self.union.map(|_| (kept.start, kept.total));
+        let (start, total) = match union {
+            Some(_) => (change.after_start, change.after),
+            None => (kept.start, kept.total),
+        };
+        FrameBox {
+            name: self.names.name(kept.name),
+            depth: kept.depth,
+            start,
+            total,
+            before: change.before,
+            after: change.after,
+            own: change.own,
+            is_sure: self.sure.get(place).copied().unwrap_or(true),
+            gone: change.gone,
+            union,
+        }
+    }
+
+    /// The number of frames rootward of each frame, in tree order.
+    pub fn depths(&self) -> impl ExactSizeIterator<Item = u32> {
+        self.boxes.iter().map(|kept| kept.depth)
     }
 
     /// The names that occur, each once.

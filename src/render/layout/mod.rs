@@ -157,23 +157,29 @@ impl Layout {
         id
     }
 
-    /// Drops the frames that turned out too narrow, and what belongs to them.
+    /// Drops the frames that turned out too narrow, and what belongs to them, in place: a copy would
+    /// take as much memory again.
     fn look_again(&mut self) {
-        let boxes = std::mem::take(&mut self.boxes);
+        let mut boxes = std::mem::take(&mut self.boxes);
         let names = std::mem::take(&mut self.names);
-        let changes = std::mem::take(&mut self.differential.changes);
         self.name_bytes = 0;
-        for mut kept in boxes {
+        let mut changes = 0;
+        boxes.retain_mut(|kept| {
             if !self.is_wide_enough(kept.total) {
                 self.left_out += 1;
-                continue;
+                return false;
             }
             kept.name = self.intern(names.name(kept.name));
             if kept.change > 0 {
-                kept.change = self.differential.push(changes[kept.change as usize - 1]);
+                // Changes were pushed in the order of frames.
+                self.differential.changes[changes] = self.differential.changes[kept.change as usize - 1];
+                changes += 1;
+                kept.change = index(changes);
             }
-            self.boxes.push(kept);
-        }
+            true
+        });
+        self.differential.changes.truncate(changes);
+        self.boxes = boxes;
         self.look_again =
             (LOOK_AGAIN_FRAMES.max(2 * self.boxes.len()), LOOK_AGAIN_BYTES.max(2 * self.name_bytes));
     }

@@ -12,7 +12,7 @@ use resvg::usvg::{self, fontdb};
 use super::format::takes;
 use super::graph_writer::{Drawing, GraphWriter};
 use super::writer::Target;
-use super::{Encoding, Format, Options, svg};
+use super::{Canvas, Encoding, Format, Options, svg};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The format.
@@ -63,6 +63,10 @@ fn draw(drawing: &Drawing<'_>, target: &mut dyn Target) -> Result<()> {
     let mut options = Options { encoding: Encoding::default(), pretty: false, ..drawing.options.clone() };
     options.canvas.font_family = FAMILY.to_owned();
     let drawing = Drawing { options: &options, amounts: drawing.amounts.clone(), ..*drawing };
+    let rows = u64::from(drawing.graph.rows) + 1;
+    let canvas = &drawing.options.canvas;
+    // As wide as it is without a script. Before a deep stack is drawn as half a million elements.
+    check_size(u64::from(canvas.width.unwrap_or(Canvas::FLUID)), rows * u64::from(canvas.frame_height))?;
     let mut picture = Vec::new();
     match drawing.graph.is_empty() {
         true => svg::write_empty(&drawing, &mut picture)?,
@@ -76,15 +80,20 @@ fn draw(drawing: &Drawing<'_>, target: &mut dyn Target) -> Result<()> {
     let tree = usvg::Tree::from_str(&picture, &settings).map_err(|e| trouble(&e))?;
     let size = tree.size().to_int_size();
     let (width, height) = (size.width(), size.height());
-    if u64::from(width) * u64::from(height) > MOST_PIXELS {
-        let what = format!(
-            "a PNG of {width} × {height} pixels is too large; --height, --width and --minwidth make it smaller"
-        );
-        return Err(ErrorKind::Setting { what }.into());
-    }
+    check_size(width.into(), height.into())?;
     let mut pixels = Pixmap::new(width, height).ok_or_else(|| trouble(&"it has no pixels"))?;
     resvg::render(&tree, Transform::identity(), &mut pixels.as_mut());
     Ok(target.write_all(&pixels.encode_png().map_err(|e| trouble(&e))?)?)
+}
+
+fn check_size(width: u64, height: u64) -> Result<()> {
+    if width.saturating_mul(height) <= MOST_PIXELS {
+        return Ok(());
+    }
+    let what = format!(
+        "a PNG of {width} × {height} pixels is too large; --height, --width and --minwidth make it smaller"
+    );
+    Err(ErrorKind::Setting { what }.into())
 }
 
 /// The picture with a mark for each letter that the rasteriser would leave out. Names and titles

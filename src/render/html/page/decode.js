@@ -58,7 +58,7 @@ export async function readProfile() {
   const optional = (/** @type {string} */ name) => sections[all.indexOf(name)];
   const get = (/** @type {string} */ name) => {
     const bytes = optional(name);
-    if (!bytes) throw new Error("a part of this page is missing");
+    if (!bytes) throw new Error(`the part "${name}" of this page is missing; fetch it again, or draw it again`);
     return bytes;
   };
   const about = /** @type {About} */ (JSON.parse(new TextDecoder().decode(get("about"))));

@@ -2,6 +2,9 @@
 
 import { section } from "./sections.js";
 
+// The page is here to its end: see page.html.
+Object.assign(window, { complete: true });
+
 /** @param {string} text */
 function say(text) {
   const line = document.getElementById("loading");
@@ -11,11 +14,15 @@ function say(text) {
 if (typeof DecompressionStream === "undefined") {
   say("This page needs a newer browser, of 2023 or later. fg-collapse reads the profile back out of it.");
 } else {
-  const [style, code] = (await Promise.all([section("style"), section("script")]))
-    .map((bytes) => new TextDecoder().decode(bytes ?? new Uint8Array()));
-  /** @type {HTMLElement} */ (document.getElementById("style")).textContent = style;
-  const script = document.createElement("script");
-  script.type = "module";
-  script.textContent = code;
-  document.body.append(script);
+  try {
+    const [style, code] = (await Promise.all([section("style"), section("script")]))
+      .map((bytes) => new TextDecoder().decode(bytes ?? new Uint8Array()));
+    /** @type {HTMLElement} */ (document.getElementById("style")).textContent = style;
+    const script = document.createElement("script");
+    script.type = "module";
+    script.textContent = code;
+    document.body.append(script);
+  } catch (error) {
+    say(`This page cannot be shown: ${error instanceof Error ? error.message : error}`);
+  }
 }

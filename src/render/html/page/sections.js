@@ -1,6 +1,6 @@
-// The sections of the page: raw deflate in base64.
+// The sections of the page: zlib streams in base64.
 
-/** The bytes of a section, inflated; null when there is none.
+/** The bytes of a section, inflated; null when there is none. One that was changed has another checksum.
  * @param {string} name
  * @returns {Promise<Uint8Array | null>} */
 export async function section(name) {
@@ -8,8 +8,12 @@ export async function section(name) {
   if (!element) return null;
   const text = element.textContent ?? "";
   element.remove();
-  const stream = new Blob([fromBase64(text)]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  try {
+    const stream = new Blob([fromBase64(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Uint8Array(await new Response(stream).arrayBuffer());
+  } catch {
+    throw new Error(`the part "${name}" of this page is damaged; fetch it again, or draw it again`);
+  }
 }
 
 /** @param {string} text */

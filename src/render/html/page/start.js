@@ -18,6 +18,7 @@ async function start() {
     }
     Object.assign(window, { flame: new App(new Model(profile, fromHash(location.hash, usual)), usual) });
   } catch (error) {
+    document.body.classList.add("failed");
     byId("loading").textContent = `This page cannot be shown: ${error instanceof Error ? error.message : error}`;
     throw error;
   }

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use flate2::Compression;
-use flate2::write::DeflateEncoder;
+use flate2::write::ZlibEncoder;
 
 use crate::error::Result;
 
@@ -19,7 +19,7 @@ const PIECE: usize = 32 * 1024;
 /// A column being written.
 pub(super) struct Column {
     piece: Vec<u8>,
-    compressed: DeflateEncoder<Vec<u8>>,
+    compressed: ZlibEncoder<Vec<u8>>,
 }
 
 impl Default for Column {
@@ -35,7 +35,7 @@ impl Column {
     }
 
     fn new(level: u32) -> Column {
-        Column { piece: Vec::new(), compressed: DeflateEncoder::new(Vec::new(), Compression::new(level)) }
+        Column { piece: Vec::new(), compressed: ZlibEncoder::new(Vec::new(), Compression::new(level)) }
     }
 
     #[inline]
@@ -80,7 +80,7 @@ impl Column {
 /// None in practice: compressing into memory does not fail.
 pub(in crate::render::html) fn deflate(bytes: &[u8]) -> Result<Vec<u8>> {
     // It is small: its size counts, not the time.
-    let mut compressed = DeflateEncoder::new(Vec::new(), Compression::best());
+    let mut compressed = ZlibEncoder::new(Vec::new(), Compression::best());
     compressed.write_all(bytes)?;
     Ok(compressed.finish()?)
 }

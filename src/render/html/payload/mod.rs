@@ -2,8 +2,8 @@
 //!
 //! A frame is told when it is complete, after those it calls, so the tree is written in that
 //! order, and nothing is kept but the names, each once, what followed them, and compressed columns.
-//! Every column is a raw deflate stream of varints: seven bits a byte, the lowest first, the high
-//! bit set on all bytes but the last.
+//! Every column is a zlib stream, whose checksum finds damage, of varints: seven bits a byte, the
+//! lowest first, the high bit set on all bytes but the last.
 //!
 //! | section | for each |
 //! |---|---|

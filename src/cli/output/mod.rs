@@ -1,0 +1,233 @@
+//! The destination of results: standard output, or a file that appears complete or not at all.
+//!
+//! This is the one place where the programs write results, and these are its rules:
+//!
+//! - **Standard output, devices, pipes** are written as the results come; what was written stays.
+//!   `/dev/stdout` is standard output, also where that is a file.
+//! - **A file** is written under a temporary name in its folder (`.fg-` and six letters) and renamed
+//!   when it is complete. Until then, and after any error, the old file is there as it was.
+//! - **Several outputs** of a run are renamed after all of them are complete. If the system fails to
+//!   rename a later one, the earlier ones are put back.
+//! - **Signals**: SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGXCPU remove the temporary names before they
+//!   end a program, and wait while files are renamed. SIGKILL and a power cut leave the temporary
+//!   name, and of several outputs perhaps only the first.
+//! - **The disk**: a file is synced before it is renamed, so that after a power cut the old file is
+//!   there or the new one, never an empty one. Its folder is not synced.
+//! - **Mode**: a new file has mode 0666 less the umask. A file that is replaced keeps its permission
+//!   bits, whatever the umask; set-user-ID, set-group-ID and sticky bits never survive. Access control
+//!   lists and other attributes are not kept.
+//! - **Owner and group**: root keeps the owner of a replaced file; anybody else becomes the owner. The
+//!   group is kept if the writer may give it; otherwise the file gets the writer's group, which may do
+//!   no more with it than everybody may.
+//! - **Links**: a symbolic link is followed, and the file behind it is replaced, or made. Other names of the
+//!   file (hard links) keep the old content.
+//! - **Refused** are a file that the writer may not write, though its folder would allow to replace it;
+//!   a folder; and, in a folder where everybody may write, such as `/tmp`, links, files and pipes that
+//!   another user made there. Two outputs of a run that are one file are refused too.
+
+mod destination;
+mod replacement;
+mod standard;
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use self::destination::Kind;
+use self::replacement::{Replacement, place_all};
+use crate::error::{Error, ErrorKind, Position, Result};
+
+/// The destination.
+#[derive(Args, Clone, Debug, Default)]
+pub struct OutputArgs {
+    /// Write to FILE instead of standard output; it appears complete or not at all
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+impl OutputArgs {
+    /// Opens the destination.
+    ///
+    /// # Errors
+    /// The error of the system, with the file's name.
+    pub fn open(&self) -> Result<Output> {
+        Output::new(self.output.as_deref())
+    }
+}
+
+/// A result being written. [`Output::finish`] makes it visible; dropped before, a file is left
+/// as it was.
+#[derive(Debug)]
+pub struct Output {
+    target: Target,
+    path: Option<PathBuf>,
+}
+
+#[derive(Debug)]
+enum Target {
+    /// Standard output, a device or a pipe: nothing can be renamed there.
+    Direct(File),
+    File(Replacement),
+}
+
+impl Output {
+    /// Writes to `path`, or to standard output without one or for `-`.
+    ///
+    /// # Errors
+    /// The error of the system, with the file's name.
+    pub fn new(path: Option<&Path>) -> Result<Output> {
+        let Some(path) = path.filter(|path| *path != Path::new("-")) else {
+            let stdout = standard::open().map_err(standard_error)?;
+            return Ok(Output { target: Target::Direct(stdout), path: None });
+        };
+        let opening = |e| Error::io("open", e).or_at(|| at(path));
+        let target = match destination::find(path).map_err(opening)? {
+            Kind::Direct(file) => Target::Direct(file),
+            Kind::File(destination) => {
+                let making = |e: io::Error| match e.kind() {
+                    io::ErrorKind::NotFound => opening(e),
+                    _ => Error::io("make a temporary file beside it", e).or_at(|| at(path)),
+                };
+                Target::File(Replacement::new(destination).map_err(making)?)
+            }
+        };
+        Ok(Output { target, path: Some(path.to_owned()) })
+    }
+
+    /// Returns true if the output can be taken back: it goes to the end of a file.
+    pub fn can_start_over(&self) -> bool {
+        match &self.target {
+            Target::File(_) => true,
+            Target::Direct(file) => begin_of(file).is_some(),
+        }
+    }
+
+    /// Takes back all output; `begin` is the earlier result of [`Output::begin`].
+    ///
+    /// # Errors
+    /// The error of the system, with the file's name.
+    pub fn start_over(&mut self, begin: u64) -> Result<()> {
+        let file = match &mut self.target {
+            Target::File(replacement) => replacement.file.as_file_mut(),
+            // Nothing stays there.
+            Target::Direct(file) if is_null(file) => return Ok(()),
+            Target::Direct(file) => file,
+        };
+        let result = file.set_len(begin).and_then(|()| file.seek(SeekFrom::Start(begin)));
+        result.map(|_| ()).map_err(|e| error(e, self.path.as_deref()))
+    }
+
+    /// The position in its file at which the output begins.
+    pub fn begin(&self) -> u64 {
+        match &self.target {
+            Target::File(_) => 0,
+            Target::Direct(file) => begin_of(file).unwrap_or(0),
+        }
+    }
+
+    /// Refuses outputs of a run that are one file: the last would replace the others.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Setting`], with the names.
+    pub fn refuse_same_file<'a>(outputs: impl IntoIterator<Item = &'a Output>) -> Result<()> {
+        let mut seen: Vec<(&Path, &Path)> = Vec::new();
+        for output in outputs {
+            let (Target::File(file), Some(name)) = (&output.target, &output.path) else { continue };
+            let place = file.destination.path.as_path();
+            if let Some((_, other)) = seen.iter().find(|(before, _)| *before == place) {
+                let what =
+                    format!("the outputs {} and {} are the same file", other.display(), name.display());
+                return Err(ErrorKind::Setting { what }.into());
+            }
+            seen.push((place, name));
+        }
+        Ok(())
+    }
+
+    /// Puts a file in its place.
+    ///
+    /// # Errors
+    /// Those of [`Output::finish_all`].
+    pub fn finish(self) -> Result<()> {
+        Output::finish_all(vec![self])
+    }
+
+    /// Puts all files in their places, or none.
+    ///
+    /// # Errors
+    /// The error of the system, with the file's name.
+    pub fn finish_all(outputs: Vec<Output>) -> Result<()> {
+        let (mut files, mut paths) = (Vec::new(), Vec::new());
+        for Output { target, path } in outputs {
+            if let Target::File(file) = target {
+                file.complete().map_err(|e| error(e, path.as_deref()))?;
+                files.push(file);
+                paths.push(path);
+            }
+        }
+        place_all(files).map_err(|(n, e)| error(e, paths[n].as_deref()))
+    }
+}
+
+#[cfg(unix)]
+fn is_null(file: &File) -> bool {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    let null = std::fs::metadata("/dev/null").ok().filter(|null| null.file_type().is_char_device());
+    let same = |null: std::fs::Metadata| file.metadata().is_ok_and(|kind| kind.rdev() == null.rdev());
+    null.is_some_and(same)
+}
+
+#[cfg(not(unix))]
+fn is_null(_: &File) -> bool {
+    false
+}
+
+/// The position at which a file will be written, if that is its end: as with a shell's `>`, but not
+/// with `>>`, whose position is 0 until the first write.
+fn begin_of(file: &File) -> Option<u64> {
+    if is_null(file) {
+        return Some(0);
+    }
+    let kind = file.metadata().ok().filter(|kind| kind.is_file())?;
+    let mut handle: &File = file;
+    handle.stream_position().ok().filter(|at| *at == kind.len())
+}
+
+/// The user this process acts as, who owns what it makes.
+#[cfg(unix)]
+#[allow(unsafe_code)]
+pub(super) fn effective_user() -> u32 {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { libc::geteuid() }
+}
+
+fn at(path: &Path) -> Position {
+    Position::file(path.to_string_lossy())
+}
+
+/// The error of a write to standard output.
+pub(super) fn standard_error(source: io::Error) -> Error {
+    error(source, None)
+}
+
+fn error(source: io::Error, path: Option<&Path>) -> Error {
+    Error::io("write", source).or_at(|| path.map_or_else(|| Position::file("standard output"), at))
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = match &mut self.target {
+            Target::Direct(file) => file.write(bytes),
+            Target::File(replacement) => replacement.file.as_file_mut().write(bytes),
+        };
+        // The error travels through writers that do not know where they write to.
+        written.map_err(|e| error(e, self.path.as_deref()).into())
+    }
+
+    /// Does nothing: files have no buffer here.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

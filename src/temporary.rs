@@ -1,0 +1,148 @@
+//! Temporary names of outputs: a signal that ends the process removes them first.
+//!
+//! Outputs are written under temporary names and renamed when they are complete. Signal handlers,
+//! also those of the recorder, call [`end_by`] before they end the process. While a [`Hold`] lives,
+//! a signal waits: between the making of a file and the note of its name, and while several outputs
+//! are put in their places. Blocking signals by the thread's mask would not do, since the system
+//! then hands the signal to another thread of the process.
+#![allow(unsafe_code)]
+
+use std::ffi::{CString, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr;
+use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering::SeqCst};
+
+/// The number of holds that live, or [`ENDING`].
+static HOLDS: AtomicI32 = AtomicI32::new(0);
+/// The process is about to end: nothing may be made or renamed any more.
+const ENDING: i32 = -1;
+/// A signal that came while it had to wait, 0 for none.
+static WAITING: AtomicI32 = AtomicI32::new(0);
+/// The first place for a name. Places are never freed, since a handler may be looking at them.
+static PLACES: AtomicPtr<Place> = AtomicPtr::new(ptr::null_mut());
+
+struct Place {
+    /// A path from [`CString::into_raw`], or null. It belongs to whoever takes it out.
+    path: AtomicPtr<c_char>,
+    next: *mut Place,
+}
+
+/// Lets signals that would end the process wait while it lives.
+#[derive(Debug)]
+pub(crate) struct Hold(());
+
+impl Hold {
+    /// Begins to hold signals back.
+    pub(crate) fn new() -> Hold {
+        let one_more = |holds: i32| (holds != ENDING).then_some(holds + 1);
+        while HOLDS.fetch_update(SeqCst, SeqCst, one_more).is_err() {
+            // A handler in another thread is removing the names.
+            std::thread::park();
+        }
+        Hold(())
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        if HOLDS.fetch_sub(1, SeqCst) > 1 {
+            return;
+        }
+        let signal = WAITING.swap(0, SeqCst);
+        if signal != 0 {
+            // SAFETY: takes an integer only; the handler that noted the signal is called again.
+            unsafe { libc::raise(signal) };
+        }
+    }
+}
+
+/// A name that is removed if a signal ends the process; forgotten when dropped.
+#[derive(Debug)]
+pub(crate) struct TemporaryName(&'static Place);
+
+impl std::fmt::Debug for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Place")
+    }
+}
+
+// SAFETY: `next` is set before a place is shared and never changed; the path is atomic.
+unsafe impl Sync for Place {}
+
+impl TemporaryName {
+    /// Notes a path. To be called under the same [`Hold`] as the call that makes the file.
+    pub(crate) fn note(path: &Path) -> TemporaryName {
+        let path = CString::new(path.as_os_str().as_bytes()).unwrap_or_default().into_raw();
+        let take = |place: &Place| place.path.compare_exchange(ptr::null_mut(), path, SeqCst, SeqCst).is_ok();
+        if let Some(free) = places().find(|place| take(place)) {
+            return TemporaryName(free);
+        }
+        let new = Box::into_raw(Box::new(Place { path: AtomicPtr::new(path), next: ptr::null_mut() }));
+        let mut first = PLACES.load(SeqCst);
+        loop {
+            // SAFETY: the place is ours alone until it is in the list.
+            unsafe { (*new).next = first };
+            match PLACES.compare_exchange(first, new, SeqCst, SeqCst) {
+                // SAFETY: places are never freed.
+                Ok(_) => return TemporaryName(unsafe { &*new }),
+                Err(now) => first = now,
+            }
+        }
+    }
+}
+
+impl Drop for TemporaryName {
+    fn drop(&mut self) {
+        let path = self.0.path.swap(ptr::null_mut(), SeqCst);
+        if !path.is_null() {
+            // SAFETY: it came from `into_raw`, and nobody else has it any more.
+            drop(unsafe { CString::from_raw(path) });
+        }
+    }
+}
+
+fn places() -> impl Iterator<Item = &'static Place> {
+    // SAFETY: places are never freed.
+    let at = |place: *mut Place| unsafe { place.as_ref() };
+    std::iter::successors(at(PLACES.load(SeqCst)), move |place| at(place.next))
+}
+
+/// Removes all temporary names, for a signal handler that ends the process afterwards. Returns false
+/// if the process has to go on for now: the signal is then raised again as soon as that is over.
+pub(crate) fn end_by(signal: c_int) -> bool {
+    if HOLDS.compare_exchange(0, ENDING, SeqCst, SeqCst).is_err_and(|holds| holds > 0) {
+        WAITING.store(signal, SeqCst);
+        return false;
+    }
+    remove_all();
+    true
+}
+
+/// Removes all temporary names, for a signal handler that cannot wait.
+pub(crate) fn remove_all() {
+    for place in places() {
+        let path = place.path.swap(ptr::null_mut(), SeqCst);
+        if !path.is_null() {
+            // SAFETY: the path is a live text that ends with a zero, ours since it was taken out;
+            // unlink may be called in a handler. It is not freed: that may not be done in one.
+            unsafe { libc::unlink(path) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_used_again() {
+        let count = || places().count();
+        drop([0; 3].map(|_| TemporaryName::note(Path::new("/nonexistent/a"))));
+        let before = count();
+        for _ in 0..100 {
+            drop(TemporaryName::note(Path::new("/nonexistent/b")));
+        }
+        assert!(count() <= before + 3, "other tests may hold some");
+    }
+}

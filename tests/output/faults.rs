@@ -1,0 +1,286 @@
+//! System calls that fail: whatever call of whatever program it is, an output is the old one or the new
+//! one, nothing is left beside it, and the status and one line tell which.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use super::{COLLAPSE, DIFF, FILTER, RECORD, RENDER, feed, names};
+
+/// The calls, and how they fail: by an error's number, or by a short count.
+const FAULTS: &[(&str, &[&str])] = &[
+    ("open", &["EIO", "EACCES", "EINTR"]),
+    ("read", &["EIO", "EINTR", "short"]),
+    ("write", &["EIO", "ENOSPC", "EINTR", "short"]),
+    ("rename", &["EIO", "ENOSPC"]),
+    ("link", &["EPERM"]),
+    ("sync", &["EIO", "ENOSPC", "EINVAL"]),
+    ("chmod", &["EIO"]),
+    ("truncate", &["EIO"]),
+    ("map", &["ENOMEM"]),
+];
+
+/// More calls than any of the runs has; each of them fails once.
+const MOST_CALLS: usize = 400;
+
+fn number(fault: &str) -> String {
+    let number = match fault {
+        "EIO" => libc::EIO,
+        "EACCES" => libc::EACCES,
+        "EINTR" => libc::EINTR,
+        "ENOSPC" => libc::ENOSPC,
+        "EPERM" => libc::EPERM,
+        "EINVAL" => libc::EINVAL,
+        "ENOMEM" => libc::ENOMEM,
+        other => return other.to_owned(),
+    };
+    number.to_string()
+}
+
+/// The preloaded library, if a compiler is here.
+fn library(folder: &Path) -> Option<PathBuf> {
+    let library = folder.join("faults.so");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/output/faults.c");
+    let cc = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .arg(&library)
+        .args([source, "-ldl"])
+        .output();
+    match cc {
+        Ok(output) if output.status.success() => Some(library),
+        Ok(output) => {
+            eprintln!("skipped: cc cannot compile the faults: {}", feed::text(output.stderr));
+            None
+        }
+        Err(e) => {
+            eprintln!("skipped: there is no cc: {e}");
+            None
+        }
+    }
+}
+
+/// A run of a program, and the folder that it runs in.
+struct Case {
+    program: &'static str,
+    arguments: &'static [&'static str],
+    /// Standard input.
+    input: &'static str,
+    outputs: &'static [&'static str],
+}
+
+const OLD: &str = "old\n";
+
+/// Input that is not sorted starts outputs over.
+const UNSORTED: &str = "main;write 2\nmain;parse 40\n";
+
+const CASES: &[Case] = &[
+    Case { program: COLLAPSE, arguments: &["in.folded", "-o", "out"], input: "", outputs: &["out"] },
+    Case { program: COLLAPSE, arguments: &["-o", "out"], input: UNSORTED, outputs: &["out"] },
+    Case { program: FILTER, arguments: &["main", "in.folded", "-o", "out"], input: "", outputs: &["out"] },
+    Case { program: FILTER, arguments: &["--hide", "^p", "-o", "out"], input: UNSORTED, outputs: &["out"] },
+    Case { program: DIFF, arguments: &["in.folded", "in.folded", "-o", "out"], input: "", outputs: &["out"] },
+    Case {
+        program: DIFF,
+        arguments: &["in.folded", "-", "--tsv", "-o", "out"],
+        input: UNSORTED,
+        outputs: &["out"],
+    },
+    Case {
+        program: RENDER,
+        arguments: &["in.folded", "-o", "a.svg", "-o", "b.html", "-o", "c.folded"],
+        input: "",
+        outputs: &["a.svg", "b.html", "c.folded"],
+    },
+    Case {
+        program: RENDER,
+        arguments: &["-o", "a.json", "-o", "b.pb.gz", "-o", "c.speedscope.json", "-o", "d.firefox.json"],
+        input: UNSORTED,
+        outputs: &["a.json", "b.pb.gz", "c.speedscope.json", "d.firefox.json"],
+    },
+    Case {
+        program: RENDER,
+        arguments: &["in.folded", "-o", "a.txt", "-o", "b.md", "-o", "c.tsv", "-o", "d.tree"],
+        input: "",
+        outputs: &["a.txt", "b.md", "c.tsv", "d.tree"],
+    },
+    Case { program: RECORD, arguments: &["--generate", "man"], input: "", outputs: &[] },
+];
+
+impl Case {
+    fn prepare(&self, folder: &Path) {
+        fs::write(folder.join("in.folded"), "main;parse 40\nmain;write 2\n").unwrap();
+        self.outputs.iter().for_each(|name| fs::write(folder.join(name), OLD).unwrap());
+    }
+
+    fn run(&self, folder: &Path, library: &Path, fault: &str, fired: &Path) -> Output {
+        let mut command = Command::new(self.program);
+        command.args(self.arguments).current_dir(folder);
+        command.env("LD_PRELOAD", library).env("FAULT", fault).env("FAULT_FIRED", fired);
+        feed::feed(&mut command, self.input)
+    }
+
+    fn contents(&self, folder: &Path) -> BTreeMap<String, Vec<u8>> {
+        let read = |name: &&str| ((*name).to_owned(), fs::read(folder.join(name)).unwrap());
+        self.outputs.iter().map(read).collect()
+    }
+}
+
+#[test]
+fn every_call_that_fails_leaves_the_old_files_or_the_new_ones() {
+    let shared = tempfile::tempdir().unwrap();
+    let Some(library) = library(shared.path()) else { return };
+    let fired = shared.path().join("fired");
+    let mut tried = 0;
+    for case in CASES {
+        let folder = tempfile::tempdir().unwrap();
+        case.prepare(folder.path());
+        let there = names(folder.path());
+        let old = case.contents(folder.path());
+        let plain = case.run(folder.path(), &library, "none:1:5", &fired);
+        assert_eq!((plain.status.code(), feed::text(&plain.stderr)), (Some(0), String::new()));
+        let new = case.contents(folder.path());
+        for (call, hows) in FAULTS {
+            for how in *hows {
+                for n in 1..=MOST_CALLS {
+                    case.prepare(folder.path());
+                    let fault = format!("{call}:{n}:{}", number(how));
+                    let run = case.run(folder.path(), &library, &fault, &fired);
+                    if fs::remove_file(&fired).is_err() {
+                        break;
+                    }
+                    tried += 1;
+                    assert!(n < MOST_CALLS, "{:?} has too many calls of {call}", case.arguments);
+                    let said = feed::text(&run.stderr);
+                    let what = format!("{} {:?}, {call} {n}, {how}: {said}", case.program, case.arguments);
+                    let (expected, lines) = match run.status.code() {
+                        Some(0) => (&new, said.lines().count()..=0),
+                        Some(2) => (&old, 1..=1),
+                        _ => panic!("{:?}: {what}", run.status),
+                    };
+                    assert!(lines.contains(&said.lines().count()), "{what}");
+                    assert!(*expected == case.contents(folder.path()), "status {:?}: {what}", run.status);
+                    assert_eq!(names(folder.path()), there, "{what}");
+                    if *how == "short" || (*how == "EINTR" && *call != "open") {
+                        assert_eq!(run.status.code(), Some(0), "{what}");
+                    }
+                    if run.status.success() {
+                        assert!(run.stdout == plain.stdout, "{what}");
+                    }
+                }
+            }
+        }
+    }
+    eprintln!("{tried} faults");
+    assert!(tried > 300, "only {tried} faults came");
+}
+
+#[test]
+fn a_signal_on_any_call_leaves_all_old_files_or_all_new_ones() {
+    let shared = tempfile::tempdir().unwrap();
+    let Some(library) = library(shared.path()) else { return };
+    let fired = shared.path().join("fired");
+    let (mut before, mut after) = (0, 0);
+    for case in CASES.iter().filter(|case| !case.outputs.is_empty()) {
+        let folder = tempfile::tempdir().unwrap();
+        case.prepare(folder.path());
+        let there = names(folder.path());
+        let old = case.contents(folder.path());
+        let plain = case.run(folder.path(), &library, "none:1:5", &fired);
+        assert!(plain.status.success());
+        let new = case.contents(folder.path());
+        for call in ["open", "write", "sync", "chmod", "link", "rename"] {
+            for n in 1..=MOST_CALLS {
+                case.prepare(folder.path());
+                let run = case.run(folder.path(), &library, &format!("{call}:{n}:signal"), &fired);
+                if fs::remove_file(&fired).is_err() {
+                    break;
+                }
+                let what = format!("{} {:?}, {call} {n}", case.program, case.arguments);
+                assert_eq!(
+                    (run.status.signal(), feed::text(&run.stderr)),
+                    (Some(libc::SIGTERM), String::new()),
+                    "{what}"
+                );
+                assert_eq!(names(folder.path()), there, "{what}");
+                let now = case.contents(folder.path());
+                assert!(now == old || now == new, "{what}");
+                // Files that are being put in their places all get there.
+                let is_placing = call == "rename" || call == "link";
+                assert!(!is_placing || now == new, "{what}");
+                before += usize::from(now == old);
+                after += usize::from(now == new);
+            }
+        }
+    }
+    assert!(before > 20 && after > 10, "{before} and {after}");
+}
+
+#[test]
+fn the_recorder_s_second_signal_leaves_nothing_beside_its_outputs() {
+    let shared = tempfile::tempdir().unwrap();
+    let Some(library) = library(shared.path()) else { return };
+    const SPIN: &str = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+    let case = Case {
+        program: RECORD,
+        arguments: &["--with", "builtin", "-q", "-o", "a.folded", "-o", "b.svg", "--", "sh", "-c", SPIN],
+        input: "",
+        outputs: &["a.folded", "b.svg"],
+    };
+    // Checks of the outputs make temporary files too, before anything is recorded.
+    for (fault, is_new) in
+        [("none:1:5", true), ("sync:1:signals", false), ("sync:2:signals", false), ("rename:1:signals", true)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        case.prepare(folder.path());
+        let (there, old) = (names(folder.path()), case.contents(folder.path()));
+        let run = case.run(folder.path(), &library, fault, &shared.path().join("fired"));
+        let said = feed::text(&run.stderr);
+        if fault.starts_with("none") && !run.status.success() {
+            eprintln!("skipped: {said}");
+            return;
+        }
+        let status = if fault.starts_with("none") { 0 } else { 128 + libc::SIGTERM };
+        assert_eq!((run.status.code(), said.as_str()), (Some(status), ""), "{fault}");
+        assert_eq!(names(folder.path()), there, "{fault}");
+        let now = case.contents(folder.path());
+        let is_each_new = now.iter().map(|(name, bytes)| *bytes != old[name]);
+        assert!(is_each_new.into_iter().all(|it| it == is_new), "{fault}");
+    }
+}
+
+#[test]
+fn kills_at_any_time_tear_no_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let stacks: String = (0..20_000).map(|n| format!("main;f{:04};g{n:05} 1\n", n / 10)).collect();
+    fs::write(folder.path().join("in.folded"), stacks).unwrap();
+    let start = || {
+        let mut command = Command::new(RENDER);
+        command.args(["in.folded", "-o", "a.folded", "-o", "b.folded"]).current_dir(folder.path());
+        command.stderr(Stdio::null()).spawn().unwrap()
+    };
+    assert!(start().wait().unwrap().success());
+    let at = |name: &str| folder.path().join(name);
+    let new = fs::read(at("a.folded")).unwrap();
+    for round in 0..60u64 {
+        for name in ["a.folded", "b.folded"] {
+            fs::write(at(name), OLD).unwrap();
+        }
+        let mut child = start();
+        // From the start of the program to its end, as fast or slow as this machine is now.
+        let mut spins = 0;
+        while child.try_wait().unwrap().is_none() && spins < round * 40 {
+            spins += 1;
+            std::thread::yield_now();
+        }
+        if child.try_wait().unwrap().is_none() {
+            child.kill().unwrap();
+        }
+        child.wait().unwrap();
+        for name in ["a.folded", "b.folded"] {
+            let now = fs::read(at(name)).unwrap();
+            assert!(now == OLD.as_bytes() || now == new, "{name} has {} bytes", now.len());
+        }
+    }
+}
