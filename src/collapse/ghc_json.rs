@@ -58,6 +58,8 @@ impl Collapser for GhcJson {
         let mut key = String::new();
         let (mut program, mut arguments) = (String::new(), String::new());
         let mut interval = Weight::ZERO;
+        // Ticks and bytes.
+        let mut stated = [None; 2];
         json.begin_object()?;
         while json.next_key(&mut key)? {
             match key.as_str() {
@@ -71,6 +73,8 @@ impl Collapser for GhcJson {
                     }
                 }
                 "total_time" => report.facts.cpu_time = duration(json.weight()?, "s"),
+                "total_ticks" => stated[0] = Some(json.weight()?),
+                "total_alloc" => stated[1] = Some(json.weight()?),
                 "tick_interval" => interval = json.weight()?,
                 "profile" => json.tree("children", &mut tree)?,
                 _ => json.skip()?,
@@ -90,6 +94,11 @@ impl Collapser for GhcJson {
                 return Err(Error::malformed(expected, id.to_string().as_bytes()).at(json.place()));
             };
             forest.set_frame(Node(at), *centre);
+        }
+        for (column, (what, stated)) in ["the ticks", "the bytes"].into_iter().zip(stated).enumerate() {
+            let mut costs = nodes.iter().map(|(_, costs)| costs[column]);
+            let sum = costs.try_fold(Weight::ZERO, |sum, cost| sum.checked_add(cost))?;
+            stated.into_iter().for_each(|stated| report.check_total(what, sum, stated));
         }
         let mut stack = Vec::new();
         for (at, (_, costs)) in nodes.iter().enumerate() {

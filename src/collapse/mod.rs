@@ -248,6 +248,8 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Notes for `--verbose`.
     pub details: Vec<String>,
+    /// True if the last line of a text has no end.
+    pub(crate) ends_within_line: bool,
 }
 
 impl Report {
@@ -274,6 +276,22 @@ impl Report {
         let warning = warning.into();
         self.facts.warn(&warning);
         self.note(warning);
+    }
+
+    /// Warns of something that puts the weights in doubt, so that `--strict` refuses it.
+    #[cfg(feature = "collapse")]
+    pub(crate) fn doubt(&mut self, doubt: impl Into<String>) {
+        let doubt = doubt.into();
+        self.warn(&doubt);
+        self.not_understood.doubt(doubt);
+    }
+
+    /// Holds the sum of what was read against the total that the recording states of itself.
+    #[cfg(feature = "collapse")]
+    pub(crate) fn check_total(&mut self, what: impl std::fmt::Display, sum: Weight, stated: Weight) {
+        if sum != stated {
+            self.doubt(format!("{what} add up to {sum}, the file says {stated}"));
+        }
     }
 
     /// Says something once.
@@ -350,6 +368,11 @@ pub fn collapse(
         let collapsed = format.collapse(input, options, sink, &mut of_this);
         let read_as = || format!("{}{hint}", format.name());
         collapsed.map_err(|e| e.or_at(|| Position::file(name.clone())).read_as(read_as))?;
+        // Folded text is also written by hand, and needs no last newline.
+        #[cfg(feature = "collapse")]
+        if of_this.ends_within_line && format.name() != registry::FOLDED {
+            of_this.doubt("the text ends within a line: it may be cut off");
+        }
         of_this.settle_facts(options);
         let unit = of_this.facts.unit.as_deref();
         let before = parts.iter().find_map(|part| part.unit.as_deref());
