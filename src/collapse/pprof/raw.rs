@@ -19,7 +19,8 @@
 
 use std::collections::HashMap;
 
-use super::profile::{Labels, Origin, Samples, default_of, note_period};
+use super::profile::{Labels, LocationFrames, Origin, Samples, default_of, note_period};
+use super::prune::Left;
 use crate::collapse::clean_symbol::clean_symbol;
 use crate::collapse::names::FrameNames;
 use crate::collapse::naming::split_srcline;
@@ -297,7 +298,8 @@ impl Raw {
             });
             let mut marked: Vec<FrameId> = marked.collect();
             marked.reverse();
-            frames.push(marked);
+            // pprof has dropped what the profile asked to drop.
+            frames.push(LocationFrames { frames: marked, left: Left::All });
         }
         if self.types.is_empty() {
             return Err(Error::malformed("a line of sample types", b"none"));
