@@ -86,8 +86,9 @@ impl Collapser for GhcJson {
         let rate = (1e6 / interval.to_f64()).round();
         report.facts.rate = (1.0..=1e9).contains(&rate).then_some(rate as u64);
         let declared = ["ticks", "bytes", "entries"].map(|name| Value::new(name, name));
-        let mut values = Values::new(options, declared.to_vec(), 0)?;
         let Tree { mut forest, nodes, .. } = tree;
+        let holds = |at: usize| nodes.iter().any(|(_, costs)| !costs[at].is_zero());
+        let mut values = Values::holding(options, declared.to_vec(), 0, holds, report)?;
         for (at, (id, _)) in nodes.iter().enumerate() {
             let Some(centre) = centres.get(id) else {
                 let expected = format!("one of the {} cost centres", centres.len());

@@ -231,8 +231,9 @@ impl Heap {
             ("alloc-space", "bytes"),
             ("alloc-objects", "objects"),
         ];
-        let mut values =
-            Values::new(options, declared.map(|(name, unit)| Value::new(name, unit)).to_vec(), 0)?;
+        let declared = declared.map(|(name, unit)| Value::new(name, unit)).to_vec();
+        let holds = |at: usize| self.rows.iter().any(|(weights, _)| !weights[at].is_zero());
+        let mut values = Values::holding(options, declared, 0, holds, report)?;
         let left = self.check(report)?;
         // Even the first of a stack is where a call returns to: that of the allocator.
         self.maps.name_all(self.addresses.iter().map(|&address| (address, true)), options, sink, report);

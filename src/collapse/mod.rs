@@ -248,6 +248,8 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Notes for `--verbose`.
     pub details: Vec<String>,
+    /// The input is read together with others, to which another value than theirs must not be added.
+    pub(crate) is_one_of_several: bool,
     /// True if the last line of a text has no end.
     pub(crate) ends_within_line: bool,
 }
@@ -315,6 +317,17 @@ impl Report {
         later.values.into_iter().try_for_each(|(value, total)| self.add_value(value, total))
     }
 
+    /// The value that was to be kept, if it is zero throughout, and the one that can be kept instead.
+    fn other_value(&self) -> Option<(Value, Value)> {
+        if self.is_one_of_several || self.values.values().any(|total| total.kept && total.samples > 0) {
+            return None;
+        }
+        let zero = self.values.iter().find(|(_, total)| total.kept).map(|(value, _)| value)?;
+        let holding = self.values.iter().filter(|(_, total)| total.samples > 0).map(|(value, _)| value);
+        let other = values::alike(zero, holding)?;
+        Some((zero.clone(), other.clone()))
+    }
+
     /// Completes the facts from the values: unit, event, number of samples.
     fn settle_facts(&mut self, options: &Options) {
         let kept: Vec<(&Value, &ValueTotal)> =
@@ -348,8 +361,57 @@ impl Report {
 ///
 /// # Errors
 /// [`ErrorKind::Unrecognised`], and those of the format, placed in the input;
-/// [`ErrorKind::Setting`] for inputs whose weights are in different units.
+/// [`ErrorKind::Setting`] for inputs whose weights are in different units, and [`ErrorKind::Empty`] without
+/// samples.
 pub fn collapse(
+    sources: &[Source],
+    format: Option<&'static dyn Collapser>,
+    options: &Options,
+    sink: &mut dyn Sink,
+) -> Result<Report> {
+    let report = collapse_any(sources, format, options, sink)?;
+    let kept = report.values.values().any(|total| total.kept && total.samples > 0);
+    if !kept && report.not_understood.count > 0 {
+        // Nothing at all was understood: this is not a profile with a few bad lines.
+        report.not_understood.refuse()?;
+    }
+    if !kept {
+        let holding = report.values.iter().filter(|(_, total)| total.samples > 0);
+        let names: Vec<String> = holding.map(|(value, _)| crate::error::excerpt(&value.name)).collect();
+        let what = match &names[..] {
+            [] => "no samples in it".to_owned(),
+            [one] => format!("no samples of that value; there is {one}: choose with --value"),
+            _ => format!("no samples of that value; there are {}: choose with --value", names.join(", ")),
+        };
+        return Err(empty(what, sources));
+    }
+    Ok(report)
+}
+
+/// Reads what values there are in the inputs, also if all weights are zero.
+///
+/// # Errors
+/// Those of [`collapse`], and [`ErrorKind::Empty`] of inputs without any value.
+pub fn survey_values(
+    sources: &[Source],
+    format: Option<&'static dyn Collapser>,
+    options: &Options,
+) -> Result<Report> {
+    let report = collapse_any(sources, format, options, &mut crate::folded::StackTable::default())?;
+    if report.values.is_empty() {
+        report.not_understood.refuse()?;
+        return Err(empty("no samples in it".to_owned(), sources));
+    }
+    Ok(report)
+}
+
+fn empty(what: String, sources: &[Source]) -> Error {
+    let position = sources.first().map(|source| Position::file(source.name())).unwrap_or_default();
+    Error::new(ErrorKind::Empty { what }, position)
+}
+
+/// [`collapse`] of inputs that may be without samples.
+fn collapse_any(
     sources: &[Source],
     format: Option<&'static dyn Collapser>,
     options: &Options,
@@ -358,21 +420,24 @@ pub fn collapse(
     let mut report = Report::default();
     let mut parts: Vec<Facts> = Vec::new();
     for source in sources {
-        let input = source.open()?;
-        let name = input.name().clone();
-        let (format, hint) = match format {
-            Some(format) => (format, ""),
-            None => (registry::detect(&input)?, "; --format names another"),
-        };
-        let mut of_this = Report { first_value: report.first_value.take(), ..Report::default() };
-        let collapsed = format.collapse(input, options, sink, &mut of_this);
-        let read_as = || format!("{}{hint}", format.name());
-        collapsed.map_err(|e| e.or_at(|| Position::file(name.clone())).read_as(read_as))?;
-        // Folded text is also written by hand, and needs no last newline.
-        #[cfg(feature = "collapse")]
-        if of_this.ends_within_line && format.name() != registry::FOLDED {
-            of_this.doubt("the text ends within a line: it may be cut off");
+        let fresh =
+            |first_value| Report { first_value, is_one_of_several: sources.len() > 1, ..Report::default() };
+        let mut of_this = fresh(report.first_value.take());
+        collapse_one(source, format, options, sink, &mut of_this)?;
+        // A value that is zero throughout has reached no sink: the input can be read again for another.
+        if options.values == ValueSelection::Default
+            && let Some((zero, other)) = of_this.other_value()
+            && source.is_rereadable()
+        {
+            let options =
+                Options { values: ValueSelection::Named(vec![other.name.clone()]), ..options.clone() };
+            let doubt = values::chosen_instead(&zero, &other);
+            of_this = fresh(of_this.first_value);
+            collapse_one(source, format, &options, sink, &mut of_this)?;
+            of_this.warn(&doubt);
+            of_this.not_understood.doubt(doubt);
         }
+        let name = source.name();
         of_this.settle_facts(options);
         let unit = of_this.facts.unit.as_deref();
         let before = parts.iter().find_map(|part| part.unit.as_deref());
@@ -388,23 +453,32 @@ pub fn collapse(
     }
     sink.flush()?;
     report.facts = Facts::merged(&parts);
-    let kept = report.values.values().any(|total| total.kept && total.samples > 0);
-    if !kept && report.not_understood.count > 0 {
-        // Nothing at all was understood: this is not a profile with a few bad lines.
-        report.not_understood.refuse()?;
-    }
-    if !kept {
-        let what = match report.values.iter().find(|(_, total)| total.samples > 0) {
-            Some((first, _)) => format!(
-                "no samples of that value; there is {}: choose with --value",
-                crate::error::excerpt(&first.name)
-            ),
-            None => "no samples in it".to_owned(),
-        };
-        let position = sources.first().map(|source| Position::file(source.name())).unwrap_or_default();
-        return Err(Error::new(ErrorKind::Empty { what }, position));
-    }
     Ok(report)
+}
+
+/// Collapses one input.
+fn collapse_one(
+    source: &Source,
+    format: Option<&'static dyn Collapser>,
+    options: &Options,
+    sink: &mut dyn Sink,
+    report: &mut Report,
+) -> Result<()> {
+    let input = source.open()?;
+    let name = input.name().clone();
+    let (format, hint) = match format {
+        Some(format) => (format, ""),
+        None => (registry::detect(&input)?, "; --format names another"),
+    };
+    let collapsed = format.collapse(input, options, sink, report);
+    let read_as = || format!("{}{hint}", format.name());
+    collapsed.map_err(|e| e.or_at(|| Position::file(name.clone())).read_as(read_as))?;
+    // Folded text is also written by hand, and needs no last newline.
+    #[cfg(feature = "collapse")]
+    if report.ends_within_line && format.name() != registry::FOLDED {
+        report.doubt("the text ends within a line: it may be cut off");
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -56,8 +56,11 @@ impl Collapser for GoText {
             let place = Position::line(input.name().clone(), 1);
             return Err(Error::malformed("the first line of a profile of Go's", first).at(place));
         };
-        // A wrong choice of values is reported once, before there are threads.
-        Values::new(options, header.values(), 0)?;
+        // A wrong choice of values is reported once, before there are threads. The first line says which
+        // values hold anything.
+        let holds = |at: usize| header.totals.get(at).is_none_or(|total| !total.is_zero());
+        let chosen = Values::holding(options, header.values(), 0, holds, report)?;
+        let default = header.values().iter().position(|value| chosen.kept() == Some(value)).unwrap_or(0);
         if header.kind == Kind::Heap {
             report
                 .warn("Go's heap profile as text holds what was sampled; without debug=1 it is the estimate");
@@ -66,7 +69,7 @@ impl Collapser for GoText {
         let new = || Lines {
             sums: &sums,
             own: Vec::new(),
-            values: Values::new(options, header.values(), 0).expect("it was possible before"),
+            values: Values::new(options, header.values(), default).expect("it was possible before"),
             header: header.clone(),
             srcline: options.srcline,
             pending: None,

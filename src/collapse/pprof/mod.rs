@@ -270,7 +270,7 @@ impl Profile {
         let named = self.text_or_none(self.default_type)?;
         let default = default_of(&types, named);
         let columns = types.len();
-        let values = Values::new(options, types, default)?;
+        let values = Values::holding(options, types, default, |at| self.samples.holds(at, columns), report)?;
         self.facts(&values, report)?;
         let prune = Prune::new(self.text_or_none(self.drop_frames)?, self.text_or_none(self.keep_frames)?);
         let prune = prune.unwrap_or_else(|problem| {

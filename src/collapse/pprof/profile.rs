@@ -116,6 +116,11 @@ impl Samples {
         self.ends.push((self.locations.len(), self.values.len(), thread as u32));
     }
 
+    /// Returns true if any sample weighs something in one of `types` values.
+    pub fn holds(&self, at: usize, types: usize) -> bool {
+        self.values.iter().skip(at).step_by(types).any(|value| *value != 0)
+    }
+
     /// The locations that samples name.
     pub fn locations(&self) -> &[u64] {
         &self.ids

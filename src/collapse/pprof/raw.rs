@@ -308,7 +308,7 @@ impl Raw {
         report.facts = std::mem::take(&mut self.facts);
         let types = std::mem::take(&mut self.types);
         let columns = types.len();
-        let values = Values::new(options, types, default)?;
+        let values = Values::holding(options, types, default, |at| self.samples.holds(at, columns), report)?;
         let kind = String::from_utf8_lossy(&self.period_type).into_owned();
         if let (Some(period), Some((name, unit))) = (self.period, kind.rsplit_once(' ')) {
             note_period(&values, &Value::with_producers_unit(name, unit), period, report);
