@@ -294,6 +294,11 @@ impl Values {
         kept.next().filter(|_| kept.next().is_none()).map(|column| &column.value)
     }
 
+    /// Returns true if samples are counted, whatever they weigh.
+    pub fn counts(&self) -> bool {
+        self.count
+    }
+
     /// Returns whether any sample weight of this column can reach the result.
     pub fn is_kept(&self, at: usize) -> bool {
         self.columns[at].total.kept

@@ -191,7 +191,7 @@ const RULES: &[Rule] = &[
     // The time with an open interval on each thread, counted by an independent script; and the sum
     // of all timeDeltas.
     rule("node/trace-events.json", "chrome-trace", Total::Is("185480")),
-    rule("node/trace-cpu-profiler.json", "chrome-trace", Total::Is("359475")),
+    rule("node/trace-cpu-profiler.json", "chrome-trace", Total::Is("360532")),
     rule("py-spy/chrometrace.json", "chrome-trace", Total::Is("6156600")),
     rule("py-spy/dump*", "py-spy-dump", Total::Key("threads")),
     rule("samply/*.json.gz", "firefox", Total::Sum("weight_sum")),
