@@ -61,7 +61,8 @@ pub struct Collapse {
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Fail at a line that is not understood, instead of leaving it out
+    /// Fail at a line that is not understood, and at a file that is cut off or does not
+    /// add up to the total that it states
     #[arg(long)]
     pub strict: bool,
 

@@ -228,6 +228,9 @@ pub enum Progress {
     Symbols(u64, u64),
 }
 
+/// The most values that a message names.
+const MOST_NAMED: usize = 5;
+
 /// Names of values that say no more than a unit does.
 const UNTOLD: &[&[u8]] = &[b"samples", b"sample", b"count", b"weight", b"time", b"space", b"@"];
 
@@ -381,7 +384,17 @@ pub fn collapse(
         let what = match &names[..] {
             [] => "no samples in it".to_owned(),
             [one] => format!("no samples of that value; there is {one}: choose with --value"),
-            _ => format!("no samples of that value; there are {}: choose with --value", names.join(", ")),
+            [first @ .., last] if first.len() < MOST_NAMED => {
+                format!(
+                    "no samples of that value; there are {}, {last}: choose with --value",
+                    first.join(", ")
+                )
+            }
+            [..] => format!(
+                "no samples of that value; there are {}, and {} more: choose with --value",
+                names[..MOST_NAMED].join(", "),
+                names.len() - MOST_NAMED
+            ),
         };
         return Err(empty(what, sources));
     }

@@ -51,6 +51,7 @@ fn a_stated_total_that_is_not_met_is_a_warning_and_an_error_when_strict() {
         ("go-text/goroutine", "total 1", "total 4", "goroutine add up to 1, the file says 4"),
         ("tcmalloc/preload", "4736 [", "4737 [", "bytes in use add up to 4736, the file says 4737"),
         ("massif/c", "mem_heap_B=111395", "mem_heap_B=111396", "add up to 111395, the file says 111396"),
+        ("jstack/five-dumps", "length=16", "length=17", "the Java threads add up to 48, the file says 49"),
         ("ghc-json/threaded", "\"total_ticks\":", "\"total_ticks\": 1, \"x\":", "the ticks add up to "),
     ] {
         let (case, input) = fixture(name);

@@ -114,3 +114,11 @@ fn other_formats_choose_as_well() {
         assert!(text(&listed.stdout).contains(&format!("* {chosen}")), "{name}: {}", text(&listed.stdout));
     }
 }
+
+#[test]
+fn a_message_names_few_of_many_values() {
+    let events: String = (0..9).map(|n| format!("a  1 5.0: 3 e{n}: \n\t1000 f (/a)\n\n")).collect();
+    let out = run(&["--value", "x"], events.as_bytes());
+    let message = "there are \"e0\", \"e1\", \"e2\", \"e3\", \"e4\", and 4 more: choose with --value";
+    assert!(text(&out.stderr).contains(message), "{out:?}");
+}
