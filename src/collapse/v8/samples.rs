@@ -253,7 +253,11 @@ mod tests {
         samples.append(piece(&[4], &[]));
         let margins = samples.settle(None).unwrap();
         let mut times = Vec::new();
-        samples.for_each(&margins, |id, at, _| Ok(times.push((id, at.unwrap().to_string())))).unwrap();
+        let each = |id, at: Option<Weight>, _| {
+            times.push((id, at.unwrap().to_string()));
+            Ok(())
+        };
+        samples.for_each(&margins, each).unwrap();
         assert_eq!(times, [(1, "5".into()), (2, "5".into()), (3, "12".into()), (4, "12".into())]);
         assert_eq!(samples.untimed, 2);
     }

@@ -114,7 +114,7 @@ type ThreadKey = (String, String);
 struct Events {
     threads: BTreeMap<ThreadKey, Spans>,
     /// By process and id: the pieces of the profiles, with their times.
-    pieces: BTreeMap<(String, String), Vec<(Option<Weight>, Piece)>>,
+    pieces: BTreeMap<(String, String), Vec<TimedPiece>>,
     process_names: BTreeMap<String, String>,
     /// The process that was seen first on each thread of py-spy's.
     py_spy: HashMap<String, String>,
@@ -126,6 +126,9 @@ struct Events {
     last: Option<Weight>,
     names: FrameNames,
 }
+
+/// A piece, and the time of its event.
+type TimedPiece = (Option<Weight>, Piece);
 
 /// A piece of a processor profile of V8's.
 enum Piece {
