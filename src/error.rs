@@ -120,6 +120,11 @@ pub enum ErrorKind {
         /// The first of them, shortened and quoted by [`excerpt`].
         first: String,
     },
+    /// `--strict`: the input contradicts itself, or ends early.
+    Doubtful {
+        /// The message: both numbers, or what is missing.
+        what: String,
+    },
     /// A setting that cannot be used, such as a regular expression with a mistake.
     Setting {
         /// The message: the setting, what is wrong with it, and what to write instead.
@@ -143,7 +148,9 @@ impl fmt::Display for ErrorKind {
                 write!(f, "there is no format {name:?}; the formats are {known}")
             }
             ErrorKind::Malformed { expected, found } => write!(f, "expected {expected}, found {found}"),
-            ErrorKind::Empty { what } | ErrorKind::Setting { what } => f.write_str(what),
+            ErrorKind::Empty { what } | ErrorKind::Doubtful { what } | ErrorKind::Setting { what } => {
+                f.write_str(what)
+            }
             ErrorKind::Overflow => {
                 f.write_str("the weights add up to more than can be held exactly; scale them down")
             }

@@ -62,7 +62,8 @@ pub struct Collapse {
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// Fail at a line that is not understood, instead of leaving it out
+    /// Fail at a line that is not understood, and at a file that is cut off or does not
+    /// add up to the total that it states
     #[arg(long)]
     pub strict: bool,
 
@@ -96,18 +97,28 @@ impl Tool for Collapse {
         }
         let mut reading = self.options.read_options(self.quiet).places(false);
         reading.format.clone_from(&self.format);
+        if self.list_values {
+            let format = self.format.as_deref().map(registry::by_name).transpose()?;
+            let report = collapse::survey_values(&self.input.sources(), format, &reading.collapse);
+            progress::end();
+            let report = report?;
+            if self.strict {
+                report.not_understood.refuse()?;
+            }
+            output.write_all(list_values(&report).as_bytes()).map_err(crate::Error::from)?;
+            output.finish()?;
+            return Ok(Exit::Yes);
+        }
         let read = profile::open::read(&self.input.sources(), &reading);
         progress::end();
         let (profile, report) = read?;
         if self.strict {
             report.not_understood.refuse()?;
         }
-        if !self.quiet && !self.list_values {
+        if !self.quiet {
             self.describe(&report, profile.stacks())?;
         }
-        if self.list_values {
-            output.write_all(list_values(&report).as_bytes()).map_err(crate::Error::from)?;
-        } else if self.no_header {
+        if self.no_header {
             profile.stacks().write(&mut output)?;
         } else {
             profile.write_folded(&mut output)?;

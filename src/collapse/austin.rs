@@ -25,6 +25,7 @@ use crate::input::Input;
 use crate::profile::{Facts, fact};
 use crate::weight::Weight;
 use std::collections::HashMap;
+use std::sync::Mutex;
 use std::time::Duration;
 
 const INFO: FormatInfo = FormatInfo {
@@ -64,7 +65,10 @@ impl Collapser for Austin {
         let mode = mode(input.head());
         // A wrong choice of values is reported once, before there are threads.
         Values::new(options, mode.values(), 0)?;
+        // The metadata that each thread has read.
+        let found = Mutex::new(Vec::new());
         let new = || AustinLines {
+            found: &found,
             mode,
             threads: options.shows_threads(true),
             values: Values::new(options, mode.values(), 0).expect("it was possible before"),
@@ -78,7 +82,7 @@ impl Collapser for Austin {
         let mut of_threads = Report::default();
         driver::run_lines(input, threads, new, sink, &mut of_threads)?;
         let mut meta = Metadata::default();
-        of_threads.parts.drain(..).for_each(|part| meta.take(part));
+        found.into_inner().expect("no thread panics").into_iter().for_each(|part| meta.take(part));
         meta.settle(&mut of_threads);
         *report = Report { notes: std::mem::take(&mut report.notes), ..of_threads };
         Ok(())
@@ -92,6 +96,10 @@ pub(super) struct Metadata {
     facts: Facts,
     /// `wall` or `cpu`, as the name of the event.
     clock: Option<String>,
+    /// The number of samples as austin 4 states it.
+    count: Option<u64>,
+    /// The number of samples that were read.
+    pub(super) samples: u64,
 }
 
 impl Metadata {
@@ -109,6 +117,7 @@ impl Metadata {
                 let passed = number().and_then(|micros| duration(Weight::from(micros), "us"));
                 self.add_duration(passed);
             }
+            b"count" => self.add_count(number()),
             b"python" => self.facts.comment([b"Python ", value].concat()),
             _ => {}
         }
@@ -121,22 +130,31 @@ impl Metadata {
         }
     }
 
+    fn add_count(&mut self, count: Option<u64>) {
+        if let Some(count) = count {
+            self.count = Some(self.count.unwrap_or(0).saturating_add(count));
+        }
+    }
+
     /// Takes what another thread has read of the same file.
-    fn take(&mut self, part: Facts) {
-        self.clock = part.event.or(self.clock.take());
+    fn take(&mut self, Metadata { facts: part, clock, count, samples }: Metadata) {
+        self.clock = clock.or(self.clock.take());
+        self.add_count(count);
+        self.samples += samples;
         self.facts.producer = part.producer.or(self.facts.producer.take());
         self.facts.rate = part.rate.or(self.facts.rate);
         self.add_duration(part.duration);
         part.comments.iter().for_each(|comment| self.facts.comment(comment));
     }
 
-    /// The facts as a part, to be taken by [`Metadata::take`].
-    fn part(self) -> Facts {
-        Facts { event: self.clock, ..self.facts }
-    }
-
     /// Completes the facts of a report, whose values are known by now.
     pub(super) fn settle(mut self, report: &mut Report) {
+        if let Some(stated) = self.count {
+            report.check_total("the samples", Weight::from(self.samples), Weight::from(stated));
+        }
+        if self.facts.producer.is_some() && self.facts.duration.is_none() {
+            report.doubt("there is no duration at the end: the recording is cut off");
+        }
         let of_time = |(value, total): (&Value, &super::ValueTotal)| total.kept == (value.name == b"time");
         if report.values.iter().all(of_time) {
             self.facts.event = self.clock;
@@ -202,7 +220,8 @@ fn mode(head: &[u8]) -> Mode {
 }
 
 /// Reads the lines of one thread.
-struct AustinLines {
+struct AustinLines<'f> {
+    found: &'f Mutex<Vec<Metadata>>,
     mode: Mode,
     /// True if process and thread are frames.
     threads: bool,
@@ -213,7 +232,7 @@ struct AustinLines {
     clock: Clock,
 }
 
-impl AustinLines {
+impl AustinLines<'_> {
     /// Adds the sample in `ids`, with the process and the thread that its line begins with.
     fn add(&mut self, stack: &[u8], weights: &[Weight], sink: &mut dyn Sink) -> Result<()> {
         if !sink.wants().contexts {
@@ -241,7 +260,7 @@ impl AustinLines {
     }
 }
 
-impl LineParser for AustinLines {
+impl LineParser for AustinLines<'_> {
     fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
         let Some((stack, [Some(first), idle, memory])) = split(line) else { return Ok(false) };
         let (ids, frame) = (&mut self.ids, &mut self.frame);
@@ -273,6 +292,7 @@ impl LineParser for AustinLines {
         let busy = if idle.is_none_or(Weight::is_zero) { first } else { Weight::ZERO };
         let all = [first, busy, memory.unwrap_or_default()];
         let weights = if self.mode == Mode::Full { &all[..] } else { &all[..1] };
+        self.meta.samples += 1;
         self.add(stack, weights, sink)?;
         Ok(true)
     }
@@ -290,7 +310,7 @@ impl LineParser for AustinLines {
     }
 
     fn finish(self, report: &mut Report) -> Result<()> {
-        report.parts.push(self.meta.part());
+        self.found.lock().expect("no thread panics").push(self.meta);
         self.values.finish(report)
     }
 }

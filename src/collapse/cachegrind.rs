@@ -92,13 +92,11 @@ impl Collapser for Cachegrind {
         })?;
         report.facts.set_command(&report_command);
         match summary {
-            None => report.warn("there is no summary at the end: the file is cut off"),
+            None => report.doubt("there is no summary at the end: the file is cut off"),
             Some(summary) => {
                 for ((value, sum), total) in declared.iter().zip(sums).zip(summary) {
-                    if sum != total {
-                        let event = String::from_utf8_lossy(&value.name);
-                        report.warn(format!("{event} adds up to {sum}, the file says {total}"));
-                    }
+                    let event = String::from_utf8_lossy(&value.name);
+                    report.check_total(format_args!("the costs of {event}"), sum, total);
                 }
             }
         }

@@ -101,9 +101,64 @@ struct Reader<'o> {
     called: usize,
     /// The next line of costs is that of a call.
     is_call: bool,
-    totals: Option<Vec<Weight>>,
-    /// Only xdebug has this and no totals.
-    summary: Option<Weight>,
+    stated: Stated,
+}
+
+/// The totals that a file states: valgrind's `totals:` of the self costs at the end of each part, and
+/// `summary:`, which stands before the costs, or behind them in a file of xdebug's, where it holds the costs
+/// outside of all functions as well.
+#[derive(Default)]
+struct Stated {
+    /// The parts whose costs have begun, and those of them that have come to their end.
+    parts: u64,
+    ended: u64,
+    /// Costs were read since the last header.
+    in_costs: bool,
+    totals: Vec<Weight>,
+    summary_before: Vec<Weight>,
+    /// The first event's alone: of another event xdebug states a peak.
+    summary_behind: Option<Weight>,
+}
+
+impl Stated {
+    /// Reads a line of the header or the end.
+    fn line(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let numbers = || words(value).filter_map(Weight::parse);
+        match key {
+            b"totals" => {
+                self.ended += 1;
+                add_each(&mut self.totals, numbers())?;
+            }
+            b"summary" if self.in_costs => {
+                self.ended += 1;
+                if let Some(first) = numbers().next() {
+                    self.summary_behind = Some(self.summary_behind.unwrap_or_default().checked_add(first)?);
+                }
+            }
+            b"summary" => add_each(&mut self.summary_before, numbers())?,
+            b"part" | b"events" => self.in_costs = false,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Counts a line of costs.
+    fn cost(&mut self) {
+        if !std::mem::replace(&mut self.in_costs, true) {
+            self.parts += 1;
+        }
+    }
+}
+
+/// Adds numbers to sums, which begin with the first numbers.
+fn add_each(sums: &mut Vec<Weight>, numbers: impl Iterator<Item = Weight>) -> Result<()> {
+    for (at, number) in numbers.enumerate() {
+        match sums.get_mut(at) {
+            Some(sum) => *sum = sum.checked_add(number)?,
+            None => sums.push(number),
+        }
+    }
+    Ok(())
 }
 
 struct Costs {
@@ -144,8 +199,7 @@ impl<'o> Reader<'o> {
             called_file: None,
             called: function,
             is_call: false,
-            totals: None,
-            summary: None,
+            stated: Stated::default(),
         }
     }
 
@@ -161,6 +215,7 @@ impl<'o> Reader<'o> {
             return Ok(self.assignment(key, value));
         }
         let Some((key, value)) = split(line, b':') else { return Ok(false) };
+        self.stated.line(key, value)?;
         match key {
             b"positions" => self.positions = words(value).count().max(1),
             b"events" if self.costs.is_none() => {
@@ -168,12 +223,6 @@ impl<'o> Reader<'o> {
             }
             b"cmd" => self.facts.set_command(value),
             b"creator" => self.facts.producer = fact(value),
-            b"totals" => self.add_totals(value)?,
-            b"summary" => {
-                if let Some(summary) = words(value).next().and_then(Weight::parse) {
-                    self.summary = Some(self.summary.unwrap_or_default().checked_add(summary)?);
-                }
-            }
             // The header goes on as the writer likes: `version`, `creator`, `desc`, ….
             _ => {}
         }
@@ -219,6 +268,7 @@ impl<'o> Reader<'o> {
         if self.declared.is_empty() {
             return Ok(false);
         }
+        self.stated.cost();
         let costs = match &mut self.costs {
             Some(costs) => costs,
             None => self.costs.insert(Costs::new(self.options, &self.declared, &self.factors)?),
@@ -244,32 +294,33 @@ impl<'o> Reader<'o> {
         Ok(true)
     }
 
-    fn add_totals(&mut self, value: &[u8]) -> Result<()> {
-        let new: Vec<Weight> = words(value).filter_map(Weight::parse).collect();
-        let totals = self.totals.get_or_insert_with(|| vec![Weight::ZERO; new.len()]);
-        for (total, new) in totals.iter_mut().zip(new) {
-            *total = total.checked_add(new)?;
-        }
-        Ok(())
-    }
-
     fn finish(self, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         report.facts = self.facts;
         let Some(mut costs) = self.costs else { return Ok(()) };
-        if let (None, Some(summary), Some(&sum)) = (&self.totals, self.summary, costs.sums.first())
-            && summary > sum
-        {
-            // The cost of the program before and after its functions.
-            let outside = [sink.frame(OUTSIDE)];
-            costs.add(0, &outside, summary.checked_sub(sum)?, sink)?;
-        }
-        for (at, total) in self.totals.unwrap_or_default().into_iter().enumerate() {
-            let event = self.declared.get(at).map(|value| String::from_utf8_lossy(&value.name));
-            if let (Some(&sum), Some(event)) = (costs.sums.get(at), event)
-                && sum != total
-            {
-                report.warn(format!("the self costs of {event} add up to {sum}, the file says {total}"));
+        if let (Some(summary), Some(&sum)) = (self.stated.summary_behind, costs.sums.first()) {
+            if summary > sum {
+                // The cost of the program before and after its functions.
+                let outside = [sink.frame(OUTSIDE)];
+                costs.add(0, &outside, summary.checked_sub(sum)?, sink)?;
+            } else {
+                check(report, &self.declared, &costs.sums, &[summary]);
             }
+        }
+        let producer = report.facts.producer.clone().unwrap_or_default();
+        // Those that write a total at the end write it always.
+        let ends = ["callgrind", "xdebug"].iter().any(|name| producer.starts_with(name));
+        if ends && self.stated.ended < self.stated.parts {
+            report.doubt("there is no total behind the costs: the file is cut off");
+        }
+        // yappi's files are all without the last newline.
+        report.ends_within_line &= producer != "yappi";
+        if self.stated.totals.is_empty() {
+            // A summary is less than the sum by what was rounded; valgrind's has what no function is given.
+            let mut stated = self.stated.summary_before;
+            stated.iter_mut().zip(&costs.sums).for_each(|(stated, sum)| *stated = (*stated).max(*sum));
+            check(report, &self.declared, &costs.sums, &stated);
+        } else {
+            check(report, &self.declared, &costs.sums, &self.stated.totals);
         }
         let graphs = std::mem::take(&mut costs.graphs);
         for (at, graph) in graphs.iter().enumerate() {
@@ -278,6 +329,14 @@ impl<'o> Reader<'o> {
             forest.samples(&[], weights, sink, |stack, weight, sink| costs.add(at, stack, weight, sink))?;
         }
         costs.values.finish(report)
+    }
+}
+
+/// Holds the sums of self costs against those that are stated.
+fn check(report: &mut Report, events: &[Value], sums: &[Weight], stated: &[Weight]) {
+    for ((event, sum), stated) in events.iter().zip(sums).zip(stated) {
+        let event = String::from_utf8_lossy(&event.name);
+        report.check_total(format_args!("the self costs of {event}"), *sum, *stated);
     }
 }
 

@@ -59,17 +59,20 @@ fn without_java_class_marker(symbol: &[u8]) -> &[u8] {
     }
 }
 
-/// Cuts the argument list, and what follows it, off a function's name.
+/// Cuts the argument list, and what follows it, off the name of a C++ or Java function. Names of other
+/// languages stay whole, whatever brackets they hold: `block (2 levels) in run`, `:(idle):0`.
 ///
 /// Parentheses belong to the name within brackets of any kind, after `operator`, after the dot of
-/// a Go receiver, `.(*Tree).`, in `(anonymous namespace)`, at the very beginning, and where the
-/// function is one that something else is local to: `run(int)::{lambda()#1}::operator()`.
+/// a Go receiver, `.(*Tree).`, in `(anonymous namespace)`, at the very beginning, where the
+/// function is one that something else is local to, `run(int)::{lambda()#1}::operator()`, and where what
+/// stands before, between and behind them is no function, its arguments and its qualifiers.
 fn without_arguments(name: &[u8]) -> &[u8] {
     if !name.contains(&b'(') {
         return name;
     }
     let mut depth = 0usize;
     let mut at = 0;
+    let mut is_operator = false;
     while let Some(&byte) = name.get(at) {
         match byte {
             b'(' if depth == 0 => {
@@ -79,7 +82,7 @@ fn without_arguments(name: &[u8]) -> &[u8] {
                     || (before.ends_with(b"operator") && starts_word(before, at - b"operator".len()))
                     || name[at..].starts_with(b"(anonymous")
                     || is_scope(&name[at..]);
-                if !of_the_name {
+                if !of_the_name && is_signature(before, &name[at..], is_operator) {
                     return before.trim_ascii_end();
                 }
                 depth += 1;
@@ -90,6 +93,7 @@ fn without_arguments(name: &[u8]) -> &[u8] {
             b'o' if name[at..].starts_with(b"operator") && starts_word(name, at) => {
                 // The brackets of `operator<<` and `operator[]` open nothing.
                 at += b"operator".len();
+                is_operator = true;
                 while matches!(name.get(at), Some(b'<' | b'>' | b'=' | b'-' | b'[' | b']')) {
                     at += 1;
                 }
@@ -102,19 +106,133 @@ fn without_arguments(name: &[u8]) -> &[u8] {
     name
 }
 
-/// Returns whether what follows the parentheses at the beginning is local to the function whose arguments
-/// they are: `(int) const::{lambda()#1}`.
-fn is_scope(arguments: &[u8]) -> bool {
+/// Tells if `before` names a function of C++ or Java, and `rest` is its arguments and qualifiers. What is
+/// cut off in the arguments counts as one.
+fn is_signature(before: &[u8], rest: &[u8], is_operator: bool) -> bool {
+    // `f() (.cold)`, `f (.llvm.12)`: what a compiler has split off, or renamed.
+    if let [b'(', b'.', b'a'..=b'z', .., b')'] = rest {
+        return true;
+    }
+    let (arguments, behind) = match closing(rest) {
+        Some(end) => (&rest[1..end], &rest[end + 1..]),
+        None => (&rest[1..], &b""[..]),
+    };
+    is_java_descriptor(arguments, behind)
+        || (is_function(before, is_operator) && are_types(arguments) && are_qualifiers(behind))
+}
+
+/// The place of the bracket that closes the first.
+fn closing(text: &[u8]) -> Option<usize> {
     let mut depth = 0usize;
-    let end = arguments.iter().position(|byte| {
+    text.iter().position(|byte| {
         match byte {
             b'(' => depth += 1,
             b')' => depth -= 1,
             _ => {}
         }
         depth == 0
-    });
-    let mut rest = end.map_or(&b""[..], |end| &arguments[end + 1..]);
+    })
+}
+
+/// Recognises the bytes of which a qualified name, or the types before it, consist: no path, no method of
+/// Ruby's (`Order#add`), no place (`app.js:12`), no module (`app!Main`).
+fn is_function(name: &[u8], is_operator: bool) -> bool {
+    if is_operator {
+        return true;
+    }
+    let name = [b"non-virtual thunk to ".as_slice(), b"virtual thunk to "]
+        .iter()
+        .find_map(|thunk| name.strip_prefix(*thunk))
+        .unwrap_or(name);
+    let mut depth = 0usize;
+    for (at, byte) in name.iter().enumerate() {
+        let known = match byte {
+            b'<' | b'[' | b'{' | b'(' => {
+                depth += 1;
+                true
+            }
+            b'>' | b']' | b'}' | b')' => {
+                depth = depth.saturating_sub(1);
+                true
+            }
+            _ if depth > 0 => true,
+            b':' => name[at + 1..].starts_with(b":") || name[..at].ends_with(b":"),
+            // A hidden class of Java's: `Main$$Lambda$14/0x00007fc919003c80.get`.
+            b'/' => name[at + 1..].starts_with(b"0x"),
+            b'_' | b'$' | b'.' | b'~' | b' ' | b'*' | b'&' | b',' | b'\'' | b'@' => true,
+            byte => byte.is_ascii_alphanumeric() || !byte.is_ascii(),
+        };
+        if !known {
+            return false;
+        }
+    }
+    // Neither blank nor operator stands between a function and its arguments.
+    name.last()
+        .is_some_and(|last| last.is_ascii_alphanumeric() || !last.is_ascii() || b"_$>]}'".contains(last))
+}
+
+/// Tells if what stands between the parentheses can be types: none begins with a digit, and there is
+/// nothing of a path, of a named argument (`x=1`, `x: Int`) or of a quotation.
+fn are_types(arguments: &[u8]) -> bool {
+    let mut depth = 0usize;
+    let mut starts = true;
+    for (at, byte) in arguments.iter().enumerate() {
+        match byte {
+            b'<' | b'[' | b'{' | b'(' => depth += 1,
+            b'>' | b']' | b'}' | b')' => depth = depth.saturating_sub(1),
+            b'/' | b'\\' | b'"' | b'#' | b'=' | b'?' | b'|' | b'!' if depth == 0 => return false,
+            b'0'..=b'9' if starts => return false,
+            b':' if depth == 0
+                && !arguments[at + 1..].starts_with(b":")
+                && !arguments[..at].ends_with(b":") =>
+            {
+                return false;
+            }
+            _ => {}
+        }
+        starts = depth == 0 && (*byte == b',' || (starts && *byte == b' '));
+    }
+    true
+}
+
+/// Recognises what may follow the arguments: qualifiers, and what compilers and linkers append.
+fn are_qualifiers(mut behind: &[u8]) -> bool {
+    const WORDS: [&[u8]; 6] = [b" const", b" volatile", b" noexcept", b" &&", b" &", b"&"];
+    while let Some(rest) = WORDS.iter().find_map(|word| behind.strip_prefix(*word)) {
+        behind = rest;
+    }
+    behind.is_empty()
+        // `[clone .isra.0]`, `[abi:cxx11]`, ` (.cold)`, `.part.0`, `@plt`, `@@GLIBCXX_3.4`, `+0x1c`, `_[k]`.
+        || (behind.ends_with(b"]") && [b" [".as_slice(), b"[", b"_["].iter().any(|begin| behind.starts_with(begin)))
+        || (behind.starts_with(b" (.") && behind.ends_with(b")"))
+        || matches!(behind, [b'.', b'a'..=b'z', ..] | [b'@', ..] | [b'+', b'0', b'x', ..])
+}
+
+/// Recognises the arguments and the result of a method as the Java virtual machine writes them:
+/// `(Ljava/lang/String;[I)V`.
+fn is_java_descriptor(mut arguments: &[u8], result: &[u8]) -> bool {
+    /// What follows the first type.
+    fn behind_type(text: &[u8]) -> Option<&[u8]> {
+        let start = text.iter().take_while(|byte| **byte == b'[').count();
+        match text.get(start)? {
+            b'L' => Some(&text[start + memchr::memchr(b';', &text[start..])? + 1..]),
+            b'B' | b'C' | b'D' | b'F' | b'I' | b'J' | b'S' | b'Z' | b'V' => Some(&text[start + 1..]),
+            _ => None,
+        }
+    }
+    while !arguments.is_empty() {
+        match behind_type(arguments) {
+            Some(rest) => arguments = rest,
+            None => return false,
+        }
+    }
+    behind_type(result).is_some_and(<[u8]>::is_empty)
+}
+
+/// Returns whether what follows the parentheses at the beginning is local to the function whose arguments
+/// they are: `(int) const::{lambda()#1}`.
+fn is_scope(arguments: &[u8]) -> bool {
+    let mut rest = closing(arguments).map_or(&b""[..], |end| &arguments[end + 1..]);
     for qualifier in [b" const".as_slice(), b" volatile", b" &", b"&"] {
         rest = rest.strip_prefix(qualifier).unwrap_or(rest);
     }
@@ -187,6 +305,69 @@ mod tests {
             ("a;b\nc", "a:b c"),
             ("f(", "f"),
             ("", ""),
+        ] {
+            let mut out = Vec::new();
+            clean_symbol(symbol.as_bytes(), &mut out);
+            assert_eq!(String::from_utf8_lossy(&out), frame, "{symbol}");
+        }
+    }
+
+    #[test]
+    fn names_of_other_languages_are_not_cut() {
+        for name in [
+            // Ruby.
+            "block (2 levels) in run",
+            "block (3 levels) in <top (required)>",
+            "rescue in block (2 levels) in Order#add",
+            "Order#add(x)",
+            "app/models/order.rb:12 - block (2 levels) in run",
+            // V8 and what is made of its names.
+            ":(idle):0",
+            "(garbage collector)",
+            "./dist/server.js:(anonymous):12",
+            "weird name (x) 12",
+            "RegExp:(foo|bar)+",
+            "RegExp: (\\d+),(\\w+-\\d+)",
+            "LazyCompile:*f file:///tmp/a(b)/x.js:3:1",
+            // PHP, Python, Swift, .NET, Go, Haskell, Erlang.
+            "include(/srv/a.php)",
+            "Orders::load(id=1)",
+            "worker(1)",
+            "f (orders.py:12)",
+            "main.Shop.add(item: Swift.Int) -> ()",
+            "System.Private.CoreLib!System.Threading.Thread.Sleep(int32)",
+            "main.(*Tree[...]).Push.func1",
+            "Main.fib.\\(...)",
+            "-f/1-fun-0-(x)",
+        ] {
+            let mut out = Vec::new();
+            clean_symbol(name.as_bytes(), &mut out);
+            assert_eq!(String::from_utf8_lossy(&out), name);
+        }
+    }
+
+    #[test]
+    fn what_compilers_append_is_cut_with_the_arguments() {
+        for (symbol, frame) in [
+            ("f(int) [clone .isra.0]", "f"),
+            ("f(int) (.cold)", "f"),
+            ("f (.llvm.123)", "f"),
+            ("f(int).part.0", "f"),
+            ("operator new(unsigned long)@plt", "operator new"),
+            ("f(std::vector<int, std::alloc", "f"),
+            ("f(int (*)(char), ...)", "f"),
+            ("A::operator std::string const&() const &", "A::operator std::string const&"),
+            ("void (*g<int>(char))(int)", "void (*g<int>(char))(int)"),
+            ("decltype (h(x)) f<int>(int&&)", "decltype (h(x)) f<int>"),
+            ("non-virtual thunk to A::f(int)", "non-virtual thunk to A::f"),
+            ("f[abi:cxx11](char const*)", "f[abi:cxx11]"),
+            ("run(int)::'lambda'(int)::operator()(int) const", "run(int)::'lambda'(int)::operator()"),
+            ("f(std::integral_constant<int, 3>, 'lambda'(int))", "f"),
+            (
+                "java.lang.Object Main$$Lambda$14/0x00007fc919003c80.get()",
+                "java.lang.Object Main$$Lambda$14/0x00007fc919003c80.get",
+            ),
+            ("Shop.add(Ljava/lang/String;[[I)V", "Shop.add"),
         ] {
             let mut out = Vec::new();
             clean_symbol(symbol.as_bytes(), &mut out);

@@ -108,7 +108,13 @@ impl Collapser for Dhat {
             Value::new(format!("{when}-{unit}"), unit.clone())
         });
         let declared = declared.to_vec();
-        let mut values = Values::new(options, declared, 0)?;
+        let mut values = Values::holding(
+            options,
+            declared,
+            0,
+            |at| points.iter().any(|p| !p.metrics[at].is_zero()),
+            report,
+        )?;
         let mut stack = Vec::new();
         for point in points {
             stack.clear();

@@ -61,6 +61,8 @@ struct Done {
     lines: u64,
     place: Place,
     error: Option<Error>,
+    /// The block does not end with a line's end, so that the input does not.
+    ends_within_line: bool,
 }
 
 /// The state that all threads share.
@@ -109,14 +111,15 @@ pub fn run<P: Parser>(
     let mut done = shared.done.into_inner().expect("no thread panics");
     done.sort_unstable_by_key(|done| done.index);
     let mut before = 0;
-    for Done { lines, place, error, .. } in done {
+    for Done { lines, place, error, ends_within_line, .. } in done {
         if let Some(error) = error {
             let line = error.position().line.unwrap_or(0);
             return Err(error.at(Position::line(name, before + line)));
         }
         let first = place.first.map(|(line, text)| (Position::line(name.clone(), before + line), text));
-        report.not_understood.merge(NotUnderstood { count: place.count, first });
+        report.not_understood.merge(NotUnderstood { count: place.count, first, ..NotUnderstood::default() });
         before += lines;
+        report.ends_within_line |= ends_within_line;
     }
     parsers.into_iter().try_for_each(|parser| parser.finish(report))
 }
@@ -365,6 +368,7 @@ impl Shared<'_> {
                 lines,
                 place,
                 error,
+                ends_within_line: block.bytes().last().is_some_and(|last| *last != b'\n'),
             });
         }
         Ok(parser)

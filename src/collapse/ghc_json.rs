@@ -58,6 +58,8 @@ impl Collapser for GhcJson {
         let mut key = String::new();
         let (mut program, mut arguments) = (String::new(), String::new());
         let mut interval = Weight::ZERO;
+        // Ticks and bytes.
+        let mut stated = [None; 2];
         json.begin_object()?;
         while json.next_key(&mut key)? {
             match key.as_str() {
@@ -71,6 +73,8 @@ impl Collapser for GhcJson {
                     }
                 }
                 "total_time" => report.facts.cpu_time = duration(json.weight()?, "s"),
+                "total_ticks" => stated[0] = Some(json.weight()?),
+                "total_alloc" => stated[1] = Some(json.weight()?),
                 "tick_interval" => interval = json.weight()?,
                 "profile" => json.tree("children", &mut tree)?,
                 _ => json.skip()?,
@@ -82,14 +86,20 @@ impl Collapser for GhcJson {
         let rate = (1e6 / interval.to_f64()).round();
         report.facts.rate = (1.0..=1e9).contains(&rate).then_some(rate as u64);
         let declared = ["ticks", "bytes", "entries"].map(|name| Value::new(name, name));
-        let mut values = Values::new(options, declared.to_vec(), 0)?;
         let Tree { mut forest, nodes, .. } = tree;
+        let holds = |at: usize| nodes.iter().any(|(_, costs)| !costs[at].is_zero());
+        let mut values = Values::holding(options, declared.to_vec(), 0, holds, report)?;
         for (at, (id, _)) in nodes.iter().enumerate() {
             let Some(centre) = centres.get(id) else {
                 let expected = format!("one of the {} cost centres", centres.len());
                 return Err(Error::malformed(expected, id.to_string().as_bytes()).at(json.place()));
             };
             forest.set_frame(Node(at), *centre);
+        }
+        for (column, (what, stated)) in ["the ticks", "the bytes"].into_iter().zip(stated).enumerate() {
+            let mut costs = nodes.iter().map(|(_, costs)| costs[column]);
+            let sum = costs.try_fold(Weight::ZERO, |sum, cost| sum.checked_add(cost))?;
+            stated.into_iter().for_each(|stated| report.check_total(what, sum, stated));
         }
         let mut stack = Vec::new();
         for (at, (_, costs)) in nodes.iter().enumerate() {

@@ -59,6 +59,9 @@ struct Heap {
     addresses: Vec<u64>,
     /// The total of all rows as the file states it.
     total: Option<[Weight; 4]>,
+    is_jemalloc: bool,
+    /// The memory map was reached, which is the last part.
+    has_map: bool,
     maps: Maps,
 }
 
@@ -132,6 +135,7 @@ pub fn read(
         if let Some(every) = every.filter(|every| *every > Weight::ONE) {
             report.facts.warn(format!("jemalloc sampled one byte in {every}; weights are not scaled up"));
         }
+        heap.is_jemalloc = true;
         heap.read_jemalloc(&mut lines, report)?;
     } else if let Some(counted) = heading.strip_prefix(b"heap profile:") {
         heap.total = memchr::memmem::rfind(counted, b" @").and_then(|at| counts(&counted[..at]));
@@ -153,7 +157,7 @@ impl Heap {
                 .and_then(|at| Some((counts(&line[..at])?, &line[at + 2..])));
             Ok(match row {
                 Some((weights, addresses)) => self.row(weights, addresses),
-                None => is_heading(line) || self.maps.line(line),
+                None => self.is_heading(line) || self.maps.line(line),
             })
         })
     }
@@ -176,9 +180,14 @@ impl Heap {
                 }
             } else {
                 // A thread's share of the row above.
-                line.trim_ascii_start().starts_with(b"t") || is_heading(line) || self.maps.line(line)
+                line.trim_ascii_start().starts_with(b"t") || self.is_heading(line) || self.maps.line(line)
             })
         })
+    }
+
+    fn is_heading(&mut self, line: &[u8]) -> bool {
+        self.has_map |= line.starts_with(b"MAPPED_LIBRARIES:");
+        line.is_empty() || line.starts_with(b"MAPPED_LIBRARIES:") || line.starts_with(b"build=")
     }
 
     fn row(&mut self, weights: [Weight; 4], addresses: &[u8]) -> bool {
@@ -191,6 +200,30 @@ impl Heap {
         true
     }
 
+    /// Holds the rows against the stated totals, and returns what is missing of them.
+    fn check(&self, report: &mut Report) -> Result<Option<[Weight; 4]>> {
+        let Some(stated) = self.total else { return Ok(None) };
+        let mut sums = [Weight::ZERO; 4];
+        for (weights, _) in &self.rows {
+            for (sum, weight) in sums.iter_mut().zip(weights) {
+                *sum = sum.checked_add(*weight)?;
+            }
+        }
+        let mut left = [Weight::ZERO; 4];
+        for (at, (sum, stated)) in sums.into_iter().zip(stated).enumerate() {
+            left[at] = stated.checked_sub(sum)?;
+            let what = ["bytes in use", "objects in use", "bytes allocated", "objects allocated"][at];
+            // jemalloc lists no stack for what is allocated while it writes, and rounds each stack's share
+            // of what it estimates; whole files end with the memory map.
+            if !self.is_jemalloc || (!self.has_map && left[at] > Weight::ZERO) {
+                report.check_total(format_args!("the {what}"), sum, stated);
+            } else if sum != stated {
+                report.details.push(format!("the {what} add up to {sum}, the file says {stated}"));
+            }
+        }
+        Ok(Some(left))
+    }
+
     fn finish(mut self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
         let declared = [
             ("inuse-space", "bytes"),
@@ -198,8 +231,10 @@ impl Heap {
             ("alloc-space", "bytes"),
             ("alloc-objects", "objects"),
         ];
-        let mut values =
-            Values::new(options, declared.map(|(name, unit)| Value::new(name, unit)).to_vec(), 0)?;
+        let declared = declared.map(|(name, unit)| Value::new(name, unit)).to_vec();
+        let holds = |at: usize| self.rows.iter().any(|(weights, _)| !weights[at].is_zero());
+        let mut values = Values::holding(options, declared, 0, holds, report)?;
+        let left = self.check(report)?;
         // Even the first of a stack is where a call returns to: that of the allocator.
         self.maps.name_all(self.addresses.iter().map(|&address| (address, true)), options, sink, report);
         let mut stack = Vec::new();
@@ -211,19 +246,8 @@ impl Heap {
                 stack.push(sink.frame(super::names::NO_STACK));
             }
             values.sample(&stack, &weights, sink)?;
-            for (left, weight) in self.total.iter_mut().flatten().zip(weights) {
-                *left = left.checked_sub(weight)?;
-            }
         }
-        // jemalloc lists no stack for what is allocated while it writes, and rounds each stack's share
-        // of what it estimates.
-        if let Some([left, ..]) = self.total
-            && left < Weight::ZERO
-        {
-            let more = Weight::ZERO.checked_sub(left)?;
-            report.details.push(format!("the stacks hold {more} bytes more than the file says in all"));
-        }
-        if let Some(left) = self.total {
+        if let Some(left) = left {
             let stack = [sink.frame(super::names::NO_STACK)];
             values.sample(&stack, &left.map(|left| left.max(Weight::ZERO)), sink)?;
         }
@@ -238,8 +262,4 @@ fn counts(text: &[u8]) -> Option<[Weight; 4]> {
     let [inuse_objects, inuse, alloc_objects, alloc] =
         [numbers.next()??, numbers.next()??, numbers.next()??, numbers.next()??];
     numbers.next().is_none().then_some([inuse, inuse_objects, alloc, alloc_objects])
-}
-
-fn is_heading(line: &[u8]) -> bool {
-    line.is_empty() || line.starts_with(b"MAPPED_LIBRARIES:") || line.starts_with(b"build=")
 }

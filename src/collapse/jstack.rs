@@ -28,7 +28,7 @@ use std::borrow::Cow;
 use super::json::HeadKeys;
 use super::names::FrameNames;
 use super::naming::split_srcline;
-use super::text::{Text, split_digits};
+use super::text::{Text, split_digits, split_first};
 use super::thread_dump;
 use super::threads::Thread;
 use super::values::Values;
@@ -79,12 +79,22 @@ impl Collapser for Jstack {
         let mut names = FrameNames::default();
         let mut thread = Dumped::default();
         let mut version = Vec::new();
+        // The Java threads, which have a number, and as many as the dumps state: `…, length=16, elements={`.
+        let (mut threads, mut stated) = (0u64, 0u64);
         Text::new(input).for_each(report, |line| {
             let text = line.trim_ascii_start();
             if let Some(rest) = line.strip_prefix(b"Full thread dump ").filter(|_| version.is_empty()) {
                 rest.strip_suffix(b":").unwrap_or(rest).clone_into(&mut version);
             }
+            if let Some((_, length)) = split_first(line, b", length=")
+                && line.starts_with(b"_java_thread_list=")
+            {
+                let length =
+                    std::str::from_utf8(split_digits(length).0).ok().and_then(|text| text.parse().ok());
+                stated = stated.saturating_add(length.unwrap_or(0));
+            }
             if line.starts_with(b"\"") {
+                threads += u64::from(has_number(line));
                 thread.finish(&mut values, sink)?;
                 thread = Dumped::new(line, options, sink);
             } else if let (Some((name, tid, state)), Some(pid)) = (numbered(line), &pid) {
@@ -104,8 +114,16 @@ impl Collapser for Jstack {
         })?;
         thread.finish(&mut values, sink)?;
         report.facts.producer = crate::profile::fact(&version);
+        if stated > 0 {
+            report.check_total("the Java threads", Weight::from(threads), Weight::from(stated));
+        }
         values.finish(report)
     }
+}
+
+/// Returns true for the heading of a Java thread, `"main" #1 prio=5 …`, and not one of the JVM's own.
+fn has_number(heading: &[u8]) -> bool {
+    memchr::memmem::find_iter(heading, b"\" #").any(|at| heading.get(at + 3).is_some_and(u8::is_ascii_digit))
 }
 
 fn is_json(head: &[u8]) -> bool {

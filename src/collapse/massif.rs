@@ -62,10 +62,16 @@ impl Collapser for Massif {
         let mut snapshot = Tree::default();
         let mut drawn = 0;
         let mut in_millis = false;
+        // A snapshot ends with its tree, or with the word that it has none.
+        let mut complete = true;
         while let Some(line) = lines.next_line()? {
             if let Some(number) = line.strip_prefix(b"snapshot=") {
+                complete = false;
                 snapshot = Tree { number: number.to_vec(), ..Tree::default() };
+            } else if let Some(bytes) = line.strip_prefix(b"mem_heap_B=") {
+                snapshot.stated = Weight::parse(bytes);
             } else if let Some(kind) = line.strip_prefix(b"heap_tree=") {
+                complete = true;
                 snapshot.is_peak = kind == b"peak";
                 if kind != b"empty" {
                     drawn += 1;
@@ -85,8 +91,15 @@ impl Collapser for Massif {
                 lines.not_understood(report);
             }
         }
+        lines.end(report);
         let mut values = Values::single(options, "heap", "bytes");
         best.samples(&mut values, sink)?;
+        if let Some(stated) = best.stated.filter(|_| drawn > 0) {
+            report.check_total(format_args!("the stacks of the snapshot"), best.weight(), stated);
+        }
+        if !complete {
+            report.doubt("the last snapshot is not complete: the file is cut off");
+        }
         if drawn > 1 {
             let which = if best.is_peak { "the peak, " } else { "the largest, " };
             let number = String::from_utf8_lossy(&best.number);
@@ -101,6 +114,8 @@ impl Collapser for Massif {
 struct Tree {
     number: Vec<u8>,
     is_peak: bool,
+    /// The size of the heap as the snapshot states it, before the tree.
+    stated: Option<Weight>,
     nodes: Vec<Node>,
 }
 

@@ -231,6 +231,9 @@ pub enum Progress {
     Symbols(u64, u64),
 }
 
+/// The most values that a message names.
+const MOST_NAMED: usize = 5;
+
 /// Names of values that say no more than a unit does.
 const UNTOLD: &[&[u8]] = &[b"samples", b"sample", b"count", b"weight", b"time", b"space", b"@"];
 
@@ -251,6 +254,10 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Notes for `--verbose`.
     pub details: Vec<String>,
+    /// The input is read together with others, to which another value than theirs must not be added.
+    pub(crate) is_one_of_several: bool,
+    /// True if the last line of a text has no end.
+    pub(crate) ends_within_line: bool,
 }
 
 impl Report {
@@ -279,6 +286,22 @@ impl Report {
         self.note(warning);
     }
 
+    /// Warns of something that puts the weights in doubt, so that `--strict` refuses it.
+    #[cfg(feature = "collapse")]
+    pub(crate) fn doubt(&mut self, doubt: impl Into<String>) {
+        let doubt = doubt.into();
+        self.warn(&doubt);
+        self.not_understood.doubt(doubt);
+    }
+
+    /// Holds the sum of what was read against the total that the recording states of itself.
+    #[cfg(feature = "collapse")]
+    pub(crate) fn check_total(&mut self, what: impl std::fmt::Display, sum: Weight, stated: Weight) {
+        if sum != stated {
+            self.doubt(format!("{what} add up to {sum}, the file says {stated}"));
+        }
+    }
+
     /// Says something once.
     pub fn note(&mut self, note: impl Into<String>) {
         let note = note.into();
@@ -298,6 +321,17 @@ impl Report {
             }
         }
         later.values.into_iter().try_for_each(|(value, total)| self.add_value(value, total))
+    }
+
+    /// The value that was to be kept, if it is zero throughout, and the one that can be kept instead.
+    fn other_value(&self) -> Option<(Value, Value)> {
+        if self.is_one_of_several || self.values.values().any(|total| total.kept && total.samples > 0) {
+            return None;
+        }
+        let zero = self.values.iter().find(|(_, total)| total.kept).map(|(value, _)| value)?;
+        let holding = self.values.iter().filter(|(_, total)| total.samples > 0).map(|(value, _)| value);
+        let other = values::alike(zero, holding)?;
+        Some((zero.clone(), other.clone()))
     }
 
     /// Completes the facts from the values: unit, event, number of samples.
@@ -333,8 +367,67 @@ impl Report {
 ///
 /// # Errors
 /// [`ErrorKind::Unrecognised`], and those of the format, placed in the input;
-/// [`ErrorKind::Setting`] for inputs whose weights are in different units.
+/// [`ErrorKind::Setting`] for inputs whose weights are in different units, and [`ErrorKind::Empty`] without
+/// samples.
 pub fn collapse(
+    sources: &[Source],
+    format: Option<&'static dyn Collapser>,
+    options: &Options,
+    sink: &mut dyn Sink,
+) -> Result<Report> {
+    let report = collapse_any(sources, format, options, sink)?;
+    let kept = report.values.values().any(|total| total.kept && total.samples > 0);
+    if !kept && report.not_understood.count > 0 {
+        // Nothing at all was understood: this is not a profile with a few bad lines.
+        report.not_understood.refuse()?;
+    }
+    if !kept {
+        let holding = report.values.iter().filter(|(_, total)| total.samples > 0);
+        let names: Vec<String> = holding.map(|(value, _)| crate::error::excerpt(&value.name)).collect();
+        let what = match &names[..] {
+            [] => "no samples in it".to_owned(),
+            [one] => format!("no samples of that value; there is {one}: choose with --value"),
+            [first @ .., last] if first.len() < MOST_NAMED => {
+                format!(
+                    "no samples of that value; there are {}, {last}: choose with --value",
+                    first.join(", ")
+                )
+            }
+            [..] => format!(
+                "no samples of that value; there are {}, and {} more: choose with --value",
+                names[..MOST_NAMED].join(", "),
+                names.len() - MOST_NAMED
+            ),
+        };
+        return Err(empty(what, sources));
+    }
+    Ok(report)
+}
+
+/// Reads what values there are in the inputs, also if all weights are zero.
+///
+/// # Errors
+/// Those of [`collapse`], and [`ErrorKind::Empty`] of inputs without any value.
+pub fn survey_values(
+    sources: &[Source],
+    format: Option<&'static dyn Collapser>,
+    options: &Options,
+) -> Result<Report> {
+    let report = collapse_any(sources, format, options, &mut crate::folded::StackTable::default())?;
+    if report.values.is_empty() {
+        report.not_understood.refuse()?;
+        return Err(empty("no samples in it".to_owned(), sources));
+    }
+    Ok(report)
+}
+
+fn empty(what: String, sources: &[Source]) -> Error {
+    let position = sources.first().map(|source| Position::file(source.name())).unwrap_or_default();
+    Error::new(ErrorKind::Empty { what }, position)
+}
+
+/// [`collapse`] of inputs that may be without samples.
+fn collapse_any(
     sources: &[Source],
     format: Option<&'static dyn Collapser>,
     options: &Options,
@@ -343,16 +436,24 @@ pub fn collapse(
     let mut report = Report::default();
     let mut parts: Vec<Facts> = Vec::new();
     for source in sources {
-        let input = source.open()?;
-        let name = input.name().clone();
-        let (format, hint) = match format {
-            Some(format) => (format, ""),
-            None => (registry::detect(&input)?, "; --format names another"),
-        };
-        let mut of_this = Report { first_value: report.first_value.take(), ..Report::default() };
-        let collapsed = format.collapse(input, options, sink, &mut of_this);
-        let read_as = || format!("{}{hint}", format.name());
-        collapsed.map_err(|e| e.or_at(|| Position::file(name.clone())).read_as(read_as))?;
+        let fresh =
+            |first_value| Report { first_value, is_one_of_several: sources.len() > 1, ..Report::default() };
+        let mut of_this = fresh(report.first_value.take());
+        collapse_one(source, format, options, sink, &mut of_this)?;
+        // A value that is zero throughout has reached no sink: the input can be read again for another.
+        if options.values == ValueSelection::Default
+            && let Some((zero, other)) = of_this.other_value()
+            && source.is_rereadable()
+        {
+            let options =
+                Options { values: ValueSelection::Named(vec![other.name.clone()]), ..options.clone() };
+            let doubt = values::chosen_instead(&zero, &other);
+            of_this = fresh(of_this.first_value);
+            collapse_one(source, format, &options, sink, &mut of_this)?;
+            of_this.warn(&doubt);
+            of_this.not_understood.doubt(doubt);
+        }
+        let name = source.name();
         of_this.settle_facts(options);
         let unit = of_this.facts.unit.as_deref();
         let before = parts.iter().find_map(|part| part.unit.as_deref());
@@ -368,23 +469,32 @@ pub fn collapse(
     }
     sink.flush()?;
     report.facts = Facts::merged(&parts);
-    let kept = report.values.values().any(|total| total.kept && total.samples > 0);
-    if !kept && report.not_understood.count > 0 {
-        // Nothing at all was understood: this is not a profile with a few bad lines.
-        report.not_understood.refuse()?;
-    }
-    if !kept {
-        let what = match report.values.iter().find(|(_, total)| total.samples > 0) {
-            Some((first, _)) => format!(
-                "no samples of that value; there is {}: choose with --value",
-                crate::error::excerpt(&first.name)
-            ),
-            None => "no samples in it".to_owned(),
-        };
-        let position = sources.first().map(|source| Position::file(source.name())).unwrap_or_default();
-        return Err(Error::new(ErrorKind::Empty { what }, position));
-    }
     Ok(report)
+}
+
+/// Collapses one input.
+fn collapse_one(
+    source: &Source,
+    format: Option<&'static dyn Collapser>,
+    options: &Options,
+    sink: &mut dyn Sink,
+    report: &mut Report,
+) -> Result<()> {
+    let input = source.open()?;
+    let name = input.name().clone();
+    let (format, hint) = match format {
+        Some(format) => (format, ""),
+        None => (registry::detect(&input)?, "; --format names another"),
+    };
+    let collapsed = format.collapse(input, options, sink, report);
+    let read_as = || format!("{}{hint}", format.name());
+    collapsed.map_err(|e| e.or_at(|| Position::file(name.clone())).read_as(read_as))?;
+    // Folded text is also written by hand, and needs no last newline.
+    #[cfg(feature = "collapse")]
+    if report.ends_within_line && format.name() != registry::FOLDED {
+        report.doubt("the text ends within a line: it may be cut off");
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -81,6 +81,7 @@ impl Collapser for Mojo {
         if let Some(values) = parser.values {
             values.finish(report)?;
             report.facts.samples = Some(parser.samples);
+            parser.meta.samples = parser.samples;
             parser.meta.settle(report);
         }
         Ok(())

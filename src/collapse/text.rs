@@ -20,6 +20,7 @@ pub struct Text {
     line: Range<usize>,
     next: usize,
     number: u64,
+    ends_within_line: bool,
 }
 
 impl Text {
@@ -37,6 +38,7 @@ impl Text {
             line: 0..0,
             next: 0,
             number,
+            ends_within_line: false,
         }
     }
 
@@ -53,7 +55,9 @@ impl Text {
             }
         }
         let rest = &self.block.bytes()[self.next..];
-        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let newline = memchr::memchr(b'\n', rest);
+        self.ends_within_line = newline.is_none();
+        let end = newline.unwrap_or(rest.len());
         let line = &rest[..end];
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         self.line = self.next..self.next + line.len();
@@ -97,7 +101,13 @@ impl Text {
                 self.not_understood(report);
             }
         }
+        self.end(report);
         Ok(())
+    }
+
+    /// Notes how the input ends, for those that read all lines with [`Text::next_line`].
+    pub fn end(&self, report: &mut Report) {
+        report.ends_within_line |= self.ends_within_line;
     }
 }
 

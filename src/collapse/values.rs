@@ -92,6 +92,17 @@ impl ValueTotal {
     }
 }
 
+/// The value to keep instead of one that is zero throughout: the first of its unit, or else the first.
+pub(super) fn alike<'v>(zero: &Value, holding: impl Iterator<Item = &'v Value> + Clone) -> Option<&'v Value> {
+    holding.clone().find(|value| value.unit == zero.unit).or_else(|| holding.clone().next())
+}
+
+/// The warning of [`alike`].
+pub(super) fn chosen_instead(zero: &Value, other: &Value) -> String {
+    let (zero, other) = (excerpt(&zero.name), excerpt(&other.name));
+    format!("the value {zero} is zero throughout: this is {other}; choose with --value")
+}
+
 /// The values of one recording, all of which every sample may have: chosen, added up, reported.
 ///
 /// A format with one value has it too, so that its unit is known.
@@ -150,6 +161,30 @@ impl Values {
             return Err(ErrorKind::Setting { what }.into());
         }
         Ok(Values::with(options, declared, |_, value| names.contains(&value.name)))
+    }
+
+    /// [`Values::new`] for a recording that is in memory, so that it is known which values `hold` anything.
+    /// Where the producer's default is zero throughout, another is kept, and named.
+    ///
+    /// # Errors
+    /// Those of [`Values::new`].
+    #[cfg(feature = "collapse")]
+    pub fn holding(
+        options: &Options,
+        declared: Vec<Value>,
+        mut default: usize,
+        holds: impl Fn(usize) -> bool,
+        report: &mut Report,
+    ) -> Result<Values> {
+        let is_default = options.values == ValueSelection::Default && !report.is_one_of_several;
+        if is_default && default < declared.len() && !holds(default) {
+            let holding = declared.iter().enumerate().filter(|(at, _)| holds(*at)).map(|(_, value)| value);
+            if let Some(other) = alike(&declared[default], holding) {
+                report.doubt(chosen_instead(&declared[default], other));
+                default = declared.iter().position(|value| value == other).unwrap_or(default);
+            }
+        }
+        Values::new(options, declared, default)
     }
 
     fn with(options: &Options, values: Vec<Value>, kept: impl Fn(usize, &Value) -> bool) -> Values {
@@ -257,6 +292,11 @@ impl Values {
     pub fn kept(&self) -> Option<&Value> {
         let mut kept = self.columns.iter().filter(|column| column.total.kept);
         kept.next().filter(|_| kept.next().is_none()).map(|column| &column.value)
+    }
+
+    /// Returns true if samples are counted, whatever they weigh.
+    pub fn counts(&self) -> bool {
+        self.count
     }
 
     /// Returns whether any sample weight of this column can reach the result.

@@ -84,7 +84,7 @@ impl Collapser for Xdebug {
             report.warn("format 0 has no exits: the times are estimates; xdebug.trace_format=1 has them");
         }
         if !trace.open.is_empty() {
-            report.warn(format!("{} calls have no end: the trace is cut off", trace.open.len()));
+            report.doubt(format!("{} calls have no end: the trace is cut off", trace.open.len()));
         }
         trace.finish(sink, report)
     }

@@ -13,13 +13,16 @@ use crate::profile::header::{self, HeaderReader};
 /// Small enough for the second-level cache, large enough that system calls do not matter.
 const BLOCK: usize = 128 * 1024;
 
-/// Lines that were left out because they are not of the format: counted, the first one kept.
+/// The reasons to refuse an input with `--strict`: lines that are not of the format were left out, or the
+/// input contradicts itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NotUnderstood {
     /// The number of lines.
     pub count: u64,
     /// The position of the first one, and its text, shortened and quoted.
     pub first: Option<(Position, String)>,
+    /// Warnings that put the weights in doubt: a stated total that the stacks do not add up to, for instance.
+    pub doubts: Vec<String>,
 }
 
 impl NotUnderstood {
@@ -31,23 +34,35 @@ impl NotUnderstood {
         }
     }
 
+    /// Adds a doubt, each once.
+    pub fn doubt(&mut self, doubt: impl Into<String>) {
+        let doubt = doubt.into();
+        if !self.doubts.contains(&doubt) {
+            self.doubts.push(doubt);
+        }
+    }
+
     /// Adds what was counted elsewhere, later in the input.
     pub fn merge(&mut self, later: NotUnderstood) {
         self.count += later.count;
         self.first = self.first.take().or(later.first);
+        later.doubts.into_iter().for_each(|doubt| self.doubt(doubt));
     }
 
-    /// The error for `--strict`, if there was any such line.
+    /// The error for `--strict`, if there was any such line or doubt.
     ///
     /// # Errors
-    /// [`ErrorKind::NotUnderstood`] at the first of them.
+    /// [`ErrorKind::NotUnderstood`] at the first line, [`ErrorKind::Doubtful`] of the first doubt.
     pub fn refuse(&self) -> Result<()> {
         match &self.first {
             Some((position, first)) => {
                 let kind = ErrorKind::NotUnderstood { count: self.count, first: first.clone() };
                 Err(Error::new(kind, position.clone()))
             }
-            None => Ok(()),
+            None => match self.doubts.first() {
+                Some(what) => Err(ErrorKind::Doubtful { what: what.clone() }.into()),
+                None => Ok(()),
+            },
         }
     }
 }

@@ -185,13 +185,16 @@ const RULES: &[Rule] = &[
     rule("rbspy/rbspy.speedscope.out", "speedscope", Total::Is("2.03540884")),
     rule("speedscope/*", "speedscope", Total::Sum("weight_sum")),
     rule("py-spy/speedscope*", "speedscope", Total::Sum("weight_sum")),
-    rule("node/*.cpuprofile", "cpuprofile", Total::Key("timeDeltas_us_sum")),
+    // From the first sample to the end: endTime without startTime and the first of the timeDeltas.
+    rule("node/cpu.cpuprofile", "cpuprofile", Total::Is("1041053")),
+    rule("node/cpu-5ms.cpuprofile", "cpuprofile", Total::Is("1024173")),
+    rule("node/cpu-worker.cpuprofile", "cpuprofile", Total::Is("389173")),
     rule("node/heap.heapprofile", "heapprofile", Total::Key("selfSize_sum")),
     rule("node/prof-preprocess.json.gz", "v8-ticks", Total::Key("ticks")),
-    // The time with an open interval on each thread, counted by an independent script; and the sum
-    // of all timeDeltas.
+    // The time with an open interval on each thread, counted by an independent script; and the time from
+    // the first sample to the end of each profile.
     rule("node/trace-events.json", "chrome-trace", Total::Is("185480")),
-    rule("node/trace-cpu-profiler.json", "chrome-trace", Total::Is("359475")),
+    rule("node/trace-cpu-profiler.json", "chrome-trace", Total::Is("360532")),
     rule("py-spy/chrometrace.json", "chrome-trace", Total::Is("6156600")),
     rule("py-spy/dump*", "py-spy-dump", Total::Key("threads")),
     rule("samply/*.json.gz", "firefox", Total::Sum("weight_sum")),

@@ -31,6 +31,13 @@ pub struct Case {
     pub named: Option<String>,
 }
 
+impl Case {
+    /// The arguments that the case is collapsed with.
+    pub fn args(&self) -> &[String] {
+        &self.args
+    }
+}
+
 /// Every case of the fixtures.
 pub fn cases() -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");

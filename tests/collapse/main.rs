@@ -12,6 +12,8 @@ mod perf_script;
 mod program;
 #[path = "../common/recordings.rs"]
 mod recordings;
+mod stated;
+mod values;
 
 use fg_tools::collapse::{Options, Report, collapse, registry};
 use fg_tools::folded::StackTable;

@@ -71,6 +71,10 @@ fn as_inferno(frame: &str, is_command: bool) -> Option<String> {
     if frame.starts_with('(') {
         return None;
     }
+    // inferno takes any parentheses for arguments, also in the names of V8 and of the JVM's stubs.
+    if ["RegExp:", "JS:", "StubRoutines ("].iter().any(|begin| frame.starts_with(begin)) {
+        return frame.split('(').next().map(|name| name.trim_end().to_owned());
+    }
     // inferno cuts at the first argument list, even if it is that of the enclosing function.
     let frame = scope(frame).unwrap_or(frame);
     // inferno takes the parentheses of a call operator for an argument list.

@@ -167,7 +167,10 @@ fn values_are_listed_and_chosen_and_their_unit_is_written() {
     assert!(!lines(&["--all-values"]).contains("# unit"), "two units are none");
     let out = run(&["--value", "x"], two);
     assert_eq!(out.status.code(), Some(2));
-    assert!(text(&out.stderr).contains("no samples of that value; there is \"cpu-clock:u\""), "{out:?}");
+    assert!(
+        text(&out.stderr).contains("no samples of that value; there are \"cpu-clock:u\", \"d\":"),
+        "{out:?}"
+    );
 }
 
 /// Three recordings of one sample each, of these periods in milliseconds.

@@ -52,10 +52,11 @@ impl Collapser for Memleak {
         report: &mut Report,
     ) -> Result<()> {
         let declared = vec![Value::new("bytes", "bytes"), Value::new("allocations", "allocations")];
-        let mut values = Values::new(options, declared, 0)?;
         let mut parser = Parser::new(options);
         Text::new(input).for_each(report, |line| Ok(parser.line(line, sink)))?;
         parser.end(sink);
+        let holds = |at: usize| parser.rows.iter().any(|(_, weights)| !weights[at].is_zero());
+        let mut values = Values::holding(options, declared, 0, holds, report)?;
         for (stack, weights) in &parser.rows {
             values.sample(stack, weights, sink)?;
         }

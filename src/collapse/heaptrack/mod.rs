@@ -77,6 +77,7 @@ impl Collapser for Heaptrack {
                 }
             }
         }
+        lines.end(report);
         recording.finish(options, sink, report)
     }
 }
@@ -105,6 +106,8 @@ struct Recording {
     /// The kind of the last allocation; 0 if something was freed since. heaptrack does not tell that from
     /// the first kind, so that freeing one of those counts as temporary there, and here.
     last: usize,
+    /// The numbers of strings and of instruction pointers, as the last lines state them.
+    stated: [Option<u64>; 2],
 }
 
 /// The sums of the allocations of a trace.
@@ -195,6 +198,12 @@ impl Recording {
                 }
             }
             b'X' => self.facts.set_command(rest),
+            b'#' => {
+                let number = |name: &[u8]| std::str::from_utf8(rest.strip_prefix(name)?).ok()?.parse().ok();
+                for (stated, name) in self.stated.iter_mut().zip([&b"strings: "[..], b"ips: "]) {
+                    *stated = number(name).or(*stated);
+                }
+            }
             b'c' => {
                 self.facts.duration = first().and_then(|millis| duration(Weight::from(millis), "ms"));
             }
@@ -296,6 +305,17 @@ impl Recording {
         let declared = declared.map(|(name, unit)| Value::new(name, unit)).to_vec();
         let mut values = Values::new(options, declared, 0)?;
         report.facts = std::mem::take(&mut self.facts);
+        // heaptrack's interpreter ends with these; the raw recording has no end of its own.
+        let found = [("the strings", self.strings.len()), ("the instruction pointers", self.pointers.len())];
+        for ((what, found), stated) in found.into_iter().zip(self.stated) {
+            match stated {
+                Some(stated) => report.check_total(what, Weight::from(found as u64), Weight::from(stated)),
+                None if self.raw.is_none() => {
+                    report.doubt("there is no summary at the end: the file is cut off")
+                }
+                None => {}
+            }
+        }
         if let Some(raw) = self.raw.take() {
             self.traces = raw.name(&mut self.forest, options, sink, report);
         }

@@ -22,6 +22,7 @@ use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::Input;
 use crate::weight::Weight;
+use std::sync::Mutex;
 
 const INFO: FormatInfo = FormatInfo {
     name: "go-text",
@@ -55,21 +56,33 @@ impl Collapser for GoText {
             let place = Position::line(input.name().clone(), 1);
             return Err(Error::malformed("the first line of a profile of Go's", first).at(place));
         };
-        // A wrong choice of values is reported once, before there are threads.
-        Values::new(options, header.values(), 0)?;
+        // A wrong choice of values is reported once, before there are threads. The first line says which
+        // values hold anything.
+        let holds = |at: usize| header.totals.get(at).is_none_or(|total| !total.is_zero());
+        let chosen = Values::holding(options, header.values(), 0, holds, report)?;
+        let default = header.values().iter().position(|value| chosen.kept() == Some(value)).unwrap_or(0);
         if header.kind == Kind::Heap {
             report
                 .warn("Go's heap profile as text holds what was sampled; without debug=1 it is the estimate");
         }
+        let sums = Mutex::new(header.values().iter().map(|_| Weight::ZERO).collect::<Vec<_>>());
         let new = || Lines {
-            values: Values::new(options, header.values(), 0).expect("it was possible before"),
+            sums: &sums,
+            own: Vec::new(),
+            values: Values::new(options, header.values(), default).expect("it was possible before"),
             header: header.clone(),
             srcline: options.srcline,
             pending: None,
             stack: Vec::new(),
             names: FrameNames::default(),
         };
-        driver::run_records(input, options.threads, &last_blank_line, new, sink, report)
+        driver::run_records(input, options.threads, &last_blank_line, new, sink, report)?;
+        let sums = sums.into_inner().expect("no thread panics");
+        for ((value, sum), stated) in header.values().iter().zip(sums).zip(&header.totals) {
+            let what = format!("the records of {}", String::from_utf8_lossy(&value.name));
+            report.check_total(what, sum, *stated);
+        }
+        Ok(())
     }
 }
 
@@ -86,6 +99,8 @@ enum Kind {
 #[derive(Clone)]
 struct Header {
     kind: Kind,
+    /// The sums of all records as they are stated, in the order of [`Header::values`].
+    totals: Vec<Weight>,
     /// The number of events that one counted contention stands for.
     period: Weight,
 }
@@ -94,18 +109,21 @@ impl Header {
     fn read(head: &[u8]) -> Option<Header> {
         let mut lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii_end);
         let first = lines.next()?;
-        let kind = if first.starts_with(b"heap profile: ") {
-            memchr::memmem::find(first, b" @ heap/").map(|_| Kind::Heap)?
+        let mut totals = Vec::new();
+        let kind = if let Some(heap) = first.strip_prefix(b"heap profile: ") {
+            memchr::memmem::find(heap, b" @ heap/")?;
+            totals = Kind::Heap.weights(heap, Weight::ONE).unwrap_or_default();
+            Kind::Heap
         } else if first == b"--- contention:" || first == b"--- mutex:" {
             Kind::Contention
         } else {
             let at = memchr::memmem::find(first, b" profile: total ")?;
             let (name, total) = (&first[..at], &first[at + b" profile: total ".len()..]);
-            Weight::parse(total)?;
+            totals.push(Weight::parse(total)?);
             Kind::Count(name.to_vec())
         };
         let period = lines.take(4).find_map(|line| line.strip_prefix(b"sampling period="));
-        Some(Header { kind, period: period.and_then(Weight::parse).unwrap_or(Weight::ONE) })
+        Some(Header { kind, totals, period: period.and_then(Weight::parse).unwrap_or(Weight::ONE) })
     }
 
     fn values(&self) -> Vec<Value> {
@@ -123,15 +141,22 @@ impl Header {
 
     /// The weights of a record's first line, in the order of [`Header::values`].
     fn weights(&self, line: &[u8]) -> Option<Vec<Weight>> {
+        self.kind.weights(line, self.period)
+    }
+}
+
+impl Kind {
+    /// The numbers of a line, in the order of [`Header::values`].
+    fn weights(&self, line: &[u8], period: Weight) -> Option<Vec<Weight>> {
         let at =
             memchr::memmem::find(line, b" @").filter(|at| matches!(line.get(at + 2), None | Some(b' ')))?;
         let text = std::str::from_utf8(&line[..at]).ok()?;
         let numbers: Vec<&str> = text.split([' ', ':', '[', ']']).filter(|part| !part.is_empty()).collect();
         let numbers: Option<Vec<Weight>> = numbers.into_iter().map(|n| Weight::parse(n.as_bytes())).collect();
-        match (&self.kind, &numbers?[..]) {
+        match (self, &numbers?[..]) {
             (Kind::Heap, &[live, live_bytes, all, all_bytes]) => Some(vec![live_bytes, live, all_bytes, all]),
             (Kind::Contention, &[cycles, count]) => {
-                Some(vec![cycles.checked_mul(self.period).ok()?, count.checked_mul(self.period).ok()?])
+                Some(vec![cycles.checked_mul(period).ok()?, count.checked_mul(period).ok()?])
             }
             (Kind::Count(_), &[count]) => Some(vec![count]),
             _ => None,
@@ -139,8 +164,19 @@ impl Header {
     }
 }
 
+fn add_each(sums: &mut Vec<Weight>, weights: &[Weight]) -> Result<()> {
+    sums.resize(sums.len().max(weights.len()), Weight::ZERO);
+    sums.iter_mut().zip(weights).try_for_each(|(sum, weight)| {
+        *sum = sum.checked_add(*weight)?;
+        Ok(())
+    })
+}
+
 /// Reads the lines of one thread.
-struct Lines {
+struct Lines<'s> {
+    /// The sums of all threads, and those of this one.
+    sums: &'s Mutex<Vec<Weight>>,
+    own: Vec<Weight>,
     header: Header,
     values: Values,
     srcline: bool,
@@ -151,7 +187,7 @@ struct Lines {
     names: FrameNames,
 }
 
-impl RecordParser for Lines {
+impl RecordParser for Lines<'_> {
     fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
         if let Some(frame) = line.strip_prefix(b"#\t") {
             if self.pending.is_some() {
@@ -179,6 +215,7 @@ impl RecordParser for Lines {
         if self.stack.is_empty() {
             self.stack.push(sink.frame(NO_STACK));
         }
+        add_each(&mut self.own, &weights)?;
         self.stack.reverse();
         self.values.sample(&self.stack, &weights, sink)?;
         self.stack.clear();
@@ -186,11 +223,12 @@ impl RecordParser for Lines {
     }
 
     fn finish(self, report: &mut Report) -> Result<()> {
+        add_each(&mut self.sums.lock().expect("no thread panics"), &self.own)?;
         self.values.finish(report)
     }
 }
 
-impl Lines {
+impl Lines<'_> {
     /// `0x4c594e    regexp.(*bitState).reset+0x10e        regexp/backtrack.go:91`
     fn frame(&mut self, line: &[u8], sink: &mut dyn Sink) {
         let mut cells = line.split(|&b| b == b'\t').filter(|cell| !cell.is_empty());

@@ -11,12 +11,14 @@
 pub mod go_text;
 pub mod goroutines;
 mod profile;
+mod prune;
 pub mod raw;
 mod wire;
 
 use std::collections::HashMap;
 
-use self::profile::{Labels, Origin, Samples, default_of, note_period};
+use self::profile::{Labels, LocationFrames, Origin, Samples, default_of, note_period};
+use self::prune::{Left, Prune};
 use self::wire::{Content, Fields, numbers, read_field};
 use super::names::FrameNames;
 use super::naming::{kind_of, module_name};
@@ -114,6 +116,9 @@ struct Profile {
     /// Nanoseconds.
     duration: u64,
     default_type: u64,
+    /// Expressions for the frames to leave out, and for those of them that stay.
+    drop_frames: u64,
+    keep_frames: u64,
     comments: Vec<u64>,
     /// Its names are frames already: our own writer says so.
     holds_frames: bool,
@@ -182,6 +187,8 @@ impl Profile {
                 let [_, id, name, system_name, file, start_line] = function;
                 self.functions.insert(id, Function { name, system_name, file, start_line });
             }
+            (7, Content::Number(text)) => self.drop_frames = text,
+            (8, Content::Number(text)) => self.keep_frames = text,
             (9, Content::Number(start)) => self.start = start,
             (10, Content::Number(duration)) => self.duration = duration,
             (11, Content::Bytes(bytes)) => self.period_type = value_type(bytes)?,
@@ -245,6 +252,11 @@ impl Profile {
         Ok(&self.strings[start..end])
     }
 
+    /// The text of a number, of which 0 is none.
+    fn text_or_none(&self, number: u64) -> Result<&[u8]> {
+        if number == 0 { Ok(b"") } else { self.text(number) }
+    }
+
     fn value(&self, (name, unit): (u64, u64)) -> Result<Value> {
         let unit = String::from_utf8_lossy(self.text(unit)?);
         Ok(Value::with_producers_unit(self.text(name)?, &unit))
@@ -255,18 +267,28 @@ impl Profile {
         if types.is_empty() {
             return Err(Error::malformed("at least one sample type", b"none"));
         }
-        let named = if self.default_type == 0 { b"" } else { self.text(self.default_type)? };
+        let named = self.text_or_none(self.default_type)?;
         let default = default_of(&types, named);
         let columns = types.len();
-        let values = Values::new(options, types, default)?;
+        let values = Values::holding(options, types, default, |at| self.samples.holds(at, columns), report)?;
         self.facts(&values, report)?;
+        let prune = Prune::new(self.text_or_none(self.drop_frames)?, self.text_or_none(self.keep_frames)?);
+        let prune = prune.unwrap_or_else(|problem| {
+            report.warn(format!("{problem}: the profile's frames stay as they are"));
+            None
+        });
         let mut names = FrameNames::default();
         let mut frames = Vec::new();
         for id in self.samples.locations() {
             let Some(location) = self.locations.get(id) else {
                 return Err(Error::malformed("a location that is in the profile", id.to_string().as_bytes()));
             };
-            frames.push(self.frames(location, options, &mut names, sink)?);
+            let (left, inner) = match &prune {
+                Some(prune) => prune.judge(&self.function_names(location)?),
+                None => (Left::All, 0),
+            };
+            let frames_of = self.frames(location, &location.lines[inner..], options, &mut names, sink)?;
+            frames.push(LocationFrames { frames: frames_of, left });
         }
         let mut origins: Vec<Origin> = Vec::new();
         origins.resize_with(self.origins.len(), Origin::default);
@@ -337,32 +359,43 @@ impl Profile {
         })
     }
 
-    /// The frames of a location, root first: a function, and what was inlined into it.
+    /// The names of the functions of a location, the innermost first.
+    fn function_names(&self, location: &Location) -> Result<Vec<&[u8]>> {
+        let name = |(id, _): &(u64, i64)| self.function(*id).and_then(|function| self.name(function));
+        location.lines.iter().map(name).collect()
+    }
+
+    /// The function of a number; 0 is none.
+    fn function(&self, id: u64) -> Result<Function> {
+        match self.functions.get(&id) {
+            Some(function) => Ok(*function),
+            None if id == 0 => Ok(Function::default()),
+            None => Err(Error::malformed("a function that is in the profile", id.to_string().as_bytes())),
+        }
+    }
+
+    fn name(&self, function: Function) -> Result<&[u8]> {
+        match self.text_or_none(function.name)? {
+            b"" => self.text_or_none(function.system_name),
+            name => Ok(name),
+        }
+    }
+
+    /// The frames of the lines of a location, root first: a function, and what was inlined into it.
     fn frames(
         &self,
         location: &Location,
+        lines: &[(u64, i64)],
         options: &Options,
         names: &mut FrameNames,
         sink: &mut dyn Sink,
     ) -> Result<Vec<FrameId>> {
-        let mut frames = Vec::with_capacity(location.lines.len().max(1));
+        let mut frames = Vec::with_capacity(lines.len().max(1));
         let places = sink.wants().places;
-        for (at, &(id, line)) in location.lines.iter().enumerate().rev() {
-            let inlined = at + 1 < location.lines.len();
-            let function = match self.functions.get(&id) {
-                Some(function) => *function,
-                None if id == 0 => Function::default(),
-                None => {
-                    return Err(Error::malformed(
-                        "a function that is in the profile",
-                        id.to_string().as_bytes(),
-                    ));
-                }
-            };
-            let name = match self.text(function.name)? {
-                b"" => self.text(function.system_name)?,
-                name => name,
-            };
+        for (at, &(id, line)) in lines.iter().enumerate().rev() {
+            let inlined = at + 1 < lines.len();
+            let function = self.function(id)?;
+            let name = self.name(function)?;
             if name.is_empty() {
                 frames.push(self.nameless(location, options, names, sink)?);
                 continue;

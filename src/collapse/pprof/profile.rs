@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::prune::Left;
 use crate::collapse::forest::Budget;
 use crate::collapse::names::{FrameNames, NO_STACK};
 use crate::collapse::threads::Thread;
@@ -75,6 +76,12 @@ impl Origin {
     }
 }
 
+/// The frames of a location, root first, and what is left of it in a stack.
+pub struct LocationFrames {
+    pub frames: Vec<FrameId>,
+    pub left: Left,
+}
+
 /// The samples of a profile, by the numbers of their locations.
 #[derive(Default)]
 pub struct Samples {
@@ -109,6 +116,11 @@ impl Samples {
         self.ends.push((self.locations.len(), self.values.len(), thread as u32));
     }
 
+    /// Returns true if any sample weighs something in one of `types` values.
+    pub fn holds(&self, at: usize, types: usize) -> bool {
+        self.values.iter().skip(at).step_by(types).any(|value| *value != 0)
+    }
+
     /// The locations that samples name.
     pub fn locations(&self) -> &[u64] {
         &self.ids
@@ -124,7 +136,7 @@ impl Samples {
         &self,
         mut values: Values,
         types: usize,
-        (frames, origins): (&[Vec<FrameId>], &[Origin]),
+        (frames, origins): (&[LocationFrames], &[Origin]),
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
@@ -133,6 +145,7 @@ impl Samples {
         let mut budget = Budget::default();
         let (mut stack, mut weights) = (Vec::new(), Vec::new());
         let (mut location, mut value) = (0, 0);
+        let mut shortened = 0u64;
         for (sample, &(locations_end, values_end, thread)) in self.ends.iter().enumerate() {
             if values_end - value != types {
                 let found = format!("{} in sample {}", values_end - value, sample + 1);
@@ -143,9 +156,20 @@ impl Samples {
             stack.clear();
             let origin = origins.get(thread as usize);
             stack.extend(origin.and_then(|origin| origin.frame));
+            // Nothing above the first frame that stays is left out.
+            let mut has_frames = false;
             for &place in self.locations[location..locations_end].iter().rev() {
-                stack.extend_from_slice(&frames[place as usize]);
-                budget.check(stack.len())?;
+                let LocationFrames { frames, left } = &frames[place as usize];
+                let ends = has_frames && *left != Left::All;
+                has_frames |= *left == Left::All;
+                if !(ends && *left == Left::None) {
+                    stack.extend_from_slice(frames);
+                    budget.check(stack.len())?;
+                }
+                if ends {
+                    shortened += 1;
+                    break;
+                }
             }
             budget.spend(stack.len())?;
             if location == locations_end {
@@ -158,6 +182,9 @@ impl Samples {
                 None => values.sample(&stack, &weights, sink)?,
             }
             (location, value) = (locations_end, values_end);
+        }
+        if shortened > 0 {
+            report.details.push(format!("{shortened} samples without the frames that drop_frames names"));
         }
         values.finish(report)?;
         report.samples_are(&Value::new("samples", "samples"));

@@ -19,7 +19,8 @@
 
 use std::collections::HashMap;
 
-use super::profile::{Labels, Origin, Samples, default_of, note_period};
+use super::profile::{Labels, LocationFrames, Origin, Samples, default_of, note_period};
+use super::prune::Left;
 use crate::collapse::clean_symbol::clean_symbol;
 use crate::collapse::names::FrameNames;
 use crate::collapse::naming::split_srcline;
@@ -297,7 +298,8 @@ impl Raw {
             });
             let mut marked: Vec<FrameId> = marked.collect();
             marked.reverse();
-            frames.push(marked);
+            // pprof has dropped what the profile asked to drop.
+            frames.push(LocationFrames { frames: marked, left: Left::All });
         }
         if self.types.is_empty() {
             return Err(Error::malformed("a line of sample types", b"none"));
@@ -306,7 +308,7 @@ impl Raw {
         report.facts = std::mem::take(&mut self.facts);
         let types = std::mem::take(&mut self.types);
         let columns = types.len();
-        let values = Values::new(options, types, default)?;
+        let values = Values::holding(options, types, default, |at| self.samples.holds(at, columns), report)?;
         let kind = String::from_utf8_lossy(&self.period_type).into_owned();
         if let (Some(period), Some((name, unit))) = (self.period, kind.rsplit_once(' ')) {
             note_period(&values, &Value::with_producers_unit(name, unit), period, report);

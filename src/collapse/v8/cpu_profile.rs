@@ -7,8 +7,9 @@
 //!             …}, …}],
 //!  "startTime": 1, "endTime": 9, "samples": [2, 2, 1], "timeDeltas": [0, 1250, 1250]}
 //! ```
-//! A sample names the node where it was taken, and weighs the time since the sample before it, so
-//! that all together weigh what `timeDeltas` add up to. Counts are of `samples`; `hitCount`, which
+//! A sample names the node where it was taken, and weighs the time until the next one: see
+//! [`samples`](super::samples). The time before the first sample belongs to no stack. Samples of nodes that
+//! do not exist are left out and counted. Counts are of `samples`; `hitCount`, which
 //! V8 does not keep equal to them, is used only where there are none. Specified as `Profile` of
 //! the Chrome DevTools protocol.
 
@@ -16,6 +17,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::CallFrame;
+use super::samples::{Margins, Samples};
 use crate::collapse::forest::{Forest, Node};
 use crate::collapse::json::{HeadKeys, Json, Kind};
 use crate::collapse::names::FrameNames;
@@ -76,7 +78,7 @@ impl Collapser for CpuProfile {
             }
         }
         json.end(report);
-        tree.start = start.and_then(|start| nanoseconds(start, "us"));
+        (tree.start, tree.end) = (start, end);
         if let (Some(start), Some(end)) = (start, end) {
             report.facts.duration = end.checked_sub(start).ok().and_then(|passed| duration(passed, "us"));
         }
@@ -84,9 +86,74 @@ impl Collapser for CpuProfile {
         let mut values = Values::single(options, name, unit);
         tree.collapse(None, &Context::UNKNOWN, &mut values, sink).map_err(|e| e.or_at(|| json.place()))?;
         if let Ok(samples @ 1..) = u64::try_from(tree.samples.len()) {
-            report.facts.samples = Some(samples);
+            report.facts.samples = Some(samples.saturating_sub(tree.flaws.samples));
         }
+        tree.flaws.note(report);
         values.finish(report)
+    }
+}
+
+/// The parts of profiles that were left out, or do not belong to a stack.
+#[derive(Default)]
+pub struct Flaws {
+    /// Samples of nodes that do not exist, and their time.
+    pub samples: u64,
+    time: Weight,
+    /// Samples without a time among others.
+    untimed: u64,
+    /// Nodes that name a parent or child that does not exist.
+    links: u64,
+    /// The time before the first sample.
+    before: Weight,
+    /// The time between the last sample and an end that is too far away.
+    behind: Weight,
+}
+
+impl Flaws {
+    /// Adds those of another profile.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn merge(&mut self, other: &Flaws) -> Result<()> {
+        self.samples += other.samples;
+        self.untimed += other.untimed;
+        self.links += other.links;
+        self.time = self.time.checked_add(other.time)?;
+        self.before = self.before.checked_add(other.before)?;
+        self.behind = self.behind.checked_add(other.behind)?;
+        Ok(())
+    }
+
+    /// Counts a sample of a node that does not exist.
+    fn sample(&mut self, lasts: Weight, values: &Values) -> Result<()> {
+        self.samples += 1;
+        // Without times a sample weighs 1, which says no more.
+        if values.kept().is_some_and(|value| value.unit.as_deref() == Some("us")) {
+            self.time = self.time.checked_add(lasts)?;
+        }
+        Ok(())
+    }
+
+    /// Says what there was.
+    pub fn note(&self, report: &mut Report) {
+        let Flaws { samples, time, untimed, links, before, behind } = self;
+        if *samples > 0 {
+            let time = if time.is_zero() { String::new() } else { format!(" ({time} us)") };
+            report
+                .doubt(format!("{samples} samples{time} are of nodes that do not exist; they are left out"));
+        }
+        if *links > 0 {
+            report.doubt(format!("{links} nodes name a parent or child that does not exist"));
+        }
+        if *untimed > 0 {
+            report.doubt(format!("{untimed} samples have no time; they weigh nothing"));
+        }
+        if !behind.is_zero() {
+            report.doubt(format!("the end is {behind} us behind the last sample; they are left out"));
+        }
+        if !before.is_zero() {
+            report.details.push(format!("{before} us before the first sample belong to no stack"));
+        }
     }
 }
 
@@ -103,10 +170,12 @@ pub struct Tree {
     /// Nodes and the ids below them.
     children: Vec<(Node, u64)>,
     hits: Vec<(Node, i64)>,
-    samples: Vec<u32>,
-    deltas: Deltas,
-    /// The time at which the first delta begins, in nanoseconds.
-    pub start: Option<u64>,
+    samples: Samples,
+    /// The times at which the profile, and so the first delta, begins and ends, in microseconds.
+    pub start: Option<Weight>,
+    pub end: Option<Weight>,
+    /// The parts of it that were left out.
+    pub flaws: Flaws,
     names: FrameNames,
     call: CallFrame,
 }
@@ -173,11 +242,7 @@ impl Tree {
     pub fn samples(&mut self, json: &mut Json) -> Result<()> {
         json.begin_array()?;
         while json.next_item()? {
-            let id = json.integer()?;
-            let known = u32::try_from(id).map_err(|_| {
-                Error::malformed("the id of a node", id.to_string().as_bytes()).at(json.place())
-            });
-            self.samples.push(known?);
+            self.samples.push(json.integer()?);
         }
         Ok(())
     }
@@ -189,7 +254,7 @@ impl Tree {
     pub fn deltas(&mut self, json: &mut Json) -> Result<()> {
         json.begin_array()?;
         while json.next_item()? {
-            self.deltas.push(json.weight()?);
+            self.samples.push_delta(json.weight()?);
         }
         Ok(())
     }
@@ -201,38 +266,33 @@ impl Tree {
 
     /// Returns whether samples have times.
     pub fn is_timed(&self) -> bool {
-        !self.deltas.whole.is_empty()
+        self.samples.is_timed()
     }
 
-    /// Adds a piece, whose nodes may be below those that are there.
-    ///
-    /// # Errors
-    /// Nodes of an id that is there already.
-    pub fn absorb(&mut self, piece: Tree) -> Result<()> {
+    /// Adds a piece, whose nodes may be below those that are there. A node that is there already stays.
+    pub fn absorb(&mut self, piece: Tree) {
         let first = self.forest.len();
         let moved = |node: Node| Node(first + node.0);
         for node in 0..piece.forest.len() {
             self.forest.add(piece.forest.frame(Node(node)), None);
         }
         for (id, node) in piece.places {
-            if self.places.insert(id, moved(node)).is_some() {
-                return Err(Error::malformed("nodes of different ids", id.to_string().as_bytes()));
-            }
+            self.places.entry(id).or_insert(moved(node));
         }
         self.root = self.root.or(piece.root.map(|root| first + root));
         self.parents.extend(piece.parents.into_iter().map(|(node, id)| (moved(node), id)));
         self.children.extend(piece.children.into_iter().map(|(node, id)| (moved(node), id)));
         self.hits.extend(piece.hits.into_iter().map(|(node, hits)| (moved(node), hits)));
-        self.samples.extend(piece.samples);
-        self.deltas.append(piece.deltas);
-        Ok(())
+        self.samples.append(piece.samples);
+        self.start = piece.start.or(self.start);
+        self.end = piece.end.or(self.end);
     }
 
-    /// Pushes all samples, below `above`: what they weigh is the first value. A sink that wants
+    /// Pushes all samples, below `above`: the time that they stand for is the first value. A sink that wants
     /// contexts gets each sample by itself, in the thread of `context`.
     ///
     /// # Errors
-    /// Samples of nodes that do not exist, circles, and [`crate::ErrorKind::Overflow`].
+    /// Circles, and [`crate::ErrorKind::Overflow`].
     pub fn collapse(
         &mut self,
         above: Option<FrameId>,
@@ -240,37 +300,41 @@ impl Tree {
         values: &mut Values,
         sink: &mut dyn Sink,
     ) -> Result<()> {
-        self.link()?;
-        let timed = self.is_timed();
-        if timed && self.deltas.whole.len() < self.samples.len() {
-            let expected = format!("as many timeDeltas as the {} samples", self.samples.len());
-            return Err(Error::malformed(expected, self.deltas.whole.len().to_string().as_bytes()));
-        }
+        self.link();
+        let whole = match (self.start, self.end) {
+            (Some(start), Some(end)) => Some(end.checked_sub(start)?),
+            _ => None,
+        };
+        let margins = self.samples.settle(whole)?;
+        self.flaws.before = margins.before;
+        self.flaws.behind = margins.not_believed.unwrap_or_default();
+        self.flaws.untimed = self.samples.untimed;
         if sink.wants().contexts && !self.samples.is_empty() {
-            return self.push_each(above, context, values, sink);
+            return self.push_each(&margins, above, context, values, sink);
         }
         // For each node what its samples weigh, and how many they are.
         let mut sums = vec![(Weight::ZERO, 0i128); self.forest.len()];
-        for (sample, id) in self.samples.iter().enumerate() {
-            let (time, count) = &mut sums[self.place(u64::from(*id))?.0];
+        let (places, flaws) = (&self.places, &mut self.flaws);
+        self.samples.for_each(&margins, |id, _, lasts| {
+            let Some(node) = places.get(&u64::from(id)) else { return flaws.sample(lasts, values) };
+            let (time, count) = &mut sums[node.0];
             *count += 1;
-            if timed {
-                *time = time.checked_add(self.deltas.get(sample))?;
-            }
-        }
+            *time = time.checked_add(lasts)?;
+            Ok(())
+        })?;
         if self.samples.is_empty() {
             for (node, hits) in &self.hits {
-                sums[node.0].1 += i128::from(*hits);
+                let (weight, count) = &mut sums[node.0];
+                *count += i128::from(*hits);
+                *weight = weight.checked_add(Weight::new((*hits).into()))?;
             }
         }
         let mut stack = Vec::new();
-        for (node, (time, count)) in
-            sums.into_iter().enumerate().filter(|(_, (time, count))| *count != 0 || !time.is_zero())
-        {
+        for (node, (weight, count)) in sums.into_iter().enumerate().filter(|(_, (_, count))| *count != 0) {
             stack.clear();
             stack.extend(above);
             self.forest.stack(node, &mut stack)?;
-            let weight = if timed { time } else { Weight::new(count) };
+            let weight = if values.counts() { Weight::new(count) } else { weight };
             values.add_many(0, &stack, weight, count.unsigned_abs() as u64, sink)?;
         }
         Ok(())
@@ -279,87 +343,49 @@ impl Tree {
     /// Pushes the samples one by one, with their times.
     fn push_each(
         &mut self,
+        margins: &Margins,
         above: Option<FrameId>,
         context: &Context<'_>,
         values: &mut Values,
         sink: &mut dyn Sink,
     ) -> Result<()> {
-        let timed = self.is_timed();
-        let samples = std::mem::take(&mut self.samples);
+        let Tree { samples, places, forest, flaws, start, .. } = self;
+        let start = start.and_then(|start| nanoseconds(start, "us")).unwrap_or(0);
         let mut stacks: HashMap<u32, Vec<FrameId>> = HashMap::new();
-        let mut passed = Weight::ZERO;
-        for (sample, id) in samples.iter().enumerate() {
-            let stack = match stacks.entry(*id) {
+        samples.for_each(margins, |id, at, lasts| {
+            let stack = match stacks.entry(id) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(new) => {
-                    let node = self.place(u64::from(*id))?;
+                    let Some(node) = places.get(&u64::from(id)) else { return flaws.sample(lasts, values) };
                     let mut stack: Vec<FrameId> = above.into_iter().collect();
-                    self.forest.stack(node.0, &mut stack)?;
+                    forest.stack(node.0, &mut stack)?;
                     new.insert(stack)
                 }
             };
-            let weight = if timed { self.deltas.get(sample) } else { Weight::ONE };
-            passed = passed.checked_add(weight)?;
-            let time = nanoseconds(passed, "us").filter(|_| timed);
-            let time = time.map(|time| time.saturating_add(self.start.unwrap_or(0)));
-            values.add_at(0, stack, weight, 1, &Context { time, ..*context }, sink)?;
-        }
-        self.samples = samples;
-        Ok(())
-    }
-
-    fn place(&self, id: u64) -> Result<Node> {
-        self.places
-            .get(&id)
-            .copied()
-            .ok_or_else(|| Error::malformed("the id of a node", id.to_string().as_bytes()))
+            let time = at.and_then(|at| nanoseconds(at, "us")).map(|at| at.saturating_add(start));
+            let weight = if values.counts() { Weight::ONE } else { lasts };
+            values.add_at(0, stack, weight, 1, &Context { time, ..*context }, sink)
+        })
     }
 
     /// Hangs nodes below one another, and leaves out the root.
-    fn link(&mut self) -> Result<()> {
+    fn link(&mut self) {
         for (parent, id) in std::mem::take(&mut self.children) {
-            let child = self.place(id)?;
-            self.forest.set_parent(child, Some(parent.0).filter(|parent| Some(*parent) != self.root));
+            match self.places.get(&id) {
+                Some(child) => self.hang(*child, parent),
+                None => self.flaws.links += 1,
+            }
         }
         for (child, id) in std::mem::take(&mut self.parents) {
-            let parent = self.place(id)?;
-            self.forest.set_parent(child, Some(parent.0).filter(|parent| Some(*parent) != self.root));
-        }
-        Ok(())
-    }
-}
-
-/// Times between samples: whole microseconds, as V8 has them, a quarter of a weight's size; and
-/// those that are not.
-#[derive(Default)]
-struct Deltas {
-    whole: Vec<i64>,
-    /// By their places, in order.
-    others: Vec<(usize, Weight)>,
-}
-
-impl Deltas {
-    fn push(&mut self, delta: Weight) {
-        match delta.units(0).ok().and_then(|units| i64::try_from(units).ok()) {
-            Some(whole) => self.whole.push(whole),
-            None => {
-                self.others.push((self.whole.len(), delta));
-                self.whole.push(0);
+            match self.places.get(&id) {
+                Some(parent) => self.hang(child, *parent),
+                None => self.flaws.links += 1,
             }
         }
     }
 
-    fn get(&self, at: usize) -> Weight {
-        match self.others.binary_search_by_key(&at, |(place, _)| *place) {
-            Ok(found) => self.others[found].1,
-            Err(_) => Weight::new(self.whole[at].into()),
-        }
-    }
-
-    fn append(&mut self, later: Deltas) {
-        let first = self.whole.len();
-        self.whole.extend(later.whole);
-        self.others.extend(later.others.into_iter().map(|(at, delta)| (first + at, delta)));
+    fn hang(&mut self, child: Node, parent: Node) {
+        self.forest.set_parent(child, Some(parent.0).filter(|parent| Some(*parent) != self.root));
     }
 }
 
@@ -385,14 +411,15 @@ mod tests {
     }
 
     #[test]
-    fn samples_weigh_the_time_before_them() {
+    fn samples_weigh_the_time_until_the_next() {
         let nodes =
             [node(1, "(root)", "2,9"), node(2, "f;", "3"), node(3, "", ""), node(9, "(idle)", "")].join(",");
-        let text =
-            format!(r#"{{"samples":[3,2,1,9],"timeDeltas":[1,2.5,4,-1],"nodes":[{nodes}],"startTime":0}}"#);
+        let text = format!(
+            r#"{{"samples":[3,2,1,9],"timeDeltas":[90,2.5,4,1],"nodes":[{nodes}],"startTime":3,"endTime":105}}"#
+        );
         assert_eq!(
             collapsed(&text, &Options::default()).unwrap(),
-            "(idle) -1\n(root) 4\nf: 2.5\nf:;(anonymous) 1\n"
+            "(idle) 4.5\n(root) 1\nf: 4\nf:;(anonymous) 2.5\n"
         );
         let count = Options { count: true, ..Options::default() };
         assert_eq!(collapsed(&text, &count).unwrap(), "(idle) 1\n(root) 1\nf: 1\nf:;(anonymous) 1\n");
@@ -405,9 +432,8 @@ mod tests {
 
     #[test]
     fn broken_trees_are_errors() {
-        let rest = r#""samples":[3],"timeDeltas":[1],"startTime":0"#;
+        let rest = r#""samples":[3,3],"timeDeltas":[1,1],"startTime":0"#;
         for (nodes, message) in [
-            (node(1, "(root)", "3"), "expected the id of a node, found \"3\""),
             ([node(2, "a", "3"), node(3, "b", "2")].join(","), "circles"),
             ([node(3, "a", ""), node(3, "b", "")].join(","), "nodes of different ids"),
             (r#"{"id":3}"#.into(), "a node with id and callFrame"),
@@ -419,10 +445,26 @@ mod tests {
                 "{error}"
             );
         }
-        let text =
-            format!(r#"{{"samples":[1,1],"timeDeltas":[1],"startTime":0,"nodes":[{}]}}"#, node(1, "a", ""));
-        assert!(
-            collapsed(&text, &Options::default()).unwrap_err().to_string().contains("as many timeDeltas")
+    }
+
+    #[test]
+    fn what_dangles_is_left_out_and_counted() {
+        let nodes = [node(1, "(root)", "2,7"), node(2, "f", "")].join(",");
+        let text = format!(
+            r#"{{"samples":[2,9,-4,2,2],"timeDeltas":[1,2,3,4],"startTime":0,"endTime":20,"nodes":[{nodes}]}}"#
         );
+        for (count, folded, time) in [(false, "f 12\n", " (7 us)"), (true, "f 3\n", " (7 us)")] {
+            let options = Options { count, ..Options::default() };
+            let (out, report) = crate::collapse::tests::collapse_bytes(&CpuProfile, &text, &options).unwrap();
+            assert_eq!(out, folded);
+            assert_eq!(
+                report.not_understood.doubts,
+                [
+                    format!("2 samples{time} are of nodes that do not exist; they are left out"),
+                    "1 nodes name a parent or child that does not exist".to_owned(),
+                    "1 samples have no time; they weigh nothing".to_owned(),
+                ]
+            );
+        }
     }
 }

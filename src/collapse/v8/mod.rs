@@ -3,6 +3,7 @@
 
 pub mod cpu_profile;
 pub mod heap_profile;
+mod samples;
 pub mod ticks;
 pub mod trace;
 

@@ -19,7 +19,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::cpu_profile::Tree;
+use super::cpu_profile::{Flaws, Tree};
 use crate::collapse::json::{HeadKeys, Json, Kind};
 use crate::collapse::names::FrameNames;
 use crate::collapse::threads::Thread;
@@ -113,8 +113,8 @@ type ThreadKey = (String, String);
 #[derive(Default)]
 struct Events {
     threads: BTreeMap<ThreadKey, Spans>,
-    /// By process and id: the thread that is profiled, and the profile.
-    profiles: BTreeMap<(String, String), (Option<ThreadKey>, Tree)>,
+    /// By process and id: the pieces of the profiles, with their times.
+    pieces: BTreeMap<(String, String), Vec<TimedPiece>>,
     process_names: BTreeMap<String, String>,
     /// The process that was seen first on each thread of py-spy's.
     py_spy: HashMap<String, String>,
@@ -125,6 +125,24 @@ struct Events {
     first: Option<Weight>,
     last: Option<Weight>,
     names: FrameNames,
+}
+
+/// A piece, and the time of its event.
+type TimedPiece = (Option<Weight>, Piece);
+
+/// A piece of a processor profile of V8's.
+enum Piece {
+    /// A profile of a thread begins, at a time in microseconds.
+    Start(ThreadKey, Option<Weight>),
+    /// Nodes and samples of the profile that has begun before.
+    Chunk(Box<Tree>),
+}
+
+/// A processor profile, and the thread that it is of.
+#[derive(Default)]
+struct ThreadProfile {
+    thread: Option<ThreadKey>,
+    tree: Tree,
 }
 
 /// Beginnings and ends on one thread, in the order of the file.
@@ -229,20 +247,48 @@ impl Events {
                 self.thread_names.insert(thread(), event.label.clone());
             }
             ("P", _) if event.name == "Profile" => {
-                let profile = self.profiles.entry((event.process.clone(), event.id.clone())).or_default();
-                profile.0 = Some(thread());
-                profile.1.start = event.at.and_then(|at| nanoseconds(at, "us"));
+                let stated = event.piece.take().and_then(|piece| piece.start);
+                self.piece(event, Piece::Start(thread(), stated.or(event.at)));
             }
             ("P", _) if event.name == "ProfileChunk" => {
-                if let Some(piece) = event.piece.take() {
-                    let profile = self.profiles.entry((event.process.clone(), event.id.clone())).or_default();
-                    profile.1.absorb(piece).map_err(|e| e.or_at(|| json.place()))?;
+                if let Some(chunk) = event.piece.take() {
+                    self.piece(event, Piece::Chunk(Box::new(chunk)));
                 }
             }
             ("M", _) => {}
             _ => self.without_stack += 1,
         }
         Ok(())
+    }
+
+    fn piece(&mut self, event: &Event, piece: Piece) {
+        let pieces = self.pieces.entry((event.process.clone(), event.id.clone())).or_default();
+        pieces.push((event.at, piece));
+    }
+
+    /// Puts the profiles together. Chrome writes their pieces as threads come to it, so that they are in the
+    /// order of time only once they are sorted.
+    fn profiles(&mut self) -> Vec<ThreadProfile> {
+        let mut profiles = Vec::new();
+        for mut pieces in std::mem::take(&mut self.pieces).into_values() {
+            pieces.sort_by_key(|(at, _)| *at);
+            let mut profile = ThreadProfile::default();
+            for (_, piece) in pieces {
+                match piece {
+                    Piece::Start(thread, start) => {
+                        if profile.thread.is_some() {
+                            profiles.push(std::mem::take(&mut profile));
+                        }
+                        profile.thread = Some(thread);
+                        profile.tree.start = start;
+                    }
+                    Piece::Chunk(chunk) => profile.tree.absorb(*chunk),
+                }
+            }
+            profiles.push(profile);
+        }
+        profiles.retain(|profile| !profile.tree.is_empty());
+        profiles
     }
 
     /// Reads the parts of `args` that are used.
@@ -272,6 +318,12 @@ impl Events {
                             ("timeDeltas", Kind::Array) => {
                                 event.piece.get_or_insert_default().deltas(json)?
                             }
+                            ("startTime", Kind::Number) => {
+                                event.piece.get_or_insert_default().start = Some(json.weight()?)
+                            }
+                            ("endTime", Kind::Number) => {
+                                event.piece.get_or_insert_default().end = Some(json.weight()?)
+                            }
                             _ => json.skip()?,
                         }
                     }
@@ -283,25 +335,28 @@ impl Events {
     }
 
     fn collapse(&mut self, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
-        self.profiles.retain(|_, (_, tree)| !tree.is_empty());
-        let timed = self.profiles.values().any(|(_, tree)| tree.is_timed());
+        let profiles = self.profiles();
+        let timed = profiles.iter().any(|profile| profile.tree.is_timed());
         let profile = Value::new("cpu-profile", if timed { "us" } else { "samples" });
         let events = Value::new("events", "us");
-        let declared = match (self.profiles.is_empty(), self.threads.is_empty()) {
+        let declared = match (profiles.is_empty(), self.threads.is_empty()) {
             (true, _) => vec![events],
             (false, true) => vec![profile],
             (false, false) => vec![profile, events],
         };
         let events_column = declared.len() - 1;
         let mut values = Values::new(options, declared, 0)?;
-        let several = self.threads.len() > 1 || self.profiles.len() > 1;
+        let several = self.threads.len() > 1 || profiles.len() > 1;
         let threads = std::mem::take(&mut self.threads);
-        for (thread, tree) in std::mem::take(&mut self.profiles).values_mut() {
+        let mut flaws = Flaws::default();
+        for ThreadProfile { thread, mut tree } in profiles {
             let start = thread.as_ref().and_then(|thread| self.start(thread, several, options, sink));
             let no_thread = (String::new(), String::new());
             let key = thread.as_ref().unwrap_or(&no_thread);
             tree.collapse(start, &self.thread(key).context(None), &mut values, sink)?;
+            flaws.merge(&tree.flaws)?;
         }
+        flaws.note(report);
         let mut unmatched = 0;
         let contexts = sink.wants().contexts;
         if let (Some(first), Some(last)) = (self.first, self.last) {
@@ -535,22 +590,46 @@ mod tests {
                 r#"{{"id":{id},"callFrame":{{"functionName":"{name}","url":"","lineNumber":-1}}{parent}}}"#
             )
         };
-        let piece = |nodes: &str, samples: &str, deltas: &str| {
+        let piece = |at: u32, nodes: &str, samples: &str, deltas: &str| {
             format!(
-                r#"{{"args":{{"data":{{"cpuProfile":{{"nodes":[{nodes}],"samples":[{samples}]}},"timeDeltas":[{deltas}]}}}},"ph":"P","name":"ProfileChunk","pid":1,"tid":9,"id":"0x1","ts":1}},"#
+                r#"{{"args":{{"data":{{"cpuProfile":{{"nodes":[{nodes}],"samples":[{samples}]}},"timeDeltas":[{deltas}]}}}},"ph":"P","name":"ProfileChunk","pid":1,"tid":9,"id":"0x1","ts":{at}}},"#
             )
         };
-        let text = [
-            event("P", "Profile", "0", r#","id":"0x1""#),
-            piece(&[node(1, "(root)", ""), node(2, "f", r#","parent":1"#)].join(","), "2", "5"),
-            piece(&node(3, "g", r#","parent":2"#), "3,1", "7,1"),
-            event("X", "other", "1", r#","dur":100"#),
-        ];
-        assert_eq!(collapsed(&text.concat(), &Options::default()).0, "(root) 1\nf 5\nf;g 7\n");
+        let first = piece(1, &[node(1, "(root)", ""), node(2, "f", r#","parent":1"#)].join(","), "2", "5");
+        let second = piece(2, &node(3, "g", r#","parent":2"#), "3,1", "7,1");
+        let end = r#"{"args":{"data":{"endTime":20}},"ph":"P","name":"ProfileChunk","pid":1,"tid":9,"id":"0x1","ts":3},"#;
+        let profile = event("P", "Profile", "0", r#","id":"0x1""#);
+        let other = event("X", "other", "1", r#","dur":100"#);
+        // As Chrome writes the pieces: in any order.
+        for text in [
+            [&profile[..], &first, &second, end, &other],
+            [end, &second, &other, &first, &profile],
+            [&second, &profile, end, &first, &other],
+        ] {
+            let (folded, notes) = collapsed(&text.concat(), &Options::default());
+            assert_eq!((folded.as_str(), notes.len()), ("(root) 7\nf 7\nf;g 1\n", 0), "{notes:?}");
+        }
+        let text = [&profile[..], &first, &second, end, &other];
         let events = Options {
             values: crate::collapse::ValueSelection::Named(vec![b"events".to_vec()]),
             ..Options::default()
         };
         assert_eq!(collapsed(&text.concat(), &events).0, "other 100\n");
+        // The piece with the nodes of the others is lost.
+        let (folded, notes) = collapsed(&[&profile[..], &second, end].concat(), &Options::default());
+        assert_eq!(folded, "g 1\n");
+        assert_eq!(
+            notes,
+            [
+                "1 samples (12 us) are of nodes that do not exist; they are left out",
+                "1 nodes name a parent or child that does not exist"
+            ]
+        );
+        // Another profile of the same number begins: its nodes are its own.
+        let again = event("P", "Profile", "30", r#","id":"0x1""#);
+        let third = piece(31, &node(2, "h", ""), "2,2", "1,4");
+        let (folded, notes) =
+            collapsed(&[&profile[..], &first, &second, end, &again, &third].concat(), &Options::default());
+        assert_eq!((folded.as_str(), notes.len()), ("(root) 7\nf 7\nf;g 1\nh 4\n", 0), "{notes:?}");
     }
 }

@@ -1,0 +1,124 @@
+//! Recordings of several values, of which the one that is shown by default is zero throughout.
+
+use std::process::{Command, Output, Stdio};
+
+use super::feed::{feed, text};
+
+fn run(args: &[&str], input: &[u8]) -> Output {
+    feed(Command::new(env!("CARGO_BIN_EXE_fg-collapse")).args(args), input)
+}
+
+/// A message of profile.proto: numbers below 128, and bytes.
+fn field(number: u8, content: &[u8]) -> Vec<u8> {
+    [&[number << 3 | 2, content.len() as u8], content].concat()
+}
+
+/// A heap profile of Go's with one sample.
+fn heap(values: [u8; 4]) -> Vec<u8> {
+    let strings =
+        ["", "alloc_objects", "count", "alloc_space", "bytes", "inuse_objects", "inuse_space", "main"];
+    [
+        field(1, &[8, 1, 16, 2]),
+        field(1, &[8, 3, 16, 4]),
+        field(1, &[8, 5, 16, 2]),
+        field(1, &[8, 6, 16, 4]),
+        field(2, &[field(1, &[1]), field(2, &values)].concat()),
+        field(4, &[&[8, 1][..], &field(4, &[8, 1])].concat()),
+        field(5, &[8, 1, 16, 7]),
+        strings.iter().flat_map(|string| field(6, string.as_bytes())).collect(),
+    ]
+    .concat()
+}
+
+const CHOSEN: &str =
+    "the value \"inuse_space\" is zero throughout: this is \"alloc_space\"; choose with --value";
+
+#[test]
+fn a_default_that_is_zero_throughout_gives_way_to_what_holds_something() {
+    let out = run(&[], &heap([2, 96, 0, 0]));
+    assert!(text(&out.stdout).ends_with("main 96\n"), "{out:?}");
+    assert!(text(&out.stdout).contains("# event: alloc_space\n"), "{out:?}");
+    assert!(text(&out.stderr).contains(CHOSEN), "{out:?}");
+    let strict = run(&["--strict"], &heap([2, 96, 0, 0]));
+    assert_eq!(strict.status.code(), Some(2));
+    assert!(text(&strict.stderr).contains(CHOSEN));
+    // Only where it is zero, and not where it was asked for.
+    let plain = run(&["--strict", "--no-header"], &heap([2, 96, 1, 64]));
+    assert_eq!((text(&plain.stdout), plain.status.code()), ("main 64\n".into(), Some(0)));
+    let asked = run(&["--value", "inuse_space"], &heap([2, 96, 0, 0]));
+    assert_eq!(asked.status.code(), Some(2));
+    let message = "there are \"alloc_objects\", \"alloc_space\": choose with --value";
+    assert!(text(&asked.stderr).contains(message), "{asked:?}");
+}
+
+#[test]
+fn the_values_of_a_recording_without_weights_are_listed() {
+    for values in [[2, 96, 0, 0], [0; 4]] {
+        let out = run(&["--list-values"], &heap(values));
+        assert_eq!(out.status.code(), Some(0), "{out:?}");
+        assert_eq!(text(&out.stdout).lines().count(), 5, "{out:?}");
+    }
+    let out = run(&["--list-values"], b"nothing here\n");
+    assert_eq!(out.status.code(), Some(2));
+}
+
+#[test]
+fn several_inputs_are_of_one_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str, values| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, heap(values)).unwrap();
+        path.display().to_string()
+    };
+    let (some, none) = (at("some.pb", [2, 96, 1, 64]), at("none.pb", [2, 96, 0, 0]));
+    let out = run(&["--no-header", &some, &none], b"");
+    assert_eq!(text(&out.stdout), "main 64\n", "what is in use is not added to what was allocated");
+}
+
+#[test]
+fn other_formats_choose_as_well() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, input, folded, chosen) in [
+        (
+            "go-text",
+            "heap profile: 0: 0 [3: 30] @ heap/1\n0: 0 [3: 30] @ 0x1\n#\t0x1\tmain.f+0x1\ta.go:1\n\n",
+            "main.f 30\n",
+            "alloc_space",
+        ),
+        ("callgrind", "version: 1\nevents: Ir Dr\nfl=a\nfn=f\n1 0 5\nfn=g\n2 0 6\n", "f 5\ng 6\n", "Dr"),
+        (
+            "tcmalloc",
+            "heap profile: 0: 0 [ 3: 30] @ heapprofile\n 0: 0 [ 3: 30] @ 0x10\n",
+            "0x10 30\n",
+            "alloc-space",
+        ),
+        (
+            "dhat",
+            r#"{"dhatFileVersion":2,"mode":"heap","pps":[{"tb":0,"tbk":0,"gb":0,"gbk":0,"rb":7,"fs":[0]}],"ftbl":["0x1: f (a.c:1)"]}"#,
+            "f 7\n",
+            "read-bytes",
+        ),
+    ] {
+        // From a file; some formats need it to be read a second time.
+        let path = folder.path().join(name);
+        std::fs::write(&path, input).unwrap();
+        let out = run(&["--no-header", "--format", name, &path.display().to_string()], b"");
+        assert_eq!(text(&out.stdout), folded, "{name}: {}", text(&out.stderr));
+        assert!(text(&out.stderr).contains(&format!("this is {chosen:?}")), "{name}: {}", text(&out.stderr));
+        let file = std::fs::File::open(&path).unwrap();
+        let listed = Command::new(env!("CARGO_BIN_EXE_fg-collapse"))
+            .args(["--list-values", "--format", name])
+            .stdin(Stdio::from(file))
+            .output()
+            .unwrap();
+        assert!(text(&listed.stdout).contains(&format!("* {chosen}")), "{name}: {}", text(&listed.stdout));
+    }
+}
+
+#[test]
+fn a_message_names_few_of_many_values() {
+    let events: String = (0..9).map(|n| format!("a  1 5.0: 3 e{n}: \n\t1000 f (/a)\n\n")).collect();
+    let out = run(&["--value", "x"], events.as_bytes());
+    let message = "there are \"e0\", \"e1\", \"e2\", \"e3\", \"e4\", and 4 more: choose with --value";
+    assert!(text(&out.stderr).contains(message), "{out:?}");
+}
