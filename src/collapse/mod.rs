@@ -69,6 +69,7 @@ mod fg_json;
 #[cfg(feature = "collapse")]
 mod firefox;
 mod folded;
+mod folded_detection;
 #[cfg(feature = "collapse")]
 mod gdb;
 #[cfg(feature = "collapse")]

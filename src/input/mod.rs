@@ -1,4 +1,4 @@
-//! Input: paths, standard input, bytes and readers, plain, gzip or zstd, cut into blocks.
+//! Input: paths, standard input, bytes and readers, plain, gzip or zstd, as blocks. UTF-16 becomes UTF-8.
 //!
 //! Everything above this module reads decompressed bytes and does not know what was on disk. An
 //! [`Input`] shows its first bytes ([`Input::head`]) so that a format can be recognised before
@@ -17,6 +17,7 @@ mod blocks;
 mod decompress;
 mod map;
 mod reader;
+mod text_encoding;
 
 use std::fmt;
 use std::fs::File;
