@@ -4,15 +4,17 @@
 //! Every tool asks it, and only of the first 64 KiB of a text without a header: whoever names the format
 //! gets every line that ends in a number. A line is
 //!
-//! - a *stack* if it has several frames: `main;parse 42`. Behind its `;` stands no blank, as it does in
-//!   prose, and it does not begin with a date;
+//! - a *stack* if it has several frames: `main;parse 42`. Not behind every `;` stands a blank, as it does
+//!   in prose, and it does not begin with a date;
 //! - a *function* if its one frame is shaped like one: `main 12`, `operator new(unsigned long) 7`, and not
 //!   `The year was 1999`, `retries: 5` or `http_requests_total{code="200"} 1027`.
 //!
 //! Text with stacks is folded if most lines end in a number, which a program's own output between them
 //! does not change, and if stacks and functions are at least half of these. Text of functions alone is
 //! folded if they are most of its lines. Comments that declare metrics, a line of column names before
-//! lines with as many `;`, and zero bytes rule it out.
+//! lines with as many `;`, and many zero bytes rule it out.
+
+use std::borrow::Cow;
 
 use super::folded::head_lines;
 use crate::folded::{Columns, parse_line, split_weight};
@@ -32,7 +34,7 @@ enum Shape {
 
 /// Returns true if a text that begins with `head`, and has no header, is folded text.
 pub(super) fn is_folded(head: &[u8]) -> bool {
-    if head.contains(&0) || declares_metrics(head) || is_table(head) {
+    if is_binary(head) || declares_metrics(head) || is_table(head) {
         return false;
     }
     if head.len() >= crate::input::HEAD && !head.contains(&b'\n') {
@@ -52,7 +54,7 @@ pub(super) fn is_folded(head: &[u8]) -> bool {
     }
     match stacks {
         0 => functions > numbered + others,
-        _ => stacks + functions >= numbered && stacks + functions + numbered > others,
+        _ => stacks + functions >= numbered && stacks + functions + numbered >= others,
     }
 }
 
@@ -65,7 +67,12 @@ pub(super) fn is_numbered(head: &[u8]) -> bool {
             None => others += 1,
         }
     }
-    numbered > others && !head.contains(&0)
+    numbered > others && !is_binary(head)
+}
+
+/// Returns true if more than one byte in 64 is zero, which no text is made of.
+fn is_binary(head: &[u8]) -> bool {
+    memchr::memchr_iter(0, head).count() > head.len() / 64
 }
 
 /// Returns true if comments say that what follows are metrics, as Prometheus reads them.
@@ -90,18 +97,36 @@ fn is_table(head: &[u8]) -> bool {
 
 fn shape(line: &[u8]) -> Shape {
     let Some(parsed) = parse_line(line, Columns::One) else { return Shape::Other };
-    let stack = parsed.stack;
-    let has_control = stack.iter().any(|&b| b < b' ' || b == 0x7f);
-    if has_control || begins_with_date(stack) {
+    let stack = without_colours(parsed.stack);
+    if begins_with_date(&stack) {
         return Shape::Numbered;
     }
-    if stack.contains(&b';') {
-        let is_prose = memchr::memmem::find(stack, b"; ").is_some() || !stack.iter().any(is_letter);
-        return if is_prose { Shape::Numbered } else { Shape::Stack };
+    if let Some(first) = memchr::memchr(b';', &stack) {
+        // Prose has a blank behind every `;`.
+        let is_stack = stack[first..].windows(2).any(|pair| pair[0] == b';' && pair[1] != b' ');
+        return if is_stack && stack.iter().any(is_letter) { Shape::Stack } else { Shape::Numbered };
     }
     // Before the second weight of a differential line.
-    let frame = split_weight(stack).map_or(stack, |(frame, _)| frame);
+    let frame = split_weight(&stack).map_or(&stack[..], |(frame, _)| frame);
     if is_function(frame) { Shape::Function } else { Shape::Numbered }
+}
+
+/// The text without the colours of a terminal: `ESC [ 01;32 m` holds a `;`.
+fn without_colours(text: &[u8]) -> Cow<'_, [u8]> {
+    const ESCAPE: &[u8] = b"\x1b[";
+    let Some(first) = memchr::memmem::find(text, ESCAPE) else { return Cow::Borrowed(text) };
+    let (before, mut rest) = text.split_at(first);
+    let mut plain = before.to_vec();
+    while let Some((&byte, behind)) = rest.split_first() {
+        if let Some(colour) = rest.strip_prefix(ESCAPE) {
+            let end = colour.iter().position(u8::is_ascii_alphabetic).map_or(colour.len(), |at| at + 1);
+            rest = &colour[end..];
+        } else {
+            plain.push(byte);
+            rest = behind;
+        }
+    }
+    Cow::Owned(plain)
 }
 
 /// Returns true for a name that could be a function's: one word, or the signature of one, whose parameters
@@ -109,7 +134,7 @@ fn shape(line: &[u8]) -> Shape {
 fn is_function(name: &[u8]) -> bool {
     let (Some(&first), Some(&last)) = (name.first(), name.last()) else { return false };
     // Lists, assignments, keys of YAML and JSON, labels of metrics.
-    let is_other = matches!(first, b' ' | b'-' | b'*' | b'#' | b'"')
+    let is_other = matches!(first, b' ' | b'-' | b'*' | b'"')
         || matches!(last, b':' | b'=' | b',')
         || memchr::memmem::find(name, b"=\"").is_some();
     if is_other || !name.iter().any(is_letter) {
@@ -189,7 +214,7 @@ mod tests {
             "Mozilla/5.0 (X11; Linux x86_64; rv:1) 200\n",
             "cpu  1 2 3 4 5\ncpu0 1 2 3 4 5\nctxt 12\nhello\n",
             "main;parse\0 1\n",
-            "\u{1b}[01;32mgreen\u{1b}[0m 12\n",
+            "\u{1b}[01;32mall is\u{1b}[0m green 12\n",
             "retry 5 of 6\nhello world\na 1\n",
             "hello\n",
             "",

@@ -23,21 +23,21 @@ pub(super) enum Encoding {
 impl Encoding {
     /// Tells the encoding by a text's first bytes; `None` for plain bytes.
     pub(super) fn of(head: &[u8]) -> Option<Encoding> {
+        let is_text = |byte: u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+        // The number of characters that are plain ASCII, of the first few.
+        let plain = |text: &[u8], low: usize| {
+            let pairs = text.chunks_exact(2).take(TELLING);
+            (pairs.clone().filter(|pair| is_text(pair[low]) && pair[1 - low] == 0).count(), pairs.len())
+        };
+        // Binary files, and names of any bytes, can begin as a mark does.
+        let mostly = |text, low| plain(text, low).0 * 2 > plain(text, low).1;
         match head {
-            _ if head.starts_with(UTF8_MARK) => Some(Encoding::Utf8Marked),
-            // The mark, a character and no text of zeros: UTF-32 begins so, too, and binary files.
-            [0xff, 0xfe, a, b, ..] if (*a, *b) != (0, 0) => Some(Encoding::Utf16Le),
-            [0xfe, 0xff, a, b, ..] if (*a, *b) != (0, 0) => Some(Encoding::Utf16Be),
-            _ => {
-                let pairs = head.get(..2 * TELLING)?.chunks_exact(2);
-                let is_text = |byte: u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
-                let all = |low: usize| pairs.clone().all(|pair| is_text(pair[low]) && pair[1 - low] == 0);
-                match () {
-                    () if all(0) => Some(Encoding::Utf16Le),
-                    () if all(1) => Some(Encoding::Utf16Be),
-                    () => None,
-                }
-            }
+            [0xef, 0xbb, 0xbf, ..] => Some(Encoding::Utf8Marked),
+            [0xff, 0xfe, text @ ..] if mostly(text, 0) => Some(Encoding::Utf16Le),
+            [0xfe, 0xff, text @ ..] if mostly(text, 1) => Some(Encoding::Utf16Be),
+            _ if plain(head, 0).0 == TELLING => Some(Encoding::Utf16Le),
+            _ if plain(head, 1).0 == TELLING => Some(Encoding::Utf16Be),
+            _ => None,
         }
     }
 }
@@ -169,15 +169,21 @@ mod tests {
         let unmarked: Vec<u8> = plain.encode_utf16().flat_map(u16::to_le_bytes).collect();
         assert_eq!(read(&unmarked), plain.as_bytes());
         // Half a character at the end, and the second half of one alone.
-        let cut = [b"\xff\xfea\0\x00\xd8", &le[..1]].concat();
-        assert_eq!(String::from_utf8(read(&cut)).unwrap(), "a\u{fffd}\u{fffd}");
+        let cut = [b"\xff\xfea\0b\0\x00\xd8", &le[..1]].concat();
+        assert_eq!(String::from_utf8(read(&cut)).unwrap(), "ab\u{fffd}\u{fffd}");
     }
 
     #[test]
     fn binary_files_are_left_alone() {
-        for bytes in
-            [&b""[..], b"main 1\n", b"\xff\xfe\0\0", b"\xff\xfe", b"a\0b\0c\0", b"PERFILE2\x68\0\0\0\0\0\0\0"]
-        {
+        for bytes in [
+            &b""[..],
+            b"main 1\n",
+            b"\xff\xfe\0\0",
+            b"\xff\xfe",
+            b"a\0b\0c\0",
+            b"\xff\xfe;\x00\x1b[31m 3\n",
+            b"PERFILE2\x68\0\0\0\0\0\0\0",
+        ] {
             assert_eq!(Encoding::of(bytes), None, "{bytes:?}");
         }
     }

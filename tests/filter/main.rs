@@ -280,7 +280,7 @@ fn hostile_shapes_are_lines_like_others() {
     assert_eq!(filter(&["b"], &long), "b 1\n");
     assert_eq!(filter(&["^main;n+$"], &long), long[..long.len() - 3].to_owned());
     let controls = "a\0b;\x1b[31m 1\n";
-    assert_eq!(filter(&["\\x00b;\\x1b"], controls), controls);
+    assert_eq!(filter(&["--format", "folded", "\\x00b;\\x1b"], controls), controls);
 }
 
 #[test]
@@ -376,7 +376,7 @@ proptest! {
         let first = ("only".to_owned(), 1);
         let all: Vec<_> = std::iter::once(first).chain(lines).collect();
         let input = format!("only 1\n{input}");
-        let mut arguments = vec!["-e", pattern.as_str()];
+        let mut arguments = vec!["--format", "folded", "-e", pattern.as_str()];
         if invert {
             arguments.push("-v");
         }
