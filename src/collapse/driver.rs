@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::{Report, Sink};
 use crate::error::{Error, Position, Result, excerpt};
 use crate::folded::{NotUnderstood, is_comment};
-use crate::input::{Block, Blocks, Input, last_newline};
+use crate::input::{Block, Blocks, Input, last_newline, trim_line_end};
 use crate::profile::ForkedSink;
 
 /// A block's size: with its tables it fits the second-level cache. On the recording of
@@ -194,8 +194,7 @@ impl<P: LineParser> Parser for Lines<P> {
         let mut cut: Option<(u64, Cow<'_, [u8]>)> = None;
         while start < bytes.len() {
             let end = memchr::memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |n| start + n);
-            let line = &bytes[start..end];
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            let line = trim_line_end(&bytes[start..end]);
             number += 1;
             start = end + 1;
             let at = || Position { line: Some(number), ..Position::default() };
@@ -236,7 +235,7 @@ impl<P: LineParser> Parser for Lines<P> {
 /// Reads the lines of a format whose records are of several lines, with a blank line after each,
 /// or wherever else `cut` of [`run_records`] says.
 pub trait RecordParser: Send {
-    /// A line, also a blank one; `false` if it is not understood.
+    /// A line without blanks at its end, also a blank one; `false` if it is not understood.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`], and errors after which reading on makes no sense.
@@ -273,7 +272,18 @@ pub fn run_records<P: RecordParser>(
 /// The cut for records with a blank line after each.
 pub fn last_blank_line(bytes: &[u8]) -> Option<usize> {
     let plain = memchr::memmem::rfind(bytes, b"\n\n").map(|at| at + 2);
-    plain.max(memchr::memmem::rfind(bytes, b"\n\r\n").map(|at| at + 3))
+    let found = plain.max(memchr::memmem::rfind(bytes, b"\n\r\n").map(|at| at + 3));
+    // Else one with blanks in it.
+    found.or_else(|| {
+        let mut end = memchr::memrchr(b'\n', bytes)?;
+        loop {
+            let start = memchr::memrchr(b'\n', &bytes[..end])?;
+            if trim_line_end(&bytes[start + 1..end]).is_empty() {
+                return Some(end + 1);
+            }
+            end = start;
+        }
+    })
 }
 
 struct Records<P>(P);
@@ -283,8 +293,7 @@ impl<P: RecordParser> Parser for Records<P> {
         let mut number = 0;
         let at = |number| move || Position { line: Some(number), ..Position::default() };
         for line in bytes.split_inclusive(|&b| b == b'\n') {
-            let line = line.strip_suffix(b"\n").unwrap_or(line);
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            let line = trim_line_end(line.strip_suffix(b"\n").unwrap_or(line));
             number += 1;
             if !self.0.line(line, sink).map_err(|e| e.or_at(at(number)))? {
                 place.not_understood(number, line);

@@ -14,7 +14,7 @@ use super::folded_detection::is_folded;
 use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, Weights, is_comment, parse_line, settle_columns};
-use crate::input::{Input, Source};
+use crate::input::{Input, Source, trim_line_end};
 use crate::profile::Facts;
 use crate::profile::header::{self, HeaderReader};
 use crate::weight::Weight;
@@ -142,7 +142,7 @@ pub(super) fn head_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
         Some(end) if head.len() >= crate::input::HEAD => end,
         _ => head.len(),
     };
-    let lines = head[..whole].split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let lines = head[..whole].split(|&b| b == b'\n').map(trim_line_end);
     lines.filter(|line| !line.is_empty() && !is_comment(line))
 }
 

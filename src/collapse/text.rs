@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Report;
 use crate::error::{Error, Position, Result};
-use crate::input::{Block, Blocks, Input, last_newline};
+use crate::input::{Block, Blocks, Input, last_newline, trim_line_end};
 
 /// The bytes that are read at once.
 const BLOCK: usize = 256 * 1024;
@@ -40,7 +40,7 @@ impl Text {
         }
     }
 
-    /// The next line, without its end.
+    /// The next line, without its end and blanks before it.
     ///
     /// # Errors
     /// Errors of the system or a decoder, and lines of more than 256 MiB.
@@ -54,8 +54,7 @@ impl Text {
         }
         let rest = &self.block.bytes()[self.next..];
         let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-        let line = &rest[..end];
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let line = trim_line_end(&rest[..end]);
         self.line = self.next..self.next + line.len();
         self.next += end + 1;
         self.number += 1;

@@ -351,6 +351,15 @@ fn stdin_is_file() -> bool {
     false
 }
 
+/// A line without its carriage return and without blanks at its end: no format means anything by them.
+#[inline]
+pub(crate) fn trim_line_end(mut line: &[u8]) -> &[u8] {
+    while let Some((b' ' | b'\r', rest)) = line.split_last() {
+        line = rest;
+    }
+    line
+}
+
 /// Reads until `buffer` is full or the input ends, and returns how many bytes there are.
 fn read_full(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;

@@ -12,6 +12,7 @@ mod perf_script;
 mod program;
 #[path = "../common/recordings.rs"]
 mod recordings;
+mod whitespace;
 
 use fg_tools::collapse::{Options, Report, collapse, registry};
 use fg_tools::folded::StackTable;
