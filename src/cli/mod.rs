@@ -87,7 +87,7 @@ pub fn say(name: &str, message: impl Display) {
     let _ = writeln!(std::io::stderr(), "{name}: {message}");
 }
 
-/// Says how many lines were not understood, and where the first one stands.
+/// Says how many lines were not understood, where the first one stands, and if the text ends within a line.
 pub fn say_not_understood(name: &str, lines: &NotUnderstood) {
     if let Some((position, first)) = &lines.first {
         let count = lines.count;
@@ -95,6 +95,9 @@ pub fn say_not_understood(name: &str, lines: &NotUnderstood) {
             name,
             format_args!("{position}: {count} line(s) not understood and left out, the first is {first}"),
         );
+    }
+    if let Some(position) = &lines.ends_within {
+        say(name, format_args!("{position}: the text ends within this line; it may have been cut short"));
     }
 }
 

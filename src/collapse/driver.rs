@@ -60,6 +60,8 @@ struct Done {
     index: usize,
     lines: u64,
     place: Place,
+    /// True if the input ends within the block's last line.
+    ends_within: bool,
     error: Option<Error>,
 }
 
@@ -109,13 +111,14 @@ pub fn run<P: Parser>(
     let mut done = shared.done.into_inner().expect("no thread panics");
     done.sort_unstable_by_key(|done| done.index);
     let mut before = 0;
-    for Done { lines, place, error, .. } in done {
+    for Done { lines, place, ends_within, error, .. } in done {
         if let Some(error) = error {
             let line = error.position().line.unwrap_or(0);
             return Err(error.at(Position::line(name, before + line)));
         }
         let first = place.first.map(|(line, text)| (Position::line(name.clone(), before + line), text));
-        report.not_understood.merge(NotUnderstood { count: place.count, first });
+        let ends_within = ends_within.then(|| Position::line(name.clone(), before + lines));
+        report.not_understood.merge(NotUnderstood { count: place.count, first, ends_within });
         before += lines;
     }
     parsers.into_iter().try_for_each(|parser| parser.finish(report))
@@ -373,6 +376,7 @@ impl Shared<'_> {
                 index: block.index,
                 lines,
                 place,
+                ends_within: block.ends_within_line(),
                 error,
             });
         }

@@ -351,6 +351,7 @@ pub fn collapse(
         let collapsed = format.collapse(input, options, sink, &mut of_this);
         let read_as = || format!("{}{hint}", format.name());
         collapsed.map_err(|e| e.or_at(|| Position::file(name.clone())).read_as(read_as))?;
+        of_this.details.insert(0, format!("{name}: read as {}", format.name()));
         of_this.settle_facts(options);
         let unit = of_this.facts.unit.as_deref();
         let before = parts.iter().find_map(|part| part.unit.as_deref());

@@ -20,6 +20,8 @@ pub struct Text {
     line: Range<usize>,
     next: usize,
     number: u64,
+    /// True if the line that was read last has no newline.
+    unfinished: bool,
 }
 
 impl Text {
@@ -37,6 +39,7 @@ impl Text {
             line: 0..0,
             next: 0,
             number,
+            unfinished: false,
         }
     }
 
@@ -53,7 +56,9 @@ impl Text {
             }
         }
         let rest = &self.block.bytes()[self.next..];
-        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let newline = memchr::memchr(b'\n', rest);
+        self.unfinished = newline.is_none();
+        let end = newline.unwrap_or(rest.len());
         let line = trim_line_end(&rest[..end]);
         self.line = self.next..self.next + line.len();
         self.next += end + 1;
@@ -95,6 +100,9 @@ impl Text {
             if !understood.map_err(|e| e.or_at(|| self.place()))? {
                 self.not_understood(report);
             }
+        }
+        if self.unfinished {
+            report.not_understood.ends_within.get_or_insert(self.place());
         }
         Ok(())
     }

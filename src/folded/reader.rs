@@ -13,13 +13,17 @@ use crate::profile::header::{self, HeaderReader};
 /// Small enough for the second-level cache, large enough that system calls do not matter.
 const BLOCK: usize = 128 * 1024;
 
-/// Lines that were left out because they are not of the format: counted, the first one kept.
+/// Lines that were left out because they are not of the format: counted, the first one kept. And a line
+/// that may have lost its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NotUnderstood {
     /// The number of lines.
     pub count: u64,
     /// The position of the first one, and its text, shortened and quoted.
     pub first: Option<(Position, String)>,
+    /// The position of a last line without its newline, which was read as it stands: its end may be
+    /// missing.
+    pub ends_within: Option<Position>,
 }
 
 impl NotUnderstood {
@@ -35,6 +39,7 @@ impl NotUnderstood {
     pub fn merge(&mut self, later: NotUnderstood) {
         self.count += later.count;
         self.first = self.first.take().or(later.first);
+        self.ends_within = self.ends_within.take().or(later.ends_within);
     }
 
     /// The error for `--strict`, if there was any such line.
@@ -65,6 +70,8 @@ pub struct Lines {
     line: u64,
     columns: Columns,
     header: Header,
+    /// The first text that ended without a newline.
+    ends_within: Option<Position>,
 }
 
 /// The facts of what was read so far. A header that follows stacks begins another part: texts
@@ -102,6 +109,7 @@ impl Lines {
             line: 0,
             columns,
             header: Header::default(),
+            ends_within: None,
         };
         if let Some(first) = lines.sources.next() {
             lines.start(&first)?;
@@ -141,6 +149,11 @@ impl Lines {
     /// Returns true if there was more than one header or text, so that [`Lines::first_facts`] are not all.
     pub fn has_parts(&self) -> bool {
         !self.header.parts.is_empty()
+    }
+
+    /// The position of a last line without its newline, once it was read.
+    pub(crate) fn ends_within(&self) -> Option<Position> {
+        self.ends_within.clone()
     }
 
     /// The position of the line that was returned last.
@@ -200,6 +213,10 @@ impl Lines {
 
     fn refill(&mut self) -> Result<bool> {
         self.at = 0;
+        // Only the last block of a text can end so.
+        if self.ends_within.is_none() && self.block.ends_within_line() {
+            self.ends_within = Some(self.position());
+        }
         loop {
             if let Some(blocks) = &mut self.blocks
                 && blocks.next(&mut self.block, last_newline)?

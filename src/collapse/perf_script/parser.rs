@@ -492,6 +492,8 @@ impl Parser for PerfParser<'_> {
                     self.seen.marks += usize::from(is_mark);
                     Ok(())
                 }
+                // The lines of a `python -c` in the command.
+                Some(_) if in_header && parse_event(line, self.layout).is_none() => Ok(()),
                 Some(_) => {
                     in_header = false;
                     self.on_other(line, number, &mut before, place, sink)
