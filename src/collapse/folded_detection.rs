@@ -38,8 +38,8 @@ pub(super) fn is_folded(head: &[u8]) -> bool {
         return false;
     }
     if head.len() >= crate::input::HEAD && !head.contains(&b'\n') {
-        // The first line alone is longer than this; its weight is not in sight.
-        return head.contains(&b';');
+        // The first line alone is longer than this; its weight is not in sight. A document is no stack.
+        return !matches!(head.first(), Some(b'{' | b'[' | b'<'));
     }
     let (mut stacks, mut functions, mut numbered, mut others) = (0, 0, 0, 0);
     for line in head_lines(head) {
@@ -249,6 +249,7 @@ mod tests {
         }
         let long = [b"main;".repeat(20_000), b"lex 1\n".to_vec()].concat();
         assert!(is_folded(&long[..crate::input::HEAD]));
-        assert!(!is_folded(&vec![b'x'; crate::input::HEAD]));
+        assert!(is_folded(&vec![b'x'; crate::input::HEAD]));
+        assert!(!is_folded(&vec![b'{'; crate::input::HEAD]));
     }
 }

@@ -341,10 +341,11 @@ fn text_whose_lines_end_in_numbers_is_refused_with_what_to_do() {
         let said = text(&out.stderr);
         assert!(out.status.code() == Some(2) && out.stdout.is_empty(), "{input}: {out:?}");
         assert!(said.contains(what) && said.lines().count() == 1, "{said}");
-        for (program, arguments) in
-            [("fg-filter", &["x"][..]), ("fg-render", &[]), ("fg-diff", &["-", "/dev/null"])]
-        {
-            let program = Path::new(env!("CARGO_BIN_EXE_fg-collapse")).with_file_name(program);
+        for (program, arguments) in [
+            (env!("CARGO_BIN_EXE_fg-filter"), &["x"][..]),
+            (env!("CARGO_BIN_EXE_fg-render"), &[]),
+            (env!("CARGO_BIN_EXE_fg-diff"), &["-", "/dev/null"]),
+        ] {
             let other = feed(Command::new(program).args(arguments), input.as_bytes());
             assert_eq!(other.status.code(), Some(2), "{other:?}");
             assert!(text(&other.stderr).contains(what), "{other:?}");

@@ -39,8 +39,8 @@ use crate::input::Input;
 
 const INFO: FormatInfo = FormatInfo {
     name: "perf-script",
-    producer: "perf script",
-    tested: "perf 6.1",
+    producer: "perf script, simpleperf's report_sample.py",
+    tested: "perf 6.1; simpleperf by its source, NDK r16 to r27",
     values: "the recording's events",
     unit: "ns for clocks, else the event",
 };
