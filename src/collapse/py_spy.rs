@@ -318,7 +318,7 @@ mod tests {
         let (out, report) =
             crate::collapse::tests::collapse_bytes(&PySpy, text, &Options::default()).unwrap();
         assert_eq!(report.not_understood.count, 0, "{:?}", report.not_understood);
-        let command = "process 7:\"python -c  import os: x = 5 for y in \"ab\":   f(y) \"";
+        let command = "process 7:\"python -c import os: x = 5 for y in \"ab\":   f(y) \"";
         let expected = format!(
             "{command};f (<string>:3) 14\n{command};f (<string>:3);g (a.py:1) 2\nprocess 8:\"sh\" 3\nprocess 9:\"sh -c a:b\";f (a.py:1) 1\n"
         );

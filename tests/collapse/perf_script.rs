@@ -311,7 +311,7 @@ fn the_source_of_data_is_no_name() {
 
 #[test]
 fn the_command_in_a_header_can_be_of_several_lines() {
-    let header = HEADER.replace("./app 3", "python -c \nimport os\nprint(2)\n");
+    let header = HEADER.replace("./app 3", "python -c \nimport os\n\nif 1:\n\tprint(2)\n");
     let text = format!("{header}{TWO_EVENTS}");
     let (folded, _, report) = fold_bytes(text.as_bytes(), None, &Options::default()).unwrap();
     assert_eq!(folded, "app;h;g 1251564\nmy_app;main;f 1251564\n", "the header's first event");

@@ -47,21 +47,30 @@ impl<'a> Frame<'a> {
 /// The text of a frame on a line that does not begin with a tab: blanks or nothing stand before the
 /// address. An event line can begin with a hexadecimal word, too: its thread follows.
 pub(super) fn without_tab(line: &[u8]) -> Option<&[u8]> {
-    /// perf pads addresses to this width.
-    const WIDTH: usize = 16;
     let text = line.trim_ascii();
     let end = memchr::memchr2(b' ', b'\t', text)?;
     if !is_hex(&text[..end]) {
         return None;
     }
-    let rest = text[end..].trim_ascii_start();
-    let next = rest.split(|&b| b == b' ').next().unwrap_or_default();
+    // One blank, and another where perf 3.0 has no symbol.
+    let rest = &text[end + 1..];
+    if rest.starts_with(b" ") && !rest.starts_with(b" (") {
+        return None;
+    }
+    let next = rest.trim_ascii_start().split(|&b| b == b' ').next().unwrap_or_default();
     if next.iter().all(|b| b.is_ascii_digit() || *b == b'/') {
         return None;
     }
-    let indent = line.len() - line.trim_ascii_start().len();
-    let is_padded = indent + end >= WIDTH || text[end] == b'\t';
+    let is_padded = is_padded(line) || text[end] == b'\t';
     (is_padded || text.ends_with(b")") || without_offset(rest).len() < rest.len()).then_some(text)
+}
+
+/// Returns true if the first word of a line ends where perf's addresses do, or behind that.
+pub(super) fn is_padded(line: &[u8]) -> bool {
+    /// perf pads addresses to this width.
+    const WIDTH: usize = 16;
+    let text = line.trim_ascii_start();
+    line.len() - text.len() + memchr::memchr(b' ', text).unwrap_or(text.len()) >= WIDTH
 }
 
 /// The same line as perf writes it: a tab, and the address padded.
@@ -235,6 +244,8 @@ mod tests {
             ("  orders.c:12", None),
             ("  add b.c:12", None),
             ("deaf f", None),
+            ("         0   main.render (inline)", None),
+            ("    7f1e2215d058  ([unknown])", Some("7f1e2215d058  ([unknown])")),
             ("java 19983 cycles:", None),
             ("abc", None),
             ("", None),

@@ -14,6 +14,7 @@
 //! other columns.
 
 mod event;
+mod event_total;
 mod frame;
 mod header;
 mod lines;
@@ -27,7 +28,7 @@ pub use sched::PerfSched;
 use std::sync::{Mutex, PoisonError};
 
 use self::event::{Layout, is_side_band, parse_event, parse_event_or_frame, parse_without_thread};
-use self::frame::{Frame, without_tab};
+use self::frame::{Frame, is_padded, without_tab};
 use self::header::TextHeader;
 use self::overview::Overview;
 use self::parser::PerfParser;
@@ -76,18 +77,14 @@ impl Collapser for PerfScript {
             {
                 // Other texts have such lines, too: padded addresses below event lines are perf's alone.
                 let event = layout.filter(Layout::has_event).and_then(|layout| parse_event(before, layout));
-                let is_padded = line.starts_with(b"    ");
-                return match parse_without_thread(before) {
-                    _ if event.is_some() => Verdict::Yes,
-                    _ if is_padded
-                        && (before.is_empty()
-                            || layout.is_some_and(|layout| layout.parse(before).is_some())) =>
-                    {
-                        Verdict::Maybe
-                    }
-                    Some(_) if is_padded => Verdict::Maybe,
-                    _ => Verdict::No,
-                };
+                if event.is_some() {
+                    return Verdict::Yes;
+                }
+                let has_thread = || layout.is_some_and(|layout| layout.parse(before).is_some());
+                let is_first = || before.is_empty() || has_thread() || parse_without_thread(before).is_some();
+                if line.starts_with(b" ") && is_padded(line) && is_first() {
+                    return Verdict::Maybe;
+                }
             }
             before = if line.trim_ascii().is_empty() { b"" } else { line };
         }

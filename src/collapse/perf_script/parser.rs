@@ -3,13 +3,15 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::super::driver::{Parser, Place};
-use super::super::events::{CommonWeight, event_unit};
+use super::super::events::CommonWeight;
+use super::super::events::event_unit;
 use super::super::names::NO_STACK;
 use super::super::naming::name_thread;
-use super::super::{Context, Options, Report, Sink, Value, ValueSelection, ValueTotal};
+use super::super::{Context, Options, Report, Sink, Value, ValueSelection};
 use super::event::{
     self, EventLine, Layout, is_side_band, parse_event, parse_event_or_frame, parse_without_thread, time_of,
 };
+use super::event_total::Event;
 use super::frame::{Frame, is_hex, is_srcline, one_line_frame, with_tab, without_tab};
 use super::header::MARK;
 use super::lines;
@@ -24,39 +26,6 @@ use crate::weight::Weight;
 /// The number of threads that are remembered: on the recording of `scripts/bench`, made on two processors,
 /// one hits in 83 of 100 lines and two in 99.
 const RECENT: usize = 2;
-
-/// An event met by one thread.
-struct Event {
-    name: Vec<u8>,
-    total: ValueTotal,
-    /// True if its samples came with a period.
-    weighed: bool,
-    period: CommonWeight,
-    /// The period of the sample before, as text and as a weight: mostly the next one is the same.
-    last_period: (Vec<u8>, Weight),
-    /// The root frame of the event, with [`ValueSelection::All`].
-    root: Option<FrameId>,
-}
-
-impl Event {
-    /// The weight of a sample with this period.
-    fn weight(&mut self, period: Option<&[u8]>) -> Weight {
-        let Some(text) = period else {
-            self.period.add(Weight::ONE);
-            return Weight::ONE;
-        };
-        if self.last_period.0 != text {
-            let parsed = Weight::parse(text);
-            self.weighed |= parsed.is_some();
-            let weight = parsed.unwrap_or(Weight::ONE);
-            self.period.add(weight);
-            self.last_period.0.clear();
-            self.last_period.0.extend_from_slice(text);
-            self.last_period.1 = weight;
-        }
-        self.last_period.1
-    }
-}
 
 /// The state of the parser between lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -342,15 +311,7 @@ impl<'o> PerfParser<'o> {
                 sanitize_frame(name, &mut self.scratch);
                 sink.frame(&self.scratch)
             });
-            let total = ValueTotal { kept, ..ValueTotal::default() };
-            self.events.push(Event {
-                name: name.to_vec(),
-                total,
-                weighed: false,
-                period: CommonWeight::Unknown,
-                last_period: (Vec::new(), Weight::ONE),
-                root,
-            });
+            self.events.push(Event::new(name, kept, root));
             self.events.len() - 1
         });
         &mut self.events[index]
@@ -467,7 +428,7 @@ impl Parser for PerfParser<'_> {
                 return self.flush(sink);
             }
             match line.first() {
-                Some(b'\t') => {
+                Some(b'\t') if !in_header => {
                     if self.on_frame(line, space.saturating_sub(start), &mut before, sink) {
                         return Ok(());
                     }
