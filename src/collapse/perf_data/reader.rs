@@ -398,7 +398,7 @@ mod tests {
         assert_eq!(records(b"").unwrap(), 2);
         for tail in [
             &b"hello there, this is no message of perf\n"[..],
-            &messages[..40].repeat(1)[1..],
+            &messages[1..40],
             b"\x09\0\0\0\0\0\x40\0[ perf record: ",
         ] {
             assert!(records(tail).unwrap_err().to_string().contains("cut short"), "{tail:?}");
