@@ -67,7 +67,7 @@ pub struct Collapse {
     #[arg(long)]
     pub strict: bool,
 
-    /// Print more: values and their totals, the number of stacks
+    /// Print more: formats, values and their totals, the number of stacks
     #[arg(short, long, conflicts_with = "quiet")]
     pub verbose: bool,
 

@@ -150,7 +150,7 @@ fn bounded(text: String) -> String {
     format!("{beginning}…{end}")
 }
 
-/// Says how many lines were not understood, and where the first one stands.
+/// Says how many lines were not understood, where the first one stands, and if the text ends within a line.
 pub fn say_not_understood(name: &str, lines: &NotUnderstood) {
     if let Some((position, first)) = &lines.first {
         let count = lines.count;
@@ -158,6 +158,9 @@ pub fn say_not_understood(name: &str, lines: &NotUnderstood) {
             name,
             format_args!("{position}: {count} line(s) not understood and left out, the first is {first}"),
         );
+    }
+    if let Some(position) = &lines.ends_within {
+        say(name, format_args!("{position}: the text ends within this line; it may have been cut short"));
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::{Report, Sink};
 use crate::error::{Error, Position, Result, excerpt};
 use crate::folded::{NotUnderstood, is_comment};
-use crate::input::{Block, Blocks, Input, last_newline};
+use crate::input::{Block, Blocks, Input, last_newline, trim_line_end};
 use crate::profile::ForkedSink;
 
 /// A block's size: with its tables it fits the second-level cache. On the recording of
@@ -60,9 +60,9 @@ struct Done {
     index: usize,
     lines: u64,
     place: Place,
+    /// True if the input ends within the block's last line.
+    ends_within: bool,
     error: Option<Error>,
-    /// The block does not end with a line's end, so that the input does not.
-    ends_within_line: bool,
 }
 
 /// The state that all threads share.
@@ -111,15 +111,16 @@ pub fn run<P: Parser>(
     let mut done = shared.done.into_inner().expect("no thread panics");
     done.sort_unstable_by_key(|done| done.index);
     let mut before = 0;
-    for Done { lines, place, error, ends_within_line, .. } in done {
+    for Done { lines, place, ends_within, error, .. } in done {
         if let Some(error) = error {
             let line = error.position().line.unwrap_or(0);
             return Err(error.at(Position::line(name, before + line)));
         }
         let first = place.first.map(|(line, text)| (Position::line(name.clone(), before + line), text));
-        report.not_understood.merge(NotUnderstood { count: place.count, first, ..NotUnderstood::default() });
+        let ends_within = ends_within.then(|| Position::line(name.clone(), before + lines));
+        let of_block = NotUnderstood { count: place.count, first, ends_within, ..NotUnderstood::default() };
+        report.not_understood.merge(of_block);
         before += lines;
-        report.ends_within_line |= ends_within_line;
     }
     parsers.into_iter().try_for_each(|parser| parser.finish(report))
 }
@@ -197,8 +198,7 @@ impl<P: LineParser> Parser for Lines<P> {
         let mut cut: Option<(u64, Cow<'_, [u8]>)> = None;
         while start < bytes.len() {
             let end = memchr::memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |n| start + n);
-            let line = &bytes[start..end];
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            let line = trim_line_end(&bytes[start..end]);
             number += 1;
             start = end + 1;
             let at = || Position { line: Some(number), ..Position::default() };
@@ -239,7 +239,7 @@ impl<P: LineParser> Parser for Lines<P> {
 /// Reads the lines of a format whose records are of several lines, with a blank line after each,
 /// or wherever else `cut` of [`run_records`] says.
 pub trait RecordParser: Send {
-    /// A line, also a blank one; `false` if it is not understood.
+    /// A line without blanks at its end, also a blank one; `false` if it is not understood.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`], and errors after which reading on makes no sense.
@@ -276,7 +276,18 @@ pub fn run_records<P: RecordParser>(
 /// The cut for records with a blank line after each.
 pub fn last_blank_line(bytes: &[u8]) -> Option<usize> {
     let plain = memchr::memmem::rfind(bytes, b"\n\n").map(|at| at + 2);
-    plain.max(memchr::memmem::rfind(bytes, b"\n\r\n").map(|at| at + 3))
+    let found = plain.max(memchr::memmem::rfind(bytes, b"\n\r\n").map(|at| at + 3));
+    // Else one with blanks in it.
+    found.or_else(|| {
+        let mut end = memchr::memrchr(b'\n', bytes)?;
+        loop {
+            let start = memchr::memrchr(b'\n', &bytes[..end])?;
+            if trim_line_end(&bytes[start + 1..end]).is_empty() {
+                return Some(end + 1);
+            }
+            end = start;
+        }
+    })
 }
 
 struct Records<P>(P);
@@ -286,8 +297,7 @@ impl<P: RecordParser> Parser for Records<P> {
         let mut number = 0;
         let at = |number| move || Position { line: Some(number), ..Position::default() };
         for line in bytes.split_inclusive(|&b| b == b'\n') {
-            let line = line.strip_suffix(b"\n").unwrap_or(line);
-            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            let line = trim_line_end(line.strip_suffix(b"\n").unwrap_or(line));
             number += 1;
             if !self.0.line(line, sink).map_err(|e| e.or_at(at(number)))? {
                 place.not_understood(number, line);
@@ -367,8 +377,8 @@ impl Shared<'_> {
                 index: block.index,
                 lines,
                 place,
+                ends_within: block.ends_within_line(),
                 error,
-                ends_within_line: block.bytes().last().is_some_and(|last| *last != b'\n'),
             });
         }
         Ok(parser)

@@ -5,15 +5,16 @@
 //! ```
 //! Many tools write it: bcc's `profile -f` and `offcputime -f`, async-profiler (`collapsed`),
 //! rbspy, `google-pprof --collapsed`, and `heaptrack_print -F`, which ends every stack with a `;`
-//! too many. The grammar is that of [`crate::folded`].
+//! too many. The grammar is that of [`crate::folded`]; [`super::folded_detection`] recognises it.
 
 use std::borrow::Cow;
 
 use super::driver::{self, LineParser};
+use super::folded_detection::is_folded;
 use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, Weights, is_comment, parse_line, settle_columns};
-use crate::input::{Input, Source};
+use crate::input::{Input, Source, trim_line_end};
 use crate::profile::Facts;
 use crate::profile::header::{self, HeaderReader};
 use crate::weight::Weight;
@@ -35,23 +36,14 @@ impl Collapser for Folded {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let mut lines = head_lines(head).peekable();
-        if lines.peek().is_none() {
+        if has_header(head) {
             // A filter may have left nothing but the header.
-            return if has_header(head) { Verdict::Yes } else { Verdict::No };
+            let mut lines = head_lines(head).peekable();
+            let is_empty = lines.peek().is_none();
+            let is_stack = |line| parse_line(line, Columns::One).is_some_and(|line| !line.stack.contains(&0));
+            return if is_empty || lines.any(is_stack) { Verdict::Yes } else { Verdict::No };
         }
-        let (mut good, mut bad) = (0, 0);
-        for line in lines {
-            match parse_line(line, Columns::One) {
-                Some(parsed) if is_text(parsed.stack) => good += 1,
-                _ => bad += 1,
-            }
-        }
-        if good > 0 && has_header(head) {
-            return Verdict::Yes;
-        }
-        // A program's own output may stand between the lines of its profile.
-        if good > bad { Verdict::Maybe } else { Verdict::No }
+        if is_folded(head) { Verdict::Maybe } else { Verdict::No }
     }
 
     fn collapse(
@@ -150,7 +142,7 @@ pub(super) fn head_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
         Some(end) if head.len() >= crate::input::HEAD => end,
         _ => head.len(),
     };
-    let lines = head[..whole].split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let lines = head[..whole].split(|&b| b == b'\n').map(trim_line_end);
     lines.filter(|line| !line.is_empty() && !is_comment(line))
 }
 
@@ -160,18 +152,13 @@ fn has_header(head: &[u8]) -> bool {
     HeaderReader::is_header(first.strip_suffix(b"\r").unwrap_or(first))
 }
 
-/// Returns whether these bytes are no piece of a binary file that happens to end in a number.
-fn is_text(bytes: &[u8]) -> bool {
-    !bytes.contains(&0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn is_told_from_other_text() {
-        for text in ["a;b 1\n", "calc: two 179\n", "a;b 1 2\r\nc 3 4\r\n", "a;b; 0\nhello\nb;c 2"] {
+        for text in ["a;b 1\n", "calc 179\n", "a;b 1 2\r\nc 3 4\r\n", "a;b; 0\nhello\nb;c 2"] {
             assert_eq!(Folded.detect(text.as_bytes()), Verdict::Maybe, "{text}");
         }
         assert_eq!(Folded.detect(b"# unit: ns\r\na;b 1.5\r\n"), Verdict::Yes);

@@ -6,6 +6,8 @@
 
 use memchr::memmem::find;
 
+use super::folded_detection::{declares_metrics, is_numbered};
+
 /// A kind of file that is known, but not read.
 #[derive(Debug)]
 pub struct Foreign {
@@ -161,6 +163,41 @@ const FOREIGN: &[Foreign] = &[
         is: |head| head.starts_with(b"gmon\x01\0\0\0"),
     },
     Foreign {
+        what: "a file compressed by xz",
+        instead: "unpack it: xz -dc FILE",
+        is: |head| head.starts_with(b"\xfd7zXZ\0"),
+    },
+    Foreign {
+        what: "a file compressed by bzip2",
+        instead: "unpack it: bzip2 -dc FILE",
+        is: |head| head.starts_with(b"BZh") && head.get(4..10) == Some(b"1AY&SY"),
+    },
+    Foreign {
+        what: "a file compressed by lz4",
+        instead: "unpack it: lz4 -dc FILE",
+        is: |head| head.starts_with(b"\x04\x22\x4d\x18"),
+    },
+    Foreign {
+        what: "a zip archive",
+        instead: "unpack it: unzip -p FILE",
+        is: |head| head.starts_with(b"PK\x03\x04"),
+    },
+    Foreign {
+        what: "an archive of 7-Zip",
+        instead: "unpack it: 7z x -so FILE",
+        is: |head| head.starts_with(b"7z\xbc\xaf\x27\x1c"),
+    },
+    Foreign {
+        what: "a tar archive",
+        instead: "give the recordings in it: tar -xf FILE",
+        is: |head| head.get(257..262) == Some(b"ustar"),
+    },
+    Foreign {
+        what: "metrics as Prometheus reads them, which have no stacks",
+        instead: "give a profile, such as /debug/pprof/profile of a Go program",
+        is: declares_metrics,
+    },
+    Foreign {
         what: "a program or a core, and no recording",
         instead: "eu-stack and gdb print the stacks of a core",
         is: |head| head.starts_with(b"\x7fELF"),
@@ -184,6 +221,11 @@ const FOREIGN: &[Foreign] = &[
                 |tag: &[u8]| start.get(..tag.len()).is_some_and(|start| start.eq_ignore_ascii_case(tag));
             starts(b"<!doctype html") || starts(b"<html")
         },
+    },
+    Foreign {
+        what: "text whose lines end in numbers, but do not look like stacks",
+        instead: "if they are, fg-collapse --format folded takes them as they stand",
+        is: is_numbered,
     },
 ];
 
@@ -243,15 +285,27 @@ mod tests {
             (b"reading file \"ht.zst\"\nMOST CALLS TO ALLOCATION FUNCTIONS\n", "heaptrack_print"),
             (b"Flat profile:\n\nEach sample counts as 0.01 seconds.\n", "a table of gprof"),
             (b"gmon\x01\0\0\0\0", "a recording of gprof"),
+            (b"\xfd7zXZ\0\0\x04\xe6", "by xz"),
+            (b"BZh91AY&SY\x01", "by bzip2"),
+            (b"\x04\x22\x4d\x18\x64\x40\xa7", "by lz4"),
+            (b"PK\x03\x04\x14\0", "a zip archive"),
+            (b"7z\xbc\xaf\x27\x1c\0\x04", "7-Zip"),
+            (&[&[b'x'; 257][..], b"ustar\0"].concat(), "a tar archive"),
+            (b"# HELP go_goroutines x\ngo_goroutines 8\n", "Prometheus"),
+            (b"The year was 1999\n", "do not look like stacks"),
             (b"\x7fELF\x02\x01", "a core"),
             (b"<!DOCTYPE html>\n<html>", "page"),
         ] {
             let known = recognise(head).map(|foreign| foreign.what);
             assert!(known.is_some_and(|known| known.contains(what)), "{what}: {known:?}");
         }
-        for head in
-            [&b"hello there\n"[..], b"go 1.22\n", b"{\"start_time\": 1}", b"<?xml version=\"1.0\"?><a/>", b""]
-        {
+        for head in [
+            &b"hello there\n"[..],
+            b"go 1.22 x\n",
+            b"{\"start_time\": 1}",
+            b"<?xml version=\"1.0\"?><a/>",
+            b"",
+        ] {
             assert!(recognise(head).is_none(), "{head:?}");
         }
     }

@@ -69,6 +69,7 @@ mod fg_json;
 #[cfg(feature = "collapse")]
 mod firefox;
 mod folded;
+mod folded_detection;
 #[cfg(feature = "collapse")]
 mod gdb;
 #[cfg(feature = "collapse")]
@@ -256,8 +257,6 @@ pub struct Report {
     pub details: Vec<String>,
     /// The input is read together with others, to which another value than theirs must not be added.
     pub(crate) is_one_of_several: bool,
-    /// True if the last line of a text has no end.
-    pub(crate) ends_within_line: bool,
 }
 
 impl Report {
@@ -489,11 +488,7 @@ fn collapse_one(
     let collapsed = format.collapse(input, options, sink, report);
     let read_as = || format!("{}{hint}", format.name());
     collapsed.map_err(|e| e.or_at(|| Position::file(name.clone())).read_as(read_as))?;
-    // Folded text is also written by hand, and needs no last newline.
-    #[cfg(feature = "collapse")]
-    if report.ends_within_line && format.name() != registry::FOLDED {
-        report.doubt("the text ends within a line: it may be cut off");
-    }
+    report.details.insert(0, format!("{name}: read as {}", format.name()));
     Ok(())
 }
 

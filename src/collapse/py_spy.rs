@@ -38,7 +38,18 @@ impl Collapser for PySpy {
 
     fn detect(&self, head: &[u8]) -> Verdict {
         let (mut python, mut other) = (0, 0);
+        let mut in_command = false;
         for line in head_lines(head) {
+            // The lines of a `python -c` count as the one that they are.
+            let line = match memchr::memmem::find(line, b"\";") {
+                Some(end) if in_command => &line[end + 2..],
+                None if in_command && !is_process(line) => continue,
+                _ => line,
+            };
+            in_command = is_open_command(line);
+            if in_command {
+                continue;
+            }
             match parse_line(line, Columns::One) {
                 Some(parsed) if parsed.stack.split(|&b| b == b';').any(is_python) => python += 1,
                 _ => other += 1,
@@ -77,7 +88,9 @@ struct PySpyLines {
 
 impl LineParser for PySpyLines {
     fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
-        let Some(Line { stack, weights }) = parse_line(line, Columns::One) else {
+        // What looks like a weight is a number in the code of a `python -c`.
+        let Some(Line { stack, weights }) = parse_line(line, Columns::One).filter(|_| !is_open_command(line))
+        else {
             return Ok(false);
         };
         // A thread that was seen without any frame, which counts all the same; py-spy writes ` 3`.
@@ -95,8 +108,11 @@ impl LineParser for PySpyLines {
     }
 
     /// A file name that holds a newline is written as it is: its parenthesis is open before and
-    /// closed behind it.
+    /// closed behind it. So is the code of a `python -c` in a command line, up to the quote that ends it.
     fn goes_on(&self, cut: &[u8], line: &[u8]) -> bool {
+        if is_open_command(cut) {
+            return !is_process(line);
+        }
         let last = cut.rsplit(|&b| b == b';').next().unwrap_or(cut);
         let next = line.split(|&b| b == b';').next().unwrap_or(line);
         let close = memchr::memchr(b')', next);
@@ -218,6 +234,18 @@ fn mends(piece: &[u8], behind: &[u8]) -> bool {
     }
 }
 
+/// Returns true if a line ends within the command line of its last process.
+fn is_open_command(line: &[u8]) -> bool {
+    let begins = memchr::memmem::rfind_iter(line, b"process ")
+        .find(|&at| (at == 0 || line[at - 1] == b';') && is_process(&line[at..]));
+    let Some(at) = begins else { return false };
+    let quote = at + memchr::memchr(b'"', &line[at..]).expect("a process has one");
+    let command = &line[quote + 1..];
+    // The end: the quote before the first frame, or before the weight.
+    let before_weight = || parse_line(command, Columns::One).is_some_and(|line| line.stack.ends_with(b"\""));
+    !(command.ends_with(b"\"") || memchr::memmem::find(command, b"\";").is_some() || before_weight())
+}
+
 fn is_process(piece: &[u8]) -> bool {
     let Some(rest) = piece.strip_prefix(b"process ") else { return false };
     let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
@@ -279,6 +307,26 @@ mod tests {
             crate::collapse::tests::collapse_bytes(&PySpy, text, &Options::default()).unwrap();
         assert_eq!(out, "f (a.py:1) 5\nf (a.py:1);run (new line.py:2);g (a.py:3) 4\nrun (new line.py:2) 1\n");
         assert_eq!(report.not_understood.count, 1);
+    }
+
+    #[test]
+    fn a_command_line_may_hold_the_lines_of_a_program() {
+        let text = "process 7:\"python -c \nimport os; x = 5\nfor y in \"ab\":\n  f(y)\n\";f (<string>:3) 14\n\
+                    process 7:\"python -c \nimport os; x = 5\nfor y in \"ab\":\n  f(y)\n\";f (<string>:3);g (a.py:1) 2\n\
+                    process 8:\"sh\" 3\nprocess 9:\"sh -c a;b\";f (a.py:1) 1\n";
+        assert_eq!(PySpy.detect(text.as_bytes()), Verdict::Yes);
+        let (out, report) =
+            crate::collapse::tests::collapse_bytes(&PySpy, text, &Options::default()).unwrap();
+        assert_eq!(report.not_understood.count, 0, "{:?}", report.not_understood);
+        let command = "process 7:\"python -c import os: x = 5 for y in \"ab\":   f(y) \"";
+        let expected = format!(
+            "{command};f (<string>:3) 14\n{command};f (<string>:3);g (a.py:1) 2\nprocess 8:\"sh\" 3\nprocess 9:\"sh -c a:b\";f (a.py:1) 1\n"
+        );
+        assert_eq!(out, expected);
+        // A command that does not end is left out, and takes no other stack with it.
+        let cut = "process 7:\"python -c \nimport os\nprocess 8:\"sh\";f (a.py:1) 3\n";
+        let (out, report) = crate::collapse::tests::collapse_bytes(&PySpy, cut, &Options::default()).unwrap();
+        assert_eq!((out.as_str(), report.not_understood.count), ("process 8:\"sh\";f (a.py:1) 3\n", 1));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Report;
 use crate::error::{Error, Position, Result};
-use crate::input::{Block, Blocks, Input, last_newline};
+use crate::input::{Block, Blocks, Input, last_newline, trim_line_end};
 
 /// The bytes that are read at once.
 const BLOCK: usize = 256 * 1024;
@@ -20,7 +20,8 @@ pub struct Text {
     line: Range<usize>,
     next: usize,
     number: u64,
-    ends_within_line: bool,
+    /// True if the line that was read last has no newline.
+    unfinished: bool,
 }
 
 impl Text {
@@ -38,11 +39,11 @@ impl Text {
             line: 0..0,
             next: 0,
             number,
-            ends_within_line: false,
+            unfinished: false,
         }
     }
 
-    /// The next line, without its end.
+    /// The next line, without its end and blanks before it.
     ///
     /// # Errors
     /// Errors of the system or a decoder, and lines of more than 256 MiB.
@@ -56,10 +57,9 @@ impl Text {
         }
         let rest = &self.block.bytes()[self.next..];
         let newline = memchr::memchr(b'\n', rest);
-        self.ends_within_line = newline.is_none();
+        self.unfinished = newline.is_none();
         let end = newline.unwrap_or(rest.len());
-        let line = &rest[..end];
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let line = trim_line_end(&rest[..end]);
         self.line = self.next..self.next + line.len();
         self.next += end + 1;
         self.number += 1;
@@ -107,7 +107,9 @@ impl Text {
 
     /// Notes how the input ends, for those that read all lines with [`Text::next_line`].
     pub fn end(&self, report: &mut Report) {
-        report.ends_within_line |= self.ends_within_line;
+        if self.unfinished {
+            report.not_understood.ends_within.get_or_insert(self.place());
+        }
     }
 }
 

@@ -98,7 +98,10 @@ impl PlainLines {
         }
         let line = &bytes[self.next..];
         let same = common_prefix(last, line);
-        let end = memchr::memchr(b'\n', &line[same..]).map_or(line.len(), |more| same + more);
+        // A last line without a newline is left to the reader that says so.
+        let Some(end) = memchr::memchr(b'\n', &line[same..]).map(|more| same + more) else {
+            return Ok(false);
+        };
         let Some((stack_end, weight)) = weight_at_end(&line[..end]) else { return Ok(false) };
         let stack = &line[..stack_end];
         // A stack that is shorter than what it shares cannot come next: it is a part of the last.

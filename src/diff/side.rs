@@ -223,7 +223,10 @@ impl<'s> Stacks<'s> {
             survey.total = survey.total.checked_add(weight).map_err(|e| e.or_at(|| self.lines.position()))?;
         }
         match &self.lines {
-            Lines::Folded(lines) => survey.facts = lines.lines().facts(),
+            Lines::Folded(lines) => {
+                survey.facts = lines.lines().facts();
+                survey.not_understood.ends_within = lines.lines().ends_within();
+            }
             Lines::Kept(kept, _) => {
                 survey.facts = kept.facts.clone();
                 survey.not_understood = kept.not_understood.clone();

@@ -141,6 +141,10 @@ pub(super) fn scan<V: Visitor>(
             if scan.block(block.bytes(), &blocks)? == Flow::Stop {
                 break 'files;
             }
+            if block.ends_within_line() {
+                let position = scan.position(&blocks);
+                scan.not_understood.ends_within.get_or_insert(position);
+            }
         }
     }
     scan.out.flush()?;

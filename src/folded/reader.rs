@@ -14,7 +14,7 @@ use crate::profile::header::{self, HeaderReader};
 const BLOCK: usize = 128 * 1024;
 
 /// The reasons to refuse an input with `--strict`: lines that are not of the format were left out, or the
-/// input contradicts itself.
+/// input contradicts itself. And a line that may have lost its end, which is no reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NotUnderstood {
     /// The number of lines.
@@ -23,6 +23,9 @@ pub struct NotUnderstood {
     pub first: Option<(Position, String)>,
     /// Warnings that put the weights in doubt: a stated total that the stacks do not add up to, for instance.
     pub doubts: Vec<String>,
+    /// The position of a last line without its newline, which was read as it stands: its end may be
+    /// missing.
+    pub ends_within: Option<Position>,
 }
 
 impl NotUnderstood {
@@ -47,6 +50,7 @@ impl NotUnderstood {
         self.count += later.count;
         self.first = self.first.take().or(later.first);
         later.doubts.into_iter().for_each(|doubt| self.doubt(doubt));
+        self.ends_within = self.ends_within.take().or(later.ends_within);
     }
 
     /// The error for `--strict`, if there was any such line or doubt.
@@ -80,6 +84,8 @@ pub struct Lines {
     line: u64,
     columns: Columns,
     header: Header,
+    /// The first text that ended without a newline.
+    ends_within: Option<Position>,
 }
 
 /// The facts of what was read so far. A header that follows stacks begins another part: texts
@@ -117,6 +123,7 @@ impl Lines {
             line: 0,
             columns,
             header: Header::default(),
+            ends_within: None,
         };
         if let Some(first) = lines.sources.next() {
             lines.start(&first)?;
@@ -156,6 +163,11 @@ impl Lines {
     /// Returns true if there was more than one header or text, so that [`Lines::first_facts`] are not all.
     pub fn has_parts(&self) -> bool {
         !self.header.parts.is_empty()
+    }
+
+    /// The position of a last line without its newline, once it was read.
+    pub(crate) fn ends_within(&self) -> Option<Position> {
+        self.ends_within.clone()
     }
 
     /// The position of the line that was returned last.
@@ -215,6 +227,10 @@ impl Lines {
 
     fn refill(&mut self) -> Result<bool> {
         self.at = 0;
+        // Only the last block of a text can end so.
+        if self.ends_within.is_none() && self.block.ends_within_line() {
+            self.ends_within = Some(self.position());
+        }
         loop {
             if let Some(blocks) = &mut self.blocks
                 && blocks.next(&mut self.block, last_newline)?

@@ -159,6 +159,7 @@ pub fn walk(
         let in_order = pass.stream(&mut input, rewrite, visitor)?;
         // In frame order, the facts of the first header have to hold for all stacks.
         if in_order && (order != Order::Frame || !input.lines().has_parts()) {
+            pass.summary.not_understood.ends_within = input.lines().ends_within();
             return Ok(WalkSummary { facts: input.lines().facts(), ..pass.finish(visitor)? });
         }
         visitor.restart()?;
@@ -200,6 +201,7 @@ fn sorted(
         }
     }
     table.add_mostly_new(&mut batch)?;
+    not_understood.ends_within = input.lines().ends_within();
     let facts = input.lines().facts();
     let walked = walk_table(&table, &Known { columns, facts: &facts, places: &Places::default() }, visitor)?;
     Ok(WalkSummary { not_understood, ..walked })

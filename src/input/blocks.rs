@@ -42,6 +42,11 @@ impl Block {
             None => &self.buffer[..self.len],
         }
     }
+
+    /// Returns true if the last record of the block, and so of its input, has no newline.
+    pub fn ends_within_line(&self) -> bool {
+        self.bytes().last().is_some_and(|&last| last != b'\n')
+    }
 }
 
 /// Reads an input block by block.

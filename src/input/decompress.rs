@@ -1,4 +1,4 @@
-//! gzip and zstd, told by their magic and undone while reading.
+//! gzip and zstd, told by their magic and undone while reading; encodings of text as well.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -6,6 +6,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
+use super::text_encoding::{Encoding, Utf8Text};
 use super::{HEAD, read_full};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -15,8 +16,8 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 /// A file compressed more often than this was made to keep us busy.
 const MAX_LAYERS: usize = 4;
 
-/// The first bytes of the decompressed input, the whole of what follows them, and whether it was
-/// compressed.
+/// The first bytes of the decompressed input, the whole of what follows them, and true if these are
+/// not the bytes on the disk.
 pub(super) fn open(mut reader: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn Read + Send>, bool)> {
     let mut head = Vec::new();
     for layer in 0..=MAX_LAYERS {
@@ -33,6 +34,12 @@ pub(super) fn open(mut reader: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn
                 name: "zstd",
                 inner: ZstdFrames { decoder: FrameDecoder::new(), within: false, input },
             })
+        } else if let Some(encoding) = Encoding::of(&head) {
+            let mut reader = Box::new(Utf8Text::new(whole(head, reader), encoding));
+            let mut head = vec![0; HEAD];
+            let filled = read_full(&mut *reader, &mut head).map_err(error)?;
+            head.truncate(filled);
+            return Ok((head, reader, true));
         } else {
             return Ok((head, reader, layer > 0));
         };

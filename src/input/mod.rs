@@ -1,4 +1,4 @@
-//! Input: paths, standard input, bytes and readers, plain, gzip or zstd, cut into blocks.
+//! Input: paths, standard input, bytes and readers, plain, gzip or zstd, as blocks. UTF-16 becomes UTF-8.
 //!
 //! Everything above this module reads decompressed bytes and does not know what was on disk. An
 //! [`Input`] shows its first bytes ([`Input::head`]) so that a format can be recognised before
@@ -17,6 +17,7 @@ mod blocks;
 mod decompress;
 mod map;
 mod reader;
+mod text_encoding;
 
 use std::fmt;
 use std::fs::File;
@@ -348,6 +349,15 @@ fn stdin() -> io::Result<Stdin> {
 #[cfg(not(unix))]
 fn stdin_is_file() -> bool {
     false
+}
+
+/// A line without its carriage return and without blanks at its end: no format means anything by them.
+#[inline]
+pub(crate) fn trim_line_end(mut line: &[u8]) -> &[u8] {
+    while let Some((b' ' | b'\r', rest)) = line.split_last() {
+        line = rest;
+    }
+    line
 }
 
 /// Reads until `buffer` is full or the input ends, and returns how many bytes there are.

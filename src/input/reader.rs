@@ -63,7 +63,7 @@ impl Reader {
         Ok(byte)
     }
 
-    /// Puts the next line into `line`, without its end; `false` if there is none.
+    /// Puts the next line into `line`, without its end and blanks before it; `false` if there is none.
     ///
     /// # Errors
     /// The system's or a decoder's, and lines of more than 256 MiB.
@@ -77,10 +77,8 @@ impl Reader {
         }
         if line.last() == Some(&b'\n') {
             line.pop();
-            if line.last() == Some(&b'\r') {
-                line.pop();
-            }
         }
+        line.truncate(super::trim_line_end(line).len());
         Ok(read > 0)
     }
 

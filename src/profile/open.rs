@@ -2,8 +2,8 @@
 
 use super::{Profile, ProfileBuilder, Wants};
 use crate::collapse::{self, Options, Report, registry};
-use crate::error::{ErrorKind, Result};
-use crate::folded::{Columns, Order, Rewrite, Visitor, WalkSummary, is_comment, parse_line, walk};
+use crate::error::Result;
+use crate::folded::{Order, Rewrite, Visitor, WalkSummary, is_comment, walk};
 use crate::input::{Input, Source};
 
 /// Options of reading a recording.
@@ -100,25 +100,11 @@ pub fn open(sources: &[Source], options: &ReadOptions) -> Result<Opened> {
 
 /// Returns true if an input is folded text, or has no line that could be something else.
 fn is_folded_text(input: &Input) -> Result<bool> {
-    let has_stacks =
-        input.head().split(|&b| b == b'\n').any(|line| !is_comment(line) && !line.trim_ascii().is_empty());
-    if !has_stacks {
+    let mut lines = input.head().split(|&b| b == b'\n');
+    if lines.all(|line| is_comment(line) || line.trim_ascii().is_empty()) {
         return Ok(true);
     }
-    match registry::detect(input) {
-        Ok(format) => Ok(format.name() == registry::FOLDED),
-        // Names can be such that a profile looks like nothing known, or be longer than what was read.
-        Err(error) if matches!(error.kind(), ErrorKind::Unrecognised) => {
-            let head = input.head();
-            let is_cut = head.len() >= crate::input::HEAD && memchr::memchr(b'\n', head).is_none();
-            let mut lines = head.split(|&b| b == b'\n');
-            match is_cut || lines.any(|line| parse_line(line, Columns::One).is_some()) {
-                true => Ok(true),
-                false => Err(error),
-            }
-        }
-        Err(error) => Err(error),
-    }
+    Ok(registry::detect(input)?.name() == registry::FOLDED)
 }
 
 /// Reads sources as one profile, and says what there was to say of them.

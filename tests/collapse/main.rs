@@ -14,6 +14,7 @@ mod program;
 mod recordings;
 mod stated;
 mod values;
+mod whitespace;
 
 use fg_tools::collapse::{Options, Report, collapse, registry};
 use fg_tools::folded::StackTable;

@@ -250,3 +250,70 @@ fn single_samples_and_places_come_when_they_are_wanted() {
     assert_eq!(place("f"), Place { file: b"a.c", line: 12, ..of("a", Kind::User) });
     assert_eq!(place("main"), Place { inlined: true, ..of("", Kind::User) });
 }
+
+#[test]
+fn frames_behind_blanks_or_nothing_and_headers_without_a_time() {
+    let blanks = "node-v011 31912 cpu-clock: \n            13a80b608e0a g (/tmp/perf-7539.map)\n              \
+                  123456 LazyCompile: a.js:1 (/tmp/perf-31912.map)\n                     add start (/bin/node)\n\n";
+    let (folded, _, report) = fold_bytes(blanks.as_bytes(), None, &Options::default()).unwrap();
+    assert_eq!(folded, "node-v011;start;LazyCompile: a.js:1;g 1\n");
+    assert_eq!(report.not_understood.count, 0);
+    let nothing = "\njava 19983 cycles:\nffffffff8103d0ca native_write_msr_safe ([kernel.kallsyms])\n7f72 \
+                   writeBytes (/jre/libjava.so)\n1000 main+0x12\n\njava 19983 cycles:\n7f72 writeBytes (/jre/libjava.so)\n\n";
+    let (folded, _, report) = fold_bytes(nothing.as_bytes(), None, &Options::default()).unwrap();
+    assert_eq!(folded, "java;main;writeBytes;native_write_msr_safe 1\njava;writeBytes 1\n");
+    assert_eq!(report.not_understood.count, 0);
+    let padded =
+        "            1000 f+0x1 (/a)\n            2000 g+0x1 (/a)\n\n            2000 g+0x1 (/a)\n\n";
+    assert_eq!(fold_bytes(padded.as_bytes(), None, &Options::default()).unwrap().0, "g 1\ng;f 1\n");
+    // Recordings of two kinds behind one another.
+    let both = format!("{TWO_EVENTS}{}", TWO_EVENTS.replace('\t', "        "));
+    assert_eq!(fold_bytes(both.as_bytes(), None, &Options::default()).unwrap().0, "app;f 2\n");
+    // Words that begin like an address are no frames of perf's.
+    for text in ["Hello\na dog (brown)\n", "worker 12\nbad luck (again)\n"] {
+        assert!(fold_bytes(text.as_bytes(), None, &Options::default()).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn a_frame_that_belongs_to_no_sample_is_counted_with_or_without_its_tab() {
+    for indent in ["\t", "        ", ""] {
+        let text = format!(
+            "a  1 5.000001: 3 c: \n{indent}    7f1000001000 f (/a)\n\n{indent}    7f1000001000 f (/a)\n\na  1 5.000001: 3 c: \n\n"
+        );
+        let (folded, _, report) = fold_bytes(text.as_bytes(), None, &Options::default()).unwrap();
+        assert_eq!((folded.as_str(), report.not_understood.count), ("a 3\na;f 3\n", 1), "{indent:?}");
+    }
+}
+
+#[test]
+fn simpleperf_s_samples_are_perf_s() {
+    // report_sample.py of NDK r16, of r21, and of today, for the same samples.
+    let old = "main thread\t27 [002] 12.345:\t\t250 cpu-clock:\n        7f1e2215\tf(int) (/system/lib/libc.so)\n        \
+               56001000\tart::Thread::run (/apex/libart.so)\n\n";
+    let padded = old.replace("12.345", "12.000345");
+    let new = "# ========\n# cmdline : simpleperf record -- app\n# arch : arm64\n# ========\n#\nmain thread\t27/27 [002] 12.000345: \
+               250 cpu-clock:\n\t        7f1e2215 f(int) (/system/lib/libc.so)\n\t        56001000 art::Thread::run \
+               (/apex/libart.so)\n\ttracing data:\n\t\tprev_comm : app\n\n";
+    for text in [old, &padded, new] {
+        let (folded, _, report) = fold_bytes(text.as_bytes(), None, &Options::default()).unwrap();
+        assert_eq!(folded, "main_thread;art::Thread::run;f 250\n", "{text}");
+        assert_eq!(report.not_understood.count, 0, "{text}");
+    }
+}
+
+#[test]
+fn the_source_of_data_is_no_name() {
+    let line = "          app 46572 [002] 544966.882384:      10000 cpu/mem-loads/: 7ffdf1391b0c     10268100142 \
+                |OP LOAD|LVL L1 hit|SNP None|TLB L1 or L2 hit|LCK No|BLK    N/A    5   70   401136 add+0x3 (/bin/app)\n";
+    assert_eq!(fold_bytes(line.as_bytes(), None, &Options::default()).unwrap().0, "app;add 10000\n");
+}
+
+#[test]
+fn the_command_in_a_header_can_be_of_several_lines() {
+    let header = HEADER.replace("./app 3", "python -c \nimport os\n\nif 1:\n\tprint(2)\n");
+    let text = format!("{header}{TWO_EVENTS}");
+    let (folded, _, report) = fold_bytes(text.as_bytes(), None, &Options::default()).unwrap();
+    assert_eq!(folded, "app;h;g 1251564\nmy_app;main;f 1251564\n", "the header's first event");
+    assert_eq!(report.not_understood.count, 0);
+}

@@ -299,3 +299,61 @@ fn units_that_contradict_each_other_are_placed() {
         assert!(out.status.code() == Some(2) && err.contains(&format!("standard input:{line}: ")), "{err}");
     }
 }
+
+#[test]
+fn text_that_ends_within_a_line_says_so() {
+    let said = |line: u32| {
+        format!(
+            "fg-collapse: standard input:{line}: the text ends within this line; it may have been cut short\n"
+        )
+    };
+    let perf = PERF.trim_end();
+    for (input, folded, line) in [("main;a 12\nmain;b 3", "main;a 12\nmain;b 3\n", 2), (perf, "a;f 3\n", 2)] {
+        let out = run(&["--no-header"], input.as_bytes());
+        assert_eq!((text(&out.stdout).as_str(), text(&out.stderr)), (folded, said(line)));
+        assert!(text(&run(&["-q"], input.as_bytes()).stderr).is_empty());
+    }
+    // A record of several lines, read one after the other.
+    let jstack = "Full thread dump OpenJDK 64-Bit Server VM:\n\n\"main\" #1 prio=5 tid=0x1 nid=0x2 runnable\n   java.lang.Thread.State: \
+                  RUNNABLE\n\tat a.B.c(B.java:3)";
+    let out = run(&["--no-header"], jstack.as_bytes());
+    assert!(text(&out.stderr).starts_with(&said(5)), "{out:?}");
+}
+
+#[test]
+fn verbose_names_the_format() {
+    for (input, format) in [(PERF, "perf-script"), ("main;a 12\n", "folded")] {
+        let said = text(&run(&["-v"], input.as_bytes()).stderr);
+        assert!(said.contains(&format!("fg-collapse: standard input: read as {format}\n")), "{said}");
+    }
+}
+
+#[test]
+fn text_whose_lines_end_in_numbers_is_refused_with_what_to_do() {
+    for (input, what) in [
+        (
+            "The year was 1999\n",
+            "do not look like stacks; if they are, fg-collapse --format folded takes them",
+        ),
+        ("http_requests_total{code=\"200\"} 1027\n", "do not look like stacks"),
+        ("# TYPE up gauge\nup 1\n", "metrics as Prometheus reads them"),
+        ("BZh91AY&SY\u{1}", "a file compressed by bzip2; unpack it: bzip2 -dc FILE"),
+        ("PK\u{3}\u{4}", "a zip archive; unpack it: unzip -p FILE"),
+    ] {
+        let out = run(&[], input.as_bytes());
+        let said = text(&out.stderr);
+        assert!(out.status.code() == Some(2) && out.stdout.is_empty(), "{input}: {out:?}");
+        assert!(said.contains(what) && said.lines().count() == 1, "{said}");
+        for (program, arguments) in [
+            (env!("CARGO_BIN_EXE_fg-filter"), &["x"][..]),
+            (env!("CARGO_BIN_EXE_fg-render"), &[]),
+            (env!("CARGO_BIN_EXE_fg-diff"), &["-", "/dev/null"]),
+        ] {
+            let other = feed(Command::new(program).args(arguments), input.as_bytes());
+            assert_eq!(other.status.code(), Some(2), "{other:?}");
+            assert!(text(&other.stderr).contains(what), "{other:?}");
+        }
+    }
+    assert_eq!(text(&run(&["--format", "folded"], b"The year was 1999\n").stdout), "The year was 1999\n");
+    assert_eq!(text(&run(&[], b"main 12\nidle 30\n").stdout), "idle 30\nmain 12\n");
+}

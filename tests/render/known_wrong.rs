@@ -35,7 +35,7 @@ fn sums_beyond_2_to_the_64_do_not_wrap() {
 #[test]
 fn control_characters_are_valid_xml() {
     // Parsing the picture is the test.
-    assert_eq!(draw(&[], b"a\x00\x01\x1f 1\n").titles()[1], "a␀␁␟ (1, 100.00%)");
+    assert_eq!(draw(&["--input-format", "folded"], b"a\x00\x01\x1f 1\n").titles()[1], "a␀␁␟ (1, 100.00%)");
 }
 
 #[test]

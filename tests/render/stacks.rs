@@ -91,6 +91,8 @@ fn minwidth_is_in_pixels_or_percent() {
 fn verbose_says_what_was_drawn() {
     let run = run(&["-v", "--minwidth", "25%"], SMALL);
     assert_eq!(run.status, 0);
-    assert_eq!(run.stderr, "fg-render: 3 frames drawn, 1 too narrow; total 100\n");
+    let said =
+        "fg-render: standard input: read as folded\nfg-render: 3 frames drawn, 1 too narrow; total 100\n";
+    assert_eq!(run.stderr, said);
     Picture::parse(run.text());
 }

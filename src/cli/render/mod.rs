@@ -135,8 +135,16 @@ impl Render {
         let mut reading = self.recording.read_options(self.talk.quiet).samples(self.picture.needs_samples());
         reading.format = self.reading.input_format.clone();
         let input = open(&self.input.sources(), &reading)?;
-        if let Opened::Profile(_, report) = &input {
-            report.notes.iter().for_each(|note| self.say(note));
+        match &input {
+            Opened::Profile(_, report) => {
+                report.notes.iter().for_each(|note| self.say(note));
+                report.details.iter().filter(|_| self.talk.verbose).for_each(|detail| self.say(detail));
+            }
+            Opened::Folded(sources) => {
+                for source in sources.iter().filter(|_| self.talk.verbose) {
+                    self.say(format_args!("{}: read as folded", source.name()));
+                }
+            }
         }
         Ok(input)
     }

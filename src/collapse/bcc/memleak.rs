@@ -13,7 +13,7 @@
 use crate::collapse::leaf_first::LeafFirst;
 use crate::collapse::names::{FrameNames, NO_STACK};
 use crate::collapse::native_frame::NativeFrame;
-use crate::collapse::text::{Text, split_digits, split_first, split_last};
+use crate::collapse::text::{Text, split_address, split_digits, split_first, split_last};
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
@@ -97,7 +97,7 @@ impl<'o> Parser<'o> {
         } else if let Some(weights) = weights(line) {
             self.end(sink);
             self.weights = Some(weights);
-        } else if let Some(text) = line.strip_prefix(b"\t").filter(|_| self.weights.is_some()) {
+        } else if let Some(text) = indented(line).filter(|_| self.weights.is_some()) {
             let text = text.trim_ascii_start();
             // With `-a`: where each of them is.
             if !text.starts_with(b"addr = ") {
@@ -122,6 +122,11 @@ fn is_heading(line: &[u8]) -> bool {
     line.starts_with(b"[") && memchr::memmem::find(line, HEADING).is_some()
 }
 
+/// The text behind a tab, or behind the blanks that stand for one.
+fn indented(line: &[u8]) -> Option<&[u8]> {
+    line.strip_prefix(b"\t").or_else(|| line.strip_prefix(b"        "))
+}
+
 /// `13900 bytes in 695 allocations from stack`
 fn weights(line: &[u8]) -> Option<[Weight; 2]> {
     let (bytes, rest) = split_first(line.trim_ascii(), b" bytes in ")?;
@@ -135,9 +140,10 @@ fn frame(text: &[u8]) -> NativeFrame<'_> {
     let numbered = split_digits(text).1.strip_prefix(b" [<").and_then(|rest| split_first(rest, b">] "));
     if let Some((digits, behind)) = numbered {
         (address, rest) = (digits, behind);
-    } else if let Some((digits, behind)) = text.strip_prefix(b"0x").and_then(|rest| split_first(rest, b"\t"))
+    } else if let Some((digits, behind)) = split_address(text)
+        && let [b'\t' | b' ', ..] = behind
     {
-        (address, rest) = (digits, behind);
+        (address, rest) = (digits, behind.trim_ascii_start());
     }
     let (symbol, module) = match rest.strip_suffix(b"]").and_then(|rest| split_last(rest, b" [")) {
         Some((symbol, module)) => (symbol, module),

@@ -30,7 +30,7 @@ use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
-use crate::input::Input;
+use crate::input::{Input, trim_line_end};
 use crate::profile::Facts;
 use crate::weight::Weight;
 
@@ -57,7 +57,7 @@ impl Collapser for Bcc {
         }
         // A block is frames, their thread, and their weight.
         let mut last = [&b""[..]; 2];
-        for line in head.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)) {
+        for line in head.split(|&b| b == b'\n').map(trim_line_end) {
             let owner = owner(last[1]).is_some_and(|thread| !thread.pid.is_empty());
             if owner && frame(last[0]).is_some() && weight(line).is_some() {
                 return Verdict::Yes;

@@ -1,7 +1,7 @@
 //! The key of a map's entry, made into a stack.
 
 use super::super::native_frame::NativeFrame;
-use super::super::text::split_last;
+use super::super::text::{split_first, split_last};
 use super::is_frame;
 
 /// A key taken apart, in the order it was written.
@@ -56,7 +56,12 @@ fn frame(line: &[u8]) -> NativeFrame<'_> {
     let text = line.trim_ascii();
     let mut native = NativeFrame::default();
     let mut symbol = text;
-    if line.starts_with(b"\t") {
+    // Blanks for the tab, or those of the other style.
+    let is_perf_style = || {
+        let (address, behind) = split_first(text, b" ")?;
+        (!behind.is_empty() && address.iter().all(u8::is_ascii_hexdigit)).then_some(())
+    };
+    if line.starts_with(b"\t") || (line.starts_with(b"        ") && is_perf_style().is_some()) {
         let blank = memchr::memchr(b' ', text).unwrap_or(text.len());
         if text[..blank].iter().all(u8::is_ascii_hexdigit) {
             native.address = &text[..blank];

@@ -143,6 +143,10 @@ impl Lines<'_> {
             // The end of the key that was begun is missing.
             State::Key { .. } if map(line).is_some() => self.outside(line, sink).map(|_| false),
             State::Key { name, mut key } => {
+                // The blank of a separator at the end of a line is not there any more.
+                if key.ends_with(b",") {
+                    key.push(b' ');
+                }
                 key.push(b'\n');
                 if is_frame(line) {
                     key.extend_from_slice(line);

@@ -230,7 +230,9 @@ impl RawRecords {
             }
             if !self.refill()? {
                 let left = self.plain.rest().len();
-                if left == 0 {
+                if left == 0
+                    || (matches!(self.source, ByteSource::Stream(_)) && is_message(self.plain.rest()))
+                {
                     return Ok(None);
                 }
                 if self.may_be_cut {
@@ -337,6 +339,12 @@ impl InflatedRecords {
     }
 }
 
+/// Recognises perf's own messages behind the records: `perf record -o - > FILE 2>&1` puts them there.
+fn is_message(rest: &[u8]) -> bool {
+    let is_text = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    memchr::memmem::find(rest, b"[ perf record: ").is_some() && rest.iter().all(is_text)
+}
+
 /// A recording that ends too early.
 pub(super) fn cut_short(expected: &str, found: &str) -> Error {
     ErrorKind::Malformed {
@@ -365,4 +373,35 @@ pub(super) fn read_section(file: &File, begin: u64, size: u64, section: Section)
     let n = input::read_at(file, begin + section.offset, &mut bytes).map_err(error)?;
     bytes.truncate(n);
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::Source;
+
+    #[test]
+    fn messages_of_perf_behind_the_records_of_a_pipe_are_no_records() {
+        let records = |tail: &[u8]| {
+            // The end of a round: its type, no flags, eight bytes.
+            let round = [68, 0, 0, 0, 0, 0, 8, 0];
+            let reader = Source::bytes([&round, &round, tail].concat()).open().unwrap().into_reader();
+            let mut records = RawRecords::new(ByteSource::Stream(reader), 0, ByteOrder::Little);
+            let mut count = 0;
+            while records.next()?.is_some() {
+                count += 1;
+            }
+            Ok::<_, Error>(count)
+        };
+        let messages = b"[ perf record: Woken up 1 times to write data ]\n[ perf record: Captured and wrote 0.000 MB - ]\n";
+        assert_eq!(records(messages).unwrap(), 2);
+        assert_eq!(records(b"").unwrap(), 2);
+        for tail in [
+            &b"hello there, this is no message of perf\n"[..],
+            &messages[1..40],
+            b"\x09\0\0\0\0\0\x40\0[ perf record: ",
+        ] {
+            assert!(records(tail).unwrap_err().to_string().contains("cut short"), "{tail:?}");
+        }
+    }
 }

@@ -9,7 +9,7 @@
 //! numbers that could be the thread, the last one that leaves a short enough name before it.
 
 use super::super::text::split_digits;
-use super::frame::is_hex;
+use super::frame::{is_hex, without_tab};
 
 /// The kernel's limit for a command name, without its final zero.
 pub(super) const COMM_MAX: usize = 15;
@@ -51,6 +51,11 @@ impl Layout {
         self.event && (self.time || self.cpu)
     }
 
+    /// Returns true if event lines name the event.
+    pub fn has_event(&self) -> bool {
+        self.event
+    }
+
     /// All layouts, those with more columns first.
     fn all() -> impl Iterator<Item = Layout> {
         (0..16u8).rev().map(|bits| Layout {
@@ -83,17 +88,17 @@ impl Layout {
         let mut best = None;
         let mut start = 0;
         while start < line.len() {
-            if line[start] == b' ' {
+            if is_blank(line[start]) {
                 start += 1;
                 continue;
             }
-            let end = memchr::memchr(b' ', &line[start..]).map_or(line.len(), |n| start + n);
+            let end = memchr::memchr2(b' ', b'\t', &line[start..]).map_or(line.len(), |n| start + n);
             let comm = line[lead.min(start)..start].trim_ascii();
             if comm.len() > COMM_MAX && best.is_some() {
                 break;
             }
             // Without a blank before the number it is part of the name.
-            if (start == 0 || line[start - 1] == b' ')
+            if (start == 0 || is_blank(line[start - 1]))
                 && end < line.len()
                 && let Some((pid, tid)) = split_ids(&line[start..end])
                 && let Some(columns) = self.parse_columns(&line[end..])
@@ -188,6 +193,15 @@ pub(super) fn parse_event<'a>(line: &'a [u8], layout: Layout) -> Option<EventLin
         .or_else(|| Layout::all().filter(Layout::is_telling).find_map(|other| other.parse(line)))
 }
 
+/// [`parse_event`] for a line that could also be a frame without a tab: then the line must have columns
+/// that no frame has.
+pub(super) fn parse_event_or_frame<'a>(line: &'a [u8], layout: Layout) -> Option<EventLine<'a>> {
+    match without_tab(line) {
+        Some(_) => Layout::all().filter(Layout::is_telling).find_map(|telling| telling.parse(line)),
+        None => parse_event(line, layout),
+    }
+}
+
 /// Reads the line above a stack in a recording whose lines name no thread: other columns
 /// (`-F time,event,ip,sym`), or the command alone (`-F comm,ip,sym`).
 pub(super) fn parse_without_thread(line: &[u8]) -> Option<EventLine<'_>> {
@@ -227,7 +241,12 @@ fn candidate_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
             in_header = !in_header;
             return false;
         }
-        !in_header && !line.is_empty() && !line.starts_with(b"\t") && !is_side_band(line)
+        let is_frame = || {
+            let is_telling =
+                || Layout::all().filter(Layout::is_telling).any(|layout| layout.parse(line).is_some());
+            without_tab(line).is_some() && !is_telling()
+        };
+        !in_header && !line.is_empty() && !line.starts_with(b"\t") && !is_side_band(line) && !is_frame()
     })
 }
 
@@ -250,26 +269,31 @@ fn without_time(text: &[u8]) -> Option<&[u8]> {
     let seconds = digits(text);
     let fraction = text[seconds..].strip_prefix(b".").filter(|_| seconds > 0)?;
     let count = digits(fraction);
-    let rest = fraction[count..].strip_prefix(b":").filter(|_| count >= 6)?;
-    matches!(rest.first(), None | Some(b' ')).then_some(rest)
+    let rest = fraction[count..].strip_prefix(b":")?;
+    match rest.first() {
+        None | Some(b' ') if count >= 6 => Some(rest),
+        // simpleperf of NDK r16 does not pad it: 12.345 is 12 s and 345 us.
+        Some(b'\t') if count >= 1 => Some(rest),
+        _ => None,
+    }
 }
 
 /// The time of an event in nanoseconds, from the whole line: the word between thread and event
 /// that has a point.
 pub(super) fn time_of(line: &[u8], event: &EventLine<'_>) -> Option<u64> {
     let between = line.get(event.thread.len()..line.len() - event.rest.len())?;
-    between.split(|&b| b == b' ').find_map(|word| nanoseconds(word.strip_suffix(b":")?))
+    between.split(|&b| is_blank(b)).find_map(|word| nanoseconds(word.strip_suffix(b":")?))
 }
 
-/// Nanoseconds from seconds with six to nine decimals.
+/// Nanoseconds from seconds with six to nine decimals; fewer are a number of microseconds.
 pub(super) fn nanoseconds(word: &[u8]) -> Option<u64> {
     let (seconds, rest) = split_digits(word);
     let (fraction, rest) = split_digits(rest.strip_prefix(b".")?);
-    if seconds.is_empty() || !rest.is_empty() || !(6..=9).contains(&fraction.len()) {
+    if seconds.is_empty() || !rest.is_empty() || !(1..=9).contains(&fraction.len()) {
         return None;
     }
     let number = |digits| std::str::from_utf8(digits).ok()?.parse::<u64>().ok();
-    let nanoseconds = number(fraction)? * 10u64.pow(9 - fraction.len() as u32);
+    let nanoseconds = number(fraction)? * 10u64.pow(9 - fraction.len().max(6) as u32);
     number(seconds)?.checked_mul(1_000_000_000)?.checked_add(nanoseconds)
 }
 
@@ -278,10 +302,15 @@ fn is_number(token: &[u8]) -> bool {
 }
 
 fn split_token(text: &[u8]) -> (&[u8], &[u8]) {
-    let start = text.iter().take_while(|&&b| b == b' ').count();
+    let start = text.iter().take_while(|&&b| is_blank(b)).count();
     // Tokens are short: looking byte by byte beats a vector search.
-    let end = text[start..].iter().position(|&b| b == b' ').map_or(text.len(), |n| start + n);
+    let end = text[start..].iter().position(|&b| is_blank(b)).map_or(text.len(), |n| start + n);
     (&text[start..end], &text[end..])
+}
+
+/// A blank of perf, or a tab of simpleperf.
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
 }
 
 #[cfg(test)]
@@ -358,6 +387,28 @@ mod tests {
     }
 
     #[test]
+    fn simpleperf_puts_tabs_between_columns() {
+        let cpu = layout(true, true, true, true);
+        for (line, expected, time) in [
+            (
+                "main thread\t27 [002] 12.345:\t\t250 cpu-clock:",
+                "main thread|27|250|cpu-clock|",
+                12_000_345_000,
+            ),
+            (
+                "RenderThread\t11/27 [002] 12.000345: 250 cpu-cycles:u:",
+                "RenderThread|11/27|250|cpu-cycles:u|",
+                12_000_345_000,
+            ),
+        ] {
+            assert_eq!(shown(line, cpu), expected);
+            let parsed = cpu.parse(line.as_bytes()).unwrap();
+            assert_eq!(time_of(line.as_bytes(), &parsed), Some(time));
+        }
+        assert_eq!(shown("a 27 [002] 12.345: 250 cpu-clock:", cpu), "no", "perf pads its times");
+    }
+
+    #[test]
     fn the_layout_is_guessed_from_the_first_lines() {
         for (head, expected) in [
             ("a  1 8.881644: 7 e: \n\t1 f (/x)\n\nb  1 8.881645: 7 e: \n", layout(false, true, true, true)),
@@ -381,5 +432,8 @@ mod tests {
             assert_eq!(parse(guessed), parse(expected), "{head}: {guessed:?}");
         }
         assert_eq!(Layout::guess(b"\t1 f\n\n\t2 g\n"), None);
+        assert_eq!(Layout::guess(b"                       1 f\n\n                      24 add\n"), None);
+        let expanded = b"sh  6344 cycles:\n            1234 LazyCompile: a.js:3 (/tmp/perf-1.map)\n            5678 f (/x)\n";
+        assert_eq!(Layout::guess(expanded), Some(layout(false, false, false, true)));
     }
 }

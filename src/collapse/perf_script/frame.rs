@@ -1,7 +1,12 @@
 //! A frame line: `<TAB>` address, symbol, offset, `(module)`.
 //!
 //! Nothing is escaped: a symbol may hold spaces and parentheses, a module's path too, and each
-//! part but one can be missing. Only reading from the right tells them apart.
+//! part but one can be missing. Only reading from the right tells them apart. A terminal, `expand` or
+//! an editor replaces the tab by blanks or by nothing ([`without_tab`]); simpleperf's
+//! `report_sample.py` has one behind the address instead.
+
+/// perf's name of a frame without a symbol.
+pub(super) const UNKNOWN: &[u8] = b"[unknown]";
 
 /// A frame line taken apart; parts that are not there are empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,13 +23,18 @@ impl<'a> Frame<'a> {
     /// Takes apart what follows the tab, or the event on a line of its own.
     pub fn parse(text: &'a [u8]) -> Option<Frame<'a>> {
         let text = text.trim_ascii();
-        let space = memchr::memchr(b' ', text).unwrap_or(text.len());
+        let space = memchr::memchr2(b' ', b'\t', text).unwrap_or(text.len());
         let (address, rest) = match &text[..space] {
             token if is_hex(token) => text.split_at(space),
             _ => (&text[..0], text),
         };
-        let (rest, module) = split_module(rest.trim_ascii_start());
-        let frame = Frame { address, symbol: without_offset(rest), module };
+        let (name, module) = split_module(rest.trim_ascii_start());
+        let mut symbol = without_offset(name);
+        // perf 3.0 prints nothing for a symbol it does not know, between two blanks.
+        if symbol.is_empty() && rest.starts_with(b"  (") {
+            symbol = UNKNOWN;
+        }
+        let frame = Frame { address, symbol, module };
         (!text.is_empty()).then_some(frame)
     }
 
@@ -34,10 +44,65 @@ impl<'a> Frame<'a> {
     }
 }
 
+/// The text of a frame on a line that does not begin with a tab: blanks or nothing stand before the
+/// address. An event line can begin with a hexadecimal word, too: its thread follows.
+pub(super) fn without_tab(line: &[u8]) -> Option<&[u8]> {
+    let text = line.trim_ascii();
+    let end = memchr::memchr2(b' ', b'\t', text)?;
+    if !is_hex(&text[..end]) {
+        return None;
+    }
+    // One blank, and another where perf 3.0 has no symbol.
+    let rest = &text[end + 1..];
+    if rest.starts_with(b" ") && !rest.starts_with(b" (") {
+        return None;
+    }
+    let next = rest.trim_ascii_start().split(|&b| b == b' ').next().unwrap_or_default();
+    if next.iter().all(|b| b.is_ascii_digit() || *b == b'/') {
+        return None;
+    }
+    let is_padded = is_padded(line) || text[end] == b'\t';
+    (is_padded || text.ends_with(b")") || without_offset(rest).len() < rest.len()).then_some(text)
+}
+
+/// Returns true if the first word of a line ends where perf's addresses do, or behind that.
+pub(super) fn is_padded(line: &[u8]) -> bool {
+    /// perf pads addresses to this width.
+    const WIDTH: usize = 16;
+    let text = line.trim_ascii_start();
+    line.len() - text.len() + memchr::memchr(b' ', text).unwrap_or(text.len()) >= WIDTH
+}
+
+/// The same line as perf writes it: a tab, and the address padded.
+pub(super) fn with_tab(text: &[u8], out: &mut Vec<u8>) {
+    let end = memchr::memchr2(b' ', b'\t', text).unwrap_or(text.len());
+    let (address, rest) = text.split_at(end);
+    out.push(b'\t');
+    out.extend(std::iter::repeat_n(b' ', 16usize.saturating_sub(address.len())));
+    out.extend_from_slice(address);
+    out.push(b' ');
+    out.extend_from_slice(rest.get(1..).unwrap_or_default());
+}
+
+/// Recognises the source line that perf prints below a frame, with no blanks before it: `orders.c:12`.
+pub(super) fn is_srcline(line: &[u8]) -> bool {
+    let place = line.strip_suffix(b" (inlined)").unwrap_or(line);
+    let digits = place.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    // Without debug information: `libstdc++.so.6.0.30[99df0]`.
+    let address = || {
+        let inner = place.strip_suffix(b"]")?;
+        inner.rsplit(|&b| b == b'[').next()
+    };
+    digits > 0 && place[..place.len() - digits].ends_with(b":") || address().is_some_and(is_hex)
+}
+
 /// The frame of a sample without a call graph, in what follows the event on its line: behind the
 /// address and the source of the data (`perf record -d`), or behind a tracepoint's payload.
 pub(super) fn one_line_frame(rest: &[u8]) -> Option<&[u8]> {
     let rest = rest.trim_ascii();
+    if let Some(data) = memchr::memmem::find(rest, b"|OP ") {
+        return frame_behind_data(&rest[data..]);
+    }
     let mut found = None;
     let mut start = 0;
     while start < rest.len() {
@@ -51,6 +116,31 @@ pub(super) fn one_line_frame(rest: &[u8]) -> Option<&[u8]> {
         start = end + rest[end..].iter().take_while(|&&b| b == b' ').count();
     }
     found
+}
+
+/// The frame behind the source of the data: `|OP LOAD|LVL L1 hit|…|BLK  N/A    5   70   401136 f (/bin/x)`.
+/// The numbers between are weights and other addresses.
+fn frame_behind_data(data: &[u8]) -> Option<&[u8]> {
+    let marks = [&b"|BLK "[..], b"|LCK ", b"|TLB ", b"|SNP ", b"|LVL "];
+    let last = marks.iter().find_map(|mark| memchr::memmem::rfind(data, mark))?;
+    let data = &data[last..];
+    let mut start = memchr::memchr(b' ', data)?;
+    loop {
+        start += data[start..].iter().take_while(|&&b| b == b' ').count();
+        let end = start + memchr::memchr(b' ', &data[start..])?;
+        let mut behind = data[end..].split(|&b| b == b' ').filter(|word| !word.is_empty());
+        let (symbol, module) = (behind.next()?, behind.next());
+        // A symbol can look like a number: `add`. Then the module or nothing follows.
+        let is_symbol = match module {
+            _ if !is_hex(symbol) => true,
+            Some(module) => module.starts_with(b"("),
+            None => !symbol.iter().all(u8::is_ascii_digit),
+        };
+        if is_hex(&data[start..end]) && is_symbol {
+            return Some(&data[start..]);
+        }
+        start = end;
+    }
 }
 
 /// The end of a symbol and the module behind it: ` (/usr/lib/libc.so.6)`.
@@ -110,6 +200,24 @@ mod tests {
                 " prev_comm=a next_pid=12  ffffffff81692490 schedule+0x3 ([kernel.kallsyms])",
                 Some("ffffffff81692490 schedule+0x3 ([kernel.kallsyms])"),
             ),
+            (
+                "  7ffd 10268100142 |OP LOAD|LVL L1 hit|SNP None|TLB L1 or L2 hit|LCK No|BLK    N/A    5   70   401136 f (/c)",
+                Some("401136 f (/c)"),
+            ),
+            (
+                " 7ffd 10668100842 |OP LOAD|LVL L3 hit|SNP None|TLB L1 hit|LCK No   401136 add (/c)",
+                Some("401136 add (/c)"),
+            ),
+            (
+                " 7ffd 10668100842 |OP STORE|LVL N/A|SNP N/A|TLB N/A|LCK N/A|BLK  N/A   401136 add",
+                Some("401136 add"),
+            ),
+            (
+                " 7ffd 88000182 |OP LOAD|LVL L1 miss|SNP N/A|TLB Walker hit|LCK No|BLK  N/A ffffa7c22b4b2a00 [unknown] ([kernel.kallsyms])",
+                Some("ffffa7c22b4b2a00 [unknown] ([kernel.kallsyms])"),
+            ),
+            (" 7ffd 10668100842 |OP LOAD|LVL L3 hit|SNP None|TLB L1 hit|LCK No|BLK  N/A    5   70", None),
+            (" 7ffd 10668100842 |OP LOAD|LVL", None),
             (" prev_comm=a next_pid=12", None),
             ("     7f8b6b912000", None),
             ("", None),
@@ -117,6 +225,40 @@ mod tests {
             let found = one_line_frame(rest.as_bytes()).map(|f| String::from_utf8_lossy(f).into_owned());
             assert_eq!(found.as_deref(), frame, "{rest}");
         }
+    }
+
+    #[test]
+    fn frames_without_a_tab_are_told_from_event_lines() {
+        for (line, frame) in [
+            ("                    4946 f+0x16 (/a)", Some("4946 f+0x16 (/a)")),
+            ("            4946 f", Some("4946 f")),
+            ("4946 f+0x16", Some("4946 f+0x16")),
+            (
+                "ffffffff8103d0ca native_write_msr_safe ([kernel.kallsyms])  ",
+                Some("ffffffff8103d0ca native_write_msr_safe ([kernel.kallsyms])"),
+            ),
+            ("        7f1e2215\tf[+1c] (/lib/x.so)", Some("7f1e2215\tf[+1c] (/lib/x.so)")),
+            ("              dd 39654      401b97 main (/bin/dd)", None),
+            ("              dd 12/39654 401b97 main (/bin/dd)", None),
+            ("dd  7484 page-faults: ", None),
+            ("  orders.c:12", None),
+            ("  add b.c:12", None),
+            ("deaf f", None),
+            ("         0   main.render (inline)", None),
+            ("    7f1e2215d058  ([unknown])", Some("7f1e2215d058  ([unknown])")),
+            ("java 19983 cycles:", None),
+            ("abc", None),
+            ("", None),
+        ] {
+            let found = without_tab(line.as_bytes()).map(|text| String::from_utf8_lossy(text).into_owned());
+            assert_eq!(found.as_deref(), frame, "{line}");
+        }
+        let mut out = Vec::new();
+        with_tab(b"7f1e2215\tf (/x)", &mut out);
+        assert_eq!(String::from_utf8(out).unwrap(), "\t        7f1e2215 f (/x)");
+        assert!(is_srcline(b"orders.c:12") && is_srcline(b"/a b/c.c:3 (inlined)"));
+        assert!(is_srcline(b"[kernel.kallsyms][ffffffff821ec357]") && is_srcline(b"libc.so.6[99df0]"));
+        assert!(!is_srcline(b"orders.c") && !is_srcline(b"12"));
     }
 
     #[test]
@@ -152,7 +294,11 @@ mod tests {
             ("1 f+0x1 (/tmp/lib (x86).so (deleted))", "1", "f", "/tmp/lib (x86).so"),
             ("1 f (/usr/lib/libc.so.6+0x1234)", "1", "f", "/usr/lib/libc.so.6"),
             ("1 f([anon] (b))+0x1 (//anon)", "1", "f([anon] (b))", "//anon"),
-            ("7f1e2215d058  (/lib/libc-2.15.so)", "7f1e2215d058", "", "/lib/libc-2.15.so"),
+            ("7f1e2215d058  (/lib/libc-2.15.so)", "7f1e2215d058", "[unknown]", "/lib/libc-2.15.so"),
+            ("7f1e2215d058 (/lib/libc-2.15.so)", "7f1e2215d058", "", "/lib/libc-2.15.so"),
+            ("7f1e2215d058  ([unknown])", "7f1e2215d058", "[unknown]", "[unknown]"),
+            ("7f1e2215d058  ()", "7f1e2215d058", "[unknown]", ""),
+            ("4946\t(anonymous namespace)::f (/a)", "4946", "(anonymous namespace)::f", "/a"),
             ("1 a+0xzz (/b)", "1", "a+0xzz", "/b"),
             ("main (/bin/x)", "", "main", "/bin/x"),
             ("7f12ab", "7f12ab", "", ""),

@@ -44,7 +44,8 @@ impl TextHeader {
             return header;
         }
         let (mut release, mut arch) = (None, None);
-        for line in lines.take_while(|line| line.starts_with(b"#") && !line.starts_with(MARK)) {
+        // The command can be of several lines.
+        for line in lines.take_while(|line| !line.starts_with(MARK)).filter(|line| line.starts_with(b"#")) {
             let text = line[1..].trim_ascii();
             let Some(colon) = memchr::memchr(b':', text) else { continue };
             let (key, value) = (text[..colon].trim_ascii_end(), text[colon + 1..].trim_ascii());

@@ -9,9 +9,12 @@
 //! A sample is an event line, its frames leaf first, and a blank line. Which columns the event
 //! line has is up to `-F`; without call graphs the one frame stands on the event line and there
 //! are no blank lines; with `-F ip,sym` there is no event line. The source is perf's
-//! `builtin-script.c`; there is no other specification.
+//! `builtin-script.c`; there is no other specification. Frames may have blanks for their tab, or
+//! nothing; simpleperf's `report_sample.py` (seen: NDK r16 to r27) writes the same text with tabs between
+//! other columns.
 
 mod event;
+mod event_total;
 mod frame;
 mod header;
 mod lines;
@@ -24,8 +27,8 @@ pub use sched::PerfSched;
 
 use std::sync::{Mutex, PoisonError};
 
-use self::event::{Layout, is_side_band, parse_event, parse_without_thread};
-use self::frame::Frame;
+use self::event::{Layout, is_side_band, parse_event, parse_event_or_frame, parse_without_thread};
+use self::frame::{Frame, is_padded, without_tab};
 use self::header::TextHeader;
 use self::overview::Overview;
 use self::parser::PerfParser;
@@ -37,8 +40,8 @@ use crate::input::Input;
 
 const INFO: FormatInfo = FormatInfo {
     name: "perf-script",
-    producer: "perf script",
-    tested: "perf 6.1",
+    producer: "perf script, simpleperf's report_sample.py",
+    tested: "perf 6.1; simpleperf by its source, NDK r16 to r27",
     values: "the recording's events",
     unit: "ns for clocks, else the event",
 };
@@ -52,7 +55,8 @@ impl Collapser for PerfScript {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        if head.starts_with(b"# ========\n# captured on") {
+        if head.starts_with(b"# ========\n# captured on") || head.starts_with(b"# ========\r\n# captured on")
+        {
             return Verdict::Yes;
         }
         let layout = Layout::guess(head);
@@ -69,7 +73,20 @@ impl Collapser for PerfScript {
                     None => Verdict::No,
                 };
             }
-            before = line;
+            if without_tab(line).is_some() && layout.is_none_or(|layout| parse_event(line, layout).is_none())
+            {
+                // Other texts have such lines, too: padded addresses below event lines are perf's alone.
+                let event = layout.filter(Layout::has_event).and_then(|layout| parse_event(before, layout));
+                if event.is_some() {
+                    return Verdict::Yes;
+                }
+                let has_thread = || layout.is_some_and(|layout| layout.parse(before).is_some());
+                let is_first = || before.is_empty() || has_thread() || parse_without_thread(before).is_some();
+                if line.starts_with(b" ") && is_padded(line) && is_first() {
+                    return Verdict::Maybe;
+                }
+            }
+            before = if line.trim_ascii().is_empty() { b"" } else { line };
         }
         // One-line samples: other texts have numbers too, but not a thread, a time and an event.
         if layout.is_some_and(|layout| layout.is_telling()) { Verdict::Yes } else { Verdict::No }
@@ -95,7 +112,8 @@ impl Collapser for PerfScript {
             if first.is_none() && options.values == ValueSelection::Default { 1 } else { options.threads };
         let (wants, overview) = (sink.wants(), Mutex::default());
         let new = || PerfParser::new(options, wants, layout, first.clone(), &overview);
-        driver::run(input, threads, &sample_end, new, sink, report)?;
+        let cut = |bytes: &[u8]| sample_end(bytes, layout.unwrap_or(Layout::DEFAULT));
+        driver::run(input, threads, &cut, new, sink, report)?;
         let kept = || report.values.iter().filter(|(_, total)| total.kept && total.samples > 0);
         check_units(kept().map(|(value, _)| value), options)?;
         let samples = kept().map(|(_, total)| total.samples).sum();
@@ -113,16 +131,20 @@ impl Collapser for PerfScript {
 }
 
 /// The end of the last whole sample of some bytes.
-fn sample_end(bytes: &[u8]) -> Option<usize> {
+fn sample_end(bytes: &[u8], layout: Layout) -> Option<usize> {
     if let Some(blank) = memchr::memmem::rfind(bytes, b"\n\n") {
         return Some(blank + 2);
     }
-    // One-line samples, or one sample that goes on: a frame belongs to the lines before it.
+    // Blanks or a carriage return on the blank lines, one-line samples, or one sample that goes on: a
+    // frame belongs to the lines before it.
     let mut end = memchr::memrchr(b'\n', bytes)?;
     loop {
         let start = memchr::memrchr(b'\n', &bytes[..end]).map(|at| at + 1)?;
         let line = &bytes[start..end];
-        if !line.starts_with(b"\t") && parse_event(line, Layout::DEFAULT).is_some() {
+        if line.trim_ascii().is_empty() {
+            return Some(end + 1);
+        }
+        if !line.starts_with(b"\t") && parse_event_or_frame(line, layout).is_some() {
             return Some(start);
         }
         end = start.checked_sub(1)?;
@@ -137,7 +159,7 @@ fn first_event(head: &[u8], layout: Layout) -> Option<Vec<u8>> {
         if in_header || line.starts_with(b"\t") || is_side_band(line) {
             continue;
         }
-        if let Some(found) = parse_event(line, layout) {
+        if let Some(found) = parse_event_or_frame(line, layout) {
             return Some(found.event.to_vec());
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::events::CommonWeight;
-use super::event::{Layout, parse_event, time_of};
+use super::event::{Layout, parse_event_or_frame, time_of};
 use super::header::TextHeader;
 use crate::profile::Facts;
 
@@ -60,7 +60,7 @@ pub(super) fn first_and_last_time(bytes: &[u8], layout: Layout) -> Option<(u64, 
         if matches!(line.first(), None | Some(b'\t' | b'#')) {
             return None;
         }
-        parse_event(line, layout).and_then(|event| time_of(line, &event))
+        parse_event_or_frame(line, layout).and_then(|event| time_of(line, &event))
     };
     let first = bytes.split(|&b| b == b'\n').find_map(time)?;
     let last = bytes.rsplit(|&b| b == b'\n').find_map(time)?;

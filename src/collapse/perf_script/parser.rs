@@ -3,57 +3,29 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::super::driver::{Parser, Place};
-use super::super::events::{CommonWeight, event_unit};
+use super::super::events::CommonWeight;
+use super::super::events::event_unit;
 use super::super::names::NO_STACK;
 use super::super::naming::name_thread;
-use super::super::{Context, Options, Report, Sink, Value, ValueSelection, ValueTotal};
-use super::event::{self, EventLine, Layout, is_side_band, parse_event, parse_without_thread, time_of};
-use super::frame::{Frame, one_line_frame};
+use super::super::{Context, Options, Report, Sink, Value, ValueSelection};
+use super::event::{
+    self, EventLine, Layout, is_side_band, parse_event, parse_event_or_frame, parse_without_thread, time_of,
+};
+use super::event_total::Event;
+use super::frame::{Frame, is_hex, is_srcline, one_line_frame, with_tab, without_tab};
 use super::header::MARK;
 use super::lines;
 use super::overview::{Overview, first_and_last_time};
 use super::symbols::{Known, Symbols};
 use crate::error::{Position, Result};
 use crate::folded::{FrameId, Weights, sanitize_frame};
+use crate::input::trim_line_end;
 use crate::profile::Wants;
 use crate::weight::Weight;
 
 /// The number of threads that are remembered: on the recording of `scripts/bench`, made on two processors,
 /// one hits in 83 of 100 lines and two in 99.
 const RECENT: usize = 2;
-
-/// An event met by one thread.
-struct Event {
-    name: Vec<u8>,
-    total: ValueTotal,
-    /// True if its samples came with a period.
-    weighed: bool,
-    period: CommonWeight,
-    /// The period of the sample before, as text and as a weight: mostly the next one is the same.
-    last_period: (Vec<u8>, Weight),
-    /// The root frame of the event, with [`ValueSelection::All`].
-    root: Option<FrameId>,
-}
-
-impl Event {
-    /// The weight of a sample with this period.
-    fn weight(&mut self, period: Option<&[u8]>) -> Weight {
-        let Some(text) = period else {
-            self.period.add(Weight::ONE);
-            return Weight::ONE;
-        };
-        if self.last_period.0 != text {
-            let parsed = Weight::parse(text);
-            self.weighed |= parsed.is_some();
-            let weight = parsed.unwrap_or(Weight::ONE);
-            self.period.add(weight);
-            self.last_period.0.clear();
-            self.last_period.0.extend_from_slice(text);
-            self.last_period.1 = weight;
-        }
-        self.last_period.1
-    }
-}
 
 /// The state of the parser between lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -114,6 +86,10 @@ pub(super) struct PerfParser<'o> {
     /// Lines that may be the beginning of a command name with a newline in it.
     broken_comm: Vec<u8>,
     scratch: Vec<u8>,
+    /// True if the last frame without a tab had no blanks for it either.
+    is_unindented: bool,
+    /// Such a frame as perf writes it.
+    padded: Vec<u8>,
 }
 
 impl<'o> PerfParser<'o> {
@@ -143,6 +119,8 @@ impl<'o> PerfParser<'o> {
             held: Vec::new(),
             broken_comm: Vec::new(),
             scratch: Vec::new(),
+            is_unindented: false,
+            padded: Vec::new(),
         }
     }
 
@@ -187,6 +165,38 @@ impl<'o> PerfParser<'o> {
             }
             None => false,
         }
+    }
+
+    /// A frame on a line without a tab, whose `text` begins with the address; `false` as [`Self::on_frame`].
+    fn on_frame_without_tab<'b>(
+        &mut self,
+        line: &'b [u8],
+        text: &'b [u8],
+        before: &mut Option<(&'b [u8], Known)>,
+        sink: &mut dyn Sink,
+    ) -> bool {
+        /// The tab and the padded address.
+        const BEFORE_SYMBOL: usize = 17;
+        self.is_unindented = !line.starts_with(b" ");
+        let start = line.len() - line.trim_ascii_start().len();
+        let end = start + memchr::memchr2(b' ', b'\t', text).unwrap_or(text.len());
+        if text.len() < line.len() && end >= BEFORE_SYMBOL && line.get(end) == Some(&b' ') {
+            // Blanks for the tab: what is left of them stands where the tab would.
+            let line = &line[end - BEFORE_SYMBOL..];
+            return self.on_frame(line, memchr::memrchr(b' ', line).unwrap_or(0), before, sink);
+        }
+        let mut padded = std::mem::take(&mut self.padded);
+        padded.clear();
+        if is_hex(&line[start..end]) {
+            with_tab(text, &mut padded);
+        } else {
+            padded.push(b'\t');
+            padded.extend_from_slice(text);
+        }
+        let space = memchr::memrchr(b' ', &padded).unwrap_or(0);
+        let understood = self.on_frame(&padded, space, &mut None, sink);
+        self.padded = padded;
+        understood
     }
 
     /// The frame past which nothing is wanted: neither callers nor the command.
@@ -301,15 +311,7 @@ impl<'o> PerfParser<'o> {
                 sanitize_frame(name, &mut self.scratch);
                 sink.frame(&self.scratch)
             });
-            let total = ValueTotal { kept, ..ValueTotal::default() };
-            self.events.push(Event {
-                name: name.to_vec(),
-                total,
-                weighed: false,
-                period: CommonWeight::Unknown,
-                last_period: (Vec::new(), Weight::ONE),
-                root,
-            });
+            self.events.push(Event::new(name, kept, root));
             self.events.len() - 1
         });
         &mut self.events[index]
@@ -350,10 +352,19 @@ impl<'o> PerfParser<'o> {
     }
 
     /// A line that is neither blank nor a frame.
-    fn on_other(&mut self, line: &[u8], number: u64, place: &mut Place, sink: &mut dyn Sink) -> Result<()> {
+    fn on_other<'b>(
+        &mut self,
+        line: &'b [u8],
+        number: u64,
+        before: &mut Option<(&'b [u8], Known)>,
+        place: &mut Place,
+        sink: &mut dyn Sink,
+    ) -> Result<()> {
         let again = self.recent.iter().find_map(|(thread, _)| self.layout.parse_again(line, thread));
-        let without_thread = || parse_without_thread(line).filter(|_| self.without_events);
-        if let Some(event) = again.or_else(|| parse_event(line, self.layout)).or_else(without_thread) {
+        let frame = if again.is_none() { without_tab(line) } else { None };
+        let without_thread = || parse_without_thread(line).filter(|_| self.without_events && frame.is_none());
+        let event = again.or_else(|| parse_event_or_frame(line, self.layout)).or_else(without_thread);
+        if let Some(event) = event {
             if event.event.starts_with(b"PERF_RECORD_") {
                 return Ok(());
             }
@@ -368,7 +379,18 @@ impl<'o> PerfParser<'o> {
         if is_side_band(line) {
             return Ok(());
         }
-        if self.state != State::Between && line.starts_with(b"  ") {
+        let is_deep = line.starts_with(b"    ") && line.ends_with(b")") && self.state == State::Within;
+        if let Some(text) = frame.or(is_deep.then_some(line)) {
+            if !self.on_frame_without_tab(line, text, before, sink) {
+                if self.state == State::Between {
+                    self.state = State::Skipping;
+                }
+                place.not_understood(number, line);
+            }
+            return Ok(());
+        }
+        let is_source = line.starts_with(b"  ") || (self.is_unindented && is_srcline(line));
+        if self.state != State::Between && is_source {
             if self.state == State::Within {
                 self.release_held(line.trim_ascii(), sink);
             }
@@ -378,12 +400,17 @@ impl<'o> PerfParser<'o> {
             if !self.broken_comm.is_empty() {
                 self.broken_comm.push(b' ');
             }
-            self.broken_comm.extend_from_slice(line);
+            self.broken_comm.extend_from_slice(trim_line_end(line));
         } else {
             place.not_understood(number, line);
         }
         Ok(())
     }
+}
+
+/// Recognises the fields of a tracepoint that simpleperf prints below the frames.
+fn is_tracing_data(line: &[u8]) -> bool {
+    line == b"\ttracing data:" || (line.starts_with(b"\t\t") && memchr::memmem::find(line, b" : ").is_some())
 }
 
 impl Parser for PerfParser<'_> {
@@ -397,13 +424,19 @@ impl Parser for PerfParser<'_> {
                 end -= 1;
             }
             let line = &bytes[start..end];
+            if line.last().is_some_and(|last| *last <= b' ') && line.trim_ascii().is_empty() {
+                return self.flush(sink);
+            }
             match line.first() {
-                Some(b'\t') => {
+                Some(b'\t') if !in_header => {
                     if self.on_frame(line, space.saturating_sub(start), &mut before, sink) {
                         return Ok(());
                     }
                     // A command name may start with a tab, but then no address follows it.
                     let frame = Frame::parse(&line[1..]).is_some_and(|frame| !frame.address.is_empty());
+                    if is_tracing_data(line) {
+                        return Ok(());
+                    }
                     if frame || parse_event(line, self.layout).is_none() {
                         if self.state == State::Between {
                             self.state = State::Skipping;
@@ -411,7 +444,7 @@ impl Parser for PerfParser<'_> {
                         place.not_understood(number, line);
                         return Ok(());
                     }
-                    self.on_other(line, number, place, sink)
+                    self.on_other(line, number, &mut before, place, sink)
                 }
                 None => self.flush(sink),
                 Some(b'#') if in_header || line.starts_with(MARK) => {
@@ -420,9 +453,11 @@ impl Parser for PerfParser<'_> {
                     self.seen.marks += usize::from(is_mark);
                     Ok(())
                 }
+                // The lines of a `python -c` in the command.
+                Some(_) if in_header && parse_event(line, self.layout).is_none() => Ok(()),
                 Some(_) => {
                     in_header = false;
-                    self.on_other(line, number, place, sink)
+                    self.on_other(line, number, &mut before, place, sink)
                 }
             }
         });

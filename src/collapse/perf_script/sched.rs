@@ -22,7 +22,7 @@ use super::super::text::{Text, split_digits, split_last};
 use super::super::values::Values;
 use super::super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
 use super::event::{Layout, is_side_band, parse_event, time_of};
-use super::frame::Frame;
+use super::frame::{Frame, without_tab};
 use super::header::TextHeader;
 use crate::error::Result;
 use crate::input::Input;
@@ -124,7 +124,7 @@ struct Parser<'o> {
 
 impl Parser<'_> {
     fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
-        if let Some(text) = line.strip_prefix(b"\t")
+        if let Some(text) = line.strip_prefix(b"\t").or_else(|| without_tab(line))
             && let Some(frame) = Frame::parse(text).filter(|frame| !frame.address.is_empty())
         {
             if let Some((_, off)) = &mut self.leaving {

@@ -6,7 +6,7 @@
 
 use super::super::naming::{SymbolFrame, split_srcline};
 use super::super::{Options, Sink};
-use super::frame::{Frame, without_offset};
+use super::frame::{Frame, UNKNOWN, without_offset};
 use crate::folded::{FrameId, IdTable, KeyedHasher};
 
 /// The frames of a line: one frame, or an entry of [`Symbols::special`].
@@ -14,9 +14,6 @@ use crate::folded::{FrameId, IdTable, KeyedHasher};
 pub(super) struct Known(u32);
 
 const SPECIAL: u32 = 1 << 31;
-
-/// perf's name of a frame without a symbol.
-const UNKNOWN: &[u8] = b"[unknown]";
 
 /// A line that is not exactly one frame to be kept on the stack.
 struct Special {
@@ -253,6 +250,7 @@ mod tests {
             ),
             ("    7f950f35b8a8 Ptr<T>::operator->+0x3 (/a)", "Ptr<T>::operator->", "Ptr<T>::operator->"),
             ("    7f1e2215d058  (/lib/libc-2.15.so)", "[libc-2.15.so]", "[libc-2.15.so <7f1e2215d058>]"),
+            ("    7f1e2215d058  ([unknown])", "[unknown]", "[unknown <7f1e2215d058>]"),
             ("    7f1e2215d058 [unknown] (/tmp/x (deleted))", "[x]", "[x <7f1e2215d058>]"),
             ("7 f+0x3 (/tmp/a b/libx.so (deleted))", "f", "f"),
         ] {

@@ -189,7 +189,7 @@ struct Lines<'s> {
 
 impl RecordParser for Lines<'_> {
     fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
-        if let Some(frame) = line.strip_prefix(b"#\t") {
+        if let Some(frame) = line.strip_prefix(b"#\t").or_else(|| line.strip_prefix(b"#       ")) {
             if self.pending.is_some() {
                 self.frame(frame, sink);
             }
@@ -231,7 +231,7 @@ impl RecordParser for Lines<'_> {
 impl Lines<'_> {
     /// `0x4c594e    regexp.(*bitState).reset+0x10e        regexp/backtrack.go:91`
     fn frame(&mut self, line: &[u8], sink: &mut dyn Sink) {
-        let mut cells = line.split(|&b| b == b'\t').filter(|cell| !cell.is_empty());
+        let mut cells = cells(line).into_iter().filter(|cell| !cell.is_empty());
         let (Some(address), Some(symbol)) = (cells.next(), cells.next()) else { return };
         let name = match memchr::memmem::rfind(symbol, b"+0x") {
             Some(at) => &symbol[..at],
@@ -251,6 +251,19 @@ impl Lines<'_> {
             }
         }));
     }
+}
+
+/// Address, symbol and source line: between tabs, or between the blanks that stand for them.
+fn cells(line: &[u8]) -> Vec<&[u8]> {
+    if line.contains(&b'\t') {
+        return line.split(|&b| b == b'\t').collect();
+    }
+    let blank = |text: &[u8]| memchr::memchr(b' ', text).unwrap_or(text.len());
+    let (address, rest) = line.split_at(blank(line));
+    let rest = rest.trim_ascii_start();
+    let offset = memchr::memmem::rfind(rest, b"+0x").unwrap_or(0);
+    let (symbol, source) = rest.split_at(offset + blank(&rest[offset..]));
+    vec![address, symbol, source.trim_ascii()]
 }
 
 #[cfg(test)]

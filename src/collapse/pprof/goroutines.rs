@@ -103,7 +103,7 @@ impl RecordParser for Lines<'_> {
             self.end(sink)?;
         } else if !self.within {
             // Output of the program, or the reason of its crash.
-        } else if let Some(place) = line.strip_prefix(b"\t") {
+        } else if let Some(place) = line.strip_prefix(b"\t").or_else(|| line.strip_prefix(b"        ")) {
             self.release(place, sink);
         } else {
             self.release(b"", sink);
