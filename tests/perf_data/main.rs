@@ -6,6 +6,8 @@ mod corpus;
 mod damage;
 mod facts;
 mod golden;
+#[path = "../common/installed.rs"]
+mod installed;
 mod kit;
 mod live;
 mod model;
@@ -21,6 +23,8 @@ mod recordings;
 mod records;
 mod shapes;
 mod single;
+#[path = "../common/skip.rs"]
+mod skip;
 
 use std::path::Path;
 

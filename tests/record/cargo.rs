@@ -34,8 +34,7 @@ fn main() {
 
 /// A workspace of two packages: `app` has binaries, `kit` a library and everything else.
 fn workspace() -> Option<tempfile::TempDir> {
-    if !Command::new("cargo").arg("--version").output().is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: no cargo");
+    if !super::installed::works("cargo") {
         return None;
     }
     let folder = tempfile::tempdir().expect("a folder");

@@ -3,9 +3,10 @@
 use std::fs;
 use std::io::Read;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::pty::{shown, terminal};
+use super::process::{self, until};
+use super::pty::{terminal, watched};
 use super::{Running, fg_record, ready, recorded, text, wait_until_recording};
 
 fn send(signal: &str, pid: u32) {
@@ -13,42 +14,66 @@ fn send(signal: &str, pid: u32) {
     assert!(sent.expect("kill is there").success());
 }
 
-/// Stopped for so long that the kernel has more to tell than there is room for.
-fn recorded_with_gaps(stderr: Stdio, folder: &std::path::Path) -> Option<Running> {
+/// A recording that was stopped for so long that the kernel has more to tell than there is room for.
+struct WithGaps {
+    recorder: Running,
+    /// The program that is recorded.
+    program: u32,
+}
+
+fn recorded_with_gaps(stderr: Stdio, folder: &std::path::Path) -> Option<WithGaps> {
     let program = ready()?;
     recorded(fg_record().arg("--").arg(program).arg("20"))?;
     let mut command = fg_record();
     command.args(["-F", "9999", "--call-graph", "dwarf,65528", "-o"]).arg(folder.join("out"));
     let child = command.arg("--").arg(program).arg("1000000").stderr(stderr).spawn().expect("it starts");
-    wait_until_recording(&child);
-    send("STOP", child.id());
-    std::thread::sleep(Duration::from_millis(1200));
-    send("CONT", child.id());
-    // It has something to show for at least a second more, and ends when asked.
-    let pid = child.id();
-    std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(1500));
-        send("TERM", pid);
-    });
-    Some(Running(child))
+    let recorder = Running(child);
+    wait_until_recording(&recorder.0);
+    let pid = recorder.0.id();
+    let program = process::family(pid).into_iter().find(|&it| it != pid && process::computes(it));
+    let gaps = WithGaps { recorder, program: program.expect("it computes") };
+    send("STOP", pid);
+    gaps.wait_for_a_second_of_the_program();
+    send("CONT", pid);
+    Some(gaps)
+}
+
+impl WithGaps {
+    fn wait_for_a_second_of_the_program(&self) {
+        let before = process::user_time(self.program);
+        until("the program computes on", || process::user_time(self.program) >= before + 100);
+    }
 }
 
 #[test]
 fn a_terminal_shows_seconds_samples_and_losses() {
     let folder = tempfile::tempdir().expect("a folder");
     let (first, second) = terminal();
-    let Some(mut child) = recorded_with_gaps(Stdio::from(second), folder.path()) else { return };
-    let shown = shown(first);
-    assert_eq!(child.0.wait().expect("it ends").code(), Some(143), "{shown}");
-    let lines: Vec<&str> = shown.split('\r').collect();
+    let Some(mut gaps) = recorded_with_gaps(Stdio::from(second), folder.path()) else { return };
     let number = |line: &str, before: &str| -> Option<u64> {
         line.split(", ")
             .find_map(|part| part.strip_suffix("\x1b[K").unwrap_or(part).strip_suffix(before)?.parse().ok())
     };
-    let counts: Vec<u64> = lines.iter().filter_map(|line| number(line, " samples")).collect();
-    assert!(counts.len() > 3 && counts.is_sorted() && counts[0] < counts[counts.len() - 1], "{shown:?}");
-    assert!(lines.iter().any(|line| number(line, " s").is_some_and(|seconds| seconds > 0)), "{shown:?}");
-    assert!(lines.iter().any(|line| number(line, " lost").is_some_and(|lost| lost > 0)), "{shown:?}");
+    let counts =
+        |shown: &str| -> Vec<u64> { shown.split('\r').filter_map(|line| number(line, " samples")).collect() };
+    let is_positive = |shown: &str, what: &str| shown.split('\r').any(|line| number(line, what) > Some(0));
+    let shows_all = |shown: &str| {
+        let counts = counts(shown);
+        let grow = counts.len() > 3 && counts[0] < counts[counts.len() - 1];
+        grow && is_positive(shown, " s") && is_positive(shown, " lost")
+    };
+    // It ends when asked: once it has shown everything, or far too late.
+    let pid = gaps.recorder.0.id();
+    let began = Instant::now();
+    let mut is_asked = false;
+    let shown = watched(first, |shown| {
+        if !is_asked && (shows_all(shown) || began.elapsed() > Duration::from_secs(120)) {
+            is_asked = true;
+            send("TERM", pid);
+        }
+    });
+    assert_eq!(gaps.recorder.0.wait().expect("it ends").code(), Some(143), "{shown}");
+    assert!(shows_all(&shown) && counts(&shown).is_sorted(), "{shown:?}");
     // It goes away before anything is said.
     let said = shown.find(" samples were lost").expect("losses are said");
     let away = shown.rfind("\r\x1b[K").expect("the line goes away");
@@ -58,9 +83,12 @@ fn a_terminal_shows_seconds_samples_and_losses() {
 #[test]
 fn losses_are_reported_and_progress_goes_only_to_a_terminal() {
     let folder = tempfile::tempdir().expect("a folder");
-    let Some(mut child) = recorded_with_gaps(Stdio::piped(), folder.path()) else { return };
+    let Some(mut gaps) = recorded_with_gaps(Stdio::piped(), folder.path()) else { return };
+    // Long enough to show something.
+    gaps.wait_for_a_second_of_the_program();
+    send("TERM", gaps.recorder.0.id());
     let mut said = String::new();
-    child.0.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
+    gaps.recorder.0.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
     assert!(said.contains(" samples were lost: lower -F, or use --call-graph fp"), "{said}");
     assert!(!said.contains('\r') && !said.contains('\x1b'), "{said:?}");
 }
@@ -135,7 +163,7 @@ fn the_profile_is_explored_in_the_terminal() {
     drop((command, second));
     // The key waits until somebody reads it.
     keys.write_all(b"q").expect("a key");
-    let shown = shown(first);
+    let shown = super::pty::shown(first);
     assert_eq!(child.0.wait().expect("it ends").code(), Some(3), "{shown}");
     assert!(shown.contains("\x1b[?1049h") && shown.contains("\x1b[?1049l"), "{shown:?}");
     // A pipe is no terminal.
