@@ -59,6 +59,15 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 /// Returns true if a tool of [`JOBS`] works here; if not, says that the test is skipped.
 pub fn works(tool: &str) -> bool {
+    let failure = outcome(tool);
+    if let Some(words) = &failure {
+        skip(format_args!("{tool} does not work here: {words}"));
+    }
+    failure.is_none()
+}
+
+/// The words of a tool of [`JOBS`] that does not work here.
+pub fn outcome(tool: &str) -> Option<String> {
     /// The words of those that failed.
     type Outcome = Arc<OnceLock<Option<String>>>;
     static OUTCOMES: OnceLock<Mutex<HashMap<String, Outcome>>> = OnceLock::new();
@@ -66,11 +75,7 @@ pub fn works(tool: &str) -> bool {
     let outcome = Arc::clone(
         outcomes.lock().unwrap_or_else(PoisonError::into_inner).entry(tool.to_owned()).or_default(),
     );
-    match outcome.get_or_init(|| failure(tool)) {
-        Some(words) => skip(format_args!("{tool} does not work here: {words}")),
-        None => return true,
-    }
-    false
+    outcome.get_or_init(|| failure(tool)).clone()
 }
 
 /// The words of a tool that does not do its job.

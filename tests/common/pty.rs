@@ -21,6 +21,7 @@ pub fn terminal() -> (File, File) {
     (first, second)
 }
 
+#[allow(dead_code)]
 /// All that is written into the second end, until nobody has it open any more.
 pub fn shown(first: File) -> String {
     watched(first, |_| {})

@@ -85,7 +85,8 @@ fn cargo(workspace: &Path, below: &str, arguments: &[&str]) -> Command {
     // One for all runs, whatever this test itself is built with.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
-        if name.starts_with("CARGO") && name != "CARGO_HOME" {
+        // Flags of the compiler may ask for a linker that strips more than others.
+        if name == "RUSTFLAGS" || name.starts_with("CARGO") && name != "CARGO_HOME" {
             command.env_remove(name);
         }
     }

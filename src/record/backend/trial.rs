@@ -6,9 +6,9 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::capability::Roots;
@@ -43,16 +43,38 @@ pub fn starts(program: &OsStr) -> Result<(), String> {
     if run.succeeded { Ok(()) } else { Err(run.words) }
 }
 
-/// Lets a backend record this very process, or a Python program if it records only those.
+/// A process that computes until it is dropped: the target of trials.
+///
+/// Not this process itself, whose threads come and go while a profiler looks for them.
+struct Busy(Child);
+
+impl Busy {
+    /// Starts it.
+    fn new() -> io::Result<Busy> {
+        // It ends by itself after a minute or so, in case nobody is left to drop it.
+        let script = "i=0; while [ $i -lt 50000000 ]; do i=$((i+1)); done";
+        Command::new("sh").args(["-c", script]).stdin(Stdio::null()).spawn().map(Busy)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Lets a backend record a process that computes, or a Python program if it records only those.
 ///
 /// # Errors
 /// The reason why there is no recording, in the tool's own words.
 pub fn records(backend: &dyn Backend, program: &OsStr) -> Result<Tried, String> {
     if !choose::is_for_python(backend) {
-        let itself = Target::Processes(vec![std::process::id()]);
-        let short = wishes(itself.clone(), Some(Duration::from_millis(100)));
+        let busy = Busy::new().map_err(|e| format!("cannot start sh to record it: {}", message(&e)))?;
+        let target = Target::Processes(vec![busy.0.id()]);
+        let short = wishes(target.clone(), Some(Duration::from_millis(100)));
         // Some tools know whole seconds only.
-        let long = wishes(itself, Some(Duration::from_secs(1)));
+        let long = wishes(target, Some(Duration::from_secs(1)));
         return recorded(backend, program, &[short, long]).map(|()| Tried::Recorded);
     }
     starts(program)?;
@@ -133,7 +155,7 @@ struct Run {
 
 /// Runs a program that has no input, for a limited time.
 fn bounded(command: &mut Command) -> Result<Run, String> {
-    let cannot = |e: std::io::Error| format!("cannot start: {}", message(&e));
+    let cannot = |e: io::Error| format!("cannot start: {}", message(&e));
     // A file, which no process that lives on keeps us waiting for.
     let mut stderr = tempfile::tempfile().map_err(cannot)?;
     command.stdin(Stdio::null()).stderr(stderr.try_clone().map_err(cannot)?);

@@ -5,7 +5,6 @@ pub mod findings;
 
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::backend::trial::{self, Tried};
 use super::backend::{self, Backend, BackendInfo, find};
@@ -44,19 +43,10 @@ pub struct Row {
 
 /// The table of other profilers, for `--with`: each that is installed records for a moment.
 pub fn profilers() -> Vec<Row> {
-    let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // Something to record.
-        scope.spawn(|| {
-            while !is_over.load(Ordering::Relaxed) {
-                std::hint::spin_loop();
-            }
-        });
         let trials = backend::ALL.iter().map(|&backend| scope.spawn(move || try_profiler(backend)));
         let trials: Vec<_> = trials.collect();
-        let rows = trials.into_iter().map(|trial| trial.join().expect("a trial does not panic")).collect();
-        is_over.store(true, Ordering::Relaxed);
-        rows
+        trials.into_iter().map(|trial| trial.join().expect("a trial does not panic")).collect()
     })
 }
 
