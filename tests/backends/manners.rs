@@ -9,8 +9,7 @@ use super::stand_in::{Stage, value_of};
 use super::{fixture, run, stacks, text};
 
 fn send(child: &Child, signal: &str) {
-    let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
-    assert!(sent.expect("kill is there").success());
+    process::signal(signal, child.id());
 }
 
 /// Waits until somebody has written a file.

@@ -235,7 +235,7 @@ fn one_signal_stops_every_backend() {
             let computes =
                 |pid| process::arguments(pid).last() == Some(&last.to_string()) && process::computes(pid);
             until("it computes", || process::family(child.id()).into_iter().skip(2).any(computes));
-            let _ = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
+            process::signal(signal, child.id());
             let output = child.wait_with_output().expect("it ends");
             assert!(share(&text(&output.stdout), "hot") > 0.5, "{tool} {signal}: {output:?}");
         }

@@ -1,6 +1,7 @@
 //! Other processes: waiting until they do something, instead of waiting a fixed time.
 
 use std::fs;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Far longer than anything takes on a busy machine.
@@ -14,6 +15,13 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
         assert!(began.elapsed() < LIMIT, "not within {} s: {what}", LIMIT.as_secs());
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Sends a signal: by a shell, since not every system has a program `kill`.
+#[track_caller]
+pub fn signal(name: &str, pid: u32) {
+    let sent = Command::new("sh").args(["-c", &format!("kill -s {name} {pid}")]).status();
+    assert!(sent.expect("sh starts").success(), "SIG{name} to process {pid}");
 }
 
 /// A process and its descendants, parents before their children.

@@ -204,8 +204,9 @@ impl Drop for Running {
         let pids = process::family(self.0.id()).split_off(1);
         let _ = self.0.kill();
         if !pids.is_empty() {
-            let pids = pids.iter().map(u32::to_string);
-            let _ = Command::new("kill").args(["-s", "KILL"]).args(pids).stderr(Stdio::null()).status();
+            let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
+            let script = format!("kill -s KILL {}", pids.join(" "));
+            let _ = Command::new("sh").args(["-c", &script]).stderr(Stdio::null()).status();
         }
         let _ = self.0.wait();
     }
@@ -275,8 +276,7 @@ fn one_signal_ends_the_recording_and_writes_the_profile() {
             .spawn()
             .expect("it starts");
         wait_until_recording(&child);
-        let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
-        assert!(sent.expect("kill is there").success());
+        process::signal(signal, child.id());
         let output = child.wait_with_output().expect("it ends");
         let expected = if signal == "INT" { 130 } else { 143 };
         assert_eq!(output.status.code(), Some(expected), "{output:?}");
@@ -353,8 +353,7 @@ fn a_target_that_ignores_signals_gives_a_profile() {
         fg_record().arg("-o").arg(&path).args(["--", "sh", "-c", &deaf]).stdout(Stdio::null()).spawn();
     let mut child = Running(child.expect("it starts"));
     wait_until_recording(&child.0);
-    let sent = Command::new("kill").args(["-s", "INT", &child.0.id().to_string()]).status();
-    assert!(sent.expect("kill is there").success());
+    process::signal("INT", child.0.id());
     // Written while the target runs on.
     until("the profile is written", || path.exists());
     fs::write(&end, "").expect("a file");

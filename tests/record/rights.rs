@@ -194,13 +194,11 @@ fn little_locked_memory_makes_small_rings() {
         break;
     }
     for mut other in others {
-        let sent = Command::new("kill").args(["-s", "TERM", &other.0.id().to_string()]).status();
-        assert!(sent.expect("kill is there").success());
+        process::signal("TERM", other.0.id());
         other.0.wait().expect("it ends");
     }
     // The first one had what it needs, and takes its program along.
-    let sent = Command::new("kill").args(["-s", "INT", &first.0.id().to_string()]).status();
-    assert!(sent.expect("kill is there").success());
+    process::signal("INT", first.0.id());
     assert_eq!(first.0.wait().expect("it ends").code(), Some(130));
 }
 

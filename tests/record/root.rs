@@ -125,8 +125,7 @@ fn a_recording_by_sudo_ends_by_time_or_signal() {
     let is_program = |pid: &u32| process::arguments(*pid).first().map(Path::new) == Some(program);
     let family = || process::family(child.id());
     until("the program computes", || family().into_iter().filter(is_program).any(process::computes));
-    let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
-    assert!(sent.expect("kill is there").success());
+    process::signal("INT", child.id());
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     assert!(share(&text(&output.stdout), "hot") > 0.5, "{output:?}");

@@ -10,8 +10,7 @@ use super::pty::{terminal, watched};
 use super::{Running, fg_record, ready, recorded, text, wait_until_recording};
 
 fn send(signal: &str, pid: u32) {
-    let sent = Command::new("kill").args(["-s", signal, &pid.to_string()]).status();
-    assert!(sent.expect("kill is there").success());
+    process::signal(signal, pid);
 }
 
 /// A recording that was stopped for so long that the kernel has more to tell than there is room for.
