@@ -1,7 +1,7 @@
 //! Signals, time, exit statuses and leftover files, the same for every backend.
 
 use std::fs;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use super::process;

@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(starts(OsStr::new("true")), Ok(()));
         assert_eq!(starts(OsStr::new("false")), Err("exit status: 1, without a word".to_owned()));
         let missing = starts(OsStr::new("/no/such/tool"));
-        assert!(missing.as_ref().is_err_and(|words| words.contains("there is no such")), "{missing:?}");
+        assert!(missing.as_ref().is_err_and(|words| words.contains("no such file")), "{missing:?}");
         let both = [(1, "false".into()), (2, OsString::from("true"))];
         let (found, failed) = first_that_starts(both);
         assert_eq!(found.map(|(n, _)| n), Some(2));
