@@ -43,7 +43,7 @@ pub fn family(pid: u32) -> Vec<u32> {
 /// The fields of `/proc/PID/stat` from the state on; empty for a process that is gone.
 fn stat(pid: u32) -> Vec<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
+    let Some((_, fields)) = stat.rsplit_once(") ") else { return Vec::new() };
     fields.split(' ').map(str::to_owned).collect()
 }
 

@@ -21,24 +21,11 @@ pub fn kill_tree(pid: u32) {
     while let Some(&pid) = all.get(at) {
         // Stopped first, so that nothing new is started meanwhile.
         let _ = super::signals::send(pid, libc::SIGSTOP);
-        all.extend(settled_children(pid));
+        all.extend(children(pid));
         at += 1;
     }
     for pid in all {
         let _ = super::signals::send(pid, libc::SIGKILL);
-    }
-}
-
-/// The processes that a stopped process has started. The system's list may leave some out while others
-/// end, so it is read until two readings agree.
-fn settled_children(pid: u32) -> Vec<u32> {
-    let mut last = children(pid);
-    loop {
-        let now = children(pid);
-        if now == last {
-            return now;
-        }
-        last = now;
     }
 }
 
