@@ -204,10 +204,13 @@ fn words(said: &str) -> Option<String> {
     Some(if cut { line + "…" } else { line })
 }
 
+/// A program that does not start, and its words.
+pub type Failed = (OsString, String);
+
 /// The first of some programs that starts, and the words of the first that does not.
 pub fn first_that_starts<T>(
     programs: impl IntoIterator<Item = (T, OsString)>,
-) -> (Option<(T, OsString)>, Option<(OsString, String)>) {
+) -> (Option<(T, OsString)>, Option<Failed>) {
     let mut failed = None;
     for (what, program) in programs {
         match starts(&program) {
