@@ -73,7 +73,6 @@ fn a_process_is_python_by_its_program() {
         // A copy that another thread's child still has open cannot be run.
         assert!(Command::new("cp").arg("/bin/sleep").arg(&program).status().expect("cp is there").success());
         let mut child = Command::new(&program).arg("60").stdout(Stdio::null()).spawn().expect("it starts");
-        std::thread::sleep(std::time::Duration::from_millis(100));
         let output = run(stage.alone().args(["--print-command", "-p", &child.id().to_string()]));
         let _ = child.kill();
         let _ = child.wait();

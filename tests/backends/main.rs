@@ -8,8 +8,15 @@
 
 mod asked;
 mod auto;
+mod broken;
+#[path = "../common/installed.rs"]
+mod installed;
 mod manners;
+#[path = "../common/process.rs"]
+mod process;
 mod real;
+#[path = "../common/skip.rs"]
+mod skip;
 mod stand_in;
 
 use std::path::Path;

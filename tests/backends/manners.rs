@@ -1,24 +1,20 @@
 //! Signals, time, exit statuses and leftover files, the same for every backend.
 
 use std::fs;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use super::process;
 use super::stand_in::{Stage, value_of};
 use super::{fixture, run, stacks, text};
 
 fn send(child: &Child, signal: &str) {
-    let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
-    assert!(sent.expect("kill is there").success());
+    process::signal(signal, child.id());
 }
 
 /// Waits until somebody has written a file.
 fn wait_for(path: &std::path::Path) {
-    let end = Instant::now() + Duration::from_secs(20);
-    while !path.exists() {
-        assert!(Instant::now() < end, "{path:?} never came");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    process::until(&format!("{} is there", path.display()), || path.exists());
 }
 
 /// A recorder that writes when it is told to stop, and not before.
@@ -60,23 +56,25 @@ fn a_backend_without_a_duration_is_stopped_in_time() {
     patient(&stage, "py-spy", "--output", &recording, "INT");
     let raw = stage.path("out");
     let mut command = stage.fg_record();
-    command.args(["--with", "py-spy", "-d", "0.3", "--raw", "-o"]).arg(&raw).args(["--", "true"]);
+    command.args(["--with", "py-spy", "-d", "1.5", "--raw", "-o"]).arg(&raw).args(["--", "true"]);
     let began = Instant::now();
     let output = run(&mut command);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert!(began.elapsed() >= Duration::from_millis(300));
+    assert!(began.elapsed() >= Duration::from_millis(1500));
     assert_eq!(fs::read(raw).expect("the recording"), fs::read(recording).expect("a fixture"));
 }
 
 #[test]
 fn a_second_signal_kills_a_backend_and_its_children() {
     let stage = Stage::new();
-    let (ready, survivor) = (stage.path("ready"), stage.path("survivor"));
-    // Deaf, as is what it starts, which would leave a sign.
+    let (ready, told, child_of) = (stage.path("ready"), stage.path("told"), stage.path("child"));
+    // Deaf, as is what it starts; but it leaves a sign of the first signal.
     let script = format!(
-        "trap '' INT TERM\n{}; echo half >\"$file\"\n(sleep 2; : >'{}') &\n: >'{}'\nwait",
+        "trap '' INT TERM\n{}; echo half >\"$file\"\n(while :; do sleep 0.05; done) &\necho $! >'{}'\n\
+         trap ': >{}' INT TERM\n: >'{}'\nwhile :; do sleep 0.05; done",
         value_of("-o"),
-        survivor.display(),
+        child_of.display(),
+        told.display(),
         ready.display()
     );
     stage.add("dtrace", &script);
@@ -85,13 +83,13 @@ fn a_second_signal_kills_a_backend_and_its_children() {
     let child = command.spawn().expect("it starts");
     wait_for(&ready);
     send(&child, "INT");
-    std::thread::sleep(Duration::from_millis(300));
+    wait_for(&told);
     send(&child, "INT");
     let output = child.wait_with_output().expect("it ends");
     assert_eq!((output.status.code(), output.stdout.len()), (Some(130), 0), "{output:?}");
     stage.assert_clean();
-    std::thread::sleep(Duration::from_millis(2300));
-    assert!(!survivor.exists(), "something lives on");
+    let pid = fs::read_to_string(child_of).expect("its number").trim().parse().expect("a number");
+    process::until("what it has started is gone", || !process::lives(pid));
 }
 
 #[test]

@@ -1,11 +1,12 @@
-//! The profilers that are installed here, for real. One that is not, or may not record, is skipped
-//! with a message.
+//! The profilers that work here, for real: tests of others are skipped with the tool's own words.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 
+use super::installed::works;
+use super::process::{self, until};
 use super::{fg_record, run, text};
 
 const PROGRAM: &str = r#"
@@ -34,28 +35,26 @@ sys.exit(3)
 
 /// A program in C, if there is a compiler.
 fn program() -> Option<&'static Path> {
-    static PATH: OnceLock<Option<(tempfile::TempDir, PathBuf)>> = OnceLock::new();
-    let built = PATH.get_or_init(|| {
+    static PATH: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
+    if !works("cc") {
+        return None;
+    }
+    let (_, path) = PATH.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a folder");
         let source = folder.path().join("busy.c");
         fs::write(&source, PROGRAM).expect("a source");
         let path = folder.path().join("busy");
         let mut compiler = Command::new("cc");
         compiler.args(["-O1", "-g", "-fno-omit-frame-pointer", "-o"]).arg(&path).arg(&source);
-        matches!(compiler.status(), Ok(status) if status.success()).then_some((folder, path))
+        assert!(compiler.status().expect("cc starts").success());
+        (folder, path)
     });
-    if built.is_none() {
-        eprintln!("skipped: no C compiler");
-    }
-    built.as_ref().map(|(_, path)| path.as_path())
+    Some(path)
 }
 
 /// A CPython program: the interpreter, and the script.
 fn python() -> Option<(&'static str, PathBuf)> {
-    let version =
-        Command::new("python3").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    if !version.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: no python3");
+    if !works("python3") {
         return None;
     }
     static SCRIPT_FILE: OnceLock<tempfile::TempDir> = OnceLock::new();
@@ -67,16 +66,9 @@ fn python() -> Option<(&'static str, PathBuf)> {
     Some(("python3", folder.path().join("busy.py")))
 }
 
-/// The output of a recording, if the profiler is installed and may record.
-fn recorded(command: &mut Command) -> Option<Output> {
-    let output = run(command);
-    let said = text(&output.stderr);
-    let excuses = ["is not installed", "recorded nothing"];
-    if output.status.code() == Some(2) && excuses.iter().any(|excuse| said.contains(excuse)) {
-        eprintln!("skipped: {said}");
-        return None;
-    }
-    Some(output)
+/// The profilers of Python that work here.
+fn for_python() -> impl Iterator<Item = &'static str> {
+    ["py-spy", "austin"].into_iter().filter(|tool| works(tool))
 }
 
 /// The share of the weight in stacks with a frame that begins so.
@@ -96,10 +88,12 @@ fn share(folded: &str, frame: &str) -> f64 {
 struct Running(Child);
 
 impl Running {
+    /// Starts a program, and waits until it computes.
     fn new(program: &Path, arguments: &[&str]) -> Running {
         let child = Command::new(program).args(arguments).stdout(Stdio::null()).spawn().expect("it starts");
-        std::thread::sleep(std::time::Duration::from_millis(400));
-        Running(child)
+        let running = Running(child);
+        until("the program computes", || process::family(running.0.id()).into_iter().any(process::computes));
+        running
     }
 
     fn id(&self) -> String {
@@ -116,10 +110,8 @@ impl Drop for Running {
 
 #[test]
 fn perf_records_a_command_with_its_output_and_status() {
-    let Some(program) = program() else { return };
-    let Some(output) = recorded(fg_record().args(["--with", "perf", "--"]).arg(program).arg("600")) else {
-        return;
-    };
+    let Some(program) = program().filter(|_| works("perf record")) else { return };
+    let output = run(fg_record().args(["--with", "perf", "--"]).arg(program).arg("600"));
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     let folded = text(&output.stdout);
     assert!(text(&output.stderr).contains("its own output") && !folded.contains("its own output"));
@@ -131,11 +123,11 @@ fn perf_records_a_command_with_its_output_and_status() {
 
 #[test]
 fn perf_records_processes_for_a_time() {
-    let Some(program) = program() else { return };
+    let Some(program) = program().filter(|_| works("perf record")) else { return };
     let (one, other) = (Running::new(program, &["1000000"]), Running::new(program, &["1000000"]));
     let pids = format!("{},{}", one.id(), other.id());
     let arguments = ["--with", "perf", "-p", &pids, "-d", "0.7", "--call-graph", "fp", "--per-process"];
-    let Some(output) = recorded(fg_record().args(arguments)) else { return };
+    let output = run(fg_record().args(arguments));
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     for process in [&one, &other] {
         assert!(text(&output.stdout).contains(&format!("busy-{};", process.id())), "{output:?}");
@@ -144,12 +136,12 @@ fn perf_records_processes_for_a_time() {
 
 #[test]
 fn perf_s_own_file_is_kept() {
-    let Some(program) = program() else { return };
+    let Some(program) = program().filter(|_| works("perf record")) else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("kept.data");
     let mut command = fg_record();
     command.args(["--with", "perf", "--raw", "-o"]).arg(&path).arg("--").arg(program).arg("100");
-    let Some(output) = recorded(&mut command) else { return };
+    let output = run(&mut command);
     assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(3), "its own output\n"));
     assert!(fs::read(&path).expect("a recording").starts_with(b"PERFILE2"));
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1, "nothing else is left");
@@ -163,21 +155,22 @@ fn least_share(tool: &str) -> f64 {
 
 /// Repeats a recording until the recorder could begin, and returns its output: austin now and then
 /// looks at a program before it is Python, and gives up.
-fn begun(make: impl Fn() -> Command) -> Option<Output> {
-    let mut outputs = (0..5).map_while(|_| recorded(&mut make()));
-    outputs.find(|output| !text(&output.stderr).contains("Not a Python process"))
+fn begun(make: impl Fn() -> Command) -> Output {
+    let mut outputs = (0..10).map(|_| run(&mut make()));
+    let begun = outputs.find(|output| !text(&output.stderr).contains("Not a Python process"));
+    begun.expect("one of ten recordings begins")
 }
 
 #[test]
 fn python_functions_are_recorded() {
     let Some((python, script)) = python() else { return };
-    for tool in ["py-spy", "austin"] {
+    for tool in for_python() {
         let command = || {
             let mut command = fg_record();
             command.args(["--with", tool, "--", python]).arg(&script).arg("1.5");
             command
         };
-        let Some(output) = begun(command) else { continue };
+        let output = begun(command);
         let (folded, said) = (text(&output.stdout), text(&output.stderr));
         assert!(share(&folded, "hot (") > least_share(tool), "{tool}: {folded}");
         assert!(folded.lines().any(|line| line.starts_with("<module> (")), "no process, no thread: {folded}");
@@ -197,7 +190,7 @@ fn python_functions_are_recorded() {
             command.arg(&script).arg("0.5");
             command
         };
-        let Some(output) = begun(command) else { continue };
+        let output = begun(command);
         assert_eq!(text(&output.stdout), "its own output\n", "{tool}: {output:?}");
         let folded = fs::read_to_string(&path).expect("folded text");
         let root = if tool == "py-spy" { "process " } else { "P" };
@@ -208,10 +201,14 @@ fn python_functions_are_recorded() {
 #[test]
 fn a_running_python_process_is_recorded() {
     let Some((python, script)) = python() else { return };
+    let tools: Vec<&str> = for_python().collect();
+    if tools.is_empty() {
+        return;
+    }
     let running = Running::new(Path::new(python), &[script.to_str().expect("a path"), "1000"]);
-    for tool in ["py-spy", "austin"] {
+    for tool in tools {
         let arguments = ["--with", tool, "-p", &running.id(), "-d", "1"];
-        let Some(output) = recorded(fg_record().args(arguments)) else { continue };
+        let output = run(fg_record().args(arguments));
         assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""), "{tool}");
         assert!(share(&text(&output.stdout), "hot (") > least_share(tool), "{tool}: {output:?}");
     }
@@ -221,22 +218,25 @@ fn a_running_python_process_is_recorded() {
 fn one_signal_stops_every_backend() {
     let (Some(program), Some((python, script))) = (program(), python()) else { return };
     let script = script.to_str().expect("a path");
-    for (tool, command) in [
-        ("perf", [program.to_str().expect("a path"), "1000000", ""]),
-        ("py-spy", [python, script, "30"]),
-        ("austin", [python, script, "30"]),
+    for (tool, job, command) in [
+        ("perf", "perf record", [program.to_str().expect("a path"), "1000000", ""]),
+        ("py-spy", "py-spy", [python, script, "1000"]),
+        ("austin", "austin", [python, script, "1000"]),
     ] {
+        if !works(job) {
+            continue;
+        }
         for signal in ["INT", "TERM"] {
             let mut recorder = fg_record();
             recorder.args(["--with", tool, "--"]).args(command.iter().filter(|word| !word.is_empty()));
             let child = recorder.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-            std::thread::sleep(std::time::Duration::from_millis(2000));
-            let _ = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
+            // The program is the last in a line of processes, and has computed for a while.
+            let last = command.iter().rfind(|word| !word.is_empty()).expect("a word");
+            let computes =
+                |pid| process::arguments(pid).last() == Some(&last.to_string()) && process::computes(pid);
+            until("it computes", || process::family(child.id()).into_iter().skip(2).any(computes));
+            process::signal(signal, child.id());
             let output = child.wait_with_output().expect("it ends");
-            if output.status.code() == Some(2) {
-                eprintln!("skipped: {}", text(&output.stderr));
-                continue;
-            }
             assert!(share(&text(&output.stdout), "hot") > 0.5, "{tool} {signal}: {output:?}");
         }
     }
@@ -252,12 +252,11 @@ fn bpf_records_a_process_and_a_command() {
             command.env("BPF", tool).args(["--with", "bpf", "-q"]).args(arguments);
             command
         };
-        if super::run(Command::new("sh").args(["-c", "command -v \"$0\"", tool])).stdout.is_empty() {
-            eprintln!("skipped: no {tool}");
+        if !works(tool) {
             continue;
         }
         let running = Running::new(program, &["1000000"]);
-        let Some(output) = recorded(&mut bpf(&["-d", "1", "-p", &running.id()])) else { continue };
+        let output = run(&mut bpf(&["-d", "1", "-p", &running.id()]));
         let folded = text(&output.stdout);
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         assert!(super::stacks(&folded).lines().all(|line| line.starts_with("busy;")), "{folded}");
@@ -265,11 +264,11 @@ fn bpf_records_a_process_and_a_command() {
         assert!((hot - 0.75).abs() < 0.15, "{tool}: {hot}\n{folded}");
         drop(running);
         // Ended by us when the time was over, as SIGTERM ends it.
-        let Some(output) = recorded(bpf(&["-d", "1", "--"]).arg(program).arg("1000000")) else { continue };
+        let output = run(bpf(&["-d", "1", "--"]).arg(program).arg("1000000"));
         assert_eq!(output.status.code(), Some(128 + 15), "{output:?}");
         assert!(share(&text(&output.stdout), "hot") > 0.5, "{tool}: {output:?}");
         // One that ends by itself stays until its functions are named.
-        let Some(output) = recorded(bpf(&["--"]).arg(program).arg("600")) else { continue };
+        let output = run(bpf(&["--"]).arg(program).arg("600"));
         assert_eq!(output.status.code(), Some(3), "{output:?}");
         assert!(share(&text(&output.stdout), "hot") > 0.6, "{tool}: {output:?}");
     }

@@ -327,7 +327,8 @@ test("fingers tap, hold, move and stretch", async () => {
   const wide = (await page.evaluate(() => { const { from, to } = globalThis.flame.model.window; return to - from; }));
   assert.ok(wide < 500, `stretched to ${wide} of 1000`);
   await touch("touchStart", [x, y]);
-  await page.waitForTimeout(700);
+  // The timer of a long press, which began before, has run.
+  await page.evaluate(() => new Promise((done) => setTimeout(done, 700)));
   await touch("touchEnd");
   assert.ok(await page.isVisible("#menu"));
 });

@@ -38,6 +38,17 @@ after(async () => {
   if (folder) rmSync(folder, { recursive: true, force: true });
 });
 
+/** Lets time pass on the page's own clock: its timers that end sooner have run, however busy the machine is. */
+export const passed = (page, milliseconds) => page.evaluate((ms) => new Promise((done) => setTimeout(done, ms)), milliseconds);
+
+/** Waits until something is so. */
+export async function until(isSo, what) {
+  for (const end = Date.now() + 60_000; !(await isSo());) assert.ok(Date.now() < end, `not so after a minute: ${what}`);
+}
+
+/** Waits until what follows from a new size of the window is drawn: observers run before each frame. */
+export const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
 /** A small profile every number of which is easy to check by head; 1000 in all. */
 export const small = [
   "main;parse;lex 200",

@@ -105,7 +105,7 @@ test("Escape closes the box also when the focus has left it", async () => {
   const page = await show(draw(small));
   await page.keyboard.press("/");
   await page.keyboard.type("lex");
-  await page.waitForTimeout(200);
+  await page.waitForFunction(() => document.querySelector("#matched").textContent !== "");
   await click(page, "parse");
   await page.keyboard.press("Escape");
   assert.equal(await isOpen(page), false);

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { afterEach, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { allQuiet, draw, large, says, searchFor, show, small } from "./picture.js";
+import { allQuiet, draw, drawn, large, says, searchFor, show, small } from "./picture.js";
 
 afterEach(allQuiet);
 
@@ -127,7 +127,7 @@ test("the texts around the frames keep apart at every width", async () => {
     const page = await show(draw(large(300), ...options));
     for (const width of [600, 1200, 2400]) {
       await page.setViewportSize({ width, height: 800 });
-      await page.waitForTimeout(100);
+      await drawn(page);
       for (const act of [() => {}, () => page.keyboard.press("k"), () => page.keyboard.press("k"), () => page.keyboard.press("Enter"), () => searchFor(page, "a"), () => page.keyboard.press("n"), () => page.keyboard.press("Escape"), () => page.keyboard.press("0")]) {
         await act();
         assert.deepEqual(await collisions(page), [], `${options} at ${width}`);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { allQuiet, draw, frame, near, save, says, show, small, spot, visible } from "./picture.js";
+import { allQuiet, draw, drawn, frame, near, passed, save, says, show, small, spot, visible } from "./picture.js";
 
 afterEach(allQuiet);
 
@@ -13,9 +13,9 @@ async function press(page, name, milliseconds, move = 0) {
   const client = await page.context().newCDPSession(page);
   await client.send("Input.dispatchTouchEvent", { type: "touchStart", touchPoints: [{ x, y }] });
   if (move) await client.send("Input.dispatchTouchEvent", { type: "touchMove", touchPoints: [{ x: x + move, y }] });
-  await page.waitForTimeout(milliseconds);
+  await passed(page, milliseconds);
   await client.send("Input.dispatchTouchEvent", { type: "touchEnd", touchPoints: [] });
-  await page.waitForTimeout(50);
+  await drawn(page);
 }
 
 const whole = async (page) => (await visible(page)).includes("start");
@@ -27,7 +27,7 @@ test("a tap selects and tells, a double tap zooms", async () => {
   assert.ok((await frame(page, "parse")).classes.includes("selected"));
   assert.match(await says(page, "details"), /parse \(400, 40\.00%\)/);
   assert.ok(await whole(page));
-  await page.waitForTimeout(600);
+  await passed(page, 600);
   await page.touchscreen.tap(at.x, at.y); // too late to be the second
   assert.ok(await whole(page));
   await page.touchscreen.tap(at.x, at.y);
@@ -51,7 +51,7 @@ test("a long press zooms, a short or a moving one does not", async () => {
   assert.ok(await whole(page));
   await press(page, "parse", 100);
   assert.ok(await whole(page));
-  await page.waitForTimeout(400);
+  await passed(page, 400);
   await press(page, "parse", 700);
   assert.equal(await whole(page), false);
   near((await frame(page, "parse")).width, (await frame(page, "all")).width);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { allQuiet, click, draw, frame, frames, near, save, says, searchFor, show, small, visible } from "./picture.js";
+import { allQuiet, click, draw, drawn, frame, frames, near, save, says, searchFor, show, small, visible } from "./picture.js";
 
 afterEach(allQuiet);
 
@@ -173,7 +173,7 @@ test("the width follows the window, and a fixed width does not", async () => {
   const fixed = await show(draw(small, "--width", "900"));
   near((await frame(fixed, "all")).width, 880);
   await fixed.setViewportSize({ width: 600, height: 800 });
-  await fixed.waitForTimeout(100);
+  await drawn(fixed);
   near((await frame(fixed, "all")).width, 880);
   await click(fixed, "parse");
   assert.deepEqual(await visible(fixed), zoomedIntoParse);

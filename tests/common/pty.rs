@@ -21,13 +21,20 @@ pub fn terminal() -> (File, File) {
     (first, second)
 }
 
+#[allow(dead_code)]
 /// All that is written into the second end, until nobody has it open any more.
-pub fn shown(mut first: File) -> String {
+pub fn shown(first: File) -> String {
+    watched(first, |_| {})
+}
+
+/// As [`shown`], with a look at each piece more.
+pub fn watched(mut first: File, mut look: impl FnMut(&str)) -> String {
     let mut shown = Vec::new();
     let mut buffer = [0; 4096];
     // Reading from a terminal nobody writes to any more is an error.
     while let Ok(n @ 1..) = first.read(&mut buffer) {
         shown.extend_from_slice(&buffer[..n]);
+        look(&String::from_utf8_lossy(&shown));
     }
     String::from_utf8_lossy(&shown).into_owned()
 }

@@ -11,6 +11,9 @@ pub fn corpus() -> Option<PathBuf> {
     if corpus.join("MANIFEST.md").exists() {
         return Some(corpus);
     }
-    eprintln!("skipped: no real recordings at {}", corpus.display());
+    // Seen although the test passes.
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    let line = format!("skipped: {test}: no real recordings at {}\n", corpus.display());
+    let _ = std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes());
     None
 }

@@ -84,7 +84,7 @@ fn the_kernel_that_runs() {
             let address = u64::from_str_radix(line.split(' ').next().unwrap(), 16).unwrap();
             assert_eq!(frames(&kernel, RAW, address + 4), "schedule");
         }
-        Err(missing) => eprintln!("skipped: the kernel's symbols {missing}"),
+        Err(missing) => super::skip::skip(format_args!("the kernel's symbols {missing}")),
     }
 }
 

@@ -4,10 +4,14 @@
 //! `objects/make` made the objects, and wrote down what llvm-symbolizer says of them.
 
 mod hostile;
+#[path = "../common/installed.rs"]
+mod installed;
 mod jit;
 mod kernel;
 mod objects;
 mod search;
+#[path = "../common/skip.rs"]
+mod skip;
 mod tools;
 
 use std::path::{Path, PathBuf};

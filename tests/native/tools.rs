@@ -7,15 +7,16 @@ use std::process::{Command, Stdio};
 
 use fg_tools::symbolize::{Search, Symbolizer, SymbolizerOptions};
 
+use super::installed::works;
 use super::{RAW, module, names, nowhere, objects, resolve};
 
-/// The output of a program for this input; `None` if the program is not installed.
+/// The output of a program for this input; `None` if the program does not work here.
 fn run(program: &str, arguments: &[&str], input: &str) -> Option<String> {
-    let command = Command::new(program).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-    let Ok(mut child) = command else {
-        eprintln!("skipped: no {program} here");
+    if !works(program) {
         return None;
-    };
+    }
+    let command = Command::new(program).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let mut child = command.expect("it starts");
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_owned();
     let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));

@@ -7,6 +7,8 @@ mod damage;
 mod facts;
 mod go;
 mod golden;
+#[path = "../common/installed.rs"]
+mod installed;
 mod kit;
 mod live;
 mod model;
@@ -24,6 +26,8 @@ mod recordings;
 mod records;
 mod shapes;
 mod single;
+#[path = "../common/skip.rs"]
+mod skip;
 
 use std::path::Path;
 

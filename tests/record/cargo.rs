@@ -34,8 +34,7 @@ fn main() {
 
 /// A workspace of two packages: `app` has binaries, `kit` a library and everything else.
 fn workspace() -> Option<tempfile::TempDir> {
-    if !Command::new("cargo").arg("--version").output().is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: no cargo");
+    if !super::installed::works("cargo") {
         return None;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -86,7 +85,8 @@ fn cargo(workspace: &Path, below: &str, arguments: &[&str]) -> Command {
     // One for all runs, whatever this test itself is built with.
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
-        if name.starts_with("CARGO") && name != "CARGO_HOME" {
+        // Flags of the compiler may ask for a linker that strips more than others.
+        if name == "RUSTFLAGS" || name.starts_with("CARGO") && name != "CARGO_HOME" {
             command.env_remove(name);
         }
     }

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use super::installed::outcome;
 use super::{fg_record, text};
 
 /// The rows: what, and whether it works.
@@ -18,8 +19,9 @@ fn the_table_agrees_with_recordings() {
     assert!(table.lines().all(|line| line.chars().count() <= 79 || line.contains('`')), "{table}");
     let rows = rows(&table);
     let verdict = |what: &str| rows.iter().find(|row| row.0 == what).map(|row| row.1.as_str());
-    let has_perf = Command::new("perf").arg("--version").output().is_ok();
-    assert_eq!(verdict("perf"), Some(if has_perf { "yes" } else { "no" }), "{table}");
+    for (tool, job) in [("perf", "perf record"), ("py-spy", "py-spy"), ("austin", "austin")] {
+        assert_eq!(verdict(tool), Some(if outcome(job).is_none() { "yes" } else { "no" }), "{table}");
+    }
     let folder = tempfile::tempdir().expect("a folder");
     let records = |arguments: &[&str]| {
         let mut command = fg_record();

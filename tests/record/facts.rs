@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use fg_tools::{Facts, Profile};
 
+use super::installed::works;
 use super::{Running, endless, fg_record, ready, recorded, text};
 
 fn facts_of(folded: &[u8]) -> Facts {
@@ -113,7 +114,7 @@ fn a_running_process_has_its_command() {
     assert_eq!(facts.command, Some(format!("{} 1000000", program.display())), "{output:?}");
     assert_eq!(facts.cpu_time, None, "nobody waited for it");
     let duration = facts.duration.expect("a duration").as_secs_f64();
-    assert!((0.3..2.0).contains(&duration), "{duration}");
+    assert!((0.3..60.0).contains(&duration), "{duration}");
 }
 
 #[test]
@@ -136,7 +137,7 @@ fn the_raw_recording_has_the_facts() {
     // The first sample follows soon.
     let times = feature(&bytes, 21).expect("SAMPLE_TIME");
     let first = u64::from_ne_bytes(times[..8].try_into().expect("8 bytes")) as f64 / 1e9;
-    assert!((-0.01..1.0).contains(&(first - monotonic)), "{first} {monotonic}");
+    assert!((-0.01..60.0).contains(&(first - monotonic)), "{first} {monotonic}");
     assert!(feature(&bytes, 23).is_some_and(|resolution| resolution.len() == 8), "CLOCKID");
     let contains = |text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
     let command_line = feature(&bytes, 11).expect("CMDLINE");
@@ -146,7 +147,7 @@ fn the_raw_recording_has_the_facts() {
     let own = [command_line, feature(&bytes, 3).expect("HOSTNAME"), feature(&bytes, 5).expect("VERSION")];
     assert!(!own.concat().windows(6).any(|window| window == b"s3cr3t"));
     assert!(contains(concat!("fg-record ", env!("CARGO_PKG_VERSION"))));
-    if Command::new("perf").arg("--version").output().is_ok_and(|output| output.status.success()) {
+    if works("perf script") {
         let script = Command::new("perf").args(["script", "--header-only", "-i"]).arg(&path).output();
         let header = text(&script.expect("perf starts").stdout);
         assert!(header.contains("clockid: monotonic (1)") && header.contains("reference time: "), "{header}");

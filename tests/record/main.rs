@@ -8,21 +8,30 @@ mod cargo;
 mod check;
 mod facts;
 mod lost;
+#[path = "../common/installed.rs"]
+mod installed;
 mod off_cpu;
 mod open;
 mod outputs;
+#[path = "../common/process.rs"]
+mod process;
 #[path = "../common/pty.rs"]
 mod pty;
 mod rights;
 mod root;
 mod runs;
+#[path = "../common/skip.rs"]
+mod skip;
 mod terminal;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
-use std::time::Duration;
+
+use installed::works;
+use process::until;
+use skip::skip;
 
 const PROGRAM: &str = r#"
 #include <stdio.h>
@@ -47,11 +56,14 @@ int main(int argc, char **argv) {
 "#;
 
 /// A compiled program and the folder it is in.
-type Built = OnceLock<Option<(tempfile::TempDir, PathBuf)>>;
+type Built = OnceLock<(tempfile::TempDir, PathBuf)>;
 
 /// A program, compiled once; `None`, said, without a compiler.
 fn compiled(built: &'static Built, name: &str, source_text: &str) -> Option<&'static Path> {
-    let built = built.get_or_init(|| {
+    if !works("cc") {
+        return None;
+    }
+    let (_, path) = built.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a folder");
         // Other users run it too.
         set_mode(folder.path(), 0o755);
@@ -59,12 +71,10 @@ fn compiled(built: &'static Built, name: &str, source_text: &str) -> Option<&'st
         fs::write(&source, source_text).expect("a source");
         let path = folder.path().join(name);
         let done = Command::new("cc").args(["-O1", "-g", "-pthread", "-o"]).arg(&path).arg(&source).status();
-        matches!(done, Ok(status) if status.success()).then_some((folder, path))
+        assert!(done.expect("cc starts").success());
+        (folder, path)
     });
-    if built.is_none() {
-        eprintln!("skipped: no C compiler");
-    }
-    built.as_ref().map(|(_, path)| path.as_path())
+    Some(path)
 }
 
 fn set_mode(path: &Path, mode: u32) {
@@ -92,7 +102,7 @@ fn recorded(command: &mut Command) -> Option<Output> {
         "not allowed in this",
     ];
     if output.status.code() == Some(2) && refused.iter().any(|word| said.contains(word)) {
-        eprintln!("skipped: {said}");
+        skip(said);
         return None;
     }
     Some(output)
@@ -190,9 +200,16 @@ fn a_target_that_aborts_still_gives_a_profile() {
 
 struct Running(Child);
 
+/// A process that ends with its test, together with all that it has started.
 impl Drop for Running {
     fn drop(&mut self) {
+        let pids = process::family(self.0.id()).split_off(1);
         let _ = self.0.kill();
+        if !pids.is_empty() {
+            let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
+            let script = format!("kill -s KILL {}", pids.join(" "));
+            let _ = Command::new("sh").args(["-c", &script]).stderr(Stdio::null()).status();
+        }
         let _ = self.0.wait();
     }
 }
@@ -200,39 +217,22 @@ impl Drop for Running {
 /// Waits until a recorder has its events open and the program it started, if it did, computes: a
 /// machine may have much else to do.
 fn wait_until_recording(recorder: &Child) {
-    let folder = PathBuf::from(format!("/proc/{}", recorder.id()));
     let has_events = || {
-        let fds = fs::read_dir(folder.join("fd")).into_iter().flatten().flatten();
+        let fds = fs::read_dir(format!("/proc/{}/fd", recorder.id())).into_iter().flatten().flatten();
         let mut links = fds.filter_map(|fd| fs::read_link(fd.path()).ok());
         links.any(|link| link == Path::new("anon_inode:[perf_event]"))
     };
-    let children = || -> Vec<String> {
-        let tasks = fs::read_dir(folder.join("task")).into_iter().flatten().flatten();
-        let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-        lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
-    };
-    // Hundredths of a second in user mode, and of children that were waited for.
-    let computes = |pid: &String| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let after = stat.rsplit_once(") ").map_or("", |(_, after)| after);
-        let time =
-            |at: usize| after.split(' ').nth(at).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
-        time(11) + time(13) >= 20
-    };
-    for _ in 0..1200 {
-        let children = children();
-        if has_events() && (children.is_empty() || children.iter().any(computes)) {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("the recording does not begin");
+    until("the recording begins", || {
+        let children = process::family(recorder.id()).split_off(1);
+        has_events() && (children.is_empty() || children.into_iter().any(process::computes))
+    });
 }
 
 fn endless(program: &Path) -> Running {
     let child = Command::new(program).arg("1000000").stdout(Stdio::null()).spawn().expect("it starts");
-    std::thread::sleep(Duration::from_millis(200));
-    Running(child)
+    let running = Running(child);
+    until("the program computes", || process::computes(running.0.id()));
+    running
 }
 
 #[test]
@@ -278,8 +278,7 @@ fn one_signal_ends_the_recording_and_writes_the_profile() {
             .spawn()
             .expect("it starts");
         wait_until_recording(&child);
-        let sent = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
-        assert!(sent.expect("kill is there").success());
+        process::signal(signal, child.id());
         let output = child.wait_with_output().expect("it ends");
         let expected = if signal == "INT" { 130 } else { 143 };
         assert_eq!(output.status.code(), Some(expected), "{output:?}");
@@ -290,8 +289,7 @@ fn one_signal_ends_the_recording_and_writes_the_profile() {
 #[test]
 fn perf_reads_the_raw_recording() {
     let Some(program) = ready() else { return };
-    if !Command::new("perf").arg("--version").output().is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: no perf");
+    if !works("perf script") {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -347,8 +345,9 @@ fn a_target_that_ignores_signals_gives_a_profile() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.folded");
     let end = folder.path().join("end");
+    // It computes until it may end: how long is not for the speed of the processor to say.
     let deaf = format!(
-        "trap '' INT TERM; {} 150; while [ ! -e {} ]; do sleep 0.05; done",
+        "trap '' INT TERM; {} 1000000 & while [ ! -e {} ]; do sleep 0.05; done; kill -KILL $!; exit 0",
         program.display(),
         end.display()
     );
@@ -356,17 +355,10 @@ fn a_target_that_ignores_signals_gives_a_profile() {
         fg_record().arg("-o").arg(&path).args(["--", "sh", "-c", &deaf]).stdout(Stdio::null()).spawn();
     let mut child = Running(child.expect("it starts"));
     wait_until_recording(&child.0);
-    // The shell itself waits for a program that takes as long.
-    std::thread::sleep(Duration::from_millis(100));
-    let sent = Command::new("kill").args(["-s", "INT", &child.0.id().to_string()]).status();
-    assert!(sent.expect("kill is there").success());
+    process::signal("INT", child.0.id());
     // Written while the target runs on.
-    let written = (0..600).any(|_| {
-        std::thread::sleep(Duration::from_millis(50));
-        path.exists()
-    });
+    until("the profile is written", || path.exists());
     fs::write(&end, "").expect("a file");
-    assert!(written);
     assert_eq!(child.0.wait().expect("it ends").code(), Some(0));
     assert!(fs::read_to_string(&path).expect("folded text").contains("hot"));
     assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 2, "nothing is left behind");

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
+use super::installed::works;
+use super::process::{self, until};
 use super::{Running, compiled, fg_record, recorded, text, wait_until_recording};
 
 /// It says on standard output how long each function was off the processor: the time on the clock
@@ -114,14 +115,18 @@ fn a_wait_that_outlasts_the_recording_is_counted_to_its_end() {
     command.args(["--off-cpu", "-d", "3", "-p", &pid]).stdout(Stdio::piped()).stderr(Stdio::piped());
     let recorder = command.spawn().expect("it starts");
     wait_until_recording(&recorder);
-    std::thread::sleep(Duration::from_millis(500));
+    // It waits for the program, again and again.
+    let before = process::waits(recorder.id());
+    until("it records", || process::waits(recorder.id()) > before + 5);
     // Now it waits for the last time, and is not back when the recording ends.
     drop(child.0.stdin.take());
     let output = recorder.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let seen = weights(&text(&output.stdout), ["waits_on", "main"]);
     assert!(seen["waits_on"] > 0.5e9, "{output:?}");
-    assert!(seen["main"] > 2.5e9 && seen["main"] < 3.5e9, "{output:?}");
+    let profile = fg_tools::Profile::from_bytes(output.stdout.clone()).expect("folded text");
+    let duration = profile.facts().duration.expect("a duration").as_secs_f64() * 1e9;
+    assert!(seen["main"] > duration - 0.5e9 && seen["main"] < duration + 0.5e9, "{duration} {output:?}");
 }
 
 #[test]
@@ -139,7 +144,7 @@ fn the_raw_recording_has_waits_and_perf_reads_it() {
     let output = collapse.arg("-q").arg(&path).output().expect("fg-collapse starts");
     let slept = weights(&text(&output.stdout), ["sleeps"])["sleeps"];
     assert!((slept - own).abs() < own * 0.03 + 3e6, "{own} {output:?}");
-    if Command::new("perf").arg("--version").output().is_ok_and(|output| output.status.success()) {
+    if works("perf script") {
         let script = Command::new("perf")
             .args(["script", "--no-inline", "--show-switch-events", "-i"])
             .arg(&path)
@@ -155,8 +160,8 @@ fn the_raw_recording_has_waits_and_perf_reads_it() {
 fn a_target_that_sleeps_throughout_is_said_to_wait() {
     // It never leaves a processor.
     let child = Command::new("sleep").arg("1000").spawn().expect("it starts");
-    std::thread::sleep(Duration::from_millis(100));
     let child = Running(child);
+    until("it sleeps", || process::waits(child.0.id()) > 0);
     let mut command = fg_record();
     let Some(output) = recorded(command.args(["--off-cpu", "-d", "0.2", "-p", &child.0.id().to_string()]))
     else {

@@ -114,7 +114,7 @@ fn a_missing_browser_is_reported_and_no_failure() {
 fn under_sudo_the_browser_is_the_caller_s() {
     let Some(program) = ready() else { return };
     if !fs::metadata("/proc/self").is_ok_and(|it| it.uid() == 0) {
-        eprintln!("skipped: needs root to be called by sudo");
+        super::skip::skip("needs root to be called by sudo");
         return;
     }
     let temporary = folder();

@@ -10,8 +10,9 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
+use super::process::{self, until};
+use super::skip::skip;
 use super::{Running, endless, ready, set_mode, share, text, wait_until_recording};
 
 /// An ordinary user that only this process uses: locked memory is counted by user.
@@ -29,7 +30,7 @@ impl AsNobody {
     fn new() -> Option<AsNobody> {
         let root = fs::metadata("/proc/self").is_ok_and(|it| std::os::unix::fs::MetadataExt::uid(&it) == 0);
         if !root {
-            eprintln!("skipped: needs root to become an ordinary user");
+            skip("needs root to become an ordinary user");
             return None;
         }
         let folder = tempfile::tempdir().expect("a folder");
@@ -70,7 +71,7 @@ impl Paranoid {
         self.is_changed = true;
         let done = fs::write(Paranoid::PATH, value);
         if let Err(e) = &done {
-            eprintln!("skipped: kernel.perf_event_paranoid cannot be set to {value}: {e}");
+            skip(format_args!("kernel.perf_event_paranoid cannot be set to {value}: {e}"));
         }
         done.is_ok()
     }
@@ -157,29 +158,47 @@ fn a_filter_of_system_calls_is_named() {
 fn little_locked_memory_makes_small_rings() {
     let (Some(program), Some(nobody)) = (ready(), AsNobody::new()) else { return };
     let _paranoid = Paranoid::read();
-    let mut first = nobody.fg_record();
-    without_locked_memory(first.args(["-d", "30", "--"]).arg(program).arg("1000000"));
-    let mut first = Running(first.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts"));
-    // The first one holds all the memory that this user's rings may take.
-    let deadline = std::time::Instant::now() + Duration::from_secs(20);
-    loop {
-        let mut second = nobody.fg_record();
-        without_locked_memory(second.args(["--", "true"]));
-        let output = second.output().expect("it starts");
-        let said = text(&output.stderr);
-        if output.status.code() == Some(2) && said.contains("may be locked") {
-            let line = said.lines().last().expect("a line");
-            assert!(line.contains("kernel.perf_event_mlock_kb is "), "{said}");
-            assert!(line.contains("`ulimit -l` is 0 kB"), "{said}");
-            break;
-        }
-        assert!(std::time::Instant::now() < deadline, "{output:?}");
-        std::thread::sleep(Duration::from_millis(100));
+    let limit = fs::read_to_string("/proc/sys/kernel/perf_event_mlock_kb").unwrap_or_default();
+    if limit.trim().parse::<u64>().is_ok_and(|kb| kb > 1 << 14) {
+        skip(format_args!("kernel.perf_event_mlock_kb is {}: nobody fills that", limit.trim()));
+        return;
     }
+    let recorder = |arguments: &[&str], log: &Path| {
+        let mut command = nobody.fg_record();
+        without_locked_memory(command.args(arguments).stdout(Stdio::null()));
+        Running(command.stderr(fs::File::create(log).expect("a file")).spawn().expect("it starts"))
+    };
+    let log = nobody.folder.path().join("said");
+    let busy = program.to_str().expect("a path");
+    let mut first = recorder(&["--", busy, "1000000"], &log);
     wait_until_recording(&first.0);
+    // Those that record hold the memory that this user's rings may take, until there is none left.
+    let mut others = Vec::new();
+    loop {
+        let mut next = recorder(&["--", "sleep", "1000"], &log);
+        let pid = next.0.id();
+        let begun =
+            || process::family(pid).into_iter().any(|pid| process::arguments(pid)[..] == ["sleep", "1000"]);
+        until("it records or is refused", || begun() || !process::lives(pid));
+        if process::lives(pid) {
+            others.push(next);
+            assert!(others.len() < 100, "{} recorders are still allowed", others.len());
+            continue;
+        }
+        let said = fs::read_to_string(&log).expect("its words");
+        assert_eq!(next.0.wait().expect("it has ended").code(), Some(2), "{said}");
+        let line = said.lines().last().expect("a line");
+        assert!(line.contains("may be locked"), "{said}");
+        assert!(line.contains("kernel.perf_event_mlock_kb is "), "{said}");
+        assert!(line.contains("`ulimit -l` is 0 kB"), "{said}");
+        break;
+    }
+    for mut other in others {
+        process::signal("TERM", other.0.id());
+        other.0.wait().expect("it ends");
+    }
     // The first one had what it needs, and takes its program along.
-    let sent = Command::new("kill").args(["-s", "INT", &first.0.id().to_string()]).status();
-    assert!(sent.expect("kill is there").success());
+    process::signal("INT", first.0.id());
     assert_eq!(first.0.wait().expect("it ends").code(), Some(130));
 }
 
@@ -189,7 +208,7 @@ fn an_ordinary_user_records_without_the_kernel() {
     let (Some(program), Some(nobody)) = (ready(), AsNobody::new()) else { return };
     let paranoid = Paranoid::read();
     if paranoid.before != "2" {
-        eprintln!("skipped: needs perf_event_paranoid 2");
+        skip("needs perf_event_paranoid 2");
         return;
     }
     let output = nobody.fg_record().arg("--").arg(program).arg("150").output().expect("it starts");
@@ -318,11 +337,11 @@ fn files_are_found_below_the_root_of_the_process() {
         command.pre_exec(mount);
     }
     let Ok(child) = command.arg("1000000").stdout(Stdio::null()).spawn() else {
-        eprintln!("skipped: needs root to have other files than the rest");
+        skip("needs root to have other files than the rest");
         return;
     };
     let child = Running(child);
-    std::thread::sleep(Duration::from_millis(300));
+    until("the program computes", || process::computes(child.0.id()));
     let mut command = super::fg_record();
     command.args(["-p", &child.0.id().to_string(), "-d", "1"]);
     let Some(output) = super::recorded(&mut command) else { return };

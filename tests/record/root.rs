@@ -6,8 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
+use super::process::{self, until};
 use super::rights::Paranoid;
 use super::{ready, recorded, set_mode, share, text};
 
@@ -122,9 +122,10 @@ fn a_recording_by_sudo_ends_by_time_or_signal() {
     let mut command = place.fg_record();
     command.arg("--").arg(program).arg("1000000");
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
-    std::thread::sleep(Duration::from_millis(1500));
-    let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
-    assert!(sent.expect("kill is there").success());
+    let is_program = |pid: &u32| process::arguments(*pid).first().map(Path::new) == Some(program);
+    let family = || process::family(child.id());
+    until("the program computes", || family().into_iter().filter(is_program).any(process::computes));
+    process::signal("INT", child.id());
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     assert!(share(&text(&output.stdout), "hot") > 0.5, "{output:?}");
@@ -148,7 +149,7 @@ fn sudo_refusal_runs_nothing() {
 fn root_needs_no_sudo() {
     let Some(program) = ready() else { return };
     if !is_root() {
-        eprintln!("skipped: needs root");
+        super::skip::skip("needs root");
         return;
     }
     let place = Place::new("exit 1");

@@ -2,35 +2,46 @@
 
 use std::fs;
 use std::io::Read;
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
-use super::pty::{shown, terminal};
+use super::process::{self, until};
+use super::pty::{terminal, watched};
 use super::{Running, fg_record, ready, recorded, text, wait_until_recording};
 
 fn send(signal: &str, pid: u32) {
-    let sent = Command::new("kill").args(["-s", signal, &pid.to_string()]).status();
-    assert!(sent.expect("kill is there").success());
+    process::signal(signal, pid);
 }
 
-/// Stopped for so long that the kernel has more to tell than there is room for.
-fn recorded_with_gaps(stderr: Stdio, folder: &std::path::Path) -> Option<Running> {
+/// A recording that was stopped for so long that the kernel has more to tell than there is room for.
+struct WithGaps {
+    recorder: Running,
+    /// The program that is recorded.
+    program: u32,
+}
+
+fn recorded_with_gaps(stderr: Stdio, folder: &std::path::Path) -> Option<WithGaps> {
     let program = ready()?;
     recorded(fg_record().arg("--").arg(program).arg("20"))?;
     let mut command = fg_record();
     command.args(["-F", "9999", "--call-graph", "dwarf,65528", "-o"]).arg(folder.join("out"));
     let child = command.arg("--").arg(program).arg("1000000").stderr(stderr).spawn().expect("it starts");
-    wait_until_recording(&child);
-    send("STOP", child.id());
-    std::thread::sleep(Duration::from_millis(1200));
-    send("CONT", child.id());
-    // It has something to show for at least a second more, and ends when asked.
-    let pid = child.id();
-    std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(1500));
-        send("TERM", pid);
-    });
-    Some(Running(child))
+    let recorder = Running(child);
+    wait_until_recording(&recorder.0);
+    let pid = recorder.0.id();
+    let program = process::family(pid).into_iter().find(|&it| it != pid && process::computes(it));
+    let gaps = WithGaps { recorder, program: program.expect("it computes") };
+    send("STOP", pid);
+    gaps.wait_for_a_second_of_the_program();
+    send("CONT", pid);
+    Some(gaps)
+}
+
+impl WithGaps {
+    fn wait_for_a_second_of_the_program(&self) {
+        let before = process::user_time(self.program);
+        until("the program computes on", || process::user_time(self.program) >= before + 100);
+    }
 }
 
 /// Issue 15, line 5: progress would overwrite the prompt of the program that is recorded.
@@ -38,9 +49,11 @@ fn recorded_with_gaps(stderr: Stdio, folder: &std::path::Path) -> Option<Running
 fn a_recorded_program_has_the_terminal_for_itself() {
     let folder = tempfile::tempdir().expect("a folder");
     let (first, second) = terminal();
-    let Some(mut child) = recorded_with_gaps(Stdio::from(second), folder.path()) else { return };
+    let Some(mut gaps) = recorded_with_gaps(Stdio::from(second), folder.path()) else { return };
+    gaps.wait_for_a_second_of_the_program();
+    send("TERM", gaps.recorder.0.id());
     let shown = shown(first);
-    assert_eq!(child.0.wait().expect("it ends").code(), Some(143), "{shown}");
+    assert_eq!(gaps.recorder.0.wait().expect("it ends").code(), Some(143), "{shown}");
     assert!(shown.contains(" samples were lost"), "{shown:?}");
     assert!(!shown.contains("\x1b[K"), "{shown:?}");
 }
@@ -48,9 +61,12 @@ fn a_recorded_program_has_the_terminal_for_itself() {
 #[test]
 fn losses_are_reported_and_progress_goes_only_to_a_terminal() {
     let folder = tempfile::tempdir().expect("a folder");
-    let Some(mut child) = recorded_with_gaps(Stdio::piped(), folder.path()) else { return };
+    let Some(mut gaps) = recorded_with_gaps(Stdio::piped(), folder.path()) else { return };
+    // Long enough to show something.
+    gaps.wait_for_a_second_of_the_program();
+    send("TERM", gaps.recorder.0.id());
     let mut said = String::new();
-    child.0.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
+    gaps.recorder.0.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
     assert!(said.contains(" samples were lost: lower -F, or use --call-graph fp"), "{said}");
     assert!(!said.contains('\r') && !said.contains('\x1b'), "{said:?}");
 }
@@ -116,7 +132,7 @@ fn the_profile_is_explored_in_the_terminal() {
     drop((command, second));
     // The key waits until somebody reads it.
     keys.write_all(b"q").expect("a key");
-    let shown = shown(first);
+    let shown = super::pty::shown(first);
     assert_eq!(child.0.wait().expect("it ends").code(), Some(3), "{shown}");
     assert!(shown.contains("\x1b[?1049h") && shown.contains("\x1b[?1049l"), "{shown:?}");
     // A pipe is no terminal.

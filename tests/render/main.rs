@@ -8,6 +8,8 @@ mod golden;
 mod hostile;
 mod html;
 mod input;
+#[path = "../common/installed.rs"]
+mod installed;
 mod known_wrong;
 mod look;
 mod outputs;
@@ -18,6 +20,8 @@ mod program;
 #[path = "../common/recordings.rs"]
 mod recordings;
 mod round_trip;
+#[path = "../common/skip.rs"]
+mod skip;
 mod stacks;
 mod terminal;
 mod tmux;

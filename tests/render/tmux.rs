@@ -1,7 +1,9 @@
-//! A terminal to run in: tmux. Tests that need it print a message and pass if it is missing.
+//! A terminal to run in: tmux. Tests that need it are skipped where it does not work.
 
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
+
+use super::installed::works;
 
 pub struct Terminal {
     folder: tempfile::TempDir,
@@ -10,16 +12,16 @@ pub struct Terminal {
 impl Terminal {
     /// Runs a shell script in a terminal of this size, in a folder with `in.folded` in it.
     pub fn start(columns: usize, rows: usize, folded: &[u8], script: &str) -> Option<Terminal> {
+        if !works("tmux") {
+            return None;
+        }
         let terminal = Terminal { folder: tempfile::tempdir().unwrap() };
         std::fs::write(terminal.folder.path().join("in.folded"), folded).unwrap();
         // Keep the screen after the program has ended.
         let script = format!("{script}; echo ended with $?; sleep 60");
         let (x, y) = (columns.to_string(), rows.to_string());
         let session = ["-f", "/dev/null", "new-session", "-d", "-s", "x", "-x", &x, "-y", &y, &script];
-        let Ok(started) = terminal.tmux(&session) else {
-            eprintln!("there is no tmux: not tested");
-            return None;
-        };
+        let started = terminal.tmux(&session).unwrap();
         assert!(started.status.success(), "{}", String::from_utf8_lossy(&started.stderr));
         Some(terminal)
     }

@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 
 use super::capability::{self, Wishes};
-use super::{ALL, Backend, Refusal, find, python};
+use super::{ALL, Backend, Refusal, find, python, trial};
 use crate::record::HAS_SAMPLER;
 
 /// The profiler that records.
@@ -79,11 +79,9 @@ const NO_SAMPLER: &str = "the built-in sampler needs Linux; --with names another
 /// built-in sampler.
 fn without_sampler(wishes: &Wishes) -> Result<Selection, Refusal> {
     let able = ALL.iter().filter(|backend| wishes.beyond(backend.about()).is_none());
-    let is_general = |backend: &&&dyn Backend| {
-        !FOR_PYTHON.iter().any(|python| python.about().name == backend.about().name)
-    };
-    let mut found =
-        able.filter(is_general).filter_map(|backend| Some((*backend, find::program(backend.about()).ok()?)));
+    let mut found = able
+        .filter(|backend| !is_for_python(**backend))
+        .filter_map(|backend| Some((*backend, find::program(backend.about()).ok()?)));
     let (backend, program) = found.next().ok_or_else(|| Refusal::new(NO_SAMPLER))?;
     let why = format!("recording with {}: the built-in sampler needs Linux", backend.about().name);
     Ok(Selection { chosen: Chosen::Other(backend, program), why: Some(why), is_news: false })
@@ -91,6 +89,11 @@ fn without_sampler(wishes: &Wishes) -> Result<Selection, Refusal> {
 
 /// The backends for CPython, the best first.
 const FOR_PYTHON: [&dyn Backend; 2] = [&super::py_spy::PySpy, &super::austin::Austin];
+
+/// Returns true for a backend that records Python programs only.
+pub fn is_for_python(backend: &dyn Backend) -> bool {
+    FOR_PYTHON.iter().any(|python| python.about().name == backend.about().name)
+}
 
 fn by_target(wishes: &Wishes) -> Selection {
     let builtin = |why: String, is_news| Selection { chosen: Chosen::Builtin, why: Some(why), is_news };
@@ -111,14 +114,19 @@ fn by_target(wishes: &Wishes) -> Selection {
     let able = FOR_PYTHON.iter().filter(|backend| wishes.beyond(backend.about()).is_none());
     let mut installed =
         FOR_PYTHON.iter().filter_map(|backend| Some((*backend, find::program(backend.about()).ok()?)));
-    for &backend in able {
-        if let Ok(program) = find::program(backend.about()) {
-            let said = backend.about().name;
-            let why = format!(
-                "{name} is Python: recording its functions with {said} (--with builtin: its interpreter)"
-            );
-            return Selection { chosen: Chosen::Other(backend, program), why: Some(why), is_news: true };
-        }
+    let able = able.filter_map(|backend| Some((*backend, find::program(backend.about()).ok()?)));
+    let (found, failed) = trial::first_that_starts(able);
+    if let Some((backend, program)) = found {
+        let said = backend.about().name;
+        let why = format!(
+            "{name} is Python: recording its functions with {said} (--with builtin: its interpreter)"
+        );
+        return Selection { chosen: Chosen::Other(backend, program), why: Some(why), is_news: true };
+    }
+    if let Some((program, words)) = failed {
+        let program = program.to_string_lossy();
+        let why = format!("{name} is Python, but {program} does not work here ({words}): {instead}");
+        return builtin(why, true);
     }
     match installed.next() {
         None => {

@@ -15,6 +15,7 @@ pub mod capability;
 pub mod choose;
 pub mod find;
 pub mod run;
+pub mod trial;
 
 mod austin;
 mod bpf;

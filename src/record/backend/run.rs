@@ -116,7 +116,7 @@ pub fn shell<W: AsRef<std::ffi::OsStr>>(words: impl IntoIterator<Item = W>) -> R
     Ok(line)
 }
 
-fn pids(wishes: &Wishes) -> Vec<String> {
+pub(super) fn pids(wishes: &Wishes) -> Vec<String> {
     match &wishes.request.target {
         Target::Processes(pids) => pids.iter().map(u32::to_string).collect(),
         _ => Vec::new(),

@@ -6,7 +6,8 @@ pub mod findings;
 use std::fmt;
 use std::path::PathBuf;
 
-use super::backend::{self, BackendInfo, find};
+use super::backend::trial::{self, Tried};
+use super::backend::{self, Backend, BackendInfo, find};
 
 /// The degree to which something works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,21 +41,38 @@ pub struct Row {
     pub found: String,
 }
 
-/// The table of other profilers, for `--with`.
+/// The table of other profilers, for `--with`: each that is installed records for a moment.
 pub fn profilers() -> Vec<Row> {
-    let path = |info| find::on_path(&find::program(info).ok()?);
-    backend::ALL.iter().map(|backend| profiler(backend.about(), path(backend.about()))).collect()
+    std::thread::scope(|scope| {
+        let trials = backend::ALL.iter().map(|&backend| scope.spawn(move || try_profiler(backend)));
+        let trials: Vec<_> = trials.collect();
+        trials.into_iter().map(|trial| trial.join().expect("a trial does not panic")).collect()
+    })
 }
 
-fn profiler(info: &'static BackendInfo, path: Option<PathBuf>) -> Row {
-    match path {
-        Some(path) => Row { verdict: Verdict::Works, what: info.name, found: path.display().to_string() },
-        None => {
-            let BackendInfo { programs, variable, install, .. } = info;
-            let found = format!("no {}: {install}; {variable} may name it", programs.join(" or "));
-            Row { verdict: Verdict::Not, what: info.name, found }
+fn try_profiler(backend: &'static dyn Backend) -> Row {
+    let about = backend.about();
+    let found = find::program(about).ok().and_then(|program| Some((find::on_path(&program)?, program)));
+    profiler(about, found.map(|(path, program)| (path, trial::records(backend, &program))))
+}
+
+fn profiler(info: &'static BackendInfo, found: Option<(PathBuf, Result<Tried, String>)>) -> Row {
+    let BackendInfo { programs, variable, install, when_it_fails, .. } = info;
+    let (verdict, found) = match found {
+        Some((path, Ok(Tried::Recorded))) => (Verdict::Works, path.display().to_string()),
+        Some((path, Ok(Tried::Started))) => {
+            (Verdict::Partly, format!("{}: not tried, since there is no Python here", path.display()))
         }
-    }
+        Some((path, Err(words))) => {
+            let advice = when_it_fails.map(|advice| format!("; {advice}")).unwrap_or_default();
+            (Verdict::Not, format!("{} does not record: {words}{advice}", path.display()))
+        }
+        None => {
+            let programs = programs.join(" or ");
+            (Verdict::Not, format!("no {programs}: {install}; {variable} may name it"))
+        }
+    };
+    Row { verdict, what: info.name, found }
 }
 
 #[cfg(test)]
@@ -67,11 +85,15 @@ mod tests {
             let named = backend::ALL.iter().find(|backend| backend.about().name == name);
             named.expect("it is in the list").about()
         });
-        let row = profiler(perf, Some(PathBuf::from("/usr/bin/perf")));
-        assert_eq!((row.verdict, &*row.found), (Verdict::Works, "/usr/bin/perf"));
+        let row = |result| profiler(perf, Some((PathBuf::from("/usr/bin/perf"), result)));
+        let works = row(Ok(Tried::Recorded));
+        assert_eq!((works.verdict, &*works.found), (Verdict::Works, "/usr/bin/perf"));
+        let fails = row(Err("no permission".to_owned()));
+        let expected = "/usr/bin/perf does not record: no permission";
+        assert_eq!((fails.verdict, &*fails.found), (Verdict::Not, expected));
+        assert_eq!(row(Ok(Tried::Started)).verdict, Verdict::Partly);
         let row = profiler(py_spy, None);
         let expected = "no py-spy: `pip install py-spy`; PY_SPY may name it";
         assert_eq!((row.verdict, &*row.found), (Verdict::Not, expected));
-        assert_eq!(profilers().len(), backend::ALL.len());
     }
 }
