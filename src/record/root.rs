@@ -101,7 +101,10 @@ impl Helper {
         let not_root = |said: String| Refusal::Other { doing: "become root", said };
         let itself = std::env::current_exe().map_err(|e| not_root(program::message(&e)))?;
         let mut command = Command::new("sudo");
-        command.arg("--").arg(itself).args(words).args([OsStr::new("--serve"), OsStr::new(waiting)]);
+        // The file that holds all programs is told which one it is to be.
+        let task = itself.file_stem().is_some_and(|name| name == "fg-tools").then_some("record");
+        command.arg("--").arg(itself).args(task).args(words);
+        command.args([OsStr::new("--serve"), OsStr::new(waiting)]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => not_root("sudo is not installed; run fg-record as root".to_owned()),
