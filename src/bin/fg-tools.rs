@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use fg_tools::cli::{self, main};
+use fg_tools::cli;
 
 const USAGE: &str = "usage: fg-tools collapse|filter|diff|record|render [OPTIONS] [FILE]...";
 
@@ -25,12 +25,12 @@ fn main() -> ExitCode {
 /// The program of this name, with folders and endings around it or not.
 fn program(name: &OsStr) -> Option<fn() -> ExitCode> {
     Some(match Path::new(name).file_stem()?.to_str()? {
-        "fg-collapse" => main::<cli::collapse::Collapse>,
-        "fg-filter" => main::<cli::filter::Filter>,
-        "fg-diff" => main::<cli::diff::Diff>,
+        "fg-collapse" => cli::main::<cli::collapse::Collapse>,
+        "fg-filter" => cli::main::<cli::filter::Filter>,
+        "fg-diff" => cli::main::<cli::diff::Diff>,
         #[cfg(unix)]
-        "fg-record" => main::<cli::record::Record>,
-        "fg-render" => main::<cli::render::Render>,
+        "fg-record" => cli::main::<cli::record::Record>,
+        "fg-render" => cli::main::<cli::render::Render>,
         _ => return None,
     })
 }

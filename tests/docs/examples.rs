@@ -76,7 +76,8 @@ fn run_page(name: &str) -> Reader {
         // this folder, not in its own place.
         let complaints = |line: &&str| !line.contains("--symfs") && !line.starts_with("fg-record: ");
         let complaints: Vec<&str> = said.lines().filter(complaints).collect();
-        let quiet = block.text.contains("fg-record") || block.text.contains("-v ") || block.text.contains("--gate");
+        let quiet =
+            block.text.contains("fg-record") || block.text.contains("-v ") || block.text.contains("--gate");
         assert!(
             quiet || complaints.is_empty() || env::var_os("FG_REAL_PROFILERS").is_some(),
             "{place}: an example should show no complaints: {said}"

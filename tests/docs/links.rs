@@ -68,7 +68,9 @@ fn links_lead_somewhere() {
 fn the_site_has_every_page() {
     let summary = targets(&Page::open("docs/SUMMARY.md"));
     for page in pages() {
-        let Some(name) = page.name.strip_prefix("docs/").filter(|name| *name != "SUMMARY.md") else { continue };
+        let Some(name) = page.name.strip_prefix("docs/").filter(|name| *name != "SUMMARY.md") else {
+            continue;
+        };
         let times = summary.iter().filter(|(_, target)| target == name).count();
         assert_eq!(times, 1, "docs/SUMMARY.md: {name}");
     }

@@ -47,7 +47,8 @@ pub fn recording(case: &str) -> Vec<u8> {
     let folder = project().join("tests/fixtures").join(case);
     let input = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let input = input.map(|entry| entry.unwrap().path());
-    let input = input.into_iter().find(|path| path.file_name().unwrap().to_str().unwrap().starts_with("input"));
+    let input =
+        input.into_iter().find(|path| path.file_name().unwrap().to_str().unwrap().starts_with("input"));
     unpacked(&input.expect("an input"))
 }
 

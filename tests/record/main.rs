@@ -7,9 +7,9 @@
 mod cargo;
 mod check;
 mod facts;
-mod lost;
 #[path = "../common/installed.rs"]
 mod installed;
+mod lost;
 mod off_cpu;
 mod open;
 mod outputs;
