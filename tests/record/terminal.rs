@@ -3,10 +3,9 @@
 use std::fs;
 use std::io::Read;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use super::process::{self, until};
-use super::pty::{terminal, watched};
+use super::pty::{shown, terminal};
 use super::{Running, fg_record, ready, recorded, text, wait_until_recording};
 
 fn send(signal: &str, pid: u32) {
