@@ -21,8 +21,9 @@ use page::{Page, pages};
 #[test]
 fn the_tools_are_those_that_are_built() {
     let manifest = page::read("Cargo.toml");
-    let built: Vec<&str> =
-        manifest.split("[[bin]]\nname = \"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    let programs = manifest.split("[[bin]]\nname = \"").skip(1).map(|rest| rest.split('"').next().unwrap());
+    // The packages' one program of five names.
+    let built: Vec<&str> = programs.filter(|name| *name != "fg-tools").collect();
     assert!(built.len() >= 3, "{built:?}");
     let tools: Vec<String> =
         Page::open("README.md").table("Tools").into_iter().map(|row| row[0].clone()).collect();

@@ -1,7 +1,8 @@
 /* Lets a call of the C library fail: for tests, preloaded into the programs.
  *
  * FAULT=CALL:N:WHAT fails the Nth CALL (from 1) with WHAT: an error's number, `short` for a count
- * of one byte, or `signal` for a SIGTERM on the way in, `signals` for two. When it happened, FAULT_FIRED is created. */
+ * of one byte, `signal` for a SIGTERM on the way in, or `signals` for more than one request.
+ * When it happened, FAULT_FIRED is created. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,6 +18,17 @@
 
 static int count;
 
+/* Signals that come shortly after the first are the same request: sends them for longer than that. */
+static void insist(pid_t program) {
+  pid_t child = syscall(SYS_fork);
+  if (child) {
+    while (syscall(SYS_wait4, child, 0, 0, 0) < 0 && errno == EINTR) {}
+    return;
+  }
+  for (int n = 0; n < 50 && !kill(program, SIGTERM); n++) usleep(20000);
+  _exit(0);
+}
+
 /* Returns 0 to go on, -1 to fail with errno, 1 for a short count. */
 static int fault(const char *call) {
   const char *wanted = getenv("FAULT");
@@ -29,7 +41,7 @@ static int fault(const char *call) {
   const char *fired = getenv("FAULT_FIRED");
   if (fired) syscall(SYS_close, syscall(SYS_openat, AT_FDCWD, fired, O_CREAT | O_WRONLY, 0600));
   if (!strcmp(end, ":short")) return 1;
-  if (!strcmp(end, ":signals")) kill(getpid(), SIGTERM);
+  if (!strcmp(end, ":signals")) insist(getpid());
   if (!strncmp(end, ":signal", 7)) return kill(getpid(), SIGTERM), 0;
   errno = atoi(end + 1);
   return -1;

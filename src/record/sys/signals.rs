@@ -8,7 +8,7 @@
 //!
 //! One request may arrive as several signals: `timeout` sends its signal to the program and to the
 //! group, a shell passes on the SIGHUP that the system sends too, npm passes on a Ctrl-C. So a signal
-//! that was sent shortly after another is the same request, and SIGHUP is never a second one: nobody
+//! that was sent shortly after a request belongs to it, and SIGHUP is never a second one: nobody
 //! is at that terminal to be impatient.
 
 use std::fs::File;
@@ -30,7 +30,7 @@ const ONE_REQUEST: Duration = Duration::from_millis(200);
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// The first signal that came, 0 for none.
 static FIRST: AtomicI32 = AtomicI32::new(0);
-/// The time of the last signal, in nanoseconds.
+/// The time of the last request, in nanoseconds.
 static LAST: AtomicU64 = AtomicU64::new(0);
 /// The end to write to of the pipe that wakes the recorder; never closed once it is set.
 static WAKE: AtomicI32 = AtomicI32::new(-1);
@@ -170,11 +170,12 @@ extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut
     // The terminal's SIGHUP reaches its first process alone, as long as that lives.
     let is_typed = from_kernel && signal != libc::SIGHUP;
     let now = nanoseconds();
-    let last = LAST.swap(now, Ordering::SeqCst);
+    let last = LAST.load(Ordering::SeqCst);
     let is_soon = u128::from(now.saturating_sub(last)) < ONE_REQUEST.as_nanos();
     if last != 0 && (signal == libc::SIGHUP || (is_soon && !is_typed)) {
         return;
     }
+    LAST.store(now, Ordering::SeqCst);
     let before = COUNT.fetch_add(1, Ordering::SeqCst);
     if before == 0 {
         FROM_TERMINAL.store(is_typed, Ordering::SeqCst);
