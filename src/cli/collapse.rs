@@ -7,11 +7,13 @@ use clap::Parser;
 use super::output::OutputArgs;
 use super::reading::ReadingArgs;
 use super::{Exit, GenerateArgs, InputArgs, Tool, progress, say, say_not_understood};
+use crate::collapse::merge::Merged;
 use crate::collapse::{self, Report, Value, ValueTotal, registry};
 use crate::error::{excerpt, some_of};
-use crate::folded::{StackTable, Weights};
+use crate::input::Source;
 use crate::printable::printable;
-use crate::profile;
+use crate::profile::{self, Opened, Profile, ReadOptions, header};
+use crate::weight::Weight;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -53,6 +55,11 @@ pub struct Collapse {
     /// List the values in the input with their units and totals, and write no stacks
     #[arg(long)]
     pub list_values: bool,
+
+    /// Sort folded text that takes more than SIZE (`500M`, `4G`) in temporary files, in `TMPDIR`; files
+    /// in frame order need no memory
+    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = size)]
+    pub memory: usize,
 
     /// Leave out the header, the lines such as `# unit: ns` before the stacks
     #[arg(long)]
@@ -109,27 +116,61 @@ impl Tool for Collapse {
             output.finish()?;
             return Ok(Exit::Yes);
         }
-        let read = profile::open::read(&self.input.sources(), &reading);
+        let opened = profile::open::open(&self.input.sources(), &reading);
+        let opened = match opened {
+            Ok(Opened::Folded(sources)) => self.read_folded(&sources, &reading),
+            Ok(Opened::Profile(profile, report)) => Ok((Stacks::Profile(profile), *report)),
+            Err(e) => Err(e),
+        };
         progress::end();
-        let (profile, report) = read?;
+        let (stacks, report) = opened?;
         if self.strict {
             report.not_understood.refuse()?;
         }
         if !self.quiet {
-            self.describe(&report, profile.stacks())?;
+            self.describe(&report);
         }
-        if self.no_header {
-            profile.stacks().write(&mut output)?;
-        } else {
-            profile.write_folded(&mut output)?;
+        if !self.no_header {
+            output.write_all(header::write(&report.facts).as_bytes()).map_err(crate::Error::from)?;
         }
+        let (count, frames) = match &stacks {
+            Stacks::Merged(merged) => (merged.write(&mut output)?, String::new()),
+            Stacks::Profile(profile) => {
+                profile.stacks().write(&mut output)?;
+                (profile.stack_count(), format!(" of {} frames", profile.stacks().frame_count()))
+            }
+        };
         output.finish()?;
+        if self.verbose {
+            let kept = report.values.values().filter(|total| total.kept);
+            let total = kept.map(|total| total.weight).try_fold(Weight::ZERO, Weight::checked_add)?;
+            say(Self::NAME, format_args!("{count} stacks{frames}, total weight {total}"));
+        }
         Ok(Exit::Yes)
     }
 }
 
+/// The stacks that are about to be written.
+enum Stacks {
+    /// Those of folded text.
+    Merged(Box<Merged>),
+    /// Those of a recording.
+    Profile(Box<Profile>),
+}
+
 impl Collapse {
-    fn describe(&self, report: &Report, table: &StackTable) -> anyhow::Result<()> {
+    /// Reads folded text in a bounded amount of memory.
+    fn read_folded(&self, sources: &[Source], reading: &ReadOptions) -> crate::Result<(Stacks, Report)> {
+        if reading.collapse.count {
+            let (profile, report) = profile::open::read(sources, reading)?;
+            return Ok((Stacks::Profile(Box::new(profile)), report));
+        }
+        let mut merged = Merged::read(sources, &reading.collapse, self.memory)?;
+        let report = std::mem::take(&mut merged.report);
+        Ok((Stacks::Merged(Box::new(merged)), report))
+    }
+
+    fn describe(&self, report: &Report) {
         say_not_understood(Self::NAME, &report.not_understood);
         for note in &report.notes {
             say(Self::NAME, note);
@@ -152,12 +193,23 @@ impl Collapse {
             for detail in &report.details {
                 say(Self::NAME, detail);
             }
-            let Weights { value, .. } = table.total()?;
-            let (stacks, frames) = (table.len(), table.frame_count());
-            say(Self::NAME, format_args!("{stacks} stacks of {frames} frames, total weight {value}"));
         }
-        Ok(())
     }
+}
+
+/// Reads a number of bytes: `1000000`, `64M`, `2G`.
+fn size(text: &str) -> Result<usize, String> {
+    let (digits, unit) = text.split_at(text.trim_end_matches(|c: char| !c.is_ascii_digit()).len());
+    let shift = match unit.trim_end_matches(['B', 'b']).trim_end_matches('i') {
+        "" => 0,
+        "k" | "K" => 10,
+        "m" | "M" => 20,
+        "g" | "G" => 30,
+        "t" | "T" => 40,
+        _ => return Err("a number of bytes is meant, as in 500M or 4G".to_owned()),
+    };
+    let number = digits.parse::<usize>().map_err(|e| e.to_string())?;
+    number.checked_mul(1 << shift).ok_or_else(|| "more than any memory".to_owned())
 }
 
 /// `"page-faults" (80 samples, 389149 page-faults)`.
@@ -196,6 +248,15 @@ fn list_values(report: &Report) -> String {
 mod tests {
     use super::*;
     use crate::collapse::Options;
+
+    #[test]
+    fn sizes_have_units() {
+        let sizes = ["0", "500", "64M", "2GiB", "1k"].map(|text| size(text).unwrap());
+        assert_eq!(sizes, [0, 500, 64 << 20, 2 << 30, 1 << 10]);
+        for text in ["", "G", "1.5G", "3X", "99999999T"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn default_options_are_the_library_s() {

@@ -13,7 +13,7 @@ use super::driver::{self, LineParser};
 use super::folded_detection::is_folded;
 use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::{Error, Result};
-use crate::folded::{Columns, FrameId, Weights, is_comment, parse_line, settle_columns};
+use crate::folded::{Columns, FrameId, NotUnderstood, Weights, is_comment, parse_line, settle_columns};
 use crate::input::{Input, Source, trim_line_end};
 use crate::profile::Facts;
 use crate::profile::header::{self, HeaderReader};
@@ -75,14 +75,24 @@ impl Collapser for Folded {
             // Stacks came before the first header.
             parts.push(first);
         }
-        // Whoever read them first must not matter.
-        parts.sort_by_cached_key(header::write);
-        report.facts = Facts::merged(&parts);
-        report.not_understood = of_threads.not_understood;
         let total = of_threads.values.into_values().next().unwrap_or_default();
-        let unit = report.facts.unit.clone().map(Cow::Owned);
-        report.add_value(Value { name: Vec::new(), unit }, total)
+        settle(report, parts, total, of_threads.not_understood)
     }
+}
+
+/// Completes the report of a text that was read.
+pub(super) fn settle(
+    report: &mut Report,
+    mut parts: Vec<Facts>,
+    total: ValueTotal,
+    not_understood: NotUnderstood,
+) -> Result<()> {
+    // Whoever read them first must not matter.
+    parts.sort_by_cached_key(header::write);
+    report.facts = Facts::merged(&parts);
+    report.not_understood = not_understood;
+    let unit = report.facts.unit.clone().map(Cow::Owned);
+    report.add_value(Value { name: Vec::new(), unit }, total)
 }
 
 /// Reads the lines of one thread.

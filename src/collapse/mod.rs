@@ -91,6 +91,8 @@ mod jstack;
 mod known_unsupported;
 #[cfg(feature = "collapse")]
 mod massif;
+#[cfg(feature = "cli")]
+pub(crate) mod merge;
 #[cfg(feature = "collapse")]
 mod mojo;
 #[cfg(feature = "collapse")]
@@ -322,6 +324,28 @@ impl Report {
         later.values.into_iter().try_for_each(|(value, total)| self.add_value(value, total))
     }
 
+    /// Takes over the report of one of several inputs, and puts its facts to those of the others.
+    fn take_part(
+        &mut self,
+        mut part: Report,
+        facts: &mut Vec<Facts>,
+        source: &Source,
+        options: &Options,
+    ) -> Result<()> {
+        part.settle_facts(options);
+        let unit = part.facts.unit.as_deref();
+        let before = facts.iter().find_map(|part| part.unit.as_deref());
+        if let (Some(unit), Some(before)) = (unit, before)
+            && unit != before
+            && options.values != ValueSelection::All
+        {
+            let what = format!("weights in {unit} cannot be added to weights in {before}");
+            return Err(Error::new(ErrorKind::Setting { what }, Position::file(source.name())));
+        }
+        facts.push(std::mem::take(&mut part.facts));
+        self.merge(part)
+    }
+
     /// The value that was to be kept, if it is zero throughout, and the one that can be kept instead.
     fn other_value(&self) -> Option<(Value, Value)> {
         if self.is_one_of_several || self.values.values().any(|total| total.kept && total.samples > 0) {
@@ -375,6 +399,12 @@ pub fn collapse(
     sink: &mut dyn Sink,
 ) -> Result<Report> {
     let report = collapse_any(sources, format, options, sink)?;
+    expect_samples(&report, sources)?;
+    Ok(report)
+}
+
+/// Refuses a report without samples, and says why there are none.
+fn expect_samples(report: &Report, sources: &[Source]) -> Result<()> {
     let kept = report.values.values().any(|total| total.kept && total.samples > 0);
     if !kept && report.not_understood.count > 0 {
         // Nothing at all was understood: this is not a profile with a few bad lines.
@@ -400,7 +430,7 @@ pub fn collapse(
         };
         return Err(empty(what, sources));
     }
-    Ok(report)
+    Ok(())
 }
 
 /// Reads what values there are in the inputs, also if all weights are zero.
@@ -452,19 +482,7 @@ fn collapse_any(
             of_this.warn(&doubt);
             of_this.not_understood.doubt(doubt);
         }
-        let name = source.name();
-        of_this.settle_facts(options);
-        let unit = of_this.facts.unit.as_deref();
-        let before = parts.iter().find_map(|part| part.unit.as_deref());
-        if let (Some(unit), Some(before)) = (unit, before)
-            && unit != before
-            && options.values != ValueSelection::All
-        {
-            let what = format!("weights in {unit} cannot be added to weights in {before}");
-            return Err(Error::new(ErrorKind::Setting { what }, Position::file(name)));
-        }
-        parts.push(std::mem::take(&mut of_this.facts));
-        report.merge(of_this)?;
+        report.take_part(of_this, &mut parts, source, options)?;
     }
     sink.flush()?;
     report.facts = Facts::merged(&parts);

@@ -1,5 +1,7 @@
 //! One line of folded text.
 
+use std::io::Write;
+
 use crate::weight::Weight;
 
 /// The number of weights on each line of a file.
@@ -62,6 +64,52 @@ pub struct Line<'a> {
     pub stack: &'a [u8],
     /// The weight or weights.
     pub weights: Weights,
+}
+
+/// Writes lines, many at once.
+pub(crate) struct LineWriter<'w> {
+    columns: Columns,
+    text: Vec<u8>,
+    out: &'w mut dyn Write,
+}
+
+impl<'w> LineWriter<'w> {
+    const FULL: usize = 64 * 1024;
+
+    pub(crate) fn new(columns: Columns, out: &'w mut dyn Write) -> LineWriter<'w> {
+        LineWriter { columns, text: Vec::with_capacity(2 * Self::FULL), out }
+    }
+
+    /// Writes a stack and its weights.
+    ///
+    /// # Errors
+    /// The writer's.
+    #[inline]
+    pub(crate) fn write(&mut self, stack: &[u8], weights: Weights) -> crate::Result<()> {
+        self.text.extend_from_slice(stack);
+        if self.columns == Columns::Two {
+            self.text.push(b' ');
+            weights.before.write_to(&mut self.text);
+        }
+        self.text.push(b' ');
+        weights.value.write_to(&mut self.text);
+        self.text.push(b'\n');
+        if self.text.len() >= Self::FULL {
+            self.out.write_all(&self.text)?;
+            self.text.clear();
+        }
+        Ok(())
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub(crate) fn finish(self) -> crate::Result<()> {
+        self.out.write_all(&self.text)?;
+        self.out.flush()?;
+        Ok(())
+    }
 }
 
 /// Returns true if the line (without its newline) is a comment.

@@ -31,6 +31,8 @@
 mod id_table;
 mod interner;
 mod line;
+#[cfg(feature = "cli")]
+mod merge;
 mod order;
 mod place;
 mod reader;
@@ -41,8 +43,12 @@ mod walk;
 
 pub(crate) use id_table::{IdTable, KeyedHasher};
 pub(crate) use interner::Interner;
+#[cfg(feature = "cli")]
+pub(crate) use line::LineWriter;
 pub(crate) use line::trim_stack;
 pub use line::{Columns, Line, Weights, is_comment, parse_line, sanitize_frame, split_weight};
+#[cfg(feature = "cli")]
+pub(crate) use merge::{Survey, merge, survey};
 pub(crate) use order::cmp_at;
 pub use order::{cmp_stacks, common_prefix};
 pub use place::{Kind, Place, Places};

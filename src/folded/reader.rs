@@ -11,7 +11,7 @@ use crate::profile::Facts;
 use crate::profile::header::{self, HeaderReader};
 
 /// Small enough for the second-level cache, large enough that system calls do not matter.
-const BLOCK: usize = 128 * 1024;
+pub(super) const BLOCK: usize = 128 * 1024;
 
 /// The reasons to refuse an input with `--strict`: lines that are not of the format were left out, or the
 /// input contradicts itself. And a line that may have lost its end, which is no reason.
@@ -86,6 +86,8 @@ pub struct Lines {
     header: Header,
     /// The first text that ended without a newline.
     ends_within: Option<Position>,
+    /// The size of a block.
+    size: usize,
 }
 
 /// The facts of what was read so far. A header that follows stacks begins another part: texts
@@ -114,6 +116,11 @@ impl Lines {
     /// differential profiles.
     pub fn open(sources: &[Source]) -> Result<Lines> {
         let (sources, columns) = settle_columns(sources)?;
+        Lines::open_as(sources, columns, BLOCK)
+    }
+
+    /// [`Lines::open`] of texts whose columns are known, in blocks of any size.
+    pub(crate) fn open_as(sources: Vec<Source>, columns: Columns, size: usize) -> Result<Lines> {
         let mut lines = Lines {
             sources: sources.into_iter(),
             blocks: None,
@@ -124,6 +131,7 @@ impl Lines {
             columns,
             header: Header::default(),
             ends_within: None,
+            size,
         };
         if let Some(first) = lines.sources.next() {
             lines.start(&first)?;
@@ -141,7 +149,7 @@ impl Lines {
         } else {
             self.header.end_part();
         }
-        self.blocks = Some(input.into_blocks(BLOCK));
+        self.blocks = Some(input.into_blocks(self.size));
         Ok(())
     }
 
@@ -158,6 +166,13 @@ impl Lines {
     /// The facts of all that was read so far.
     pub fn facts(&self) -> Facts {
         self.header.facts()
+    }
+
+    /// The facts of each part.
+    pub(crate) fn into_parts(self) -> Vec<Facts> {
+        let Header { mut parts, reader, .. } = self.header;
+        parts.push(reader.finish());
+        parts
     }
 
     /// Returns true if there was more than one header or text, so that [`Lines::first_facts`] are not all.

@@ -6,7 +6,7 @@
 use std::io::Write;
 
 use super::id_table::{Hash, IdTable, KeyedHasher};
-use super::line::{Columns, Weights, parse_line};
+use super::line::{Columns, LineWriter, Weights, parse_line};
 use super::place::{Place, PlaceTable, Places};
 use super::sort::{self, Ranks, View};
 use crate::error::{Error, ErrorKind, Result};
@@ -190,6 +190,14 @@ impl StackTable {
         self.stacks.len()
     }
 
+    /// The number of bytes that names, stacks and weights take, less what only speeds up their look-up.
+    #[cfg(feature = "cli")]
+    pub(crate) fn bytes(&self) -> usize {
+        let names = self.names.values.len() + size_of_val(&self.names.ends[..]);
+        let stacks = size_of_val(&self.stacks.values[..]) + size_of_val(&self.stacks.ends[..]);
+        names + stacks + size_of_val(&self.values[..]) + size_of_val(&self.befores[..])
+    }
+
     /// Returns true if nothing was added.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -252,7 +260,7 @@ impl StackTable {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
-    pub(super) fn add_mostly_new(&mut self, batch: &mut Batch) -> Result<()> {
+    pub(crate) fn add_mostly_new(&mut self, batch: &mut Batch) -> Result<()> {
         let Loose::From(from) = self.loose else {
             let added = batch.stacks.len();
             self.add_batch(batch)?;
@@ -487,27 +495,9 @@ impl StackTable {
     /// # Errors
     /// The writer's.
     pub fn write(&self, out: &mut dyn Write) -> Result<()> {
-        const FULL: usize = 64 * 1024;
-        let differential = self.columns() == Columns::Two;
-        let mut text = Vec::with_capacity(2 * FULL);
-        self.for_each(|stack, weights| {
-            text.extend_from_slice(stack);
-            if differential {
-                text.push(b' ');
-                weights.before.write_to(&mut text);
-            }
-            text.push(b' ');
-            weights.value.write_to(&mut text);
-            text.push(b'\n');
-            if text.len() >= FULL {
-                out.write_all(&text)?;
-                text.clear();
-            }
-            Ok(())
-        })?;
-        out.write_all(&text)?;
-        out.flush()?;
-        Ok(())
+        let mut lines = LineWriter::new(self.columns(), out);
+        self.for_each(|stack, weights| lines.write(stack, weights))?;
+        lines.finish()
     }
 }
 

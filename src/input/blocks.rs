@@ -22,6 +22,9 @@ const WINDOW: usize = 2 << 20;
 /// the system makes up while they are read have no size.
 const MAPPED_FROM: u64 = 1 << 20;
 
+/// Readers that ask for smaller blocks have many inputs open: they are not mapped.
+const MAPPED_BLOCK: usize = 128 * 1024;
+
 /// Some whole records of an input.
 #[derive(Debug, Default)]
 pub struct Block {
@@ -66,7 +69,8 @@ impl Blocks {
     pub(super) fn new(mut input: Input, size: usize) -> Self {
         let carry = std::mem::take(&mut input.head);
         let file = input.file.take().filter(|(file, begin)| {
-            file.metadata().is_ok_and(|kind| kind.len().saturating_sub(*begin) >= MAPPED_FROM)
+            let is_large = |len: u64| len.saturating_sub(*begin) >= MAPPED_FROM;
+            size >= MAPPED_BLOCK && file.metadata().is_ok_and(|kind| is_large(kind.len()))
         });
         Blocks { name: input.name().clone(), input, size, carry, file, ended: false, next: 0 }
     }

@@ -241,8 +241,15 @@ fn the_recorder_s_second_signal_leaves_nothing_beside_its_outputs() {
             eprintln!("skipped: {said}");
             return;
         }
-        let status = if fault.starts_with("none") { 0 } else { 128 + libc::SIGTERM };
-        assert_eq!((run.status.code(), said.as_str()), (Some(status), ""), "{fault}");
+        let killed = Some(128 + libc::SIGTERM);
+        let statuses = match fault {
+            "none:1:5" => [Some(0), Some(0)],
+            // All is done when the signal counts: the program may end by itself meanwhile.
+            "rename:1:signals" => [killed, Some(0)],
+            _ => [killed, killed],
+        };
+        assert!(statuses.contains(&run.status.code()), "{fault}: {run:?}");
+        assert_eq!(said, "", "{fault}");
         assert_eq!(names(folder.path()), there, "{fault}");
         let now = case.contents(folder.path());
         let is_each_new = now.iter().map(|(name, bytes)| *bytes != old[name]);
