@@ -283,6 +283,38 @@ fn deep_recursion_fits_in_memory() {
     assert!(text(&output.stdout).starts_with("f 1\nf;f 1\nf;f;f 1\n"));
 }
 
+/// Files in order are merged, whatever their size; others are sorted on disk.
+#[test]
+#[cfg(target_os = "linux")]
+fn more_stacks_than_fit_in_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let line =
+        |n: usize| format!("main;{}worker_{:07} {}\n", "a_long_name_of_a_function;".repeat(8), n, n % 9);
+    let in_order: String = (0..200_000).map(line).collect();
+    let disorder: String = (0..200_000).map(|n| line(n * 7919 % 200_000)).collect();
+    for (name, text) in [("1", &in_order), ("2", &in_order), ("3", &disorder)] {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    // A debug build itself takes some 60 MB; the texts are 48 MB each, and tables of them 100 MB.
+    let limited = r#"ulimit -v 130000; exec "$0" "$@""#;
+    let fold = |arguments: &[&str]| {
+        let mut command = Command::new("sh");
+        command.args(["-c", limited, env!("CARGO_BIN_EXE_fg-collapse")]).args(arguments);
+        command.current_dir(folder.path()).output().unwrap()
+    };
+    let twice = fold(&["1", "2"]);
+    assert_eq!((twice.status.code(), text(&twice.stderr)), (Some(0), String::new()));
+    let expected = |times: usize| -> String {
+        let weighed =
+            |n: usize| line(n).rsplit_once(' ').map(|(stack, _)| format!("{stack} {}\n", n % 9 * times));
+        (0..200_000).filter_map(weighed).collect()
+    };
+    assert!(twice.stdout == expected(2).as_bytes());
+    let sorted = fold(&["--memory", "8M", "1", "2", "3"]);
+    assert_eq!((sorted.status.code(), text(&sorted.stderr)), (Some(0), String::new()));
+    assert!(sorted.stdout == expected(3).as_bytes());
+}
+
 #[test]
 fn a_header_alone_is_a_profile_without_samples() {
     let out = run(&[], b"# unit: ns\n");
