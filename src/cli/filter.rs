@@ -10,7 +10,9 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, Parser};
 use super::operations::OperationArgs;
 use super::output::OutputArgs;
 use super::reading::ReadingArgs;
-use super::{Exit, GenerateArgs, InputArgs, Tool, bounded, progress, say, say_not_understood, signals, terminal};
+use super::{
+    Exit, GenerateArgs, InputArgs, Tool, bounded, progress, say, say_not_understood, signals, terminal,
+};
 use crate::collapse::Report;
 use crate::error::{excerpt, some_of};
 use crate::filter::{
@@ -314,8 +316,7 @@ impl Filter {
         }
         if self.stats {
             // Nothing can be reported when standard error is closed.
-            let table = stats(filtered);
-            let table = terminal::width_of_messages().map(|columns| terminal::fit(&table, columns)).unwrap_or(table);
+            let table = stats(filtered, terminal::width_of_messages());
             let _ = std::io::stderr().write_all(table.as_bytes());
         }
         Ok(())
@@ -367,8 +368,12 @@ fn count(filtered: &Filtered) -> String {
     line("kept", kept, facts.unit.as_ref()) + &line("dropped", dropped, unit_dropped)
 }
 
-/// The table of `--stats`: a row for each operation, and one for all together.
-fn stats(filtered: &Filtered) -> String {
+/// The columns that an operation's name has at least.
+const LEAST_NAME: usize = 12;
+
+/// The table of `--stats`: a row for each operation, and one for all together. On a terminal of so many
+/// `columns` long names of operations are cut, and numbers are not.
+fn stats(filtered: &Filtered, columns_there: Option<usize>) -> String {
     let Filtered { came, kept, dropped, columns, facts, unit_came, steps, .. } = filtered;
     let weight = |weights: Weights, unit: &Option<String>| {
         let shown = |weight: Weight| match unit {
@@ -401,9 +406,12 @@ fn stats(filtered: &Filtered) -> String {
     rows.push([vec!["all".to_owned()], result.concat()].concat());
     let widths: Vec<usize> =
         (0..7).map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)).collect();
+    let numbers: usize = widths[1..].iter().map(|width| width + 2).sum();
+    let room = columns_there.map_or(widths[0], |columns| columns.saturating_sub(numbers).max(LEAST_NAME));
+    let name_width = widths[0].min(room);
     let mut text = String::new();
     for row in rows {
-        let name = format!("{:<1$}", row[0], widths[0]);
+        let name = format!("{:<1$}", terminal::fit(&row[0], name_width), name_width);
         let numbers = row[1..].iter().zip(&widths[1..]).map(|(cell, width)| format!("  {cell:>width$}"));
         text.push_str(&name);
         text.extend(numbers);

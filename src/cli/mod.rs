@@ -106,7 +106,10 @@ fn run<T: Tool>() -> anyhow::Result<Exit> {
             Ok(Exit::Yes)
         }
         Err(e) => {
-            let e = suggest::improve(e, T::NAME);
+            let e = match e.kind() {
+                ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => helped::<T>(e),
+                _ => suggest::improve(e, T::NAME),
+            };
             // Arguments may be names of files that somebody else chose.
             let is_odd = |argument: OsString| {
                 let argument = argument.to_string_lossy();
@@ -222,10 +225,12 @@ pub enum Generate {
 fn generate<T: Tool>() -> Option<Vec<u8>> {
     use clap_complete::Shell;
 
-    let mut words: Vec<String> = std::env::args_os().skip(1).map(|word| word.into_string().ok()).collect::<Option<_>>()?;
+    let mut words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.into_string().ok()).collect::<Option<_>>()?;
     let mut command = T::command();
     command.build();
-    let task = command.get_subcommands().find(|task| words.first().is_some_and(|word| word == task.get_name()));
+    let task =
+        command.get_subcommands().find(|task| words.first().is_some_and(|word| word == task.get_name()));
     let task = task.cloned();
     if task.is_some() {
         words.remove(0);

@@ -80,7 +80,8 @@ if nothing was recorded, or the profile could not be written where it was wanted
 #[command(
     subcommand_negates_reqs = true,
     args_conflicts_with_subcommands = true,
-    disable_help_subcommand = true
+    disable_help_subcommand = true,
+    arg_required_else_help = true
 )]
 #[command(mut_arg("colors", |colors| colors.short(None)))]
 #[command(group = ArgGroup::new("target").required(true).multiple(true).args(["command", "pid", "all", "generate"]))]
@@ -212,7 +213,8 @@ mod tests {
     use super::*;
 
     fn command_of(line: &str) -> Vec<String> {
-        let record = Record::try_parse_from(line.split_whitespace()).unwrap_or_else(|e| panic!("{line}: {e}"));
+        let record =
+            Record::try_parse_from(line.split_whitespace()).unwrap_or_else(|e| panic!("{line}: {e}"));
         record.command.iter().map(|word| word.to_string_lossy().into_owned()).collect()
     }
 

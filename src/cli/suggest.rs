@@ -92,7 +92,8 @@ fn commands() -> Vec<(String, Command)> {
     #[cfg(all(feature = "record", unix))]
     {
         let record = super::record::Record::command();
-        let tasks = record.get_subcommands().map(|task| (format!("fg-record {}", task.get_name()), task.clone()));
+        let tasks =
+            record.get_subcommands().map(|task| (format!("fg-record {}", task.get_name()), task.clone()));
         let tasks: Vec<_> = tasks.collect();
         all.push(("fg-record".to_owned(), record));
         all.extend(tasks);

@@ -63,7 +63,7 @@ fn cut(line: &str, columns: usize) -> Cow<'_, str> {
         at < columns
     });
     let end = fits.last().map_or(0, |(start, letter)| start + letter.len_utf8());
-    Cow::Owned(format!("{}…", &line[..end]))
+    Cow::Owned(format!("{}…", line[..end].trim_end()))
 }
 
 /// Tells a person what a program waits for, if it reads from the keyboard.
@@ -86,12 +86,9 @@ mod tests {
 
     #[test]
     fn lines_are_cut_to_the_columns() {
-        for (text, expected) in [
-            ("12345\n123456\n\n", "12345\n1234…\n\n"),
-            ("日本語", "日本…"),
-            ("ééééé", "ééééé"),
-            ("", ""),
-        ] {
+        for (text, expected) in
+            [("12345\n123456\n\n", "12345\n1234…\n\n"), ("日本語", "日本…"), ("ééééé", "ééééé"), ("", "")]
+        {
             assert_eq!(fit(text, 5), expected);
         }
     }

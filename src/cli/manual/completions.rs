@@ -20,7 +20,18 @@ const VALUES: &[(&str, &[&str])] = &[
     ("call_graph", &["dwarf", "fp", "none"]),
     ("normalize_to", &["before", "after"]),
     ("bgcolors", &["yellow", "blue", "green", "grey"]),
-    ("event", &["cycles", "cpu-clock", "task-clock", "page-faults", "context-switches", "instructions", "cache-misses"]),
+    (
+        "event",
+        &[
+            "cycles",
+            "cpu-clock",
+            "task-clock",
+            "page-faults",
+            "context-switches",
+            "instructions",
+            "cache-misses",
+        ],
+    ),
 ];
 
 /// Options whose value is the name of a format that is read, unless they declare their values.
@@ -49,6 +60,10 @@ pub fn write(shell: Shell, command: &Command, name: &str, out: &mut Vec<u8>) {
     let mut text = Vec::new();
     generate(shell, &mut command, name, &mut text);
     let mut text = String::from_utf8(text).expect("a script is text");
+    if shell == Shell::Bash {
+        // clap_complete cuts a program's name at its dash where subcommands begin, and so finds none.
+        text = text.replace(&name.replace('-', "__subcmd__"), &name.replace('-', "__"));
+    }
     if is_of_processes {
         text = match shell {
             Shell::Zsh => text.replace(&format!(":{}:_default", PROCESS.1), &format!(":{}:_pids", PROCESS.1)),
@@ -105,7 +120,8 @@ mod tests {
         for (id, values) in VALUES {
             let Some(operation) = OPERATIONS.iter().find(|operation| operation.name == *id) else { continue };
             for value in *values {
-                let built = Op::new(operation, value).and_then(|op| crate::filter::Pipeline::new(&[op]).map(drop));
+                let built =
+                    Op::new(operation, value).and_then(|op| crate::filter::Pipeline::new(&[op]).map(drop));
                 assert!(built.is_ok(), "--{id} {value}: {built:?}");
             }
         }

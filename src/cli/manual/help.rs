@@ -44,9 +44,9 @@ fn dress_built(command: Command, parent: Option<&str>) -> Command {
         .after_help("")
         .after_long_help(prose.join("\n\n"))
         .help_template(TEMPLATE);
-    tasks.iter().fold(command, |command, task| {
-        command.mut_subcommand(task, |task| dress_built(task, Some(&name)))
-    })
+    tasks
+        .iter()
+        .fold(command, |command, task| command.mut_subcommand(task, |task| dress_built(task, Some(&name))))
 }
 
 /// The body of `-h`.
@@ -156,7 +156,10 @@ mod tests {
     #[test]
     fn the_beginning_of_a_text_is_its_first_sentence() {
         for (help, expected) in [
-            ("Write to FILE in the format of its ending: .svg, .html", "Write to FILE in the format of its ending"),
+            (
+                "Write to FILE in the format of its ending: .svg, .html",
+                "Write to FILE in the format of its ending",
+            ),
             ("Samples per second [default: 997]", "Samples per second"),
             ("Leaf first", "Leaf first"),
             ("The palette (default: hot)", "The palette"),

@@ -25,7 +25,10 @@ pub fn write(command: &Command, name: &str, out: &mut dyn Write) -> std::io::Res
     let version = format!("fg-tools {}", env!("CARGO_PKG_VERSION"));
     // Without a date: the same program writes the same page. roff's writer leaves empty words out.
     let title = name.to_uppercase().replace('-', "\\-");
-    writeln!(out, ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n.TH \"{title}\" \"1\" \"\" \"{version}\" \"fg\\-tools\"")?;
+    writeln!(
+        out,
+        ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n.TH \"{title}\" \"1\" \"\" \"{version}\" \"fg\\-tools\""
+    )?;
     let usage = plain.clone().render_usage().to_string();
     let man = Man::new(plain);
     man.render_name_section(out)?;

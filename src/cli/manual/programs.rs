@@ -3,12 +3,11 @@
 use super::Manual;
 
 /// All manuals.
-pub(super) const ALL: &[&Manual] = &[&COLLAPSE, &FILTER, &DIFF, &RENDER, &RECORD, &RECORD_CARGO, &RECORD_CHECK];
+pub(super) const ALL: &[&Manual] =
+    &[&COLLAPSE, &FILTER, &DIFF, &RENDER, &RECORD, &RECORD_CARGO, &RECORD_CHECK];
 
-const DEBUG_FOLDERS: (&str, &str) = (
-    "/usr/lib/debug, ~/.debug",
-    "Debug files of programs and libraries, found by build ID.",
-);
+const DEBUG_FOLDERS: (&str, &str) =
+    ("/usr/lib/debug, ~/.debug", "Debug files of programs and libraries, found by build ID.");
 const PERF_MAP: (&str, &str) =
     ("/tmp/perf-PID.map, jit-PID.dump", "Names of code that a just-in-time compiler wrote.");
 
@@ -161,3 +160,88 @@ const RECORD_CHECK: Manual = Manual {
     files: &[("/proc/sys/kernel/perf_event_paranoid", "What the kernel lets users record.")],
     see_also: &["fg-record(1)"],
 };
+
+#[cfg(test)]
+mod tests {
+    use clap::{Command, CommandFactory};
+
+    use super::*;
+    use crate::cli::manual::help::WITHOUT;
+
+    /// The command of a manual.
+    fn command(manual: &Manual) -> Option<Command> {
+        let mut all = vec![
+            crate::cli::collapse::Collapse::command(),
+            crate::cli::filter::Filter::command(),
+            crate::cli::diff::Diff::command(),
+            crate::cli::render::Render::command(),
+        ];
+        #[cfg(all(feature = "record", unix))]
+        all.push(crate::cli::record::Record::command());
+        let task = manual.name.strip_prefix("fg-record-");
+        let program = if task.is_some() { "fg-record" } else { manual.name };
+        let command = all.into_iter().find(|command| command.get_name() == program)?;
+        match task {
+            Some(task) => command.find_subcommand(task).cloned(),
+            None => Some(command),
+        }
+    }
+
+    #[test]
+    fn options_of_short_help_exist() {
+        for manual in ALL {
+            let Some(command) = command(manual) else { continue };
+            for id in manual.first {
+                let exists = command.get_arguments().any(|arg| arg.get_id() == *id);
+                // The build may be without it.
+                assert!(exists || *id == "tui", "{}: there is no {id}", manual.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_group_has_a_use() {
+        for manual in ALL {
+            let Some(command) = command(manual) else { continue };
+            let headings = command.get_arguments().filter_map(clap::Arg::get_help_heading);
+            for heading in headings {
+                let is_shared = manual.shared.iter().any(|(others, _)| others.contains(&heading));
+                assert!(
+                    is_shared || manual.use_of(heading).is_some(),
+                    "{}: a line of use is missing for {heading:?}; add it in src/cli/manual/programs.rs",
+                    manual.name
+                );
+            }
+            for (heading, _) in manual.uses {
+                let exists = command.get_arguments().any(|arg| arg.get_help_heading() == Some(heading));
+                assert!(exists || *heading == WITHOUT, "{}: there is no group {heading:?}", manual.name);
+            }
+        }
+    }
+
+    /// The commands are right, and each has an option of its group.
+    #[test]
+    fn uses_are_commands() {
+        for manual in ALL {
+            let Some(own) = command(manual) else { continue };
+            for (heading, line) in manual.uses {
+                let line = line.split(" > ").next().unwrap_or(line).replace('\'', "");
+                let of_program =
+                    line.split(" | ").find(|part| part.starts_with(&manual.name[..9.min(manual.name.len())]));
+                let words: Vec<&str> = of_program.unwrap_or(&line).split_whitespace().collect();
+                let program = Manual::of(words[0]);
+                let parser = command(program).unwrap_or_else(|| panic!("{line}: no program of ours"));
+                let parsed = parser.try_get_matches_from(&words);
+                assert!(parsed.is_ok(), "{}: {heading}: {line}: {:?}", manual.name, parsed.err());
+                let is_of_group = |word: &&str| {
+                    own.get_arguments().any(|arg| {
+                        arg.get_help_heading().unwrap_or(WITHOUT) == *heading
+                            && (arg.get_long().is_some_and(|long| *word == format!("--{long}"))
+                                || arg.get_short().is_some_and(|short| *word == format!("-{short}")))
+                    })
+                };
+                assert!(words.iter().any(|word| is_of_group(&word)), "{}: {heading}: {line}", manual.name);
+            }
+        }
+    }
+}

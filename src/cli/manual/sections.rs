@@ -73,10 +73,7 @@ mod tests {
         let shown: Vec<_> = sections.iter().map(|it| (it.heading.as_str(), it.text.as_str())).collect();
         assert_eq!(
             shown,
-            [
-                ("Examples", "  a | b\n  # rest: c\n\n  d"),
-                ("Exit status", "0 or\n1. Note: no heading.")
-            ]
+            [("Examples", "  a | b\n  # rest: c\n\n  d"), ("Exit status", "0 or\n1. Note: no heading.")]
         );
         assert!(sections[0].is_commands() && !sections[1].is_commands());
     }

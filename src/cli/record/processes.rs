@@ -10,8 +10,10 @@ use super::Record;
 /// The most processes that a message lists.
 const LISTED: usize = 20;
 /// Programs whose first argument is the program that people mean.
-const INTERPRETERS: &[&str] =
-    &["python", "node", "ruby", "perl", "php", "java", "bash", "sh", "dash", "zsh", "deno", "bun", "lua", "luajit"];
+const INTERPRETERS: &[&str] = &[
+    "python", "node", "ruby", "perl", "php", "java", "bash", "sh", "dash", "zsh", "deno", "bun", "lua",
+    "luajit",
+];
 
 /// A running process.
 #[derive(Clone, Debug, Default)]
@@ -91,7 +93,8 @@ impl std::fmt::Display for Process {
 impl Process {
     /// Returns true if this is its name: of the program, or of the script that it interprets.
     fn is_called(&self, name: &str) -> bool {
-        let file = |word: &str| Path::new(word).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let file =
+            |word: &str| Path::new(word).file_name().unwrap_or_default().to_string_lossy().into_owned();
         let program = self.words.first().map(|word| file(word)).unwrap_or_default();
         if self.comm == name || program == name {
             return true;

@@ -120,11 +120,14 @@ impl Tool for Render {
         let formats: Vec<&Format> = chosen.iter().map(|(_, format)| *format).collect();
         if to_person && let Some(format) = formats.iter().find(|format| !is_readable(format)) {
             let name = format.name;
-            bail!("{name} is not for a terminal: -o FILE writes it into a file, -o - writes it here all the same");
+            bail!(
+                "{name} is not for a terminal: -o FILE writes it into a file, -o - writes it here all the same"
+            );
         }
         let names: Vec<&str> = formats.iter().map(|format| format.name).collect();
-        let checked =
-            self.given.check(&names.join(" and "), |option| formats.iter().any(|format| format.takes(option)));
+        let checked = self
+            .given
+            .check(&names.join(" and "), |option| formats.iter().any(|format| format.takes(option)));
         if to_person && self.output.format.is_none() {
             checked.context("letters are drawn on a terminal, a picture by -o out.svg")?;
         } else {

@@ -80,7 +80,13 @@ impl Pending {
             true => Some(tempfile::tempfile().map_err(|e| Error::io("make a temporary file", e))?),
             false => None,
         };
-        Ok(Pending { begin: output.begin(), output, spool, buffer: Vec::with_capacity(BUFFER), columns: None })
+        Ok(Pending {
+            begin: output.begin(),
+            output,
+            spool,
+            buffer: Vec::with_capacity(BUFFER),
+            columns: None,
+        })
     }
 
     /// Cuts lines to the width of a terminal.
