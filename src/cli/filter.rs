@@ -344,7 +344,8 @@ fn count(filtered: &Filtered) -> String {
         let Weights { value, before } = weights;
         let share = |part: Weight, of: fn(&Weights) -> Weight| {
             let whole = of(whole.as_ref()?).to_f64();
-            (whole > 0.0).then(|| format!("{:.2}%", 100.0 * part.to_f64() / whole))
+            (whole > 0.0 && !part.is_negative() && part.to_f64() <= whole)
+                .then(|| format!("{:.2}%", 100.0 * part.to_f64() / whole))
         };
         let shown = |weight: Weight| amount(weight, unit.map(String::as_str));
         let sides: &[(Weight, fn(&Weights) -> Weight)] = match columns {
