@@ -6,8 +6,8 @@ use clap::Parser;
 
 use super::output::OutputArgs;
 use super::reading::ReadingArgs;
-use super::{Exit, GenerateArgs, InputArgs, Tool, progress, say, say_not_understood};
 use crate::collapse::merge::Merged;
+use super::{Exit, GenerateArgs, InputArgs, Tool, progress, say, say_not_understood, terminal};
 use crate::collapse::{self, Report, Value, ValueTotal, registry};
 use crate::error::{excerpt, some_of};
 use crate::input::Source;
@@ -44,7 +44,7 @@ pub struct Collapse {
     #[command(flatten)]
     pub input: InputArgs,
 
-    /// Read the input as NAME instead of telling the format by content
+    /// Read the input as NAME; by default its content tells the format
     #[arg(short, long, value_name = "NAME")]
     pub format: Option<String>,
 
@@ -52,7 +52,7 @@ pub struct Collapse {
     #[arg(long)]
     pub list_formats: bool,
 
-    /// List the values in the input with their units and totals, and write no stacks
+    /// List the values in the input, with their units and totals, and write no stacks
     #[arg(long)]
     pub list_values: bool,
 
@@ -98,10 +98,12 @@ impl Tool for Collapse {
         let mut output = self.output.open()?;
         if self.list_formats {
             let table = collapse::format_info::table(registry::FORMATS, false);
+            let table = self.fitted(table);
             output.write_all(table.as_bytes()).map_err(crate::Error::from)?;
             output.finish()?;
             return Ok(Exit::Yes);
         }
+        terminal::say_waiting(Self::NAME, &self.input.sources());
         let mut reading = self.options.read_options(self.quiet).places(false);
         reading.format.clone_from(&self.format);
         if self.list_values {
@@ -112,7 +114,7 @@ impl Tool for Collapse {
             if self.strict {
                 report.not_understood.refuse()?;
             }
-            output.write_all(list_values(&report).as_bytes()).map_err(crate::Error::from)?;
+            output.write_all(self.fitted(list_values(&report)).as_bytes()).map_err(crate::Error::from)?;
             output.finish()?;
             return Ok(Exit::Yes);
         }
@@ -168,6 +170,14 @@ impl Collapse {
         let mut merged = Merged::read(sources, &reading.collapse, self.memory)?;
         let report = std::mem::take(&mut merged.report);
         Ok((Stacks::Merged(Box::new(merged)), report))
+    }
+
+    /// A table as wide as the terminal that it goes to.
+    fn fitted(&self, table: String) -> String {
+        match terminal::width().filter(|_| self.output.output.is_none()) {
+            Some(columns) => terminal::fit(&table, columns),
+            None => table,
+        }
     }
 
     fn describe(&self, report: &Report) {

@@ -10,7 +10,9 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, Parser};
 use super::operations::OperationArgs;
 use super::output::OutputArgs;
 use super::reading::ReadingArgs;
-use super::{Exit, GenerateArgs, InputArgs, Tool, bounded, progress, say, say_not_understood, signals};
+use super::{
+    Exit, GenerateArgs, InputArgs, Tool, bounded, progress, say, say_not_understood, signals, terminal,
+};
 use crate::collapse::Report;
 use crate::error::{excerpt, some_of};
 use crate::filter::{
@@ -96,17 +98,18 @@ pub struct Filter {
     /// Search for the patterns in FILE, one a line
     #[arg(short = 'f', long = "file", value_name = "FILE")]
     pub pattern_files: Vec<PathBuf>,
-    /// Print the number and the weight of the stacks that are kept
+    /// Print number, weight and share of the stacks kept
     ///
-    /// And of those that are dropped: two lines, `kept stacks 3 weight 120000 (120 µs)` and
-    /// `dropped stacks 1 weight 7000 (7 µs)`; for a differential profile `kept stacks 3 before 120
-    /// after 80`. The fifth field is the exact weight; the brackets stand where the unit is known.
+    /// And of those that are dropped: two lines, `kept stacks 3 weight 120000 (120 µs, 94.49%)` and
+    /// `dropped stacks 1 weight 7000 (7 µs, 5.51%)`; for a differential profile `kept stacks 3 before
+    /// 120 after 80 (60.00%; 50.00%)`. The fifth field is the exact weight. The share is left out where
+    /// an operation changes weights.
     #[arg(short = 'c', long = "count")]
     pub print_counts: bool,
     /// Print nothing; exit with 0 at the first stack kept
     #[arg(short, long)]
     pub quiet: bool,
-    /// Print what each operation was given, kept and dropped
+    /// Print what each operation kept and dropped
     ///
     /// A table for people on standard error: stacks and weight that came to it, that it kept and
     /// that it dropped; for a differential profile weights are `before/after`. Weights are scaled
@@ -180,6 +183,7 @@ impl Tool for Filter {
     fn run(self) -> anyhow::Result<Exit> {
         let (patterns, sources) = self.patterns_and_sources()?;
         signals::read_from(&sources);
+        terminal::say_waiting(Self::NAME, &sources);
         let pattern = patterns.map(|patterns| self.compile(&patterns)).transpose()?;
         let mut pipeline = Pipeline::new(&self.operations.ops(self.ignore_case, self.rest)?)?;
         let options = RunOptions {
@@ -312,7 +316,8 @@ impl Filter {
         }
         if self.stats {
             // Nothing can be reported when standard error is closed.
-            let _ = std::io::stderr().write_all(stats(filtered).as_bytes());
+            let table = stats(filtered, terminal::width_of_messages());
+            let _ = std::io::stderr().write_all(table.as_bytes());
         }
         Ok(())
     }
@@ -333,25 +338,43 @@ fn read_patterns(path: &Path, patterns: &mut Vec<String>) -> anyhow::Result<()> 
 fn count(filtered: &Filtered) -> String {
     let Filtered { kept, dropped, columns, facts, unit_came, steps, .. } = filtered;
     let reweighs = steps.iter().any(|step| step.reweighs);
+    // Weights that were converted or scaled have no share in those that came.
+    let whole = kept.weights.checked_add(dropped.weights).ok().filter(|_| !reweighs);
     let line = |word: &str, StackCount { stacks, weights }: &StackCount, unit: Option<&String>| {
         let Weights { value, before } = weights;
-        let shown = |weight: Weight| amount(weight, unit.map(String::as_str));
-        let (exact, scaled) = match columns {
-            Columns::One => (format!("weight {value}"), shown(*value)),
-            Columns::Two => {
-                (format!("before {before} after {value}"), format!("{}, {}", shown(*before), shown(*value)))
-            }
+        let share = |part: Weight, of: fn(&Weights) -> Weight| {
+            let whole = of(whole.as_ref()?).to_f64();
+            (whole > 0.0 && !part.is_negative() && part.to_f64() <= whole)
+                .then(|| format!("{:.2}%", 100.0 * part.to_f64() / whole))
         };
-        let scaled = if unit.is_some() { format!(" ({scaled})") } else { String::new() };
-        format!("{word} stacks {stacks} {exact}{scaled}\n")
+        let shown = |weight: Weight| amount(weight, unit.map(String::as_str));
+        let sides: &[(Weight, fn(&Weights) -> Weight)] = match columns {
+            Columns::One => &[(*value, |it| it.value)],
+            Columns::Two => &[(*before, |it| it.before), (*value, |it| it.value)],
+        };
+        let exact = match columns {
+            Columns::One => format!("weight {value}"),
+            Columns::Two => format!("before {before} after {value}"),
+        };
+        let remarks = |(weight, of): &(Weight, fn(&Weights) -> Weight)| {
+            let amount = unit.is_some().then(|| shown(*weight));
+            [amount, share(*weight, *of)].into_iter().flatten().collect::<Vec<_>>().join(", ")
+        };
+        let remarks: Vec<String> = sides.iter().map(remarks).filter(|text| !text.is_empty()).collect();
+        let remarks = if remarks.is_empty() { String::new() } else { format!(" ({})", remarks.join("; ")) };
+        format!("{word} stacks {stacks} {exact}{remarks}\n")
     };
     // Stacks may be dropped before their weights are converted and behind that.
     let unit_dropped = unit_came.as_ref().filter(|_| !reweighs);
     line("kept", kept, facts.unit.as_ref()) + &line("dropped", dropped, unit_dropped)
 }
 
-/// The table of `--stats`: a row for each operation, and one for all together.
-fn stats(filtered: &Filtered) -> String {
+/// The columns that an operation's name has at least.
+const LEAST_NAME: usize = 12;
+
+/// The table of `--stats`: a row for each operation, and one for all together. On a terminal of so many
+/// `columns` long names of operations are cut, and numbers are not.
+fn stats(filtered: &Filtered, columns_there: Option<usize>) -> String {
     let Filtered { came, kept, dropped, columns, facts, unit_came, steps, .. } = filtered;
     let weight = |weights: Weights, unit: &Option<String>| {
         let shown = |weight: Weight| match unit {
@@ -384,9 +407,12 @@ fn stats(filtered: &Filtered) -> String {
     rows.push([vec!["all".to_owned()], result.concat()].concat());
     let widths: Vec<usize> =
         (0..7).map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)).collect();
+    let numbers: usize = widths[1..].iter().map(|width| width + 2).sum();
+    let room = columns_there.map_or(widths[0], |columns| columns.saturating_sub(numbers).max(LEAST_NAME));
+    let name_width = widths[0].min(room);
     let mut text = String::new();
     for row in rows {
-        let name = format!("{:<1$}", row[0], widths[0]);
+        let name = format!("{:<1$}", terminal::fit(&row[0], name_width), name_width);
         let numbers = row[1..].iter().zip(&widths[1..]).map(|(cell, width)| format!("  {cell:>width$}"));
         text.push_str(&name);
         text.extend(numbers);

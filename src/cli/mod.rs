@@ -8,6 +8,7 @@ mod browser;
 pub mod collapse;
 pub mod diff;
 pub mod filter;
+pub mod manual;
 pub mod operations;
 pub mod output;
 pub mod progress;
@@ -18,6 +19,8 @@ pub mod render;
 #[cfg(target_os = "linux")]
 mod shrunk;
 mod signals;
+mod suggest;
+pub mod terminal;
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -25,6 +28,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{Args, Parser, ValueEnum};
 
 use crate::error::Error;
@@ -56,7 +60,7 @@ pub trait Tool: Parser {
 }
 
 /// Help reads well in any terminal, and in a page.
-const HELP_WIDTH: usize = 79;
+const HELP_WIDTH: usize = manual::WIDTH;
 
 /// The whole `main` of a program.
 pub fn main<T: Tool>() -> ExitCode {
@@ -94,10 +98,18 @@ fn run<T: Tool>() -> anyhow::Result<Exit> {
         Err(e) if !e.use_stderr() => {
             // Refuses a closed output.
             drop(output::Output::new(None)?);
+            let e = match e.kind() {
+                ErrorKind::DisplayHelp => helped::<T>(e),
+                _ => e,
+            };
             e.print().and_then(|()| std::io::stdout().flush()).map_err(output::standard_error)?;
             Ok(Exit::Yes)
         }
         Err(e) => {
+            let e = match e.kind() {
+                ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => helped::<T>(e),
+                _ => suggest::improve(e, T::NAME),
+            };
             // Arguments may be names of files that somebody else chose.
             let is_odd = |argument: OsString| {
                 let argument = argument.to_string_lossy();
@@ -112,6 +124,13 @@ fn run<T: Tool>() -> anyhow::Result<Exit> {
             Ok(Exit::Status(2))
         }
     }
+}
+
+/// The help that was asked for, laid out.
+fn helped<T: Tool>(plain: clap::Error) -> clap::Error {
+    let columns = terminal::width().unwrap_or(HELP_WIDTH).min(HELP_WIDTH);
+    let command = manual::dress(T::command().term_width(columns));
+    command.try_get_matches().err().unwrap_or(plain)
 }
 
 /// Prints a text to standard output.
@@ -184,7 +203,8 @@ impl InputArgs {
 /// Options that make a program write about itself.
 #[derive(Args, Clone, Debug, Default)]
 pub struct GenerateArgs {
-    /// Print the man page or a shell's completions and exit
+    /// Print the man page or a shell's completions and exit. Behind a subcommand, `man` prints
+    /// its page
     #[arg(long, value_name = "KIND", exclusive = true)]
     pub generate: Option<Generate>,
 }
@@ -201,36 +221,43 @@ pub enum Generate {
     Zsh,
 }
 
-/// The text of `--generate KIND`, which must stand alone.
+/// The text of `--generate KIND`, which must stand alone, or behind a subcommand for its man page.
 fn generate<T: Tool>() -> Option<Vec<u8>> {
     use clap_complete::Shell;
 
-    let mut arguments = std::env::args_os().skip(1);
-    let kind = match (arguments.next()?.to_str()?.split_once('='), arguments.next(), arguments.next()) {
-        (Some(("--generate", kind)), None, None) => kind.to_owned(),
-        (None, Some(kind), None) if std::env::args_os().nth(1)? == "--generate" => kind.to_str()?.to_owned(),
+    let mut words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.into_string().ok()).collect::<Option<_>>()?;
+    let mut command = T::command();
+    command.build();
+    let task =
+        command.get_subcommands().find(|task| words.first().is_some_and(|word| word == task.get_name()));
+    let task = task.cloned();
+    if task.is_some() {
+        words.remove(0);
+    }
+    let kind = match &words[..] {
+        [option, kind] if option == "--generate" => kind,
+        [option] => option.strip_prefix("--generate=")?,
         _ => return None,
     };
-    let mut command = T::command();
     let mut text = Vec::new();
-    let shell = match Generate::from_str(&kind, true).ok()? {
-        Generate::Man => {
-            clap_mangen::Man::new(command.clone()).render(&mut text).ok()?;
-            // Pages of their own, one after the other.
-            command.build();
-            for task in command.get_subcommands() {
-                clap_mangen::Man::new(task.clone()).render(&mut text).ok()?;
-            }
-            None
+    let shell = match (Generate::from_str(kind, true).ok()?, &task) {
+        (Generate::Man, Some(task)) => {
+            let name = format!("{}-{}", T::NAME, task.get_name());
+            manual::man_page(task, &name, &mut text).ok()?;
+            return Some(text);
         }
-        Generate::Bash => Some(Shell::Bash),
-        Generate::Elvish => Some(Shell::Elvish),
-        Generate::Fish => Some(Shell::Fish),
-        Generate::Powershell => Some(Shell::PowerShell),
-        Generate::Zsh => Some(Shell::Zsh),
+        (Generate::Man, None) => {
+            manual::man_page(&command, T::NAME, &mut text).ok()?;
+            return Some(text);
+        }
+        (Generate::Bash, None) => Shell::Bash,
+        (Generate::Elvish, None) => Shell::Elvish,
+        (Generate::Fish, None) => Shell::Fish,
+        (Generate::Powershell, None) => Shell::PowerShell,
+        (Generate::Zsh, None) => Shell::Zsh,
+        (_, Some(_)) => return None,
     };
-    if let Some(shell) = shell {
-        clap_complete::generate(shell, &mut command, T::NAME, &mut text);
-    }
+    manual::completions(shell, &command, T::NAME, &mut text);
     Some(text)
 }

@@ -9,7 +9,9 @@ mod builtin;
 pub mod cargo;
 pub mod check;
 pub mod compare;
+mod ending;
 pub mod foreign;
+mod processes;
 mod recording;
 pub mod results;
 pub mod runs;
@@ -32,26 +34,37 @@ pub use args::{RecordArgs, SamplingArgs};
 pub use results::ResultArgs;
 
 const USAGE: &str = "\
-fg-record [OPTIONS] -- <COMMAND>...
-       fg-record [OPTIONS] <--pid <PID>|--all>
+fg-record [OPTIONS] COMMAND [ARGUMENT]...
+       fg-record [OPTIONS] <--pid PID|NAME | --all>
        fg-record <cargo|check> [OPTIONS]";
 
 const EXAMPLES: &str = "\
 Examples:
-  fg-record -o out.svg -- ./app --its-args
-  fg-record -o out.html -o out.pb.gz -o out.folded -- ./app
+  # a page in the browser, a picture, or several files of one recording
+  fg-record --open ./app --its-args
+  fg-record -o out.svg ./app --its-args
+  fg-record -o out.html -o out.pb.gz -o out.folded ./app
+  # a process that runs already, by name or number; the whole machine
+  fg-record -p server -d 10 -o out.svg
   fg-record -p 1234 -d 10 | fg-filter --hide '^tokio::' | fg-render > out.svg
   fg-record -a -d 5 > machine.folded
+  # where threads wait, instead of where they compute
   fg-record --off-cpu -p 1234 -d 10 -o waits.svg
-  fg-record --raw -o perf.data -- ./app && perf report
+  # the recording itself, for perf
+  fg-record --raw -o perf.data ./app && perf report
+  # a cargo project; a comparison of two builds with a gate
   fg-record cargo --bin server -o out.svg -- --port 8080
-  fg-record --open -- ./app
-  fg-record --runs 5 --against ./app-before --gate 'slower>10%' --markdown report.md -- ./app
+  fg-record --runs 5 --against ./app-before --gate 'slower>10%' ./app
 
-One Ctrl-C, SIGTERM or SIGHUP ends the recording and writes the profile; a second
-Ctrl-C or SIGTERM stops at once, without a profile. A profile that nobody reads any
-more is saved as fg-record-PID.folded. What a recorder that was killed has recorded is
-in the file of --raw, or in the folder for temporary files, as -v says.
+Arguments: options before COMMAND are fg-record's, all behind it are COMMAND's. A
+program that is called like a subcommand is run by -- check or ./check.
+
+Signals: one Ctrl-C, SIGTERM or SIGHUP ends the recording and writes the profile; a
+second Ctrl-C or SIGTERM stops at once, without a profile. A profile that nobody
+reads any more is saved as fg-record-PID.folded. What a recorder that was killed
+has recorded is in the file of --raw, or in the folder for temporary files, as -v
+says.
+
 Exit status: that of COMMAND, or 128 plus the number of the signal that killed it; 2
 if nothing was recorded, or the profile could not be written where it was wanted.";
 
@@ -67,7 +80,8 @@ if nothing was recorded, or the profile could not be written where it was wanted
 #[command(
     subcommand_negates_reqs = true,
     args_conflicts_with_subcommands = true,
-    disable_help_subcommand = true
+    disable_help_subcommand = true,
+    arg_required_else_help = true
 )]
 #[command(mut_arg("colors", |colors| colors.short(None)))]
 #[command(group = ArgGroup::new("target").required(true).multiple(true).args(["command", "pid", "all", "generate"]))]
@@ -77,12 +91,16 @@ pub struct Record {
     pub task: Option<Task>,
 
     /// The program to run, and its arguments
-    #[arg(value_name = "COMMAND", last = true, conflicts_with = "pid")]
+    #[arg(
+        value_name = "COMMAND", trailing_var_arg = true, conflicts_with = "pid",
+        value_hint = clap::ValueHint::CommandWithArguments
+    )]
     pub command: Vec<OsString>,
 
-    /// Record running processes with all their threads; process numbers, separated by commas
-    #[arg(short, long, value_name = "PID", value_delimiter = ',', conflicts_with = "all")]
-    pub pid: Vec<u32>,
+    /// Record running processes: numbers or names, separated by commas. A name that several
+    /// processes have lists them
+    #[arg(short, long, value_name = "PID|NAME", value_delimiter = ',', conflicts_with = "all")]
+    pub pid: Vec<String>,
 
     /// The other side of --root.
     #[command(flatten)]
@@ -101,8 +119,14 @@ pub struct Record {
 #[derive(Subcommand, Debug)]
 pub enum Task {
     /// Build a program with cargo and record it
+    ///
+    /// Optimised, unless --dev or --profile says otherwise: by the release profile, and the bench
+    /// profile for benchmarks. Says which setting shows inlined functions where there is no debug
+    /// info.
     Cargo(Box<cargo::Cargo>),
     /// Check whether recording works here, and how to fix it
+    ///
+    /// Tries everything that a recording may need, and shows what works.
     Check(check::Check),
 }
 
@@ -114,6 +138,8 @@ impl Tool for Record {
             Some(Task::Cargo(cargo)) => cargo.run(),
             Some(Task::Check(check)) => check.run(),
             None => {
+                refuse_late_task(&self.command, &std::env::args_os().collect::<Vec<_>>())?;
+                let pids = processes::find(&self.pid)?;
                 let invocation = self.command.split_first().map(|(program, arguments)| Invocation {
                     program: program.clone(),
                     arguments: arguments.to_vec(),
@@ -121,12 +147,30 @@ impl Tool for Record {
                 });
                 #[cfg(target_os = "linux")]
                 if let Some(waiting) = self.serve.waiting {
-                    return self.how.serve(waiting, self.pid);
+                    return self.how.serve(waiting, pids);
                 }
-                self.how.record_runs(invocation, self.pid)
+                self.how.record_runs(invocation, pids)
             }
         }
     }
+}
+
+/// Refuses a subcommand behind options, which would be recorded as a program: `fg-record -o out.svg
+/// cargo`. Behind `--` it is a program.
+fn refuse_late_task(command: &[OsString], arguments: &[OsString]) -> anyhow::Result<()> {
+    use clap::CommandFactory;
+
+    let Some(name) = command.first() else { return Ok(()) };
+    let at = arguments.len().saturating_sub(command.len() + 1);
+    let is_program = arguments.get(at).is_some_and(|word| word == "--");
+    if !is_program && Record::command().get_subcommands().any(|task| name == task.get_name()) {
+        let name = name.to_string_lossy();
+        anyhow::bail!(
+            "{name} is a subcommand and goes before its options: fg-record {name} …; a program of this name is \
+             recorded by fg-record … -- {name}"
+        );
+    }
+    Ok(())
 }
 
 impl RecordArgs {
@@ -159,5 +203,53 @@ impl RecordArgs {
 impl RecordArgs {
     fn record_builtin(&self, _: &Request, _: &Stop) -> anyhow::Result<Exit> {
         anyhow::bail!("the built-in sampler needs Linux; --with names another profiler")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn command_of(line: &str) -> Vec<String> {
+        let record =
+            Record::try_parse_from(line.split_whitespace()).unwrap_or_else(|e| panic!("{line}: {e}"));
+        record.command.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn options_are_declared_well() {
+        Record::command().debug_assert();
+    }
+
+    /// Issue 17, line 7: `fg-record ./app` was refused.
+    #[test]
+    fn all_behind_the_command_is_the_command_s() {
+        for (line, expected) in [
+            ("fg-record ./app --its-args -o x", "./app --its-args -o x"),
+            ("fg-record -o out.svg ./app -h", "./app -h"),
+            ("fg-record --open -- ./app -- x", "./app -- x"),
+            ("fg-record ./app -- x", "./app -- x"),
+            ("fg-record --random ./app", "./app"),
+            ("fg-record -- check", "check"),
+            ("fg-record ./check -x", "./check -x"),
+            ("fg-record -p 1,server", ""),
+        ] {
+            assert_eq!(command_of(line).join(" "), expected, "{line}");
+        }
+        let check = Record::try_parse_from(["fg-record", "check"]).expect("a subcommand");
+        assert!(matches!(check.task, Some(Task::Check(_))));
+        // A wrong option is no command.
+        assert!(Record::try_parse_from(["fg-record", "--opn", "./app"]).is_err());
+    }
+
+    #[test]
+    fn a_subcommand_behind_options_is_no_program() {
+        let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+        let refused = |command: &str, line: &str| refuse_late_task(&words(command), &words(line)).is_err();
+        assert!(refused("cargo build", "fg-record -o x cargo build"));
+        assert!(!refused("cargo build", "fg-record -o x -- cargo build"));
+        assert!(!refused("./check", "fg-record -o x ./check"));
     }
 }

@@ -327,7 +327,27 @@ fn stdin() -> io::Result<Stdin> {
         let plain = file.try_clone()?;
         return Ok((Box::new(file), Some((plain, begin))));
     }
-    Ok((Box::new(file), None))
+    Ok((Box::new(OneEnd { file, has_ended: false }), None))
+}
+
+/// An input that ends once: a terminal goes on behind its end, and a person would have to press Ctrl-D
+/// once for every attempt to read.
+#[cfg(unix)]
+struct OneEnd {
+    file: File,
+    has_ended: bool,
+}
+
+#[cfg(unix)]
+impl Read for OneEnd {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.has_ended {
+            return Ok(0);
+        }
+        let count = self.file.read(buffer)?;
+        self.has_ended = count == 0 && !buffer.is_empty();
+        Ok(count)
+    }
 }
 
 #[cfg(unix)]

@@ -21,6 +21,18 @@ pub fn terminal() -> (File, File) {
     (first, second)
 }
 
+/// A terminal of so many columns.
+#[allow(dead_code)]
+pub fn terminal_of(columns: u16) -> (File, File) {
+    use std::os::fd::AsRawFd;
+
+    let (first, second) = terminal();
+    let size = libc::winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: the kernel reads the size from a live value.
+    assert_eq!(unsafe { libc::ioctl(second.as_raw_fd(), libc::TIOCSWINSZ, &raw const size) }, 0);
+    (first, second)
+}
+
 #[allow(dead_code)]
 /// All that is written into the second end, until nobody has it open any more.
 pub fn shown(first: File) -> String {

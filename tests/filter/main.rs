@@ -132,13 +132,13 @@ fn counts_stacks_and_weights() {
     assert_eq!(filter(&["-cv", "lex"], PROFILE), format!("kept {other}\ndropped {lex}\n"));
     assert_eq!(
         filter(&["-c", "a"], "a 1 2\r\nb 3 4 \na;c 0.5 -1\n"),
-        "kept stacks 2 before 1.5 after 1\ndropped stacks 1 before 3 after 4\n"
+        "kept stacks 2 before 1.5 after 1 (33.33%; 20.00%)\ndropped stacks 1 before 3 after 4 (66.67%; 80.00%)\n"
     );
     let none = run(&["-c", "nothing"], PROFILE);
     assert_eq!(none.status.code(), Some(1));
     assert_eq!(
         text(&none.stdout),
-        "kept stacks 0 weight 0 (0 samples)\ndropped stacks 5 weight 140.5 (140.5 samples)\n"
+        "kept stacks 0 weight 0 (0 samples, 0.00%)\ndropped stacks 5 weight 140.5 (140.5 samples, 100.00%)\n"
     );
     let huge = "a 99999999999999999999999999999999999999\n".repeat(2);
     assert!(trouble(&["-c", "a"], &huge).contains("standard input:2: the weights add up"));
@@ -245,7 +245,7 @@ fn a_late_line_with_one_weight_makes_all_lines_have_one() {
     assert_eq!(filter(&["worker 8999$"], &input), "main;worker 8999 1\n");
     assert_eq!(
         filter(&["-c", "worker"], &input),
-        "kept stacks 9000 weight 9000\ndropped stacks 1 weight 1\n"
+        "kept stacks 9000 weight 9000 (99.99%)\ndropped stacks 1 weight 1 (0.01%)\n"
     );
     assert_eq!(filter(&["--depth", "1"], &input), "main 9000\nzebra 1\n");
     let two = &input[..input.len() - "zebra 1\n".len()];
@@ -265,7 +265,10 @@ fn an_empty_leaf_is_no_frame() {
     assert_eq!(filter(&["^main$"], input), "main; 19\n");
     assert_eq!(filter(&["a$"], input), "main;a; 1\r\n");
     assert_eq!(filter(&["-x", "", "--format=folded"], input), "");
-    assert_eq!(filter(&["-c", "."], input), "kept stacks 3 weight 22.5\ndropped stacks 0 weight 0\n");
+    assert_eq!(
+        filter(&["-c", "."], input),
+        "kept stacks 3 weight 22.5 (100.00%)\ndropped stacks 0 weight 0 (0.00%)\n"
+    );
     assert_eq!(filter(&["--rename", "s/x/y/"], input), "main 19\nmain;a 1\ny 2.5\n");
 }
 

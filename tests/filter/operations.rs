@@ -195,12 +195,18 @@ all             5      31     1      12        3      25
 #[test]
 fn counting_and_asking_work_with_operations() {
     let input = "a;b 1\na;c 2\nb;c 4\n";
-    assert_eq!(filter(&["-c", "--focus", "b"], input), "kept stacks 2 weight 5\ndropped stacks 1 weight 2\n");
+    assert_eq!(
+        filter(&["-c", "--focus", "b"], input),
+        "kept stacks 2 weight 5 (71.43%)\ndropped stacks 1 weight 2 (28.57%)\n"
+    );
     assert_eq!(
         filter(&["-c", "--skip-roots", "1"], input),
-        "kept stacks 2 weight 7\ndropped stacks 0 weight 0\n"
+        "kept stacks 2 weight 7 (100.00%)\ndropped stacks 0 weight 0 (0.00%)\n"
     );
-    assert_eq!(filter(&["-c", "--top", "1"], input), "kept stacks 1 weight 4\ndropped stacks 2 weight 3\n");
+    assert_eq!(
+        filter(&["-c", "--top", "1"], input),
+        "kept stacks 1 weight 4 (57.14%)\ndropped stacks 2 weight 3 (42.86%)\n"
+    );
     let quiet = run(&["-q", "--hide", "b"], input);
     assert_eq!((quiet.status.code(), quiet.stdout.len(), quiet.stderr.len()), (Some(0), 0, 0));
     assert_eq!(run(&["-q", "--hide", "."], input).status.code(), Some(1));

@@ -63,7 +63,7 @@ fn facts_of_a_recording_are_passed_on() {
     let output = text(&run(&["--focus", "sha256", "--to-unit", "ms", path], "").stdout);
     assert!(output.starts_with("# unit: ms\n# event: cpu\n# period: 10 ms\n"), "{output}");
     let count = text(&run(&["-c", "sha256", path], "").stdout);
-    assert!(count.starts_with("kept stacks 1 weight 30000000 (30 ms)\ndropped stacks "), "{count}");
+    assert!(count.starts_with("kept stacks 1 weight 30000000 (30 ms, "), "{count}");
     let samples = text(&run(&["--value", "samples", "-c", "", path], "").stdout);
     assert!(samples.starts_with("kept stacks 68 weight 109 (109 "), "{samples}");
     let counted = text(&run(&["--count-samples", "--no-header", "--depth", "1", path], "").stdout);
@@ -177,7 +177,7 @@ fn weights_for_people_are_scaled() {
     let input = "# unit: ns\na 325123456\nb 1500\n";
     assert_eq!(
         filter(&["-c", "a"], input),
-        "kept stacks 1 weight 325123456 (325 ms)\ndropped stacks 1 weight 1500 (1.5 µs)\n"
+        "kept stacks 1 weight 325123456 (325 ms, 100.00%)\ndropped stacks 1 weight 1500 (1.5 µs, 0.00%)\n"
     );
     // Dropped stacks may have had another unit.
     assert_eq!(
@@ -187,7 +187,7 @@ fn weights_for_people_are_scaled() {
     let both = "# unit: ns\n# columns: before, after\na 1500 2500\nb 1 1\n";
     assert_eq!(
         filter(&["-c", "a"], both),
-        "kept stacks 1 before 1500 after 2500 (1.5 µs, 2.5 µs)\ndropped stacks 1 before 1 after 1 (1 ns, 1 ns)\n"
+        "kept stacks 1 before 1500 after 2500 (1.5 µs, 99.93%; 2.5 µs, 99.96%)\ndropped stacks 1 before 1 after 1 (1 ns, 0.07%; 1 ns, 0.04%)\n"
     );
     let stats = text(&run(&["--stats", "--focus", "a", "--to-unit", "us"], input).stderr);
     assert_eq!(

@@ -7,11 +7,16 @@ mod faults;
 #[path = "../common/feed.rs"]
 mod feed;
 mod files;
+mod help;
 mod interrupt;
+mod man;
 mod messages;
+mod person;
 #[path = "../common/pty.rs"]
 mod pty;
 mod signals;
+#[path = "../common/skip.rs"]
+mod skip;
 mod system;
 mod users;
 

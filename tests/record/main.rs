@@ -10,6 +10,7 @@ mod facts;
 #[path = "../common/installed.rs"]
 mod installed;
 mod lost;
+mod names;
 mod off_cpu;
 mod open;
 mod outputs;

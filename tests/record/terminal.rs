@@ -112,6 +112,51 @@ fn a_raw_recording_takes_the_place_of_an_older_one() {
     }
 }
 
+/// What a terminal shows of a recording, its standard output and messages, and the exit status.
+fn recorded_on_a_terminal(words: &[&str], folder: &std::path::Path) -> Option<(String, Option<i32>)> {
+    let program = ready()?;
+    recorded(fg_record().arg("--").arg(program).arg("20"))?;
+    let (first, second) = super::pty::terminal_of(80);
+    let mut command = fg_record();
+    command.args(words).arg(program).args(["300", "-", "3"]).current_dir(folder).env("NO_COLOR", "1");
+    command.stdin(Stdio::null()).stdout(second.try_clone().expect("its other end")).stderr(second);
+    let mut child = Running(command.spawn().expect("it starts"));
+    drop(command);
+    let shown = shown(first).replace('\r', "");
+    Some((shown, child.0.wait().expect("it ends").code()))
+}
+
+/// Issue 20, Manners: a wall of stacks was the end of a recording.
+#[test]
+fn a_recording_on_a_terminal_ends_with_a_table_and_a_sum() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some((shown, status)) = recorded_on_a_terminal(&[], folder.path()) else { return };
+    assert_eq!(status, Some(3), "{shown}");
+    let rows = shown.split("total%  function\n").nth(1).expect("a table");
+    let rows = rows.lines().take_while(|line| line.contains('%')).count();
+    assert!((1..=10).contains(&rows), "{shown}");
+    assert!(!shown.contains("--limit") && !shown.contains("# unit"), "{shown}");
+    let last = shown.lines().last().expect("a line");
+    assert!(last.starts_with("fg-record: ") && last.contains(" samples in "), "{last}");
+    assert!(last.ends_with("; -o out.svg draws them, --open shows a page"), "{last}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+}
+
+#[test]
+fn the_sum_of_a_recording_names_its_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let words = ["-o", "out.svg", "-o", "out.folded"];
+    let Some((shown, _)) = recorded_on_a_terminal(&words, folder.path()) else { return };
+    assert!(shown.contains("total%  function\n"), "{shown}");
+    assert!(shown.lines().last().expect("a line").starts_with("fg-record: out.svg, out.folded: "), "{shown}");
+    assert!(folder.path().join("out.svg").exists());
+    // Nothing is said that nobody wants to hear, and -o - is folded text wherever it goes.
+    let (shown, _) = recorded_on_a_terminal(&["-q", "-o", "a.svg"], folder.path()).expect("as before");
+    assert!(!shown.contains("samples in") && !shown.contains("function"), "{shown}");
+    let (shown, _) = recorded_on_a_terminal(&["-o", "-"], folder.path()).expect("as before");
+    assert!(shown.contains("# unit: ") && !shown.contains("total%"), "{shown}");
+}
+
 #[cfg(feature = "tui")]
 #[test]
 fn the_profile_is_explored_in_the_terminal() {

@@ -12,7 +12,7 @@ pub use args::{FormArgs, GateArgs, Gates, NameArgs, ScaleArgs, SortKey, TestArgs
 
 use super::output::{Output, OutputArgs};
 use super::reading::ReadingArgs;
-use super::{Exit, GenerateArgs, Tool, progress, say, say_not_understood, signals};
+use super::{Exit, GenerateArgs, Tool, progress, say, say_not_understood, signals, terminal};
 use crate::diff::plan::Plan;
 use crate::diff::prepared::Prepared;
 use crate::diff::side::{Recording, Side};
@@ -40,7 +40,6 @@ const FULL: usize = 64 * 1024;
 #[command(
     name = "fg-diff",
     version,
-    term_width = 79,
     override_usage = "fg-diff [OPTIONS] BEFORE AFTER\n       fg-diff [OPTIONS] --before FILE... --after FILE...",
     after_help = "\
 Examples:
@@ -146,6 +145,8 @@ impl Diff {
         }
         signals::read_from(&before);
         signals::read_from(&after);
+        let all: Vec<Source> = before.iter().chain(&after).cloned().collect();
+        terminal::say_waiting(Self::NAME, &all);
         Ok((before, after))
     }
 
@@ -293,8 +294,8 @@ impl Diff {
         options.limit = self.form.limit.map(|limit| if limit == 0 { usize::MAX } else { limit });
         options.picture = self.form.picture.clone();
         if is_terminal {
-            options.width = terminal_size::terminal_size().map(|(width, _)| width.0.into());
-            options.colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+            options.width = terminal::width();
+            options.colour = terminal::wants_colour(true);
         }
         options
     }

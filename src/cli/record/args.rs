@@ -35,6 +35,7 @@ pub struct RecordArgs {
 
 /// The method of recording; with `--root` another process is given these options.
 #[derive(Args, Debug)]
+#[command(next_help_heading = "Sampling")]
 pub struct SamplingArgs {
     /// Record the whole machine, until COMMAND exits if one is given
     #[arg(short, long)]
@@ -96,11 +97,11 @@ pub struct SamplingArgs {
     pub skip_after: Vec<String>,
 
     /// Print more: the event, the number of samples, the duration
-    #[arg(short, long, conflicts_with = "quiet")]
+    #[arg(short, long, conflicts_with = "quiet", help_heading = "Messages")]
     pub verbose: bool,
 
     /// Print nothing but errors
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Messages")]
     pub quiet: bool,
 }
 

@@ -16,9 +16,12 @@ Examples:
   fg-record cargo --bench parse --svg out.svg -- big_file
   fg-record cargo --unit-test -p core --svg out.svg -- parser::
 
-Without a choice it is the program that `cargo run` would run. Tests and
-benchmarks run in the folder of their package, and all are given the variables
-that cargo sets for them, but for [env] in cargo's configuration.";
+Program: without a choice, the one that `cargo run` would run. Tests and benchmarks
+run in the folder of their package, and all are given the variables that cargo sets
+for them, but for [env] in cargo's configuration.
+
+Exit status: that of the program, or 128 plus the number of the signal that killed it;
+2 if nothing was built or recorded, or the profile could not be written.";
 
 /// Build a program with cargo and record it
 ///

@@ -10,6 +10,10 @@ use crate::record::check::{Row, profilers};
 use crate::record::sys::limits;
 
 const ABOUT: &str = "\
+Examples:
+  fg-record check
+  sudo fg-record check   # as root, who may record more
+
 Exit status: 0 if the built-in sampler works here, at least for your own programs;
 1 if not.";
 

@@ -14,7 +14,7 @@ use super::runs::rewind_input;
 use super::{Record, RecordArgs};
 use crate::cli::diff::{GateArgs, TestArgs, say_verdict};
 use crate::cli::output::Output;
-use crate::cli::{Exit, Tool, say};
+use crate::cli::{Exit, Tool, say, terminal};
 use crate::diff::{Diff, FormatOptions, NoteKind, Report, ReportFormat, ReportOptions};
 use crate::error::Error;
 use crate::filter::Op;
@@ -236,8 +236,8 @@ impl RecordArgs {
         }
         let is_terminal = io::stdout().is_terminal();
         if is_terminal {
-            options.width = terminal_size::terminal_size().map(|(width, _)| width.0.into());
-            options.colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+            options.width = terminal::width();
+            options.colour = terminal::wants_colour(true);
         }
         write_report(report, None, ReportFormat::Table, &options)?;
         Ok(is_terminal)

@@ -18,7 +18,7 @@ pub struct ForeignArgs {
     pub perfdata: Option<String>,
 
     /// Compare runs that end with an exit status other than 0, too; recordings of them are kept anyway
-    #[arg(long)]
+    #[arg(long, help_heading = "Runs")]
     pub ignore_status: bool,
 }
 

@@ -8,8 +8,8 @@ use std::process::ExitStatus;
 
 use clap::Args;
 
-use super::Record;
 use super::args::RecordArgs;
+use super::{Record, ending};
 use crate::cli::output::Output;
 use crate::cli::render::{ExplicitOptions, PictureArgs, write_files};
 #[cfg(feature = "tui")]
@@ -29,6 +29,7 @@ const PAGE: &str = "fg-record.html";
 
 /// The files and formats of the results.
 #[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Results")]
 pub struct ResultArgs {
     /// Write to FILE in the format of its ending: .svg, .html, .pb.gz, .json, .folded and all
     /// others of fg-render; without an ending, or for -, folded text. Repeatable. COMMAND then keeps
@@ -158,6 +159,7 @@ impl ResultArgs {
         &self,
         profile: Profile,
         on_failure: OnFailure,
+        end: End,
         talk: &mut dyn FnMut(String),
     ) -> anyhow::Result<()> {
         let mut settings = self.picture.settings(&mut |error| {
@@ -165,12 +167,19 @@ impl ResultArgs {
             Ok(())
         })?;
         settings.header = !self.no_header;
+        let facts = profile.facts().clone();
         let input = Opened::Profile(Box::new(profile), Box::default());
         if self.is_shown_here() {
             return self.show(&input, settings);
         }
         let destinations = self.destinations()?;
-        let written = match write_files(&input, &destinations, &settings) {
+        // Nobody reads folded text on a terminal, unless -o - asks for it.
+        let to_person = !self.names_files() && std::io::stdout().is_terminal();
+        let written = match to_person {
+            true => ending::table(&input, &settings),
+            false => write_files(&input, &destinations, &settings),
+        };
+        let written = match written {
             Err(error)
                 if on_failure == OnFailure::Save
                     && self.use_stdout()
@@ -185,6 +194,13 @@ impl ResultArgs {
                 true => "there is nothing to draw: all frames are too narrow",
                 false => "no stacks with the frame that --base names",
             });
+        }
+        if end == End::Summary && std::io::stdout().is_terminal() {
+            if !to_person && !self.use_stdout() {
+                ending::table(&input, &settings)?;
+            }
+            let files: Vec<&Path> = destinations.iter().filter_map(|(path, _)| *path).collect();
+            ending::say_sum(&facts, &files);
         }
         if let Some(path) = browser::preferred(&destinations).filter(|_| self.open) {
             browser::open(Record::NAME, path);
@@ -211,6 +227,15 @@ impl ResultArgs {
     fn show(&self, _: &Opened, _: Settings) -> anyhow::Result<()> {
         Ok(())
     }
+}
+
+/// The last words of a recording on a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// A table of functions, and a line that sums up.
+    Summary,
+    /// None: something else follows, or nothing is to be said.
+    Silent,
 }
 
 /// The action after a profile could not be written to standard output.
@@ -325,7 +350,9 @@ impl RecordArgs {
             collected.borrow_mut().push(profile);
             return Ok(());
         }
-        self.results.write(profile, on_failure, &mut |message| {
+        let is_last = self.runs.runs.is_none() && self.runs.against.against.is_none();
+        let end = if is_last && !self.sampling.quiet { End::Summary } else { End::Silent };
+        self.results.write(profile, on_failure, end, &mut |message| {
             if !self.sampling.quiet {
                 say(Record::NAME, message);
             }

@@ -26,7 +26,11 @@ pub(super) fn record(
     stop: &Stop,
 ) -> anyhow::Result<Exit> {
     let matches = Record::command().get_matches();
-    let answer = root::record(request, &words(&matches), &mut recording.file()?, stop)?;
+    let pids = match &request.target {
+        Target::Processes(pids) => &pids[..],
+        _ => &[],
+    };
+    let answer = root::record(request, &words(&matches, pids), &mut recording.file()?, stop)?;
     if !answer.is_complete {
         // The other process has said why.
         answer.target.map(|target| target.wait(stop)).transpose()?;
@@ -56,15 +60,14 @@ fn write(
     how.write(how.read(recording.source()?, reading, known)?)
 }
 
-/// The options for the other process: those of this command line that say how to record.
-fn words(matches: &ArgMatches) -> Vec<OsString> {
+/// The options for the other process: those of this command line that say how to record, and the
+/// numbers of the processes.
+fn words(matches: &ArgMatches, pids: &[u32]) -> Vec<OsString> {
     let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
     let every = SamplingArgs::augment_args(Command::new("fg-record"));
     let every = every.get_arguments().map(|arg| (arg.get_id().as_str(), arg.get_long()));
     let mut words = Vec::new();
-    // Not every command has it.
-    let pid = Some(("pid", Some("pid"))).filter(|(id, _)| matches.ids().any(|known| known == id));
-    for (id, long) in every.chain(pid) {
+    for (id, long) in every {
         let is_given = matches.value_source(id) == Some(ValueSource::CommandLine);
         let (true, Some(long)) = (is_given && id != "root", long) else { continue };
         let values: Vec<_> = matches.get_raw(id).into_iter().flatten().collect();
@@ -78,6 +81,7 @@ fn words(matches: &ArgMatches) -> Vec<OsString> {
             words.push(word);
         }
     }
+    words.extend(pids.iter().map(|pid| OsString::from(format!("--pid={pid}"))));
     if words.iter().any(|word| word == "--raw") {
         // It needs one, and means our standard output here.
         words.push("--output=-".into());
@@ -132,7 +136,8 @@ mod tests {
 
     fn words_of(line: &str) -> String {
         let matches = Record::command().try_get_matches_from(line.split_whitespace()).expect(line);
-        let words = words(&matches);
+        let pids: &[u32] = if line.contains(" -p 1,2 -p 3") { &[1, 2, 3] } else { &[] };
+        let words = words(&matches, pids);
         words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 

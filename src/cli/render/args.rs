@@ -225,7 +225,7 @@ pub struct TableArgs {
     /// Show N frames of a stack, from the root; in bottomup from the leaf; of text N rows
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub depth: Option<u32>,
-    /// Callers and callees of functions that match the regular expression RE; alone as
+    /// Callers and callees of functions that match RE, a regular expression; alone as
     /// --format peek
     #[arg(long, value_name = "RE")]
     pub peek: Option<String>,
@@ -244,8 +244,8 @@ pub struct TerminalArgs {
     /// Root at the bottom
     #[arg(long)]
     pub upright: bool,
-    /// Walk through the profile here: a flame graph, a table, callers and callees; ? tells
-    /// the keys
+    /// Walk through the profile in the terminal: a flame graph, a table, callers and callees;
+    /// ? tells the keys
     #[cfg(feature = "tui")]
     #[arg(long, conflicts_with_all = ["output", "format", "peek"])]
     pub tui: bool,

@@ -10,9 +10,13 @@ mod terminal;
 mod tui;
 mod values;
 
+use std::io::{IsTerminal, stderr};
+
+use anyhow::{Context, bail};
 use clap::Parser;
 
 use super::reading::ReadingArgs;
+use super::terminal as person;
 use super::{Exit, GenerateArgs, InputArgs, Tool, browser, say, say_not_understood};
 use crate::error::{Error, ErrorKind, Position};
 use crate::folded::{Columns, WalkSummary};
@@ -42,6 +46,7 @@ pub use tui::show;
     after_help = "\
 Examples:
   perf script | fg-collapse | fg-render > out.svg
+  fg-render out.folded               # on a terminal: in letters
   fg-render --title 'after the fix' --colors rust -o out.svg out.folded
   fg-render -o out.html out.folded   # a page with all of it, to explore
   fg-render -o out.svg -o top.md -o out.speedscope.json out.folded
@@ -105,11 +110,29 @@ impl Tool for Render {
                 false => Ok(Exit::Yes),
             };
         }
-        let unnamed = if self.table.peek.is_some() { "peek" } else { FORMATS[0].name };
+        let to_person = self.output.goes_to_person();
+        let unnamed = match &self.table.peek {
+            Some(_) => "peek",
+            None if to_person => LETTERS,
+            None => FORMATS[0].name,
+        };
         let chosen = self.output.choose(unnamed)?;
         let formats: Vec<&Format> = chosen.iter().map(|(_, format)| *format).collect();
+        if to_person && let Some(format) = formats.iter().find(|format| !is_readable(format)) {
+            let name = format.name;
+            bail!(
+                "{name} is not for a terminal: -o FILE writes it into a file, -o - writes it here all the same"
+            );
+        }
         let names: Vec<&str> = formats.iter().map(|format| format.name).collect();
-        self.given.check(&names.join(" and "), |option| formats.iter().any(|format| format.takes(option)))?;
+        let checked = self
+            .given
+            .check(&names.join(" and "), |option| formats.iter().any(|format| format.takes(option)));
+        if to_person && self.output.format.is_none() {
+            checked.context("letters are drawn on a terminal, a picture by -o out.svg")?;
+        } else {
+            checked?;
+        }
         let settings = self.settings()?;
         let input = self.open()?;
         let written = write_files(&input, &chosen, &settings)?;
@@ -121,6 +144,9 @@ impl Tool for Render {
             self.say("colours show changes in a differential graph; --cp keeps none");
         }
         self.say_drawn(&written);
+        if to_person && self.output.format.is_none() && self.table.peek.is_none() && stderr().is_terminal() {
+            self.say("drawn in letters; -o out.svg draws a picture, -o out.html a page to explore");
+        }
         if let Some(path) = browser::preferred(&chosen).filter(|_| self.output.open) {
             browser::open(Self::NAME, path);
         }
@@ -129,12 +155,22 @@ impl Tool for Render {
     }
 }
 
+/// The picture for a terminal.
+const LETTERS: &str = "text";
+
+/// Returns true if a person can read a format as it is.
+fn is_readable(format: &Format) -> bool {
+    !["svg", "html", "png", "pprof"].contains(&format.name)
+}
+
 impl Render {
     /// Opens the input, and says what there is to say of a recording.
     fn open(&self) -> anyhow::Result<Opened> {
         let mut reading = self.recording.read_options(self.talk.quiet).samples(self.picture.needs_samples());
         reading.format = self.reading.input_format.clone();
-        let input = open(&self.input.sources(), &reading)?;
+        let sources = self.input.sources();
+        person::say_waiting(Self::NAME, &sources);
+        let input = open(&sources, &reading)?;
         match &input {
             Opened::Profile(_, report) => {
                 report.notes.iter().for_each(|note| self.say(note));

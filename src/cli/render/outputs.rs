@@ -1,11 +1,12 @@
 //! The outputs of a run: which formats they have, and that all of them appear or none.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::args::OutputArgs;
 use crate::cli::output::Output;
+use crate::cli::terminal::fit;
 use crate::error::{Error, ErrorKind, Result};
 use crate::render::Format;
 use crate::render::writer::Target;
@@ -41,6 +42,11 @@ impl OutputArgs {
             .collect()
     }
 
+    /// Returns true if the output is a terminal that nobody named: a person looks at it.
+    pub fn goes_to_person(&self) -> bool {
+        self.output.is_empty() && io::stdout().is_terminal()
+    }
+
     fn format_of(&self, path: Option<&Path>, unnamed: &str) -> Result<&'static Format> {
         if let Some(name) = &self.format {
             return Format::by_name(name);
@@ -59,6 +65,8 @@ pub struct Pending {
     /// The bytes of an output that cannot be taken back once written, such as a pipe.
     spool: Option<File>,
     buffer: Vec<u8>,
+    /// The columns that lines are cut to, of a table on a terminal.
+    columns: Option<usize>,
 }
 
 impl Pending {
@@ -72,7 +80,18 @@ impl Pending {
             true => Some(tempfile::tempfile().map_err(|e| Error::io("make a temporary file", e))?),
             false => None,
         };
-        Ok(Pending { begin: output.begin(), output, spool, buffer: Vec::with_capacity(BUFFER) })
+        Ok(Pending {
+            begin: output.begin(),
+            output,
+            spool,
+            buffer: Vec::with_capacity(BUFFER),
+            columns: None,
+        })
+    }
+
+    /// Cuts lines to the width of a terminal.
+    pub fn fit(self, columns: Option<usize>) -> Pending {
+        Pending { columns, ..self }
     }
 
     /// The output itself.
@@ -82,6 +101,10 @@ impl Pending {
 
     /// Writes what is buffered and spooled; a file is still to be put in its place.
     fn settle(&mut self) -> Result<()> {
+        if let Some(columns) = self.columns {
+            let text = fit(&String::from_utf8_lossy(&self.buffer), columns);
+            self.buffer = text.into_bytes();
+        }
         self.empty_buffer()?;
         let Some(spool) = &mut self.spool else { return Ok(()) };
         spool.seek(SeekFrom::Start(0))?;
@@ -120,6 +143,11 @@ impl Write for Pending {
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.columns.is_some() {
+            // Cut in one piece at the end: nobody reads tables of megabytes on a terminal.
+            self.buffer.extend_from_slice(bytes);
+            return Ok(());
+        }
         if self.buffer.len() + bytes.len() > BUFFER {
             self.empty_buffer()?;
         }

@@ -10,6 +10,7 @@ use clap::Args;
 use super::args::{ColourArgs, SizeArgs, StackArgs, TextArgs};
 use super::outputs::{self, Pending};
 use crate::cli::output::Output;
+use crate::cli::terminal;
 use crate::error::{Error, Position, Result};
 use crate::folded::{Columns, Order};
 use crate::profile::Opened;
@@ -148,7 +149,9 @@ pub fn write_files(
 ) -> Result<Written> {
     let mut pending = Vec::with_capacity(files.len());
     for (path, format) in files {
-        pending.push(Pending::open(*path, format.streams)?);
+        // Letters fit by themselves.
+        let columns = terminal::width().filter(|_| path.is_none() && format.name != "text");
+        pending.push(Pending::open(*path, format.streams)?.fit(columns));
     }
     Output::refuse_same_file(pending.iter().map(Pending::output))?;
     let targets = pending.iter_mut().map(|output| output as &mut dyn Target);

@@ -1,0 +1,75 @@
+//! The end of a recording on a terminal: a table of ten functions, and a line that sums it up.
+
+use std::io::Write;
+use std::path::Path;
+
+use crate::cli::output::Output;
+use crate::cli::{Tool, say, terminal};
+use crate::error::Result;
+use crate::profile::{Facts, Opened, units};
+use crate::render::{Format, Settings, Target, Written, write};
+use crate::weight::Weight;
+
+use super::Record;
+
+/// The functions that a table shows.
+const ROWS: usize = 10;
+
+/// Writes the table to the terminal that standard output is.
+///
+/// # Errors
+/// Those of the output.
+pub(super) fn table(input: &Opened, settings: &Settings) -> Result<Written> {
+    let mut settings = settings.clone();
+    settings.table.limit = Some(ROWS);
+    let mut text = Vec::new();
+    let outputs = vec![(Format::by_name("top")?, &mut text as &mut dyn Target)];
+    let written = write(input, outputs, &settings)?;
+    let text = String::from_utf8_lossy(&text);
+    let columns = terminal::width().unwrap_or(usize::MAX);
+    let mut output = Output::new(None)?;
+    output.write_all(terminal::fit(without_advice(&text), columns).as_bytes())?;
+    output.finish()?;
+    Ok(written)
+}
+
+/// The table without the last line, which names an option of fg-render.
+fn without_advice(table: &str) -> &str {
+    match table.rfind("\n\n") {
+        Some(at) if table[at..].contains(" more; --limit ") => &table[..=at],
+        _ => table,
+    }
+}
+
+/// Says how much was recorded, and where it is.
+pub(super) fn say_sum(facts: &Facts, files: &[&Path]) {
+    let mut parts = Vec::new();
+    if let Some(samples) = facts.samples {
+        parts.push(units::amount(Weight::new(samples.into()), Some("samples")));
+    }
+    if let Some(duration) = facts.duration {
+        parts.push(format!("in {:.1} s", duration.as_secs_f64()));
+    }
+    let mut sum = parts.join(" ");
+    match facts.warnings.len() {
+        0 => {}
+        1 => sum.push_str(", 1 warning"),
+        n => sum.push_str(&format!(", {n} warnings")),
+    }
+    let names: Vec<_> = files.iter().map(|path| path.to_string_lossy()).collect();
+    match names.is_empty() {
+        true => say(Record::NAME, format_args!("{sum}; -o out.svg draws them, --open shows a page")),
+        false => say(Record::NAME, format_args!("{}: {sum}", names.join(", "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_for_another_program_is_cut() {
+        assert_eq!(without_advice("1 s\n\na b\n\n9 more; --limit shows as many\n"), "1 s\n\na b\n");
+        assert_eq!(without_advice("1 s\n\na b\n"), "1 s\n\na b\n");
+    }
+}

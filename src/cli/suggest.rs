@@ -1,0 +1,260 @@
+//! The right option in place of a wrong one: another program's, a neighbour's under our name, or one
+//! that is spelled alike.
+
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use clap::{Command, CommandFactory};
+
+/// Programs that neighbours' options are taken for.
+const READERS: &[&str] = &["fg-collapse", "fg-filter", "fg-diff", "fg-render"];
+const RECORD: &[&str] = &["fg-record"];
+const RENDER: &[&str] = &["fg-render", "fg-record"];
+const ALL: &[&str] = &["fg-collapse", "fg-filter", "fg-diff", "fg-render", "fg-record"];
+
+/// An option of another maker's program, the programs of ours that people give it to, and the advice.
+type Neighbour = (&'static [&'static str], &'static str, &'static str);
+
+/// Options of neighbours that have another name or place here.
+const NEIGHBOURS: &[Neighbour] = &[
+    // stackcollapse-perf.pl, and collapsers of other formats.
+    (READERS, "--context", "source lines are shown by '--srcline'"),
+    (READERS, "--include-tname", "threads are named by '--threads-as-frames'"),
+    (READERS, "--no-include-tname", "threads are left out by '--no-threads-as-frames'"),
+    (READERS, "--include-tid", "threads and their numbers are named by '--tid'"),
+    (READERS, "--shorten-pkgs", "names are shortened by fg-filter --rename 's/([a-z])[a-z]*\\./$1./'"),
+    (READERS, "--includeoffset", "offsets are kept; fg-filter --strip offset removes them"),
+    (READERS, "--no-modules", "modules are removed by fg-filter --rename 's/^.*`//'"),
+    (READERS, "--bytes", "a value is chosen by '--value'; fg-collapse --list-values lists them"),
+    (READERS, "--ticks", "a value is chosen by '--value'; fg-collapse --list-values lists them"),
+    (READERS, "--time", "a value is chosen by '--value'; fg-collapse --list-values lists them"),
+    (READERS, "--sample-index", "a value is chosen by '--value'; fg-collapse --list-values lists them"),
+    (&["fg-filter", "fg-diff"], "--kernel-only", "kernel frames are kept by fg-filter --kind kernel"),
+    // flamegraph.pl and inferno-flamegraph.
+    (RENDER, "--no-javascript", "a picture without a script is '-o out.png', or '-o out.txt' in letters"),
+    (
+        &["fg-collapse", "fg-filter", "fg-diff"],
+        "--no-javascript",
+        "fg-render draws; without a script it writes '-o out.png'",
+    ),
+    // pprof.
+    (ALL, "--http", "a page to explore is written by fg-render -o out.html, and shown by --open"),
+    (ALL, "--web", "a page to explore is written by fg-render -o out.html, and shown by --open"),
+    (&["fg-render"], "--svg", "the format is the output's ending: '-o out.svg'"),
+    (&["fg-render"], "--html", "the format is the output's ending: '-o out.html'"),
+    (&["fg-render"], "--top", "a table is written by '--format top'"),
+    (&["fg-render"], "--tree", "a tree is written by '--format tree'"),
+    (&["fg-render"], "--text", "letters are written by '--format text', a table by '--format top'"),
+    (&["fg-render"], "--focus", "stacks are chosen by fg-filter --focus, before fg-render"),
+    (&["fg-render"], "--ignore", "stacks are dropped by fg-filter --ignore, before fg-render"),
+    (ALL, "--diff_base", "profiles are compared by fg-diff BEFORE AFTER"),
+    (ALL, "--diff-base", "profiles are compared by fg-diff BEFORE AFTER"),
+    (READERS, "--granularity", "modules are shown by fg-render --by module"),
+    // perf, samply, py-spy.
+    (RECORD, "-g", "stacks are always recorded; '--call-graph' says how they are found"),
+    (RECORD, "-t", "threads are told apart by '--per-thread'"),
+    (RECORD, "--no-open", "nothing is opened without '--open'"),
+    (RECORD, "--save-only", "nothing is opened without '--open': '-o out.html' writes a page"),
+    (RECORD, "--format", "the format is the output's ending: '-o out.speedscope.json', '-o out.svg'"),
+    (RECORD, "--subprocesses", "processes that the recorded ones start are recorded too"),
+    (RECORD, "--gil", "py-spy's options go behind '--with py-spy --backend-args'"),
+    (RECORD, "--native", "py-spy's options go behind '--with py-spy --backend-args'"),
+    (RECORD, "--nonblocking", "py-spy's options go behind '--with py-spy --backend-args'"),
+    (RECORD, "--title-suffix", "a title is given by '--title'"),
+];
+
+/// Values of neighbours' options that have another name here.
+const VALUES: &[(&str, &str, &str)] = &[
+    ("--colors", "javascript", "js"),
+    ("--colors", "node", "js"),
+    ("--colors", "nodejs", "js"),
+    ("--colors", "py", "python"),
+    ("--colors", "rs", "rust"),
+    ("--colors", "c++", "hot"),
+    ("--format", "flamegraph", "svg"),
+    ("--format", "flame", "text"),
+    ("--format", "table", "top"),
+    ("--format", "folded", "collapsed"),
+    ("--format", "proto", "pprof"),
+    ("--format", "md", "markdown"),
+    ("--format", "gecko", "firefox"),
+];
+
+/// The programs, and the subcommands that have options of their own.
+fn commands() -> Vec<(String, Command)> {
+    let mut all = Vec::new();
+    let tools = [
+        super::collapse::Collapse::command(),
+        super::filter::Filter::command(),
+        super::diff::Diff::command(),
+        super::render::Render::command(),
+    ];
+    all.extend(tools.map(|command| (command.get_name().to_owned(), command)));
+    #[cfg(all(feature = "record", unix))]
+    {
+        let record = super::record::Record::command();
+        let tasks =
+            record.get_subcommands().map(|task| (format!("fg-record {}", task.get_name()), task.clone()));
+        let tasks: Vec<_> = tasks.collect();
+        all.push(("fg-record".to_owned(), record));
+        all.extend(tasks);
+    }
+    all
+}
+
+/// Gives an error the advice that is known for its option or value. `program` is the one that was
+/// started.
+pub fn improve(mut error: Error, program: &str) -> Error {
+    let advice = match error.kind() {
+        ErrorKind::UnknownArgument => option_advice(&error, program),
+        ErrorKind::InvalidValue => value_advice(&error),
+        _ => None,
+    };
+    if advice.is_none() && error.get(ContextKind::SuggestedArg).is_some() {
+        // That it may be a file's name is far-fetched.
+        error.remove(ContextKind::Suggested);
+    }
+    if let Some(advice) = advice {
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::SuggestedValue);
+        if let Some((_, mut command)) = commands().into_iter().find(|(name, _)| name == program) {
+            // The one that is there names the option that was suggested before.
+            error.insert(ContextKind::Usage, ContextValue::StyledStr(command.render_usage()));
+        }
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(advice)]));
+    }
+    error
+}
+
+fn text(error: &Error, kind: ContextKind) -> Option<&str> {
+    match error.get(kind)? {
+        ContextValue::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn option_advice(error: &Error, program: &str) -> Option<String> {
+    let wrong = text(error, ContextKind::InvalidArg)?;
+    let option = wrong.split(['=', ' ']).next().unwrap_or(wrong);
+    let known = NEIGHBOURS.iter().find(|(programs, name, _)| *name == option && programs.contains(&program));
+    if let Some((.., advice)) = known {
+        return Some((*advice).to_owned());
+    }
+    let long = option.strip_prefix("--")?;
+    let commands = commands();
+    let has = |command: &Command| {
+        let mut options = command.get_arguments().filter(|arg| !arg.is_hide_set());
+        options.any(|arg| {
+            arg.get_long() == Some(long)
+                || arg.get_all_aliases().is_some_and(|aliases| aliases.contains(&long))
+        })
+    };
+    let with: Vec<&str> =
+        commands.iter().filter(|(_, command)| has(command)).map(|(name, _)| name.as_str()).collect();
+    if let Some(names) = listed(&with) {
+        let verb = if with.len() == 1 { "has" } else { "have" };
+        return Some(format!("{names} {verb} '--{long}'"));
+    }
+    nearest(long, program, &commands)
+}
+
+/// The option that is spelled nearly as the wrong one: of the program itself, else of another one, or
+/// of a neighbour.
+fn nearest(long: &str, program: &str, commands: &[(String, Command)]) -> Option<String> {
+    let limit = if long.len() < 5 { 1 } else { 2 };
+    let ours = commands.iter().flat_map(|(of, command)| {
+        let visible = command.get_arguments().filter(|arg| !arg.is_hide_set());
+        visible.filter_map(|arg| arg.get_long()).map(move |name| {
+            let advice = match of == program {
+                true => format!("a similar option exists: '--{name}'"),
+                false => format!("{of} has '--{name}'"),
+            };
+            (distance(long, name), of != program, advice)
+        })
+    });
+    let theirs = NEIGHBOURS.iter().filter(|(programs, ..)| programs.contains(&program));
+    let theirs = theirs.filter_map(|(_, name, advice)| {
+        Some((distance(long, name.strip_prefix("--")?), true, format!("'{name}' has no equal: {advice}")))
+    });
+    let near = ours.chain(theirs).filter(|(far, ..)| *far <= limit);
+    near.min_by_key(|(far, is_other, _)| (*far, *is_other)).map(|(.., advice)| advice)
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(names: &[&str]) -> Option<String> {
+    let (last, others) = names.split_last()?;
+    Some(if others.is_empty() { (*last).to_owned() } else { format!("{} and {last}", others.join(", ")) })
+}
+
+/// The number of letters to add, remove, replace or swap to make one word of another.
+fn distance(one: &str, other: &str) -> usize {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];
+    for n in 1..=one.len() {
+        let mut row = vec![n];
+        for m in 1..=other.len() {
+            let replaced = rows[n - 1][m - 1] + usize::from(one[n - 1] != other[m - 1]);
+            let mut best = replaced.min(rows[n - 1][m] + 1).min(row[m - 1] + 1);
+            if n > 1 && m > 1 && one[n - 1] == other[m - 2] && one[n - 2] == other[m - 1] {
+                best = best.min(rows[n - 2][m - 2] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows[one.len()][other.len()]
+}
+
+fn value_advice(error: &Error) -> Option<String> {
+    let wrong = text(error, ContextKind::InvalidValue)?.to_lowercase();
+    let option = text(error, ContextKind::InvalidArg)?;
+    let option = option.split(' ').next().unwrap_or(option);
+    let known = VALUES.iter().find(|(of, name, _)| *of == option && *name == wrong);
+    known.map(|(.., ours)| format!("it is '{option} {ours}' here"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_count_letters() {
+        for (one, other, expected) in
+            [("", "abc", 3), ("kitten", "sitting", 3), ("title", "title", 0), ("tilte", "title", 1)]
+        {
+            assert_eq!(distance(one, other), expected);
+            assert_eq!(distance(other, one), expected);
+        }
+    }
+
+    /// A neighbour's option that we have needs no advice, and gets none.
+    #[test]
+    fn advice_is_for_options_that_a_program_has_not() {
+        let commands = commands();
+        for (programs, option, advice) in NEIGHBOURS {
+            for program in *programs {
+                let Some((_, command)) = commands.iter().find(|(name, _)| name == program) else { continue };
+                let has = command.get_arguments().any(|arg| {
+                    arg.get_long().is_some_and(|long| *option == format!("--{long}"))
+                        || arg.get_short().is_some_and(|short| *option == format!("-{short}"))
+                });
+                assert!(!has, "{program} has {option}: {advice}");
+            }
+        }
+    }
+
+    /// An option that advice names exists.
+    #[test]
+    fn options_that_advice_names_exist() {
+        let commands = commands();
+        for (programs, option, advice) in NEIGHBOURS {
+            let quoted = advice.split('\'').skip(1).step_by(2).filter(|part| part.starts_with("--"));
+            for name in quoted.flat_map(|part| part.split(' ')).filter(|word| word.starts_with("--")) {
+                for program in *programs {
+                    let Some((_, command)) = commands.iter().find(|(it, _)| it == program) else { continue };
+                    let has = command.get_arguments().any(|arg| arg.get_long() == Some(&name[2..]));
+                    assert!(has, "advice on {option}: {program} has no {name}");
+                }
+            }
+        }
+    }
+}

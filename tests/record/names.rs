@@ -1,0 +1,79 @@
+//! `-p NAME`: the process is found, or those that match are listed; and the program without `--`.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use super::{Running, fg_record, ready, recorded, text};
+
+/// A copy of the busy program under a name that no other process has.
+fn busy_as(folder: &std::path::Path, name: &str) -> Option<std::path::PathBuf> {
+    let program = ready()?;
+    recorded(fg_record().arg("--").arg(program).arg("20"))?;
+    let path = folder.join(name);
+    fs::copy(program, &path).expect("a copy");
+    Some(path)
+}
+
+fn start(program: &std::path::Path) -> Running {
+    let mut command = Command::new(program);
+    Running(command.arg("1000000").stdout(Stdio::null()).spawn().expect("it starts"))
+}
+
+/// Issue 17, line 7: only numbers were understood.
+#[test]
+fn a_process_is_found_by_its_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let name = format!("hot{}", std::process::id());
+    let Some(program) = busy_as(folder.path(), &name) else { return };
+    let first = start(&program);
+    let record =
+        |words: &[&str]| fg_record().args(["-d", "0.3", "-p"]).args(words).output().expect("it starts");
+    let output = record(&[&name]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(text(&output.stdout).contains(&format!("{name};")), "{output:?}");
+    // A part of the name is enough where it is one process's, which is then said.
+    let output = record(&[&name[..name.len() - 1]]);
+    let said = text(&output.stderr);
+    match output.status.code() {
+        Some(0) => assert!(said.contains(&format!("fg-record: recording {}", first.0.id())), "{said}"),
+        _ => assert!(said.contains("processes match"), "{said}"),
+    }
+    let second = start(&program);
+    let output = record(&[&name]);
+    let said = text(&output.stderr);
+    assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(2), ""), "{said}");
+    let mut pids = [first.0.id(), second.0.id()];
+    pids.sort_unstable();
+    for pid in pids {
+        assert!(said.contains(&format!("fg-record: {pid} ")), "{said}");
+    }
+    assert!(
+        said.contains(&format!(
+            "2 processes match; name one by its number, or all: -p {},{}",
+            pids[0], pids[1]
+        ))
+    );
+    let output = record(&["no-process-has-this-name"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("no process has this name"), "{output:?}");
+}
+
+#[test]
+fn a_program_needs_no_dashes_before_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(program) = busy_as(folder.path(), "check") else { return };
+    let run =
+        |words: &[&str]| fg_record().args(words).current_dir(folder.path()).output().expect("it starts");
+    let output = run(&["-o", "out.folded", "./check", "50", "-", "3"]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(fs::read_to_string(folder.path().join("out.folded")).expect("it").contains("check;"));
+    // A subcommand's name is the subcommand, before options and nowhere else.
+    let output = run(&["check", "--no-such-option"]);
+    assert!(text(&output.stderr).contains("fg-record check"), "{output:?}");
+    let output = run(&["-o", "x.folded", "check", "50"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains("check is a subcommand and goes before its options"), "{output:?}");
+    assert!(program.exists());
+    let output = run(&["-o", "y.folded", "--", "./check", "50", "-", "3"]);
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+}
