@@ -10,6 +10,7 @@ mod action;
 mod files;
 #[path = "../common/installed.rs"]
 mod installed;
+mod materials;
 #[path = "../common/skip.rs"]
 mod skip;
 mod speed;

@@ -48,9 +48,9 @@ fn a_release_attaches_what_has_a_sum() {
     place.stand_in("gh", "printf '%s\\n' \"$*\" >>\"$ASKED\"");
     place.stand_in("uname", "echo x86_64");
     for name in ["a.deb", "b c.whl", "root/usr/bin/fg-tools", "fg-tools.debug"] {
-        place.put(&format!("target/package/{name}"), name);
+        place.put(&format!("target/packages/{name}"), name);
     }
-    place.succeeds("cd target/package && sha256sum a.deb 'b c.whl' >SHA256SUMS", &[]);
+    place.succeeds("cd target/packages && sha256sum a.deb 'b c.whl' >SHA256SUMS", &[]);
     let asked = place.path("asked");
     let settings = [("GITHUB_REF_NAME", "v1.0.0"), ("ASKED", asked.to_str().unwrap())];
     place.succeeds(&script("release", "Attach the packages to the release"), &settings);
@@ -59,7 +59,7 @@ fn a_release_attaches_what_has_a_sum() {
         "release create v1.0.0 --draft --verify-tag --notes-from-tag\n\
          release upload --clobber v1.0.0 SHA256SUMS-x86_64 a.deb b c.whl\n"
     );
-    assert!(place.read("target/package/SHA256SUMS-x86_64").contains("  b c.whl\n"));
+    assert!(place.read("target/packages/SHA256SUMS-x86_64").contains("  b c.whl\n"));
 }
 
 #[test]
