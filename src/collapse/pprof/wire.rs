@@ -76,6 +76,18 @@ pub fn varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
+/// The numbers in a message by the numbers of their fields.
+pub fn message(bytes: &[u8], fields: &mut [u64]) -> Option<()> {
+    for field in Fields(bytes) {
+        if let (number, Content::Number(value)) = field?
+            && let Some(field) = fields.get_mut(number as usize)
+        {
+            *field = value;
+        }
+    }
+    Some(())
+}
+
 /// The numbers of a repeated field, of which writers make one packed list or many fields.
 pub fn numbers(content: Content<'_>, mut each: impl FnMut(u64)) -> Option<()> {
     match content {
