@@ -6,12 +6,14 @@ use clap::Parser;
 
 use super::output::OutputArgs;
 use super::reading::ReadingArgs;
+use super::scale::ScaleArgs;
 use super::{Exit, GenerateArgs, InputArgs, Tool, progress, say, say_not_understood};
 use crate::collapse::{self, Report, Value, ValueTotal, registry};
 use crate::error::{excerpt, some_of};
 use crate::folded::{StackTable, Weights};
 use crate::printable::printable;
-use crate::profile;
+use crate::profile::{self, ExchangeParts, Profile, ReadOptions};
+use crate::render::Format;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,6 +22,7 @@ Examples:
   perf script | fg-collapse --kernel --tid | fg-render --colors java > out.svg
   fg-collapse monday.perf.gz tuesday.perf.zst > both.folded
   fg-collapse --value page-faults out.perf > faults.folded
+  fg-collapse --scale night=0.3,day=0.7 night.pb.gz day.pb.gz -o default.pprof
   austin -o out.austin python3 app.py && fg-collapse out.austin > out.folded
 
 Exit status: 0 if there are samples, 2 on errors.";
@@ -31,6 +34,9 @@ Exit status: 0 if there are samples, 2 on errors.";
 /// with the sum of its weights: `main;parse;lex 42`. In front of the stacks stands a header: a line
 /// such as `# unit: ns` or `# command: ./app` for each fact that the recording states. To other
 /// programs these lines are comments; `--no-header` leaves them out.
+///
+/// An output that ends in `.pb.gz`, `.pprof` or `.otlp` is a profile in pprof's or OpenTelemetry's format, with
+/// everything that folded text has no room for: all values, labels, lines, addresses, mappings.
 ///
 /// Formats that record callers instead of stacks (`pstats`, `callgrind`) give estimated stacks; the
 /// cost of each function itself is exact.
@@ -57,6 +63,10 @@ pub struct Collapse {
     /// Leave out the header, the lines such as `# unit: ns` before the stacks
     #[arg(long)]
     pub no_header: bool,
+
+    /// The factors of inputs.
+    #[command(flatten)]
+    pub scale: ScaleArgs,
 
     /// The output.
     #[command(flatten)]
@@ -88,6 +98,11 @@ impl Tool for Collapse {
     const NAME: &'static str = "fg-collapse";
 
     fn run(self) -> anyhow::Result<Exit> {
+        if let Some(format) =
+            self.output.exchange_format().filter(|_| !self.list_formats && !self.list_values)
+        {
+            return self.write_exchange(format);
+        }
         let mut output = self.output.open()?;
         if self.list_formats {
             let table = collapse::format_info::table(registry::FORMATS, false);
@@ -109,12 +124,7 @@ impl Tool for Collapse {
             output.finish()?;
             return Ok(Exit::Yes);
         }
-        let read = profile::open::read(&self.input.sources(), &reading);
-        progress::end();
-        let (profile, report) = read?;
-        if self.strict {
-            report.not_understood.refuse()?;
-        }
+        let (profile, report) = self.read(&reading)?;
         if !self.quiet {
             self.describe(&report, profile.stacks())?;
         }
@@ -129,6 +139,34 @@ impl Tool for Collapse {
 }
 
 impl Collapse {
+    /// Reads all inputs as one profile.
+    fn read(&self, reading: &ReadOptions) -> anyhow::Result<(Profile, Report)> {
+        let read = profile::open::read(&self.scale.apply(self.input.sources())?, reading);
+        progress::end();
+        let (profile, report) = read?;
+        if self.strict {
+            report.not_understood.refuse()?;
+        }
+        Ok((profile, report))
+    }
+
+    /// Writes everything that is known of the inputs, not folded text.
+    fn write_exchange(&self, format: &'static Format) -> anyhow::Result<Exit> {
+        let mut reading = self.options.read_options(self.quiet).exchange(ExchangeParts::Whole);
+        reading.format.clone_from(&self.format);
+        let (profile, report) = self.read(&reading)?;
+        if !self.quiet {
+            // No value is left out.
+            say_not_understood(Self::NAME, &report.not_understood);
+            report.notes.iter().for_each(|note| say(Self::NAME, note));
+        }
+        if self.verbose {
+            report.details.iter().for_each(|detail| say(Self::NAME, detail));
+        }
+        self.output.write_exchange(format, profile, report)?;
+        Ok(Exit::Yes)
+    }
+
     fn describe(&self, report: &Report, table: &StackTable) -> anyhow::Result<()> {
         say_not_understood(Self::NAME, &report.not_understood);
         for note in &report.notes {

@@ -127,6 +127,7 @@ use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::NotUnderstood;
 use crate::input::{Input, Source};
 use crate::profile::Facts;
+use crate::profile::scaled::Scaled;
 use crate::weight::Weight;
 
 pub use crate::profile::{Context, Sink};
@@ -438,7 +439,7 @@ fn collapse_any(
         let fresh =
             |first_value| Report { first_value, is_one_of_several: sources.len() > 1, ..Report::default() };
         let mut of_this = fresh(report.first_value.take());
-        collapse_one(source, format, options, sink, &mut of_this)?;
+        collapse_weighted(source, format, options, sink, &mut of_this)?;
         // A value that is zero throughout has reached no sink: the input can be read again for another.
         if options.values == ValueSelection::Default
             && let Some((zero, other)) = of_this.other_value()
@@ -448,12 +449,15 @@ fn collapse_any(
                 Options { values: ValueSelection::Named(vec![other.name.clone()]), ..options.clone() };
             let doubt = values::chosen_instead(&zero, &other);
             of_this = fresh(of_this.first_value);
-            collapse_one(source, format, &options, sink, &mut of_this)?;
+            collapse_weighted(source, format, &options, sink, &mut of_this)?;
             of_this.warn(&doubt);
             of_this.not_understood.doubt(doubt);
         }
         let name = source.name();
         of_this.settle_facts(options);
+        if source.factor() != Weight::ONE {
+            of_this.facts = Facts { period: None, ..of_this.facts.without_counts() };
+        }
         let unit = of_this.facts.unit.as_deref();
         let before = parts.iter().find_map(|part| part.unit.as_deref());
         if let (Some(unit), Some(before)) = (unit, before)
@@ -469,6 +473,20 @@ fn collapse_any(
     sink.flush()?;
     report.facts = Facts::merged(&parts);
     Ok(report)
+}
+
+/// [`collapse_one`] with the factor of the source.
+fn collapse_weighted(
+    source: &Source,
+    format: Option<&'static dyn Collapser>,
+    options: &Options,
+    sink: &mut dyn Sink,
+    report: &mut Report,
+) -> Result<()> {
+    match source.factor() {
+        factor if factor == Weight::ONE => collapse_one(source, format, options, sink, report),
+        factor => collapse_one(source, format, options, &mut Scaled::new(sink, factor), report),
+    }
 }
 
 /// Collapses one input.

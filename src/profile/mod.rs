@@ -25,6 +25,7 @@ pub mod open;
 #[cfg(feature = "render")]
 mod render;
 mod samples;
+pub(crate) mod scaled;
 mod sink;
 pub mod units;
 
