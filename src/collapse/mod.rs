@@ -96,6 +96,8 @@ mod mojo;
 #[cfg(feature = "collapse")]
 mod naming;
 #[cfg(feature = "collapse")]
+mod otlp;
+#[cfg(feature = "collapse")]
 mod pprof;
 #[cfg(feature = "collapse")]
 mod pstats;

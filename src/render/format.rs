@@ -45,6 +45,8 @@ pub const FORMATS: &[Format] = &[
     collapsed::FORMAT,
     speedscope::FORMAT,
     pprof::FORMAT,
+    exchange::otlp_writer::FORMAT,
+    exchange::otlp_writer::JSON,
     firefox::FORMAT,
     dot::FORMAT,
 ];

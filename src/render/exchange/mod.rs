@@ -4,6 +4,9 @@
 //! encoding of them.
 
 pub(super) mod encoding;
+mod message;
+mod otlp;
+pub(super) mod otlp_writer;
 pub(super) mod pprof;
 mod rounding;
 mod tables;
@@ -11,4 +14,5 @@ mod tables;
 pub(super) use tables::Tables;
 
 /// The formats that write everything a profile holds, if its reader keeps it.
-pub(super) const NAMES: &[&str] = &[super::pprof::FORMAT.name];
+pub(super) const NAMES: &[&str] =
+    &[super::pprof::FORMAT.name, otlp_writer::FORMAT.name, otlp_writer::JSON.name];

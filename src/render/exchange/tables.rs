@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use super::rounding::Rounding;
-use crate::error::Result;
-use crate::folded::{FrameId, Interner, StackTable, Weights};
+use crate::error::{ErrorKind, Result};
+use crate::folded::{Columns, FrameId, Interner, Place, StackTable, WalkSummary, Weights};
 use crate::profile::exchange::{Code, CodeKind, Exchange, LabelValue, Text};
-use crate::profile::{Exchanged, Profile};
+use crate::profile::{Exchanged, Facts, Profile};
 use crate::render::pprof::{FRAMES_COMMENT, comments, nanos, value_type};
 use crate::weight::Weight;
 use std::time::SystemTime;
@@ -121,6 +121,8 @@ pub struct Tables {
     pub keep_frames: TextId,
     pub doc_url: TextId,
     pub comments: Vec<TextId>,
+    /// The program that recorded, and its version.
+    pub producer: String,
     pub mappings: Vec<Mapping>,
     pub functions: Unique<Function>,
     pub locations: Unique<Location>,
@@ -152,12 +154,96 @@ impl Tables {
             private,
             tables,
         };
+        filler.tables.producer = profile.facts().producer.clone().unwrap_or_default();
         filler.fill_mappings();
         match exchanged.has_samples() {
             true => filler.fill_samples(exchanged)?,
             false => filler.fill_stacks(profile)?,
         }
         Ok(Some(filler.tables))
+    }
+
+    /// The tables of stacks of names.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Setting`] for a weight that is not whole.
+    pub fn of_names(known: &NamedStacks<'_>) -> Result<Tables> {
+        let NamedStacks { names, stacks, columns, summary, private } = *known;
+        let mut tables = Tables::default();
+        tables.texts.key(b"");
+        tables.producer = summary.facts.producer.clone().unwrap_or_default();
+        tables.state(&summary.facts, columns);
+        let mut modules = HashMap::new();
+        let places = &summary.places;
+        let locations: Vec<u32> = names
+            .all()
+            .map(|name| tables.of_name(name, places.get(name).unwrap_or_default(), private, &mut modules))
+            .collect();
+        let labels = tables.labels.number(Vec::new());
+        for (frames, weights) in stacks {
+            let stack = frames.iter().map(|&name| locations[name as usize]).collect();
+            let stack = tables.stacks.number(stack);
+            let before = (columns == Columns::Two).then_some(weights.before);
+            for (column, value) in before.into_iter().chain([weights.value]).enumerate() {
+                if value.decimals() > 0 {
+                    let what =
+                        format!("OTLP holds whole numbers of 64 bits, and {value} is none; see --factor");
+                    return Err(ErrorKind::Setting { what }.into());
+                }
+                tables.add(stack, labels, column, value)?;
+            }
+        }
+        Ok(tables)
+    }
+
+    /// States facts, of samples of one type or, before and after, of two.
+    fn state(&mut self, facts: &Facts, columns: Columns) {
+        let (name, unit) = value_type(facts);
+        let kind = (self.text(name.as_bytes()), self.text(unit.as_bytes()));
+        self.types = match columns {
+            Columns::One => vec![kind],
+            Columns::Two => vec![(self.text(b"before"), kind.1), (self.text(b"after"), kind.1)],
+        };
+        if columns == Columns::Two {
+            self.default_type = self.text(b"after");
+        }
+        if let Some(period) = facts.period.and_then(|period| period.units(0).ok()) {
+            self.period = i64::try_from(period).unwrap_or(0);
+            self.period_type = kind;
+        }
+        let start = facts.start.and_then(|start| start.duration_since(SystemTime::UNIX_EPOCH).ok());
+        self.start = start.and_then(nanos).unwrap_or(0) as i64;
+        self.duration = facts.duration.and_then(nanos).unwrap_or(0) as i64;
+        let comments = [FRAMES_COMMENT.to_owned()].into_iter().chain(comments(facts));
+        self.comments = comments.map(|comment| self.texts.key(comment.as_bytes())).collect();
+    }
+
+    /// The number of the location of a frame of which the name and the place are known; `modules` are the
+    /// mappings of such frames so far.
+    fn of_name(
+        &mut self,
+        name: &[u8],
+        place: Place<'_>,
+        private: bool,
+        modules: &mut HashMap<TextId, u32>,
+    ) -> u32 {
+        let name = self.text(name);
+        let file = self.text(shown_path(place.file, private));
+        let function = Function { name, system_name: 0, file, start_line: place.start_line.into() };
+        let function = Some(self.functions.number(function));
+        let module = self.text(shown_path(place.module, private));
+        let mapping = (module != 0).then(|| match modules.get(&module) {
+            Some(&known) => known,
+            None => {
+                // It has functions, file names and line numbers: pprof need not look for them.
+                self.mappings.push(Mapping { file: module, has: 0b0111, ..Mapping::default() });
+                let number = (self.mappings.len() - 1) as u32;
+                modules.insert(module, number);
+                number
+            }
+        });
+        let lines = vec![Line { function, line: place.line.into(), column: 0 }];
+        self.locations.number(Location { mapping, lines, ..Location::default() })
     }
 
     /// The number of a text.
@@ -187,6 +273,17 @@ impl Tables {
         let mut roundings = vec![Rounding::default(); types];
         self.values.iter().enumerate().map(|(at, &value)| roundings[at % types].whole(value)).collect()
     }
+}
+
+/// Stacks of names as a walk tells them.
+pub struct NamedStacks<'a> {
+    pub names: &'a Interner,
+    /// The numbers of names, leaf first, and the weights.
+    pub stacks: &'a [(Vec<u32>, Weights)],
+    pub columns: Columns,
+    pub summary: &'a WalkSummary,
+    /// Paths are shown without folders.
+    pub private: bool,
 }
 
 /// Fills the tables from a profile.
@@ -260,18 +357,7 @@ impl Filler<'_> {
     /// Stacks and their weights, of a recording that has no samples of this kind.
     fn fill_stacks(&mut self, profile: &Profile) -> Result<()> {
         let facts = &if self.private { profile.facts().private() } else { profile.facts().clone() };
-        let (kind, unit) = value_type(facts);
-        let kind = (self.tables.text(kind.as_bytes()), self.tables.text(unit.as_bytes()));
-        self.tables.types.push(kind);
-        if let Some(period) = facts.period.and_then(|period| period.units(0).ok()) {
-            self.tables.period = i64::try_from(period).unwrap_or(0);
-            self.tables.period_type = kind;
-        }
-        let start = facts.start.and_then(|start| start.duration_since(SystemTime::UNIX_EPOCH).ok());
-        self.tables.start = start.and_then(nanos).unwrap_or(0) as i64;
-        self.tables.duration = facts.duration.and_then(nanos).unwrap_or(0) as i64;
-        let comments = [FRAMES_COMMENT.to_owned()].into_iter().chain(comments(facts));
-        self.tables.comments = comments.map(|comment| self.tables.texts.key(comment.as_bytes())).collect();
+        self.tables.state(facts, Columns::One);
         let labels = self.labels(&[]);
         let ranks = self.table.ranks();
         let mut stacks: Vec<(usize, (&[FrameId], Weights))> = self.table.stacks().enumerate().collect();
@@ -332,8 +418,8 @@ impl Filler<'_> {
                     open = Some((Location { mapping, address, is_folded, lines }, code));
                 }
                 None => {
-                    let location = self.of_name(frame);
-                    locations.push(self.tables.locations.number(location));
+                    let (name, place) = (self.table.name(frame), self.table.place(frame));
+                    locations.push(self.tables.of_name(name, place, self.private, &mut self.mappings));
                 }
             }
         }
@@ -369,28 +455,6 @@ impl Filler<'_> {
             None => None,
         };
         Some(Line { function: function.map(|function| self.tables.functions.number(function)), line, column })
-    }
-
-    /// The location of a frame that is no line of code.
-    fn of_name(&mut self, frame: FrameId) -> Location {
-        let place = self.table.place(frame);
-        let name = self.tables.texts.key(self.table.name(frame));
-        let file = self.tables.texts.key(shown_path(place.file, self.private));
-        let function = Function { name, system_name: 0, file, start_line: place.start_line.into() };
-        let function = Some(self.tables.functions.number(function));
-        let module = self.tables.texts.key(shown_path(place.module, self.private));
-        let mapping = (module != 0).then(|| match self.mappings.get(&module) {
-            Some(&known) => known,
-            None => {
-                // It has functions, file names and line numbers: pprof need not look for them.
-                self.tables.mappings.push(Mapping { file: module, has: 0b0111, ..Mapping::default() });
-                let number = (self.tables.mappings.len() - 1) as u32;
-                self.mappings.insert(module, number);
-                number
-            }
-        });
-        let lines = vec![Line { function, line: place.line.into(), column: 0 }];
-        Location { mapping, lines, ..Location::default() }
     }
 }
 
