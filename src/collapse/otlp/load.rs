@@ -134,7 +134,9 @@ impl Loader {
         facts.system = crate::profile::fact(system.text()).or(facts.system.take());
         facts.producer = crate::profile::fact(producer.text()).or(facts.producer.take());
         // The first mapping is no more than the first library that was met.
-        facts.set_command(command.text());
+        if !command.text().is_empty() || !self.model.holds_frames() {
+            facts.set_command(command.text());
+        }
         facts.comment("OTLP profiles v1development");
         if self.links > 0 {
             let links = self.links;
@@ -369,6 +371,8 @@ impl Loader {
             model.start = if model.start == 0 { start } else { model.start.min(start) };
             self.end = self.end.max(end);
             model.duration = self.end - model.start;
+        } else {
+            model.duration = model.duration.max(end);
         }
         if model.period == 0 && profile.period != 0 {
             model.period = profile.period;

@@ -10,7 +10,7 @@ use super::modules::{KERNEL, Kind, Modules, UNKNOWN};
 use super::names::{FrameNames, SymbolState};
 use crate::collapse::Sink;
 use crate::folded::{FrameId, Place, StackTable};
-use crate::profile::exchange::{Code, CodeKind, Function, Location, Mapping};
+use crate::profile::exchange::{Code, CodeKind, Exchange, Function, Location, Mapping};
 
 /// A place in code, and the number of its raw frame.
 pub(super) type RawPlace = (u32, u64, bool, u32);
@@ -23,34 +23,20 @@ pub(super) fn locate(
     names: &mut FrameNames,
     sink: &mut dyn Sink,
 ) {
-    let mut mappings: HashMap<(u32, bool), u32> = HashMap::new();
+    let Some(exchange) = sink.exchange() else { return };
+    let mut mappings = Mappings { modules, numbers: HashMap::new() };
+    // The first mapping is the program to pprof, and never the kernel.
+    for &(module, _, _, number) in places {
+        if modules.all()[module as usize].kind == Kind::File {
+            mappings.number(module, names.named(number).svma.is_some(), exchange);
+        }
+    }
     for &(module, place, called, number) in places {
         let named = *names.named(number);
         let inside = place.wrapping_sub(called.into());
         let (address, is_stated) = named.svma.map_or((inside, false), |svma| (svma, true));
-        let kind = modules.all()[module as usize].kind;
-        let is_offset = kind == Kind::File && !is_stated;
         let Some(exchange) = sink.exchange() else { return };
-        let mapping = (module != UNKNOWN).then(|| {
-            *mappings.entry((module, is_offset)).or_insert_with(|| {
-                let known = &modules.all()[module as usize];
-                let build_id = match module {
-                    KERNEL => modules.recorded.build_id.as_deref(),
-                    _ => known.build_id(),
-                };
-                let build_id = build_id.map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
-                // Names, files, lines and inlined functions are known as far as the file has them.
-                let has = if is_offset { 0 } else { 0b1111 };
-                let mapping = Mapping {
-                    limit: if is_offset { u64::MAX } else { 0 },
-                    file: exchange.text(&known.path),
-                    build_id: exchange.text(build_id.unwrap_or_default().as_bytes()),
-                    has,
-                    ..Mapping::default()
-                };
-                exchange.mapping(mapping).0
-            })
-        });
+        let mapping = (module != UNKNOWN).then(|| mappings.number(module, is_stated, exchange));
         let location = exchange.location(Location { mapping, address, is_folded: false });
         let table = tables[named.thread];
         for at in 0..named.len {
@@ -72,5 +58,36 @@ pub(super) fn locate(
             let frame = sink.frame_at(name, &Place { code, ..place });
             names.replace(&named, at, frame);
         }
+    }
+}
+
+/// The mappings of modules.
+struct Mappings<'m> {
+    modules: &'m Modules,
+    /// By the module, and by the meaning of addresses there: true for offsets.
+    numbers: HashMap<(u32, bool), u32>,
+}
+
+impl Mappings<'_> {
+    /// The number of the mapping of a module, in which addresses are those that the file states, or offsets.
+    fn number(&mut self, module: u32, is_stated: bool, exchange: &mut Exchange) -> u32 {
+        let known = &self.modules.all()[module as usize];
+        let is_offset = known.kind == Kind::File && !is_stated;
+        *self.numbers.entry((module, is_offset)).or_insert_with(|| {
+            let build_id = match module {
+                KERNEL => self.modules.recorded.build_id.as_deref(),
+                _ => known.build_id(),
+            };
+            let build_id = build_id.map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+            let mapping = Mapping {
+                limit: if is_offset { u64::MAX } else { 0 },
+                file: exchange.text(&known.path),
+                build_id: exchange.text(build_id.unwrap_or_default().as_bytes()),
+                // Names, files, lines and inlined functions are known as far as the file has them.
+                has: if is_offset { 0 } else { 0b1111 },
+                ..Mapping::default()
+            };
+            exchange.mapping(mapping).0
+        })
     }
 }

@@ -158,6 +158,11 @@ impl Model {
         self.samples.end(origin);
     }
 
+    /// Returns true if the names are frames, as our own writer leaves them.
+    pub fn holds_frames(&self) -> bool {
+        self.holds_frames
+    }
+
     /// Finds the marks that our own writer leaves in comments.
     pub fn find_marks(&mut self) -> Result<()> {
         for &comment in &self.comments {
