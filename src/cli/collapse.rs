@@ -6,13 +6,15 @@ use clap::Parser;
 
 use super::output::OutputArgs;
 use super::reading::ReadingArgs;
-use crate::collapse::merge::Merged;
+use super::scale::ScaleArgs;
 use super::{Exit, GenerateArgs, InputArgs, Tool, progress, say, say_not_understood, terminal};
+use crate::collapse::merge::Merged;
 use crate::collapse::{self, Report, Value, ValueTotal, registry};
 use crate::error::{excerpt, some_of};
 use crate::input::Source;
 use crate::printable::printable;
-use crate::profile::{self, Opened, Profile, ReadOptions, header};
+use crate::profile::{self, ExchangeParts, Opened, Profile, ReadOptions, header};
+use crate::render::Format;
 use crate::weight::Weight;
 
 const EXAMPLES: &str = "\
@@ -22,6 +24,7 @@ Examples:
   perf script | fg-collapse --kernel --tid | fg-render --colors java > out.svg
   fg-collapse monday.perf.gz tuesday.perf.zst > both.folded
   fg-collapse --value page-faults out.perf > faults.folded
+  fg-collapse --scale night=0.3,day=0.7 night.pb.gz day.pb.gz -o default.pprof
   austin -o out.austin python3 app.py && fg-collapse out.austin > out.folded
 
 Exit status: 0 if there are samples, 2 on errors.";
@@ -33,6 +36,9 @@ Exit status: 0 if there are samples, 2 on errors.";
 /// with the sum of its weights: `main;parse;lex 42`. In front of the stacks stands a header: a line
 /// such as `# unit: ns` or `# command: ./app` for each fact that the recording states. To other
 /// programs these lines are comments; `--no-header` leaves them out.
+///
+/// An output that ends in `.pb.gz`, `.pprof` or `.otlp` is a profile in pprof's or OpenTelemetry's format, with
+/// everything that folded text has no room for: all values, labels, lines, addresses, mappings.
 ///
 /// Formats that record callers instead of stacks (`pstats`, `callgrind`) give estimated stacks; the
 /// cost of each function itself is exact.
@@ -65,6 +71,10 @@ pub struct Collapse {
     #[arg(long)]
     pub no_header: bool,
 
+    /// The factors of inputs.
+    #[command(flatten)]
+    pub scale: ScaleArgs,
+
     /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -95,6 +105,11 @@ impl Tool for Collapse {
     const NAME: &'static str = "fg-collapse";
 
     fn run(self) -> anyhow::Result<Exit> {
+        if let Some(format) =
+            self.output.exchange_format().filter(|_| !self.list_formats && !self.list_values)
+        {
+            return self.write_exchange(format);
+        }
         let mut output = self.output.open()?;
         if self.list_formats {
             let table = collapse::format_info::table(registry::FORMATS, false);
@@ -118,8 +133,8 @@ impl Tool for Collapse {
             output.finish()?;
             return Ok(Exit::Yes);
         }
-        let opened = profile::open::open(&self.input.sources(), &reading);
-        let opened = match opened {
+        let sources = self.scale.apply(self.input.sources())?;
+        let opened = match profile::open::open(&sources, &reading) {
             Ok(Opened::Folded(sources)) => self.read_folded(&sources, &reading),
             Ok(Opened::Profile(profile, report)) => Ok((Stacks::Profile(profile), *report)),
             Err(e) => Err(e),
@@ -163,7 +178,8 @@ enum Stacks {
 impl Collapse {
     /// Reads folded text in a bounded amount of memory.
     fn read_folded(&self, sources: &[Source], reading: &ReadOptions) -> crate::Result<(Stacks, Report)> {
-        if reading.collapse.count {
+        let is_scaled = |source: &Source| source.factor() != Weight::ONE;
+        if reading.collapse.count || sources.iter().any(is_scaled) {
             let (profile, report) = profile::open::read(sources, reading)?;
             return Ok((Stacks::Profile(Box::new(profile)), report));
         }
@@ -178,6 +194,28 @@ impl Collapse {
             Some(columns) => terminal::fit(&table, columns),
             None => table,
         }
+    }
+
+    /// Writes everything that is known of the inputs, not folded text.
+    fn write_exchange(&self, format: &'static Format) -> anyhow::Result<Exit> {
+        let mut reading = self.options.read_options(self.quiet).exchange(ExchangeParts::Whole);
+        reading.format.clone_from(&self.format);
+        let read = profile::open::read(&self.scale.apply(self.input.sources())?, &reading);
+        progress::end();
+        let (profile, report) = read?;
+        if self.strict {
+            report.not_understood.refuse()?;
+        }
+        if !self.quiet {
+            // No value is left out.
+            say_not_understood(Self::NAME, &report.not_understood);
+            report.notes.iter().for_each(|note| say(Self::NAME, note));
+        }
+        if self.verbose {
+            report.details.iter().for_each(|detail| say(Self::NAME, detail));
+        }
+        self.output.write_exchange(format, profile, report)?;
+        Ok(Exit::Yes)
     }
 
     fn describe(&self, report: &Report) {

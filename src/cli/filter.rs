@@ -21,9 +21,9 @@ use crate::filter::{
 use crate::folded::{Columns, Weights};
 use crate::input::Source;
 use crate::printable::printable;
-use crate::profile::Opened;
 use crate::profile::open::open;
 use crate::profile::units::amount;
+use crate::profile::{self, ExchangeParts, Opened, Profile};
 use crate::weight::Weight;
 
 /// Choose stacks as grep chooses lines, and change them frame by frame
@@ -193,6 +193,13 @@ impl Tool for Filter {
             first_only: self.quiet && !self.stats,
             header: !self.no_header,
         };
+        if let Some(format) = self.output.exchange_format().filter(|_| !self.quiet && !self.print_counts) {
+            let (profile, report) = self.read_whole(&sources)?;
+            let (profile, filtered) = pipeline.apply(&profile, &options)?;
+            self.judge(&filtered)?;
+            self.output.write_exchange(format, profile, report)?;
+            return Ok(if filtered.kept.stacks == 0 { Exit::No } else { Exit::Yes });
+        }
         let input = self.open(&sources, pipeline.needs_places())?;
         let exit = |filtered: &Filtered| match filtered.kept.stacks {
             0 => Exit::No,
@@ -234,6 +241,17 @@ impl Filter {
             self.say_notes(report);
         }
         Ok(opened)
+    }
+
+    /// Reads the input with everything that formats of exchange hold.
+    fn read_whole(&self, sources: &[Source]) -> anyhow::Result<(Profile, Report)> {
+        let mut reading = self.reading.0.read_options(self.quiet).exchange(ExchangeParts::Shown);
+        reading.format.clone_from(&self.format);
+        let read = profile::open::read(sources, &reading);
+        progress::end();
+        let (profile, report) = read?;
+        report.notes.iter().for_each(|note| say(Self::NAME, note));
+        Ok((profile, report))
     }
 
     /// Says what was noted while a recording was read.

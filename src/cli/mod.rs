@@ -16,6 +16,7 @@ pub mod reading;
 #[cfg(all(feature = "record", unix))]
 pub mod record;
 pub mod render;
+mod scale;
 #[cfg(target_os = "linux")]
 mod shrunk;
 mod signals;

@@ -98,6 +98,8 @@ mod mojo;
 #[cfg(feature = "collapse")]
 mod naming;
 #[cfg(feature = "collapse")]
+mod otlp;
+#[cfg(feature = "collapse")]
 mod pprof;
 #[cfg(feature = "collapse")]
 mod pstats;
@@ -129,6 +131,7 @@ use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::NotUnderstood;
 use crate::input::{Input, Source};
 use crate::profile::Facts;
+use crate::profile::scaled::Scaled;
 use crate::weight::Weight;
 
 pub use crate::profile::{Context, Sink};
@@ -333,6 +336,9 @@ impl Report {
         options: &Options,
     ) -> Result<()> {
         part.settle_facts(options);
+        if source.factor() != Weight::ONE {
+            part.facts = Facts { period: None, ..part.facts.without_counts() };
+        }
         let unit = part.facts.unit.as_deref();
         let before = facts.iter().find_map(|part| part.unit.as_deref());
         if let (Some(unit), Some(before)) = (unit, before)
@@ -468,7 +474,7 @@ fn collapse_any(
         let fresh =
             |first_value| Report { first_value, is_one_of_several: sources.len() > 1, ..Report::default() };
         let mut of_this = fresh(report.first_value.take());
-        collapse_one(source, format, options, sink, &mut of_this)?;
+        collapse_weighted(source, format, options, sink, &mut of_this)?;
         // A value that is zero throughout has reached no sink: the input can be read again for another.
         if options.values == ValueSelection::Default
             && let Some((zero, other)) = of_this.other_value()
@@ -478,7 +484,7 @@ fn collapse_any(
                 Options { values: ValueSelection::Named(vec![other.name.clone()]), ..options.clone() };
             let doubt = values::chosen_instead(&zero, &other);
             of_this = fresh(of_this.first_value);
-            collapse_one(source, format, &options, sink, &mut of_this)?;
+            collapse_weighted(source, format, &options, sink, &mut of_this)?;
             of_this.warn(&doubt);
             of_this.not_understood.doubt(doubt);
         }
@@ -487,6 +493,20 @@ fn collapse_any(
     sink.flush()?;
     report.facts = Facts::merged(&parts);
     Ok(report)
+}
+
+/// [`collapse_one`] with the factor of the source.
+fn collapse_weighted(
+    source: &Source,
+    format: Option<&'static dyn Collapser>,
+    options: &Options,
+    sink: &mut dyn Sink,
+    report: &mut Report,
+) -> Result<()> {
+    match source.factor() {
+        factor if factor == Weight::ONE => collapse_one(source, format, options, sink, report),
+        factor => collapse_one(source, format, options, &mut Scaled::new(sink, factor), report),
+    }
 }
 
 /// Collapses one input.

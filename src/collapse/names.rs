@@ -71,17 +71,20 @@ impl FrameNames {
 
     /// Code without a name: `[libc.so.6]`, or `[libc.so.6 <7f01>]` if addresses are wanted.
     pub fn module(&mut self, path: &[u8], address: u64, options: &Options, sink: &mut dyn Sink) -> FrameId {
+        let place = Place { module: module_name(path), kind: kind_of(path, b""), ..Place::default() };
+        self.build_at(&place, sink, |out| FrameNames::write_module(path, address, options, out))
+    }
+
+    /// Appends the name that [`FrameNames::module`] gives.
+    pub fn write_module(path: &[u8], address: u64, options: &Options, out: &mut Vec<u8>) {
         let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
         let name = name.strip_prefix(b"[").and_then(|name| name.strip_suffix(b"]")).unwrap_or(name);
-        let place = Place { module: module_name(path), kind: kind_of(path, b""), ..Place::default() };
-        self.build_at(&place, sink, |out| {
-            out.push(b'[');
-            sanitize_frame(if name.is_empty() { b"unknown" } else { name }, out);
-            if options.addrs {
-                out.extend_from_slice(format!(" <{address:x}>").as_bytes());
-            }
-            out.push(b']');
-        })
+        out.push(b'[');
+        sanitize_frame(if name.is_empty() { b"unknown" } else { name }, out);
+        if options.addrs {
+            out.extend_from_slice(format!(" <{address:x}>").as_bytes());
+        }
+        out.push(b']');
     }
 
     /// The name that `write` appends, which it keeps free of `;` and newlines.
@@ -96,12 +99,23 @@ impl FrameNames {
         sink: &mut dyn Sink,
         write: impl FnOnce(&mut Vec<u8>),
     ) -> FrameId {
+        self.build_as(sink, write, |_, _| *place)
+    }
+
+    /// [`FrameNames::build_at`] of a place that is made when the name is known.
+    pub fn build_as<'p>(
+        &mut self,
+        sink: &mut dyn Sink,
+        write: impl FnOnce(&mut Vec<u8>),
+        place: impl FnOnce(&[u8], &mut dyn Sink) -> Place<'p>,
+    ) -> FrameId {
         self.scratch.clear();
         write(&mut self.scratch);
         if self.scratch.is_empty() {
             self.scratch.extend_from_slice(ANONYMOUS);
         }
-        frame_at(&self.scratch, place, sink)
+        let place = place(&self.scratch, sink);
+        frame_at(&self.scratch, &place, sink)
     }
 }
 

@@ -85,6 +85,7 @@ impl SymbolFrame<'_> {
             start_line: 0,
             kind: kind_of(self.module, self.address),
             inlined: self.inlined,
+            code: 0,
         }
     }
 

@@ -7,8 +7,8 @@ use super::{Collapser, Verdict, folded, known_unsupported};
 #[cfg(feature = "collapse")]
 use super::{
     austin, bcc, bpftrace, cachegrind, callgrind, dhat, eu_stack, faulthandler, fg_html, fg_json, firefox,
-    gdb, ghc_json, gperftools, heap_text, heaptrack, java_exceptions, jfr, jstack, massif, mojo, perf_script,
-    pprof, pstats, py_spy, py_spy_dump, pyinstrument, speedscope, strace, systemtap, v8, xdebug,
+    gdb, ghc_json, gperftools, heap_text, heaptrack, java_exceptions, jfr, jstack, massif, mojo, otlp,
+    perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, speedscope, strace, systemtap, v8, xdebug,
 };
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
@@ -38,6 +38,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &pyinstrument::Pyinstrument,
     &faulthandler::Faulthandler,
     &pprof::Pprof,
+    &otlp::Otlp,
     &pprof::raw::PprofRaw,
     &pprof::go_text::GoText,
     &pprof::goroutines::Goroutines,

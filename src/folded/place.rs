@@ -22,6 +22,8 @@ pub struct Place<'a> {
     pub kind: Kind,
     /// The compiler has put the function into its caller.
     pub inlined: bool,
+    /// The number of the line of code among those of [`Exchange`](crate::profile::Exchange), from 1.
+    pub code: u32,
 }
 
 impl Place<'_> {
@@ -54,6 +56,7 @@ struct Stored {
     start_line: u32,
     kind: Kind,
     inlined: bool,
+    code: u32,
 }
 
 /// The frames of a table that have places: a name and a place each.
@@ -79,16 +82,16 @@ impl PlaceTable {
 
     /// The number, among those with a place, of a frame at a place.
     pub(super) fn frame(&mut self, frame: FrameId, place: &Place<'_>) -> u32 {
-        let Place { line, start_line, kind, inlined, .. } = *place;
+        let Place { line, start_line, kind, inlined, code, .. } = *place;
         let (module, file) = (self.texts.key(place.module), self.texts.key(place.file));
-        let mut key = [0; 18];
-        for (part, number) in key.chunks_exact_mut(4).zip([module, file, line, start_line]) {
+        let mut key = [0; 22];
+        for (part, number) in key.chunks_exact_mut(4).zip([module, file, line, start_line, code]) {
             part.copy_from_slice(&number.to_le_bytes());
         }
-        (key[16], key[17]) = (kind as u8, u8::from(inlined));
+        (key[20], key[21]) = (kind as u8, u8::from(inlined));
         let number = self.place_keys.key(&key);
         if number as usize == self.places.len() {
-            self.places.push(Stored { module, file, line, start_line, kind, inlined });
+            self.places.push(Stored { module, file, line, start_line, kind, inlined, code });
         }
         self.number(frame, number)
     }
@@ -117,10 +120,10 @@ impl PlaceTable {
 
     /// The place of a frame.
     pub(super) fn place(&self, at: u32) -> Place<'_> {
-        let Stored { module, file, line, start_line, kind, inlined } =
+        let Stored { module, file, line, start_line, kind, inlined, code } =
             self.places[self.frames[at as usize].1 as usize];
         let (module, file) = (self.texts.name(module), self.texts.name(file));
-        Place { module, file, line, start_line, kind, inlined }
+        Place { module, file, line, start_line, kind, inlined, code }
     }
 }
 
@@ -147,7 +150,8 @@ impl Places {
     /// The place of a name, if one is known.
     pub fn get(&self, name: &[u8]) -> Option<Place<'_>> {
         let OwnedPlace { module, file, line, start_line, kind, inlined } = self.by_name.get(name)?;
-        Some(Place { module, file, line: *line, start_line: *start_line, kind: *kind, inlined: *inlined })
+        let (line, start_line, kind, inlined) = (*line, *start_line, *kind, *inlined);
+        Some(Place { module, file, line, start_line, kind, inlined, code: 0 })
     }
 
     /// Returns true if no place is known.
@@ -164,6 +168,8 @@ impl Places {
     pub(super) fn heaviest<'a>(all: impl Iterator<Item = (&'a [u8], Place<'a>, Weight)>) -> Result<Places> {
         let mut weights: BTreeMap<(&[u8], Place<'_>), Weight> = BTreeMap::new();
         for (name, place, weight) in all {
+            // A line has many addresses, which are not told apart here.
+            let place = Place { code: 0, ..place };
             let sum = weights.entry((name, place)).or_default();
             *sum = sum.checked_add(weight)?;
         }

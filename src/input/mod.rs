@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use crate::error::{Error, Position, Result};
+use crate::weight::Weight;
 pub(crate) use blocks::MAX_RECORD;
 pub(crate) use blocks::{Block, Blocks, last_newline};
 pub(crate) use decompress::error as read_error;
@@ -47,6 +48,7 @@ pub const HEAD: usize = 64 * 1024;
 pub struct Source {
     name: Arc<str>,
     origin: Origin,
+    factor: Weight,
 }
 
 /// The place of a source's bytes.
@@ -78,23 +80,23 @@ impl Source {
 
     /// Standard input.
     pub fn stdin() -> Self {
-        Source { name: "standard input".into(), origin: Origin::Stdin }
+        Source::of("standard input".into(), Origin::Stdin)
     }
 
     /// A file, a named pipe, a device.
     pub fn path(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        Source { name: path.to_string_lossy().into(), origin: Origin::Path(path) }
+        Source::of(path.to_string_lossy().into(), Origin::Path(path))
     }
 
     /// An open file, read from its beginning, under a name for messages.
     pub fn file(name: impl Into<Arc<str>>, file: File) -> Self {
-        Source { name: name.into(), origin: Origin::File(Arc::new(file)) }
+        Source::of(name.into(), Origin::File(Arc::new(file)))
     }
 
     /// Bytes in memory; messages call them `input`.
     pub fn bytes(bytes: impl Into<Vec<u8>>) -> Self {
-        Source { name: "input".into(), origin: Origin::Bytes(bytes.into().into()) }
+        Source::of("input".into(), Origin::Bytes(bytes.into().into()))
     }
 
     /// A reader, which can be opened once, under a name for messages.
@@ -103,12 +105,26 @@ impl Source {
     }
 
     fn once(name: Arc<str>, once: Once) -> Self {
-        Source { name, origin: Origin::Once(Arc::new(Mutex::new(Some(once)))) }
+        Source::of(name, Origin::Once(Arc::new(Mutex::new(Some(once)))))
     }
 
     /// An input that was opened already, which can be opened once.
     pub(crate) fn opened(input: Input) -> Self {
         Source::once(input.name().clone(), Once::Input(Box::new(input)))
+    }
+
+    fn of(name: Arc<str>, origin: Origin) -> Self {
+        Source { name, origin, factor: Weight::ONE }
+    }
+
+    /// Multiplies the weights of the source, which counts for more or less than others of the same profile.
+    pub fn weighted(self, factor: Weight) -> Self {
+        Source { factor, ..self }
+    }
+
+    /// The factor of all its weights.
+    pub fn factor(&self) -> Weight {
+        self.factor
     }
 
     /// Renames the source for messages.
@@ -145,7 +161,7 @@ impl Source {
         if self.is_rereadable() {
             return Ok((self.clone(), seen));
         }
-        Ok((Source::opened(input), seen))
+        Ok((Source::opened(input).weighted(self.factor), seen))
     }
 
     /// Opens the source and reads its first bytes, decompressed as often as it was compressed.

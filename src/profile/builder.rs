@@ -1,5 +1,6 @@
 //! Builds a profile, sample by sample: of a recording that is read, or of samples in memory.
 
+use super::exchange::{Exchange, Exchanged};
 use super::samples::Samples;
 use super::sink::{Context, ForkedSink, Sink, Wants};
 use super::{Facts, Profile};
@@ -29,6 +30,7 @@ pub struct ProfileBuilder {
     stacks: StackTable,
     batch: Batch,
     samples: Samples,
+    exchange: Option<Box<Exchange>>,
     scratch: Vec<FrameId>,
     name: Vec<u8>,
 }
@@ -37,6 +39,15 @@ impl ProfileBuilder {
     /// A builder that keeps what is wanted besides stacks and weights.
     pub fn new(wants: Wants) -> Self {
         ProfileBuilder { wants, ..ProfileBuilder::default() }
+    }
+
+    /// Keeps the parts that formats of exchange hold besides; `prunes` leaves out the frames that a
+    /// recording asks to leave out.
+    pub(crate) fn with_exchange(mut self, prunes: bool) -> Self {
+        let mut exchange = Exchange::default();
+        exchange.prunes = prunes;
+        self.exchange = Some(Box::new(exchange));
+        self
     }
 
     /// Adds a sample: the names of its frames, root first, and its weight. What a frame's name must
@@ -76,8 +87,10 @@ impl ProfileBuilder {
     /// [`crate::ErrorKind::Overflow`].
     pub fn finish(mut self) -> Result<Profile> {
         self.flush()?;
-        let ProfileBuilder { facts, stacks, samples, .. } = self;
-        Profile::new(facts, stacks, samples)
+        let ProfileBuilder { facts, stacks, samples, exchange, .. } = self;
+        let mut profile = Profile::new(facts, stacks, samples)?;
+        profile.exchanged = exchange.map(|exchange| Exchanged::new(*exchange));
+        Ok(profile)
     }
 }
 
@@ -108,6 +121,18 @@ impl Sink for ProfileBuilder {
             return Ok(());
         }
         if self.batch.push(stack, weights) { self.flush() } else { Ok(()) }
+    }
+
+    fn exchange(&mut self) -> Option<&mut Exchange> {
+        self.exchange.as_deref_mut()
+    }
+
+    fn exchange_sample(&mut self, stack: &[FrameId], labels: u32, values: &[i64]) -> Result<()> {
+        if let Some(exchange) = &mut self.exchange {
+            let index = self.stacks.add_indexed(stack, Weights::default())?;
+            exchange.push(index as u32, labels, values);
+        }
+        Ok(())
     }
 
     fn fork(&self) -> Option<Box<dyn ForkedSink>> {

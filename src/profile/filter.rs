@@ -56,7 +56,10 @@ impl Profile {
         if self.facts.samples.is_some() && facts.samples.is_none() {
             facts.samples = self.count_again(&facts, &stacks, &samples)?;
         }
-        Profile::new(facts, stacks, samples)
+        // Formats of exchange keep their own units.
+        let factor = if facts.unit == self.facts.unit { factor } else { Weight::ONE };
+        let exchanged = self.exchanged.as_ref().map(|whole| whole.restacked(numbers, factor)).transpose()?;
+        Ok(Profile { exchanged, ..Profile::new(facts, stacks, samples)? })
     }
 
     /// The number of samples in other stacks of this profile, where it can be told.

@@ -16,6 +16,8 @@
 
 mod builder;
 mod describe;
+#[cfg_attr(not(all(feature = "collapse", feature = "render")), allow(dead_code))]
+pub(crate) mod exchange;
 mod facts;
 mod filter;
 pub mod header;
@@ -23,6 +25,7 @@ pub mod open;
 #[cfg(feature = "render")]
 mod render;
 mod samples;
+pub(crate) mod scaled;
 mod sink;
 pub mod units;
 
@@ -40,9 +43,11 @@ use crate::input::Source;
 
 pub use crate::folded::{Kind, Place};
 pub use builder::ProfileBuilder;
+pub use exchange::Exchange;
+pub(crate) use exchange::Exchanged;
 pub(crate) use facts::fact;
 pub use facts::{Facts, Sides};
-pub use open::{Opened, ReadOptions};
+pub use open::{ExchangeParts, Opened, ReadOptions};
 pub use samples::{SampleRef, Samples};
 pub use sink::{Context, ForkedSink, Sink, Wants};
 
@@ -65,6 +70,7 @@ pub struct Profile {
     stacks: StackTable,
     samples: Samples,
     places: Arc<Places>,
+    exchanged: Option<Exchanged>,
 }
 
 impl fmt::Debug for Profile {
@@ -81,7 +87,7 @@ impl Profile {
             samples.sort(&stacks.ranks());
         }
         let places = Arc::new(stacks.places()?);
-        Ok(Profile { facts, stacks, samples, places })
+        Ok(Profile { facts, stacks, samples, places, exchanged: None })
     }
 
     /// A builder, for samples in memory.
@@ -164,6 +170,12 @@ impl Profile {
     /// The table of the stacks.
     pub fn stacks(&self) -> &StackTable {
         &self.stacks
+    }
+
+    /// The parts that formats of exchange hold besides, if the reader was asked for them.
+    #[cfg(feature = "render")]
+    pub(crate) fn exchanged(&self) -> Option<&Exchanged> {
+        self.exchanged.as_ref()
     }
 
     /// The number of stacks.

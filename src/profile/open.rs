@@ -1,6 +1,6 @@
 //! Opens input of any format: folded text to be streamed, everything else as a profile.
 
-use super::{Profile, ProfileBuilder, Wants};
+use super::{Profile, ProfileBuilder, Sink, Wants};
 use crate::collapse::{self, Options, Report, registry};
 use crate::error::Result;
 use crate::folded::{Order, Rewrite, Visitor, WalkSummary, is_comment, walk};
@@ -28,11 +28,32 @@ pub struct ReadOptions {
     pub places: bool,
     /// Keeps single samples, with time, thread and labels.
     pub samples: bool,
+    /// Keeps the parts that formats of exchange hold besides.
+    pub exchange: ExchangeParts,
+}
+
+/// The parts of pprof and OTLP that a reader keeps for writers of those formats: all sample types, labels,
+/// mappings, addresses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExchangeParts {
+    /// None.
+    #[default]
+    Nothing,
+    /// Those of the frames that every output shows.
+    Shown,
+    /// All, with the frames that the recording asks to leave out (`drop_frames`).
+    Whole,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        ReadOptions { format: None, collapse: Options::default(), places: true, samples: false }
+        ReadOptions {
+            format: None,
+            collapse: Options::default(),
+            places: true,
+            samples: false,
+            exchange: ExchangeParts::Nothing,
+        }
     }
 }
 
@@ -58,6 +79,13 @@ impl ReadOptions {
     /// Keeps single samples, with time, thread and labels.
     pub fn samples(mut self, samples: bool) -> Self {
         self.samples = samples;
+        self
+    }
+
+    /// Keeps the parts that formats of exchange hold besides, and places.
+    pub fn exchange(mut self, parts: ExchangeParts) -> Self {
+        self.exchange = parts;
+        self.places |= parts != ExchangeParts::Nothing;
         self
     }
 
@@ -114,7 +142,14 @@ fn is_folded_text(input: &Input) -> Result<bool> {
 pub fn read(sources: &[Source], options: &ReadOptions) -> Result<(Profile, Report)> {
     let format = options.format.as_deref().map(registry::by_name).transpose()?;
     let mut builder = ProfileBuilder::new(options.wants());
+    if options.exchange != ExchangeParts::Nothing {
+        builder = builder.with_exchange(options.exchange == ExchangeParts::Shown);
+    }
     let report = collapse::collapse(sources, format, &options.collapse, &mut builder)?;
+    // Samples of another format stand in no input's sample types.
+    if let Some(exchange) = builder.exchange().filter(|exchange| exchange.parts() < sources.len()) {
+        exchange.clear_samples();
+    }
     builder.facts = report.facts.clone();
     Ok((builder.finish()?, report))
 }

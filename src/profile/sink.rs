@@ -6,6 +6,7 @@
 
 use std::any::Any;
 
+use super::exchange::Exchange;
 use crate::error::Result;
 use crate::folded::{Columns, FrameId, Place, StackTable, Weights};
 
@@ -115,6 +116,22 @@ pub trait Sink {
     /// # Errors
     /// [`crate::ErrorKind::Overflow`], and the sink's own, which end the reading.
     fn sample(&mut self, stack: &[FrameId], weights: Weights, context: &Context<'_>) -> Result<()>;
+
+    /// The store of what only formats of exchange hold: several values, labels with units, mappings and
+    /// addresses. `None` for a sink that does not keep it.
+    fn exchange(&mut self) -> Option<&mut Exchange> {
+        None
+    }
+
+    /// Takes all values of a sample, for a sink with an [`Exchange`]. [`Sink::sample`] hears of the value
+    /// that is shown besides.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    fn exchange_sample(&mut self, stack: &[FrameId], labels: u32, values: &[i64]) -> Result<()> {
+        let _ = (stack, labels, values);
+        Ok(())
+    }
 
     /// A sink for another thread, which [`Sink::join`] takes back. `None` for a sink that has to
     /// hear all samples itself, in their order: then one thread reads.

@@ -5,9 +5,11 @@ use std::path::Path;
 
 use super::writer::Open;
 use super::{
-    collapsed, dot, firefox, html, json, markdown, peek, pprof, speedscope, svg, text, top, tree, tsv,
+    collapsed, dot, exchange, firefox, html, json, markdown, peek, pprof, speedscope, svg, text, top, tree,
+    tsv,
 };
 use crate::error::{ErrorKind, Result};
+use crate::profile::ExchangeParts;
 
 /// An output format.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +45,8 @@ pub const FORMATS: &[Format] = &[
     collapsed::FORMAT,
     speedscope::FORMAT,
     pprof::FORMAT,
+    exchange::otlp_writer::FORMAT,
+    exchange::otlp_writer::JSON,
     firefox::FORMAT,
     dot::FORMAT,
 ];
@@ -129,6 +133,15 @@ impl Format {
     /// Returns true if it takes an option.
     pub fn takes(&self, option: &str) -> bool {
         self.takes.iter().any(|group| group.contains(&option))
+    }
+}
+
+/// The parts that a reader has to keep for outputs of these formats.
+pub fn exchange_parts(formats: &[&Format]) -> ExchangeParts {
+    match formats.iter().filter(|format| exchange::NAMES.contains(&format.name)).count() {
+        0 => ExchangeParts::Nothing,
+        all if all == formats.len() => ExchangeParts::Whole,
+        _ => ExchangeParts::Shown,
     }
 }
 

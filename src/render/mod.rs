@@ -27,6 +27,7 @@ pub mod colour;
 pub mod columns;
 pub mod compare;
 mod dot;
+mod exchange;
 mod firefox;
 pub mod format;
 pub mod functions;

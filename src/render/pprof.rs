@@ -13,6 +13,8 @@ use std::time::{Duration, SystemTime};
 
 use flate2::{Compression, write::GzEncoder};
 
+use super::exchange::encoding::{bytes, number, varint};
+use super::exchange::{self, Tables};
 use super::format::takes;
 use super::path::Path;
 use super::shown_places::ShownPlaces;
@@ -20,7 +22,7 @@ use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
 use crate::error::{ErrorKind, Result};
 use crate::folded::{Columns, Frame, Interner, Known, Visitor, WalkSummary, Weights};
-use crate::profile::{Facts, header};
+use crate::profile::{Facts, Profile, header};
 use crate::weight::Weight;
 
 /// The format.
@@ -33,25 +35,28 @@ pub const FORMAT: Format = Format {
     open: |settings, target| Ok(Box::new(Pprof::new(settings, target))),
 };
 
-/// Tells `fg-collapse` that names are frames, to be left as they are.
-const COMMENT: &str = "folded stacks, written by fg-render";
+/// The comment that tells `fg-collapse` that names are frames, to be left as they are.
+pub(super) const FRAMES_COMMENT: &str = "folded stacks, written by fg-render";
 /// The number of compressed bytes from which on they are handed on.
 const FULL: usize = 64 * 1024;
 
 /// The numbers of fields in `Profile`.
-mod field {
-    pub(super) const SAMPLE_TYPE: u64 = 1;
-    pub(super) const SAMPLE: u64 = 2;
-    pub(super) const MAPPING: u64 = 3;
-    pub(super) const LOCATION: u64 = 4;
-    pub(super) const FUNCTION: u64 = 5;
-    pub(super) const STRING: u64 = 6;
-    pub(super) const TIME_NANOS: u64 = 9;
-    pub(super) const DURATION_NANOS: u64 = 10;
-    pub(super) const PERIOD_TYPE: u64 = 11;
-    pub(super) const PERIOD: u64 = 12;
-    pub(super) const COMMENT: u64 = 13;
-    pub(super) const DEFAULT_SAMPLE_TYPE: u64 = 14;
+pub(super) mod field {
+    pub(in crate::render) const SAMPLE_TYPE: u64 = 1;
+    pub(in crate::render) const SAMPLE: u64 = 2;
+    pub(in crate::render) const MAPPING: u64 = 3;
+    pub(in crate::render) const LOCATION: u64 = 4;
+    pub(in crate::render) const FUNCTION: u64 = 5;
+    pub(in crate::render) const STRING: u64 = 6;
+    pub(in crate::render) const DROP_FRAMES: u64 = 7;
+    pub(in crate::render) const KEEP_FRAMES: u64 = 8;
+    pub(in crate::render) const TIME_NANOS: u64 = 9;
+    pub(in crate::render) const DURATION_NANOS: u64 = 10;
+    pub(in crate::render) const PERIOD_TYPE: u64 = 11;
+    pub(in crate::render) const PERIOD: u64 = 12;
+    pub(in crate::render) const COMMENT: u64 = 13;
+    pub(in crate::render) const DEFAULT_SAMPLE_TYPE: u64 = 14;
+    pub(in crate::render) const DOC_URL: u64 = 15;
 }
 
 struct Pprof<'a> {
@@ -64,6 +69,8 @@ struct Pprof<'a> {
     path: Path,
     message: Vec<u8>,
     part: Vec<u8>,
+    /// Everything, where the profile holds more than stacks of names.
+    tables: Option<Tables>,
 }
 
 impl<'a> Pprof<'a> {
@@ -77,16 +84,15 @@ impl<'a> Pprof<'a> {
             path: Path::default(),
             message: Vec::new(),
             part: Vec::new(),
+            tables: None,
         }
     }
 
     /// Writes the message, and forgets it.
-    fn write(&mut self, number: u64) -> Result<()> {
+    fn write(&mut self, field: u64) -> Result<()> {
         self.part.clear();
-        tag(number, LENGTH, &mut self.part);
-        varint(self.message.len() as u64, &mut self.part);
+        bytes(field, &self.message, &mut self.part);
         self.gzip.write_all(&self.part)?;
-        self.gzip.write_all(&self.message)?;
         self.message.clear();
         if self.gzip.get_ref().len() >= FULL {
             self.target.write_all(self.gzip.get_ref())?;
@@ -103,21 +109,6 @@ impl<'a> Pprof<'a> {
         }) as u64
     }
 
-    /// The numbers of the comments: ours, and the facts for which the format has no field, as the
-    /// header of folded text has them.
-    fn comments(&mut self, facts: &Facts) -> Vec<u64> {
-        const FIELDS: &[&str] = &["unit", "period", "start", "duration", "columns"];
-        let mut comments = vec![self.text(COMMENT)];
-        for (key, value) in header::entries(facts) {
-            if key == "comment" {
-                comments.push(self.text(&value));
-            } else if !FIELDS.contains(&key.as_str()) {
-                comments.push(self.text(&format!("{key}: {value}")));
-            }
-        }
-        comments
-    }
-
     /// A value as the format holds it.
     fn value(&self, weight: Weight) -> Result<u64> {
         let shown = self.settings.shown(weight)?;
@@ -131,13 +122,24 @@ impl<'a> Pprof<'a> {
     }
 }
 
+/// The facts for which the format has no field, as the header of folded text has them.
+pub(super) fn comments(facts: &Facts) -> impl Iterator<Item = String> {
+    const FIELDS: &[&str] = &["unit", "period", "start", "duration", "columns"];
+    header::entries(facts).into_iter().filter(|(key, _)| !FIELDS.contains(&key.as_str())).map(
+        |(key, value)| match key.as_str() {
+            "comment" => value,
+            _ => format!("{key}: {value}"),
+        },
+    )
+}
+
 fn gzip() -> GzEncoder<Vec<u8>> {
     GzEncoder::new(Vec::with_capacity(2 * FULL), Compression::fast())
 }
 
 /// The name of a type of value and its unit, as other writers of the format have them: the name is
 /// the event, where that is known.
-fn value_type(facts: &Facts) -> (&str, &str) {
+pub(super) fn value_type(facts: &Facts) -> (&str, &str) {
     let (kind, unit) = match facts.unit.as_deref() {
         // A count of another name would be a count of something else.
         Some("samples") => return ("samples", "count"),
@@ -153,20 +155,23 @@ fn value_type(facts: &Facts) -> (&str, &str) {
 }
 
 /// Nanoseconds as the format holds them.
-fn nanos(duration: Duration) -> Option<u64> {
+pub(super) fn nanos(duration: Duration) -> Option<u64> {
     i64::try_from(duration.as_nanos()).ok().filter(|nanos| *nanos > 0).map(|nanos| nanos as u64)
 }
 
 impl Visitor for Pprof<'_> {
     fn follows_stacks(&self) -> bool {
-        true
+        self.tables.is_none()
     }
 
     fn begin(&mut self, known: &Known<'_>) -> Result<()> {
+        if self.tables.is_some() {
+            return Ok(());
+        }
         self.columns = known.columns;
         // The first text has to be empty.
         self.text("");
-        self.text(COMMENT);
+        self.text(FRAMES_COMMENT);
         let (kind, unit) = value_type(known.facts);
         let kinds = if known.columns == Columns::Two { vec!["before", "after"] } else { vec![kind] };
         for kind in &kinds {
@@ -179,25 +184,34 @@ impl Visitor for Pprof<'_> {
     }
 
     fn enter(&mut self, name: &[u8], _: usize) -> Result<()> {
+        if self.tables.is_some() {
+            return Ok(());
+        }
         self.path.enter(name);
         Ok(())
     }
 
     fn stack(&mut self, _: &[u8], weights: Weights) -> Result<()> {
+        if self.tables.is_some() {
+            return Ok(());
+        }
         self.part.clear();
         for &frame in self.path.open.iter().rev() {
             varint(u64::from(frame) + 1, &mut self.part);
         }
-        packed(1, &self.part, &mut self.message);
+        bytes(1, &self.part, &mut self.message);
         let value = self.value(weights.value)?;
         let before = if self.columns == Columns::Two { Some(self.value(weights.before)?) } else { None };
         self.part.clear();
         before.into_iter().chain([value]).for_each(|value| varint(value, &mut self.part));
-        packed(2, &self.part, &mut self.message);
+        bytes(2, &self.part, &mut self.message);
         self.write(field::SAMPLE)
     }
 
     fn exit(&mut self, _: Frame<'_>, _: Weights) -> Result<()> {
+        if self.tables.is_some() {
+            return Ok(());
+        }
         self.path.exit();
         Ok(())
     }
@@ -212,10 +226,33 @@ impl Visitor for Pprof<'_> {
 }
 
 impl Writer for Pprof<'_> {
+    fn take(&mut self, profile: &Profile) -> Result<bool> {
+        if self.settings.shows_all() && profile.columns() == Columns::One {
+            self.tables = Tables::of(profile, self.settings.private)?;
+        }
+        Ok(self.tables.is_some())
+    }
+
     fn finish(mut self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
+        if let Some(tables) = self.tables.take() {
+            let Pprof { target, mut gzip, .. } = *self;
+            exchange::pprof::write(&tables, &mut gzip, &mut |gzip| {
+                if gzip.get_ref().len() >= FULL {
+                    target.write_all(gzip.get_ref())?;
+                    gzip.get_mut().clear();
+                }
+                Ok(())
+            })?;
+            target.write_all(&gzip.finish()?)?;
+            return Ok(Finished::default());
+        }
         let path = std::mem::take(&mut self.path);
         let facts = &summary.facts;
-        let comments = self.comments(facts);
+        let comments: Vec<u64> = [FRAMES_COMMENT.to_owned()]
+            .into_iter()
+            .chain(comments(facts))
+            .map(|text| self.text(&text))
+            .collect();
         let (kind, unit) = value_type(facts);
         let period_type = (self.text(kind), self.text(unit));
         let places = ShownPlaces::new(self.settings, &summary.places);
@@ -247,7 +284,7 @@ impl Writer for Pprof<'_> {
                 number(2, place.line.into(), &mut line);
             }
             number(1, key + 1, &mut self.message);
-            packed(4, &line, &mut self.message);
+            bytes(4, &line, &mut self.message);
             self.write(field::LOCATION)?;
             number(1, key + 1, &mut self.message);
             // A system name that is the same would have pprof shorten both.
@@ -292,33 +329,4 @@ impl Writer for Pprof<'_> {
         target.write_all(&gzip.finish()?)?;
         Ok(Finished::default())
     }
-}
-
-/// The wire types of fields: a number, or a length and bytes.
-const NUMBER: u64 = 0;
-const LENGTH: u64 = 2;
-
-fn tag(field: u64, kind: u64, out: &mut Vec<u8>) {
-    varint(field << 3 | kind, out);
-}
-
-fn varint(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-/// A field that is a number.
-fn number(field: u64, value: u64, out: &mut Vec<u8>) {
-    tag(field, NUMBER, out);
-    varint(value, out);
-}
-
-/// A field that is a message, a text or several numbers.
-fn packed(field: u64, bytes: &[u8], out: &mut Vec<u8>) {
-    tag(field, LENGTH, out);
-    varint(bytes.len() as u64, out);
-    out.extend_from_slice(bytes);
 }

@@ -167,6 +167,11 @@ impl Settings {
         Ok(shown)
     }
 
+    /// Returns true if stacks, weights and unit are written as they are.
+    pub(super) fn shows_all(&self) -> bool {
+        !self.rewrite.is_needed() && self.unit.is_none() && self.factor == Weight::ONE
+    }
+
     /// Returns true if [`Settings::facts`] changes any facts.
     pub(super) fn changes_facts(&self) -> bool {
         self.private || self.unit.is_some() || self.factor != Weight::ONE || !self.rewrite.bases.is_empty()

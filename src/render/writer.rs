@@ -31,6 +31,15 @@ impl Target for Vec<u8> {
 
 /// Writes one output while it visits the call tree.
 pub trait Writer: Visitor {
+    /// Takes a whole profile, before it is walked; returns true if the walk tells it nothing more.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    fn take(&mut self, profile: &Profile) -> Result<bool> {
+        let _ = profile;
+        Ok(false)
+    }
+
     /// Writes what is still to be written after the walk. Without stacks the output is as valid as
     /// any, and says so where it is made for people.
     ///
@@ -71,6 +80,17 @@ pub enum Input<'a> {
     Profile(&'a Profile),
     /// Input that a program has opened.
     Opened(&'a Opened),
+}
+
+impl<'a> Input<'a> {
+    /// The profile, unless the input is streamed.
+    fn profile(self) -> Option<&'a Profile> {
+        match self {
+            Input::Profile(profile) => Some(profile),
+            Input::Opened(Opened::Profile(profile, _)) => Some(profile),
+            Input::Opened(Opened::Folded(_)) => None,
+        }
+    }
 }
 
 impl<'a> From<&'a Profile> for Input<'a> {
@@ -128,6 +148,12 @@ pub fn write<'a>(
     let mut writers: Vec<Box<dyn Writer + '_>> = Vec::with_capacity(outputs.len());
     for (format, target) in outputs {
         writers.push((format.open)(settings, target)?);
+    }
+    let input = input.into();
+    if let Some(profile) = input.profile() {
+        for writer in &mut writers {
+            writer.take(profile)?;
+        }
     }
     let summary = match &mut writers[..] {
         [writer] => feed(input, settings, &mut **writer)?,

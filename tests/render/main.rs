@@ -2,6 +2,7 @@
 
 mod consumers;
 mod differential;
+mod exchange;
 #[path = "../common/feed.rs"]
 mod feed;
 mod golden;

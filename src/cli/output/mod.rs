@@ -37,7 +37,12 @@ use clap::Args;
 
 use self::destination::Kind;
 use self::replacement::{Replacement, place_all};
+use super::render::write_files;
+use crate::collapse::Report;
 use crate::error::{Error, ErrorKind, Position, Result};
+use crate::profile::{ExchangeParts, Opened, Profile};
+use crate::render::format::exchange_parts;
+use crate::render::{Format, Settings};
 
 /// The destination.
 #[derive(Args, Clone, Debug, Default)]
@@ -54,6 +59,23 @@ impl OutputArgs {
     /// The error of the system, with the file's name.
     pub fn open(&self) -> Result<Output> {
         Output::new(self.output.as_deref())
+    }
+
+    /// The format of exchange that the output's ending names, if any: what is written is not folded
+    /// text then.
+    pub fn exchange_format(&self) -> Option<&'static Format> {
+        let name = self.output.as_deref()?.file_name()?.to_string_lossy();
+        Format::by_ending(&name).filter(|format| exchange_parts(&[*format]) != ExchangeParts::Nothing)
+    }
+
+    /// Writes a profile in a format of exchange.
+    ///
+    /// # Errors
+    /// Those of [`write_files`].
+    pub fn write_exchange(&self, format: &'static Format, profile: Profile, report: Report) -> Result<()> {
+        let input = Opened::Profile(Box::new(profile), Box::new(report));
+        write_files(&input, &[(self.output.as_deref(), format)], &Settings::default())?;
+        Ok(())
     }
 }
 

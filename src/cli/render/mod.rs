@@ -22,6 +22,7 @@ use crate::error::{Error, ErrorKind, Position};
 use crate::folded::{Columns, WalkSummary};
 use crate::profile::Opened;
 use crate::profile::open::open;
+use crate::render::format::exchange_parts;
 use crate::render::{FORMATS, Format, Written};
 pub use args::{
     ChangeArgs, ColourArgs, FileArgs, InputFormatArgs, OutputArgs, SizeArgs, StackArgs, TableArgs, TalkArgs,
@@ -104,7 +105,7 @@ impl Tool for Render {
             let takes = |option: &str| tui::TAKES.iter().any(|group| group.contains(&option));
             self.given.check("--tui", takes)?;
             let settings = self.settings()?;
-            let written = show(&self.open()?, &settings, |summary| self.say_left_out(summary))?;
+            let written = show(&self.open(&[])?, &settings, |summary| self.say_left_out(summary))?;
             return match written.is_empty() {
                 true => Err(self.no_stacks(&written.summary).into()),
                 false => Ok(Exit::Yes),
@@ -134,7 +135,7 @@ impl Tool for Render {
             checked?;
         }
         let settings = self.settings()?;
-        let input = self.open()?;
+        let input = self.open(&formats)?;
         let written = write_files(&input, &chosen, &settings)?;
         self.say_left_out(&written.summary);
         if written.is_empty() {
@@ -164,10 +165,11 @@ fn is_readable(format: &Format) -> bool {
 }
 
 impl Render {
-    /// Opens the input, and says what there is to say of a recording.
-    fn open(&self) -> anyhow::Result<Opened> {
+    /// Opens the input for outputs of some formats, and says what there is to say of a recording.
+    fn open(&self, formats: &[&Format]) -> anyhow::Result<Opened> {
         let mut reading = self.recording.read_options(self.talk.quiet).samples(self.picture.needs_samples());
         reading.format = self.reading.input_format.clone();
+        let reading = reading.exchange(exchange_parts(formats));
         let sources = self.input.sources();
         person::say_waiting(Self::NAME, &sources);
         let input = open(&sources, &reading)?;

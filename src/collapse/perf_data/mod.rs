@@ -30,6 +30,7 @@ mod chunk;
 mod content;
 mod facts;
 mod header;
+mod located;
 mod modules;
 mod names;
 mod off_cpu;

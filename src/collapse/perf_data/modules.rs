@@ -58,6 +58,11 @@ impl Module {
         }
     }
 
+    /// The build id that the recording states.
+    pub fn build_id(&self) -> Option<&[u8]> {
+        self.build_id.as_deref()
+    }
+
     /// The file, opened when it is asked for the first time.
     pub fn object(&self, search: &Search) -> Result<&Arc<Object>, &Missing> {
         let opened = self.object.get_or_init(|| {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use super::located::locate;
 use super::modules::{Kind, Module, Modules};
 use super::off_cpu;
 use super::process::Processes;
@@ -47,9 +48,11 @@ const HIDDEN: &[u8] = b"[kernel]";
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct NamedFrame {
     /// The thread that has named it, and the range among that thread's frames.
-    thread: usize,
-    start: usize,
-    len: usize,
+    pub thread: usize,
+    pub start: usize,
+    pub len: usize,
+    /// Its address as the file states it; of a return address, the call's.
+    pub svma: Option<u64>,
     /// Nothing rootward of it is wanted.
     pub last: bool,
     /// Its symbol, or the lack of one.
@@ -78,6 +81,16 @@ pub(super) struct FrameNames {
 }
 
 impl FrameNames {
+    /// The names of the raw frame of a number.
+    pub fn named(&self, number: u32) -> &NamedFrame {
+        &self.named[number as usize]
+    }
+
+    /// Puts another frame in the place of one of a raw frame's.
+    pub fn replace(&mut self, named: &NamedFrame, at: usize, frame: FrameId) {
+        self.frames[named.thread][named.start + at] = frame;
+    }
+
     /// A raw frame with its names, leaf first.
     pub fn of(&self, raw: FrameId) -> (&NamedFrame, &[FrameId]) {
         let named = &self.named[raw.0 as usize];
@@ -167,7 +180,7 @@ impl<'a> Namer<'a> {
         }
         let mut names =
             FrameNames { named: vec![NamedFrame::default(); raw.frame_count()], frames: Vec::new() };
-        for (thread, worker) in workers.into_iter().enumerate() {
+        for (thread, worker) in workers.iter().enumerate() {
             let table = &worker.names;
             let mut ids: HashMap<FrameId, FrameId> = HashMap::new();
             let mut frame = |local: &FrameId| {
@@ -177,9 +190,14 @@ impl<'a> Namer<'a> {
                 })
             };
             names.frames.push(worker.frames.iter().map(&mut frame).collect());
-            for (number, named) in worker.named {
+            for &(number, named) in &worker.named {
                 names.named[number as usize] = NamedFrame { thread, ..named };
             }
+        }
+        if self.places && sink.exchange().is_some() {
+            let tables: Vec<&StackTable> = workers.iter().map(|worker| &worker.names).collect();
+            let locals: Vec<&[FrameId]> = workers.iter().map(|worker| &worker.frames[..]).collect();
+            locate(&places, self.modules, (&tables, &locals), &mut names, sink);
         }
         names
     }
@@ -304,7 +322,8 @@ impl<'n> Worker<'n> {
             Source::Object(object, symbolizer) => {
                 // The call belongs to the function, what follows it may not.
                 let inside = place.wrapping_sub(called.into());
-                if let Some(svma) = object.file_offset_to_svma(inside) {
+                named.svma = object.file_offset_to_svma(inside);
+                if let Some(svma) = named.svma {
                     symbolizer.resolve(svma.wrapping_add(called.into()), called, &mut resolved);
                 }
             }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::prune::Left;
 use crate::collapse::forest::Budget;
-use crate::collapse::names::{FrameNames, NO_STACK};
+use crate::collapse::names::FrameNames;
 use crate::collapse::threads::Thread;
 use crate::collapse::values::Values;
 use crate::collapse::{Context, Options, Report, Sink, Value};
@@ -29,9 +29,9 @@ impl Labels {
     /// Takes a label. Those that tell of a thread are known by the keys that writers use.
     pub fn note(&mut self, key: &[u8], value: &[u8]) {
         let field = match key {
-            b"thread" | b"thread_name" | b"thread name" | b"threadname" => &mut self.name,
-            b"thread_id" | b"thread id" | b"tid" => &mut self.tid,
-            b"pid" | b"process_id" | b"process id" => &mut self.pid,
+            b"thread" | b"thread_name" | b"thread name" | b"threadname" | b"thread.name" => &mut self.name,
+            b"thread_id" | b"thread id" | b"tid" | b"thread.id" => &mut self.tid,
+            b"pid" | b"process_id" | b"process id" | b"process.pid" => &mut self.pid,
             b"end_timestamp_ns" => {
                 self.time = decimal(value);
                 return;
@@ -64,6 +64,8 @@ pub struct Origin {
     pub frame: Option<FrameId>,
     /// The labels, for a sink that wants contexts.
     pub labels: Labels,
+    /// The number of the labels in the sink's exchange.
+    pub exchanged: u32,
 }
 
 impl Origin {
@@ -127,7 +129,8 @@ impl Samples {
     }
 
     /// Pushes all samples. `frames` are those of each location, root first; `origins` are the
-    /// threads and labels by the numbers given to [`Samples::end`].
+    /// threads and labels by the numbers given to [`Samples::end`]; `no_stack` is the frame of a sample
+    /// without one. `exchanged` are the values that go to the sink's exchange.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`], a sample of other than the declared values, and stacks that
@@ -136,16 +139,17 @@ impl Samples {
         &self,
         mut values: Values,
         types: usize,
-        (frames, origins): (&[LocationFrames], &[Origin]),
+        (frames, origins, no_stack): (&[LocationFrames], &[Origin], FrameId),
+        exchanged: Option<&[usize]>,
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
         let contexts = sink.wants().contexts;
-        let no_stack = sink.frame(NO_STACK);
         let mut budget = Budget::default();
         let (mut stack, mut weights) = (Vec::new(), Vec::new());
         let (mut location, mut value) = (0, 0);
         let mut shortened = 0u64;
+        let mut all_values = Vec::new();
         for (sample, &(locations_end, values_end, thread)) in self.ends.iter().enumerate() {
             if values_end - value != types {
                 let found = format!("{} in sample {}", values_end - value, sample + 1);
@@ -180,6 +184,12 @@ impl Samples {
                     origin.with_context(|context| values.sample_at(&stack, &weights, context, sink))?
                 }
                 None => values.sample(&stack, &weights, sink)?,
+            }
+            if let Some(columns) = exchanged {
+                all_values.clear();
+                all_values.extend(columns.iter().map(|at| self.values[value + at]));
+                let labels = origin.map_or(0, |origin| origin.exchanged);
+                sink.exchange_sample(&stack, labels, &all_values)?;
             }
             (location, value) = (locations_end, values_end);
         }

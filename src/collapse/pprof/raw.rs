@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use super::profile::{Labels, LocationFrames, Origin, Samples, default_of, note_period};
 use super::prune::Left;
 use crate::collapse::clean_symbol::clean_symbol;
-use crate::collapse::names::FrameNames;
+use crate::collapse::names::{FrameNames, NO_STACK};
 use crate::collapse::naming::split_srcline;
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
@@ -214,7 +214,7 @@ impl Raw {
             None => {
                 let frame =
                     if options.shows_threads(false) { labels.frame(options, names, sink) } else { None };
-                self.origins.push(Origin { frame, labels: labels.clone() });
+                self.origins.push(Origin { frame, labels: labels.clone(), exchanged: 0 });
                 self.origin_numbers.insert(labels, self.origins.len() - 1);
                 self.origins.len() - 1
             }
@@ -313,7 +313,8 @@ impl Raw {
         if let (Some(period), Some((name, unit))) = (self.period, kind.rsplit_once(' ')) {
             note_period(&values, &Value::with_producers_unit(name, unit), period, report);
         }
-        self.samples.collapse(values, columns, (&frames, &self.origins), sink, report)
+        let no_stack = sink.frame(NO_STACK);
+        self.samples.collapse(values, columns, (&frames, &self.origins, no_stack), None, sink, report)
     }
 
     /// `1: 0x400000/0x4e9000/0x0 /home/user/app/orders  [FN]`: the first mapping is the program.

@@ -14,8 +14,8 @@ pub enum Content<'a> {
     Number(u64),
     /// A text, a message, or a list of numbers.
     Bytes(&'a [u8]),
-    /// A number of fixed width, which no field of a profile is.
-    Fixed,
+    /// A number of 32 or 64 bits, which no field of profile.proto is.
+    Fixed(u64),
 }
 
 /// The fields of a message, one after the other; ends early, with an error, in damaged ones.
@@ -42,22 +42,23 @@ fn field<'a>(bytes: &mut &'a [u8]) -> Option<(u32, Content<'a>)> {
     let number = u32::try_from(tag >> 3).ok().filter(|number| *number > 0)?;
     let content = match tag & 7 {
         0 => Content::Number(varint(bytes)?),
-        1 => skip(bytes, 8)?,
+        1 => fixed::<8>(bytes)?,
         2 => {
             let len = usize::try_from(varint(bytes)?).ok()?;
             let (content, rest) = bytes.split_at_checked(len)?;
             *bytes = rest;
             Content::Bytes(content)
         }
-        5 => skip(bytes, 4)?,
+        5 => fixed::<4>(bytes)?,
         _ => return None,
     };
     Some((number, content))
 }
 
-fn skip<'a>(bytes: &mut &'a [u8], len: usize) -> Option<Content<'a>> {
-    *bytes = bytes.get(len..)?;
-    Some(Content::Fixed)
+fn fixed<'a, const LEN: usize>(bytes: &mut &'a [u8]) -> Option<Content<'a>> {
+    let (own, rest) = bytes.split_first_chunk::<LEN>()?;
+    *bytes = rest;
+    Some(Content::Fixed(own.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))))
 }
 
 /// Takes a varint from the start of `bytes`; `None` if it is cut short or of more than 64 bits.
@@ -76,6 +77,18 @@ pub fn varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
+/// The numbers in a message by the numbers of their fields.
+pub fn message(bytes: &[u8], fields: &mut [u64]) -> Option<()> {
+    for field in Fields(bytes) {
+        if let (number, Content::Number(value)) = field?
+            && let Some(field) = fields.get_mut(number as usize)
+        {
+            *field = value;
+        }
+    }
+    Some(())
+}
+
 /// The numbers of a repeated field, of which writers make one packed list or many fields.
 pub fn numbers(content: Content<'_>, mut each: impl FnMut(u64)) -> Option<()> {
     match content {
@@ -85,7 +98,20 @@ pub fn numbers(content: Content<'_>, mut each: impl FnMut(u64)) -> Option<()> {
                 each(varint(&mut list)?);
             }
         }
-        Content::Fixed => return None,
+        Content::Fixed(_) => return None,
+    }
+    Some(())
+}
+
+/// The numbers of a repeated field of 64 bits each.
+pub fn fixed_numbers(content: Content<'_>, mut each: impl FnMut(u64)) -> Option<()> {
+    match content {
+        Content::Fixed(number) => each(number),
+        Content::Bytes(list) if list.len() % 8 == 0 => {
+            let numbers = list.chunks_exact(8);
+            numbers.for_each(|bytes| each(u64::from_le_bytes(bytes.try_into().expect("eight bytes"))));
+        }
+        _ => return None,
     }
     Some(())
 }
@@ -172,7 +198,7 @@ mod tests {
             [
                 Some((1, Content::Number(5))),
                 Some((2, Content::Bytes(b"hi"))),
-                Some((3, Content::Fixed)),
+                Some((3, Content::Fixed(0))),
                 None
             ]
         );

@@ -1,0 +1,68 @@
+//! Multiplies the weights of an input on their way into a sink: inputs of one profile may count for more or
+//! less than others.
+
+use super::exchange::Exchange;
+use super::sink::{Context, Sink, Wants};
+use crate::error::Result;
+use crate::folded::{Columns, FrameId, Place, Weights};
+use crate::weight::Weight;
+
+/// A sink that hands on everything, with weights multiplied by a factor.
+pub(crate) struct Scaled<'s> {
+    sink: &'s mut dyn Sink,
+    factor: Weight,
+}
+
+impl<'s> Scaled<'s> {
+    /// The sink, which gets weights multiplied by this factor until this is dropped.
+    pub(crate) fn new(sink: &'s mut dyn Sink, factor: Weight) -> Self {
+        if let Some(exchange) = sink.exchange() {
+            exchange.weigh(factor);
+        }
+        Scaled { sink, factor }
+    }
+}
+
+impl Drop for Scaled<'_> {
+    fn drop(&mut self) {
+        if let Some(exchange) = self.sink.exchange() {
+            exchange.weigh(Weight::ONE);
+        }
+    }
+}
+
+impl Sink for Scaled<'_> {
+    fn wants(&self) -> Wants {
+        self.sink.wants()
+    }
+
+    fn frame(&mut self, name: &[u8]) -> FrameId {
+        self.sink.frame(name)
+    }
+
+    fn frame_at(&mut self, name: &[u8], place: &Place<'_>) -> FrameId {
+        self.sink.frame_at(name, place)
+    }
+
+    fn columns(&mut self, columns: Columns) -> Result<()> {
+        self.sink.columns(columns)
+    }
+
+    fn sample(&mut self, stack: &[FrameId], weights: Weights, context: &Context<'_>) -> Result<()> {
+        let value = weights.value.checked_mul(self.factor)?;
+        let before = weights.before.checked_mul(self.factor)?;
+        self.sink.sample(stack, Weights { value, before }, context)
+    }
+
+    fn exchange(&mut self) -> Option<&mut Exchange> {
+        self.sink.exchange()
+    }
+
+    fn exchange_sample(&mut self, stack: &[FrameId], labels: u32, values: &[i64]) -> Result<()> {
+        self.sink.exchange_sample(stack, labels, values)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.sink.flush()
+    }
+}

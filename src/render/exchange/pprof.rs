@@ -1,0 +1,107 @@
+//! Tables as profile.proto: github.com/google/pprof, `proto/profile.proto`.
+
+use std::io::Write;
+
+use super::encoding::{bytes, known, number, packed};
+use super::tables::{Labelled, Tables};
+use crate::error::Result;
+use crate::render::pprof::field;
+
+/// Writes the messages; `written` is called after each.
+///
+/// # Errors
+/// Those of `out` and of `written`; [`crate::ErrorKind::Setting`] for a value that does not fit 64 bits.
+pub fn write<W: Write>(
+    tables: &Tables,
+    out: &mut W,
+    written: &mut dyn FnMut(&mut W) -> Result<()>,
+) -> Result<()> {
+    let mut message = Vec::new();
+    let mut part = Vec::new();
+    let mut field = Vec::new();
+    let mut emit = |number: u64, message: &mut Vec<u8>| -> Result<()> {
+        field.clear();
+        bytes(number, message, &mut field);
+        out.write_all(&field)?;
+        message.clear();
+        written(out)
+    };
+    for &(kind, unit) in &tables.types {
+        known(1, kind.into(), &mut message);
+        known(2, unit.into(), &mut message);
+        emit(field::SAMPLE_TYPE, &mut message)?;
+    }
+    let values = tables.whole_values()?;
+    for (&(stack, labels), values) in
+        tables.samples.all().iter().zip(values.chunks(tables.types.len().max(1)))
+    {
+        let stack = &tables.stacks.all()[stack as usize];
+        packed(1, stack.iter().map(|&location| u64::from(location) + 1), &mut message);
+        packed(2, values.iter().map(|&value| value as u64), &mut message);
+        for label in &tables.labels.all()[labels as usize] {
+            part.clear();
+            known(1, label.key.into(), &mut part);
+            match label.value {
+                Labelled::Text(text) => known(2, text.into(), &mut part),
+                Labelled::Number(value, unit) => {
+                    known(3, value as u64, &mut part);
+                    known(4, unit.into(), &mut part);
+                }
+            }
+            bytes(3, &part, &mut message);
+        }
+        emit(field::SAMPLE, &mut message)?;
+    }
+    for (id, mapping) in (1..).zip(&tables.mappings) {
+        number(1, id, &mut message);
+        known(2, mapping.start, &mut message);
+        known(3, mapping.limit, &mut message);
+        known(4, mapping.offset, &mut message);
+        known(5, mapping.file.into(), &mut message);
+        known(6, mapping.build_id.into(), &mut message);
+        (0..4).for_each(|bit| known(7 + bit, u64::from(mapping.has >> bit & 1), &mut message));
+        emit(field::MAPPING, &mut message)?;
+    }
+    for (id, location) in (1..).zip(tables.locations.all()) {
+        number(1, id, &mut message);
+        known(2, location.mapping.map_or(0, |mapping| u64::from(mapping) + 1), &mut message);
+        known(3, location.address, &mut message);
+        for line in &location.lines {
+            part.clear();
+            known(1, line.function.map_or(0, |function| u64::from(function) + 1), &mut part);
+            known(2, line.line as u64, &mut part);
+            known(3, line.column as u64, &mut part);
+            bytes(4, &part, &mut message);
+        }
+        known(5, location.is_folded.into(), &mut message);
+        emit(field::LOCATION, &mut message)?;
+    }
+    for (id, function) in (1..).zip(tables.functions.all()) {
+        number(1, id, &mut message);
+        known(2, function.name.into(), &mut message);
+        known(3, function.system_name.into(), &mut message);
+        known(4, function.file.into(), &mut message);
+        known(5, function.start_line as u64, &mut message);
+        emit(field::FUNCTION, &mut message)?;
+    }
+    for text in tables.texts.all() {
+        message.extend_from_slice(text);
+        emit(field::STRING, &mut message)?;
+    }
+    if tables.period_type != (0, 0) {
+        known(1, tables.period_type.0.into(), &mut message);
+        known(2, tables.period_type.1.into(), &mut message);
+        emit(field::PERIOD_TYPE, &mut message)?;
+    }
+    let mut last = Vec::new();
+    known(field::DROP_FRAMES, tables.drop_frames.into(), &mut last);
+    known(field::KEEP_FRAMES, tables.keep_frames.into(), &mut last);
+    known(field::TIME_NANOS, tables.start as u64, &mut last);
+    known(field::DURATION_NANOS, tables.duration as u64, &mut last);
+    known(field::PERIOD, tables.period as u64, &mut last);
+    packed(field::COMMENT, tables.comments.iter().map(|&comment| comment.into()), &mut last);
+    known(field::DEFAULT_SAMPLE_TYPE, tables.default_type.into(), &mut last);
+    known(field::DOC_URL, tables.doc_url.into(), &mut last);
+    out.write_all(&last)?;
+    Ok(())
+}
