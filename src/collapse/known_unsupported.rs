@@ -1,7 +1,7 @@
 //! Files that profilers write and that are not read here, each with the command that makes of it
 //! one that is.
 //!
-//! Whoever recorded a `.jfr` wants to hear of `jfr print`, not that the format is unknown. What
+//! Whoever recorded with memray wants to hear of `memray transform`, not that the format is unknown. What
 //! stands here is only looked at when no format claims the input.
 
 use memchr::memmem::find;
@@ -20,18 +20,13 @@ pub struct Foreign {
 
 const FOREIGN: &[Foreign] = &[
     Foreign {
-        what: "a recording of Java's Flight Recorder",
-        instead: "convert it: jfr print --json --events jdk.ExecutionSample --stack-depth 64 FILE",
-        is: |head| head.starts_with(b"FLR\0"),
-    },
-    Foreign {
         what: "the XML of jfr print",
-        instead: "print JSON: jfr print --json --stack-depth 64 FILE",
+        instead: "give the .jfr itself, or print JSON: jfr print --json --stack-depth 64 FILE",
         is: |head| head.starts_with(b"<?xml") && holds(head, b"<recording") && holds(head, b"<event type="),
     },
     Foreign {
         what: "a heap dump of Java, which has no stacks of allocations",
-        instead: "record with the Flight Recorder: jfr print --json --events jdk.ObjectAllocationSample",
+        instead: "record with the Flight Recorder and choose --value jdk.ObjectAllocationSample.weight",
         is: |head| head.starts_with(b"JAVA PROFILE 1."),
     },
     Foreign {
@@ -49,7 +44,7 @@ const FOREIGN: &[Foreign] = &[
     },
     Foreign {
         what: "a recording of memray",
-        instead: "memray flamegraph FILE draws it",
+        instead: "convert it: memray transform speedscope FILE",
         is: |head| {
             // In a frame of LZ4, or with --no-compress without one.
             let start = &head[..head.len().min(64)];
@@ -250,9 +245,8 @@ mod tests {
     #[test]
     fn what_others_write_is_known_by_its_first_bytes() {
         for (head, what) in [
-            (&b"FLR\0\0\x02\0\x01"[..], "Flight Recorder"),
             (
-                b"<?xml version=\"1.0\"?>\n<recording x=\"y\">\n <events>\n <event type=\"jdk.X\">",
+                &b"<?xml version=\"1.0\"?>\n<recording x=\"y\">\n <events>\n <event type=\"jdk.X\">"[..],
                 "XML of jfr",
             ),
             (b"JAVA PROFILE 1.0.2\0", "heap dump of Java"),

@@ -50,6 +50,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &heap_text::Tcmalloc,
     &gperftools::Gperftools,
     &jstack::Jstack,
+    &jfr::Jfr,
     &jfr::JfrText,
     &jfr::JfrJson,
     &xdebug::Xdebug,

@@ -29,6 +29,8 @@ use crate::error::{Error, Position, Result};
 pub(crate) use blocks::MAX_RECORD;
 pub(crate) use blocks::{Block, Blocks, last_newline};
 pub(crate) use decompress::error as read_error;
+#[cfg(feature = "collapse")]
+pub(crate) use map::Window;
 pub use reader::Reader;
 
 /// The number of bytes that [`Input::head`] shows of a larger input.

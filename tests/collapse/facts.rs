@@ -18,6 +18,10 @@ fn read(case: &Case, options: ReadOptions) -> Profile {
 /// A case and its whole header, without `# `; `-` means no header.
 const HEADERS: &[(&str, &str)] = &[
     (
+        "jfr/jdk25",
+        "unit: samples | event: jdk.CPUTimeSample | samples: 24 samples | command: \"Shop 900\" | start: 2026-11-22T07:43:17.336247962Z | duration: 1.13823276 s | producer: \"OpenJDK 64-Bit Server VM (25.0.2+10-LTS) for linux-amd64 JRE (25.0.2+10-LTS), built on 2026-01-20T00:00:00Z with gcc 14.2.0\" | warning: 4 samples of the processor were lost while recording",
+    ),
+    (
         "pprof/cpu",
         "unit: ns | event: cpu | period: 10000000 ns | rate: 100 Hz | samples: 109 samples | command: /home/user/app/go/bin_orders | start: 2026-11-21T00:04:30.536873105Z | duration: 1.592091457 s",
     ),
