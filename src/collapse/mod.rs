@@ -110,6 +110,8 @@ mod pyinstrument;
 #[cfg(feature = "collapse")]
 mod pyinstrument_session;
 #[cfg(feature = "collapse")]
+mod rprof;
+#[cfg(feature = "collapse")]
 mod sentry;
 #[cfg(feature = "collapse")]
 mod speedscope;

@@ -8,8 +8,8 @@ use super::{Collapser, Verdict, folded, known_unsupported};
 use super::{
     austin, bcc, bpftrace, cachegrind, callgrind, dhat, eu_stack, faulthandler, fg_html, fg_json, firefox,
     gdb, ghc_json, gperftools, heap_text, heaptrack, java_exceptions, jfr, json_trees, jstack, massif, mojo,
-    perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, pyinstrument_session, sentry, speedscope,
-    strace, systemtap, v8, xdebug,
+    perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, pyinstrument_session, rprof, sentry,
+    speedscope, strace, systemtap, v8, xdebug,
 };
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
@@ -55,6 +55,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &jfr::Jfr,
     &jfr::JfrText,
     &jfr::JfrJson,
+    &rprof::Rprof,
     &xdebug::Xdebug,
     #[cfg(feature = "inferno")]
     &inferno::DTRACE,
