@@ -1,7 +1,7 @@
 //! Files that profilers write and that are not read here, each with the command that makes of it
 //! one that is.
 //!
-//! Whoever recorded a `.jfr` wants to hear of `jfr print`, not that the format is unknown. What
+//! Whoever recorded with memray wants to hear of `memray transform`, not that the format is unknown. What
 //! stands here is only looked at when no format claims the input.
 
 use memchr::memmem::find;
@@ -20,18 +20,41 @@ pub struct Foreign {
 
 const FOREIGN: &[Foreign] = &[
     Foreign {
-        what: "a recording of Java's Flight Recorder",
-        instead: "convert it: jfr print --json --events jdk.ExecutionSample --stack-depth 64 FILE",
-        is: |head| head.starts_with(b"FLR\0"),
+        what: "a protobuf of simpleperf",
+        instead: "print text: report_sample.py -i perf.data > out.txt, which is read",
+        is: |head| head.starts_with(b"SIMPLEPERF"),
+    },
+    Foreign {
+        what: "a method trace of Android's runtime",
+        instead: "record with simpleperf, and give what report_sample.py prints",
+        is: |head| {
+            head.starts_with(b"SLOW\x01\0")
+                || head.starts_with(b"SLOW\x02\0")
+                || head.starts_with(b"*version\n")
+        },
+    },
+    Foreign {
+        what: "a profile of Scalene, which keeps lines and no stacks",
+        instead: "record with py-spy or austin",
+        is: |head| {
+            head.starts_with(b"{")
+                && holds(head, b"\"alloc_samples\"")
+                && holds(head, b"\"elapsed_time_sec\"")
+        },
+    },
+    Foreign {
+        what: "a binary recording of Python's profiling.sampling",
+        instead: "convert it: python3 -m profiling.sampling replay --collapsed FILE",
+        is: |head| head.starts_with(b"HCAT") || head.starts_with(b"TACH"),
     },
     Foreign {
         what: "the XML of jfr print",
-        instead: "print JSON: jfr print --json --stack-depth 64 FILE",
+        instead: "give the .jfr itself, or print JSON: jfr print --json --stack-depth 64 FILE",
         is: |head| head.starts_with(b"<?xml") && holds(head, b"<recording") && holds(head, b"<event type="),
     },
     Foreign {
         what: "a heap dump of Java, which has no stacks of allocations",
-        instead: "record with the Flight Recorder: jfr print --json --events jdk.ObjectAllocationSample",
+        instead: "record with the Flight Recorder and choose --value jdk.ObjectAllocationSample.weight",
         is: |head| head.starts_with(b"JAVA PROFILE 1."),
     },
     Foreign {
@@ -49,7 +72,7 @@ const FOREIGN: &[Foreign] = &[
     },
     Foreign {
         what: "a recording of memray",
-        instead: "memray flamegraph FILE draws it",
+        instead: "convert it: memray transform speedscope FILE",
         is: |head| {
             // In a frame of LZ4, or with --no-compress without one.
             let start = &head[..head.len().min(64)];
@@ -61,11 +84,6 @@ const FOREIGN: &[Foreign] = &[
         what: "yappi's own format",
         instead: "save it with type=\"pstat\" or \"callgrind\"",
         is: |head| head.starts_with(b"\x80") && holds(&head[..head.len().min(64)], b"cyappi\nYFuncStats"),
-    },
-    Foreign {
-        what: "a session of pyinstrument",
-        instead: "convert it: pyinstrument --load FILE -r json",
-        is: |head| head.starts_with(b"{\"start_time\"") && holds(head, b"\"min_interval\""),
     },
     Foreign {
         what: "a printed report of cProfile",
@@ -163,16 +181,6 @@ const FOREIGN: &[Foreign] = &[
         is: |head| head.starts_with(b"gmon\x01\0\0\0"),
     },
     Foreign {
-        what: "a file compressed by xz",
-        instead: "unpack it: xz -dc FILE",
-        is: |head| head.starts_with(b"\xfd7zXZ\0"),
-    },
-    Foreign {
-        what: "a file compressed by bzip2",
-        instead: "unpack it: bzip2 -dc FILE",
-        is: |head| head.starts_with(b"BZh") && head.get(4..10) == Some(b"1AY&SY"),
-    },
-    Foreign {
         what: "a file compressed by lz4",
         instead: "unpack it: lz4 -dc FILE",
         is: |head| head.starts_with(b"\x04\x22\x4d\x18"),
@@ -250,11 +258,15 @@ mod tests {
     #[test]
     fn what_others_write_is_known_by_its_first_bytes() {
         for (head, what) in [
-            (&b"FLR\0\0\x02\0\x01"[..], "Flight Recorder"),
             (
-                b"<?xml version=\"1.0\"?>\n<recording x=\"y\">\n <events>\n <event type=\"jdk.X\">",
+                &b"<?xml version=\"1.0\"?>\n<recording x=\"y\">\n <events>\n <event type=\"jdk.X\">"[..],
                 "XML of jfr",
             ),
+            (b"SIMPLEPERF\x01\0", "simpleperf"),
+            (b"SLOW\x02\0 \0", "Android's runtime"),
+            (b"HCAT\x02\0\0\0", "profiling.sampling"),
+            (b"*version\n3\nclock=dual\n", "Android's runtime"),
+            (b"{\"alloc_samples\":0,\"elapsed_time_sec\":1.5,\"files\":{", "Scalene"),
             (b"JAVA PROFILE 1.0.2\0", "heap dump of Java"),
             (b"go 1.26 trace\0\0\0\x01", "execution trace of Go"),
             (b"go 1.5 trace\0\0\0\0\x01", "execution trace of Go"),
@@ -262,7 +274,6 @@ mod tests {
             (b"File: x\nType: cpu\n-----------+---------------------\n     10ms   main\n", "go tool pprof"),
             (b"\x04\x22\x4d\x18\x40\x40\xc0\x99\x4e\0\0\xf9\x05memray\0\r\0\0", "memray"),
             (b"\x80\x02cyappi\nYFuncStats\nq\0", "yappi"),
-            (b"{\"start_time\": 1.5, \"duration\": 2.5, \"min_interval\": 0.001,", "session of pyinstrument"),
             (b"   9 function calls in 0.1 seconds\n\n   ncalls  tottime  percall  cumtime  x", "cProfile"),
             (b"rbspy02\n{\"sample_rate\":99}", "rbspy"),
             (b"v8-version,11,3,244,8,-node.38,0\n", "log of V8"),
@@ -285,8 +296,6 @@ mod tests {
             (b"reading file \"ht.zst\"\nMOST CALLS TO ALLOCATION FUNCTIONS\n", "heaptrack_print"),
             (b"Flat profile:\n\nEach sample counts as 0.01 seconds.\n", "a table of gprof"),
             (b"gmon\x01\0\0\0\0", "a recording of gprof"),
-            (b"\xfd7zXZ\0\0\x04\xe6", "by xz"),
-            (b"BZh91AY&SY\x01", "by bzip2"),
             (b"\x04\x22\x4d\x18\x64\x40\xa7", "by lz4"),
             (b"PK\x03\x04\x14\0", "a zip archive"),
             (b"7z\xbc\xaf\x27\x1c\0\x04", "7-Zip"),

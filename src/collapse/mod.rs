@@ -87,6 +87,8 @@ mod java_exceptions;
 #[cfg(feature = "collapse")]
 mod jfr;
 #[cfg(feature = "collapse")]
+mod json_trees;
+#[cfg(feature = "collapse")]
 mod jstack;
 mod known_unsupported;
 #[cfg(feature = "collapse")]
@@ -109,6 +111,12 @@ mod py_spy;
 mod py_spy_dump;
 #[cfg(feature = "collapse")]
 mod pyinstrument;
+#[cfg(feature = "collapse")]
+mod pyinstrument_session;
+#[cfg(feature = "collapse")]
+mod rprof;
+#[cfg(feature = "collapse")]
+mod sentry;
 #[cfg(feature = "collapse")]
 mod speedscope;
 #[cfg(feature = "collapse")]

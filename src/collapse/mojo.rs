@@ -14,7 +14,7 @@
 //! Numbers hold six bits in their first byte, with the sign, and seven in each that follows, the
 //! lowest first; texts end in a zero. Frames and strings are numbered by process. A stack goes on
 //! to the next one. What a sample weighs is what austin's text has, see [`super::austin`]; so are
-//! its frames. Seen: austin 3.7 and 4.0. Events from 13 are those of newer versions, read as
+//! its frames. Seen: austin 3.7 and 4.0. Events from 13 are those of version 4, read as
 //! `austin/format/mojo.py` of austin-python 2.4 does (github.com/P403n1x87/austin-python).
 
 use std::collections::HashMap;
@@ -88,6 +88,13 @@ impl Collapser for Mojo {
     }
 }
 
+/// The version that austin 4.0 writes: version 3 with the events from 13 on.
+const NEWEST: i128 = 4;
+
+/// Stands for the process of strings and frames that come before the first stack, as those of native code do in
+/// austin 3.4: the keys are addresses, so that no process has others.
+const ANY_PROCESS: i128 = -1;
+
 /// The event with the highest number.
 const LAST: u8 = 16;
 
@@ -102,9 +109,9 @@ impl Events {
         let mut magic = Vec::new();
         self.reader.append(3, &mut magic)?;
         self.version = self.number()?;
-        if magic != b"MOJ" || !(1..=3).contains(&self.version) {
+        if magic != b"MOJ" || !(1..=NEWEST).contains(&self.version) {
             let found = format!("version {}", self.version);
-            let error = Error::malformed("MOJO of version 1, 2 or 3", found.as_bytes());
+            let error = Error::malformed(format!("MOJO of version 1 to {NEWEST}"), found.as_bytes());
             return Err(error.at(self.reader.place()));
         }
         Ok(())
@@ -237,7 +244,7 @@ impl<'o> Parser<'o> {
             11 => {
                 let (key, mut text) = (self.events.number()?, std::mem::take(&mut self.text));
                 self.events.text(&mut text)?;
-                let pid = self.sample()?.pid;
+                let pid = self.process();
                 self.strings.insert((pid, key), text.as_slice().into());
                 self.text = text;
                 Ok(())
@@ -274,6 +281,11 @@ impl<'o> Parser<'o> {
         self.sample.as_mut().ok_or_else(|| Error::malformed("a stack first", b"what belongs in one"))
     }
 
+    /// The process whose strings and frames are being defined.
+    fn process(&self) -> i128 {
+        self.sample.as_ref().map_or(ANY_PROCESS, |sample| sample.pid)
+    }
+
     fn begin(&mut self, sink: &mut dyn Sink) -> Result<()> {
         self.flush(sink)?;
         self.task_frames = 0;
@@ -303,11 +315,11 @@ impl<'o> Parser<'o> {
                 self.events.number()?;
             }
         }
-        let pid = self.sample()?.pid;
+        let pid = self.process();
         let string = |key: i128| match key {
             0 => Ok(&b""[..]),
             1 => Ok(&b"<unknown>"[..]),
-            key => match self.strings.get(&(pid, key)) {
+            key => match self.strings.get(&(pid, key)).or_else(|| self.strings.get(&(ANY_PROCESS, key))) {
                 Some(text) => Ok(&text[..]),
                 None => Err(Error::malformed("a string that was defined before", key.to_string().as_bytes())),
             },
@@ -329,7 +341,8 @@ impl<'o> Parser<'o> {
     fn reference(&mut self) -> Result<()> {
         let key = self.events.number()?;
         let pid = self.sample()?.pid;
-        let Some(&frame) = self.frames.get(&(pid, key)) else {
+        let known = self.frames.get(&(pid, key)).or_else(|| self.frames.get(&(ANY_PROCESS, key)));
+        let Some(&frame) = known else {
             return Err(Error::malformed("a frame that was defined before", key.to_string().as_bytes()));
         };
         if self.task_frames > 0 {
@@ -485,6 +498,27 @@ mod tests {
     }
 
     #[test]
+    fn version_4_repeats_stacks() {
+        let mut text = mojo("wall", &[STACK, FRAMES, b"\x05\x02\x09\x01", STACK, b"\x05\x01\x0d\x09\x02"]);
+        text[3] = 4;
+        assert_eq!(Mojo.detect(&text), Verdict::Yes);
+        assert_eq!(
+            fold(&Mojo, &text, &Options::default()),
+            "P7;T0:255;<unknown> (a:b.py:73) 1\nP7;T0:255;<unknown> (a:b.py:73);f (a:b.py:5) 2\n"
+        );
+    }
+
+    #[test]
+    fn strings_and_frames_may_come_before_the_first_stack() {
+        // Those of austin 3.4 with native frames; a process defines its own over them.
+        let text = mojo(
+            "wall",
+            &[FRAMES, STACK, b"\x05\x01\x09\x01", b"\x0b\x03g\0", STACK, FRAMES, b"\x05\x01\x09\x02"],
+        );
+        assert_eq!(fold(&Mojo, &text, &Options::default()), "P7;T0:255;f (a:b.py:5) 3\n");
+    }
+
+    #[test]
     fn what_is_broken_is_placed() {
         let error = |events: &[&[u8]]| {
             collapse_bytes(&Mojo, mojo("wall", events), &Options::default()).unwrap_err().to_string()
@@ -508,6 +542,6 @@ mod tests {
             assert!(error(events).contains(message), "{}", error(events));
         }
         let version = collapse_bytes(&Mojo, b"MOJ\x09", &Options::default()).unwrap_err().to_string();
-        assert!(version.contains("MOJO of version 1, 2 or 3, found \"version 9\""), "{version}");
+        assert!(version.contains("MOJO of version 1 to 4, found \"version 9\""), "{version}");
     }
 }

@@ -7,8 +7,9 @@ use super::{Collapser, Verdict, folded, known_unsupported};
 #[cfg(feature = "collapse")]
 use super::{
     austin, bcc, bpftrace, cachegrind, callgrind, dhat, eu_stack, faulthandler, fg_html, fg_json, firefox,
-    gdb, ghc_json, gperftools, heap_text, heaptrack, java_exceptions, jfr, jstack, massif, mojo, otlp,
-    perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, speedscope, strace, systemtap, v8, xdebug,
+    gdb, ghc_json, gperftools, heap_text, heaptrack, java_exceptions, jfr, json_trees, jstack, massif, mojo,
+    otlp, perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, pyinstrument_session, rprof, sentry,
+    speedscope, strace, systemtap, v8, xdebug,
 };
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
@@ -36,6 +37,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &py_spy_dump::PySpyDump,
     &pstats::Pstats,
     &pyinstrument::Pyinstrument,
+    &pyinstrument_session::PyinstrumentSession,
     &faulthandler::Faulthandler,
     &pprof::Pprof,
     &otlp::Otlp,
@@ -51,8 +53,10 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &heap_text::Tcmalloc,
     &gperftools::Gperftools,
     &jstack::Jstack,
+    &jfr::Jfr,
     &jfr::JfrText,
     &jfr::JfrJson,
+    &rprof::Rprof,
     &xdebug::Xdebug,
     #[cfg(feature = "inferno")]
     &inferno::DTRACE,
@@ -71,6 +75,9 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &fg_json::FgJson,
     &speedscope::Speedscope,
     &firefox::Firefox,
+    &json_trees::flamebearer::Flamebearer,
+    &json_trees::d3::D3FlameGraph,
+    &sentry::Sentry,
     &v8::cpu_profile::CpuProfile,
     &v8::heap_profile::HeapProfile,
     &v8::ticks::Ticks,

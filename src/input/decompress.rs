@@ -1,4 +1,4 @@
-//! gzip and zstd, told by their magic and undone while reading; encodings of text as well.
+//! gzip, zstd, bzip2 and xz, told by their magic and undone while reading; encodings of text as well.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -12,6 +12,13 @@ use crate::error::{Error, ErrorKind, Result};
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
+#[cfg(feature = "collapse")]
+const XZ: &[u8] = b"\xfd7zXZ\0";
+
+/// The memory that an xz file may ask for, in KiB: `xz -9` takes 64 MiB.
+#[cfg(feature = "collapse")]
+const MOST_XZ_MEMORY: u32 = 256 * 1024;
 
 /// A file compressed more often than this was made to keep us busy.
 const MAX_LAYERS: usize = 4;
@@ -34,6 +41,10 @@ pub(super) fn open(mut reader: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn
                 name: "zstd",
                 inner: ZstdFrames { decoder: FrameDecoder::new(), within: false, input },
             })
+        } else if is_bzip2(&head) {
+            bzip2(whole(head, reader))
+        } else if is_xz(&head) {
+            xz(whole(head, reader))
         } else if let Some(encoding) = Encoding::of(&head) {
             let mut reader = Box::new(Utf8Text::new(whole(head, reader), encoding));
             let mut head = vec![0; HEAD];
@@ -47,6 +58,48 @@ pub(super) fn open(mut reader: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn
     }
     let found = format!("{head:02x?}");
     Err(Error::malformed(format!("at most {MAX_LAYERS} layers of compression"), found.as_bytes()))
+}
+
+/// `BZh9`, and the mark of a first block, or of none.
+#[cfg(feature = "collapse")]
+fn is_bzip2(head: &[u8]) -> bool {
+    head.starts_with(b"BZh") && matches!(head.get(4..10), Some(b"1AY&SY" | b"\x17\x72\x45\x38\x50\x90"))
+}
+
+#[cfg(feature = "collapse")]
+fn bzip2(input: Whole) -> Box<dyn Read + Send> {
+    Box::new(Codec { name: "bzip2", inner: ::bzip2::bufread::MultiBzDecoder::new(input) })
+}
+
+#[cfg(feature = "collapse")]
+fn is_xz(head: &[u8]) -> bool {
+    head.starts_with(XZ)
+}
+
+#[cfg(feature = "collapse")]
+fn xz(input: Whole) -> Box<dyn Read + Send> {
+    Box::new(Codec { name: "xz", inner: lzma_rust2::XzReader::new_mem_limit(input, true, MOST_XZ_MEMORY) })
+}
+
+/// Without the formats of others, their compression is not known either.
+#[cfg(not(feature = "collapse"))]
+fn is_bzip2(_: &[u8]) -> bool {
+    false
+}
+
+#[cfg(not(feature = "collapse"))]
+fn bzip2(input: Whole) -> Box<dyn Read + Send> {
+    Box::new(input)
+}
+
+#[cfg(not(feature = "collapse"))]
+fn is_xz(_: &[u8]) -> bool {
+    false
+}
+
+#[cfg(not(feature = "collapse"))]
+fn xz(input: Whole) -> Box<dyn Read + Send> {
+    Box::new(input)
 }
 
 /// A read error as one of ours: a codec's complaint, or the system's.

@@ -11,11 +11,11 @@ use memmap2::{Advice, Mmap, MmapOptions};
 
 /// Part of a file.
 #[derive(Debug)]
-pub(super) struct Window(Mmap);
+pub(crate) struct Window(Mmap);
 
 impl Window {
     /// Maps `len` bytes of `file` from `start`, which must be there.
-    pub(super) fn open(file: &File, start: u64, len: usize) -> io::Result<Window> {
+    pub(crate) fn open(file: &File, start: u64, len: usize) -> io::Result<Window> {
         // SAFETY: the bytes are shared with whoever may write to the file. All that is done with
         // them is to look at them, by checked indices; a byte that changes while it is looked at
         // gives a wrong name or number, as a file that changes while it is read does. Who makes

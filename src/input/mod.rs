@@ -1,4 +1,4 @@
-//! Input: paths, standard input, bytes and readers, plain, gzip or zstd, as blocks. UTF-16 becomes UTF-8.
+//! Input: paths, standard input, bytes and readers, plain, gzip, zstd, bzip2 or xz, as blocks. UTF-16 becomes UTF-8.
 //!
 //! Everything above this module reads decompressed bytes and does not know what was on disk. An
 //! [`Input`] shows its first bytes ([`Input::head`]) so that a format can be recognised before
@@ -30,6 +30,8 @@ use crate::weight::Weight;
 pub(crate) use blocks::MAX_RECORD;
 pub(crate) use blocks::{Block, Blocks, last_newline};
 pub(crate) use decompress::error as read_error;
+#[cfg(feature = "collapse")]
+pub(crate) use map::Window;
 pub use reader::Reader;
 
 /// The number of bytes that [`Input::head`] shows of a larger input.
@@ -443,6 +445,32 @@ mod tests {
     fn reads_members_written_one_after_the_other() {
         assert_eq!(read([gzip(b"a 1\n"), gzip(b"b 2\n")].concat()).unwrap(), b"a 1\nb 2\n");
         assert_eq!(read([zstd(b"a 1\n"), zstd(b"b 2\n")].concat()).unwrap(), b"a 1\nb 2\n");
+    }
+
+    /// `a 1`, compressed by `xz` and by `bzip2` 1.0.8.
+    #[cfg(feature = "collapse")]
+    const XZ: &[u8] = b"\xfd\x37\x7a\x58\x5a\x00\x00\x04\xe6\xd6\xb4\x46\x02\x00\x21\x01\x16\x00\x00\x00\x74\x2f\xe5\xa3\x01\x00\x03\x61\x20\x31\x0a\x00\x1f\xe3\x29\xfb\x8a\xe3\xf5\xdc\x00\x01\x1c\x04\x6f\x2c\x9c\xc1\x1f\xb6\xf3\x7d\x01\x00\x00\x00\x00\x04\x59\x5a";
+    #[cfg(feature = "collapse")]
+    const BZIP2: &[u8] = b"\x42\x5a\x68\x39\x31\x41\x59\x26\x53\x59\x29\x18\x44\x48\x00\x00\x01\xd9\x00\x00\x10\x40\x00\x20\x00\x20\x00\x20\x00\x21\x9a\x68\x33\x4d\x32\xbc\x5d\xc9\x14\xe1\x42\x40\xa4\x61\x11\x20";
+
+    #[test]
+    #[cfg(feature = "collapse")]
+    fn bzip2_and_xz_are_undone() {
+        for (codec, bytes) in [("xz", XZ), ("bzip2", BZIP2)] {
+            assert_eq!(read(bytes.to_vec()).unwrap(), b"a 1\n", "{codec}");
+            assert_eq!(read([bytes, bytes].concat()).unwrap(), b"a 1\na 1\n", "{codec}");
+            assert_eq!(read(gzip(bytes)).unwrap(), b"a 1\n", "{codec}");
+            let error = read(bytes[..bytes.len() - 9].to_vec()).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("test: damaged {codec} data")), "{error}");
+        }
+    }
+
+    #[test]
+    #[cfg(feature = "collapse")]
+    fn an_xz_file_does_not_choose_how_much_memory_it_takes() {
+        // The header of a block says how large the dictionary is: 40 stands for 4 GiB.
+        let error = read(b"\xfd\x37\x7a\x58\x5a\x00\x00\x04\xe6\xd6\xb4\x46\x02\x00\x21\x01\x28\x00\x00\x00\xe6\xa0\x11\xb3\x01\x00\x03\x61\x20\x31\x0a\x00\x1f\xe3\x29\xfb\x8a\xe3\xf5\xdc\x00\x01\x1c\x04\x6f\x2c\x9c\xc1\x1f\xb6\xf3\x7d\x01\x00\x00\x00\x00\x04\x59\x5a".to_vec()).unwrap_err().to_string();
+        assert!(error.starts_with("test: damaged xz data"), "{error}");
     }
 
     #[test]

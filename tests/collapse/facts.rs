@@ -18,6 +18,10 @@ fn read(case: &Case, options: ReadOptions) -> Profile {
 /// A case and its whole header, without `# `; `-` means no header.
 const HEADERS: &[(&str, &str)] = &[
     (
+        "jfr/jdk25",
+        "unit: samples | event: jdk.CPUTimeSample | samples: 24 samples | command: \"Shop 900\" | start: 2026-11-22T07:43:17.336247962Z | duration: 1.13823276 s | producer: \"OpenJDK 64-Bit Server VM (25.0.2+10-LTS) for linux-amd64 JRE (25.0.2+10-LTS), built on 2026-01-20T00:00:00Z with gcc 14.2.0\" | warning: 4 samples of the processor were lost while recording",
+    ),
+    (
         "pprof/cpu",
         "unit: ns | event: cpu | period: 10000000 ns | rate: 100 Hz | samples: 109 samples | command: /home/user/app/go/bin_orders | start: 2026-11-21T00:04:30.536873105Z | duration: 1.592091457 s",
     ),
@@ -215,7 +219,8 @@ const SAMPLES: &[(&str, usize, usize, usize, &str)] = &[
     ("firefox/firefox", 100, 100, 3, ""),
     ("austin/v3-wall", 620, 620, 4, ""),
     ("austin-mojo/v3-wall", 607, 607, 4, ""),
-    ("jfr-json/execution-sample", 39, 39, 4, ""),
+    ("jfr-json/execution-sample", 39, 39, 4, "state"),
+    ("jfr/jdk25", 24, 24, 7, "state"),
     ("jfr-text/mixed", 6, 6, 2, ""),
     ("py-spy/threads", 30, 0, 4, ""),
     ("xdebug/format1", 405, 405, 1, ""),

@@ -6,6 +6,8 @@ mod facts;
 #[path = "../common/feed.rs"]
 mod feed;
 mod fixtures;
+mod jfr;
+mod jfr_writer;
 mod mutations;
 mod oracle;
 mod perf_script;

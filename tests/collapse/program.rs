@@ -369,7 +369,6 @@ fn text_whose_lines_end_in_numbers_is_refused_with_what_to_do() {
         ),
         ("http_requests_total{code=\"200\"} 1027\n", "do not look like stacks"),
         ("# TYPE up gauge\nup 1\n", "metrics as Prometheus reads them"),
-        ("BZh91AY&SY\u{1}", "a file compressed by bzip2; unpack it: bzip2 -dc FILE"),
         ("PK\u{3}\u{4}", "a zip archive; unpack it: unzip -p FILE"),
     ] {
         let out = run(&[], input.as_bytes());

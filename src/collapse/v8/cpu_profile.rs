@@ -12,12 +12,20 @@
 //! do not exist are left out and counted. Counts are of `samples`; `hitCount`, which
 //! V8 does not keep equal to them, is used only where there are none. Specified as `Profile` of
 //! the Chrome DevTools protocol.
+//!
+//! Chrome before 58 and the npm package `v8-profiler` write nodes as a tree, times of samples instead of those
+//! between them, and the start and the end in seconds:
+//!
+//! ```text
+//! {"head": {"functionName": "(root)", "url": "", "lineNumber": 0, "id": 1, "hitCount": 0, "children": […]},
+//!  "startTime": 1.5, "endTime": 2.5, "samples": [2, 1], "timestamps": [1501250, 1502500]}
+//! ```
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use super::CallFrame;
 use super::samples::{Margins, Samples};
+use super::{CallFrame, head};
 use crate::collapse::forest::{Forest, Node};
 use crate::collapse::json::{HeadKeys, Json, Kind};
 use crate::collapse::names::FrameNames;
@@ -48,7 +56,8 @@ impl Collapser for CpuProfile {
     fn detect(&self, head: &[u8]) -> Verdict {
         let Some(keys) = HeadKeys::read(head).filter(|keys| !keys.array) else { return Verdict::No };
         let nodes = keys.has_all(&["nodes.id", "nodes.callFrame.functionName"]);
-        if nodes || keys.has_all(&["samples", "timeDeltas", "startTime"]) {
+        let old = keys.has_all(&["head.functionName", "head.hitCount"]);
+        if nodes || old || keys.has_all(&["samples", "timeDeltas", "startTime"]) {
             Verdict::Yes
         } else {
             Verdict::No
@@ -65,19 +74,26 @@ impl Collapser for CpuProfile {
         let mut json = Json::new(input);
         let mut tree = Tree::default();
         let (mut start, mut end) = (None, None);
+        let mut stamps = None;
         let mut key = String::new();
         json.begin_object()?;
         while json.next_key(&mut key)? {
             match key.as_str() {
                 "nodes" => tree.nodes(&mut json, sink)?,
+                "head" => head::read(&mut json, &mut tree, sink)?,
                 "samples" => tree.samples(&mut json)?,
                 "timeDeltas" => tree.deltas(&mut json)?,
+                "timestamps" => stamps = Some(head::timestamps(&mut json)?),
                 "startTime" if json.peek()? == Kind::Number => start = Some(json.weight()?),
                 "endTime" if json.peek()? == Kind::Number => end = Some(json.weight()?),
                 _ => json.skip()?,
             }
         }
         json.end(report);
+        if tree.has_head {
+            [&mut start, &mut end].into_iter().for_each(head::to_micros);
+            head::deltas(&mut tree, stamps.unwrap_or_default(), start)?;
+        }
         (tree.start, tree.end) = (start, end);
         if let (Some(start), Some(end)) = (start, end) {
             report.facts.duration = end.checked_sub(start).ok().and_then(|passed| duration(passed, "us"));
@@ -160,24 +176,26 @@ impl Flaws {
 /// A tree of calls and the samples taken in it; traces hold several, in pieces.
 #[derive(Default)]
 pub struct Tree {
-    forest: Forest,
+    pub(super) forest: Forest,
     /// The node of each id.
-    places: HashMap<u64, Node>,
+    pub(super) places: HashMap<u64, Node>,
     /// The `(root)`, which is no frame.
-    root: Option<usize>,
+    pub(super) root: Option<usize>,
     /// Whom a node is below, by id, where the node says so itself.
     parents: Vec<(Node, u64)>,
     /// Nodes and the ids below them.
     children: Vec<(Node, u64)>,
-    hits: Vec<(Node, i64)>,
-    samples: Samples,
+    pub(super) hits: Vec<(Node, i64)>,
+    pub(super) samples: Samples,
     /// The times at which the profile, and so the first delta, begins and ends, in microseconds.
     pub start: Option<Weight>,
     pub end: Option<Weight>,
     /// The parts of it that were left out.
     pub flaws: Flaws,
-    names: FrameNames,
-    call: CallFrame,
+    /// The nodes came as a tree below `head`.
+    pub(super) has_head: bool,
+    pub(super) names: FrameNames,
+    pub(super) call: CallFrame,
 }
 
 impl Tree {
@@ -221,11 +239,7 @@ impl Tree {
             let Some(id) = id.filter(|_| named) else {
                 return Err(Error::malformed("a node with id and callFrame", b"another").at(json.place()));
             };
-            if self.places.insert(id, node).is_some() {
-                return Err(
-                    Error::malformed("nodes of different ids", id.to_string().as_bytes()).at(json.place())
-                );
-            }
+            self.place(id, node).map_err(|e| e.at(json.place()))?;
             if self.call.is_root() {
                 self.root = Some(node.0);
             }
@@ -233,6 +247,14 @@ impl Tree {
             self.forest.set_frame(node, frame);
         }
         Ok(())
+    }
+
+    /// Gives a node its id.
+    pub(super) fn place(&mut self, id: u64, node: Node) -> Result<()> {
+        match self.places.insert(id, node) {
+            None => Ok(()),
+            Some(_) => Err(Error::malformed("nodes of different ids", id.to_string().as_bytes())),
+        }
     }
 
     /// Reads the array `samples`.
@@ -428,6 +450,28 @@ mod tests {
             collapsed(&old, &Options::default()).unwrap(),
             "(idle) 2\n(root) 2\nf: 2\nf:;(anonymous) 2\n"
         );
+    }
+
+    #[test]
+    fn a_tree_below_head_is_read_with_its_times() {
+        let node = |id: u32, name: &str, children: &str| {
+            format!(
+                r#"{{"functionName":"{name}","url":"","lineNumber":0,"children":[{children}],"hitCount":2,"id":{id}}}"#
+            )
+        };
+        let inner = [node(2, "f", &node(3, "g", "")), node(9, "(idle)", "")].join(",");
+        let head = node(1, "(root)", &inner);
+        let times =
+            r#""startTime":1.5,"endTime":1.50003,"samples":[3,2,9],"timestamps":[1500010,1500013,1500020]"#;
+        let text = format!(r#"{{"typeId":"CPU","uid":1,"head":{head},{times}}}"#);
+        assert_eq!(collapsed(&text, &Options::default()).unwrap(), "(idle) 10\nf 7\nf;g 3\n");
+        // Without samples, the hits of the nodes.
+        let text = format!(r#"{{"head":{head},"startTime":1.5,"endTime":1.6}}"#);
+        assert_eq!(collapsed(&text, &Options::default()).unwrap(), "(idle) 2\n(root) 2\nf 2\nf;g 2\n");
+        let twice = node(1, "(root)", &node(1, "f", ""));
+        let error =
+            collapsed(&format!(r#"{{"head":{twice}}}"#), &Options::default()).unwrap_err().to_string();
+        assert!(error.contains("nodes of different ids"), "{error}");
     }
 
     #[test]

@@ -2,8 +2,10 @@
 //! and the traces they may be part of.
 
 pub mod cpu_profile;
+mod head;
 pub mod heap_profile;
 mod samples;
+mod stack_frames;
 pub mod ticks;
 pub mod trace;
 

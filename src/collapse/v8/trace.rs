@@ -10,24 +10,25 @@
 //! or only the array, which need not be closed. Two things in it have stacks. What begins and ends
 //! on a thread (`B` and `E`, `X`) nests, and weighs the time in which nothing further began. The
 //! processor profiles of V8 come in pieces (`Profile`, `ProfileChunk`), and are what counts where
-//! there are any. Everything else, such as asynchronous events, has no stack. Specified in "Trace
+//! there are any; samples of [`stack_frames`](super::stack_frames) are likewise. Everything else, such as asynchronous events, has no stack. Specified in "Trace
 //! Event Format", Google, 2016.
 //!
 //! py-spy ends what was open on a thread when it sees another process on a thread of the same
 //! number, which forked processes have, and gives the end that other process; so its events are
 //! matched by their thread alone.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::cpu_profile::{Flaws, Tree};
-use crate::collapse::json::{HeadKeys, Json, Kind};
+use super::stack_frames::StackFrames;
+use crate::collapse::json::{HeadKeys, Json, Kind, parse_number};
 use crate::collapse::names::FrameNames;
 use crate::collapse::threads::Thread;
 use crate::collapse::times::{duration, nanoseconds};
 use crate::collapse::trie::{PathId, Trie};
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::folded::{FrameId, sanitize_frame};
 use crate::input::Input;
 use crate::profile::Facts;
@@ -35,10 +36,10 @@ use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
     name: "chrome-trace",
-    producer: "Chrome, Node, py-spy -f chrometrace: trace events",
-    tested: "Node 20, py-spy 0.4.3",
-    values: "cpu-profile if there is one, events",
-    unit: "us",
+    producer: "Chrome, Node, React Native's Hermes, py-spy -f chrometrace: trace events",
+    tested: "Node 20, py-spy 0.4.3; Hermes by its source",
+    values: "cpu-profile or samples if there are any, events",
+    unit: "us, samples, us",
 };
 
 /// Collapses trace events.
@@ -51,7 +52,8 @@ impl Collapser for Trace {
 
     fn detect(&self, head: &[u8]) -> Verdict {
         let Some(keys) = HeadKeys::read(head) else { return Verdict::No };
-        if keys.has("traceEvents") || (keys.array && keys.has("ph")) { Verdict::Yes } else { Verdict::No }
+        let is_trace = keys.has("traceEvents") || keys.has_all(&["stackFrames", "samples"]);
+        if is_trace || (keys.array && keys.has("ph")) { Verdict::Yes } else { Verdict::No }
     }
 
     fn collapse(
@@ -71,6 +73,10 @@ impl Collapser for Trace {
             while json.next_key(&mut key)? {
                 match key.as_str() {
                     "traceEvents" => events.read(&mut json, sink)?,
+                    "stackFrames" if json.peek()? == Kind::Object => {
+                        events.stack_frames.frames(&mut json, &mut events.names, sink)?;
+                    }
+                    "samples" if json.peek()? == Kind::Array => events.stack_frames.samples(&mut json)?,
                     "metadata" | "otherData" if json.peek()? == Kind::Object => {
                         metadata(&mut json, &mut report.facts)?
                     }
@@ -107,8 +113,26 @@ fn metadata(json: &mut Json, facts: &mut Facts) -> Result<()> {
     Ok(())
 }
 
+/// A number, which Hermes writes as a text.
+///
+/// # Errors
+/// Anything else.
+pub(super) fn number(json: &mut Json) -> Result<Weight> {
+    if json.peek()? == Kind::Number {
+        return json.weight();
+    }
+    let text = json.text()?;
+    match parse_number(text) {
+        Some(number) => Ok(number),
+        None => {
+            let found = Error::malformed("a number", text.as_bytes());
+            Err(found.at(json.place()))
+        }
+    }
+}
+
 /// Process and thread, as numbers or whatever else a writer calls them.
-type ThreadKey = (String, String);
+pub(super) type ThreadKey = (String, String);
 
 #[derive(Default)]
 struct Events {
@@ -119,6 +143,8 @@ struct Events {
     /// The process that was seen first on each thread of py-spy's.
     py_spy: HashMap<String, String>,
     thread_names: BTreeMap<ThreadKey, String>,
+    /// Samples that name their frames by number.
+    stack_frames: StackFrames,
     /// The number of events that have no stack.
     without_stack: u64,
     /// The first beginning and the last end.
@@ -207,8 +233,8 @@ impl Events {
                 "id" if matches!(json.peek()?, Kind::Text | Kind::Number) => {
                     event.id.push_str(json.text_or_number()?)
                 }
-                "ts" => event.at = Some(json.weight()?),
-                "dur" => event.duration = Some(json.weight()?),
+                "ts" => event.at = Some(number(json)?),
+                "dur" => event.duration = Some(number(json)?),
                 "args" if json.peek()? == Kind::Object => Events::arguments(json, event, sink)?,
                 _ => json.skip()?,
             }
@@ -339,14 +365,23 @@ impl Events {
         let timed = profiles.iter().any(|profile| profile.tree.is_timed());
         let profile = Value::new("cpu-profile", if timed { "us" } else { "samples" });
         let events = Value::new("events", "us");
-        let declared = match (profiles.is_empty(), self.threads.is_empty()) {
-            (true, _) => vec![events],
-            (false, true) => vec![profile],
-            (false, false) => vec![profile, events],
-        };
+        let frames = std::mem::take(&mut self.stack_frames);
+        let mut declared: Vec<Value> = (!profiles.is_empty()).then_some(profile).into_iter().collect();
+        let samples_column = declared.len();
+        declared.extend((!frames.is_empty()).then(|| Value::new("samples", "samples")));
+        if declared.is_empty() || !self.threads.is_empty() {
+            declared.push(events);
+        }
         let events_column = declared.len() - 1;
         let mut values = Values::new(options, declared, 0)?;
-        let several = self.threads.len() > 1 || profiles.len() > 1;
+        let sampled: BTreeSet<ThreadKey> = frames.threads().cloned().collect();
+        let several = self.threads.len() > 1 || profiles.len() > 1 || sampled.len() > 1;
+        frames.for_each(sink, report, |key, time, frames, weight, sink| {
+            let mut stack: Vec<FrameId> = self.start(key, several, options, sink).into_iter().collect();
+            stack.extend_from_slice(frames);
+            let context = self.thread(key).context(time);
+            values.add_at(samples_column, &stack, weight, 1, &context, sink)
+        })?;
         let threads = std::mem::take(&mut self.threads);
         let mut flaws = Flaws::default();
         for ThreadProfile { thread, mut tree } in profiles {
