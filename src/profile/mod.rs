@@ -19,12 +19,17 @@ mod describe;
 mod facts;
 mod filter;
 pub mod header;
+mod label;
+mod label_counts;
+mod labelled;
 pub mod open;
 #[cfg(feature = "render")]
 mod render;
 mod samples;
 mod sink;
+mod times;
 pub mod units;
+mod weigh_by;
 
 use std::fmt;
 use std::io::{Read, Write};
@@ -42,9 +47,14 @@ pub use crate::folded::{Kind, Place};
 pub use builder::ProfileBuilder;
 pub(crate) use facts::fact;
 pub use facts::{Facts, Sides};
+pub use label::Label;
+pub(crate) use label::{clean_key, label_frames, value_in};
+pub use label_counts::LabelCount;
 pub use open::{Opened, ReadOptions};
 pub use samples::{SampleRef, Samples};
 pub use sink::{Context, ForkedSink, Sink, Wants};
+pub use times::TimeRange;
+pub(crate) use times::{TIME, read_time};
 
 /// A profile in memory: facts, stacks with their weights, and, where wanted, single samples.
 ///
