@@ -220,7 +220,7 @@ impl Filter {
     /// Opens the input: folded text to be streamed, everything else as a profile.
     fn open(&self, sources: &[Source], pipeline: &Pipeline) -> anyhow::Result<Opened> {
         let reading = self.reading.0.read_options(self.quiet).places(pipeline.needs_places());
-        let mut reading = reading.samples(pipeline.needs_samples());
+        let mut reading = reading.samples(pipeline.needs_samples()).time_frames(true);
         reading.format.clone_from(&self.format);
         let opened = open(sources, &reading);
         progress::end();

@@ -23,7 +23,7 @@ use super::json::{HeadKeys, Json, Kind};
 use super::names::{FrameNames, NO_STACK};
 use super::text::Text;
 use super::threads::Thread;
-use super::times::{date, duration};
+use super::times::{self, date, duration};
 use super::trie::Trie;
 use super::values::Values;
 use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
@@ -461,6 +461,11 @@ impl Events {
             Thread { name: &event.thread, pid: b"", tid: &event.thread_id }.write(options, &mut name);
             event.frames.push(sink.frame(&name));
         }
+        let lasts = match event.amount {
+            Some((Amount::Duration, weight)) => times::nanoseconds(weight, "ns").unwrap_or(0),
+            _ => 0,
+        };
+        let origin = (origin.0, lasts, origin.1);
         add(&mut kind.samples, &event.frames, Weight::ONE, origin)?;
         if let Some((amount, weight)) = event.amount {
             let (_, amounts) = kind.amounts.get_or_insert_with(|| (amount, Trie::new(contexts)));
@@ -490,7 +495,8 @@ impl Events {
                         Some((name, tid)) => Thread { name, pid: b"", tid }.context(sampled.time),
                         None => Context::UNKNOWN,
                     };
-                    values.add_at(column, stack, sampled.weight, sampled.samples, &context, sink)
+                    let context = (&context, sampled.duration);
+                    values.add_lasting(column, stack, sampled.weight, sampled.samples, context, sink)
                 },
             )?;
         }
@@ -511,10 +517,10 @@ fn add(
     stacks: &mut Trie,
     frames: &[FrameId],
     weight: Weight,
-    (time, thread): (Option<u64>, u32),
+    (time, lasts, thread): (Option<u64>, u64, u32),
 ) -> Result<()> {
     let path = frames.iter().rev().fold(Trie::ROOT, |path, frame| stacks.below(path, frame.0));
-    stacks.add_from(path, weight, time, thread)
+    stacks.add_lasting(path, weight, time, lasts, thread)
 }
 
 /// The nanoseconds since 1970 of `2026-11-21T00:18:34.563123456Z`, or with another zone behind it.
