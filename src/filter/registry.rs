@@ -6,6 +6,7 @@ use super::op::matching::Matching;
 use super::operation::{OpOptions, Operation, Stage};
 use super::pattern::Pattern;
 use crate::error::Result;
+use crate::profile::TimeRange;
 use crate::weight::Weight;
 
 /// Makes [`OPERATIONS`] and a constructor of [`Op`] for each entry.
@@ -191,6 +192,12 @@ impl Op {
     /// Keeps the stacks that a pattern does not match, as `fg-filter -v PATTERN` does.
     pub fn without(pattern: Pattern) -> Op {
         Op { action: Action::Match { pattern, invert: true }, options: OpOptions::default() }
+    }
+
+    /// Keeps what ran in a range of time.
+    pub fn time_range(TimeRange { begin, end }: TimeRange) -> Op {
+        let end = if end == u64::MAX { String::new() } else { format!("{end}ns") };
+        Op::unchecked(&op::labels::TIME_RANGE, format!("{begin}ns..{end}"))
     }
 
     /// Takes upper and lower case as the same in expressions.

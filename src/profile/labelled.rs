@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::label::{Label, label_frames, write_value};
+use super::label::{Label, label_frames, value_in, write_value};
 use super::samples::{Entry, SampleRef};
 use super::times::{TIME, TimeRange, TimeText};
 use super::{Facts, Profile};
@@ -164,6 +164,30 @@ impl Profile {
             ..self.facts.clone()
         };
         Profile::new(facts, stacks, samples.unwrap_or_default())
+    }
+
+    /// The profile with the values of a label instead of stacks, and its single samples.
+    pub(crate) fn by_label(&self, key: &str) -> Result<Profile> {
+        let label = Label::new(key)?;
+        if label.is_time() {
+            let what = "time is no kind of rows; compare ranges with --before-time and --after-time";
+            return Err(ErrorKind::Setting { what: what.into() }.into());
+        }
+        let labelled = self.with_labels(&[label.key().to_owned()], &Buckets::Even(1), true)?;
+        let mut stacks = StackTable::default();
+        let mut samples = labelled.samples.without_entries();
+        for entry in labelled.samples.iter_entries() {
+            let name = labelled.stacks.name(labelled.stack(entry.stack as usize)[0]);
+            let value = value_in(name, label.key()).unwrap_or_default();
+            let frame = match value {
+                b"" => stacks.frame(format!("[no {}]", label.key()).as_bytes()),
+                value => stacks.frame(value),
+            };
+            let index = stacks.add_indexed(&[frame], entry.weights)?;
+            samples.push_entry(Entry { stack: index as u32, ..*entry });
+        }
+        let facts = Facts { labels: Vec::new(), ..self.facts.clone() };
+        Profile::new(facts, stacks, samples)
     }
 
     /// Refuses labels that no sample has.

@@ -6,6 +6,7 @@ mod facts;
 #[path = "../common/feed.rs"]
 mod feed;
 mod fixtures;
+mod labels;
 mod mutations;
 mod oracle;
 mod perf_script;
