@@ -7,13 +7,14 @@ use clap::Parser;
 use super::output::OutputArgs;
 use super::reading::ReadingArgs;
 use super::scale::ScaleArgs;
-use super::{Exit, GenerateArgs, InputArgs, Tool, progress, say, say_not_understood, terminal};
+use super::{Exit, GenerateArgs, InputArgs, Tool, bounded, progress, say, say_not_understood, terminal};
 use crate::collapse::merge::Merged;
 use crate::collapse::{self, Report, Value, ValueTotal, registry};
 use crate::error::{excerpt, some_of};
 use crate::input::Source;
 use crate::printable::printable;
-use crate::profile::{self, ExchangeParts, Opened, Profile, ReadOptions, header};
+use crate::profile::units::amount;
+use crate::profile::{self, ExchangeParts, Label, Opened, Profile, ReadOptions, header};
 use crate::render::Format;
 use crate::weight::Weight;
 
@@ -62,6 +63,23 @@ pub struct Collapse {
     #[arg(long)]
     pub list_values: bool,
 
+    /// List the labels in the input with their numbers of values and weights, and write no
+    /// stacks
+    #[arg(long, conflicts_with_all = ["list_values", "label"])]
+    pub list_labels: bool,
+
+    /// Write this label as a root frame: `time=20ms`, `thread`, `tid`, `process`, or one that
+    /// --list-labels names; repeatable
+    ///
+    /// The first frames of each stack are then `time=000012.340s;endpoint=/api`, in the order of
+    /// the options, and the header declares them. A bucket of time is 20 ms long unless another
+    /// length is given. What lasted longer is divided among the buckets; the parts add up exactly.
+    #[arg(long, value_name = "KEY", value_parser = label)]
+    pub label: Vec<Label>,
+
+    /// Take the numbers of this label as weights: `bytes_req` of perf's kmem:kmalloc
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["list_values", "count"])]
+    pub weight_by: Option<String>,
     /// Sort folded text that takes more than SIZE (`500M`, `4G`) in temporary files, in `TMPDIR`; files
     /// in frame order need no memory
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = size)]
@@ -119,7 +137,8 @@ impl Tool for Collapse {
             return Ok(Exit::Yes);
         }
         terminal::say_waiting(Self::NAME, &self.input.sources());
-        let mut reading = self.options.read_options(self.quiet).places(false);
+        let samples = self.list_labels || !self.label.is_empty() || self.weight_by.is_some();
+        let mut reading = self.options.read_options(self.quiet).places(false).samples(samples);
         reading.format.clone_from(&self.format);
         if self.list_values {
             let format = self.format.as_deref().map(registry::by_name).transpose()?;
@@ -140,15 +159,36 @@ impl Tool for Collapse {
             Err(e) => Err(e),
         };
         progress::end();
-        let (stacks, report) = opened?;
+        let (mut stacks, report) = opened?;
         if self.strict {
             report.not_understood.refuse()?;
         }
         if !self.quiet {
             self.describe(&report);
         }
+        if let Stacks::Profile(profile) = &mut stacks {
+            if let Some(key) = &self.weight_by {
+                let (weighed, left_out) = profile.weighed_by(key)?;
+                **profile = weighed;
+                if left_out > 0 && !self.quiet {
+                    say(Self::NAME, format_args!("left out {left_out} samples without a number as {key}"));
+                }
+            }
+            if self.list_labels {
+                output.write_all(list_labels(profile)?.as_bytes()).map_err(crate::Error::from)?;
+                output.finish()?;
+                return Ok(Exit::Yes);
+            }
+            if !self.label.is_empty() {
+                **profile = profile.labelled(&self.label)?;
+            }
+        }
         if !self.no_header {
-            output.write_all(header::write(&report.facts).as_bytes()).map_err(crate::Error::from)?;
+            let facts = match &stacks {
+                Stacks::Merged(_) => &report.facts,
+                Stacks::Profile(profile) => profile.facts(),
+            };
+            output.write_all(header::write(facts).as_bytes()).map_err(crate::Error::from)?;
         }
         let (count, frames) = match &stacks {
             Stacks::Merged(merged) => (merged.write(&mut output)?, String::new()),
@@ -179,7 +219,7 @@ impl Collapse {
     /// Reads folded text in a bounded amount of memory.
     fn read_folded(&self, sources: &[Source], reading: &ReadOptions) -> crate::Result<(Stacks, Report)> {
         let is_scaled = |source: &Source| source.factor() != Weight::ONE;
-        if reading.collapse.count || sources.iter().any(is_scaled) {
+        if reading.collapse.count || reading.samples || sources.iter().any(is_scaled) {
             let (profile, report) = profile::open::read(sources, reading)?;
             return Ok((Stacks::Profile(Box::new(profile)), report));
         }
@@ -290,6 +330,45 @@ fn list_values(report: &Report) -> String {
         format!("{kept:1} {value:name$}  {count:>samples$}  {weight:>total$}  {unit}\n")
     };
     rows.iter().map(line).collect()
+}
+
+fn label(text: &str) -> Result<Label, String> {
+    Label::parse(text).map_err(|error| error.to_string())
+}
+
+/// The table of `--list-labels`.
+fn list_labels(profile: &Profile) -> crate::Result<String> {
+    let unit = profile.facts().unit.as_deref();
+    let mut rows = vec![["label", "values", "samples", "weight", "heaviest"].map(str::to_owned)];
+    for count in profile.label_counts()? {
+        let heaviest = match (count.key.as_str(), profile.time_span()) {
+            ("time", Some((first, last))) => {
+                let seconds = |nanos| amount(Weight::from(nanos), Some("ns"));
+                format!("{} to {}", seconds(first), seconds(last))
+            }
+            _ => {
+                let named = count.heaviest.iter().map(|(value, weights)| {
+                    format!("{} ({})", bounded(printable(value)), amount(weights.value, unit))
+                });
+                named.collect::<Vec<_>>().join(", ")
+            }
+        };
+        let (values, samples) = (count.values.to_string(), count.samples.to_string());
+        rows.push([
+            printable(count.key.as_bytes()),
+            values,
+            samples,
+            count.weights.value.to_string(),
+            heaviest,
+        ]);
+    }
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let (label, values, samples, weight) = (width(0), width(1), width(2), width(3));
+    let line = |[key, count, of, sum, heaviest]: &[String; 5]| {
+        let line = format!("{key:label$}  {count:>values$}  {of:>samples$}  {sum:>weight$}  {heaviest}");
+        format!("{}\n", line.trim_end())
+    };
+    Ok(rows.iter().map(line).collect())
 }
 
 #[cfg(test)]

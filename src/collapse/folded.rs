@@ -8,6 +8,7 @@
 //! too many. The grammar is that of [`crate::folded`]; [`super::folded_detection`] recognises it.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use super::driver::{self, LineParser};
 use super::folded_detection::is_folded;
@@ -15,8 +16,8 @@ use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, ValueT
 use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, NotUnderstood, Weights, is_comment, parse_line, settle_columns};
 use crate::input::{Input, Source, trim_line_end};
-use crate::profile::Facts;
 use crate::profile::header::{self, HeaderReader};
+use crate::profile::{Facts, TIME, read_time, value_in};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -59,7 +60,14 @@ impl Collapser for Folded {
         let input = sources[0].open()?;
         // A mistake in it is placed when its line comes.
         let first = header::read(input.head()).unwrap_or_default();
+        // Labels are in the header, which one thread has to have read before the others begin.
+        let labels = if sink.wants().contexts { first.labels.clone() } else { Vec::new() };
+        let is_timed = labels.iter().any(|key| key == TIME);
+        let threads = if labels.is_empty() { options.threads } else { 1 };
         let new = || FoldedLines {
+            labels: labels.clone(),
+            zero: first.time_zero.map_or(0, |zero| zero.as_nanos() as u64),
+            times: HashMap::new(),
             columns,
             count: options.count,
             unit: first.unit.clone(),
@@ -69,14 +77,18 @@ impl Collapser for Folded {
             parts: Vec::new(),
         };
         let mut of_threads = Report::default();
-        driver::run_lines(input, options.threads, new, sink, &mut of_threads)?;
+        driver::run_lines(input, threads, new, sink, &mut of_threads)?;
         let mut parts = of_threads.parts;
         if first.is_empty() && !parts.is_empty() {
             // Stacks came before the first header.
             parts.push(first);
         }
         let total = of_threads.values.into_values().next().unwrap_or_default();
-        settle(report, parts, total, of_threads.not_understood)
+        settle(report, parts, total, of_threads.not_understood)?;
+        if is_timed {
+            report.facts.labels.retain(|key| key != TIME);
+        }
+        Ok(())
     }
 }
 
@@ -97,6 +109,11 @@ pub(super) fn settle(
 
 /// Reads the lines of one thread.
 struct FoldedLines {
+    /// The labels that the header declares, if they are wanted as contexts.
+    labels: Vec<String>,
+    /// The time on the recording's clock at which labels of time have their 0.
+    zero: u64,
+    times: HashMap<Vec<u8>, Option<u64>>,
     columns: Columns,
     count: bool,
     /// The unit that the first header states.
@@ -118,7 +135,33 @@ impl LineParser for FoldedLines {
         self.ids.clear();
         self.ids.extend(parsed.stack.split(|&b| b == b';').map(|frame| sink.frame(frame)));
         self.total.add(weights.value)?;
-        sink.sample(&self.ids, weights, &Context::UNKNOWN)?;
+        if self.labels.is_empty() {
+            sink.sample(&self.ids, weights, &Context::UNKNOWN)?;
+            return Ok(true);
+        }
+        let mut context = Context::UNKNOWN;
+        let mut pairs: Vec<(&[u8], &[u8])> = Vec::with_capacity(self.labels.len());
+        let frames = parsed.stack.split(|&b| b == b';');
+        for ((at, key), frame) in self.labels.iter().enumerate().zip(frames) {
+            let Some(value) = value_in(frame, key) else { break };
+            let number = || std::str::from_utf8(value).ok()?.parse().ok();
+            match key.as_str() {
+                TIME => {
+                    let zero = self.zero;
+                    let time = self.times.entry(value.to_vec());
+                    context.time = *time.or_insert_with(|| read_time(value)?.checked_add(zero));
+                    // It is the sample's, and no frame.
+                    self.ids.remove(at);
+                }
+                "thread" => context.thread_name = value,
+                "tid" => context.thread = number(),
+                "process" => context.process = number(),
+                _ if value.is_empty() => {}
+                _ => pairs.push((key.as_bytes(), value)),
+            }
+        }
+        context.labels = &pairs;
+        sink.sample(&self.ids, weights, &context)?;
         Ok(true)
     }
 

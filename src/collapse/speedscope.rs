@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use super::json::{HeadKeys, Json, Kind};
 use super::names::{FrameNames, NO_STACK};
 use super::threads::Thread;
-use super::times::{duration, nanoseconds};
+use super::times::{duration, lasting, nanoseconds};
 use super::trie::{PathId, Trie};
 use super::values::Values;
 use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
@@ -170,7 +170,8 @@ impl File {
                     true => thread.context(sampled.time),
                     false => Context::UNKNOWN,
                 };
-                values.add_at(column, stack, sampled.weight, sampled.samples, &context, sink)
+                let context = (&context, sampled.duration);
+                values.add_lasting(column, stack, sampled.weight, sampled.samples, context, sink)
             })?;
             if profile.unmatched > 0 {
                 report.warn(format!(
@@ -302,8 +303,10 @@ impl Profile {
         let unit = self.value().unit.unwrap_or_default();
         let mut now = self.begin.unwrap_or_default();
         for (path, weight) in samples.into_iter().zip(weights) {
-            self.stacks.add_at(path, weight, nanoseconds(now, &unit))?;
-            now = now.checked_add(weight)?;
+            let next = now.checked_add(weight)?;
+            let lasts = lasting(now, next, &unit);
+            self.stacks.add_lasting(path, weight, nanoseconds(now, &unit), lasts, 0)?;
+            now = next;
         }
         Ok(())
     }
@@ -358,7 +361,8 @@ impl Profile {
         let (path, since) = self.open.unwrap_or((Trie::ROOT, at));
         if path != Trie::ROOT {
             let unit = self.value().unit.unwrap_or_default();
-            self.stacks.add_at(path, at.checked_sub(since)?, nanoseconds(since, &unit))?;
+            let (passed, lasts) = (at.checked_sub(since)?, lasting(since, at, &unit));
+            self.stacks.add_lasting(path, passed, nanoseconds(since, &unit), lasts, 0)?;
         }
         let next = if opens {
             *self.open_frames.entry(frame).or_default() += 1;

@@ -16,8 +16,9 @@ use super::native_frame::NativeFrame;
 use super::printed::Printed;
 use super::text::{Text, split_digits, split_first, split_last};
 use super::threads::Thread;
+use super::times::nanoseconds;
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -60,6 +61,9 @@ impl Collapser for Strace {
         let mut parser = Parser {
             printed: Printed::new(options, Values::new(options, declared, 0)?),
             line: Vec::new(),
+            contexts: sink.wants().contexts,
+            clock: Clock::default(),
+            stamp: None,
             exits: HashMap::new(),
             in_signal: false,
             signals: 0,
@@ -77,6 +81,11 @@ struct Parser<'o> {
     printed: Printed<'o>,
     /// The line of the call whose stack is being read.
     line: Vec<u8>,
+    /// True if the sink wants contexts.
+    contexts: bool,
+    clock: Clock,
+    /// The time at the beginning of the call's line.
+    stamp: Option<u64>,
     /// The calls that have ended threads, by thread.
     exits: HashMap<Vec<u8>, Vec<u8>>,
     /// True if the stack that follows is that of a signal, which is no call.
@@ -95,6 +104,7 @@ impl Parser<'_> {
             return Ok(true);
         }
         self.flush(sink)?;
+        self.stamp = ids(line).and_then(|(_, stamp, _)| self.clock.read(stamp));
         self.in_signal = split_first(line, b"--- ")
             .is_some_and(|(ids, _)| thread(ids).is_some_and(|(_, rest)| rest.is_empty()));
         self.signals += u64::from(self.in_signal);
@@ -123,7 +133,17 @@ impl Parser<'_> {
             }
             let mut frames = self.printed.stack.take().to_vec();
             frames.push(self.printed.names.plain(call.name, sink));
-            self.printed.values.sample(&frames, &[Weight::ONE, call.time.unwrap_or_default()], sink)?;
+            let lasts = call.time.and_then(|time| nanoseconds(time, "us")).unwrap_or(0);
+            // A line on which a call is resumed is written when it ends.
+            let began = self.stamp.map(|at| if call.resumed { at.saturating_sub(lasts) } else { at });
+            let context = match self.contexts {
+                true => call.thread.context(began),
+                false => Context::UNKNOWN,
+            };
+            let context = (&context, if began.is_some() { lasts } else { 0 });
+            for (at, weight) in [Weight::ONE, call.time.unwrap_or_default()].into_iter().enumerate() {
+                self.printed.values.add_lasting(at, &frames, weight, 1, context, sink)?;
+            }
         }
         self.line = line;
         self.line.clear();
@@ -138,6 +158,8 @@ struct Call<'a> {
     name: &'a [u8],
     /// In microseconds.
     time: Option<Weight>,
+    /// Its line is that of its end.
+    resumed: bool,
 }
 
 /// `7444<orders> 12:30:01.500000 futex(0x7f94, …) = 0 <0.000012>`, `[pid 7] <... futex resumed>) = 0`
@@ -155,12 +177,17 @@ fn call(line: &[u8]) -> Option<Call<'_>> {
     }
     let time = line.strip_suffix(b">").and_then(|line| split_last(line, b" <"));
     let time = time.and_then(|(_, seconds)| Weight::parse(seconds)?.checked_mul(Weight::new(1_000_000)).ok());
-    Some(Call { thread, name, time })
+    Some(Call { thread, name, time, resumed })
+}
+
+/// The thread at the beginning of a line, which may be missing, and what follows it and the time.
+fn thread(line: &[u8]) -> Option<(Thread<'_>, &[u8])> {
+    ids(line).map(|(thread, _, rest)| (thread, rest))
 }
 
 /// The thread and the time at the beginning of a line, either of which may be missing, and the
 /// rest.
-fn thread(line: &[u8]) -> Option<(Thread<'_>, &[u8])> {
+fn ids(line: &[u8]) -> Option<(Thread<'_>, &[u8], &[u8])> {
     let mut rest = line;
     let mut thread = Thread::default();
     let ids = rest.strip_prefix(b"[pid").map(<[u8]>::trim_ascii_start);
@@ -179,6 +206,7 @@ fn thread(line: &[u8]) -> Option<(Thread<'_>, &[u8])> {
     rest = rest.trim_ascii_start();
     // `-t`, `-r`: 12:30:01.500000, 0.000123
     let time = rest.iter().take_while(|b| b.is_ascii_digit() || matches!(b, b':' | b'.')).count();
+    let stamp = &rest[..time];
     if time > 0 {
         rest = rest[time..].strip_prefix(b" ")?.trim_ascii_start();
     }
@@ -188,7 +216,41 @@ fn thread(line: &[u8]) -> Option<(Thread<'_>, &[u8])> {
     {
         rest = behind;
     }
-    Some((thread, rest))
+    Some((thread, stamp, rest))
+}
+
+/// The clock of `-t`, `-tt` (time of day), `-ttt` (since 1970) and `-r` (since the line before).
+#[derive(Default)]
+struct Clock {
+    last: u64,
+    /// What `-r` has counted, or the days that have passed.
+    passed: u64,
+}
+
+impl Clock {
+    /// The nanoseconds of a time as strace prints it.
+    fn read(&mut self, stamp: &[u8]) -> Option<u64> {
+        /// Smaller numbers are no dates.
+        const YEAR: u64 = 365 * 86_400 * 1_000_000_000;
+        const DAY: u64 = 86_400 * 1_000_000_000;
+        let nanos = stamp.split(|&b| b == b':').try_fold(Weight::ZERO, |sum, part| {
+            sum.checked_mul(Weight::new(60)).ok()?.checked_add(Weight::parse(part)?).ok()
+        });
+        let nanos = nanos.and_then(|seconds| nanoseconds(seconds, "s"))?;
+        if !stamp.contains(&b':') {
+            if nanos < YEAR {
+                self.passed = self.passed.checked_add(nanos)?;
+                return Some(self.passed);
+            }
+            return Some(nanos);
+        }
+        // Midnight has passed, if it is earlier by more than threads' lines get out of order.
+        if nanos + DAY / 2 < self.last {
+            self.passed += DAY;
+        }
+        self.last = nanos;
+        Some(nanos + self.passed)
+    }
 }
 
 /// ` > /usr/lib/libc.so.6(__munmap+0x7) [0x101a07]`; symbol, module or all but a remark may miss.

@@ -29,6 +29,14 @@ pub fn nanoseconds(time: Weight, unit: &str) -> Option<u64> {
     })
 }
 
+/// The nanoseconds that pass from one time to another, in a unit; 0 where times are not known.
+pub fn lasting(begin: Weight, end: Weight, unit: &str) -> u64 {
+    match (nanoseconds(begin, unit), nanoseconds(end, unit)) {
+        (Some(begin), Some(end)) => end.saturating_sub(begin),
+        _ => 0,
+    }
+}
+
 /// A time in a unit as a duration, if it is one and not zero.
 pub fn duration(time: Weight, unit: &str) -> Option<Duration> {
     nanoseconds(time, unit).filter(|nanos| *nanos > 0).map(Duration::from_nanos)

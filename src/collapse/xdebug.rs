@@ -22,7 +22,7 @@
 use super::forest::Budget;
 use super::names::FrameNames;
 use super::text::{Text, split_first, split_last};
-use super::times::{duration, nanoseconds};
+use super::times::{duration, lasting, nanoseconds};
 use super::trie::{PathId, Trie};
 use super::values::Values;
 use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
@@ -184,7 +184,8 @@ impl Trace {
             && let Some(&[path, _]) = self.open.last()
             && passed > Weight::ZERO
         {
-            self.paths[0].add_at(path, passed, nanoseconds(self.now, "us"))?;
+            let lasts = lasting(self.now, time, "us");
+            self.paths[0].add_lasting(path, passed, nanoseconds(self.now, "us"), lasts, 0)?;
         }
         self.started = true;
         self.now = self.now.max(time);
@@ -216,7 +217,8 @@ impl Trace {
                 |frame| Ok(FrameId(frame)),
                 |stack, sampled| {
                     let context = Context { time: sampled.time, ..Context::UNKNOWN };
-                    self.values.add_at(column, stack, sampled.weight, sampled.samples, &context, sink)
+                    let context = (&context, sampled.duration);
+                    self.values.add_lasting(column, stack, sampled.weight, sampled.samples, context, sink)
                 },
             )?;
         }

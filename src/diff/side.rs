@@ -8,10 +8,10 @@ use super::blocks;
 use super::join::Part;
 use super::survey::Survey;
 use crate::error::{Error, ErrorKind, Position, Result};
-use crate::filter::Pattern;
+use crate::filter::{Op, Pattern};
 use crate::folded::{Columns, Cursor, NotUnderstood, ReplayBuffer, Rereadable, cmp_at, parse_line};
 use crate::input::Source;
-use crate::profile::{Facts, Opened, Profile, ReadOptions, open};
+use crate::profile::{Facts, Opened, Profile, ReadOptions, TimeRange, header, open};
 use crate::weight::Weight;
 use std::sync::Arc;
 
@@ -32,6 +32,46 @@ impl Side {
             Side::After => "after",
         }
     }
+}
+
+/// The part of its recordings that a side compares.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SidePart {
+    /// The range of time.
+    pub(crate) time: Option<TimeRange>,
+    /// The label whose values are the rows, instead of functions.
+    pub(crate) by: Option<String>,
+    /// Labels are no frames: they are left out.
+    pub(crate) unlabelled: bool,
+}
+
+impl SidePart {
+    fn needs_samples(&self) -> bool {
+        self.time.is_some() || self.by.is_some()
+    }
+
+    fn take(&self, mut profile: Profile) -> Result<Profile> {
+        if let Some(range) = self.time {
+            profile = profile.filter(&[Op::time_range(range)])?;
+            if profile.is_empty() {
+                return Err(ErrorKind::Empty { what: "nothing ran in this range of time".into() }.into());
+            }
+        }
+        if let Some(key) = &self.by {
+            return profile.by_label(key);
+        }
+        if self.unlabelled && !profile.facts().labels.is_empty() {
+            let keys = profile.facts().labels.clone();
+            let drop = keys.iter().map(Op::drop_label).collect::<Result<Vec<_>>>()?;
+            profile = profile.filter(&drop)?;
+        }
+        Ok(profile)
+    }
+}
+
+/// Returns true if folded text declares labels.
+fn has_labels(head: &[u8]) -> bool {
+    header::read(head).is_ok_and(|facts| !facts.labels.is_empty())
 }
 
 /// A recording of one side, opened: folded text streams by, everything else is in memory.
@@ -56,26 +96,38 @@ pub(crate) struct Kept {
 }
 
 impl Recording {
-    /// Opens a file of any format. Comes with what its reader has to say to the user. Where single samples
-    /// are asked for, folded text with labels of time is kept as well, without these labels.
+    /// Opens a file of any format. Comes with what its reader has to say to the user. Where `part` asks
+    /// for something, folded text is kept as well.
     ///
     /// # Errors
     /// Those of reading; [`ErrorKind::Setting`] for a differential profile.
-    pub(crate) fn open(source: &Source, options: &ReadOptions) -> Result<(Recording, Vec<String>)> {
-        match open::open(std::slice::from_ref(source), options)? {
+    pub(crate) fn open(
+        source: &Source,
+        options: &ReadOptions,
+        part: &SidePart,
+    ) -> Result<(Recording, Vec<String>)> {
+        let needs_samples = part.needs_samples();
+        let opened = open::open(
+            std::slice::from_ref(source),
+            &options.clone().samples(options.samples || needs_samples),
+        )?;
+        let opened = match opened {
             Opened::Folded(mut sources) => {
                 let source = sources.pop().unwrap_or_else(|| source.clone());
-                if options.samples {
-                    let (source, is_timed) = source.look(|input| Ok(blocks::has_times(input.head())))?;
-                    if is_timed {
-                        let (profile, not_understood) = blocks::read_timed(&source)?;
-                        return Ok((Recording::keep(&profile, not_understood)?, Vec::new()));
-                    }
+                let (source, is_labelled) = source.look(|input| Ok(has_labels(input.head())))?;
+                if !needs_samples && !(part.unlabelled && is_labelled) {
                     return Ok((Recording::Folded(source), Vec::new()));
                 }
-                Ok((Recording::Folded(source), Vec::new()))
+                let (profile, report) = open::read(&[source], &options.clone().samples(true))?;
+                Opened::Profile(Box::new(profile), Box::new(report))
             }
+            opened => opened,
+        };
+        match opened {
+            Opened::Folded(_) => unreachable!("it was read as a profile"),
             Opened::Profile(profile, report) => {
+                let at = |e: Error| e.or_at(|| Position::file(source.name()));
+                let profile = part.take(*profile).map_err(at)?;
                 let recording = Recording::keep(&profile, report.not_understood.clone());
                 let mut recording = recording.map_err(|e| e.or_at(|| Position::file(source.name())))?;
                 if let Recording::Kept(kept) = &mut recording {

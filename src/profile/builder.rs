@@ -117,7 +117,7 @@ impl Sink for ProfileBuilder {
     fn sample(&mut self, stack: &[FrameId], weights: Weights, context: &Context<'_>) -> Result<()> {
         if self.wants.contexts {
             let index = self.stacks.add_indexed(stack, weights)?;
-            self.samples.push(context, index, weights);
+            self.samples.push(context, 0, index, weights);
             return Ok(());
         }
         if self.batch.push(stack, weights) { self.flush() } else { Ok(()) }
@@ -132,6 +132,21 @@ impl Sink for ProfileBuilder {
             let index = self.stacks.add_indexed(stack, Weights::default())?;
             exchange.push(index as u32, labels, values);
         }
+        Ok(())
+    }
+
+    fn lasting_sample(
+        &mut self,
+        stack: &[FrameId],
+        weights: Weights,
+        context: &Context<'_>,
+        duration: u64,
+    ) -> Result<()> {
+        if !self.wants.contexts {
+            return self.sample(stack, weights, context);
+        }
+        let index = self.stacks.add_indexed(stack, weights)?;
+        self.samples.push(context, duration, index, weights);
         Ok(())
     }
 

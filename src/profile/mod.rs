@@ -21,13 +21,18 @@ pub(crate) mod exchange;
 mod facts;
 mod filter;
 pub mod header;
+mod label;
+mod label_counts;
+mod labelled;
 pub mod open;
 #[cfg(feature = "render")]
 mod render;
 mod samples;
 pub(crate) mod scaled;
 mod sink;
+mod times;
 pub mod units;
+mod weigh_by;
 
 use std::fmt;
 use std::io::{Read, Write};
@@ -47,9 +52,14 @@ pub use exchange::Exchange;
 pub(crate) use exchange::Exchanged;
 pub(crate) use facts::fact;
 pub use facts::{Facts, Sides};
+pub use label::Label;
+pub(crate) use label::{clean_key, label_frames, value_in};
+pub use label_counts::LabelCount;
 pub use open::{ExchangeParts, Opened, ReadOptions};
 pub use samples::{SampleRef, Samples};
 pub use sink::{Context, ForkedSink, Sink, Wants};
+pub use times::TimeRange;
+pub(crate) use times::{TIME, read_time};
 
 /// A profile in memory: facts, stacks with their weights, and, where wanted, single samples.
 ///

@@ -1,6 +1,6 @@
 //! Opens input of any format: folded text to be streamed, everything else as a profile.
 
-use super::{Profile, ProfileBuilder, Sink, Wants};
+use super::{Profile, ProfileBuilder, Sink, TIME, Wants, header};
 use crate::collapse::{self, Options, Report, registry};
 use crate::error::Result;
 use crate::folded::{Order, Rewrite, Visitor, WalkSummary, is_comment, walk};
@@ -30,6 +30,9 @@ pub struct ReadOptions {
     pub samples: bool,
     /// Keeps the parts that formats of exchange hold besides.
     pub exchange: ExchangeParts,
+    /// Leaves folded text with labels of time to be streamed as it stands. Otherwise it becomes a
+    /// profile whose stacks do not begin with the time; where samples are kept, they have it.
+    pub time_frames: bool,
 }
 
 /// The parts of pprof and OTLP that a reader keeps for writers of those formats: all sample types, labels,
@@ -53,6 +56,7 @@ impl Default for ReadOptions {
             places: true,
             samples: false,
             exchange: ExchangeParts::Nothing,
+            time_frames: false,
         }
     }
 }
@@ -89,6 +93,12 @@ impl ReadOptions {
         self
     }
 
+    /// Leaves folded text with labels of time to be streamed as it stands.
+    pub fn time_frames(mut self, time_frames: bool) -> Self {
+        self.time_frames = time_frames;
+        self
+    }
+
     fn wants(&self) -> Wants {
         Wants { places: self.places, contexts: self.samples }
     }
@@ -114,10 +124,20 @@ pub fn open(sources: &[Source], options: &ReadOptions) -> Result<Opened> {
     }
     let mut looked_at = Vec::with_capacity(sources.len());
     let mut is_folded = true;
+    let mut is_timed = false;
     for source in sources {
-        let (source, folded) = source.look(|input| Ok(options.format.is_some() || is_folded_text(input)?))?;
+        let (source, (folded, timed)) = source.look(|input| {
+            let is_folded = options.format.is_some() || is_folded_text(input)?;
+            Ok((is_folded, is_folded && !options.time_frames && has_times(input.head())))
+        })?;
         is_folded &= folded;
+        is_timed |= timed;
         looked_at.push(source);
+    }
+    if is_timed && is_folded {
+        // Stacks of one bucket follow those of another: without the time they are not in order.
+        let (profile, report) = read(&looked_at, &options.clone().samples(true))?;
+        return Ok(Opened::Profile(Box::new(profile), Box::new(report)));
     }
     if is_folded {
         return Ok(Opened::Folded(looked_at));
@@ -133,6 +153,11 @@ fn is_folded_text(input: &Input) -> Result<bool> {
         return Ok(true);
     }
     Ok(registry::detect(input)?.name() == registry::FOLDED)
+}
+
+/// Returns true if folded text declares labels of time.
+fn has_times(head: &[u8]) -> bool {
+    header::read(head).is_ok_and(|facts| facts.labels.iter().any(|key| key == TIME))
 }
 
 /// Reads sources as one profile, and says what there was to say of them.

@@ -8,6 +8,7 @@ mod feed;
 mod fixtures;
 mod jfr;
 mod jfr_writer;
+mod labels;
 mod mutations;
 mod oracle;
 mod perf_script;

@@ -438,7 +438,8 @@ fn the_laws_are_tried_on_every_operation() {
     let mut runner = TestRunner::deterministic();
     let tried: Vec<&str> =
         (0..2000).map(|_| operation().new_tree(&mut runner).unwrap().current()[0]).collect();
-    for operation in OPERATIONS {
+    // Those on labels need stacks with labels: see labels.rs.
+    for operation in OPERATIONS.iter().filter(|operation| operation.group != Group::Labels) {
         assert!(tried.contains(&format!("--{}", operation.name).as_str()), "{}", operation.name);
     }
 }

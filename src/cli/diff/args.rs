@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 
 use crate::diff::{GROUPS, Gate, Group, Normalize, ReportFormat, ReportOptions, Sort};
@@ -26,8 +25,9 @@ pub struct FormArgs {
     /// Write all rows, cells separated by tabs
     #[arg(long, group = "form")]
     pub tsv: bool,
-    /// Write a row for each function, stack, module or thread (default: function)
-    #[arg(long, value_name = "KIND", value_parser = groups(), requires = "form")]
+    /// Write a row for each function, stack, module or thread (default: function); or for each
+    /// value of a label of the recordings: endpoint
+    #[arg(long, value_name = "KIND|LABEL", requires = "form")]
     pub by: Option<String>,
     /// Write at most N rows; 0 is all (default: 30 in tables, 5 in Markdown before the
     /// folded block)
@@ -141,10 +141,6 @@ fn gates(text: &str) -> Result<Gates, String> {
     Gate::parse_all(text).map(Gates).map_err(|error| error.to_string())
 }
 
-fn groups() -> PossibleValuesParser {
-    PossibleValuesParser::new(GROUPS.iter().map(|(name, _)| *name))
-}
-
 fn normalize_to(text: &str) -> Result<Normalize, String> {
     match text {
         "before" => Ok(Normalize::AfterToBefore),
@@ -187,6 +183,11 @@ impl FormArgs {
             Some(SortKey::Name) => Sort::Name,
             Some(SortKey::Own) | None => Sort::Own,
         }
+    }
+
+    /// The label whose values are the rows.
+    pub(super) fn label(&self) -> Option<String> {
+        self.by.clone().filter(|by| GROUPS.iter().all(|(name, _)| name != by))
     }
 
     pub(super) fn group(&self) -> Group {

@@ -15,7 +15,7 @@ use super::reading::ReadingArgs;
 use super::{Exit, GenerateArgs, Tool, progress, say, say_not_understood, signals, terminal};
 use crate::diff::plan::Plan;
 use crate::diff::prepared::Prepared;
-use crate::diff::side::{Recording, Side};
+use crate::diff::side::{Recording, Side, SidePart};
 use crate::diff::stream::write_line;
 use crate::diff::{
     FormatOptions, Gate, Interrupts, Normalize, Note, NoteKind, Outcome, Report, ReportFormat, ReportOptions,
@@ -23,7 +23,7 @@ use crate::diff::{
 };
 use crate::error::Error;
 use crate::input::Source;
-use crate::profile::{Facts, header, units};
+use crate::profile::{Facts, TimeRange, header, units};
 use crate::weight::Weight;
 
 /// Totals that differ by more than this ratio are worth a warning.
@@ -40,13 +40,15 @@ const FULL: usize = 64 * 1024;
 #[command(
     name = "fg-diff",
     version,
-    override_usage = "fg-diff [OPTIONS] BEFORE AFTER\n       fg-diff [OPTIONS] --before FILE... --after FILE...",
+    override_usage = "fg-diff [OPTIONS] BEFORE AFTER\n       fg-diff [OPTIONS] --before FILE... --after FILE...\n       fg-diff [OPTIONS] --before-time RANGE --after-time RANGE FILE",
     after_help = "\
 Examples:
   fg-diff before.folded after.folded | fg-render > diff.svg
   fg-diff before.perf.data after.perf.data --table
   fg-diff --normalize monday.pb.gz tuesday.pb.gz --markdown
   fg-diff --markdown --before b1.folded b2.folded --after a1.folded a2.folded
+  fg-diff --before-time 0s..5s --after-time 5s..10s --table perf.data
+  fg-diff --by endpoint --table before.pb.gz after.pb.gz
   fg-diff --gate 'slower>5%' --before b1.folded b2.folded --after a1.folded a2.folded
 
 Exit status: 0, 1 when a gate tripped, 2 on trouble: also when a gate would not have
@@ -63,6 +65,13 @@ pub struct Diff {
     /// Recordings after the change, one file for each run
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "before")]
     pub after: Vec<PathBuf>,
+    /// Compare this range of time of the recordings before: 0s..5s. With ranges for both
+    /// sides and one FILE, both are of that
+    #[arg(long, value_name = "RANGE", value_parser = time_range)]
+    pub before_time: Option<TimeRange>,
+    /// Compare this range of time of the recordings after: 5s..10s
+    #[arg(long, value_name = "RANGE", value_parser = time_range)]
+    pub after_time: Option<TimeRange>,
     /// The output file.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -107,8 +116,9 @@ impl Tool for Diff {
         let options = self.options();
         let format = self.form.format();
         let is_report = format.is_some() || !gates.is_empty();
-        let before = self.open(&before, is_report)?;
-        let after = self.open(&after, is_report)?;
+        let part = |time| SidePart { time, by: self.form.label(), unlabelled: is_report };
+        let before = self.open(&before, is_report, &part(self.before_time))?;
+        let after = self.open(&after, is_report, &part(self.after_time))?;
         if !is_report && self.write_planned(&before, &after, &options)? {
             return Ok(Exit::Yes);
         }
@@ -135,6 +145,12 @@ impl Diff {
         let list = |paths: &[PathBuf]| paths.iter().map(Source::new).collect::<Vec<_>>();
         let (before, after) = match &self.files[..] {
             [before, after] => (vec![Source::new(before)], vec![Source::new(after)]),
+            [one] if self.before_time.is_some() && self.after_time.is_some() => {
+                if Source::new(one).is_stdin() {
+                    bail!("two ranges of standard input cannot be compared: give a file");
+                }
+                (vec![Source::new(one)], vec![Source::new(one)])
+            }
             [] if !self.before.is_empty() => (list(&self.before), list(&self.after)),
             _ => bail!(
                 "nothing to compare: give BEFORE and AFTER, or --before FILE... --after FILE... (see --help)"
@@ -152,11 +168,11 @@ impl Diff {
 
     /// Opens the files of a side. Folded text is left to be streamed. A report wants the times of
     /// samples, where a file has them.
-    fn open(&self, sources: &[Source], is_report: bool) -> anyhow::Result<Vec<Recording>> {
+    fn open(&self, sources: &[Source], is_report: bool, part: &SidePart) -> anyhow::Result<Vec<Recording>> {
         let reading = self.reading.read_options(self.quiet).places(false).samples(is_report);
         let mut recordings = Vec::with_capacity(sources.len());
         for source in sources {
-            let opened = Recording::open(source, &reading);
+            let opened = Recording::open(source, &reading, part);
             progress::end();
             let (recording, notes) = opened?;
             notes.iter().for_each(|note| self.say_note(Some(&format!("{}: {note}", source.name()))));
@@ -299,6 +315,10 @@ impl Diff {
         }
         options
     }
+}
+
+fn time_range(text: &str) -> Result<TimeRange, String> {
+    TimeRange::parse(text).map_err(|error| error.to_string())
 }
 
 /// Writes a line for each gate, but for those that were blind: they are trouble.

@@ -275,11 +275,14 @@ impl Events {
         origin: u32,
     ) -> Result<()> {
         let kind = &mut self.kinds[kind.0];
-        let trie = match column.checked_sub(1) {
-            None => &mut kind.samples,
-            Some(at) => &mut kind.amounts[at].1,
-        };
-        trie.add_from(path, weight, time, origin)
+        match column.checked_sub(1) {
+            None => kind.samples.add_from(path, weight, time, origin),
+            Some(at) => {
+                let (amount, trie) = &mut kind.amounts[at];
+                let lasts = if amount.field == "duration" { weight.to_u64().unwrap_or(0) } else { 0 };
+                trie.add_lasting(path, weight, time, lasts, origin)
+            }
+        }
     }
 
     /// Notes a time at which something was going on.
@@ -333,7 +336,8 @@ impl Events {
                 |frame| Ok(FrameId(frame)),
                 |stack, sampled| {
                     let mut add = |context: &Context<'_>| {
-                        values.add_at(column, stack, sampled.weight, sampled.samples, context, sink)
+                        let context = (context, sampled.duration);
+                        values.add_lasting(column, stack, sampled.weight, sampled.samples, context, sink)
                     };
                     match self.origins.get(sampled.origin as usize) {
                         Some(origin) => origin.with_context(sampled.time, add),

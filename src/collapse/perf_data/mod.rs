@@ -299,14 +299,17 @@ fn add_singles(
     sink: &mut dyn Sink,
 ) -> Result<()> {
     let known = |id: i32| u64::try_from(id).ok();
-    for &SingleSample { time, pid, tid, comm, stack, weight, .. } in singles {
+    for &SingleSample { time, away, processor, pid, tid, comm, stack, weight, .. } in singles {
         let stack = named.get(stack);
         if stack.is_empty() {
             continue;
         }
         let thread_name = processes.names().get(comm.0 as usize).map_or(&b""[..], Vec::as_slice);
-        let context = Context { time, process: known(pid), thread: known(tid), thread_name, labels: &[] };
-        sink.sample(stack, Weights::one(weight), &context)?;
+        let processor = processor.map(|number| number.to_string()).unwrap_or_default();
+        let labels = [(&b"processor"[..], processor.as_bytes())];
+        let labels = if processor.is_empty() { &[][..] } else { &labels[..] };
+        let context = Context { time, process: known(pid), thread: known(tid), thread_name, labels };
+        sink.lasting_sample(stack, Weights::one(weight), &context, away)?;
     }
     Ok(())
 }

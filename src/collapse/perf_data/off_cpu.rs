@@ -150,6 +150,7 @@ impl OffCpu {
         let weight = if self.count { Weight::ONE } else { time };
         if let Some(work) = &mut away.work {
             work.time = Some(away.since);
+            work.away = now.saturating_sub(away.since);
         }
         let mut sum = Weight::ZERO;
         let part = if away.runnable { 2 } else { 1 };

@@ -27,6 +27,10 @@ pub(super) struct PendingSample {
     pub weight: Weight,
     /// The time of the sample; off the processor, the time at which its thread left.
     pub time: Option<u64>,
+    /// The nanoseconds that its thread was off the processor.
+    pub away: u64,
+    /// The number of the processor that it ran on.
+    pub processor: Option<u32>,
     /// The byte of the record in its file.
     pub at: u64,
 }

@@ -80,6 +80,7 @@ pub(super) struct SampleHead {
     pub pid: i32,
     pub tid: i32,
     pub time: Option<u64>,
+    pub processor: Option<u32>,
     pub id: Option<u64>,
     pub period: Option<u64>,
     /// In the bytes behind the record's header.
@@ -113,7 +114,8 @@ impl SampleHead {
             fields.skip(8)?;
         }
         if attr.has(sample::CPU) {
-            fields.skip(8)?;
+            head.processor = Some(fields.u32()?);
+            fields.skip(4)?;
         }
         if attr.has(sample::PERIOD) {
             head.period = Some(fields.u64()?);

@@ -270,6 +270,8 @@ impl<'o> SampleStream<'o> {
             space: self.processes.space_of(head.pid).clone(),
             weight,
             time: head.time,
+            away: 0,
+            processor: head.processor,
             at: record.at,
         });
         if let (Some(switch), Some(time)) = (switch, head.time) {

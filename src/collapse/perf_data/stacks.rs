@@ -39,6 +39,8 @@ pub(super) struct SingleSample {
     /// Its place among all samples.
     pub number: u64,
     pub time: Option<u64>,
+    pub away: u64,
+    pub processor: Option<u32>,
     pub pid: i32,
     pub tid: i32,
     pub comm: CommId,
@@ -120,8 +122,9 @@ impl<'o> StackBuilder<'o> {
             let at = || Position { byte: Some(work.at), ..Position::default() };
             let stack = self.add_sample(work, batch).map_err(|e| e.or_at(at))?;
             if let Some(singles) = &mut self.singles {
-                let PendingSample { time, pid, tid, comm, weight, .. } = *work;
-                singles.push(SingleSample { number, time, pid, tid, comm, stack: stack as u32, weight });
+                let PendingSample { time, away, processor, pid, tid, comm, weight, .. } = *work;
+                let stack = stack as u32;
+                singles.push(SingleSample { number, time, away, processor, pid, tid, comm, stack, weight });
             }
         }
         Ok(())

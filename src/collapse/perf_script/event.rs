@@ -15,7 +15,7 @@ use super::frame::{is_hex, without_tab};
 pub(super) const COMM_MAX: usize = 15;
 
 /// An event line taken apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct EventLine<'a> {
     /// Command, process and thread, as the line begins.
     pub thread: &'a [u8],

@@ -15,6 +15,7 @@
 
 mod event;
 mod event_total;
+mod fields;
 mod frame;
 mod header;
 mod lines;

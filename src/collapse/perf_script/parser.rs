@@ -12,6 +12,7 @@ use super::event::{
     self, EventLine, Layout, is_side_band, parse_event, parse_event_or_frame, parse_without_thread, time_of,
 };
 use super::event_total::Event;
+use super::fields::{self, Labels};
 use super::frame::{Frame, is_hex, is_srcline, one_line_frame, with_tab, without_tab};
 use super::header::MARK;
 use super::lines;
@@ -59,6 +60,7 @@ struct SampleContext {
     process: Option<u64>,
     thread: Option<u64>,
     comm: Vec<u8>,
+    labels: Labels,
 }
 
 pub(super) struct PerfParser<'o> {
@@ -248,10 +250,13 @@ impl<'o> PerfParser<'o> {
         let result = if stack.is_empty() {
             Ok(())
         } else {
-            let known;
+            let (known, pairs);
             let context = if self.contexts {
-                let SampleContext { time, process, thread, ref comm } = self.context;
-                known = Context { time, process, thread, thread_name: comm, labels: &[] };
+                let SampleContext { time, process, thread, ref comm, .. } = self.context;
+                pairs =
+                    self.context.labels.iter().map(|(key, value)| (&key[..], &value[..])).collect::<Vec<_>>();
+                let labels = &pairs[..];
+                known = Context { time, process, thread, thread_name: comm, labels };
                 &known
             } else {
                 &Context::UNKNOWN
@@ -294,6 +299,7 @@ impl<'o> PerfParser<'o> {
         context.time = time_of(text, line);
         context.process = line.pid.and_then(number);
         context.thread = number(line.tid);
+        fields::read(text, line, &mut context.labels);
         context.comm.clear();
         if !self.broken_comm.is_empty() {
             context.comm.extend_from_slice(&self.broken_comm);

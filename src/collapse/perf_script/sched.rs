@@ -187,8 +187,8 @@ impl Parser<'_> {
 
     fn back(&mut self, mut off: Off, now: u64, sink: &mut dyn Sink) -> Result<()> {
         // Processors' clocks differ a little.
-        let time = now.saturating_sub(off.since);
-        let time = Weight::new(i128::from(time));
+        let away = now.saturating_sub(off.since);
+        let time = Weight::new(i128::from(away));
         let (blocked, runnable) = if off.runnable { (Weight::ZERO, time) } else { (time, Weight::ZERO) };
         if off.stack.is_empty() && !self.options.shows_threads(true) {
             off.stack.push(self.names.plain(NO_STACK, sink));
@@ -200,7 +200,11 @@ impl Parser<'_> {
             thread_name: &off.comm,
             labels: &[],
         };
-        self.values.sample_at(off.stack.take(), &[time, blocked, runnable], &context, sink)
+        let stack = off.stack.take();
+        for (at, weight) in [time, blocked, runnable].into_iter().enumerate() {
+            self.values.add_lasting(at, stack, weight, 1, (&context, away), sink)?;
+        }
+        Ok(())
     }
 }
 

@@ -386,7 +386,9 @@ impl Tree {
             };
             let time = at.and_then(|at| nanoseconds(at, "us")).map(|at| at.saturating_add(start));
             let weight = if values.counts() { Weight::ONE } else { lasts };
-            values.add_at(0, stack, weight, 1, &Context { time, ..*context }, sink)
+            let duration = nanoseconds(lasts, "us").filter(|_| time.is_some()).unwrap_or(0);
+            let context = Context { time, ..*context };
+            values.add_lasting(0, stack, weight, 1, (&context, duration), sink)
         })
     }
 

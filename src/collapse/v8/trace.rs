@@ -24,7 +24,7 @@ use super::stack_frames::StackFrames;
 use crate::collapse::json::{HeadKeys, Json, Kind, parse_number};
 use crate::collapse::names::FrameNames;
 use crate::collapse::threads::Thread;
-use crate::collapse::times::{duration, nanoseconds};
+use crate::collapse::times::{duration, lasting, nanoseconds};
 use crate::collapse::trie::{PathId, Trie};
 use crate::collapse::values::Values;
 use crate::collapse::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
@@ -407,7 +407,8 @@ impl Events {
                 |frame| Ok(FrameId(frame)),
                 |stack, sampled| {
                     let context = if contexts { owner.context(sampled.time) } else { Context::UNKNOWN };
-                    values.add_at(events_column, stack, sampled.weight, sampled.samples, &context, sink)
+                    let context = (&context, sampled.duration);
+                    values.add_lasting(events_column, stack, sampled.weight, sampled.samples, context, sink)
                 },
             )?;
         }
@@ -488,7 +489,7 @@ impl Spans {
         for (begin, end, frame) in self.whole {
             close(&mut path, &mut ends, &mut since, Some(begin), stacks)?;
             if path != Trie::ROOT {
-                stacks.add_at(path, begin.checked_sub(since)?, nanoseconds(since, "us"))?;
+                add(stacks, path, since, begin)?;
             }
             since = begin;
             path = stacks.below(path, frame.0);
@@ -538,6 +539,12 @@ impl Spans {
     }
 }
 
+/// Adds the microseconds from one time to another to a path.
+fn add(stacks: &mut Trie, path: PathId, since: Weight, until: Weight) -> Result<()> {
+    let lasts = lasting(since, until, "us");
+    stacks.add_lasting(path, until.checked_sub(since)?, nanoseconds(since, "us"), lasts, 0)
+}
+
 /// Ends what ends by `until`, or all, and gives each its time.
 fn close(
     path: &mut PathId,
@@ -549,7 +556,7 @@ fn close(
     while let Some(&end) = ends.last()
         && until.is_none_or(|until| end <= until)
     {
-        stacks.add_at(*path, end.checked_sub(*since)?, nanoseconds(*since, "us"))?;
+        add(stacks, *path, *since, end)?;
         *since = end;
         ends.pop();
         *path = stacks.above(*path).map_or(Trie::ROOT, |(above, _)| above);

@@ -1,0 +1,221 @@
+//! Labels and times: what buckets and parts add up to, for every recording that has times.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use fg_tools::collapse::Options;
+use fg_tools::filter::Op;
+use fg_tools::folded::Weights;
+use fg_tools::profile::{Context, Label, Profile, ProfileBuilder, ReadOptions, Sink, TimeRange, Wants};
+use fg_tools::{Source, Weight};
+
+use super::recordings::corpus;
+
+/// Reads a recording with its single samples, if it is one.
+fn read(path: &Path) -> Option<Profile> {
+    let options = ReadOptions::default().samples(true).collapse(Options::default());
+    Profile::read(&[Source::new(path)], &options).ok()
+}
+
+/// The stacks of a profile as text, and their weights; without the first `labels` frames.
+fn stacks(profile: &Profile, labels: usize) -> BTreeMap<String, Weight> {
+    let mut weights: BTreeMap<String, Weight> = BTreeMap::new();
+    let mut out = Vec::new();
+    profile.stacks().write(&mut out).expect("a vector");
+    for line in String::from_utf8_lossy(&out).lines() {
+        let (stack, weight) = line.rsplit_once(' ').expect("a line");
+        let stack: Vec<&str> = stack.splitn(labels + 1, ';').collect();
+        let sum = weights.entry((*stack.last().expect("frames")).to_owned()).or_default();
+        *sum = sum.checked_add(Weight::parse(weight.as_bytes()).expect("a weight")).expect("a sum");
+    }
+    weights
+}
+
+/// Every file below a folder.
+fn files(folder: &Path, all: &mut Vec<PathBuf>) {
+    let mut entries: Vec<PathBuf> =
+        std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() { files(&path, all) } else { all.push(path) }
+    }
+}
+
+/// Holds the buckets of a recording against the profile without time, stack by stack.
+fn check(path: &Path) -> bool {
+    let Some(profile) = read(path) else { return false };
+    let Some((_, last)) = profile.time_span() else { return false };
+    let plain = stacks(&profile, 0);
+    for step in [1, 20, 1000] {
+        let label = Label::time(Duration::from_millis(step)).unwrap();
+        let labelled = profile.labelled(&[label]).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        assert_eq!(stacks(&labelled, 1), plain, "{} by {step} ms", path.display());
+        assert_eq!(labelled.total().unwrap(), profile.total().unwrap());
+    }
+    // Two ranges that meet are the whole.
+    let range = |begin, end| profile.filter(&[Op::time_range(TimeRange { begin, end })]).unwrap();
+    let (first, second) = (range(0, last / 2 + 1), range(last / 2 + 1, u64::MAX));
+    let mut sums = stacks(&first, 0);
+    for (stack, weight) in stacks(&second, 0) {
+        let sum = sums.entry(stack).or_default();
+        *sum = sum.checked_add(weight).unwrap();
+    }
+    assert_eq!(sums, plain, "{} in two halves", path.display());
+    true
+}
+
+#[test]
+fn buckets_of_fixtures_add_up() {
+    let mut all = Vec::new();
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures"), &mut all);
+    let is_input =
+        |path: &&PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("input."));
+    let timed: Vec<&PathBuf> = all.iter().filter(is_input).filter(|path| check(path)).collect();
+    for format in [
+        "perf-script",
+        "perf-sched",
+        "firefox",
+        "chrome-trace",
+        "cpuprofile",
+        "speedscope",
+        "jfr-json",
+        "jfr-text",
+        "austin",
+        "austin-mojo",
+        "xdebug",
+    ] {
+        let is_there = timed.iter().any(|path| path.to_string_lossy().contains(&format!("/{format}/")));
+        assert!(is_there, "no fixture of {format} has times");
+    }
+}
+
+#[test]
+fn buckets_of_the_corpus_add_up() {
+    let Some(corpus) = corpus() else { return };
+    let mut all = Vec::new();
+    files(&corpus, &mut all);
+    let timed = all.iter().filter(|path| check(path)).count();
+    assert!(timed >= 50, "{timed} recordings with times");
+}
+
+/// A builder with a wait of `weight` from `begin` that lasts so many nanoseconds.
+fn wait(begin: u64, duration: u64, weight: Weight) -> Profile {
+    let mut builder = ProfileBuilder::new(Wants::ALL);
+    let main = builder.frame(b"main");
+    let context = Context { time: Some(begin), ..Context::UNKNOWN };
+    builder.lasting_sample(&[main], Weights::one(weight), &context, duration).unwrap();
+    builder.finish().unwrap()
+}
+
+fn folded(profile: &Profile) -> String {
+    let mut out = Vec::new();
+    profile.stacks().write(&mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn a_wait_is_divided_among_its_buckets() {
+    let label = |step| Label::parse(step).unwrap();
+    let profile = wait(5_000_000, 25_000_000, Weight::new(25_000_000));
+    assert_eq!(
+        folded(&profile.labelled(&[label("time=10ms")]).unwrap()),
+        "time=000000.000s;main 10000000\ntime=000000.010s;main 10000000\ntime=000000.020s;main 5000000\n"
+    );
+    let part = profile.filter(&[Op::time("4ms..6ms").unwrap()]).unwrap();
+    assert_eq!(folded(&part), "main 2000000\n");
+    // What cannot be divided evenly is not lost, and one call is in one bucket.
+    let thirds = wait(0, 3, Weight::parse(b"0.10").unwrap());
+    assert_eq!(folded(&thirds.labelled(&[label("time=1ns")]).unwrap()), "time=000000.000000000s;main 0.1\n");
+    let thirds = wait(0, 3, Weight::new(100));
+    assert_eq!(
+        folded(&thirds.labelled(&[label("time=1ns")]).unwrap()),
+        "time=000000.000000000s;main 34\ntime=000000.000000001s;main 33\ntime=000000.000000002s;main 33\n"
+    );
+    let negative = wait(0, 2, Weight::new(-3)).labelled(&[label("time=1ns")]).unwrap();
+    assert_eq!(negative.total().unwrap().value, Weight::new(-3));
+}
+
+#[test]
+fn hostile_times_are_bounded() {
+    let label = Label::parse("time=1ns").unwrap();
+    let error = wait(0, u64::MAX, Weight::new(i128::MAX)).labelled(&[label.clone()]).unwrap_err().to_string();
+    assert!(error.contains("make them longer"), "{error}");
+    let late = wait(u64::MAX, u64::MAX, Weight::ONE);
+    assert!(late.labelled(&[label.clone()]).unwrap_err().to_string().contains("does not say when"));
+    let late = wait(i64::MAX as u64, u64::MAX, Weight::ONE);
+    assert_eq!(folded(&late.labelled(&[label]).unwrap()), "time=000000.000000000s;main 1\n");
+}
+
+#[test]
+fn hostile_labels_are_escaped_and_counted() {
+    let mut builder = ProfileBuilder::new(Wants::ALL);
+    let mut add = |key: &[u8], value: &[u8]| {
+        let context = Context { labels: &[(key, value)], ..Context::UNKNOWN };
+        builder.add_at(["main"], Weight::ONE, &context).unwrap();
+    };
+    add(b"k", b"a=b;c\nd");
+    add(b"k", b"");
+    add(b"k=\n,", b"x");
+    add(b"", b"no key");
+    (0..1_000_000u32).for_each(|n| add(b"many", n.to_string().as_bytes()));
+    let profile = builder.finish().unwrap();
+    let labelled = profile.labelled(&[Label::new("k").unwrap(), Label::new("k=\n,").unwrap()]).unwrap();
+    assert_eq!(folded(&labelled), "k=;k___=;main 1000002\nk=;k___=x;main 1\nk=a=b:c d;k___=;main 1\n");
+    assert_eq!(labelled.facts().labels, ["k", "k___"]);
+    let counts = profile.label_counts().unwrap();
+    let many = counts.iter().find(|count| count.key == "many").unwrap();
+    assert_eq!((many.values, many.samples, many.heaviest.len()), (1_000_000, 1_000_000, 3));
+    assert!(profile.labelled(&[Label::new("k").unwrap(), Label::new("k").unwrap()]).is_err());
+    let error = profile.labelled(&[Label::new("nothing").unwrap()]).unwrap_err().to_string();
+    assert!(error.contains("it has k, k___, many"), "{error}");
+}
+
+#[test]
+fn labelled_text_is_read_back() {
+    let mut builder = ProfileBuilder::new(Wants::ALL);
+    for (time, endpoint) in [(1_000_000_007u64, "/a"), (1_030_000_000, "/b"), (3_000_000_000, "/a")] {
+        let labels = [(&b"endpoint"[..], endpoint.as_bytes())];
+        let context = Context { time: Some(time), thread_name: b"t 1", labels: &labels, ..Context::UNKNOWN };
+        builder.add_at(["main", endpoint], Weight::new(7), &context).unwrap();
+    }
+    let profile = builder.finish().unwrap();
+    let labels = ["time=20ms", "thread", "endpoint"].map(|label| Label::parse(label).unwrap());
+    let mut text = Vec::new();
+    profile.labelled(&labels).unwrap().write_folded(&mut text).unwrap();
+    let shown = String::from_utf8(text.clone()).unwrap();
+    assert!(shown.contains("# time-zero: 1.000000007 s\n# time-step: 0.02 s\n"), "{shown}");
+    assert!(shown.contains("# labels: time, thread, endpoint\n"), "{shown}");
+    assert!(shown.contains("\ntime=000000.020s;thread=t 1;endpoint=/b;main;/b 7\n"), "{shown}");
+    let again = Profile::read(&[Source::bytes(text)], &ReadOptions::default().samples(true)).unwrap();
+    let times: Vec<_> = again.samples().iter().map(|sample| sample.time).collect();
+    assert_eq!(times, [Some(1_000_000_007), Some(1_020_000_007), Some(2_980_000_007)]);
+    assert!(again.samples().iter().all(|sample| sample.thread_name == b"t 1"));
+    // The time is no frame, the others are; and as labels they make the same text again.
+    assert_eq!(again.facts().labels, ["thread", "endpoint"]);
+    let mut twice = Vec::new();
+    again.labelled(&labels).unwrap().write_folded(&mut twice).unwrap();
+    assert_eq!(String::from_utf8(twice).unwrap(), shown);
+}
+
+#[test]
+fn numbers_of_a_label_are_weights() {
+    let text = "app  7/8 [001] 12.345678: kmem:kmalloc: call_site=f ptr=0x9 bytes_req=64 gfp_flags=A\n\
+                \tffff1 kmalloc+0x1 ([kernel.kallsyms])\n\n\
+                app  7/8 [000] 12.345679: kmem:kmalloc: call_site=f ptr=0x9 bytes_req=8 gfp_flags=A\n\
+                \tffff1 kmalloc+0x1 ([kernel.kallsyms])\n\n\
+                app  7/8 [000] 12.345680: kmem:kfree: call_site=f ptr=0x9\n\
+                \tffff1 kfree+0x1 ([kernel.kallsyms])\n\n";
+    let mut options = Options::default();
+    options.values = fg_tools::collapse::ValueSelection::All;
+    let options = ReadOptions::default().samples(true).collapse(options);
+    let profile = Profile::read(&[Source::bytes(text)], &options).unwrap();
+    let (weighed, left_out) = profile.weighed_by("bytes_req").unwrap();
+    assert_eq!((weighed.total().unwrap().value, left_out), (Weight::new(72), 1));
+    assert_eq!(weighed.facts().unit.as_deref(), Some("bytes"));
+    let labelled = weighed.labelled(&[Label::new("processor").unwrap()]).unwrap();
+    assert_eq!(labelled.stack_count(), 2);
+    let error = profile.weighed_by("gfp_flags").unwrap_err().to_string();
+    assert!(error.contains("is no number"), "{error}");
+    assert!(profile.weighed_by("bytes").unwrap_err().to_string().contains("its labels:"));
+}
