@@ -24,6 +24,8 @@ pub mod open;
 mod render;
 mod samples;
 mod sink;
+#[cfg(feature = "render")]
+mod time_line;
 pub mod units;
 
 use std::fmt;
@@ -45,6 +47,8 @@ pub use facts::{Facts, Sides};
 pub use open::{Opened, ReadOptions};
 pub use samples::{SampleRef, Samples};
 pub use sink::{Context, ForkedSink, Sink, Wants};
+#[cfg(feature = "render")]
+pub(crate) use time_line::{Span, ThreadLine, TimeLine, TimedSample};
 
 /// A profile in memory: facts, stacks with their weights, and, where wanted, single samples.
 ///

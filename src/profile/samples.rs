@@ -22,6 +22,16 @@ struct Entry {
     weights: Weights,
 }
 
+/// A sample without its labels.
+#[derive(Clone, Copy)]
+pub(super) struct Row {
+    pub time: Option<u64>,
+    /// The number of its thread.
+    pub thread: u32,
+    pub stack: u32,
+    pub weights: Weights,
+}
+
 /// One sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampleRef<'a> {
@@ -65,6 +75,27 @@ impl Samples {
     /// The samples' stacks and weights alone, in the order of time.
     pub(super) fn stacks(&self) -> impl Iterator<Item = (Option<u64>, usize, Weights)> {
         self.entries.iter().map(|entry| (entry.time, entry.stack as usize, entry.weights))
+    }
+
+    /// The samples without their labels, in the order of time.
+    pub(super) fn rows(&self) -> impl ExactSizeIterator<Item = Row> + '_ {
+        (0..self.entries.len()).map(|at| self.row(at))
+    }
+
+    /// A sample without its labels.
+    pub(super) fn row(&self, at: usize) -> Row {
+        let Entry { time, thread, stack, weights, .. } = self.entries[at];
+        Row { time, thread, stack, weights }
+    }
+
+    /// The number of threads.
+    pub(super) fn thread_count(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// The process, the thread and its name, by the number of the thread.
+    pub(super) fn thread(&self, number: u32) -> (Option<u64>, Option<u64>, &[u8]) {
+        decode_thread(self.threads.name(number))
     }
 
     pub(super) fn push(&mut self, context: &Context<'_>, stack: usize, weights: Weights) {

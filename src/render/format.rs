@@ -67,6 +67,8 @@ pub mod takes {
     pub const HEAD: &[&str] = &["title", "subtitle"];
     /// Threads apart.
     pub const PER_THREAD: &[&str] = &["per-thread"];
+    /// Times of single samples.
+    pub const TIME: &[&str] = &["no-time"];
     /// Other texts of a graph.
     pub const TEXT: &[&str] = &["subtitle", "notes", "nametype", "nameattr"];
     /// The unit, and the privacy of the facts.
@@ -124,6 +126,11 @@ impl Format {
             known.join(", ")
         );
         Err(ErrorKind::Setting { what }.into())
+    }
+
+    /// Returns true if it shows when single samples were taken.
+    pub fn shows_times(&self) -> bool {
+        self.takes("no-time")
     }
 
     /// Returns true if it takes an option.

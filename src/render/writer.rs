@@ -9,8 +9,8 @@ use std::io::Write;
 use super::colour::PaletteMap;
 use super::{Format, Settings};
 use crate::error::Result;
-use crate::folded::{Frame, Known, Rewrite, Visitor, WalkSummary, Weights};
-use crate::profile::{Opened, Profile};
+use crate::folded::{Frame, Known, Order, Rewrite, Visitor, WalkSummary, Weights};
+use crate::profile::{Opened, Profile, TimeLine};
 use crate::weight::Weight;
 
 /// The destination of an output. It is buffered: writers need not collect bytes first.
@@ -31,6 +31,22 @@ impl Target for Vec<u8> {
 
 /// Writes one output while it visits the call tree.
 pub trait Writer: Visitor {
+    /// Returns true if [`Writer::times`] is to be called.
+    fn wants_times(&self) -> bool {
+        false
+    }
+
+    /// Takes the samples one by one, after the walk in frame order, if all of them have times.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`], and an I/O error of the target.
+    #[doc(hidden)]
+    #[allow(private_interfaces)]
+    fn times(&mut self, line: &TimeLine<'_>) -> Result<()> {
+        let _ = line;
+        Ok(())
+    }
+
     /// Writes what is still to be written after the walk. Without stacks the output is as valid as
     /// any, and says so where it is made for people.
     ///
@@ -129,15 +145,35 @@ pub fn write<'a>(
     for (format, target) in outputs {
         writers.push((format.open)(settings, target)?);
     }
+    let input = input.into();
     let summary = match &mut writers[..] {
         [writer] => feed(input, settings, &mut **writer)?,
         writers => feed(input, settings, &mut FanOut(writers))?,
     };
+    feed_times(input, settings, &mut writers)?;
     let mut finished = Vec::with_capacity(writers.len());
     for writer in writers {
         finished.push(writer.finish(&summary)?);
     }
     Ok(Written { summary, outputs: finished })
+}
+
+/// Tells the writers that want them of the single samples, where there are any and times are wanted.
+fn feed_times(input: Input<'_>, settings: &Settings, writers: &mut [Box<dyn Writer + '_>]) -> Result<()> {
+    let profile = match input {
+        Input::Profile(profile) => profile,
+        Input::Opened(Opened::Profile(profile, _)) => &**profile,
+        Input::Opened(Opened::Folded(_)) => return Ok(()),
+    };
+    let is_wanted = settings.times && settings.order == Order::Frame;
+    if !is_wanted || !writers.iter().any(|writer| writer.wants_times()) {
+        return Ok(());
+    }
+    let changes = settings.rewrite.clone();
+    let apply = move |stack: &[u8], out: &mut Vec<u8>| changes.apply(stack, out);
+    let rewrite: Option<&Rewrite> = if settings.rewrite.is_needed() { Some(&apply) } else { None };
+    let Some(line) = TimeLine::new(profile, rewrite)? else { return Ok(()) };
+    writers.iter_mut().filter(|writer| writer.wants_times()).try_for_each(|writer| writer.times(&line))
 }
 
 /// Walks the stacks in the order, and with the changes to them, that the settings ask for.

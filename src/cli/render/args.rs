@@ -45,6 +45,9 @@ pub struct StackArgs {
     /// Keep the order of the input; equal neighbours are still merged
     #[arg(long, conflicts_with = "flamechart")]
     pub no_sort: bool,
+    /// Leave out when single samples were taken: a page has no time line then
+    #[arg(long)]
+    pub no_time: bool,
     /// Multiply weights by NUM, exactly
     #[arg(long, value_name = "NUM", value_parser = factor)]
     pub factor: Option<Weight>,

@@ -99,7 +99,7 @@ impl Tool for Render {
             let takes = |option: &str| tui::TAKES.iter().any(|group| group.contains(&option));
             self.given.check("--tui", takes)?;
             let settings = self.settings()?;
-            let written = show(&self.open()?, &settings, |summary| self.say_left_out(summary))?;
+            let written = show(&self.open(&[])?, &settings, |summary| self.say_left_out(summary))?;
             return match written.is_empty() {
                 true => Err(self.no_stacks(&written.summary).into()),
                 false => Ok(Exit::Yes),
@@ -111,7 +111,7 @@ impl Tool for Render {
         let names: Vec<&str> = formats.iter().map(|format| format.name).collect();
         self.given.check(&names.join(" and "), |option| formats.iter().any(|format| format.takes(option)))?;
         let settings = self.settings()?;
-        let input = self.open()?;
+        let input = self.open(&formats)?;
         let written = write_files(&input, &chosen, &settings)?;
         self.say_left_out(&written.summary);
         if written.is_empty() {
@@ -131,8 +131,9 @@ impl Tool for Render {
 
 impl Render {
     /// Opens the input, and says what there is to say of a recording.
-    fn open(&self) -> anyhow::Result<Opened> {
-        let mut reading = self.recording.read_options(self.talk.quiet).samples(self.picture.needs_samples());
+    fn open(&self, formats: &[&Format]) -> anyhow::Result<Opened> {
+        let samples = self.picture.needs_samples(formats.iter().copied());
+        let mut reading = self.recording.read_options(self.talk.quiet).samples(samples);
         reading.format = self.reading.input_format.clone();
         let input = open(&self.input.sources(), &reading)?;
         match &input {

@@ -67,14 +67,16 @@ impl PictureArgs {
             unit: text.countname.clone(),
             private: text.private,
             keep_colours: self.colour.cp,
+            times: !stacks.no_time,
             ..Settings::default()
         })
     }
 
-    /// Returns true if single samples are needed, in the order of time: see
+    /// Returns true if outputs of these formats need single samples: see
     /// [`ReadOptions::samples`](crate::profile::ReadOptions::samples).
-    pub fn needs_samples(&self) -> bool {
-        self.stacks.flamechart || self.stacks.no_sort
+    pub fn needs_samples<'f>(&self, formats: impl IntoIterator<Item = &'f Format>) -> bool {
+        let StackArgs { flamechart, no_sort, no_time, .. } = self.stacks;
+        flamechart || no_sort || (!no_time && formats.into_iter().any(Format::shows_times))
     }
 
     fn options(&self, refused: &mut dyn FnMut(Error) -> Result<()>) -> Result<Options> {

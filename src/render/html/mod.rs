@@ -22,7 +22,9 @@ use crate::folded::{Frame, Visitor, WalkSummary, Weights};
 use crate::render::colour::Palette;
 use crate::render::format::takes;
 use crate::render::writer::{Finished, Target, Writer};
+use crate::profile::TimeLine;
 use crate::render::{Format, Settings};
+use payload::times::{self, Times};
 use payload::{Encoder, Hues, Payload, deflate};
 
 /// The program that made the page and the version of the payload's rules; `fg-collapse` looks for it.
@@ -40,6 +42,7 @@ pub const FORMAT: Format = Format {
         takes::CHANGE,
         takes::UNIT,
         takes::CUT,
+        takes::TIME,
     ],
     streams: false,
     open,
@@ -49,12 +52,13 @@ const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/style.css");
 
 fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dyn Writer + 'a>> {
-    Ok(Box::new(Page { encoder: Encoder::new(settings.factor), settings, target }))
+    Ok(Box::new(Page { encoder: Encoder::new(settings.factor), times: None, settings, target }))
 }
 
 /// A page in the making.
 struct Page<'a> {
     encoder: Encoder,
+    times: Option<Times>,
     settings: &'a Settings,
     target: &'a mut dyn Target,
 }
@@ -71,14 +75,28 @@ impl Visitor for Page<'_> {
 }
 
 impl Writer for Page<'_> {
+    fn wants_times(&self) -> bool {
+        true
+    }
+
+    fn times(&mut self, line: &TimeLine<'_>) -> Result<()> {
+        let shown = |weight| self.settings.shown(weight);
+        self.times = Some(times::encode(line, self.encoder.decimals(), &shown)?);
+        Ok(())
+    }
+
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        let Page { encoder, settings, target } = *self;
+        let Page { encoder, times, settings, target } = *self;
         let palette = settings.picture.colours.palette;
         let hue = |name: &[u8]| palette.hue(name).map_or(0, |hue| hue as u8);
         let asks_names = matches!(palette, Palette::Named(_));
         let hues = asks_names.then_some(&hue as Hues<'_>);
-        let payload = encoder.finish(hues, &summary.places, settings.private)?;
-        let about = about::about(&payload, summary, settings)?;
+        let mut payload = encoder.finish(hues, &summary.places, settings.private)?;
+        let mut about = about::about(&payload, summary, settings)?;
+        if let Some(times) = times {
+            about["time"] = times.about;
+            payload.sections.extend(times.sections);
+        }
         write(&payload, &about, &settings.title_of(&summary.facts), target)?;
         Ok(Finished::default())
     }
