@@ -137,6 +137,9 @@ impl Tree {
                         let weight = Weight::from_steps(sample.weight, last_decimals)?;
                         let weight = if count { Weight::ONE } else { weight };
                         left = left.checked_sub(weight)?;
+                        if left.is_negative() {
+                            return Err(damaged());
+                        }
                         sink.sample(&stack, Weights::one(weight), &times.context(sample))?;
                     }
                 }

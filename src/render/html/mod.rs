@@ -19,10 +19,10 @@ use serde_json::Value;
 
 use crate::error::Result;
 use crate::folded::{Frame, Visitor, WalkSummary, Weights};
+use crate::profile::TimeLine;
 use crate::render::colour::Palette;
 use crate::render::format::takes;
 use crate::render::writer::{Finished, Target, Writer};
-use crate::profile::TimeLine;
 use crate::render::{Format, Settings};
 use payload::times::{self, Times};
 use payload::{Encoder, Hues, Payload, deflate};
