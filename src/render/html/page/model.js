@@ -98,20 +98,12 @@ export class Model {
     return times.tree(whole, state.ranges, state.threads, threads.mask(state.threads));
   }
 
-  /** The thread whose stacks are drawn in the order of time: the heaviest of the chosen ones. */
-  get thread() {
-    const { state, times } = this;
-    const row = times?.rows.find(({ key }) => state.threads.includes(key)) ?? times?.rows[0];
-    const weigh = (/** @type {number} */ n) => (times ? times.threads[n].to - times.threads[n].from : 0);
-    return row ? row.threads.reduce((best, n) => (weigh(n) > weigh(best) ? n : best)) : 0;
-  }
-
   /** @returns {import("./time_order.js").Chart | null} */
   #chart() {
     const { memo, names, state, times, whole } = this;
     if (!times || state.view !== "time") return null;
-    const range = state.ranges[0] ?? state.span ?? [0, times.all];
-    return memo.get("chart", [this.thread, range.join()], () => chartOf(times, whole, names, this.thread, times.steps(range)));
+    const range = times.steps(state.ranges[0] ?? state.span ?? [0, times.all]);
+    return memo.get("chart", [state.threads.join("\n"), range.join()], () => chartOf(times, whole, names, times.heaviest(state.threads, range), range));
   }
 
   /** @param {Tree} tree */

@@ -97,6 +97,14 @@ export class Times {
     return chosen.length ? chosen : this.threads.map((_, n) => n);
   }
 
+  /** The thread of some rows with the most samples in a range of steps.
+   * @param {string[]} keys
+   * @param {[number, number]} range */
+  heaviest(keys, [from, to]) {
+    const count = (/** @type {number} */ n) => this.first(this.threads[n], to) - this.first(this.threads[n], from);
+    return this.threadsOf(keys).reduce((best, n) => (count(n) > count(best) ? n : best));
+  }
+
   /** The first sample of a thread at a step or after it.
    * @param {TimedThread} thread
    * @param {number} step */

@@ -42,8 +42,8 @@ function paintBars({ context, width, times, span, strips, marked, chosen, memo, 
   const steps = ((to - from) * size) / width;
   const all = memo.get("bars", [strips, span.join(), width], () => strips.map((strip) => bars(times, strip, from, steps, count, null)));
   const tinted = marked && memo.get("tinted bars", [strips, span.join(), width, marked], () => strips.map((strip) => bars(times, strip, from, steps, count, marked)));
-  // A thread is either busy or not: rows of threads have one scale.
-  const most = all.map((row) => row.reduce((a, b) => Math.max(a, b), 0) || 1);
+  // A thread is either busy or not: rows of threads have one scale, and few bars are cut.
+  const most = all.map(fullWeight);
   const ofThreads = Math.max(1e-9, ...most.filter((_, n) => strips[n].threads.length === 1 && n > 0));
   strips.forEach((strip, n) => {
     const scale = strip.height / (strip.threads.length === 1 && n > 0 ? ofThreads : most[n]);
@@ -57,7 +57,7 @@ function paintBars({ context, width, times, span, strips, marked, chosen, memo, 
       for (let k = 0; k < count; k++) {
         if (row[k] <= 0) continue;
         // The least that is there can be seen.
-        const height = Math.max(row[k] * scale, 1);
+        const height = Math.min(Math.max(row[k] * scale, 1), strip.height);
         context.fillRect(k * size, base - height, size, height);
       }
     };
@@ -231,11 +231,13 @@ function paintCells({ context, width, span, strips, ranges, colours }) {
     for (let column = first; column <= last; column++) {
       const top = Math.max((from - start) / unit - column, 0) * height;
       const end = Math.min((to - start) / unit - column, 1) * height;
-      context.globalAlpha = 0.22;
+      context.globalAlpha = 0.3;
       context.fillRect(column * wide, top, wide, end - top);
       context.globalAlpha = 1;
-      if (column === first) context.fillRect(column * wide, top, wide, 1.5);
-      if (column === last) context.fillRect(column * wide, end - 1.5, wide, 1.5);
+      if (column === first) context.fillRect(column * wide - 1.5, top, 2, end - top);
+      if (column === last) context.fillRect((column + 1) * wide - 0.5, top, 2, end - top);
+      context.fillRect(column * wide, top, wide, 1.5);
+      context.fillRect(column * wide, end - 1.5, wide, 1.5);
     }
   });
 }
