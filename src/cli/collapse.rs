@@ -6,12 +6,14 @@ use clap::Parser;
 
 use super::output::OutputArgs;
 use super::reading::ReadingArgs;
-use super::{Exit, GenerateArgs, InputArgs, Tool, progress, say, say_not_understood};
+use super::{Exit, GenerateArgs, InputArgs, Tool, bounded, progress, say, say_not_understood};
 use crate::collapse::{self, Report, Value, ValueTotal, registry};
 use crate::error::{excerpt, some_of};
 use crate::folded::{StackTable, Weights};
 use crate::printable::printable;
-use crate::profile;
+use crate::profile::units::amount;
+use crate::profile::{self, Label, Profile};
+use crate::weight::Weight;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,6 +56,24 @@ pub struct Collapse {
     #[arg(long)]
     pub list_values: bool,
 
+    /// List the labels in the input with their numbers of values and weights, and write no
+    /// stacks
+    #[arg(long, conflicts_with_all = ["list_values", "label"])]
+    pub list_labels: bool,
+
+    /// Write this label as a root frame: `time=20ms`, `thread`, `tid`, `process`, or one that
+    /// --list-labels names; repeatable
+    ///
+    /// The first frames of each stack are then `time=000012.340s;endpoint=/api`, in the order of
+    /// the options, and the header declares them. A bucket of time is 20 ms long unless another
+    /// length is given. What lasted longer is divided among the buckets; the parts add up exactly.
+    #[arg(long, value_name = "KEY", value_parser = label)]
+    pub label: Vec<Label>,
+
+    /// Take the numbers of this label as weights: `bytes_req` of perf's kmem:kmalloc
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["list_values", "count"])]
+    pub weight_by: Option<String>,
+
     /// Leave out the header, the lines such as `# unit: ns` before the stacks
     #[arg(long)]
     pub no_header: bool,
@@ -95,7 +115,8 @@ impl Tool for Collapse {
             output.finish()?;
             return Ok(Exit::Yes);
         }
-        let mut reading = self.options.read_options(self.quiet).places(false);
+        let samples = self.list_labels || !self.label.is_empty() || self.weight_by.is_some();
+        let mut reading = self.options.read_options(self.quiet).places(false).samples(samples);
         reading.format.clone_from(&self.format);
         if self.list_values {
             let format = self.format.as_deref().map(registry::by_name).transpose()?;
@@ -111,12 +132,27 @@ impl Tool for Collapse {
         }
         let read = profile::open::read(&self.input.sources(), &reading);
         progress::end();
-        let (profile, report) = read?;
+        let (mut profile, report) = read?;
         if self.strict {
             report.not_understood.refuse()?;
         }
         if !self.quiet {
             self.describe(&report, profile.stacks())?;
+        }
+        if let Some(key) = &self.weight_by {
+            let (weighed, left_out) = profile.weighed_by(key)?;
+            profile = weighed;
+            if left_out > 0 && !self.quiet {
+                say(Self::NAME, format_args!("left out {left_out} samples without a number as {key}"));
+            }
+        }
+        if self.list_labels {
+            output.write_all(list_labels(&profile)?.as_bytes()).map_err(crate::Error::from)?;
+            output.finish()?;
+            return Ok(Exit::Yes);
+        }
+        if !self.label.is_empty() {
+            profile = profile.labelled(&self.label)?;
         }
         if self.no_header {
             profile.stacks().write(&mut output)?;
@@ -190,6 +226,45 @@ fn list_values(report: &Report) -> String {
         format!("{kept:1} {value:name$}  {count:>samples$}  {weight:>total$}  {unit}\n")
     };
     rows.iter().map(line).collect()
+}
+
+fn label(text: &str) -> Result<Label, String> {
+    Label::parse(text).map_err(|error| error.to_string())
+}
+
+/// The table of `--list-labels`.
+fn list_labels(profile: &Profile) -> crate::Result<String> {
+    let unit = profile.facts().unit.as_deref();
+    let mut rows = vec![["label", "values", "samples", "weight", "heaviest"].map(str::to_owned)];
+    for count in profile.label_counts()? {
+        let heaviest = match (count.key.as_str(), profile.time_span()) {
+            ("time", Some((first, last))) => {
+                let seconds = |nanos| amount(Weight::from(nanos), Some("ns"));
+                format!("{} to {}", seconds(first), seconds(last))
+            }
+            _ => {
+                let named = count.heaviest.iter().map(|(value, weights)| {
+                    format!("{} ({})", bounded(printable(value)), amount(weights.value, unit))
+                });
+                named.collect::<Vec<_>>().join(", ")
+            }
+        };
+        let (values, samples) = (count.values.to_string(), count.samples.to_string());
+        rows.push([
+            printable(count.key.as_bytes()),
+            values,
+            samples,
+            count.weights.value.to_string(),
+            heaviest,
+        ]);
+    }
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let (label, values, samples, weight) = (width(0), width(1), width(2), width(3));
+    let line = |[key, count, of, sum, heaviest]: &[String; 5]| {
+        let line = format!("{key:label$}  {count:>values$}  {of:>samples$}  {sum:>weight$}  {heaviest}");
+        format!("{}\n", line.trim_end())
+    };
+    Ok(rows.iter().map(line).collect())
 }
 
 #[cfg(test)]

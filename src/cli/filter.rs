@@ -189,7 +189,7 @@ impl Tool for Filter {
             first_only: self.quiet && !self.stats,
             header: !self.no_header,
         };
-        let input = self.open(&sources, pipeline.needs_places())?;
+        let input = self.open(&sources, &pipeline)?;
         let exit = |filtered: &Filtered| match filtered.kept.stacks {
             0 => Exit::No,
             _ => Exit::Yes,
@@ -218,8 +218,9 @@ impl Tool for Filter {
 
 impl Filter {
     /// Opens the input: folded text to be streamed, everything else as a profile.
-    fn open(&self, sources: &[Source], places: bool) -> anyhow::Result<Opened> {
-        let mut reading = self.reading.0.read_options(self.quiet).places(places);
+    fn open(&self, sources: &[Source], pipeline: &Pipeline) -> anyhow::Result<Opened> {
+        let reading = self.reading.0.read_options(self.quiet).places(pipeline.needs_places());
+        let mut reading = reading.samples(pipeline.needs_samples());
         reading.format.clone_from(&self.format);
         let opened = open(sources, &reading);
         progress::end();

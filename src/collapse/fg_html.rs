@@ -140,7 +140,8 @@ impl Tree {
                         if left.is_negative() {
                             return Err(damaged());
                         }
-                        sink.sample(&stack, Weights::one(weight), &times.context(sample))?;
+                        let duration = sample.duration.saturating_mul(times.step);
+                        sink.lasting_sample(&stack, Weights::one(weight), &times.context(sample), duration)?;
                     }
                 }
                 // Samples of a page whose time line was left out, or was never known.
@@ -186,6 +187,8 @@ struct SampleOfPage {
     frame: u32,
     /// Steps since the start.
     steps: u64,
+    /// Steps over which its weight is spread.
+    duration: u64,
     /// The number of its thread.
     thread: u32,
     weight: u128,
@@ -205,6 +208,7 @@ impl Times {
         let mut deltas = numbers(page, "time-deltas")?.ok_or_else(damaged)?.into_iter();
         let mut stacks = numbers(page, "time-stacks")?.ok_or_else(damaged)?.into_iter();
         let mut weights = small_numbers(page, "time-weights")?.into_iter();
+        let mut durations = numbers(page, "time-durations")?.map(Vec::into_iter);
         let mut values = numbers(page, "time-values")?.ok_or_else(damaged)?.into_iter();
         let mut known = vec![0u128];
         let (mut threads, mut samples) = (Vec::new(), Vec::new());
@@ -229,7 +233,13 @@ impl Times {
                     number => *known.get(number as usize - 1).ok_or_else(damaged)?,
                 };
                 let (frame, thread) = (number.ok_or_else(damaged)?, threads.len() as u32 - 1);
-                samples.push(SampleOfPage { frame, steps, thread, weight });
+                let duration = match &mut durations {
+                    Some(durations) => {
+                        u64::try_from(durations.next().ok_or_else(damaged)?).map_err(|_| damaged())?
+                    }
+                    None => 0,
+                };
+                samples.push(SampleOfPage { frame, steps, duration, thread, weight });
             }
         }
         samples.sort_by_key(|sample| std::cmp::Reverse(sample.frame));

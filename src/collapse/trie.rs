@@ -31,6 +31,7 @@ struct Added {
     path: PathId,
     weight: Weight,
     time: Option<u64>,
+    duration: u64,
     origin: u32,
 }
 
@@ -43,6 +44,8 @@ pub struct Sampled {
     pub samples: u64,
     /// The time of a single one, in nanoseconds.
     pub time: Option<u64>,
+    /// The nanoseconds that a single one lasted, from its time on.
+    pub duration: u64,
     /// The number that [`Trie::add_from`] was given for a single one.
     pub origin: u32,
 }
@@ -89,8 +92,23 @@ impl Trie {
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
     pub fn add_from(&mut self, path: PathId, weight: Weight, time: Option<u64>, origin: u32) -> Result<()> {
+        self.add_lasting(path, weight, time, 0, origin)
+    }
+
+    /// [`Trie::add_at`], of what lasted for some nanoseconds from this time on.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn add_lasting(
+        &mut self,
+        path: PathId,
+        weight: Weight,
+        time: Option<u64>,
+        duration: u64,
+        origin: u32,
+    ) -> Result<()> {
         if let Some(log) = &mut self.log {
-            log.push(Added { path, weight, time, origin });
+            log.push(Added { path, weight, time, duration, origin });
         }
         let sum = match self.nodes.get_mut(path.0 as usize) {
             Some((_, _, sum)) => sum,
@@ -125,15 +143,14 @@ impl Trie {
         let mut stack = Vec::new();
         let mut seen = vec![false; if self.log.is_some() { self.nodes.len() } else { 0 }];
         let own = self.nodes.iter().enumerate().map(|(at, (_, _, own))| (PathId(at as u32), *own));
-        let sums = [(Trie::ROOT, self.root)]
-            .into_iter()
-            .chain(own)
-            .map(|(path, (weight, samples))| (path, Sampled { weight, samples, time: None, origin: 0 }));
+        let sums = [(Trie::ROOT, self.root)].into_iter().chain(own).map(|(path, (weight, samples))| {
+            (path, Sampled { weight, samples, time: None, duration: 0, origin: 0 })
+        });
         let all: Box<dyn Iterator<Item = (PathId, Sampled)> + '_> = match &self.log {
             None => Box::new(sums),
             Some(log) => Box::new(log.iter().map(|added| {
-                let Added { path, weight, time, origin } = *added;
-                (path, Sampled { weight, samples: 1, time, origin })
+                let Added { path, weight, time, duration, origin } = *added;
+                (path, Sampled { weight, samples: 1, time, duration, origin })
             })),
         };
         for (path, sampled) in all {

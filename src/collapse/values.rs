@@ -263,6 +263,22 @@ impl Values {
         context: &Context<'_>,
         sink: &mut dyn Sink,
     ) -> Result<()> {
+        self.add_lasting(at, stack, weight, samples, (context, 0), sink)
+    }
+
+    /// [`Values::add_at`], of what lasted for some nanoseconds from the time of its context on.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`].
+    pub fn add_lasting(
+        &mut self,
+        at: usize,
+        stack: &[FrameId],
+        weight: Weight,
+        samples: u64,
+        (context, duration): (&Context<'_>, u64),
+        sink: &mut dyn Sink,
+    ) -> Result<()> {
         let several = self.columns.len() > 1;
         let column = &mut self.columns[at];
         if weight.is_zero() {
@@ -275,7 +291,7 @@ impl Values {
             return Ok(());
         }
         if !(self.all && several) {
-            return sink.sample(stack, Weights::one(weight), context);
+            return push(stack, weight, context, duration, sink);
         }
         let root = *column.root.get_or_insert_with(|| {
             let mut name = Vec::new();
@@ -285,7 +301,7 @@ impl Values {
         self.scratch.clear();
         self.scratch.push(root);
         self.scratch.extend_from_slice(stack);
-        sink.sample(&self.scratch, Weights::one(weight), context)
+        push(&self.scratch, weight, context, duration, sink)
     }
 
     /// The one value that is kept, if it is one.
@@ -310,6 +326,21 @@ impl Values {
     /// [`ErrorKind::Overflow`].
     pub fn finish(self, report: &mut Report) -> Result<()> {
         self.columns.into_iter().try_for_each(|column| report.add_value(column.value, column.total))
+    }
+}
+
+/// Hands a sample to the sink, with its duration if it has one.
+#[inline]
+fn push(
+    stack: &[FrameId],
+    weight: Weight,
+    context: &Context<'_>,
+    duration: u64,
+    sink: &mut dyn Sink,
+) -> Result<()> {
+    match duration {
+        0 => sink.sample(stack, Weights::one(weight), context),
+        _ => sink.lasting_sample(stack, Weights::one(weight), context, duration),
     }
 }
 

@@ -8,6 +8,7 @@ use super::named_stacks::NamedStacks;
 use super::registry::OPERATIONS;
 use crate::error::{ErrorKind, Result};
 use crate::folded::{FrameId, StackTable, Weights};
+use crate::profile::TimeRange;
 use crate::weight::Weight;
 
 /// The groups of `--help`.
@@ -15,6 +16,8 @@ use crate::weight::Weight;
 pub enum Group {
     /// Keeps or drops whole stacks; what is kept stays as it is.
     Select,
+    /// Selects stacks by labels, or changes labels: time, thread, and what a recording has.
+    Labels,
     /// Deletes or merges frames; stacks that become equal are added up.
     Frames,
     /// Changes the names of frames.
@@ -28,6 +31,7 @@ impl Group {
     pub fn heading(self) -> &'static str {
         match self {
             Group::Select => "Select stacks",
+            Group::Labels => "Time and labels",
             Group::Frames => "Change stacks",
             Group::Names => "Change names",
             Group::Weights => "Weights",
@@ -102,8 +106,49 @@ pub(crate) enum Stage {
     Rewrite(Box<dyn Rewrite>),
     /// One weight at a time.
     Reweigh(Box<dyn Reweigh>),
+    /// The labels at the root of one stack at a time, to keep or drop the stack or to change them.
+    Label(Box<dyn LabelStep>),
     /// All stacks at once, to keep some of them.
     Whole(Box<dyn Whole>),
+}
+
+/// Selects stacks by their labels, or changes labels.
+pub(crate) trait LabelStep {
+    /// The label that it looks at.
+    fn key(&self) -> &str;
+
+    /// The labels that it leaves, of those that come.
+    fn leaves(&self, came: &[String]) -> Vec<String> {
+        came.to_vec()
+    }
+
+    /// Looks at the label's frame; `None` drops the stack.
+    fn apply(&mut self, frame: FrameId, names: &mut StackTable) -> Option<LabelFate>;
+
+    /// Returns true if it keeps or drops stacks only.
+    fn selects(&self) -> bool;
+
+    /// The range of time that it keeps.
+    fn range(&self) -> Option<TimeRange> {
+        None
+    }
+
+    /// Forgets what is known of frame numbers: they stand for other names from now on.
+    fn forget(&mut self);
+
+    /// A message for the user at the end.
+    fn remark(&self) -> Option<String>;
+}
+
+/// A decision about a label's frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LabelFate {
+    /// It stays.
+    Keep,
+    /// It is left out of the stack.
+    Remove,
+    /// Another takes its place.
+    Replace(FrameId),
 }
 
 /// Keeps or drops stacks.

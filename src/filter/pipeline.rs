@@ -10,13 +10,13 @@ use std::io::Write;
 use super::in_memory;
 use super::merged::{self, InOrder};
 use super::op::matching::Matching;
-use super::operation::{Conversion, Stage};
+use super::operation::{Conversion, LabelFate, LabelStep, Stage};
 use super::pattern::Pattern;
 use super::registry::Op;
 use super::{select, stream};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::folded::{Columns, FrameId, NotUnderstood, StackTable, Weights, is_comment};
-use crate::profile::{Facts, Opened, Profile, header};
+use crate::profile::{Facts, Opened, Profile, TIME, TimeRange, header, label_frames};
 use crate::weight::Weight;
 
 /// The options of a run besides its operations.
@@ -162,6 +162,9 @@ pub struct Filtered {
 /// ```
 pub struct Pipeline {
     pub(super) steps: Vec<Step>,
+    /// The number of operations that were given; steps behind them take off labels that only the
+    /// operations asked for.
+    given: usize,
 }
 
 /// An operation at work.
@@ -174,6 +177,8 @@ pub(super) struct Step {
     factor: Weight,
     unit_came: Option<String>,
     unit_left: Option<String>,
+    /// The labels of the stacks that come to it.
+    labels: Vec<String>,
 }
 
 impl Pipeline {
@@ -182,18 +187,15 @@ impl Pipeline {
     /// # Errors
     /// [`crate::ErrorKind::Setting`] names the operation and the mistake in its value.
     pub fn new(ops: &[Op]) -> Result<Pipeline> {
-        let steps = ops.iter().map(|op| {
-            Ok(Step {
-                label: op.label(),
-                stage: op.build()?,
-                came: StackCount::default(),
-                left: StackCount::default(),
-                factor: Weight::ONE,
-                unit_came: None,
-                unit_left: None,
-            })
-        });
-        Ok(Pipeline { steps: steps.collect::<Result<_>>()? })
+        let steps = ops.iter().map(Step::new).collect::<Result<Vec<_>>>()?;
+        Ok(Pipeline { given: steps.len(), steps })
+    }
+
+    /// Returns true if an operation looks at labels, so that the single samples of a recording should
+    /// be read.
+    pub fn needs_samples(&self) -> bool {
+        let selects = |step: &Step| matches!(&step.stage, Stage::Label(label) if label.selects());
+        self.steps.iter().any(selects)
     }
 
     /// Returns true if an operation looks at the places of frames, so that they should be read.
@@ -223,10 +225,13 @@ impl Pipeline {
             }
             Opened::Profile(profile, report) => (profile, report),
         };
+        let labelled = self.label(profile)?;
+        let added = labelled.as_ref().map_or(0, |(_, added)| *added);
+        let profile = labelled.as_ref().map_or(&**profile, |(labelled, _)| labelled);
         let (filtered, mut effect) = match profile.places().is_empty() {
-            true => self.apply(profile, options)?,
+            true => self.apply_labelled(profile, added, options)?,
             // Text shows no places: stacks that differ in lines only are counted once.
-            false => self.apply(&profile.with_kinds_only()?, options)?,
+            false => self.apply_labelled(&profile.with_kinds_only()?, added, options)?,
         };
         if options.header {
             out.write_all(header::write(filtered.facts()).as_bytes())?;
@@ -239,13 +244,55 @@ impl Pipeline {
     /// Applies the pattern first if there is one, then the operations.
     pub(crate) fn apply(&mut self, profile: &Profile, options: &RunOptions) -> Result<(Profile, Filtered)> {
         self.begin();
+        let labelled = self.label(profile)?;
+        let added = labelled.as_ref().map_or(0, |(_, added)| *added);
+        self.apply_labelled(labelled.as_ref().map_or(profile, |(labelled, _)| labelled), added, options)
+    }
+
+    /// The profile with the labels that operations look at and its stacks do not have yet, and their
+    /// number. Time is cut where a range begins or ends.
+    fn label(&mut self, profile: &Profile) -> Result<Option<(Profile, usize)>> {
+        let mut labels = profile.facts().labels.clone();
+        let (mut wanted, mut cuts) = (Vec::new(), Vec::new());
+        for step in &self.steps {
+            let Stage::Label(label) = &step.stage else { continue };
+            if label.selects() && !labels.iter().any(|key| key == label.key()) {
+                labels.push(label.key().to_owned());
+                wanted.push(label.key().to_owned());
+            }
+            cuts.extend(label.range());
+            labels = label.leaves(&labels);
+        }
+        if wanted.is_empty() || profile.is_empty() {
+            return Ok(None);
+        }
+        for key in wanted.iter().filter(|key| labels.contains(key)) {
+            self.steps.push(Step::new(&Op::drop_label(key)?)?);
+        }
+        Ok(Some((profile.labelled_for(&wanted, &cuts)?, wanted.len())))
+    }
+
+    /// Applies the pattern and the operations to a profile whose first labels were `added` for them.
+    fn apply_labelled(
+        &mut self,
+        profile: &Profile,
+        added: usize,
+        options: &RunOptions,
+    ) -> Result<(Profile, Filtered)> {
         let facts = profile.facts();
         let conversion = self.settle_units(facts.unit.as_deref())?;
-        let matching = options.pattern.as_ref().map(|pattern| Matching::new(pattern.clone(), options.invert));
+        settle_labels(&mut self.steps, &facts.labels, profile.is_empty())?;
+        let matching = options
+            .pattern
+            .as_ref()
+            .map(|pattern| Matching::new(pattern.clone(), options.invert).below(added));
         let result = in_memory::run(&mut self.steps, profile.stacks(), matching)?;
-        let labels_hold = self.keeps_stacks() || in_memory::are_labelled(&result.table, &facts.labels);
+        let labels = labels_left(&self.steps, &facts.labels);
+        let labels_hold = self.keeps_stacks() || in_memory::are_labelled(&result.table, &labels);
         let is_whole = result.dropped.stacks == 0;
-        let changed = changed_facts(facts, &conversion, is_whole, labels_hold);
+        let mut changed = changed_facts(facts, &conversion, is_whole, labels_hold.then_some(labels));
+        changed.duration =
+            changed.duration.map(|whole| self.ranges().map_or(whole, |range| range.within(whole)));
         let effect = Filtered {
             came: StackCount { stacks: profile.stack_count() as u64, weights: profile.total()? },
             kept: StackCount { stacks: result.table.len() as u64, weights: result.table.total()? },
@@ -267,11 +314,23 @@ impl Pipeline {
             step.forget();
             (step.came, step.left) = (StackCount::default(), StackCount::default());
         }
+        self.steps.truncate(self.given);
     }
 
-    /// Returns true if all steps only select stacks or change weights.
+    /// The range of time that all operations keep.
+    fn ranges(&self) -> Option<TimeRange> {
+        let ranges = self.steps.iter().filter_map(|step| match &step.stage {
+            Stage::Label(label) => label.range(),
+            _ => None,
+        });
+        ranges.reduce(|a, b| TimeRange { begin: a.begin.max(b.begin), end: a.end.min(b.end) })
+    }
+
+    /// Returns true if all steps only select stacks, or change labels or weights.
     pub(super) fn keeps_stacks(&self) -> bool {
-        self.steps.iter().all(|step| matches!(step.stage, Stage::Select(_) | Stage::Reweigh(_)))
+        let keeps =
+            |step: &Step| matches!(step.stage, Stage::Select(_) | Stage::Label(_) | Stage::Reweigh(_));
+        self.steps.iter().all(keeps)
     }
 
     /// Finds the factors for weights of this unit, and the change of all steps together.
@@ -280,7 +339,7 @@ impl Pipeline {
     }
 
     pub(super) fn reports(&self) -> Vec<StepReport> {
-        self.steps.iter().map(Step::report).collect()
+        self.steps[..self.given].iter().map(Step::report).collect()
     }
 }
 
@@ -303,17 +362,55 @@ pub(super) fn settle_units(steps: &mut [Step], unit: Option<&str>) -> Result<Con
     Ok(all)
 }
 
+/// Tells the steps which labels stacks have when they come to them.
+///
+/// # Errors
+/// [`ErrorKind::Setting`] for a step that looks at a label that they do not have.
+pub(super) fn settle_labels(steps: &mut [Step], labels: &[String], is_empty: bool) -> Result<()> {
+    let mut labels = labels.to_vec();
+    for step in steps {
+        step.labels.clone_from(&labels);
+        let Stage::Label(label) = &step.stage else { continue };
+        let leaves = label.leaves(&labels);
+        // To leave out a label that is not there is no mistake.
+        let needs = label.selects() || leaves.len() == labels.len();
+        if needs && !is_empty && !labels.iter().any(|key| key == label.key()) {
+            let key = label.key();
+            let known = match &labels[..] {
+                [] => "no labels".to_owned(),
+                labels => format!("the labels {}", labels.join(", ")),
+            };
+            let what = format!(
+                "{}: the stacks have {known}; fg-collapse --label {key} RECORDING writes them with it",
+                step.label
+            );
+            return Err(ErrorKind::Setting { what }.into());
+        }
+        labels = leaves;
+    }
+    Ok(())
+}
+
+/// The labels that steps leave of these.
+pub(super) fn labels_left(steps: &[Step], labels: &[String]) -> Vec<String> {
+    steps.iter().fold(labels.to_vec(), |labels, step| match &step.stage {
+        Stage::Label(label) => label.leaves(&labels),
+        _ => labels,
+    })
+}
+
 /// The facts of a profile after a run: in another unit, without the counts that do not hold any
 /// more.
 pub(super) fn changed_facts(
     facts: &Facts,
     conversion: &Conversion,
     is_whole: bool,
-    labels_hold: bool,
+    labels: Option<Vec<String>>,
 ) -> Facts {
     let mut changed = if is_whole && conversion.is_exact { facts.clone() } else { facts.without_counts() };
-    if !labels_hold {
-        changed.labels.clear();
+    changed.labels = labels.unwrap_or_default();
+    if !changed.labels.iter().any(|key| key == TIME) {
+        changed.time_step = None;
     }
     let convert = |facts: &mut Facts| {
         if facts.unit.is_some() {
@@ -331,11 +428,25 @@ pub(super) fn changed_facts(
 }
 
 impl Step {
+    fn new(op: &Op) -> Result<Step> {
+        Ok(Step {
+            label: op.as_given(),
+            stage: op.build()?,
+            came: StackCount::default(),
+            left: StackCount::default(),
+            factor: Weight::ONE,
+            unit_came: None,
+            unit_left: None,
+            labels: Vec::new(),
+        })
+    }
+
     fn report(&self) -> StepReport {
         let remark = match &self.stage {
             _ if self.came.stacks == 0 => None,
             Stage::Select(select) => select.remark(),
             Stage::Rewrite(rewrite) => rewrite.remark(),
+            Stage::Label(label) => label.remark(),
             Stage::Reweigh(_) | Stage::Whole(_) => None,
         };
         StepReport {
@@ -354,6 +465,7 @@ impl Step {
         match &mut self.stage {
             Stage::Select(select) => select.forget(),
             Stage::Rewrite(rewrite) => rewrite.forget(),
+            Stage::Label(label) => label.forget(),
             Stage::Reweigh(_) | Stage::Whole(_) => {}
         }
     }
@@ -368,7 +480,7 @@ pub(super) fn pass(
     names: &mut StackTable,
     weigh: bool,
 ) -> Result<Option<Weights>> {
-    for Step { stage, came, left, factor, .. } in steps {
+    for Step { stage, came, left, factor, labels, .. } in steps {
         let note = |count: &mut StackCount, weights| {
             count.stacks += 1;
             if weigh {
@@ -377,18 +489,37 @@ pub(super) fn pass(
             Ok::<_, crate::Error>(())
         };
         note(came, weights)?;
+        // Operations on frames do not see labels.
+        let at = if labels.is_empty() { 0 } else { label_frames(labels, stack, names) };
         match stage {
             Stage::Select(select) => {
-                if !select.keeps(stack, weights, names) {
+                if !select.keeps(&stack[at..], weights, names) {
                     return Ok(None);
                 }
             }
-            Stage::Rewrite(rewrite) => {
+            Stage::Rewrite(rewrite) if at == 0 => {
                 rewrite.rewrite(stack, names);
                 if stack.is_empty() {
                     return Ok(None);
                 }
                 make_writable(stack, names);
+            }
+            Stage::Rewrite(rewrite) => {
+                let mut frames = stack.split_off(at);
+                rewrite.rewrite(&mut frames, names);
+                if frames.is_empty() {
+                    return Ok(None);
+                }
+                stack.append(&mut frames);
+                make_writable(stack, names);
+            }
+            Stage::Label(label) => {
+                if !change_label(label.as_mut(), &labels[..at], stack, names) || stack.is_empty() {
+                    return Ok(None);
+                }
+                if at > 0 {
+                    make_writable(stack, names);
+                }
             }
             Stage::Reweigh(_) => {
                 let before = weights.before.checked_mul(*factor)?;
@@ -399,6 +530,24 @@ pub(super) fn pass(
         note(left, weights)?;
     }
     Ok(Some(weights))
+}
+
+/// Lets a step look at its label of a stack; false drops the stack. A stack without the label has no
+/// value that could be asked for.
+fn change_label(
+    step: &mut dyn LabelStep,
+    labels: &[String],
+    stack: &mut Vec<FrameId>,
+    names: &mut StackTable,
+) -> bool {
+    let Some(at) = labels.iter().position(|key| key == step.key()) else { return !step.selects() };
+    match step.apply(stack[at], names) {
+        None => return false,
+        Some(LabelFate::Keep) => {}
+        Some(LabelFate::Remove) => drop(stack.remove(at)),
+        Some(LabelFate::Replace(frame)) => stack[at] = frame,
+    }
+    true
 }
 
 /// Makes a changed stack one that is read again as it was written: it must not look like a

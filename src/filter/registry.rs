@@ -73,6 +73,16 @@ operations! {
     kind(kind) => op::kind::KIND;
     /// Drops stacks that only wait.
     idle() => op::idle::IDLE;
+    /// Keeps what ran in a range of time: `12.4s..18.1s`.
+    time(range) => op::labels::TIME_RANGE;
+    /// Keeps what has a label with a value: `endpoint=/api`.
+    label(pair) => op::labels::LABEL;
+    /// Keeps what has a label with a value that matches a regular expression: `endpoint=^/api`.
+    label_re(pair) => op::labels::LABEL_RE;
+    /// Removes a label.
+    drop_label(key) => op::labels::DROP_LABEL;
+    /// Gives a label another name: `thread=worker`.
+    rename_label(pair) => op::labels::RENAME_LABEL;
     /// Deletes frames that match a regular expression; their weight stays with their callers.
     hide(expression) => op::hide::HIDE;
     /// Deletes frames that do not match a regular expression.
@@ -196,7 +206,7 @@ impl Op {
     }
 
     /// The operation as it is given to `fg-filter`: `--hide malloc`.
-    pub(super) fn label(&self) -> String {
+    pub(super) fn as_given(&self) -> String {
         match &self.action {
             Action::Entry(operation, value) if value.is_empty() => format!("--{}", operation.name),
             Action::Entry(operation, value) => format!("--{} {value}", operation.name),
@@ -237,7 +247,7 @@ mod tests {
     #[test]
     fn values_are_checked_where_they_are_given() {
         assert!(Op::hide("a(").is_err() && Op::to_unit("parsecs").is_err());
-        assert_eq!(Op::top(10).label(), "--top 10");
+        assert_eq!(Op::top(10).as_given(), "--top 10");
         assert!(Op::top(0).build().is_err() && Op::scale(Weight::ZERO).build().is_err());
         assert!(Op::min_weight(Weight::parse(b"0.5").unwrap()).build().is_ok());
     }

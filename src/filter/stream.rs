@@ -5,7 +5,10 @@ use std::io::Write;
 use super::in_memory;
 use super::merged::{self, InOrder};
 use super::operation::{Conversion, Stage};
-use super::pipeline::{Filtered, Pipeline, RunOptions, StackCount, Step, changed_facts, pass, settle_units};
+use super::pipeline::{
+    Filtered, Pipeline, RunOptions, StackCount, Step, changed_facts, labels_left, pass, settle_labels,
+    settle_units,
+};
 use super::scan::{Comments, Flow, StackLine, Visitor, scan};
 use crate::error::Result;
 use crate::folded::{Batch, Columns, FrameId, StackTable, Weights, common_prefix};
@@ -27,7 +30,7 @@ pub(super) fn stream(
 ) -> Result<Filtered> {
     let keeps_stacks = pipeline.keeps_stacks();
     let steps = &mut pipeline.steps;
-    let copies = steps.iter().all(|step| matches!(step.stage, Stage::Select(_)));
+    let copies = steps.iter().all(|step| selects(&step.stage));
     let needs_weights = |step: &Step| matches!(&step.stage, Stage::Select(select) if select.needs_weights());
     let reweighs = steps.iter().any(|step| matches!(step.stage, Stage::Reweigh(_)));
     let whole = steps.iter().position(|step| matches!(step.stage, Stage::Whole(_)));
@@ -62,10 +65,11 @@ pub(super) fn stream(
             table = changed.table;
             dropped = dropped.checked_add(changed.dropped)?;
         }
-        let labels = &scanned.facts.labels;
+        let labels = labels_left(&pipeline.steps, &scanned.facts.labels);
         let labels_hold =
-            keeps_stacks || in_memory::are_labelled(&table, labels) && in_order.are_labelled(labels);
-        facts = changed_facts(&scanned.facts, &conversion, dropped.stacks == 0, labels_hold);
+            keeps_stacks || in_memory::are_labelled(&table, &labels) && in_order.are_labelled(&labels);
+        let labels = labels_hold.then_some(labels);
+        facts = changed_facts(&scanned.facts, &conversion, dropped.stacks == 0, labels);
         if options.header {
             out.write_all(header::write(&facts).as_bytes())?;
         }
@@ -81,6 +85,15 @@ pub(super) fn stream(
         not_understood: scanned.not_understood,
         steps: Vec::new(),
     })
+}
+
+/// Returns true for a stage that keeps or drops stacks as they are.
+fn selects(stage: &Stage) -> bool {
+    match stage {
+        Stage::Select(_) => true,
+        Stage::Label(label) => label.selects(),
+        _ => false,
+    }
 }
 
 /// The change of all weights, given the facts of all texts.
@@ -128,7 +141,8 @@ impl Visitor for Run<'_> {
     }
 
     fn part(&mut self, facts: &Facts) -> Result<()> {
-        settle_units(self.steps, facts.unit.as_deref()).map(|_| ())
+        settle_units(self.steps, facts.unit.as_deref())?;
+        settle_labels(self.steps, &facts.labels, false)
     }
 
     fn stack(&mut self, line: StackLine<'_>) -> Result<Flow> {

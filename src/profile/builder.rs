@@ -104,10 +104,25 @@ impl Sink for ProfileBuilder {
     fn sample(&mut self, stack: &[FrameId], weights: Weights, context: &Context<'_>) -> Result<()> {
         if self.wants.contexts {
             let index = self.stacks.add_indexed(stack, weights)?;
-            self.samples.push(context, index, weights);
+            self.samples.push(context, 0, index, weights);
             return Ok(());
         }
         if self.batch.push(stack, weights) { self.flush() } else { Ok(()) }
+    }
+
+    fn lasting_sample(
+        &mut self,
+        stack: &[FrameId],
+        weights: Weights,
+        context: &Context<'_>,
+        duration: u64,
+    ) -> Result<()> {
+        if !self.wants.contexts {
+            return self.sample(stack, weights, context);
+        }
+        let index = self.stacks.add_indexed(stack, weights)?;
+        self.samples.push(context, duration, index, weights);
+        Ok(())
     }
 
     fn fork(&self) -> Option<Box<dyn ForkedSink>> {

@@ -46,6 +46,13 @@ pub struct Facts {
     pub start: Option<SystemTime>,
     /// The time from the beginning of the recording to its end.
     pub duration: Option<Duration>,
+    /// The clock of the samples' times: `perf` (the kernel's, since the machine started), `realtime`,
+    /// `monotonic`, or `recording` for times since the recording began.
+    pub clock: Option<String>,
+    /// The time on that clock at which the labels of time have their 0.
+    pub time_zero: Option<Duration>,
+    /// The length of a bucket of the labels of time.
+    pub time_step: Option<Duration>,
     /// The processor time that the recorded program used.
     pub cpu_time: Option<Duration>,
     /// The program that recorded: `perf 6.1.0`.
@@ -142,6 +149,9 @@ impl Facts {
             system: agreed(parts, |p| &p.system),
             start: parts.iter().filter_map(|p| p.start).min(),
             duration: sum(parts, |p| p.duration, Duration::checked_add),
+            clock: agreed(parts, |p| &p.clock),
+            time_zero: agreed(parts, |p| &p.time_zero),
+            time_step: agreed(parts, |p| &p.time_step),
             cpu_time: sum(parts, |p| p.cpu_time, Duration::checked_add),
             producer: agreed(parts, |p| &p.producer),
             labels: if rest.iter().all(|p| p.labels == first.labels) {

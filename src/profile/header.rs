@@ -66,6 +66,17 @@ const ENTRIES: &[Entry] = &[
         write: |f| line(f.duration.map(seconds)),
         read: |f, v| f.duration = parse_seconds(v),
     },
+    Entry { key: "clock", write: |f| text(&f.clock), read: |f, v| f.clock = fact(v.as_bytes()) },
+    Entry {
+        key: "time-zero",
+        write: |f| line(f.time_zero.map(seconds)),
+        read: |f, v| f.time_zero = parse_seconds(v),
+    },
+    Entry {
+        key: "time-step",
+        write: |f| line(f.time_step.map(seconds)),
+        read: |f, v| f.time_step = parse_seconds(v),
+    },
     Entry {
         key: "cpu-time",
         write: |f| line(f.cpu_time.map(seconds)),
@@ -335,6 +346,9 @@ mod tests {
             cpu_time: Some(Duration::from_secs(2)),
             producer: Some("fg-record 0.1.0".into()),
             labels: vec!["time".into(), "thread".into()],
+            clock: Some("perf".into()),
+            time_zero: Some(Duration::new(86_399, 5)),
+            time_step: Some(Duration::from_millis(20)),
             ..Facts::default()
         };
         facts.set_command("\"./spin\" 3");

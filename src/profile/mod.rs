@@ -19,6 +19,9 @@ mod describe;
 mod facts;
 mod filter;
 pub mod header;
+mod label;
+mod label_counts;
+mod labelled;
 pub mod open;
 #[cfg(feature = "render")]
 mod render;
@@ -26,7 +29,9 @@ mod samples;
 mod sink;
 #[cfg(feature = "render")]
 mod time_line;
+mod times;
 pub mod units;
+mod weigh_by;
 
 use std::fmt;
 use std::io::{Read, Write};
@@ -44,11 +49,16 @@ pub use crate::folded::{Kind, Place};
 pub use builder::ProfileBuilder;
 pub(crate) use facts::fact;
 pub use facts::{Facts, Sides};
+pub use label::Label;
+pub(crate) use label::{clean_key, label_frames, value_in};
+pub use label_counts::LabelCount;
 pub use open::{Opened, ReadOptions};
 pub use samples::{SampleRef, Samples};
 pub use sink::{Context, ForkedSink, Sink, Wants};
 #[cfg(feature = "render")]
-pub(crate) use time_line::{Span, ThreadLine, TimeLine, TimedSample};
+pub(crate) use time_line::{ThreadLine, TimeLine};
+pub use times::TimeRange;
+pub(crate) use times::{TIME, read_time};
 
 /// A profile in memory: facts, stacks with their weights, and, where wanted, single samples.
 ///

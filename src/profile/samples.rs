@@ -13,30 +13,28 @@ pub struct Samples {
     labels: Interner,
 }
 
-#[derive(Clone, Copy)]
-struct Entry {
-    time: Option<u64>,
-    thread: u32,
-    labels: u32,
-    stack: u32,
-    weights: Weights,
-}
+/// The latest time that is kept: a later one, 292 years, is none.
+const LATEST: u64 = i64::MAX as u64;
 
-/// A sample without its labels.
+/// A sample as it is kept; thread and labels are numbers.
 #[derive(Clone, Copy)]
-pub(super) struct Row {
-    pub time: Option<u64>,
-    /// The number of its thread.
-    pub thread: u32,
-    pub stack: u32,
-    pub weights: Weights,
+pub(super) struct Entry {
+    pub(super) time: Option<u64>,
+    pub(super) duration: u64,
+    pub(super) thread: u32,
+    pub(super) labels: u32,
+    pub(super) stack: u32,
+    pub(super) weights: Weights,
 }
 
 /// One sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampleRef<'a> {
-    /// Nanoseconds on the recording's own clock.
+    /// Nanoseconds on the recording's own clock. The beginning, where the sample has a duration.
     pub time: Option<u64>,
+    /// The nanoseconds over which its weight is spread evenly: those of a wait or a call. 0 of a
+    /// sample that was taken at one moment.
+    pub duration: u64,
     /// The number of the process.
     pub process: Option<u64>,
     /// The number of the thread.
@@ -67,8 +65,8 @@ impl Samples {
         self.entries.iter().map(|entry| {
             let (process, thread, thread_name) = decode_thread(self.threads.name(entry.thread));
             let labels = decode_labels(self.labels.name(entry.labels));
-            let Entry { time, stack, weights, .. } = *entry;
-            SampleRef { time, process, thread, thread_name, labels, stack: stack as usize, weights }
+            let Entry { time, duration, stack, weights, .. } = *entry;
+            SampleRef { time, duration, process, thread, thread_name, labels, stack: stack as usize, weights }
         })
     }
 
@@ -77,28 +75,44 @@ impl Samples {
         self.entries.iter().map(|entry| (entry.time, entry.stack as usize, entry.weights))
     }
 
-    /// The samples without their labels, in the order of time.
-    pub(super) fn rows(&self) -> impl ExactSizeIterator<Item = Row> + '_ {
-        (0..self.entries.len()).map(|at| self.row(at))
+    /// The samples as they are kept, in the order of [`Samples::iter`].
+    pub(super) fn iter_entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter()
     }
 
-    /// A sample without its labels.
-    pub(super) fn row(&self, at: usize) -> Row {
-        let Entry { time, thread, stack, weights, .. } = self.entries[at];
-        Row { time, thread, stack, weights }
+    /// A sample as it is kept.
+    #[cfg(feature = "render")]
+    pub(super) fn entry(&self, at: usize) -> &Entry {
+        &self.entries[at]
     }
 
-    /// The number of threads.
-    pub(super) fn thread_count(&self) -> usize {
-        self.threads.len()
+    /// No samples, with the numbers that threads and labels have here.
+    pub(super) fn without_entries(&self) -> Samples {
+        let mut empty = Samples::default();
+        for key in self.threads.all() {
+            empty.threads.key(key);
+        }
+        for key in self.labels.all() {
+            empty.labels.key(key);
+        }
+        empty
     }
 
-    /// The process, the thread and its name, by the number of the thread.
-    pub(super) fn thread(&self, number: u32) -> (Option<u64>, Option<u64>, &[u8]) {
-        decode_thread(self.threads.name(number))
+    pub(super) fn push_entry(&mut self, entry: Entry) {
+        self.entries.push(entry);
     }
 
-    pub(super) fn push(&mut self, context: &Context<'_>, stack: usize, weights: Weights) {
+    /// Process, thread and the thread's name, of each thread.
+    pub(super) fn threads(&self) -> impl Iterator<Item = (Option<u64>, Option<u64>, &[u8])> {
+        self.threads.all().map(decode_thread)
+    }
+
+    /// The labels of each set of labels, by the number that entries have of it.
+    pub(super) fn label_sets(&self) -> impl Iterator<Item = Vec<(&[u8], &[u8])>> {
+        self.labels.all().map(decode_labels)
+    }
+
+    pub(super) fn push(&mut self, context: &Context<'_>, duration: u64, stack: usize, weights: Weights) {
         let mut key = Vec::new();
         for number in [context.process, context.thread] {
             key.push(u8::from(number.is_some()));
@@ -113,7 +127,9 @@ impl Samples {
         }
         let labels = self.labels.key(&key);
         let stack = stack as u32;
-        self.entries.push(Entry { time: context.time, thread, labels, stack, weights });
+        let time = context.time.filter(|time| *time <= LATEST);
+        let duration = time.map_or(0, |time| duration.min(LATEST - time));
+        self.entries.push(Entry { time, duration, thread, labels, stack, weights });
     }
 
     /// Takes the samples of another part, whose stacks have these numbers here.
@@ -160,7 +176,12 @@ impl Samples {
         let (threads, labels) = (&self.threads, &self.labels);
         self.entries.sort_by(|a, b| {
             let key = |entry: &Entry| {
-                (entry.time.unwrap_or(0), threads.name(entry.thread), labels.name(entry.labels))
+                (
+                    entry.time.unwrap_or(0),
+                    entry.duration,
+                    threads.name(entry.thread),
+                    labels.name(entry.labels),
+                )
             };
             let order = key(a).cmp(&key(b));
             order

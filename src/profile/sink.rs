@@ -116,6 +116,22 @@ pub trait Sink {
     /// [`crate::ErrorKind::Overflow`], and the sink's own, which end the reading.
     fn sample(&mut self, stack: &[FrameId], weights: Weights, context: &Context<'_>) -> Result<()>;
 
+    /// Takes a sample whose weight is spread evenly over a time that passed: a wait, or a call. It
+    /// begins at the time of the context and lasts so many nanoseconds.
+    ///
+    /// # Errors
+    /// Those of [`Sink::sample`], which a sink without an interest in durations hears instead.
+    fn lasting_sample(
+        &mut self,
+        stack: &[FrameId],
+        weights: Weights,
+        context: &Context<'_>,
+        duration: u64,
+    ) -> Result<()> {
+        let _ = duration;
+        self.sample(stack, weights, context)
+    }
+
     /// A sink for another thread, which [`Sink::join`] takes back. `None` for a sink that has to
     /// hear all samples itself, in their order: then one thread reads.
     fn fork(&self) -> Option<Box<dyn ForkedSink>> {

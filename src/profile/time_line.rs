@@ -14,9 +14,9 @@ pub(crate) struct TimeLine<'a> {
     profile: Source<'a>,
     /// The threads, the heaviest first.
     pub threads: Vec<ThreadLine>,
-    /// The time of the first sample, in nanoseconds on the recording's clock.
+    /// The time that is 0, in nanoseconds on the recording's clock: no sample is before it.
     pub start: u64,
-    /// The time of the last one.
+    /// The end of the last sample.
     pub end: u64,
 }
 
@@ -58,6 +58,8 @@ pub(crate) struct ThreadLine {
 pub(crate) struct TimedSample {
     /// Nanoseconds on the recording's clock.
     pub time: u64,
+    /// The nanoseconds over which its weight is spread; 0 of one that was taken at a moment.
+    pub duration: u64,
     /// The number of its stack in the profile.
     pub stack: usize,
     pub weight: Weight,
@@ -82,7 +84,7 @@ impl<'a> TimeLine<'a> {
     /// [`crate::ErrorKind::Overflow`].
     pub fn new(profile: &'a Profile, rewrite: Option<&Rewrite>) -> Result<Option<TimeLine<'a>>> {
         let samples = &profile.samples;
-        let has_times = !samples.is_empty() && samples.rows().all(|row| row.time.is_some());
+        let has_times = !samples.is_empty() && samples.iter_entries().all(|entry| entry.time.is_some());
         if !has_times || profile.columns() == Columns::Two {
             return Ok(None);
         }
@@ -90,12 +92,14 @@ impl<'a> TimeLine<'a> {
             None => Source::Given(profile),
             Some(rewrite) => Source::Made(Box::new(profile.rewritten(rewrite)?)),
         };
-        let mut of_thread: Vec<Option<usize>> = vec![None; profile.samples.thread_count()];
+        let names: Vec<_> = profile.samples.threads().collect();
+        let mut of_thread: Vec<Option<usize>> = vec![None; names.len()];
         let mut threads: Vec<ThreadLine> = Vec::new();
-        let (mut start, mut end) = (u64::MAX, 0);
-        for (at, row) in (0u32..).zip(profile.samples.rows()) {
+        let start = profile.time_zero().unwrap_or(0);
+        let mut end = start;
+        for (at, row) in (0u32..).zip(profile.samples.iter_entries()) {
             let slot = of_thread[row.thread as usize].get_or_insert_with(|| {
-                let (process, thread, name) = profile.samples.thread(row.thread);
+                let (process, thread, name) = names[row.thread as usize];
                 let (name, label) = (name.to_vec(), Vec::new());
                 threads.push(ThreadLine {
                     process,
@@ -110,9 +114,9 @@ impl<'a> TimeLine<'a> {
             let thread = &mut threads[*slot];
             thread.total = thread.total.checked_add(row.weights.value)?;
             thread.samples.push(at);
-            let time = row.time.unwrap_or(0);
-            (start, end) = (start.min(time), end.max(time));
+            end = end.max(row.time.unwrap_or(0).saturating_add(row.duration));
         }
+        drop(names);
         threads.sort_by(|a, b| {
             let key = |line: &ThreadLine| (line.process, line.thread);
             b.total.cmp(&a.total).then_with(|| key(a).cmp(&key(b))).then_with(|| a.name.cmp(&b.name))
@@ -134,14 +138,14 @@ impl<'a> TimeLine<'a> {
     /// The samples of a thread, in the order of time.
     pub fn samples<'t>(&'t self, thread: &'t ThreadLine) -> impl Iterator<Item = TimedSample> + Clone + 't {
         thread.samples.iter().map(|&at| {
-            let row = self.profile.samples.row(at as usize);
-            let (time, stack) = (row.time.unwrap_or(0), row.stack as usize);
-            TimedSample { time, stack, weight: row.weights.value }
+            let entry = self.profile.samples.entry(at as usize);
+            let (time, stack) = (entry.time.unwrap_or(0), entry.stack as usize);
+            TimedSample { time, duration: entry.duration, stack, weight: entry.weights.value }
         })
     }
 
-    /// The stretches of time that the samples of a thread stand for, one after the other. Where
-    /// weights are time, each is as long as its weight and begins when the one before has ended at the
+    /// The stretches of time that the samples of a thread stand for, one after the other. A wait
+    /// or a call lasts as long as the recording says. Where weights are time, any other sample is as long as its weight and begins when the one before has ended at the
     /// earliest; else each lasts until the next one, at most as long as most samples are apart.
     pub fn spans<'t>(&'t self, thread: &'t ThreadLine) -> impl Iterator<Item = Span> + 't {
         let unit = self.profile.facts.unit.as_deref().filter(|unit| is_time(unit)).and_then(in_smallest);
@@ -152,6 +156,7 @@ impl<'a> TimeLine<'a> {
         self.samples(thread).zip(next).map(move |(sample, next)| {
             let start = sample.time.max(free);
             let end = match unit {
+                _ if sample.duration > 0 => sample.time.saturating_add(sample.duration).max(start),
                 Some(unit) => start.saturating_add((sample.weight.to_f64() * unit).round().max(0.0) as u64),
                 None => next.map_or(u64::MAX, |next| next.max(start)).min(start.saturating_add(usual)),
             };

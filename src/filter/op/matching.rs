@@ -9,19 +9,26 @@ use crate::folded::{FrameId, StackTable, Weights};
 pub(in crate::filter) struct Matching {
     pattern: Pattern,
     invert: bool,
+    /// The number of frames at the root that are not looked at.
+    below: usize,
     text: Vec<u8>,
 }
 
 impl Matching {
     pub(in crate::filter) fn new(pattern: Pattern, invert: bool) -> Self {
-        Matching { pattern, invert, text: Vec::new() }
+        Matching { pattern, invert, below: 0, text: Vec::new() }
+    }
+
+    /// Looks at the frames below the first ones only.
+    pub(in crate::filter) fn below(self, frames: usize) -> Self {
+        Matching { below: frames, ..self }
     }
 }
 
 impl Select for Matching {
     fn keeps(&mut self, stack: &[FrameId], _: Weights, names: &StackTable) -> bool {
         self.text.clear();
-        for (depth, &frame) in stack.iter().enumerate() {
+        for (depth, &frame) in stack.iter().skip(self.below).enumerate() {
             if depth > 0 {
                 self.text.push(b';');
             }

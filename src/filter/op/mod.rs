@@ -9,6 +9,7 @@ pub(super) mod heavy;
 pub(super) mod hide;
 pub(super) mod idle;
 pub(super) mod kind;
+pub(super) mod labels;
 pub(super) mod matching;
 pub(super) mod merge_threads;
 pub(super) mod path;

@@ -28,6 +28,7 @@
 //! | `time-stacks` | the same: the number of the frame in which its stack ends, in the order of this file, less that of the one before it in the thread; 0, -1, 1 … as 0, 1, 2 … |
 //! | `time-weights` | the same: which weight it has, as for frames, of `time-values` |
 //! | `time-values` | weight that `time-weights` says is to be found here |
+//! | `time-durations` | sample of the time line: the steps over which its weight is spread, those of a wait or a call; 0 for a moment; missing where all are |
 //!
 //! Without times there is no section of the time line. The step of time and the threads with their
 //! numbers of samples are in `about`; with `coarse`, all samples of a thread, a step and a stack are one.

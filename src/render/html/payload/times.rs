@@ -43,6 +43,8 @@ pub struct Times {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     step: u64,
+    /// The steps over which the weight is spread; 0 is a moment.
+    duration: u64,
     exit: u32,
     weight: Weight,
 }
@@ -56,8 +58,9 @@ pub(in crate::render::html) fn encode(
 ) -> Result<Times> {
     let exits = line.exit_numbers()?;
     let (step, is_coarse) = step_of(line, &exits)?;
-    let [mut deltas, mut stacks, mut weights] = [(); 3].map(|()| Column::of_names());
+    let [mut deltas, mut stacks, mut weights, mut durations] = [(); 4].map(|()| Column::of_names());
     let mut values = Values::default();
+    let mut any_lasts = false;
     let mut threads = Vec::with_capacity(line.threads.len());
     for thread in &line.threads {
         let (mut last_step, mut last_exit) = (0, 0i64);
@@ -68,6 +71,8 @@ pub(in crate::render::html) fn encode(
             let exit = i64::from(entry.exit);
             stacks.push(super::texts::zigzag(exit - last_exit))?;
             weights.push(values.number(shown(entry.weight)?.in_steps(decimals)?)?)?;
+            durations.push(entry.duration.into())?;
+            any_lasts |= entry.duration > 0;
             (last_step, last_exit) = (entry.step, exit);
             Ok(())
         })?;
@@ -83,12 +88,15 @@ pub(in crate::render::html) fn encode(
         "samples": line.len(),
         "threads": threads,
     });
-    let sections = vec![
+    let mut sections = vec![
         ("time-deltas", deltas.finish()?),
         ("time-stacks", stacks.finish()?),
         ("time-weights", weights.finish()?),
         ("time-values", values.finish()?),
     ];
+    if any_lasts {
+        sections.push(("time-durations", durations.finish()?));
+    }
     Ok(Times { sections, about })
 }
 
@@ -125,10 +133,14 @@ fn each_entry(
 ) -> Result<()> {
     let mut group: Vec<Entry> = Vec::new();
     let mut tell = |group: &mut Vec<Entry>| {
-        group.sort_by_key(|entry| entry.exit);
+        group.sort_by_key(|entry| (entry.exit, entry.duration > 0));
         let mut entries = group.drain(..).peekable();
         while let Some(mut entry) = entries.next() {
-            while let Some(same) = entries.next_if(|next| next.exit == entry.exit) {
+            let is_same = |next: &Entry| next.exit == entry.exit && next.duration == 0;
+            while is_coarse
+                && entry.duration == 0
+                && let Some(same) = entries.next_if(is_same)
+            {
                 entry.weight = entry.weight.checked_add(same.weight)?;
             }
             each(entry)?;
@@ -137,7 +149,8 @@ fn each_entry(
     };
     for sample in line.samples(thread) {
         let Some(exit) = exits[sample.stack] else { continue };
-        let entry = Entry { step: (sample.time - line.start) / step, exit, weight: sample.weight };
+        let duration = sample.duration / step;
+        let entry = Entry { step: (sample.time - line.start) / step, duration, exit, weight: sample.weight };
         if group.first().is_some_and(|first| !is_coarse || first.step != entry.step) {
             tell(&mut group)?;
         }

@@ -1,0 +1,301 @@
+//! Profiles whose stacks begin with labels, made from single samples.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::label::{Label, label_frames, write_value};
+use super::samples::{Entry, SampleRef};
+use super::times::{TIME, TimeRange, TimeText};
+use super::{Facts, Profile};
+use crate::error::{ErrorKind, Result};
+use crate::folded::{Columns, FrameId, StackTable, Weights};
+use crate::weight::Weight;
+
+/// The most parts that waits and calls are divided into, all together: they take some gigabytes.
+const MOST_PARTS: u64 = if cfg!(test) { 1 << 20 } else { 1 << 26 };
+/// The most labels of a profile: as many as a header declares.
+const MOST_LABELS: usize = super::facts::MOST;
+
+/// The boundaries between buckets of time.
+pub(super) enum Buckets {
+    /// Every bucket is this long.
+    Even(u64),
+    /// Buckets begin at 0 and at each of these, in ascending order.
+    At(Vec<u64>),
+}
+
+impl Buckets {
+    /// The beginning of the bucket that a time is in.
+    fn begin(&self, time: u64) -> u64 {
+        match self {
+            Buckets::Even(step) => time - time % step,
+            Buckets::At(times) => match times.partition_point(|begin| *begin <= time) {
+                0 => 0,
+                after => times[after - 1],
+            },
+        }
+    }
+
+    /// The beginning of the bucket after the one that a time is in.
+    fn end(&self, time: u64) -> u64 {
+        match self {
+            Buckets::Even(step) => self.begin(time).saturating_add(*step),
+            Buckets::At(times) => {
+                times.get(times.partition_point(|begin| *begin <= time)).copied().unwrap_or(u64::MAX)
+            }
+        }
+    }
+
+    /// The length of which all beginnings are multiples.
+    fn step(&self) -> u64 {
+        match self {
+            Buckets::Even(step) => *step,
+            Buckets::At(times) => {
+                let is_in = |unit: u64| times.iter().all(|time| time % unit == 0);
+                [1_000_000, 1_000].into_iter().find(|unit| is_in(*unit)).unwrap_or(1)
+            }
+        }
+    }
+}
+
+impl Profile {
+    /// The time on the recording's clock at which the labels of time have their 0, in nanoseconds:
+    /// that of the first sample, unless the recording says another.
+    pub fn time_zero(&self) -> Option<u64> {
+        let stated = self.facts.time_zero.and_then(|zero| u64::try_from(zero.as_nanos()).ok());
+        let first = self.samples.iter_entries().filter_map(|entry| entry.time).min();
+        match (stated, first) {
+            // A time before 0 cannot be written.
+            (Some(stated), Some(first)) => Some(stated.min(first)),
+            (stated, first) => stated.or(first),
+        }
+    }
+
+    /// The profile with labels as the first frames of every stack, in this order. Weights of what
+    /// lasted (waits, calls) are divided among the buckets of time that it spans; the parts add up to
+    /// them exactly. A sample without a label has it without a value: `endpoint=`.
+    ///
+    /// The profile has to be read with [`ReadOptions::samples`](super::ReadOptions::samples); the
+    /// result has no single samples.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Setting`] for a label that no sample has; [`ErrorKind::Overflow`].
+    ///
+    /// ```
+    /// use fg_tools::profile::{Context, Label, ProfileBuilder, Wants};
+    /// use fg_tools::Weight;
+    ///
+    /// let mut builder = ProfileBuilder::new(Wants::ALL);
+    /// for time in [7_000_000, 25_000_000] {
+    ///     builder.add_at(["main"], Weight::new(5), &Context { time: Some(time), ..Context::UNKNOWN })?;
+    /// }
+    /// let mut folded = Vec::new();
+    /// builder.finish()?.labelled(&[Label::parse("time=10ms")?])?.stacks().write(&mut folded)?;
+    /// assert_eq!(folded, b"time=000000.000s;main 5\ntime=000000.010s;main 5\n");
+    /// # Ok::<(), fg_tools::Error>(())
+    /// ```
+    pub fn labelled(&self, labels: &[Label]) -> Result<Profile> {
+        let step = labels.iter().find(|label| label.is_time()).map(Label::step);
+        let keys: Vec<String> = labels.iter().map(|label| label.key().to_owned()).collect();
+        let mut profile = self.with_labels(&keys, &Buckets::Even(step.unwrap_or(1)), false)?;
+        profile.facts.time_step = step.map(Duration::from_nanos);
+        profile.facts.labels = keys;
+        Ok(profile)
+    }
+
+    /// The profile with these labels in front of those that stacks have, and its single samples. Time is
+    /// cut where one of the ranges begins or ends.
+    ///
+    /// # Errors
+    /// Those of [`Profile::labelled`].
+    pub(crate) fn labelled_for(&self, keys: &[String], ranges: &[TimeRange]) -> Result<Profile> {
+        let mut cuts: Vec<u64> = ranges.iter().flat_map(|range| [range.begin, range.end]).collect();
+        cuts.retain(|cut| *cut < u64::MAX);
+        cuts.sort_unstable();
+        cuts.dedup();
+        self.with_labels(keys, &Buckets::At(cuts), true)
+    }
+
+    /// [`Profile::labelled`], with buckets of any lengths. `keeps_more` keeps the labels that stacks have,
+    /// behind the new ones, and single samples.
+    pub(super) fn with_labels(
+        &self,
+        keys: &[String],
+        buckets: &Buckets,
+        keeps_more: bool,
+    ) -> Result<Profile> {
+        self.expect_labels(keys)?;
+        let zero = self.time_zero();
+        let latest = self.samples.iter_entries().filter_map(|e| Some(e.time?.saturating_add(e.duration)));
+        let latest = latest.max().unwrap_or(0).saturating_sub(zero.unwrap_or(0));
+        let mut stacks = StackTable::default();
+        let frames = stacks.take_frames(&self.stacks);
+        let mut run = Labelling {
+            keys,
+            text: TimeText::new(latest, buckets.step()),
+            buckets,
+            prefixes: HashMap::new(),
+            times: HashMap::new(),
+            prefix: Vec::new(),
+            parts: 0,
+        };
+        let mut samples = keeps_more.then(|| self.samples.without_entries());
+        let mut stack = Vec::new();
+        for (entry, sample) in self.samples.iter_entries().zip(self.samples.iter()) {
+            let old = self.stack(sample.stack);
+            let labels = if keeps_more { 0 } else { label_frames(&self.facts.labels, old, &self.stacks) };
+            run.each_part(entry, &sample, zero, &mut stacks, &mut |stacks, prefix, part| {
+                stack.clear();
+                stack.extend_from_slice(prefix);
+                stack.extend(old[labels..].iter().map(|&frame| frames.get(frame)));
+                let index = stacks.add_indexed(&stack, part.weights)?;
+                if let Some(samples) = &mut samples {
+                    samples.push_entry(Entry { stack: index as u32, ..part });
+                }
+                Ok(())
+            })?;
+        }
+        if self.columns() == Columns::Two {
+            stacks.make_differential();
+        }
+        let facts = Facts {
+            labels: if keeps_more { [keys, &self.facts.labels].concat() } else { keys.to_vec() },
+            time_zero: zero.map(Duration::from_nanos).filter(|_| keys.iter().any(|key| key == TIME)),
+            ..self.facts.clone()
+        };
+        Profile::new(facts, stacks, samples.unwrap_or_default())
+    }
+
+    /// Refuses labels that no sample has.
+    fn expect_labels(&self, keys: &[String]) -> Result<()> {
+        let setting = |what: String| Err(ErrorKind::Setting { what }.into());
+        if keys.len() > MOST_LABELS {
+            return setting(format!("a profile has at most {MOST_LABELS} labels"));
+        }
+        if let Some((_, key)) = keys.iter().enumerate().find(|(at, key)| keys[..*at].contains(key)) {
+            return setting(format!("the label {key:?} was asked for twice"));
+        }
+        let known = self.label_keys();
+        let Some(missing) = keys.iter().find(|key| !known.contains(*key)) else { return Ok(()) };
+        if missing == TIME {
+            return setting("the recording does not say when its samples were taken".into());
+        }
+        let what = match known.is_empty() {
+            true => format!("the recording has no label {missing:?}, nor any other"),
+            false => {
+                let known = crate::error::some_of(&known.into_iter().collect::<Vec<_>>());
+                format!("the recording has no label {missing:?}; it has {known}")
+            }
+        };
+        setting(what)
+    }
+}
+
+/// Labels at work.
+struct Labelling<'a> {
+    keys: &'a [String],
+    buckets: &'a Buckets,
+    text: TimeText,
+    /// The frames of each thread and set of labels; the frame of time is filled in.
+    prefixes: HashMap<(u32, u32), Vec<FrameId>>,
+    times: HashMap<Option<u64>, FrameId>,
+    prefix: Vec<FrameId>,
+    parts: u64,
+}
+
+impl Labelling<'_> {
+    /// Calls `each` with every part of a sample, and its label frames.
+    fn each_part(
+        &mut self,
+        entry: &Entry,
+        sample: &SampleRef<'_>,
+        zero: Option<u64>,
+        table: &mut StackTable,
+        each: &mut dyn FnMut(&mut StackTable, &[FrameId], Entry) -> Result<()>,
+    ) -> Result<()> {
+        let keys = self.keys;
+        let prefix = self.prefixes.entry((entry.thread, entry.labels)).or_insert_with(|| {
+            let mut name = Vec::new();
+            let frame = |key: &String| {
+                name.clear();
+                name.extend_from_slice(key.as_bytes());
+                name.push(b'=');
+                if key != TIME {
+                    write_value(sample, key, &mut name);
+                }
+                table.frame(&name)
+            };
+            keys.iter().map(frame).collect()
+        });
+        let Some(at) = keys.iter().position(|key| key == TIME) else {
+            return each(table, prefix, *entry);
+        };
+        self.prefix.clone_from(prefix);
+        let (Some(time), Some(zero)) = (entry.time, zero) else {
+            self.prefix[at] = self.time_frame(None, table);
+            return each(table, &self.prefix, *entry);
+        };
+        let whole = Spread { weights: entry.weights, duration: entry.duration };
+        let (begin, mut passed) = (time - zero, 0);
+        loop {
+            let bucket_end = self.buckets.end(begin + passed);
+            let until = (bucket_end - begin).min(entry.duration);
+            let weights = whole.part(passed, until)?;
+            if !weights.value.is_zero() || !weights.before.is_zero() || entry.duration == 0 {
+                self.prefix[at] = self.time_frame(Some(self.buckets.begin(begin + passed)), table);
+                let time = Some(time + passed);
+                each(table, &self.prefix, Entry { time, duration: until - passed, weights, ..*entry })?;
+            }
+            passed = until;
+            self.parts += 1;
+            if passed == entry.duration {
+                return Ok(());
+            }
+            if self.parts > MOST_PARTS {
+                let what = format!("the buckets of time are more than {MOST_PARTS}: make them longer");
+                return Err(ErrorKind::Setting { what }.into());
+            }
+        }
+    }
+
+    fn time_frame(&mut self, time: Option<u64>, table: &mut StackTable) -> FrameId {
+        let text = self.text;
+        *self.times.entry(time).or_insert_with(|| {
+            let mut name = b"time=".to_vec();
+            if let Some(time) = time {
+                text.write(time, &mut name);
+            }
+            table.frame(&name)
+        })
+    }
+}
+
+/// Weights spread evenly over a duration.
+struct Spread {
+    weights: Weights,
+    duration: u64,
+}
+
+impl Spread {
+    /// The weights of the part from `begin` to `end`: what has come up to its end without what had
+    /// come up to its beginning, so that the parts add up.
+    fn part(&self, begin: u64, end: u64) -> Result<Weights> {
+        if begin == 0 && end == self.duration {
+            return Ok(self.weights);
+        }
+        let part = |weight: Weight| {
+            weight_until(weight, end, self.duration).checked_sub(weight_until(weight, begin, self.duration))
+        };
+        Ok(Weights { value: part(self.weights.value)?, before: part(self.weights.before)? })
+    }
+}
+
+/// The part of a weight up to a time, rounded up to the weight's own last decimal.
+fn weight_until(weight: Weight, time: u64, duration: u64) -> Weight {
+    let decimals = weight.decimals();
+    let (Ok(units), whole) = (weight.units(decimals), i128::from(duration)) else { return weight };
+    // Times are below 2^63 ns, and so is their product below 2^126.
+    let (each, rest) = (units.div_euclid(whole), units.rem_euclid(whole) * i128::from(time));
+    let rest = rest / whole + i128::from(rest % whole != 0);
+    Weight::from_parts(each * i128::from(time) + rest, decimals)
+}
