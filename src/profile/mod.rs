@@ -27,7 +27,6 @@ pub mod open;
 mod render;
 mod samples;
 mod sink;
-#[cfg(feature = "render")]
 mod time_line;
 mod times;
 pub mod units;
@@ -56,7 +55,8 @@ pub use open::{Opened, ReadOptions};
 pub use samples::{SampleRef, Samples};
 pub use sink::{Context, ForkedSink, Sink, Wants};
 #[cfg(feature = "render")]
-pub(crate) use time_line::{ThreadLine, TimeLine};
+pub(crate) use time_line::ThreadLine;
+pub(crate) use time_line::TimeLine;
 pub use times::TimeRange;
 pub(crate) use times::{TIME, read_time};
 
@@ -246,7 +246,22 @@ impl Profile {
                                 --no-sort need times, or folded text in their order";
                     return Err(ErrorKind::Setting { what: what.into() }.into());
                 }
-                let stacks = self.samples.stacks().map(|(_, stack, weights)| (self.stack(stack), weights));
+                let stacks =
+                    self.samples.stacks().map(|(_, stack, weights)| (&b""[..], self.stack(stack), weights));
+                walk_profile(&self.stacks, stacks, order, rewrite, &known, visitor)?
+            }
+            (Order::Thread, rewrite) => {
+                let Some(line) = TimeLine::new(self, None)? else {
+                    let what =
+                        "the recording does not say when its samples were taken: --order time needs times";
+                    return Err(ErrorKind::Setting { what: what.into() }.into());
+                };
+                let several = line.threads.len() > 1;
+                let stacks = line.threads.iter().flat_map(|thread| {
+                    let root = if several { &thread.label[..] } else { b"" };
+                    line.samples(thread)
+                        .map(move |sample| (root, self.stack(sample.stack), Weights::one(sample.weight)))
+                });
                 walk_profile(&self.stacks, stacks, order, rewrite, &known, visitor)?
             }
         };

@@ -81,7 +81,6 @@ impl Samples {
     }
 
     /// A sample as it is kept.
-    #[cfg(feature = "render")]
     pub(super) fn entry(&self, at: usize) -> &Entry {
         &self.entries[at]
     }

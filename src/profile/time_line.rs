@@ -158,7 +158,10 @@ impl<'a> TimeLine<'a> {
             let end = match unit {
                 _ if sample.duration > 0 => sample.time.saturating_add(sample.duration).max(start),
                 Some(unit) => start.saturating_add((sample.weight.to_f64() * unit).round().max(0.0) as u64),
-                None => next.map_or(u64::MAX, |next| next.max(start)).min(start.saturating_add(usual)),
+                None => next
+                    .map_or(u64::MAX, |next| next.max(start))
+                    .min(start.saturating_add(usual))
+                    .max(start.saturating_add(1)),
             };
             free = end;
             Span { start, end, stack: sample.stack, weight: sample.weight }

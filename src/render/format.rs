@@ -5,7 +5,8 @@ use std::path::Path;
 
 use super::writer::Open;
 use super::{
-    collapsed, dot, firefox, html, json, markdown, peek, pprof, speedscope, svg, text, top, tree, tsv,
+    chrome_trace, collapsed, dot, firefox, html, json, markdown, peek, pprof, speedscope, svg, text, top,
+    tree, tsv,
 };
 use crate::error::{ErrorKind, Result};
 
@@ -44,6 +45,7 @@ pub const FORMATS: &[Format] = &[
     speedscope::FORMAT,
     pprof::FORMAT,
     firefox::FORMAT,
+    chrome_trace::FORMAT,
     dot::FORMAT,
 ];
 

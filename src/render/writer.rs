@@ -36,6 +36,9 @@ pub trait Writer: Visitor {
         false
     }
 
+    /// The walk that follows is in frame order, and [`Writer::times`] will be called after it.
+    fn expect_times(&mut self) {}
+
     /// Takes the samples one by one, after the walk in frame order, if all of them have times.
     ///
     /// # Errors
@@ -146,11 +149,23 @@ pub fn write<'a>(
         writers.push((format.open)(settings, target)?);
     }
     let input = input.into();
+    let line = match writers.iter().any(|writer| writer.wants_times()) {
+        true => time_line(input, settings)?,
+        false => None,
+    };
+    if line.is_some() {
+        writers.iter_mut().for_each(|writer| writer.expect_times());
+    }
     let summary = match &mut writers[..] {
         [writer] => feed(input, settings, &mut **writer)?,
         writers => feed(input, settings, &mut FanOut(writers))?,
     };
-    feed_times(input, settings, &mut writers)?;
+    if let Some(line) = line {
+        writers
+            .iter_mut()
+            .filter(|writer| writer.wants_times())
+            .try_for_each(|writer| writer.times(&line))?;
+    }
     let mut finished = Vec::with_capacity(writers.len());
     for writer in writers {
         finished.push(writer.finish(&summary)?);
@@ -158,22 +173,20 @@ pub fn write<'a>(
     Ok(Written { summary, outputs: finished })
 }
 
-/// Tells the writers that want them of the single samples, where there are any and times are wanted.
-fn feed_times(input: Input<'_>, settings: &Settings, writers: &mut [Box<dyn Writer + '_>]) -> Result<()> {
+/// The time line of a profile, where there is one and it is wanted.
+fn time_line<'a>(input: Input<'a>, settings: &Settings) -> Result<Option<TimeLine<'a>>> {
     let profile = match input {
         Input::Profile(profile) => profile,
         Input::Opened(Opened::Profile(profile, _)) => &**profile,
-        Input::Opened(Opened::Folded(_)) => return Ok(()),
+        Input::Opened(Opened::Folded(_)) => return Ok(None),
     };
-    let is_wanted = settings.times && settings.order == Order::Frame;
-    if !is_wanted || !writers.iter().any(|writer| writer.wants_times()) {
-        return Ok(());
+    if !settings.times || settings.order != Order::Frame {
+        return Ok(None);
     }
     let changes = settings.rewrite.clone();
     let apply = move |stack: &[u8], out: &mut Vec<u8>| changes.apply(stack, out);
     let rewrite: Option<&Rewrite> = if settings.rewrite.is_needed() { Some(&apply) } else { None };
-    let Some(line) = TimeLine::new(profile, rewrite)? else { return Ok(()) };
-    writers.iter_mut().filter(|writer| writer.wants_times()).try_for_each(|writer| writer.times(&line))
+    TimeLine::new(profile, rewrite)
 }
 
 /// Walks the stacks in the order, and with the changes to them, that the settings ask for.

@@ -53,6 +53,7 @@ impl PictureArgs {
         let order = match stacks {
             StackArgs { flamechart: true, .. } => Order::Time,
             StackArgs { no_sort: true, .. } => Order::Input,
+            _ if stacks.is_in_order_of_time() => Order::Thread,
             _ => Order::Frame,
         };
         Ok(Settings {
@@ -76,7 +77,10 @@ impl PictureArgs {
     /// [`ReadOptions::samples`](crate::profile::ReadOptions::samples).
     pub fn needs_samples<'f>(&self, formats: impl IntoIterator<Item = &'f Format>) -> bool {
         let StackArgs { flamechart, no_sort, no_time, .. } = self.stacks;
-        flamechart || no_sort || (!no_time && formats.into_iter().any(Format::shows_times))
+        flamechart
+            || no_sort
+            || self.stacks.is_in_order_of_time()
+            || (!no_time && formats.into_iter().any(Format::shows_times))
     }
 
     fn options(&self, refused: &mut dyn FnMut(Error) -> Result<()>) -> Result<Options> {
@@ -96,7 +100,7 @@ impl PictureArgs {
                 font_width: size.fontwidth.unwrap_or(canvas.font_width),
             },
             inverted: size.inverted,
-            flame_chart: stacks.flamechart,
+            flame_chart: stacks.flamechart || stacks.is_in_order_of_time(),
             cut: if text.truncate_text_left { Cut::Start } else { Cut::End },
             name_type: text.nametype.clone().unwrap_or(defaults.name_type),
             colours: Colours {
@@ -134,6 +138,12 @@ impl PictureArgs {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(PaletteMap::default()),
             Err(e) => Err(Error::io("read", e).or_at(|| Position::file(PALETTE_MAP))),
         }
+    }
+}
+
+impl StackArgs {
+    fn is_in_order_of_time(&self) -> bool {
+        self.order.as_deref() == Some("time")
     }
 }
 
