@@ -57,7 +57,7 @@ pub(in crate::render::html) fn encode(
     shown: &dyn Fn(Weight) -> Result<Weight>,
 ) -> Result<Times> {
     let exits = line.exit_numbers()?;
-    let (step, is_coarse) = step_of(line, &exits)?;
+    let (step, is_coarse) = step_within(line, &exits, MOST)?;
     let [mut deltas, mut stacks, mut weights, mut durations] = [(); 4].map(|()| Column::of_names());
     let mut values = Values::default();
     let mut any_lasts = false;
@@ -100,11 +100,11 @@ pub(in crate::render::html) fn encode(
     Ok(Times { sections, about })
 }
 
-/// The step of time, and true if samples of one step and stack are one entry.
-fn step_of(line: &TimeLine<'_>, exits: &[Option<u32>]) -> Result<(u64, bool)> {
+/// The step of time with which there are at most so many entries, and true if samples of one step and stack are one entry.
+fn step_within(line: &TimeLine<'_>, exits: &[Option<u32>], most: usize) -> Result<(u64, bool)> {
     let length = line.end - line.start;
     let fine = FINE.iter().copied().find(|step| length / step >= LEAST_STEPS).unwrap_or(1);
-    if line.len() <= MOST {
+    if line.len() <= most {
         return Ok((fine, false));
     }
     for step in COARSE {
@@ -115,7 +115,7 @@ fn step_of(line: &TimeLine<'_>, exits: &[Option<u32>]) -> Result<(u64, bool)> {
                 Ok(())
             })?;
         }
-        if count <= MOST {
+        if count <= most {
             return Ok((step, true));
         }
     }
@@ -157,4 +157,75 @@ fn each_entry(
         group.push(entry);
     }
     tell(&mut group)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Profile;
+    use crate::folded::Weights;
+    use crate::profile::{Context, ProfileBuilder, Sink as _, Wants};
+
+    /// A sample every 10 ms in each of two threads, of one stack for a second and then of another.
+    fn recorded(samples: u64) -> Profile {
+        let mut builder = ProfileBuilder::new(Wants::ALL);
+        let stacks = ["main;parse", "main;draw"]
+            .map(|stack| stack.split(';').map(|name| builder.frame(name.as_bytes())).collect::<Vec<_>>());
+        for at in 0..samples {
+            for thread in [1, 2] {
+                let time = Some(5_000_000_000 + at * 10_000_000);
+                let context =
+                    Context { time, thread: Some(thread), thread_name: b"work", ..Context::UNKNOWN };
+                let stack = &stacks[(at as usize / 100) % 2];
+                builder.sample(stack, Weights::one(Weight::new(10)), &context).unwrap();
+            }
+        }
+        builder.finish().unwrap()
+    }
+
+    fn entries(line: &TimeLine<'_>, step: (u64, bool)) -> Vec<Entry> {
+        let exits = line.exit_numbers().unwrap();
+        let mut entries = Vec::new();
+        for thread in &line.threads {
+            each_entry(line, thread, &exits, step, &mut |entry| {
+                entries.push(entry);
+                Ok(())
+            })
+            .unwrap();
+        }
+        entries
+    }
+
+    #[test]
+    fn coarse_entries_weigh_as_much_as_the_samples() {
+        let profile = recorded(1000);
+        let line = TimeLine::new(&profile, None).unwrap().unwrap();
+        let fine = entries(&line, (100_000, false));
+        assert_eq!(fine.len(), 2000);
+        let coarse = entries(&line, (1_000_000_000, true));
+        assert_eq!(coarse.len(), 20);
+        assert!(coarse.iter().all(|entry| entry.weight == Weight::new(1000) && entry.duration == 0));
+    }
+
+    #[test]
+    fn the_step_gets_coarser_until_the_entries_fit() {
+        let profile = recorded(1000);
+        let line = TimeLine::new(&profile, None).unwrap().unwrap();
+        let exits = line.exit_numbers().unwrap();
+        // 2000 samples of 10 ms: of one second there are twenty.
+        for (most, step) in [(2000, (10_000, false)), (1999, (20_000_000, true)), (20, (1_000_000_000, true))]
+        {
+            assert_eq!(step_within(&line, &exits, most).unwrap(), step, "{most}");
+        }
+        assert!(step_within(&line, &exits, 1).is_ok());
+    }
+
+    #[test]
+    fn exit_numbers_are_those_of_the_file() {
+        let profile = recorded(200);
+        let line = TimeLine::new(&profile, None).unwrap().unwrap();
+        let exits = line.exit_numbers().unwrap();
+        // draw, parse, main: parse was recorded first.
+        assert_eq!(exits, [Some(1), Some(0)]);
+    }
 }
