@@ -17,8 +17,8 @@ const COLUMN_UNITS = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 60, 600, 3600];
  * @returns {Columns} */
 export function columnsFor([from, to], width) {
   const least = ((to - from) * 3) / Math.max(width, 1);
-  // Ten columns at the least.
-  const unit = COLUMN_UNITS.find((one) => one >= least && (one >= 1 || (to - from) / one <= 100)) ?? 3600;
+  // Parts of a second only where few seconds are in sight.
+  const unit = COLUMN_UNITS.find((one) => one >= least && (one >= 1 || (to - from < 4 && (to - from) / one <= 100))) ?? 3600;
   const start = Math.floor(from / unit) * unit;
   return { unit, start, count: Math.max(Math.ceil((to - start) / unit), 1) };
 }

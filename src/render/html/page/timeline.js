@@ -38,6 +38,8 @@ export class Timeline {
     /** @type {{ range: [number, number], second: boolean } | null} the range that a pointer draws */
     this.pending = null;
     this.height = 0;
+    /** The inputs of the rows. */
+    this.laidOut = "";
     /** True if the next range is a second one. */
     this.compares = false;
     /** The time of the last drawing, in milliseconds. */
@@ -85,6 +87,10 @@ export class Timeline {
     const weight = times.rows.reduce((sum, row) => sum + row.after, 0);
     const isHeat = state.heat && times.all >= LEAST_HEAT;
     const isNarrow = document.documentElement.clientWidth < 760 || innerHeight < 600;
+    // As long as they are the same, so are their bars.
+    const key = `${isHeat} ${isNarrow} ${state.threads.join("\n")}`;
+    if (key === this.laidOut) return;
+    this.laidOut = key;
     if (isHeat) {
       this.strips = [{ label: "", key: "", threads: times.threadsOf(state.threads), weight, top: 0, height: isNarrow ? 100 : HEAT_HEIGHT }];
     } else {
@@ -150,8 +156,9 @@ export class Timeline {
     const { numbers, state } = app.model;
     const words = state.ranges.length > 1 ? ["before ", "after "] : [""];
     const pills = state.ranges.map((range, n) => {
-      const { samples, weight } = app.model.memo.get(`count ${n}`, [range.join(), state.threads.join("\n")], () => times.count(range, state.threads));
-      const amount = times.isCoarse ? numbers.amount(Math.round(weight)) : `${samples.toLocaleString("en")} sample${samples === 1 ? "" : "s"}`;
+      const samples = times.isCoarse ? 0 : app.model.memo.get(`count ${n}`, [range.join(), state.threads.join("\n")], () => times.count(range, state.threads));
+      const { total, totalBefore } = app.model.base;
+      const amount = times.isCoarse ? numbers.amount((n < state.ranges.length - 1 ? totalBefore : total)?.[0] ?? 0) : `${samples.toLocaleString("en")} sample${samples === 1 ? "" : "s"}`;
       const text = `${words[n]}${rangeText(range)} · ${durationText(range[1] - range[0])} · ${amount}`;
       const clear = () => app.change({ ranges: state.ranges.filter((one) => one !== range), ...this.#withoutComparison() });
       const pill = make("div", { class: "pill" }, make("span", {}, text), make("button", { "aria-label": `Clear ${text}`, click: clear }, "✕"));

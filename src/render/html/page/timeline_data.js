@@ -154,19 +154,18 @@ export class Times {
     return this.seconds(this.length);
   }
 
-  /** The number of samples of some rows in a range of seconds, and their weight.
+  /** The number of samples of some rows in a range of seconds.
    * @param {[number, number]} range
    * @param {string[]} keys */
   count(range, keys) {
     const [from, to] = this.steps(range);
-    const found = { samples: 0, weight: 0 };
+    let samples = 0;
     for (const n of this.threadsOf(keys)) {
-      this.each(this.threads[n], from, to, (i, share) => {
-        found.samples++;
-        found.weight += this.weight[i] * share;
-      });
+      const thread = this.threads[n];
+      if (this.duration) this.each(thread, from, to, () => samples++);
+      else samples += this.first(thread, to) - this.first(thread, from);
     }
-    return found;
+    return samples;
   }
 
   /** The tree of the samples of some rows in one range of seconds, or of two: before and after.
@@ -178,8 +177,11 @@ export class Times {
     const all = ranges.length ? ranges.map((range) => this.steps(range)) : [[0, Infinity]];
     const columns = all.map(([from, to]) => {
       const self = new Float64Array(whole.n);
+      const { node, weight } = this;
       for (const n of this.threadsOf(keys)) {
-        this.each(this.threads[n], from, to, (i, share) => (self[this.node[i]] += this.weight[i] * share));
+        const thread = this.threads[n];
+        if (thread.longest) this.each(thread, from, to, (i, share) => (self[node[i]] += weight[i] * share));
+        else for (let i = this.first(thread, from), end = this.first(thread, to); i < end; i++) self[node[i]] += weight[i];
       }
       if (this.duration) for (let i = 0; i < self.length; i++) self[i] = Math.round(self[i]);
       if (mask) for (let i = 0; i < self.length; i++) if (!mask[i]) self[i] = 0;
