@@ -1,5 +1,5 @@
 //! The pages of `fg-render --format html`: the profile they hold, exactly as it went in, with its
-//! facts, and the modules and kinds of functions.
+//! facts, the modules and kinds of functions, and, if they are asked for, the times of samples.
 //!
 //! ```text
 //! <meta name="generator" content="fg-render html 1">
@@ -57,9 +57,10 @@ impl Collapser for FgHtml {
     ) -> Result<()> {
         let page = input.read_all()?;
         let tree = Tree::read(&page)?;
+        let times = if sink.wants().contexts { Times::read(&page, tree.rises.len())? } else { None };
         let columns = if tree.befores.is_some() { Columns::Two } else { Columns::One };
         sink.columns(columns)?;
-        let total = tree.tell(&page, options.count, sink)?;
+        let total = tree.tell(&page, options.count, times.as_ref(), sink)?;
         let unit = tree.facts.unit.clone().map(Into::into);
         report.facts = tree.facts;
         report.add_value(Value { name: Vec::new(), unit }, total)
@@ -96,12 +97,20 @@ impl Tree {
     }
 
     /// Pushes every stack, the last one first.
-    fn tell(&self, page: &[u8], count: bool, sink: &mut dyn Sink) -> Result<ValueTotal> {
+    fn tell(
+        &self,
+        page: &[u8],
+        count: bool,
+        times: Option<&Times>,
+        sink: &mut dyn Sink,
+    ) -> Result<ValueTotal> {
         let ids = name_ids(page, sink)?;
         let mut total = ValueTotal { kept: true, ..ValueTotal::default() };
         let mut depth = self.last_depth()?;
         let mut stack: Vec<FrameId> = Vec::new();
         let mut scales = self.scales.iter().rev().peekable();
+        let last_decimals = self.scales.last().map_or(0, |(_, decimals)| *decimals);
+        let mut timed = times.map_or(&[][..], |times| &times.samples).iter().peekable();
         for frame in (0..self.rises.len()).rev() {
             if depth > stack.len() {
                 return Err(damaged());
@@ -122,7 +131,23 @@ impl Tree {
                     }
                 };
                 total.add(weights.value)?;
-                sink.sample(&stack, weights, &Context::UNKNOWN)?;
+                let mut left = weights.value;
+                if let Some(times) = times {
+                    while let Some(sample) = timed.next_if(|sample| sample.frame as usize == frame) {
+                        let weight = Weight::from_steps(sample.weight, last_decimals)?;
+                        let weight = if count { Weight::ONE } else { weight };
+                        left = left.checked_sub(weight)?;
+                        if left.is_negative() {
+                            return Err(damaged());
+                        }
+                        let duration = sample.duration.saturating_mul(times.step);
+                        sink.lasting_sample(&stack, Weights::one(weight), &times.context(sample), duration)?;
+                    }
+                }
+                // Samples of a page whose time line was left out, or was never known.
+                if !(times.is_some() && (left.is_zero() || count)) {
+                    sink.sample(&stack, Weights { value: left, ..weights }, &Context::UNKNOWN)?;
+                }
             }
             depth = (depth + 1).checked_sub(self.rises[frame] as usize).ok_or_else(damaged)?;
         }
@@ -139,6 +164,93 @@ impl Tree {
         }
         // The last frame of all is a root.
         if depth == 0 { Ok(0) } else { Err(damaged()) }
+    }
+}
+
+/// The time line of a page.
+struct Times {
+    /// Nanoseconds on the clock of the recording.
+    start: u64,
+    step: u64,
+    threads: Vec<ThreadOfPage>,
+    /// The samples, those of the last frame first.
+    samples: Vec<SampleOfPage>,
+}
+
+struct ThreadOfPage {
+    name: Vec<u8>,
+    process: Option<u64>,
+    thread: Option<u64>,
+}
+
+struct SampleOfPage {
+    frame: u32,
+    /// Steps since the start.
+    steps: u64,
+    /// Steps over which its weight is spread.
+    duration: u64,
+    /// The number of its thread.
+    thread: u32,
+    weight: u128,
+}
+
+impl Times {
+    /// Reads the time line of a page with a number of frames; `None` if it has none.
+    fn read(page: &[u8], frames: usize) -> Result<Option<Times>> {
+        let about = section(page, "about")?.ok_or_else(damaged)?;
+        let about: serde_json::Value = serde_json::from_slice(&about).map_err(|_| damaged())?;
+        let about = &about["time"];
+        if about.is_null() {
+            return Ok(None);
+        }
+        let start = about["start"].as_str().and_then(|start| start.parse().ok()).ok_or_else(damaged)?;
+        let step = about["step"].as_u64().ok_or_else(damaged)?;
+        let mut deltas = numbers(page, "time-deltas")?.ok_or_else(damaged)?.into_iter();
+        let mut stacks = numbers(page, "time-stacks")?.ok_or_else(damaged)?.into_iter();
+        let mut weights = small_numbers(page, "time-weights")?.into_iter();
+        let mut durations = numbers(page, "time-durations")?.map(Vec::into_iter);
+        let mut values = numbers(page, "time-values")?.ok_or_else(damaged)?.into_iter();
+        let mut known = vec![0u128];
+        let (mut threads, mut samples) = (Vec::new(), Vec::new());
+        for thread in about["threads"].as_array().ok_or_else(damaged)? {
+            let name = thread[1].as_str().ok_or_else(damaged)?.into();
+            threads.push(ThreadOfPage { name, process: thread[2].as_u64(), thread: thread[3].as_u64() });
+            let (mut steps, mut frame) = (0u64, 0i128);
+            for _ in 0..thread[4].as_u64().ok_or_else(damaged)? {
+                let delta = u64::try_from(deltas.next().ok_or_else(damaged)?).map_err(|_| damaged())?;
+                steps = steps.checked_add(delta).ok_or_else(damaged)?;
+                let change = i128::try_from(stacks.next().ok_or_else(damaged)?).map_err(|_| damaged())?;
+                frame = frame.checked_add((change >> 1) ^ -(change & 1)).ok_or_else(damaged)?;
+                let number = u32::try_from(frame).ok().filter(|&number| (number as usize) < frames);
+                let weight = match weights.next().ok_or_else(damaged)? {
+                    0 => {
+                        let value = values.next().ok_or_else(damaged)?;
+                        if known.len() + 1 < MOST_VALUES {
+                            known.push(value);
+                        }
+                        value
+                    }
+                    number => *known.get(number as usize - 1).ok_or_else(damaged)?,
+                };
+                let (frame, thread) = (number.ok_or_else(damaged)?, threads.len() as u32 - 1);
+                let duration = match &mut durations {
+                    Some(durations) => {
+                        u64::try_from(durations.next().ok_or_else(damaged)?).map_err(|_| damaged())?
+                    }
+                    None => 0,
+                };
+                samples.push(SampleOfPage { frame, steps, duration, thread, weight });
+            }
+        }
+        samples.sort_by_key(|sample| std::cmp::Reverse(sample.frame));
+        Ok(Some(Times { start, step, threads, samples }))
+    }
+
+    fn context(&self, sample: &SampleOfPage) -> Context<'_> {
+        let ThreadOfPage { name, process, thread } = &self.threads[sample.thread as usize];
+        let time = self.start.saturating_add(sample.steps.saturating_mul(self.step));
+        let (process, thread) = (*process, *thread);
+        Context { time: Some(time), process, thread, thread_name: name, ..Context::UNKNOWN }
     }
 }
 

@@ -112,6 +112,9 @@ pub enum Order {
     /// The order of the input too, but equal neighbours are two calls of their last frame, as
     /// events in the order of time are.
     Time,
+    /// One thread after the other, each in the order of time; neighbours share their common frames.
+    /// Of several threads, each has a root frame. Text is in its own order.
+    Thread,
 }
 
 /// The totals and the facts of a walk.
@@ -150,7 +153,7 @@ pub fn walk(
     let columns = input.lines().columns();
     let streams = match order {
         Order::Frame => sources.len() == 1 && rewrite.is_none(),
-        Order::Input | Order::Time => true,
+        Order::Input | Order::Time | Order::Thread => true,
     };
     if streams {
         let facts = input.lines().first_facts().clone();
@@ -236,13 +239,14 @@ pub fn walk_table(table: &StackTable, known: &Known<'_>, visitor: &mut dyn Visit
     })
 }
 
-/// Walks stacks of a table in the order in which they come.
+/// Walks stacks of a table in the order in which they come. Each comes with a root frame; an empty one
+/// is none.
 ///
 /// # Errors
 /// [`crate::ErrorKind::Overflow`], and the visitor's.
 pub(crate) fn walk_profile<'t>(
     table: &StackTable,
-    stacks: impl Iterator<Item = (&'t [FrameId], Weights)>,
+    stacks: impl Iterator<Item = (&'t [u8], &'t [FrameId], Weights)>,
     order: Order,
     rewrite: Option<&Rewrite>,
     known: &Known<'_>,
@@ -251,10 +255,11 @@ pub(crate) fn walk_profile<'t>(
     visitor.begin(known)?;
     let mut pass = Pass::new(order, known.columns, visitor.follows_stacks());
     let (mut text, mut rewritten) = (Vec::new(), Vec::new());
-    for (stack, weights) in stacks {
+    for (root, stack, weights) in stacks {
         text.clear();
-        for (depth, &frame) in stack.iter().enumerate() {
-            if depth > 0 {
+        text.extend_from_slice(root);
+        for &frame in stack {
+            if !text.is_empty() {
                 text.push(b';');
             }
             text.extend_from_slice(table.name(frame));

@@ -30,6 +30,7 @@ mod render;
 mod samples;
 pub(crate) mod scaled;
 mod sink;
+mod time_line;
 mod times;
 pub mod units;
 mod weigh_by;
@@ -58,6 +59,9 @@ pub use label_counts::LabelCount;
 pub use open::{ExchangeParts, Opened, ReadOptions};
 pub use samples::{SampleRef, Samples};
 pub use sink::{Context, ForkedSink, Sink, Wants};
+#[cfg(feature = "render")]
+pub(crate) use time_line::ThreadLine;
+pub(crate) use time_line::TimeLine;
 pub use times::TimeRange;
 pub(crate) use times::{TIME, read_time};
 
@@ -254,7 +258,22 @@ impl Profile {
                                 --no-sort need times, or folded text in their order";
                     return Err(ErrorKind::Setting { what: what.into() }.into());
                 }
-                let stacks = self.samples.stacks().map(|(_, stack, weights)| (self.stack(stack), weights));
+                let stacks =
+                    self.samples.stacks().map(|(_, stack, weights)| (&b""[..], self.stack(stack), weights));
+                walk_profile(&self.stacks, stacks, order, rewrite, &known, visitor)?
+            }
+            (Order::Thread, rewrite) => {
+                let Some(line) = TimeLine::new(self, None)? else {
+                    let what =
+                        "the recording does not say when its samples were taken: --order time needs times";
+                    return Err(ErrorKind::Setting { what: what.into() }.into());
+                };
+                let several = line.threads.len() > 1;
+                let stacks = line.threads.iter().flat_map(|thread| {
+                    let root = if several { &thread.label[..] } else { b"" };
+                    line.samples(thread)
+                        .map(move |sample| (root, self.stack(sample.stack), Weights::one(sample.weight)))
+                });
                 walk_profile(&self.stacks, stacks, order, rewrite, &known, visitor)?
             }
         };

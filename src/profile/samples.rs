@@ -80,6 +80,11 @@ impl Samples {
         self.entries.iter()
     }
 
+    /// A sample as it is kept.
+    pub(super) fn entry(&self, at: usize) -> &Entry {
+        &self.entries[at]
+    }
+
     /// No samples, with the numbers that threads and labels have here.
     pub(super) fn without_entries(&self) -> Samples {
         let mut empty = Samples::default();

@@ -2,8 +2,9 @@
 //! crate fxprof-processed-profile writes it for samply.
 //!
 //! That crate holds weights in 32 bits, which nanoseconds and bytes outgrow; so the tables are
-//! written here, and compared with the crate's in the tests. Nobody knows when a folded stack was
-//! seen: samples stand a millisecond apart, in frame order, and weigh what they weigh. Weights in
+//! written here, and compared with the crate's in the tests. Samples stand at their times and
+//! in their threads where the recording says; nobody knows when a folded stack was
+//! seen: those stand a millisecond apart, in frame order. They weigh what they weigh. Weights in
 //! milliseconds and bytes are shown as such, all others as samples. The facts stand in `meta`; a frame
 //! has its file, line and module, and is of the category User, Kernel or JIT, where that is known. Memory holds four bytes for
 //! each frame of the call tree twice, and each name once; names that are not UTF-8 lose the bytes
@@ -24,6 +25,7 @@ use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
 use crate::error::Result;
 use crate::folded::{Frame, Interner, Kind, Place, Visitor, WalkSummary, Weights};
+use crate::profile::TimeLine;
 use crate::tally::thread_of;
 use crate::weight::Weight;
 
@@ -32,7 +34,7 @@ pub const FORMAT: Format = Format {
     name: "firefox",
     endings: &["firefox.json", "firefox"],
     about: "for profiler.firefox.com",
-    takes: &[takes::TITLE, takes::UNIT, takes::PER_THREAD],
+    takes: &[takes::TITLE, takes::UNIT, takes::PER_THREAD, takes::TIME],
     streams: false,
     open: |settings, target| Ok(Box::new(Firefox::new(settings, target))),
 };
@@ -46,6 +48,8 @@ struct Firefox<'a> {
     /// The names of threads, and what they did.
     names: Interner,
     threads: Vec<Thread>,
+    /// The samples come with their times, after the walk.
+    is_timed: bool,
 }
 
 #[derive(Default)]
@@ -56,12 +60,59 @@ struct Thread {
     /// The rows of its stack table, callers first: the caller's row, and that of the frame.
     stacks: Vec<(Option<u32>, u32)>,
     samples: Vec<(Option<u32>, Weight)>,
+    /// The time of each sample, in nanoseconds from the start; empty where it is not known.
+    times: Vec<u64>,
+    /// Process and thread, where they are known.
+    process: Option<u64>,
+    thread: Option<u64>,
+}
+
+impl Thread {
+    /// A new row of the stack table: a frame below another row.
+    fn stack_row(&mut self, caller: Option<u32>, frame: u32) -> u32 {
+        let next = self.frames.len() as u32;
+        let frame_row = *self.frame_rows.entry(frame).or_insert(next);
+        if frame_row == next {
+            self.frames.push(frame);
+        }
+        self.stacks.push((caller, frame_row));
+        self.stacks.len() as u32 - 1
+    }
+
+    /// The milliseconds from each sample to the one before.
+    fn deltas(&self) -> impl Iterator<Item = String> + '_ {
+        let known = !self.times.is_empty();
+        (0..self.samples.len()).map(move |n| match (known, n) {
+            (true, 0) => millis(self.times[0]),
+            (true, n) => millis(self.times[n] - self.times[n - 1]),
+            (false, 0) => "0".to_owned(),
+            (false, _) => "1".to_owned(),
+        })
+    }
+
+    /// Its last millisecond.
+    fn end(&self) -> u64 {
+        self.times.last().map_or(self.samples.len() as u64, |last| last / 1_000_000 + 1)
+    }
+}
+
+/// Nanoseconds in milliseconds, with all their digits.
+fn millis(nanos: u64) -> String {
+    Weight::from_steps(nanos.into(), 6).map_or_else(|_| "0".to_owned(), |weight| weight.to_string())
 }
 
 impl<'a> Firefox<'a> {
     fn new(settings: &'a Settings, target: &'a mut dyn Target) -> Self {
         let (path, rows) = (Path::default(), Vec::new());
-        Firefox { settings, target, path, rows, names: Interner::default(), threads: Vec::new() }
+        Firefox {
+            settings,
+            target,
+            path,
+            rows,
+            names: Interner::default(),
+            threads: Vec::new(),
+            is_timed: false,
+        }
     }
 }
 
@@ -77,7 +128,7 @@ impl Visitor for Firefox<'_> {
     }
 
     fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
-        if weights.value.is_zero() {
+        if weights.value.is_zero() || self.is_timed {
             return Ok(());
         }
         let (name, above) = match self.settings.per_thread {
@@ -94,15 +145,7 @@ impl Visitor for Firefox<'_> {
         let thread = &mut self.threads[at];
         let mut last = None;
         for (row, &frame) in self.rows.iter_mut().zip(&self.path.open).skip(above) {
-            let row = row.get_or_insert_with(|| {
-                let next = thread.frames.len() as u32;
-                let frame_row = *thread.frame_rows.entry(frame).or_insert(next);
-                if frame_row == next {
-                    thread.frames.push(frame);
-                }
-                thread.stacks.push((last, frame_row));
-                thread.stacks.len() as u32 - 1
-            });
+            let row = row.get_or_insert_with(|| thread.stack_row(last, frame));
             last = Some(*row);
         }
         thread.samples.push((last, self.settings.shown(weights.value)?));
@@ -125,6 +168,42 @@ impl Visitor for Firefox<'_> {
 }
 
 impl Writer for Firefox<'_> {
+    fn wants_times(&self) -> bool {
+        // First frames as threads were asked for.
+        !self.settings.per_thread
+    }
+
+    fn expect_times(&mut self) {
+        self.is_timed = !self.settings.per_thread;
+    }
+
+    fn times(&mut self, line: &TimeLine<'_>) -> Result<()> {
+        let profile = line.profile();
+        let mut ids = Vec::new();
+        for timed in &line.threads {
+            let at = self.names.key(&timed.label) as usize;
+            self.threads.resize_with(self.threads.len().max(at + 1), Thread::default);
+            let thread = &mut self.threads[at];
+            (thread.process, thread.thread) = (timed.process, timed.thread);
+            // The row of each stack, and of each frame below a row.
+            let mut rows: HashMap<usize, Option<u32>> = HashMap::new();
+            let mut below: HashMap<(Option<u32>, u32), u32> = HashMap::new();
+            for sample in line.samples(timed).filter(|sample| !sample.weight.is_zero()) {
+                let row = *rows.entry(sample.stack).or_insert_with(|| {
+                    ids.clear();
+                    let stack = profile.stack(sample.stack).iter();
+                    ids.extend(stack.map(|&frame| self.path.names.key(profile.stacks().name(frame))));
+                    ids.iter().fold(None, |last, &frame| {
+                        Some(*below.entry((last, frame)).or_insert_with(|| thread.stack_row(last, frame)))
+                    })
+                });
+                thread.samples.push((row, self.settings.shown(sample.weight)?));
+                thread.times.push(sample.time - line.start);
+            }
+        }
+        Ok(())
+    }
+
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
         let Firefox { settings, target, path, names, threads, .. } = *self;
         let weight_type = match settings.unit(summary) {
@@ -133,7 +212,7 @@ impl Writer for Firefox<'_> {
             _ => "samples",
         };
         let places = ShownPlaces::new(settings, &summary.places);
-        let longest = threads.iter().map(|thread| thread.samples.len()).max().unwrap_or(0);
+        let longest = threads.iter().map(Thread::end).max().unwrap_or(0);
         writeln!(target, "{{\"meta\": {},", meta(settings, summary)?)?;
         writeln!(target, "\"libs\": [], \"pages\": [], \"profilerOverhead\": [], \"counters\": [],")?;
         write!(target, "\"threads\": [")?;
@@ -200,7 +279,7 @@ struct About<'a> {
     number: usize,
     name: &'a [u8],
     /// The length of the profile in milliseconds.
-    longest: usize,
+    longest: u64,
     weight_type: &'static str,
 }
 
@@ -217,13 +296,15 @@ fn write_thread(
     target.write_all(&name)?;
     target.write_all(b", \"processName\": ")?;
     target.write_all(&name)?;
-    let number = about.number + 1;
+    let number = about.number as u64 + 1;
     writeln!(
         target,
-        ", \"isMainThread\": {}, \"pid\": \"{number}\", \"tid\": {number}, \"processType\": \"default\", \
+        ", \"isMainThread\": {}, \"pid\": \"{process}\", \"tid\": {tid}, \"processType\": \"default\", \
          \"registerTime\": 0.0, \"unregisterTime\": {longest}.0, \"processStartupTime\": 0.0, \
          \"processShutdownTime\": {longest}.0, \"pausedRanges\": [], \"showMarkersInTimeline\": false,",
-        about.number == 0,
+        about.number == 0 || (thread.thread.is_some() && thread.thread == thread.process),
+        process = thread.process.unwrap_or(number),
+        tid = thread.thread.unwrap_or(number),
         longest = about.longest,
     )?;
     writeln!(
@@ -236,7 +317,7 @@ fn write_thread(
     write!(target, "\"samples\": {{\"length\": {}, ", samples().len())?;
     write!(target, "\"weightType\": \"{}\", ", about.weight_type)?;
     column("stack", samples().map(|(stack, _)| Cell(*stack)), target)?;
-    column("timeDeltas", (0..samples().len()).map(|n| if n == 0 { "0" } else { "1" }), target)?;
+    column("timeDeltas", thread.deltas(), target)?;
     last_column("weight", samples().map(|(_, weight)| weight), target)?;
     let stacks = || thread.stacks.iter();
     write!(target, "\"stackTable\": {{\"length\": {}, ", stacks().len())?;

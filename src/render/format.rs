@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::writer::Open;
 use super::{
-    collapsed, dot, exchange, firefox, html, json, markdown, peek, pprof, speedscope, svg, text, top, tree,
-    tsv,
+    chrome_trace, collapsed, dot, exchange, firefox, html, json, markdown, peek, pprof, speedscope, svg,
+    text, top, tree, tsv,
 };
 use crate::error::{ErrorKind, Result};
 use crate::profile::ExchangeParts;
@@ -48,6 +48,7 @@ pub const FORMATS: &[Format] = &[
     exchange::otlp_writer::FORMAT,
     exchange::otlp_writer::JSON,
     firefox::FORMAT,
+    chrome_trace::FORMAT,
     dot::FORMAT,
 ];
 
@@ -71,6 +72,8 @@ pub mod takes {
     pub const HEAD: &[&str] = &["title", "subtitle"];
     /// Threads apart.
     pub const PER_THREAD: &[&str] = &["per-thread"];
+    /// Times of single samples.
+    pub const TIME: &[&str] = &["no-time"];
     /// Other texts of a graph.
     pub const TEXT: &[&str] = &["subtitle", "notes", "nametype", "nameattr"];
     /// The unit, and the privacy of the facts.
@@ -128,6 +131,11 @@ impl Format {
             known.join(", ")
         );
         Err(ErrorKind::Setting { what }.into())
+    }
+
+    /// Returns true if it shows when single samples were taken.
+    pub fn shows_times(&self) -> bool {
+        self.takes("no-time")
     }
 
     /// Returns true if it takes an option.

@@ -51,6 +51,8 @@ pub struct Settings {
     pub peek: Option<String>,
     /// Each thread is a profile of its own.
     pub per_thread: bool,
+    /// Outputs with a time axis say when single samples were taken, where that is known.
+    pub times: bool,
     /// New names get colours that are handed back, to be kept for the next picture.
     pub keep_colours: bool,
 }
@@ -73,6 +75,7 @@ impl Default for Settings {
             terminal: Terminal::default(),
             peek: None,
             per_thread: false,
+            times: true,
             keep_colours: false,
         }
     }

@@ -9,6 +9,9 @@
 //! "startValue": 0, "endValue": 41}],
 //! "shared": {"frames": [{"name":"main"},{"name":"parse"}]}}
 //! ```
+//! Where it is known when samples were taken, each thread is a profile: an `evented` one at true times
+//! where weights are time, else a `sampled` one in the order of time.
+//!
 //! Samples are written as they come. Weights stand in an array of their own behind them and are
 //! kept until then, deflated to a byte or two each; of the names each is kept once. Names that are
 //! not UTF-8 lose the bytes that are not, and differential input its weights before.
@@ -23,10 +26,12 @@ use super::format::takes;
 use super::json_text::string;
 use super::path::Path;
 use super::shown_places::ShownPlaces;
+use super::timed_calls::{CallEvent, decimals_of, tell_calls};
 use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
 use crate::error::Result;
 use crate::folded::{Frame, Known, Visitor, WalkSummary, Weights};
+use crate::profile::{ThreadLine, TimeLine};
 use crate::tally::thread_of;
 use crate::weight::Weight;
 
@@ -35,7 +40,7 @@ pub const FORMAT: Format = Format {
     name: "speedscope",
     endings: &["speedscope.json", "speedscope"],
     about: "for www.speedscope.app",
-    takes: &[takes::TITLE, takes::UNIT, takes::PER_THREAD],
+    takes: &[takes::TITLE, takes::UNIT, takes::PER_THREAD, takes::TIME],
     streams: true,
     open: |settings, target| Ok(Box::new(Speedscope::new(settings, target))),
 };
@@ -49,6 +54,8 @@ struct Speedscope<'a> {
     title: Option<String>,
     unit: &'static str,
     path: Path,
+    /// The samples come with their times, after the walk.
+    is_timed: bool,
     profile: Option<Profile>,
     any_profile: bool,
     line: Vec<u8>,
@@ -72,6 +79,7 @@ impl<'a> Speedscope<'a> {
             title: None,
             unit: "none",
             path,
+            is_timed: false,
             profile: None,
             any_profile: false,
             line,
@@ -79,7 +87,7 @@ impl<'a> Speedscope<'a> {
     }
 
     fn begin_profile(&mut self, thread: &[u8]) -> Result<()> {
-        let name = if self.settings.per_thread { thread } else { self.title() }.to_vec();
+        let name = if self.settings.per_thread || self.is_timed { thread } else { self.title() }.to_vec();
         self.line.clear();
         if std::mem::replace(&mut self.any_profile, true) {
             self.line.extend_from_slice(b",\n");
@@ -118,6 +126,63 @@ impl<'a> Speedscope<'a> {
     }
 }
 
+/// Writes a sample of a profile; its weight is kept.
+fn write_sample(
+    profile: &mut Profile,
+    frames: &[u32],
+    weight: Weight,
+    line: &mut Vec<u8>,
+    target: &mut dyn Target,
+) -> Result<()> {
+    profile.total = profile.total.checked_add(weight)?;
+    let comma: &[u8] = if std::mem::replace(&mut profile.any_sample, true) { b"," } else { b"" };
+    line.clear();
+    line.extend_from_slice(comma);
+    weight.write_to(line);
+    profile.weights.write_all(line)?;
+    line.clear();
+    line.extend_from_slice(comma);
+    line.push(b'[');
+    for (n, &frame) in frames.iter().enumerate() {
+        if n > 0 {
+            line.push(b',');
+        }
+        Weight::from(u64::from(frame)).write_to(line);
+    }
+    line.push(b']');
+    Ok(target.write_all(line)?)
+}
+
+impl Speedscope<'_> {
+    /// A profile of a thread whose frames begin and end at true times.
+    fn write_events(&mut self, line: &TimeLine<'_>, thread: &ThreadLine, decimals: u8) -> Result<()> {
+        self.line.clear();
+        if std::mem::replace(&mut self.any_profile, true) {
+            self.line.extend_from_slice(b",\n");
+        }
+        self.line.extend_from_slice(b"{\"type\": \"evented\", \"name\": ");
+        string(&thread.label, &mut self.line)?;
+        write!(self.line, ", \"unit\": \"{}\",\n\"events\": [", self.unit)?;
+        self.target.write_all(&self.line)?;
+        let stacks = line.profile().stacks();
+        let mut any = false;
+        let mut end = 0;
+        tell_calls(line, thread, &mut |event| {
+            let (kind, frame, at) = match event {
+                CallEvent::Begin { frame, at } => ('O', frame, at),
+                CallEvent::End { frame, at, .. } => ('C', frame, at),
+            };
+            end = end.max(at);
+            let key = self.path.names.key(stacks.name(frame));
+            let separator = if std::mem::replace(&mut any, true) { ",\n" } else { "" };
+            let at = Weight::from_steps(at.into(), decimals)?;
+            Ok(write!(self.target, "{separator}{{\"type\":\"{kind}\",\"frame\":{key},\"at\":{at}}}")?)
+        })?;
+        let end = Weight::from_steps(end.into(), decimals)?;
+        Ok(write!(self.target, "],\n\"startValue\": 0, \"endValue\": {end}}}")?)
+    }
+}
+
 impl Visitor for Speedscope<'_> {
     fn follows_stacks(&self) -> bool {
         true
@@ -141,7 +206,7 @@ impl Visitor for Speedscope<'_> {
         self.target.write_all(b"\"name\": ")?;
         self.target.write_all(&self.line)?;
         self.target.write_all(b",\n\"profiles\": [")?;
-        if !self.settings.per_thread {
+        if !self.settings.per_thread && !self.is_timed {
             self.begin_profile(b"")?;
         }
         Ok(())
@@ -153,7 +218,7 @@ impl Visitor for Speedscope<'_> {
     }
 
     fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
-        if weights.value.is_zero() {
+        if weights.value.is_zero() || self.is_timed {
             return Ok(());
         }
         let mut frames = &self.path.open[..];
@@ -166,26 +231,7 @@ impl Visitor for Speedscope<'_> {
             frames = &self.path.open[1 + memchr::memchr_iter(b';', thread).count()..];
         }
         let Some(profile) = &mut self.profile else { return Ok(()) };
-        let weight = self.settings.shown(weights.value)?;
-        profile.total = profile.total.checked_add(weight)?;
-        let comma: &[u8] = if std::mem::replace(&mut profile.any_sample, true) { b"," } else { b"" };
-        self.line.clear();
-        self.line.extend_from_slice(comma);
-        weight.write_to(&mut self.line);
-        profile.weights.write_all(&self.line)?;
-        self.line.clear();
-        self.line.extend_from_slice(comma);
-        let mut separator = b'[';
-        for &frame in frames {
-            self.line.push(separator);
-            Weight::from(u64::from(frame)).write_to(&mut self.line);
-            separator = b',';
-        }
-        if frames.is_empty() {
-            self.line.push(b'[');
-        }
-        self.line.push(b']');
-        Ok(self.target.write_all(&self.line)?)
+        write_sample(profile, frames, self.settings.shown(weights.value)?, &mut self.line, self.target)
     }
 
     fn exit(&mut self, _: Frame<'_>, _: Weights) -> Result<()> {
@@ -201,6 +247,40 @@ impl Visitor for Speedscope<'_> {
 }
 
 impl Writer for Speedscope<'_> {
+    fn wants_times(&self) -> bool {
+        // First frames as threads were asked for.
+        !self.settings.per_thread
+    }
+
+    fn expect_times(&mut self) {
+        self.is_timed = !self.settings.per_thread;
+    }
+
+    fn times(&mut self, line: &TimeLine<'_>) -> Result<()> {
+        let unit = line.profile().facts().unit.as_deref();
+        let is_shown_as_it_is = self.settings.unit.is_none() && self.settings.factor == Weight::ONE;
+        let decimals = unit.and_then(decimals_of).filter(|_| is_shown_as_it_is);
+        for thread in &line.threads {
+            if let Some(decimals) = decimals {
+                self.write_events(line, thread, decimals)?;
+                continue;
+            }
+            self.begin_profile(&thread.label)?;
+            let mut frames = Vec::new();
+            for sample in line.samples(thread).filter(|sample| !sample.weight.is_zero()) {
+                frames.clear();
+                let stacks = line.profile().stacks();
+                let names = line.profile().stack(sample.stack).iter().map(|&frame| stacks.name(frame));
+                frames.extend(names.map(|name| self.path.names.key(name)));
+                let weight = self.settings.shown(sample.weight)?;
+                let Some(profile) = &mut self.profile else { break };
+                write_sample(profile, &frames, weight, &mut self.line, self.target)?;
+            }
+            self.end_profile()?;
+        }
+        Ok(())
+    }
+
     fn finish(mut self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
         let places = ShownPlaces::new(self.settings, &summary.places);
         self.end_profile()?;

@@ -9,8 +9,8 @@ use std::io::Write;
 use super::colour::PaletteMap;
 use super::{Format, Settings};
 use crate::error::Result;
-use crate::folded::{Frame, Known, Rewrite, Visitor, WalkSummary, Weights};
-use crate::profile::{Opened, Profile};
+use crate::folded::{Frame, Known, Order, Rewrite, Visitor, WalkSummary, Weights};
+use crate::profile::{Opened, Profile, TimeLine};
 use crate::weight::Weight;
 
 /// The destination of an output. It is buffered: writers need not collect bytes first.
@@ -38,6 +38,25 @@ pub trait Writer: Visitor {
     fn take(&mut self, profile: &Profile) -> Result<bool> {
         let _ = profile;
         Ok(false)
+    }
+
+    /// Returns true if [`Writer::times`] is to be called.
+    fn wants_times(&self) -> bool {
+        false
+    }
+
+    /// The walk that follows is in frame order, and [`Writer::times`] will be called after it.
+    fn expect_times(&mut self) {}
+
+    /// Takes the samples one by one, after the walk in frame order, if all of them have times.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`], and an I/O error of the target.
+    #[doc(hidden)]
+    #[allow(private_interfaces)]
+    fn times(&mut self, line: &TimeLine<'_>) -> Result<()> {
+        let _ = line;
+        Ok(())
     }
 
     /// Writes what is still to be written after the walk. Without stacks the output is as valid as
@@ -155,15 +174,44 @@ pub fn write<'a>(
             writer.take(profile)?;
         }
     }
+    let line = match writers.iter().any(|writer| writer.wants_times()) {
+        true => time_line(input, settings)?,
+        false => None,
+    };
+    if line.is_some() {
+        writers.iter_mut().for_each(|writer| writer.expect_times());
+    }
     let summary = match &mut writers[..] {
         [writer] => feed(input, settings, &mut **writer)?,
         writers => feed(input, settings, &mut FanOut(writers))?,
     };
+    if let Some(line) = line {
+        writers
+            .iter_mut()
+            .filter(|writer| writer.wants_times())
+            .try_for_each(|writer| writer.times(&line))?;
+    }
     let mut finished = Vec::with_capacity(writers.len());
     for writer in writers {
         finished.push(writer.finish(&summary)?);
     }
     Ok(Written { summary, outputs: finished })
+}
+
+/// The time line of a profile, where there is one and it is wanted.
+fn time_line<'a>(input: Input<'a>, settings: &Settings) -> Result<Option<TimeLine<'a>>> {
+    let profile = match input {
+        Input::Profile(profile) => profile,
+        Input::Opened(Opened::Profile(profile, _)) => &**profile,
+        Input::Opened(Opened::Folded(_)) => return Ok(None),
+    };
+    if !settings.times || settings.order != Order::Frame {
+        return Ok(None);
+    }
+    let changes = settings.rewrite.clone();
+    let apply = move |stack: &[u8], out: &mut Vec<u8>| changes.apply(stack, out);
+    let rewrite: Option<&Rewrite> = if settings.rewrite.is_needed() { Some(&apply) } else { None };
+    TimeLine::new(profile, rewrite)
 }
 
 /// Walks the stacks in the order, and with the changes to them, that the settings ask for.

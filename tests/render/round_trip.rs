@@ -22,6 +22,7 @@ const FORMATS: &[Format] = &[
     Format { name: "pprof", reader: "pprof", bytes: true, fractions: false, both: false },
     Format { name: "speedscope", reader: "speedscope", bytes: false, fractions: true, both: false },
     Format { name: "firefox", reader: "firefox", bytes: false, fractions: true, both: false },
+    Format { name: "chrome-trace", reader: "chrome-trace", bytes: false, fractions: true, both: false },
 ];
 
 /// The stacks of a file.

@@ -115,7 +115,9 @@ impl ResultArgs {
 
     /// The options for reading a recording that is collapsed with `options`.
     pub(super) fn reading(&self, options: Options) -> ReadOptions {
-        let samples = self.picture.needs_samples() || self.collected.is_some();
+        let destinations = self.destinations().unwrap_or_default();
+        let formats = destinations.iter().map(|(_, format)| *format);
+        let samples = self.picture.needs_samples(formats) || self.collected.is_some();
         ReadOptions::default().collapse(options).samples(samples)
     }
 

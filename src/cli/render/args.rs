@@ -42,9 +42,16 @@ pub struct StackArgs {
     /// Lines are in the order of time: neither sort nor merge them
     #[arg(long, alias = "flame-chart")]
     pub flamechart: bool,
+    /// time: the flame chart of each thread, one after the other, the heaviest first; neighbours
+    /// are merged. Needs a recording with times. name: by the names of frames (default)
+    #[arg(long, value_name = "ORDER", value_parser = ["name", "time"], conflicts_with = "flamechart")]
+    pub order: Option<String>,
     /// Keep the order of the input; equal neighbours are still merged
-    #[arg(long, conflicts_with = "flamechart")]
+    #[arg(long, conflicts_with_all = ["flamechart", "order"])]
     pub no_sort: bool,
+    /// Leave out when single samples were taken: a page has no time line then
+    #[arg(long)]
+    pub no_time: bool,
     /// Multiply weights by NUM, exactly
     #[arg(long, value_name = "NUM", value_parser = factor)]
     pub factor: Option<Weight>,

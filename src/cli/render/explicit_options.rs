@@ -99,6 +99,7 @@ mod tests {
         "base",
         "flamechart",
         "no-sort",
+        "order",
         "factor",
         "strict",
         "input-format",

@@ -167,7 +167,8 @@ fn is_readable(format: &Format) -> bool {
 impl Render {
     /// Opens the input for outputs of some formats, and says what there is to say of a recording.
     fn open(&self, formats: &[&Format]) -> anyhow::Result<Opened> {
-        let mut reading = self.recording.read_options(self.talk.quiet).samples(self.picture.needs_samples());
+        let samples = self.picture.needs_samples(formats.iter().copied());
+        let mut reading = self.recording.read_options(self.talk.quiet).samples(samples);
         reading.format = self.reading.input_format.clone();
         let reading = reading.exchange(exchange_parts(formats));
         let sources = self.input.sources();

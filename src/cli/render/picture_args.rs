@@ -54,6 +54,7 @@ impl PictureArgs {
         let order = match stacks {
             StackArgs { flamechart: true, .. } => Order::Time,
             StackArgs { no_sort: true, .. } => Order::Input,
+            _ if stacks.is_in_order_of_time() => Order::Thread,
             _ => Order::Frame,
         };
         Ok(Settings {
@@ -68,14 +69,19 @@ impl PictureArgs {
             unit: text.countname.clone(),
             private: text.private,
             keep_colours: self.colour.cp,
+            times: !stacks.no_time,
             ..Settings::default()
         })
     }
 
-    /// Returns true if single samples are needed, in the order of time: see
+    /// Returns true if outputs of these formats need single samples: see
     /// [`ReadOptions::samples`](crate::profile::ReadOptions::samples).
-    pub fn needs_samples(&self) -> bool {
-        self.stacks.flamechart || self.stacks.no_sort
+    pub fn needs_samples<'f>(&self, formats: impl IntoIterator<Item = &'f Format>) -> bool {
+        let StackArgs { flamechart, no_sort, no_time, .. } = self.stacks;
+        flamechart
+            || no_sort
+            || self.stacks.is_in_order_of_time()
+            || (!no_time && formats.into_iter().any(Format::shows_times))
     }
 
     fn options(&self, refused: &mut dyn FnMut(Error) -> Result<()>) -> Result<Options> {
@@ -95,7 +101,7 @@ impl PictureArgs {
                 font_width: size.fontwidth.unwrap_or(canvas.font_width),
             },
             inverted: size.inverted,
-            flame_chart: stacks.flamechart,
+            flame_chart: stacks.flamechart || stacks.is_in_order_of_time(),
             cut: if text.truncate_text_left { Cut::Start } else { Cut::End },
             name_type: text.nametype.clone().unwrap_or(defaults.name_type),
             colours: Colours {
@@ -133,6 +139,12 @@ impl PictureArgs {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(PaletteMap::default()),
             Err(e) => Err(Error::io("read", e).or_at(|| Position::file(PALETTE_MAP))),
         }
+    }
+}
+
+impl StackArgs {
+    fn is_in_order_of_time(&self) -> bool {
+        self.order.as_deref() == Some("time")
     }
 }
 

@@ -19,10 +19,12 @@ use serde_json::Value;
 
 use crate::error::Result;
 use crate::folded::{Frame, Visitor, WalkSummary, Weights};
+use crate::profile::TimeLine;
 use crate::render::colour::Palette;
 use crate::render::format::takes;
 use crate::render::writer::{Finished, Target, Writer};
 use crate::render::{Format, Settings};
+use payload::times::{self, Times};
 use payload::{Encoder, Hues, Payload, deflate};
 
 /// The program that made the page and the version of the payload's rules; `fg-collapse` looks for it.
@@ -40,6 +42,7 @@ pub const FORMAT: Format = Format {
         takes::CHANGE,
         takes::UNIT,
         takes::CUT,
+        takes::TIME,
     ],
     streams: false,
     open,
@@ -49,12 +52,13 @@ const TEMPLATE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/style.css");
 
 fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dyn Writer + 'a>> {
-    Ok(Box::new(Page { encoder: Encoder::new(settings.factor), settings, target }))
+    Ok(Box::new(Page { encoder: Encoder::new(settings.factor), times: None, settings, target }))
 }
 
 /// A page in the making.
 struct Page<'a> {
     encoder: Encoder,
+    times: Option<Times>,
     settings: &'a Settings,
     target: &'a mut dyn Target,
 }
@@ -71,14 +75,28 @@ impl Visitor for Page<'_> {
 }
 
 impl Writer for Page<'_> {
+    fn wants_times(&self) -> bool {
+        true
+    }
+
+    fn times(&mut self, line: &TimeLine<'_>) -> Result<()> {
+        let shown = |weight| self.settings.shown(weight);
+        self.times = Some(times::encode(line, self.encoder.decimals(), &shown)?);
+        Ok(())
+    }
+
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        let Page { encoder, settings, target } = *self;
+        let Page { encoder, times, settings, target } = *self;
         let palette = settings.picture.colours.palette;
         let hue = |name: &[u8]| palette.hue(name).map_or(0, |hue| hue as u8);
         let asks_names = matches!(palette, Palette::Named(_));
         let hues = asks_names.then_some(&hue as Hues<'_>);
-        let payload = encoder.finish(hues, &summary.places, settings.private)?;
-        let about = about::about(&payload, summary, settings)?;
+        let mut payload = encoder.finish(hues, &summary.places, settings.private)?;
+        let mut about = about::about(&payload, summary, settings)?;
+        if let Some(times) = times {
+            about["time"] = times.about;
+            payload.sections.extend(times.sections);
+        }
         write(&payload, &about, &settings.title_of(&summary.facts), target)?;
         Ok(Finished::default())
     }
@@ -134,14 +152,12 @@ mod tests {
     use super::*;
 
     use crate::Profile;
-    use crate::folded::{Kind, Order, Place};
+    use crate::folded::{Kind, Place};
     use crate::profile::{Context, ProfileBuilder, ReadOptions, Sink as _, Wants};
 
     fn page_of(settings: &Settings, profile: &Profile) -> String {
         let mut out = Vec::new();
-        let mut writer = open(settings, &mut out).unwrap();
-        let summary = profile.walk(Order::Frame, None, &mut *writer).unwrap();
-        writer.finish(&summary).unwrap();
+        profile.render("html", settings, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -195,10 +211,79 @@ mod tests {
         assert_eq!(back.facts(), profile.facts());
     }
 
+    /// Three samples of two threads, 250 ms apart, and a wait of half a second.
+    fn with_times() -> Profile {
+        let mut builder = ProfileBuilder::new(Wants::ALL);
+        builder.facts.unit = Some("ns".into());
+        let main = builder.frame(b"main");
+        let leaves = [&b"parse"[..], b"wait", b"draw"].map(|name| builder.frame(name));
+        let weights = |weight| Weights::one(crate::Weight::new(weight));
+        for (n, (thread, leaf)) in [(1, 0), (2, 2), (1, 2)].into_iter().enumerate() {
+            let time = Some(9_000_000_000_000_000_100 + n as u64 * 250_000_000);
+            let thread_name = if thread == 1 { &b"main"[..] } else { b"worker" };
+            let context =
+                Context { time, process: Some(7), thread: Some(thread), thread_name, ..Context::UNKNOWN };
+            builder.sample(&[main, leaves[leaf]], weights(10), &context).unwrap();
+        }
+        let context = Context {
+            time: Some(9_000_000_000_600_000_100),
+            process: Some(7),
+            thread: Some(1),
+            thread_name: b"main",
+            ..Context::UNKNOWN
+        };
+        builder.lasting_sample(&[main, leaves[1]], weights(500_000_000), &context, 500_000_000).unwrap();
+        builder.finish().unwrap()
+    }
+
+    #[test]
+    fn times_come_back() {
+        let profile = with_times();
+        let page = page_of(&Settings::default(), &profile);
+        let options = ReadOptions::default().samples(true);
+        let back = Profile::read(&[crate::Source::bytes(page)], &options).unwrap();
+        let samples = |profile: &Profile| -> Vec<_> {
+            let name = |stack: usize| {
+                profile.stack(stack).iter().map(|&id| profile.stacks().name(id).to_vec()).collect::<Vec<_>>()
+            };
+            let sample = |one: crate::profile::SampleRef<'_>| {
+                let thread = (one.process, one.thread, one.thread_name.to_vec());
+                (one.time, one.duration, thread, name(one.stack), one.weights)
+            };
+            profile.samples().iter().map(sample).collect()
+        };
+        assert_eq!(samples(&back), samples(&profile));
+        assert_eq!(back.total().unwrap(), profile.total().unwrap());
+    }
+
+    #[test]
+    fn a_page_has_times_if_there_are_any_and_they_are_wanted() {
+        let has_times = |page: &str| page.contains("data-time-deltas");
+        let mut settings = Settings::default();
+        assert!(has_times(&page_of(&settings, &with_times())));
+        settings.times = false;
+        assert!(!has_times(&page_of(&settings, &with_times())));
+        assert!(!has_times(&page(&Settings::default(), "a;b 1\n")));
+    }
+
+    #[test]
+    fn damaged_times_are_an_error() {
+        let page = page_of(&Settings::default(), &with_times());
+        let section = |name: &str| {
+            page.split_once(&format!("id=\"data-{name}\">")).unwrap().1.split('<').next().unwrap()
+        };
+        let options = ReadOptions::default().samples(true);
+        for name in ["time-deltas", "time-stacks", "time-weights", "time-values", "time-durations"] {
+            let damaged = page.replace(section(name), section("known"));
+            assert!(damaged != page, "{name}");
+            assert!(Profile::read(&[crate::Source::bytes(damaged)], &options).is_err(), "{name}");
+        }
+    }
+
     #[test]
     fn the_page_without_data_is_small() {
         let size = page(&Settings::default(), "a 1\n").len();
-        assert!(size <= 64_000, "{size}");
+        assert!(size <= 80_000, "{size}");
     }
 
     #[test]

@@ -16,6 +16,7 @@ import { Selection } from "./selection.js";
 import { Stage } from "./stage.js";
 import { fromHash, toHash } from "./state.js";
 import { Theme } from "./theme.js";
+import { Timeline } from "./timeline.js";
 import { Toolbar } from "./toolbar.js";
 
 export class App {
@@ -31,6 +32,7 @@ export class App {
     this.list = new List(this);
     this.stage = new Stage(this);
     this.map = new Minimap(this);
+    this.timeline = new Timeline(this);
     this.selection = new Selection(this);
     this.navigation = new Navigation(this);
     addEventListener("popstate", () => this.#fromAddress());
@@ -55,7 +57,8 @@ export class App {
   #isElsewhere(state) {
     const old = this.model.state;
     return state.view !== old.view || state.zoom.join(";") !== old.zoom.join(";") || state.focus !== old.focus
-      || state.chips.length !== old.chips.length || state.threads.length !== old.threads.length || state.only !== old.only;
+      || state.chips.length !== old.chips.length || state.threads.length !== old.threads.length || state.only !== old.only
+      || state.ranges.join(";") !== old.ranges.join(";");
   }
 
   /** Changes the state and the address; Back undoes a change that shows another part of the profile.
@@ -85,6 +88,7 @@ export class App {
     byId("stage").hidden = state.view === "table";
     this.list.show();
     this.stage.fit(again);
+    this.timeline.show();
     this.map.redraw();
     this.navigation.showPath();
     this.selection.describe();

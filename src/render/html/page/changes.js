@@ -67,8 +67,8 @@ export class Changes {
    * @param {Weights | null} before none is zero everywhere
    * @param {Weights} after */
   judged(before, after) {
-    const { about, memo, whole, tree, numbers } = this.model;
-    const period = memo.get("periods", [whole], () => periods(about, whole, 10 ** numbers.decimals));
+    const { about, memo, base, tree, numbers } = this.model;
+    const period = memo.get("periods", [base], () => periods(about, base, 10 ** numbers.decimals));
     return judge(about, period, [tree.totalBefore?.[0] ?? 0, tree.total[0]], before ?? new Float64Array(after.length), after);
   }
 

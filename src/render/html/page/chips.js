@@ -22,10 +22,10 @@ export class Chips {
       const remove = () => app.change({ chips: state.chips.filter((_, k) => k !== n), zoom: [] });
       return make("span", { class: "chip" }, make("span", { title: label }, label), make("button", { "aria-label": `Remove ${label}`, click: remove }, "×"));
     });
-    bar.hidden = chips.length === 0 && chosen.length === 0 && !(state.only && marks);
+    bar.hidden = chips.length === 0 && chosen.length === 0 && !(state.only && marks) && !(app.model.times && state.ranges.length);
     if (bar.hidden) return;
     const searched = state.only && marks ? (state.matchCase ? "" : "(?i)") + state.query : "";
-    const text = command(state.chips, chosen, searched);
+    const text = command(state.chips, chosen, searched, app.model.times ? state.ranges : []);
     const copyIt = make("button", { title: "Copy the command", click: () => copy(text).then(() => app.selection.say("command copied")) }, "Copy");
     bar.replaceChildren(...chips, make("code", { title: text }, text.slice(0, 2000)), copyIt);
   }

@@ -4,6 +4,7 @@
 
 import { Names } from "./names.js";
 import { section } from "./sections.js";
+import { Times } from "./timeline_data.js";
 
 /** The most names that are guessed after another. */
 const MOST_GUESSES = 126;
@@ -11,7 +12,7 @@ const MOST_GUESSES = 126;
 const MOST_VALUES = 1 << 14;
 
 /** A column's numbers, one after the other; beyond 2⁵³ they are rounded. */
-class Column {
+export class Column {
   /** @param {Uint8Array} bytes */
   constructor(bytes) {
     this.bytes = bytes;
@@ -53,7 +54,8 @@ export function depthColumn(size) {
  * @returns {Promise<Profile>} */
 export async function readProfile() {
   const all = ["about", "rises", "leaves", "callers", "known", "values", "leaf-weights", "caller-weights",
-    "leaf-befores", "caller-befores", "ranks", "shared", "lengths", "texts", "hues", "kinds", "modules", "name-modules"];
+    "leaf-befores", "caller-befores", "ranks", "shared", "lengths", "texts", "hues", "kinds", "modules", "name-modules",
+    "time-deltas", "time-stacks", "time-weights", "time-values", "time-durations"];
   const sections = await Promise.all(all.map(section));
   const optional = (/** @type {string} */ name) => sections[all.indexOf(name)];
   const get = (/** @type {string} */ name) => {
@@ -65,7 +67,9 @@ export async function readProfile() {
   const { bytes, starts, ranks } = readNames(get("ranks"), get("shared"), get("lengths"), get("texts"));
   const names = new Names(bytes, starts, ranks, optional("hues"), about.seed);
   names.places = readPlaces(ranks.length, optional("kinds"), optional("modules"), optional("name-modules"));
-  return { about, names, tree: readTree(about, get, optional, names.all) };
+  const nodeOf = about.time ? new Uint32Array(about.frames) : null;
+  const tree = readTree(about, get, optional, names.all, nodeOf);
+  return { about, names, tree, times: nodeOf && new Times(about, get, optional, nodeOf, tree.total[0]) };
 }
 
 /** The kinds and modules of names, where any are known.
@@ -149,7 +153,7 @@ class Guesses {
 }
 
 /** Weights by their numbers. */
-class Values {
+export class Values {
   /** @param {Uint8Array} bytes */
   constructor(bytes) {
     this.new = new Column(bytes);
@@ -174,8 +178,9 @@ class Values {
  * @param {(name: string) => Uint8Array} get
  * @param {(name: string) => Uint8Array | null} optional
  * @param {number} all the name of the root, behind all others
+ * @param {Uint32Array | null} nodeOf takes the node of each frame of the file
  * @returns {Tree} */
-function readTree(about, get, optional, all) {
+function readTree(about, get, optional, all, nodeOf) {
   const n = about.frames + 1;
   const decimals = about.scales.length ? about.scales[about.scales.length - 1][1] : 0;
   const most = Math.max(Number(about.total), Number(about.before)) * 10 ** decimals;
@@ -233,6 +238,7 @@ function readTree(about, get, optional, all) {
     const at = first[d] + d + 1;
     const own = values.weight((isLeaf ? leafWeights : callerWeights).next()) * scale;
     sum += own;
+    if (nodeOf) nodeOf[i] = at;
     name[at] = previous;
     depth[at] = d + 1;
     parent[at] = d > 0 ? first[d - 1] + d : 0;

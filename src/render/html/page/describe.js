@@ -5,8 +5,10 @@
 
 import { changeText } from "./changes.js";
 import { KIND_NAMES, kindOf, moduleOf } from "./colour.js";
+import { startOf } from "./layout.js";
 import { percent, signed } from "./numbers.js";
 import { totalsByName } from "./table.js";
+import { digitsFor, durationText } from "./timeline_data.js";
 
 /** The weight of a frame, in one line.
  * @param {Model} model
@@ -24,7 +26,19 @@ export function weightText({ about, changes, numbers, tree: whole }, tree, node)
  * @param {number} node
  * @returns {[string, string][]} */
 export function factsOf(model, tree, node) {
-  return [...codeOf(model, tree.name[node]), ...(model.about.differential ? changesOf(model, tree, node) : weightsOf(model, tree, node))];
+  return [...codeOf(model, tree.name[node]), ...timeOf(model, tree, node), ...(model.about.differential ? changesOf(model, tree, node) : weightsOf(model, tree, node))];
+}
+
+/** When a frame of a chart ran, and for how long.
+ * @param {Model} model
+ * @param {Tree} tree
+ * @param {number} node
+ * @returns {[string, string][]} */
+function timeOf({ chart, times }, tree, node) {
+  if (tree !== chart?.tree || !times) return [];
+  const from = times.seconds(chart.start + startOf(tree, node));
+  const length = times.seconds(tree.width[node]);
+  return [["Time", `${from.toFixed(digitsFor(length))} s, for ${durationText(length)}`]];
 }
 
 /** @param {Model} model

@@ -74,6 +74,8 @@ export function draw(model, { context, width, height, scroll, hover, selected })
     const hovered = hover && hover.part === index ? hover.node : -1;
     const chosen = selected && selected.part === index ? selected.node : -1;
     const box = (/** @type {number} */ node, /** @type {number} */ x, /** @type {number} */ w, /** @type {number} */ row) => {
+      // A gap in the order of time.
+      if (node > 0 && part.tree.name[node] === model.names.all) return;
       const y = scene.top(part, row) - scroll;
       const left = Math.max(x, 0);
       const right = Math.min(x + w, width);

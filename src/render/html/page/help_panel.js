@@ -3,7 +3,7 @@
 import { make } from "./dom.js";
 
 const KEYS = [
-  ["1 … 5", "flame, icicle, callers, butterfly, table"],
+  ["1 … 6", "flame, icicle, callers, butterfly, table, time order"],
   ["arrows, h j k l", "to the frame above, below, beside"],
   ["Enter", "zoom into the chosen frame"],
   ["Backspace", "one zoom back; the browser's Back does the same"],
@@ -17,6 +17,7 @@ const KEYS = [
   ["t", "dark or light"],
   ["s", "names without line numbers, or with them"],
   ["Ctrl and wheel, two fingers", "stretch; dragging or a wheel to the side moves"],
+  ["On the time line", "drag for a range, Shift and drag for one to compare with; wheel zooms, a click on a row chooses it; by keys: arrows, Shift, +, −, 0, d, Escape"],
   ["?", "this list"],
 ];
 

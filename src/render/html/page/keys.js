@@ -34,7 +34,7 @@ export function listenToKeys(app) {
 function act(app, key) {
   const { model, navigation, selection, stage } = app;
   const { place } = selection;
-  const view = VIEWS[Number(key) - 1];
+  const view = key === "6" && !model.times ? undefined : VIEWS[Number(key) - 1];
   const arrow = ARROWS[/** @type {keyof typeof ARROWS} */ (key)];
   if (view) app.change({ view });
   else if (arrow && model.parts.length) step(app, arrow);

@@ -12,6 +12,7 @@ import { Paints } from "./paints.js";
 import { refined } from "./refine.js";
 import { expression, matching, measure } from "./search.js";
 import { Threads } from "./threads.js";
+import { chartOf } from "./time_order.js";
 import { belowMarked, find, kept, pathTo, reordered, setWidths } from "./tree.js";
 
 /** @typedef {{ back: string, ink: string, run: string, dark: boolean }} Theme */
@@ -21,12 +22,15 @@ export class Model {
    * @param {State} state */
   constructor(profile, state) {
     this.about = profile.about;
+    /** The facts of the page; two ranges of time are compared by other ones. */
+    this.given = profile.about;
+    this.times = profile.times ?? null;
     this.names = profile.names;
     this.whole = profile.tree;
     this.state = state;
     this.numbers = new Numbers(profile.about);
     this.memo = new Memo();
-    this.threads = new Threads(profile.about, profile.names, profile.tree);
+    this.threads = new Threads(profile.about, profile.names, profile.tree, this.times);
     this.changes = new Changes(this);
     this.paints = new Paints(this);
     /** The mistake in an expression. */
@@ -37,6 +41,10 @@ export class Model {
     this.moved = null;
     this.minHeight = 0;
     this.searchProblem = "";
+    /** The tree of the chosen threads and times. */
+    this.base = this.whole;
+    /** @type {import("./time_order.js").Chart | null} the chart that is drawn */
+    this.chart = null;
     /** The tree that the steps of refining leave. */
     this.refined = this.whole;
     /** The tree that all views are made from. */
@@ -61,8 +69,10 @@ export class Model {
     this.problem = "";
     this.moved = null;
     const { memo } = this;
-    const threaded = memo.get("threaded", [state.threads.join("\n")], () => this.threads.only(state.threads));
-    this.refined = memo.get("refined", [threaded, JSON.stringify(state.chips)], () => this.#refined(threaded));
+    this.base = memo.get("base", [state.threads.join("\n"), JSON.stringify(this.times && state.ranges)], () => this.#chosen());
+    const differs = this.times !== null && state.ranges.length > 1;
+    this.about = differs ? memo.get("comparing", [], () => ({ ...this.given, differential: true })) : this.given;
+    this.refined = memo.get("refined", [this.base, JSON.stringify(state.chips)], () => this.#refined(this.base));
     this.marks = memo.get("marks", [state.query, state.matchCase, this.names.texts.length], () => this.#marks());
     if (state.query && !this.marks) this.problem ||= this.searchProblem;
     const { marks } = this;
@@ -71,13 +81,29 @@ export class Model {
       state.only && marks ? kept(this.refined, belowMarked(this.refined, marks)) : this.refined);
     this.tree = memo.get("ordered", [chosen, state.order], () =>
       state.order === "weight" ? reordered(chosen, null) : chosen);
+    this.chart = this.#chart();
     this.parts = this.#parts();
     for (const { tree } of this.parts) {
-      setWidthsOnce(tree, state.widths);
+      if (tree !== this.chart?.tree) setWidthsOnce(tree, state.widths);
     }
     this.main = this.parts.at(-1)?.tree ?? this.tree;
     this.zoomed = find(this.main, this.names, state.zoom);
     this.place();
+  }
+
+  /** The tree of the threads and times of the state. */
+  #chosen() {
+    const { state, threads, times, whole } = this;
+    if (!times || !(state.ranges.length || threads.areTimed && threads.chosen(state.threads).length)) return threads.only(state.threads);
+    return times.tree(whole, state.ranges, state.threads, threads.mask(state.threads));
+  }
+
+  /** @returns {import("./time_order.js").Chart | null} */
+  #chart() {
+    const { memo, names, state, times, whole } = this;
+    if (!times || state.view !== "time") return null;
+    const range = times.steps(state.ranges[0] ?? state.span ?? [0, times.all]);
+    return memo.get("chart", [state.threads.join("\n"), range.join()], () => chartOf(times, whole, names, times.heaviest(state.threads, range), range));
   }
 
   /** @param {Tree} tree */
@@ -116,6 +142,7 @@ export class Model {
   #parts() {
     const { memo, tree, names } = this;
     switch (this.state.view) {
+      case "time": return [{ tree: this.chart?.tree ?? tree, up: false, skip: 0 }];
       case "flame": return [{ tree, up: true, skip: 0 }];
       case "icicle": return [{ tree, up: false, skip: 0 }];
       case "callers": return [{ tree: this.#callers(), up: false, skip: 0 }];

@@ -6,6 +6,7 @@
 import { byId, make } from "./dom.js";
 import { startOf } from "./layout.js";
 import { nextMatch } from "./search.js";
+import { durationText } from "./timeline_data.js";
 
 export class Navigation {
   /** @param {App} app */
@@ -22,6 +23,12 @@ export class Navigation {
     if (state.view === "butterfly" && model.focus >= 0 && !state.zoom.length) {
       const name = names.show(model.focus).slice(0, 200);
       path.append(make("span", { title: name }, "Callers above, callees below: ", make("b", {}, name)));
+      return;
+    }
+    if (model.chart) {
+      const { moment, thread } = model.chart;
+      const text = `${names.harmless(thread)} in the order of time`;
+      path.append(make("span", {}, moment ? `${text}; each ${durationText(model.times?.seconds(moment) ?? 0)} shows its heaviest stack, a chosen range all` : text));
       return;
     }
     if (!zoomed || !model.parts.length || state.zoom.length === 0) return;
@@ -42,6 +49,13 @@ export class Navigation {
     if (one.tree !== model.main) {
       // The upper part of a butterfly cannot be zoomed: look at that caller instead.
       this.butterfly(one.tree.name[node]);
+      return;
+    }
+    if (model.chart) {
+      // Time is no path: many frames beside each other have the same names.
+      const from = startOf(one.tree, node);
+      model.move(from, from + one.tree.width[node]);
+      stage.redraw();
       return;
     }
     const zoom = model.stack({ part, node }).map((id) => model.names.key(id));

@@ -25,6 +25,13 @@ const UNITS = new Map([
 ]);
 const PLURALS = ["samples", "calls", "cycles", "threads", "objects", "instructions", "exceptions", "goroutines", "ticks", "events", "page-faults"];
 
+/** The size of a unit of time in nanoseconds; 0 for all other units.
+ * @param {string | null} unit */
+export function nanosecondsIn(unit) {
+  const [scale, size] = UNITS.get(unit ?? "") ?? [null, 0];
+  return scale === TIME ? size : 0;
+}
+
 /** A weight in its unit, for people.
  * @param {number} value
  * @param {string | null} unit

@@ -5,6 +5,7 @@
 import { withoutLine } from "./lines.js";
 import { changed } from "./merge.js";
 import { expression, matching } from "./search.js";
+import { rangeKey } from "./state.js";
 import { withoutTemplates } from "./templates.js";
 import { belowMarked, kept } from "./tree.js";
 
@@ -100,14 +101,18 @@ export function refined(tree, names, chips) {
 /** The command that does the same to the file.
  * @param {Chip[]} chips
  * @param {import("./threads.js").Thread[]} threads
- * @param {string} focused an expression of the search that hides the rest */
-export function command(chips, threads, focused) {
+ * @param {string} focused an expression of the search that hides the rest
+ * @param {[number, number][]} [ranges] of time */
+export function command(chips, threads, focused, ranges = []) {
   const words = ["fg-filter"];
-  for (const { path, isLabel } of threads) words.push("-e", `${isLabel ? "(^|;)" : "^"}${literally(path)}(;|$)`);
+  for (const range of ranges.slice(-1)) words.push("--time", rangeKey(range));
+  for (const { key, path } of threads) if (!path) words.push("--label", `thread=${key}`);
+  for (const { path, isLabel } of threads) if (path) words.push("-e", `${isLabel ? "(^|;)" : "^"}${literally(path)}(;|$)`);
   for (const { op, value } of chips) words.push("--" + op, value);
   if (focused) words.push("--focus", focused);
   if (words.length === 1) words.push("-e", "");
-  return [...words.map(quoted), "out.folded"].join(" ");
+  const timed = words.includes("--time") || words.includes("--label");
+  return [...words.map(quoted), timed ? "RECORDING" : "out.folded"].join(" ");
 }
 
 /** @param {string} text */

@@ -66,7 +66,18 @@ export class Selection {
     const { model } = this.app;
     const { tree } = model.parts[place.part];
     const name = model.names.show(tree.name[place.node]).slice(0, 2000);
-    tip.replaceChildren(make("b", {}, name), list(factsOf(model, tree, place.node)));
+    this.tip(name, list(factsOf(model, tree, place.node)), x, y);
+  }
+
+  /** Shows a tooltip beside a point.
+   * @param {string} title
+   * @param {HTMLElement} inside
+   * @param {number} x
+   * @param {number} y */
+  tip(title, inside, x, y) {
+    const tip = byId("tip");
+    tip.hidden = false;
+    tip.replaceChildren(make("b", {}, title), inside);
     const { offsetWidth: width, offsetHeight: height } = tip;
     tip.style.left = `${Math.max(Math.min(x + 14, innerWidth - width - 8), 8)}px`;
     tip.style.top = `${y + 20 + height > innerHeight ? Math.max(y - height - 14, 8) : y + 20}px`;

@@ -90,6 +90,7 @@ export class Stage {
     draw(this.app.model, { context, width, height, scroll: this.box.scrollTop, hover, selected });
     this.took = performance.now() - began;
     this.app.map.redraw();
+    this.app.timeline.redraw();
   }
 
   /** The frame under a point of the screen.
@@ -104,7 +105,8 @@ export class Stage {
     const { tree } = model.parts[found.part];
     const { from, to } = model.window;
     const node = nodeAt(tree, found.row, from + ((clientX - edge.left) / this.width) * (to - from));
-    return node < 0 ? null : { part: found.part, node };
+    // In the order of time, what is called all below the root is a gap.
+    return node < 0 || (node > 0 && tree.name[node] === model.names.all) ? null : { part: found.part, node };
   }
 
   /** Brings a frame into sight.

@@ -3,7 +3,7 @@
 
 /** @import { About, State, Widths } from "./types.js" */
 
-export const VIEWS = /** @type {const} */ (["flame", "icicle", "callers", "butterfly", "table"]);
+export const VIEWS = /** @type {const} */ (["flame", "icicle", "callers", "butterfly", "table", "time"]);
 export const COLOURINGS = /** @type {const} */ (["name", "module", "kind", "change"]);
 const WIDTHS = ["after", "before", "union"];
 
@@ -13,6 +13,7 @@ export function initial(about) {
   return {
     view: about.icicle ? "icicle" : "flame",
     zoom: [], query: "", matchCase: true, only: false, chips: [], threads: [], focus: "",
+    ranges: [], span: null, heat: false,
     order: "name", theme: "", colour: about.differential ? "change" : "name",
     widths: about.widths, ownChange: about.ownChange, shares: false, insignificant: about.alpha === null, sort: about.differential ? "change" : "self",
   };
@@ -30,6 +31,9 @@ export function toHash(state, usual) {
   if (state.only) say("only", "1");
   for (const { op, value } of state.chips) parts.push(`do=${encoded(op)}:${encoded(value)}`);
   for (const thread of state.threads) say("in", thread);
+  for (const range of state.ranges) say("time", rangeKey(range));
+  if (state.span) say("span", rangeKey(state.span));
+  if (state.heat) say("heat", "1");
   if (state.focus) say("of", state.focus);
   if (state.order !== usual.order) say("order", state.order);
   if (state.theme) say("theme", state.theme);
@@ -57,12 +61,26 @@ function decoded(text) {
   }
 }
 
+/** A range of seconds as fg-filter takes it.
+ * @param {[number, number]} range */
+export function rangeKey([from, to]) {
+  return `${from}s..${to}s`;
+}
+
+/** The range of a text, if it is one.
+ * @param {string} text
+ * @returns {[number, number][]} */
+function rangesIn(text) {
+  const [from, to] = text.split("..").map((part) => (/^[\d.]+(e-?\d+)?s?$/.test(part) ? parseFloat(part) : NaN));
+  return from < to ? [[from, to]] : [];
+}
+
 /** Reads an address; parts that it does not understand are as in an empty one.
  * @param {string} hash
  * @param {State} usual
  * @returns {State} */
 export function fromHash(hash, usual) {
-  const state = { ...usual, zoom: [...usual.zoom], chips: [...usual.chips], threads: [...usual.threads] };
+  const state = { ...usual, zoom: [...usual.zoom], chips: [...usual.chips], threads: [...usual.threads], ranges: [...usual.ranges] };
   for (const part of hash.replace(/^#/, "").split("&")) {
     const cut = part.indexOf("=");
     const key = part.slice(0, cut);
@@ -76,7 +94,10 @@ export function fromHash(hash, usual) {
     else if (key === "do" && raw.includes(":")) {
       const [op, ...rest] = raw.split(":");
       state.chips.push({ op: decoded(op), value: decoded(rest.join(":")) });
-    } else if (key === "in") state.threads.push(value);
+    } else if (key === "time" && state.ranges.length < 2) state.ranges.push(...rangesIn(value));
+    else if (key === "span") state.span = rangesIn(value)[0] ?? null;
+    else if (key === "heat") state.heat = value === "1";
+    else if (key === "in") state.threads.push(value);
     else if (key === "of") state.focus = value;
     else if (key === "order") state.order = value === "weight" ? "weight" : "name";
     else if (key === "theme") state.theme = value === "dark" || value === "light" ? value : "";

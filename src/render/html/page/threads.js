@@ -52,19 +52,26 @@ function kindOfRoots(about, names, whole) {
 export class Threads {
   /** @param {About} about
    * @param {Names} names
-   * @param {Tree} whole */
-  constructor(about, names, whole) {
+   * @param {Tree} whole
+   * @param {import("./timeline_data.js").Times | null} [times] */
+  constructor(about, names, whole, times) {
     this.whole = whole;
+    /** True if samples say of which thread they are. */
+    this.areTimed = Boolean(times && times.rows.length > 1);
     /** The depth of the label that names a thread, from 1; 0 where there is none. */
     this.labelDepth = about.labels.indexOf(THREAD_LABELS.find((label) => about.labels.includes(label)) ?? "") + 1;
     /** @type {RootKind} */
-    this.kind = this.labelDepth ? "threads" : about.labels.length ? "none" : kindOfRoots(about, names, whole);
+    this.kind = this.areTimed ? "none" : this.labelDepth ? "threads" : about.labels.length ? "none" : kindOfRoots(about, names, whole);
     /** The number of each node's thread; 0 is none. */
     this.of = new Uint32Array(this.kind === "none" ? 0 : whole.n);
     /** @type {Map<string, number>} the number of the thread of each key */
     this.numbers = new Map();
     /** @type {Thread[]} the heaviest first */
     this.all = this.kind === "none" ? [] : this.#find(names);
+    if (times && this.areTimed) {
+      this.kind = "threads";
+      this.all = times.rows.map(({ key, label, after }) => ({ key, path: "", label, isLabel: false, before: 0, after }));
+    }
   }
 
   /** @param {Names} names */
@@ -113,9 +120,15 @@ export class Threads {
   /** Only the stacks of some threads; all where none of them is known.
    * @param {string[]} keys */
   only(keys) {
+    const mask = this.mask(keys);
+    return mask ? kept(this.whole, mask) : this.whole;
+  }
+
+  /** Marks the nodes of some threads; null where none of them is known.
+   * @param {string[]} keys */
+  mask(keys) {
     const numbers = new Set(keys.map((key) => this.numbers.get(key)).filter((number) => number !== undefined));
-    if (!numbers.size) return this.whole;
-    return kept(this.whole, Uint8Array.from(this.of, (number) => (numbers.has(number) ? 1 : 0)));
+    return numbers.size ? Uint8Array.from(this.of, (number) => (numbers.has(number) ? 1 : 0)) : null;
   }
 
   /** @param {string[]} keys */

@@ -29,7 +29,8 @@ export class Toolbar {
       tab.addEventListener("keydown", (event) => {
         const to = { ArrowRight: n + 1, ArrowLeft: n - 1 }[event.key];
         if (to === undefined) return;
-        const other = (to + VIEWS.length) % VIEWS.length;
+        const shown = VIEWS.length - (app.model.times ? 0 : 1);
+        const other = (to + shown) % shown;
         app.change({ view: VIEWS[other] });
         tabs[other].focus();
       });
@@ -72,6 +73,7 @@ export class Toolbar {
     const { state, about } = this.app.model;
     for (const view of VIEWS) {
       const tab = byId(`tab-${view}`);
+      tab.hidden = view === "time" && !this.app.model.times;
       tab.setAttribute("aria-selected", String(view === state.view));
       tab.tabIndex = view === state.view ? 0 : -1;
       if (view === state.view) byId(view === "table" ? "list" : "stage").setAttribute("aria-labelledby", tab.id);

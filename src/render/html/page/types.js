@@ -35,7 +35,19 @@
  * @property {boolean} ownChange
  * @property {number | null} alpha the share of noise among significant changes; null takes all changes as significant
  * @property {number} minEffect the least significant change, in percentage points
+ * @property {AboutTime} [time] the time line, where there is one
  * @property {number | null} period the weight of a sample in tests of significance, if one was given
+ */
+
+/**
+ * The time line: see ../payload/times.rs.
+ * @typedef {object} AboutTime
+ * @property {string} start nanoseconds on the clock of the recording
+ * @property {number} length in nanoseconds
+ * @property {number} step in nanoseconds
+ * @property {boolean} coarse all samples of a step and a stack are one
+ * @property {number} samples how many there were
+ * @property {[string, string, number | null, number | null, number][]} threads label, name, process, thread, samples here
  */
 
 /** @typedef {"after" | "before" | "union"} Widths */
@@ -66,7 +78,7 @@
  * @property {Weights} width its width with all below it
  */
 
-/** @typedef {{ about: About, names: Names, tree: Tree }} Profile */
+/** @typedef {{ about: About, names: Names, tree: Tree, times?: import("./timeline_data.js").Times | null }} Profile */
 
 /**
  * A step of refining.
@@ -93,6 +105,9 @@
  * @property {boolean} ownChange
  * @property {boolean} insignificant insignificant changes have colours as well
  * @property {boolean} shares compare shares rather than weights
+ * @property {[number, number][]} ranges of time, in seconds; two are before and after
+ * @property {[number, number] | null} span the seconds that the time line shows; null is all
+ * @property {boolean} heat the time line is a heat map
  * @property {string} sort the table's column, with "-" before it for the smallest first
  */
 

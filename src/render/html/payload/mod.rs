@@ -24,6 +24,15 @@
 //! | `modules` | module: its name and a 0 byte, no varints |
 //! | `name-modules` | name, as it is numbered: the number of its module, from 1 in the order of `modules`; 0 is unknown |
 //!
+//! | `time-deltas` | sample of the time line, by thread and in the order of time: the steps of time since the one before it in the thread, before the first of which it is 0 |
+//! | `time-stacks` | the same: the number of the frame in which its stack ends, in the order of this file, less that of the one before it in the thread; 0, -1, 1 … as 0, 1, 2 … |
+//! | `time-weights` | the same: which weight it has, as for frames, of `time-values` |
+//! | `time-values` | weight that `time-weights` says is to be found here |
+//! | `time-durations` | sample of the time line: the steps over which its weight is spread, those of a wait or a call; 0 for a moment; missing where all are |
+//!
+//! Without times there is no section of the time line. The step of time and the threads with their
+//! numbers of samples are in `about`; with `coarse`, all samples of a thread, a step and a stack are one.
+//!
 //! `kinds` is missing where no kind is known, and so are the modules where none is: folded text
 //! tells neither.
 //!
@@ -45,6 +54,7 @@ mod column;
 mod guesses;
 mod places;
 mod texts;
+pub(super) mod times;
 mod weights;
 
 use crate::error::Result;
@@ -116,6 +126,11 @@ impl Encoder {
             weights: Side::default(),
             befores: None,
         }
+    }
+
+    /// The number of decimals of the weights, once all frames are told.
+    pub fn decimals(&self) -> u8 {
+        self.decimals
     }
 
     /// The names so far.

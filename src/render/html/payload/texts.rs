@@ -36,6 +36,6 @@ pub(super) fn sections(names: &StackTable) -> Result<Vec<(&'static str, Vec<u8>)
 }
 
 /// 0, -1, 1, -2, … as 0, 1, 2, 3, …
-fn zigzag(number: i64) -> u128 {
+pub(super) fn zigzag(number: i64) -> u128 {
     ((number << 1) ^ (number >> 63)) as u64 as u128
 }

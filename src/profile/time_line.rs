@@ -1,0 +1,300 @@
+//! The samples of a profile by thread, in the order of time: the view that outputs with a time axis
+//! take of a [`Profile`].
+
+use std::collections::HashMap;
+
+use super::Profile;
+use super::units::{in_smallest, is_time};
+use crate::error::Result;
+use crate::folded::{Columns, Frame, Known, Rewrite, StackTable, Visitor, Weights, walk_table};
+use crate::weight::Weight;
+
+/// A time line: every sample of a profile, by thread.
+pub(crate) struct TimeLine<'a> {
+    profile: Source<'a>,
+    /// The threads, the heaviest first.
+    pub threads: Vec<ThreadLine>,
+    /// The time that is 0, in nanoseconds on the recording's clock: no sample is before it.
+    pub start: u64,
+    /// The end of the last sample.
+    pub end: u64,
+}
+
+/// The profile of a time line: one that is there, or one with changed stacks.
+enum Source<'a> {
+    Given(&'a Profile),
+    Made(Box<Profile>),
+}
+
+impl std::ops::Deref for Source<'_> {
+    type Target = Profile;
+
+    fn deref(&self) -> &Profile {
+        match self {
+            Source::Given(profile) => profile,
+            Source::Made(profile) => profile,
+        }
+    }
+}
+
+/// The samples of a thread.
+pub(crate) struct ThreadLine {
+    /// The number of the process, where it is known.
+    pub process: Option<u64>,
+    /// The number of the thread, where it is known.
+    pub thread: Option<u64>,
+    /// The name of the thread.
+    pub name: Vec<u8>,
+    /// A name that no other thread has.
+    pub label: Vec<u8>,
+    /// The weight of all its samples.
+    pub total: Weight,
+    /// The places of its samples among all, in the order of time.
+    samples: Vec<u32>,
+}
+
+/// A sample on the time line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TimedSample {
+    /// Nanoseconds on the recording's clock.
+    pub time: u64,
+    /// The nanoseconds over which its weight is spread; 0 of one that was taken at a moment.
+    pub duration: u64,
+    /// The number of its stack in the profile.
+    pub stack: usize,
+    pub weight: Weight,
+}
+
+/// The stretch of time that a sample stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    /// Nanoseconds on the recording's clock.
+    pub start: u64,
+    pub end: u64,
+    /// The number of its stack in the profile.
+    pub stack: usize,
+    pub weight: Weight,
+}
+
+impl<'a> TimeLine<'a> {
+    /// The time line of a profile after a change to its stacks. `None` without samples, or if a
+    /// sample has no time, or two weights.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn new(profile: &'a Profile, rewrite: Option<&Rewrite>) -> Result<Option<TimeLine<'a>>> {
+        let samples = &profile.samples;
+        let has_times = !samples.is_empty() && samples.iter_entries().all(|entry| entry.time.is_some());
+        if !has_times || profile.columns() == Columns::Two {
+            return Ok(None);
+        }
+        let profile = match rewrite {
+            None => Source::Given(profile),
+            Some(rewrite) => Source::Made(Box::new(profile.rewritten(rewrite)?)),
+        };
+        let names: Vec<_> = profile.samples.threads().collect();
+        let mut of_thread: Vec<Option<usize>> = vec![None; names.len()];
+        let mut threads: Vec<ThreadLine> = Vec::new();
+        let start = profile.time_zero().unwrap_or(0);
+        let mut end = start;
+        for (at, row) in (0u32..).zip(profile.samples.iter_entries()) {
+            let slot = of_thread[row.thread as usize].get_or_insert_with(|| {
+                let (process, thread, name) = names[row.thread as usize];
+                let (name, label) = (name.to_vec(), Vec::new());
+                threads.push(ThreadLine {
+                    process,
+                    thread,
+                    name,
+                    label,
+                    total: Weight::ZERO,
+                    samples: Vec::new(),
+                });
+                threads.len() - 1
+            });
+            let thread = &mut threads[*slot];
+            thread.total = thread.total.checked_add(row.weights.value)?;
+            thread.samples.push(at);
+            end = end.max(row.time.unwrap_or(0).saturating_add(row.duration));
+        }
+        drop(names);
+        threads.sort_by(|a, b| {
+            let key = |line: &ThreadLine| (line.process, line.thread);
+            b.total.cmp(&a.total).then_with(|| key(a).cmp(&key(b))).then_with(|| a.name.cmp(&b.name))
+        });
+        set_labels(&mut threads);
+        Ok((!threads.is_empty()).then_some(TimeLine { profile, threads, start, end }))
+    }
+
+    /// The profile whose stacks the samples have.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// The number of samples.
+    pub fn len(&self) -> usize {
+        self.profile.samples.len()
+    }
+
+    /// The samples of a thread, in the order of time.
+    pub fn samples<'t>(&'t self, thread: &'t ThreadLine) -> impl Iterator<Item = TimedSample> + Clone + 't {
+        thread.samples.iter().map(|&at| {
+            let entry = self.profile.samples.entry(at as usize);
+            let (time, stack) = (entry.time.unwrap_or(0), entry.stack as usize);
+            TimedSample { time, duration: entry.duration, stack, weight: entry.weights.value }
+        })
+    }
+
+    /// The stretches of time that the samples of a thread stand for, one after the other. A wait
+    /// or a call lasts as long as the recording says. Where weights are time, any other sample is as long as its weight and begins when the one before has ended at the
+    /// earliest; else each lasts until the next one, at most as long as most samples are apart.
+    pub fn spans<'t>(&'t self, thread: &'t ThreadLine) -> impl Iterator<Item = Span> + 't {
+        let unit = self.profile.facts.unit.as_deref().filter(|unit| is_time(unit)).and_then(in_smallest);
+        let unit = unit.map(|(_, size)| size.to_f64());
+        let usual = if unit.is_none() { self.usual_distance(thread) } else { 0 };
+        let next = self.samples(thread).skip(1).map(|sample| Some(sample.time)).chain([None]);
+        let mut free = 0u64;
+        self.samples(thread).zip(next).map(move |(sample, next)| {
+            let start = sample.time.max(free);
+            let end = match unit {
+                _ if sample.duration > 0 => sample.time.saturating_add(sample.duration).max(start),
+                Some(unit) => start.saturating_add((sample.weight.to_f64() * unit).round().max(0.0) as u64),
+                None => next
+                    .map_or(u64::MAX, |next| next.max(start))
+                    .min(start.saturating_add(usual))
+                    .max(start.saturating_add(1)),
+            };
+            free = end;
+            Span { start, end, stack: sample.stack, weight: sample.weight }
+        })
+    }
+
+    /// The median time between two samples of a thread; a millisecond if there is only one.
+    fn usual_distance(&self, thread: &ThreadLine) -> u64 {
+        let times: Vec<u64> = self.samples(thread).map(|sample| sample.time).collect();
+        let mut distances: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        if distances.is_empty() {
+            return 1_000_000;
+        }
+        let middle = distances.len() / 2;
+        *distances.select_nth_unstable(middle).1
+    }
+
+    /// For each stack of the profile, the number of its last frame in the order in which a walk in frame
+    /// order exits them; `None` where the walk leaves the stack out.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub fn exit_numbers(&self) -> Result<Vec<Option<u32>>> {
+        let Profile { stacks, facts, places, .. } = &*self.profile;
+        let mut exits = Exits::default();
+        walk_table(stacks, &Known { columns: stacks.columns(), facts, places }, &mut exits)?;
+        let ranks = stacks.ranks();
+        let mut sums = vec![Weight::ZERO; ranks.iter().max().map_or(0, |&most| most as usize + 1)];
+        for ((_, weights), &rank) in stacks.stacks().zip(&ranks) {
+            sums[rank as usize] = sums[rank as usize].checked_add(weights.value)?;
+        }
+        let mut told = exits.numbers.into_iter();
+        let by_rank: Vec<Option<u32>> =
+            sums.iter().map(|sum| if sum.is_negative() { None } else { told.next() }).collect();
+        Ok(ranks.into_iter().map(|rank| by_rank[rank as usize]).collect())
+    }
+}
+
+/// Gives each thread a label that no other one has: its name, and its number where others have the name.
+fn set_labels(threads: &mut [ThreadLine]) {
+    let mut counts: HashMap<Vec<u8>, usize> = HashMap::new();
+    for thread in threads.iter() {
+        *counts.entry(thread.name.clone()).or_default() += 1;
+    }
+    for thread in threads.iter_mut() {
+        let number = thread.thread.or(thread.process);
+        let is_alone = counts[&thread.name] == 1;
+        thread.label = match (&thread.name[..], number) {
+            (b"", None) => b"all".to_vec(),
+            (b"", Some(number)) => format!("thread {number}").into_bytes(),
+            (name, Some(number)) if !is_alone => [name, format!(" {number}").as_bytes()].concat(),
+            (name, _) => name.to_vec(),
+        };
+    }
+    // Threads of several machines may have the same number.
+    let mut taken: HashMap<Vec<u8>, usize> = HashMap::new();
+    for thread in threads {
+        let times = taken.entry(thread.label.clone()).or_default();
+        *times += 1;
+        if *times > 1 {
+            thread.label.extend(format!(" ({times})").into_bytes());
+        }
+    }
+}
+
+/// Numbers frames as they are left, and notes the numbers of those in which stacks end.
+#[derive(Default)]
+struct Exits {
+    /// For each open frame, the place in `numbers` of the stack that ends in it.
+    open: Vec<Option<usize>>,
+    numbers: Vec<u32>,
+    count: u32,
+}
+
+impl Visitor for Exits {
+    fn follows_stacks(&self) -> bool {
+        true
+    }
+
+    fn enter(&mut self, _: &[u8], _: usize) -> Result<()> {
+        self.open.push(None);
+        Ok(())
+    }
+
+    fn stack(&mut self, _: &[u8], _: Weights) -> Result<()> {
+        if let Some(last) = self.open.last_mut() {
+            *last = Some(self.numbers.len());
+            self.numbers.push(0);
+        }
+        Ok(())
+    }
+
+    fn exit(&mut self, _: Frame<'_>, _: Weights) -> Result<()> {
+        if let Some(stack) = self.open.pop().flatten() {
+            self.numbers[stack] = self.count;
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        *self = Exits::default();
+        Ok(())
+    }
+}
+
+impl Profile {
+    /// The profile with changed stacks, and the samples that still have one.
+    fn rewritten(&self, rewrite: &Rewrite) -> Result<Profile> {
+        let mut stacks = StackTable::default();
+        let mut numbers = Vec::with_capacity(self.stacks.len());
+        let (mut text, mut new, mut ids) = (Vec::new(), Vec::new(), Vec::new());
+        for (stack, weights) in self.stacks.stacks() {
+            text.clear();
+            for (depth, &frame) in stack.iter().enumerate() {
+                if depth > 0 {
+                    text.push(b';');
+                }
+                text.extend_from_slice(self.stacks.name(frame));
+            }
+            new.clear();
+            if !rewrite(&text, &mut new) {
+                numbers.push(None);
+                continue;
+            }
+            ids.clear();
+            stacks.split(&new, &mut ids);
+            numbers.push(Some(stacks.add_indexed(&ids, weights)? as u32));
+        }
+        let mut facts = self.facts.clone();
+        // They are not counted again: nothing shows them.
+        facts.samples = None;
+        let profile = self.restacked(facts, stacks, &numbers, Weight::ONE)?;
+        Ok(Profile { places: self.places.clone(), ..profile })
+    }
+}

@@ -1,0 +1,252 @@
+// The time line: when each sample was taken, in which thread, in which stack; and the trees of the
+// samples of some threads or times.
+
+/** @import { About, Tree } from "./types.js" */
+
+import { Column, Values, weightColumn } from "./decode.js";
+import { nanosecondsIn } from "./numbers.js";
+import { emptyTree, sumUp } from "./tree.js";
+
+/** With more threads than this, all of one name are a row. */
+const MOST_ROWS_OF_THREADS = 40;
+
+/** @typedef {{ label: string, name: string, from: number, to: number, longest: number }} TimedThread samples from one to before another */
+
+/**
+ * A row of the time line: a thread, or all threads of a name.
+ * @typedef {object} Row
+ * @property {string} key
+ * @property {string} label
+ * @property {number} after its weight
+ * @property {number[]} threads their numbers
+ */
+
+export class Times {
+  /** @param {About} about
+   * @param {(name: string) => Uint8Array} get
+   * @param {(name: string) => Uint8Array | null} optional
+   * @param {Uint32Array} nodeOf the node of each frame of the file
+   * @param {number} most the sum of all weights */
+  constructor(about, get, optional, nodeOf, most) {
+    const { length, step, coarse, samples, threads } = /** @type {import("./types.js").AboutTime} */ (about.time);
+    const n = threads.reduce((sum, one) => sum + one[4], 0);
+    /** The nanoseconds of a step. */
+    this.step = step;
+    /** The length of the recording, in steps. */
+    this.length = Math.floor(length / step) + 1;
+    this.isCoarse = coarse;
+    this.samples = samples;
+    this.n = n;
+    this.at = this.length < 2 ** 32 ? new Uint32Array(n) : new Float64Array(n);
+    this.node = new Uint32Array(n);
+    this.weight = weightColumn(n, most);
+    const column = (/** @type {string} */ name) => new Column(get(name));
+    const [deltas, stacks, weights] = [column("time-deltas"), column("time-stacks"), column("time-weights")];
+    const values = new Values(get("time-values"));
+    const lasting = optional("time-durations");
+    const durations = lasting && new Column(lasting);
+    /** The steps over which each sample's weight is spread; null if none is. */
+    this.duration = durations && new Float64Array(n);
+    /** @type {TimedThread[]} */
+    this.threads = [];
+    let i = 0;
+    for (const [label, name, , , count] of threads) {
+      const from = i;
+      let at = 0;
+      let frame = 0;
+      let longest = 0;
+      for (const end = i + count; i < end; i++) {
+        at += deltas.next();
+        const change = stacks.next();
+        frame += change % 2 ? -(change + 1) / 2 : change / 2;
+        this.at[i] = at;
+        this.node[i] = nodeOf[frame];
+        this.weight[i] = values.weight(weights.next());
+        if (durations && this.duration) longest = Math.max(longest, (this.duration[i] = durations.next()));
+      }
+      this.threads.push({ label, name, from, to: i, longest });
+    }
+    /** The steps that a weight of one lasts, where weights are time; else 0. */
+    this.lasts = nanosecondsIn(about.unit) / (step * 10 ** (about.scales.at(-1)?.[1] ?? 0));
+    /** @type {Row[]} the heaviest first */
+    this.rows = this.#makeRows();
+    /** @type {Map<string, Row>} */
+    this.byKey = new Map(this.rows.map((row) => [row.key, row]));
+  }
+
+  #makeRows() {
+    const { threads, weight } = this;
+    const byName = threads.length > MOST_ROWS_OF_THREADS;
+    /** @type {Map<string, Row>} */
+    const rows = new Map();
+    threads.forEach(({ label, name, from, to }, n) => {
+      const key = byName ? name || "thread" : label;
+      let row = rows.get(key);
+      if (!row) rows.set(key, (row = { key, label: key, after: 0, threads: [] }));
+      row.threads.push(n);
+      for (let i = from; i < to; i++) row.after += weight[i];
+    });
+    for (const row of rows.values()) if (row.threads.length > 1) row.label += ` ×${row.threads.length}`;
+    return [...rows.values()].sort((a, b) => b.after - a.after);
+  }
+
+  /** The numbers of the threads of rows; all without rows that are known.
+   * @param {string[]} keys */
+  threadsOf(keys) {
+    const chosen = keys.flatMap((key) => this.byKey.get(key)?.threads ?? []);
+    return chosen.length ? chosen : this.threads.map((_, n) => n);
+  }
+
+  /** The thread of some rows with the most samples in a range of steps.
+   * @param {string[]} keys
+   * @param {[number, number]} range */
+  heaviest(keys, [from, to]) {
+    const count = (/** @type {number} */ n) => this.first(this.threads[n], to) - this.first(this.threads[n], from);
+    return this.threadsOf(keys).reduce((best, n) => (count(n) > count(best) ? n : best));
+  }
+
+  /** The first sample of a thread at a step or after it.
+   * @param {TimedThread} thread
+   * @param {number} step */
+  first({ from, to }, step) {
+    while (from < to) {
+      const middle = (from + to) >>> 1;
+      if (this.at[middle] < step) from = middle + 1;
+      else to = middle;
+    }
+    return from;
+  }
+
+  /** Tells of the samples of a thread in a range of steps, and of the share of their weight in it.
+   * @param {TimedThread} thread
+   * @param {number} from
+   * @param {number} to
+   * @param {(i: number, share: number) => void} tell */
+  each(thread, from, to, tell) {
+    const { at, duration } = this;
+    for (let i = this.first(thread, from - thread.longest); i < thread.to && at[i] < to; i++) {
+      const lasts = duration ? duration[i] : 0;
+      if (lasts > 0) {
+        const inside = Math.min(at[i] + lasts, to) - Math.max(at[i], from);
+        if (inside > 0) tell(i, inside / lasts);
+      } else if (at[i] >= from) {
+        tell(i, 1);
+      }
+    }
+  }
+
+  /** A range of seconds in steps.
+   * @param {[number, number]} range
+   * @returns {[number, number]} */
+  steps([from, to]) {
+    const scale = 1e9 / this.step;
+    return [Math.round(from * scale), Math.round(to * scale)];
+  }
+
+  /** The seconds of a step.
+   * @param {number} step */
+  seconds(step) {
+    return (step * this.step) / 1e9;
+  }
+
+  /** The length of the recording, in seconds. */
+  get all() {
+    return this.seconds(this.length);
+  }
+
+  /** The number of samples of some rows in a range of seconds.
+   * @param {[number, number]} range
+   * @param {string[]} keys */
+  count(range, keys) {
+    const [from, to] = this.steps(range);
+    let samples = 0;
+    for (const n of this.threadsOf(keys)) {
+      const thread = this.threads[n];
+      if (this.duration) this.each(thread, from, to, () => samples++);
+      else samples += this.first(thread, to) - this.first(thread, from);
+    }
+    return samples;
+  }
+
+  /** The tree of the samples of some rows in one range of seconds, or of two: before and after.
+   * @param {Tree} whole
+   * @param {[number, number][]} ranges
+   * @param {string[]} keys
+   * @param {Uint8Array | null} mask the nodes that count; null is all */
+  tree(whole, ranges, keys, mask) {
+    const all = ranges.length ? ranges.map((range) => this.steps(range)) : [[0, Infinity]];
+    const columns = all.map(([from, to]) => {
+      const self = new Float64Array(whole.n);
+      const { node, weight } = this;
+      for (const n of this.threadsOf(keys)) {
+        const thread = this.threads[n];
+        if (thread.longest) this.each(thread, from, to, (i, share) => (self[node[i]] += weight[i] * share));
+        else for (let i = this.first(thread, from), end = this.first(thread, to); i < end; i++) self[node[i]] += weight[i];
+      }
+      if (this.duration) for (let i = 0; i < self.length; i++) self[i] = Math.round(self[i]);
+      if (mask) for (let i = 0; i < self.length; i++) if (!mask[i]) self[i] = 0;
+      return self;
+    });
+    return withWeights(whole, /** @type {Float64Array} */ (columns.at(-1)), columns.length > 1 ? columns[0] : null);
+  }
+}
+
+/** The tree of the stacks that weigh something, with other weights.
+ * @param {Tree} tree
+ * @param {Float64Array} self
+ * @param {Float64Array | null} before
+ * @returns {Tree} */
+function withWeights(tree, self, before) {
+  const { n, parent } = tree;
+  const alive = new Uint8Array(n);
+  alive[0] = 1;
+  let size = 0;
+  let most = 0;
+  for (let i = n - 1; i >= 0; i--) {
+    const own = self[i] + (before ? before[i] : 0);
+    if (own > 0) alive[i] = 1;
+    most += own;
+    if (!alive[i]) continue;
+    size++;
+    if (i > 0) alive[parent[i]] = 1;
+  }
+  const made = emptyTree(size, most, Boolean(before));
+  const places = new Int32Array(n);
+  let at = 0;
+  for (let i = 0; i < n; i++) {
+    if (!alive[i]) continue;
+    places[i] = at;
+    made.name[at] = tree.name[i];
+    made.depth[at] = tree.depth[i];
+    made.parent[at] = i === 0 ? -1 : places[parent[i]];
+    made.self[at] = self[i];
+    if (made.before && before) made.before[at] = before[i];
+    at++;
+  }
+  sumUp(made, size);
+  return made;
+}
+
+/** A range of seconds in words: `12.4 – 18.1 s`.
+ * @param {[number, number]} range */
+export function rangeText([from, to]) {
+  const digits = digitsFor(to - from);
+  return `${from.toFixed(digits)} – ${to.toFixed(digits)} s`;
+}
+
+/** A duration in words: `5.7 s`, `80 ms`.
+ * @param {number} seconds */
+export function durationText(seconds) {
+  if (seconds >= 3600) return `${(seconds / 3600).toFixed(1)} h`;
+  if (seconds >= 120) return `${(seconds / 60).toFixed(1)} min`;
+  for (const [unit, size] of /** @type {[string, number][]} */ ([["s", 1], ["ms", 1e-3], ["µs", 1e-6]])) {
+    if (seconds >= size) return `${Number((seconds / size).toPrecision(3))} ${unit}`;
+  }
+  return `${Math.round(seconds * 1e9)} ns`;
+}
+
+/** The digits behind the point that tell times of a range apart.
+ * @param {number} length in seconds */
+export function digitsFor(length) {
+  return Math.min(Math.max(Math.ceil(-Math.log10(length || 1)) + 1, 0), 9);
+}
