@@ -10,6 +10,8 @@ pub mod cargo;
 pub mod check;
 pub mod compare;
 pub mod foreign;
+// The sampler that fills the file is part of Linux only.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod recording;
 pub mod results;
 pub mod runs;
