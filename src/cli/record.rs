@@ -12,6 +12,8 @@ pub mod compare;
 mod ending;
 pub mod foreign;
 mod processes;
+// The sampler that fills the file is part of Linux only.
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod recording;
 pub mod results;
 pub mod runs;

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use clap::Args;
 
 use crate::cli::Exit;
-use crate::error::Error;
 use crate::record::check::{Row, profilers};
 use crate::record::sys::limits;
 
@@ -38,6 +37,7 @@ impl Check {
 /// The table of the built-in sampler, and whether it works.
 #[cfg(target_os = "linux")]
 fn sampler() -> anyhow::Result<(String, bool)> {
+    use crate::error::Error;
     use crate::record::check::findings::Findings;
     use crate::record::sys::signals::Stop;
 
