@@ -13,7 +13,7 @@ pub mod goroutines;
 mod profile;
 mod prune;
 pub mod raw;
-mod wire;
+pub(in crate::collapse) mod wire;
 
 use std::collections::HashMap;
 
