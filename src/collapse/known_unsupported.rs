@@ -20,11 +20,6 @@ pub struct Foreign {
 
 const FOREIGN: &[Foreign] = &[
     Foreign {
-        what: "a protobuf of simpleperf",
-        instead: "print text: report_sample.py -i perf.data > out.txt, which is read",
-        is: |head| head.starts_with(b"SIMPLEPERF"),
-    },
-    Foreign {
         what: "a method trace of Android's runtime",
         instead: "record with simpleperf, and give what report_sample.py prints",
         is: |head| {
@@ -262,7 +257,6 @@ mod tests {
                 &b"<?xml version=\"1.0\"?>\n<recording x=\"y\">\n <events>\n <event type=\"jdk.X\">"[..],
                 "XML of jfr",
             ),
-            (b"SIMPLEPERF\x01\0", "simpleperf"),
             (b"SLOW\x02\0 \0", "Android's runtime"),
             (b"HCAT\x02\0\0\0", "profiling.sampling"),
             (b"*version\n3\nclock=dual\n", "Android's runtime"),

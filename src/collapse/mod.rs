@@ -118,6 +118,8 @@ mod rprof;
 #[cfg(feature = "collapse")]
 mod sentry;
 #[cfg(feature = "collapse")]
+mod simpleperf;
+#[cfg(feature = "collapse")]
 mod speedscope;
 #[cfg(feature = "collapse")]
 mod strace;

@@ -9,7 +9,7 @@ use super::{
     austin, bcc, bpftrace, cachegrind, callgrind, dhat, eu_stack, faulthandler, fg_html, fg_json, firefox,
     gdb, ghc_json, gperftools, heap_text, heaptrack, java_exceptions, jfr, json_trees, jstack, massif, mojo,
     otlp, perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, pyinstrument_session, rprof, sentry,
-    speedscope, strace, systemtap, v8, xdebug,
+    simpleperf, speedscope, strace, systemtap, v8, xdebug,
 };
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
@@ -22,6 +22,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &fg_html::FgHtml,
     &perf_script::PerfScript,
     &perf_script::PerfSched,
+    &simpleperf::Simpleperf,
     &bpftrace::Bpftrace,
     &bpftrace::BpftraceJson,
     &bcc::Bcc,

@@ -220,7 +220,7 @@ const SAMPLES: &[(&str, usize, usize, usize, &str)] = &[
     ("austin/v3-wall", 620, 620, 4, ""),
     ("austin-mojo/v3-wall", 607, 607, 4, ""),
     ("jfr-json/execution-sample", 39, 39, 4, "state"),
-    ("jfr/jdk25", 24, 24, 7, "state"),
+    ("jfr/jdk25", 24, 24, 6, "virtual"),
     ("jfr-text/mixed", 6, 6, 2, ""),
     ("py-spy/threads", 30, 0, 4, ""),
     ("xdebug/format1", 405, 405, 1, ""),

@@ -62,8 +62,8 @@ fn errors_are_one_line_and_status_2() {
         ),
         (
             &[],
-            "FLR\0\0\u{2}\0\u{1}",
-            "standard input: not read here: a recording of Java's Flight Recorder; convert it: jfr print",
+            "HCAT\u{2}\0\0\0",
+            "standard input: not read here: a binary recording of Python's profiling.sampling; convert it: ",
         ),
         (&["--format", "nonsense"], "", "there is no format \"nonsense\"; the formats are "),
         (

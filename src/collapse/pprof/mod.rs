@@ -15,7 +15,7 @@ pub(super) mod model;
 mod profile;
 mod prune;
 pub mod raw;
-pub(super) mod wire;
+pub(in crate::collapse) mod wire;
 
 use self::decode::read;
 use self::wire::{Content, Fields};
