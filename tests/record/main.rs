@@ -22,6 +22,7 @@ mod root;
 mod runs;
 #[path = "../common/skip.rs"]
 mod skip;
+mod stitched;
 mod terminal;
 
 use std::fs;

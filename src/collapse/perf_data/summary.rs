@@ -18,6 +18,8 @@ use crate::weight::Weight;
 #[derive(Default)]
 pub(super) struct Summary {
     pub truncated: TruncatedStacks,
+    /// Stacks that were cut, and have their callers from other stacks.
+    pub stitched: TruncatedStacks,
     /// Weights of stacks that end before their root, by the module that was left without a caller.
     pub lost: HashMap<u32, Weight>,
     pub not_unwound: u64,
