@@ -7,6 +7,7 @@
 mod cargo;
 mod check;
 mod facts;
+mod gone;
 #[path = "../common/installed.rs"]
 mod installed;
 mod lost;

@@ -30,6 +30,7 @@ mod chunk;
 mod content;
 mod facts;
 mod header;
+mod held;
 mod modules;
 mod names;
 mod off_cpu;
@@ -56,6 +57,7 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use self::held::Held;
 use self::modules::{Kind, Modules};
 use self::names::{FrameNames, Namer, SymbolState};
 use self::pending::Batch;
@@ -76,7 +78,7 @@ use crate::symbolize::kernel::Recorded;
 pub use self::attr::Event;
 pub use self::bytes::U64s;
 pub use self::content::{Content, Record, Sample};
-pub use self::record::{Comm, Fork, KernelFunction, Mmap, Mode, Switched};
+pub use self::record::{Comm, FileId, Fork, KernelFunction, Mmap, Mode, Switched};
 pub use self::recording::Recording;
 pub use self::sample::{Registers, SampleBody};
 pub use self::time_order::InTimeOrder;
@@ -125,7 +127,10 @@ fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut R
     let search = Search { symfs: options.symfs.clone(), ..Search::default() };
     let records = Recording::from_input(input)?.in_time_order();
     let order = records.description.order;
-    let samples = SampleStream::new(records, options, report.first_value.take());
+    let mut samples = SampleStream::new(records, options, report.first_value.take());
+    if samples.records.description.is_live {
+        samples.modules.held = Some(Held::new(&search));
+    }
     let threads = match options.threads {
         0 => std::thread::available_parallelism().map_or(1, NonZero::get),
         threads => threads,

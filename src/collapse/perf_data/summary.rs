@@ -101,6 +101,9 @@ impl Summary {
             report.first_value.clone_from(&samples.first);
         }
         report.details.push(format!("{} samples, {} lost", samples.samples, samples.lost));
+        if let Some(held) = &samples.modules.held {
+            report.details.push(held.to_string());
+        }
         Advice { summary: &self, samples, namer }.give(report);
         report.facts = facts(samples);
         report.notes.iter().for_each(|note| report.facts.warn(note));
