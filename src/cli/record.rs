@@ -50,8 +50,8 @@ Examples:
 
 One Ctrl-C, SIGTERM or SIGHUP ends the recording and writes the profile; a second
 Ctrl-C or SIGTERM stops at once, without a profile. A profile that nobody reads any
-more is saved as fg-record-PID.folded. What a recorder that was killed has recorded is
-in the file of --raw, or in the folder for temporary files, as -v says.
+more is saved as fg-record-PID.folded. Stacks are folded while they come; only with
+--raw is there a file, which can be read when the recorder was killed.
 Exit status: that of COMMAND, or 128 plus the number of the signal that killed it; 2
 if nothing was recorded, or the profile could not be written where it was wanted.";
 

@@ -135,8 +135,8 @@ mod tests {
         let pid = std::process::id() as i32;
         let mmap = Mmap { pid, start: 0, len: 4096, offset: 0, path, build_id: None, file, executable: true };
         let search = Search { debug_dirs: Vec::new(), caches: Vec::new(), ..Search::default() };
-        let mut modules =
-            Modules { held: Some(Held { open: MOST - most, ..Held::new(&search) }), ..Modules::default() };
+        let mut modules = Modules::default();
+        modules.held = Some(Held { open: MOST - most, ..Held::new(&search) });
         let (module, _) = modules.user(&mmap);
         modules.hold(&module, &mmap);
         // A file that was not held is read later, if it is still there.
