@@ -143,6 +143,11 @@ impl RecordArgs {
         pids: Vec<u32>,
         stop: &Stop,
     ) -> anyhow::Result<Exit> {
+        if self.sampling.tree && pids.is_empty() {
+            anyhow::bail!(
+                "--tree is for running processes, named by -p; those that COMMAND starts are recorded anyway"
+            );
+        }
         let request = self.request(invocation, pids);
         if self.raw_file()?.is_none() {
             self.results.check()?;
