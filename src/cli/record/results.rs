@@ -226,6 +226,7 @@ pub(super) enum OnFailure {
     Save,
     /// Save it in a file, whatever it was wanted for: there is no recording from which it could be made
     /// again.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
     Keep,
     /// Report the error: somebody else has the recording.
     Report,
