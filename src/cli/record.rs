@@ -63,9 +63,8 @@ program that is called like a subcommand is run by -- check or ./check.
 
 Signals: one Ctrl-C, SIGTERM or SIGHUP ends the recording and writes the profile; a
 second Ctrl-C or SIGTERM stops at once, without a profile. A profile that nobody
-reads any more is saved as fg-record-PID.folded. What a recorder that was killed
-has recorded is in the file of --raw, or in the folder for temporary files, as -v
-says.
+reads any more is saved as fg-record-PID.folded. Stacks are folded while they come;
+only with --raw is there a file, which can be read when the recorder was killed.
 
 Exit status: that of COMMAND, or 128 plus the number of the signal that killed it; 2
 if nothing was recorded, or the profile could not be written where it was wanted.";
@@ -189,6 +188,11 @@ impl RecordArgs {
         pids: Vec<u32>,
         stop: &Stop,
     ) -> anyhow::Result<Exit> {
+        if self.sampling.tree && pids.is_empty() {
+            anyhow::bail!(
+                "--tree is for running processes, named by -p; those that COMMAND starts are recorded anyway"
+            );
+        }
         let request = self.request(invocation, pids);
         if self.raw_file()?.is_none() {
             self.results.check()?;

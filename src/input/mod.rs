@@ -259,6 +259,9 @@ pub struct Input {
     file: Option<(File, u64)>,
     /// The folder that was named, if the input is a file of it.
     folder: Option<PathBuf>,
+    /// What comes is wanted as soon as it is there.
+    #[cfg_attr(not(feature = "perf-data"), allow(dead_code))]
+    live: bool,
 }
 
 impl Input {
@@ -270,7 +273,19 @@ impl Input {
         let name = name.into();
         let (head, rest, compressed) =
             decompress::open(reader).map_err(|e| e.or_at(|| Position::file(name.clone())))?;
-        Ok(Input { name, head, rest, compressed, file: None, folder: None })
+        Ok(Input { name, head, rest, compressed, file: None, folder: None, live: false })
+    }
+
+    /// A reader of what is made just now, behind a head that is known before. Nothing is read ahead.
+    #[cfg(all(feature = "cli", target_os = "linux"))]
+    pub(crate) fn live(name: impl Into<Arc<str>>, head: Vec<u8>, rest: Box<dyn Read + Send>) -> Input {
+        Input { name: name.into(), head, rest, compressed: false, file: None, folder: None, live: true }
+    }
+
+    /// The reader behind the head, if it gives what is made just now.
+    #[cfg(feature = "perf-data")]
+    pub(crate) fn into_live(self) -> std::result::Result<Box<dyn Read + Send>, Input> {
+        if self.live { Ok(self.rest) } else { Err(self) }
     }
 
     /// The name to use in messages.

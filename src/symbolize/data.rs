@@ -106,7 +106,11 @@ pub(super) fn read_memory(range: Range<u64>) -> Option<Vec<u8>> {
 
 impl Data {
     pub(super) fn open(path: &Path) -> io::Result<Data> {
-        let file = open_file(path)?;
+        Data::of_file(open_file(path)?)
+    }
+
+    /// A regular file that is open.
+    pub(super) fn of_file(file: File) -> io::Result<Data> {
         let length = file.metadata()?.len();
         Ok(Data { file: Some(file), length, pieces: List::default() })
     }

@@ -21,6 +21,7 @@
 mod data;
 mod dwarf;
 mod elf;
+mod go;
 mod image;
 mod intervals;
 pub mod jit;

@@ -9,7 +9,7 @@ use super::elf::{EM_386, EM_AARCH64, EM_X86_64, ET_REL, PT_LOAD};
 use super::image::Image;
 use super::list::List;
 use super::search::{Missing, Search};
-use super::{symbols, unpack};
+use super::{go, symbols, unpack};
 
 /// The processor an object is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,6 +177,7 @@ impl Object {
     pub fn functions_named(&self, names: &[&[u8]]) -> Vec<Range<u64>> {
         let mut all = Vec::new();
         symbols::read(&self.main, &mut all);
+        go::read(&self.main, &mut all);
         let found = all.iter().filter(|symbol| names.contains(&&*symbol.name));
         let mut found: Vec<Range<u64>> = found.map(|symbol| symbol.start..symbol.end).collect();
         found.sort_by_key(|range| range.start);
@@ -195,7 +196,10 @@ impl Object {
     /// Returns true if it has no table of all its symbols, and nor has a file that belongs to it.
     pub fn is_stripped(&self) -> bool {
         let has_table = |image: Option<&Image>| image.is_some_and(symbols::has_table);
-        !has_table(Some(&self.main)) && !has_table(self.debug_image()) && self.packed_table().is_none()
+        !go::has_table(&self.main)
+            && !has_table(Some(&self.main))
+            && !has_table(self.debug_image())
+            && self.packed_table().is_none()
     }
 
     /// The file with its debug information: itself, or a separate one, looked for now.

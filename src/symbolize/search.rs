@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fmt;
+use std::fs::File;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -132,6 +133,15 @@ impl Search {
             }
         }
         Err(missing)
+    }
+
+    /// The object of a module in a file that is open already; `path` is a name by which the folder of
+    /// its separate debug file is found. `None` if it is of another build.
+    ///
+    /// Every regular file may be given: one that is no object gives `None`, too.
+    pub fn open_in(&self, module: &Module, path: &Path, file: File) -> Option<Arc<Object>> {
+        let image = Image::parse(path, Data::of_file(file).ok()?).ok()?;
+        is_build(&image, module).then(|| Arc::new(Object::new(image, &module.path, Some(self))))
     }
 
     /// The code that the kernel lends every process: that of this very process.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use super::dwarf::DebugInfo;
+use super::go;
 use super::object::Object;
 use super::plt;
 use super::symbols::{self, Symbols};
@@ -128,6 +129,7 @@ impl<'o> Symbolizer<'o> {
             let mut all = Vec::new();
             symbols::read(main, &mut all);
             if !symbols::has_table(main) {
+                go::read(main, &mut all);
                 // Elsewhere are those that are not visible outside.
                 let elsewhere = self.object.debug_image().or_else(|| self.object.packed_table());
                 if let Some(elsewhere) = elsewhere {

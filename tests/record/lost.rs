@@ -1,6 +1,7 @@
 //! A recording is never lost: signals, killed recorders, full disks, readers that have gone.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -50,7 +51,8 @@ fn a_closed_terminal_ends_the_recording_and_the_target() {
     assert!(share(&text(&output.stdout), "hot") > 0.5, "{output:?}");
 }
 
-/// Line 3: what a recorder that was killed has recorded can be read.
+/// Line 3: what a recorder with `--raw` has recorded can be read when it was killed. Without, records are
+/// folded while they come, and nothing is on the disk.
 #[test]
 fn a_killed_recorder_leaves_what_it_recorded() {
     let Some(program) = ready() else { return };
@@ -60,35 +62,67 @@ fn a_killed_recorder_leaves_what_it_recorded() {
         return;
     }
     for is_raw in [true, false] {
+        let _ = fs::remove_file(&raw);
         let mut command = fg_record();
-        command.env("TMPDIR", folder.path()).arg("-v");
+        command.env("TMPDIR", folder.path()).current_dir(folder.path()).arg("-v");
         if is_raw {
             command.args(["--raw", "-o"]).arg(&raw);
         }
         command.arg("--").arg(program).arg("3000").stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = Running(command.spawn().expect("it starts"));
         wait_until_recording(&child.0);
+        let names = fs::read_dir(folder.path()).expect("a folder").count();
+        assert_eq!(names, usize::from(is_raw), "files while it records");
+        // The program has its standard error, too, and goes on.
+        let mut lines = BufReader::new(child.0.stderr.take().expect("a pipe")).lines();
+        let words = if is_raw { "recording into" } else { "--raw keeps the recording" };
+        let said = lines.find_map(|line| line.ok().filter(|line| line.contains(words)));
+        let said = said.expect("it says where the recording is, or that there is none");
         child.0.kill().expect("it is killed");
         child.0.wait().expect("it ends");
-        let mut said = String::new();
-        std::io::Read::read_to_string(&mut child.0.stderr.take().expect("a pipe"), &mut said).expect("text");
-        let path = said.lines().find_map(|line| line.strip_prefix("fg-record: recording into "));
-        let path = Path::new(path.expect("it says where"));
-        assert!(share(&fold(path), "hot") > 0.5, "{said}");
+        if is_raw {
+            let path = said.strip_prefix("fg-record: recording into ");
+            let path = Path::new(path.expect("it says where"));
+            assert!(share(&fold(path), "hot") > 0.5, "{said}");
+        }
     }
 }
 
-/// Line 4: a file that may not grow any more ends the recording; what fitted is folded.
+/// Line 4: a file that may not grow any more ends the recording; what fitted can be read.
 #[test]
 fn a_full_disk_keeps_what_fitted() {
     let Some(program) = ready() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let raw = folder.path().join("perf.data");
     let script = "ulimit -f 1000; exec \"$@\"";
     let mut command = Command::new("sh");
-    command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_fg-record"), "-F", "4999", "--"]);
-    let Some(output) = recorded(command.arg(program).args(["1500", "-", "3"])) else { return };
+    command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_fg-record"), "-F", "4999", "--raw", "-o"]);
+    let Some(output) = recorded(command.arg(&raw).arg("--").arg(program).args(["1500", "-", "3"])) else {
+        return;
+    };
     assert_eq!(output.status.code(), Some(3), "the target is waited for: {output:?}");
     assert!(text(&output.stderr).contains("the recording could not be written any more"), "{output:?}");
-    assert!(share(&text(&output.stdout), "hot") > 0.5, "{output:?}");
+    assert!(share(&fold(&raw), "hot") > 0.5, "{output:?}");
+}
+
+/// Line 4: a profile that does not fit where it was wanted is saved elsewhere, as there is no recording.
+#[test]
+fn a_profile_that_cannot_be_written_is_saved() {
+    let Some(program) = ready() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let full = folder.path().join("out.svg");
+    if !Path::new("/dev/full").exists() {
+        return super::skip("no /dev/full");
+    }
+    std::os::unix::fs::symlink("/dev/full", &full).expect("a link");
+    let mut command = fg_record();
+    command.current_dir(folder.path()).arg("-o").arg(&full).arg("--").arg(program).arg("150");
+    let Some(output) = recorded(&mut command) else { return };
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let said = text(&output.stderr);
+    let saved = said.lines().find_map(|line| line.split_once("; it is saved in ")).expect("it says where").1;
+    let saved = fs::read_to_string(folder.path().join(saved)).expect("a profile");
+    assert!(share(&saved, "hot") > 0.5, "{said}");
 }
 
 /// Line 6: the end of the time ends all that a shell has started.

@@ -7,6 +7,7 @@
 mod cargo;
 mod check;
 mod facts;
+mod gone;
 #[path = "../common/installed.rs"]
 mod installed;
 mod lost;
@@ -23,6 +24,7 @@ mod root;
 mod runs;
 #[path = "../common/skip.rs"]
 mod skip;
+mod stitched;
 mod terminal;
 
 use std::fs;
@@ -250,6 +252,42 @@ fn running_processes_are_recorded_for_a_time() {
         assert!(folded.contains(&format!("busy-{};", running.0.id())), "{folded}");
     }
     assert!(share(&folded, "main") > 0.9, "what was mapped before is known: {folded}");
+}
+
+#[test]
+fn a_tree_has_the_children_that_run_already() {
+    let Some(program) = ready() else { return };
+    let script = format!("{} 1000000 >/dev/null & wait; true", program.display());
+    let shell = Running(Command::new("sh").args(["-c", &script]).spawn().expect("it starts"));
+    let pid = shell.0.id();
+    let below = || process::family(pid).split_off(1);
+    until("the program computes", || below().into_iter().any(process::computes));
+    let children = below();
+    let mut command = fg_record();
+    let output = recorded(command.args(["-p", &pid.to_string(), "--tree", "-d", "0.7"]));
+    for child in children {
+        let _ = Command::new("kill").arg(child.to_string()).status();
+    }
+    let Some(output) = output else { return };
+    assert!(share(&text(&output.stdout), "hot") > 0.5, "{output:?}");
+    let output = fg_record().args(["--tree", "--", "true"]).output().expect("it starts");
+    assert!(text(&output.stderr).contains("--tree is for running processes"), "{output:?}");
+}
+
+#[test]
+fn samples_come_after_a_number_of_events() {
+    let Some(program) = ready() else { return };
+    let mut command = fg_record();
+    command.args(["-e", "cpu-clock", "--count", "4000000", "--"]).arg(program).arg("300");
+    let Some(output) = recorded(&mut command) else { return };
+    let folded = text(&output.stdout);
+    assert!(folded.contains("# period: 4000000 ns"), "{folded}");
+    let weights = stacks(&folded);
+    let weights = weights.lines().filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok());
+    assert!(weights.clone().count() > 0 && weights.clone().all(|weight| weight % 4_000_000 == 0), "{folded}");
+    let mut command = fg_record();
+    let output = command.args(["--count", "9", "-F", "9", "--", "true"]).output().expect("it starts");
+    assert!(text(&output.stderr).contains("cannot be used with"), "{output:?}");
 }
 
 #[test]

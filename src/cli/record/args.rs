@@ -12,6 +12,7 @@ use super::with::WithArgs;
 use crate::cli::progress;
 use crate::collapse::Options;
 use crate::record::request::{CallGraph, Invocation, Rate, Request, Target};
+use crate::record::sys::processes;
 
 /// All options of a recording but its target.
 #[derive(Args, Debug)]
@@ -49,6 +50,11 @@ pub struct SamplingArgs {
     #[arg(short = 'F', long, aliases = ["frequency", "rate"], value_name = "HZ", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub freq: Option<u64>,
 
+    /// Sample after each EVENTS of the event, instead of so many times a second; nanoseconds of
+    /// processor time by default
+    #[arg(long, value_name = "EVENTS", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["freq", "off_cpu"])]
+    pub count: Option<u64>,
+
     /// Sample on EVENT, as perf names it: page-faults, cycles:u, sched:sched_switch [default:
     /// cycles, or cpu-clock where the processor's cycles cannot be counted]
     #[arg(short, long, value_name = "EVENT")]
@@ -70,6 +76,10 @@ pub struct SamplingArgs {
     /// Leave out the processes that the recorded ones start
     #[arg(long, alias = "no-inherit")]
     pub no_children: bool,
+
+    /// With --pid, record the processes as well that those have started before, and so on
+    #[arg(long, conflicts_with_all = ["all", "no_children"])]
+    pub tree: bool,
 
     /// Write the recording itself to the file of -o: perf.data, or what the profiler named by
     /// --with writes
@@ -114,11 +124,15 @@ impl RecordArgs {
         let target = match invocation {
             invocation if sampling.all => Target::Machine(invocation),
             Some(invocation) => Target::Command(invocation),
+            None if sampling.tree => Target::Processes(with_descendants(pids)),
             None => Target::Processes(pids),
         };
         Request {
             target,
-            rate: Rate::PerSecond(sampling.freq.unwrap_or(Rate::USUAL)),
+            rate: match sampling.count {
+                Some(events) => Rate::EveryEvents(events),
+                None => Rate::PerSecond(sampling.freq.unwrap_or(Rate::USUAL)),
+            },
             duration: sampling.duration,
             event: sampling.event.clone(),
             call_graph: sampling.call_graph.unwrap_or(CallGraph::Dwarf(CallGraph::DUMP)),
@@ -164,6 +178,17 @@ impl SamplingArgs {
             ..Options::default()
         }
     }
+}
+
+/// Processes, and all that they have started and these.
+fn with_descendants(pids: Vec<u32>) -> Vec<u32> {
+    let mut all = pids.clone();
+    for pid in pids.into_iter().flat_map(processes::descendants) {
+        if !all.contains(&pid) {
+            all.push(pid);
+        }
+    }
+    all
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

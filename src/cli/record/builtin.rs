@@ -1,26 +1,30 @@
 //! Records with the built-in sampler.
 
-use std::fs::File;
-
 use super::args::{RecordArgs, SamplingArgs};
 use super::recording::Recording;
-use super::results::conclude;
+use super::results::{OnFailure, conclude};
 use super::{Exit, Record, advice, sudo};
 use crate::cli::{Tool, progress, say};
-use crate::profile::Facts;
+use crate::profile::{Facts, open};
 use crate::record::facts::facts;
 use crate::record::refusal::Refusal;
 use crate::record::request::{Rate, Request, Target};
+use crate::record::sampler::output::Destination;
 use crate::record::sampler::plan::Note;
-use crate::record::sampler::{self, Outcome};
+use crate::record::sampler::{self, Outcome, stream};
 use crate::record::sys::limits;
 use crate::record::sys::signals::Stop;
 
 impl RecordArgs {
     /// Records a program, processes or the whole machine.
     pub(super) fn record_builtin(&self, request: &Request, stop: &Stop) -> anyhow::Result<Exit> {
-        let mut recording = Recording::new(self.raw_file()?)?;
-        if self.sampling.root && limits::effective_user() != 0 {
+        let raw = self.raw_file()?;
+        let is_sudo = self.sampling.root && limits::effective_user() != 0;
+        if raw.is_none() && !is_sudo {
+            return self.record_live(request, stop);
+        }
+        let mut recording = Recording::new(raw)?;
+        if is_sudo {
             return sudo::record(self, request, recording, stop);
         }
         self.sampling.say_where(&recording);
@@ -29,36 +33,36 @@ impl RecordArgs {
         // The recording gets the name of --raw as soon as it can be read.
         let mut begun = |_| drop(recording.appear());
         let outcome = self.sampling.sample(request, file, stop, live, &mut begun)?;
-        let notes = self.sampling.describe(&outcome);
-        let written = self.write_recording(request, &outcome, &notes, recording);
+        self.sampling.describe(&outcome);
+        let written = recording.appear().map_err(|error| recording.keep_after(error.into()));
+        let written = written.and_then(|()| self.sampling.expect_samples(&outcome, &request.target));
         conclude(written, outcome.target, stop)
     }
 
-    fn write_recording(
-        &self,
-        request: &Request,
-        outcome: &Outcome,
-        notes: &[String],
-        mut recording: Recording,
-    ) -> anyhow::Result<()> {
-        let written = match recording.is_wanted() {
-            true => recording.appear().map_err(anyhow::Error::from),
-            false if outcome.samples > 0 => self.fold(request, outcome, notes, &recording),
-            false => Ok(()),
+    /// Records, and folds the records while they come: nothing of them is kept.
+    fn record_live(&self, request: &Request, stop: &Stop) -> anyhow::Result<Exit> {
+        if self.sampling.verbose {
+            say(Record::NAME, "folding while recording; --raw keeps the recording itself");
+        }
+        let (writer, records) = stream::channel();
+        let reading = self.reading();
+        let live = self.sampling.shows_progress(request.target.runs_program());
+        let (outcome, folded) = std::thread::scope(|scope| {
+            let folding = scope.spawn(|| open::read(&[records], &reading));
+            let outcome = self.sampling.sample(request, writer, stop, live, &mut |_| {});
+            (outcome, folding.join().expect("no thread panics"))
+        });
+        let outcome = outcome?;
+        let notes = self.sampling.describe(&outcome);
+        let written = match (outcome.samples, folded) {
+            (0, _) => self.sampling.expect_samples(&outcome, &request.target),
+            (_, Err(error)) => Err(error.into()),
+            (_, Ok((profile, report))) => {
+                let profile = self.complete(profile, &report, known(request, &outcome, &notes), true);
+                self.write_or(profile, OnFailure::Keep)
+            }
         };
-        written.map_err(|error| recording.keep_after(error))?;
-        self.sampling.expect_samples(outcome, &request.target)
-    }
-
-    fn fold(
-        &self,
-        request: &Request,
-        outcome: &Outcome,
-        notes: &[String],
-        recording: &Recording,
-    ) -> anyhow::Result<()> {
-        let known = known(request, outcome, notes);
-        self.write(self.read(recording.source()?, self.reading(), known)?)
+        conclude(written, outcome.target, stop)
     }
 }
 
@@ -83,11 +87,11 @@ impl SamplingArgs {
         }
     }
 
-    /// Records into a file, and reports progress to `also` and, if it is `live`, to the user.
+    /// Records into a file or for a reader, and reports progress to `also` and, if it is `live`, to the user.
     pub(super) fn sample(
         &self,
         request: &Request,
-        file: File,
+        destination: impl Into<Destination>,
         stop: &Stop,
         live: bool,
         also: &mut dyn FnMut(sampler::Progress),
@@ -99,7 +103,7 @@ impl SamplingArgs {
                 progress::show(format_args!("{} s, {} samples{lost}", at.elapsed.as_secs(), at.samples));
             }
         };
-        let outcome = sampler::record(request, file, stop, &mut tell);
+        let outcome = sampler::record(request, destination, stop, &mut tell);
         progress::end();
         outcome
     }

@@ -15,7 +15,7 @@ use crate::cli::render::{ExplicitOptions, PictureArgs, write_files};
 #[cfg(feature = "tui")]
 use crate::cli::render::{OutputArgs, TerminalArgs, show};
 use crate::cli::{Exit, Tool, browser, say};
-use crate::collapse::Options;
+use crate::collapse::{Options, Report};
 use crate::error::{Error, ErrorKind};
 use crate::input::Source;
 use crate::profile::{self, Facts, Opened, Profile, ReadOptions};
@@ -171,25 +171,36 @@ impl ResultArgs {
         settings.header = !self.no_header;
         let facts = profile.facts().clone();
         let input = Opened::Profile(Box::new(profile), Box::default());
+        let wants_stdout = |error: &anyhow::Error| {
+            let kind = error.downcast_ref::<Error>().map(Error::kind);
+            self.use_stdout() && matches!(kind, Some(ErrorKind::Io { .. }))
+        };
+        match self.write_opened(&input, &settings, end, &facts) {
+            Err(error)
+                if on_failure == OnFailure::Keep || on_failure == OnFailure::Save && wants_stdout(&error) =>
+            {
+                Err(save(&input, &settings, error))
+            }
+            written => written,
+        }
+    }
+
+    fn write_opened(
+        &self,
+        input: &Opened,
+        settings: &Settings,
+        end: End,
+        facts: &Facts,
+    ) -> anyhow::Result<()> {
         if self.is_shown_here() {
-            return self.show(&input, settings);
+            return self.show(input, settings.clone());
         }
         let destinations = self.destinations()?;
         // Nobody reads folded text on a terminal, unless -o - asks for it.
         let to_person = !self.names_files() && std::io::stdout().is_terminal();
         let written = match to_person {
-            true => ending::table(&input, &settings),
-            false => write_files(&input, &destinations, &settings),
-        };
-        let written = match written {
-            Err(error)
-                if on_failure == OnFailure::Save
-                    && self.use_stdout()
-                    && matches!(error.kind(), ErrorKind::Io { .. }) =>
-            {
-                return Err(save(&input, &settings, error));
-            }
-            written => written?,
+            true => ending::table(input, settings)?,
+            false => write_files(input, &destinations, settings)?,
         };
         if written.is_empty() {
             anyhow::bail!(match self.picture.stacks.base.is_empty() {
@@ -199,10 +210,10 @@ impl ResultArgs {
         }
         if end == End::Summary && std::io::stdout().is_terminal() {
             if !to_person && !self.use_stdout() {
-                ending::table(&input, &settings)?;
+                ending::table(input, settings)?;
             }
             let files: Vec<&Path> = destinations.iter().filter_map(|(path, _)| *path).collect();
-            ending::say_sum(&facts, &files);
+            ending::say_sum(facts, &files);
         }
         if let Some(path) = browser::preferred(&destinations).filter(|_| self.open) {
             browser::open(Record::NAME, path);
@@ -240,11 +251,15 @@ enum End {
     Silent,
 }
 
-/// The action after a profile could not be written to standard output.
+/// The action after a profile could not be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OnFailure {
     /// Save it in a file.
     Save,
+    /// Save it in a file, whatever it was wanted for: there is no recording from which it could be made
+    /// again.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+    Keep,
     /// Report the error: somebody else has the recording, the recorder that runs as root on Linux.
     #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
     Report,
@@ -266,10 +281,10 @@ impl std::fmt::Display for Saved {
 impl std::error::Error for Saved {}
 
 /// Saves a profile that could not be written to standard output, and returns the error that says so.
-fn save(input: &Opened, settings: &Settings, error: Error) -> anyhow::Error {
-    let why = match error.is_broken_pipe() {
+fn save(input: &Opened, settings: &Settings, error: anyhow::Error) -> anyhow::Error {
+    let why = match error.downcast_ref::<Error>().is_some_and(Error::is_broken_pipe) {
         true => "nobody reads the profile any more".to_owned(),
-        false => error.to_string(),
+        false => format!("{error:#}"),
     };
     for folder in [PathBuf::new(), std::env::temp_dir()] {
         let path = unused(&folder);
@@ -324,7 +339,18 @@ impl RecordArgs {
         known: Facts,
     ) -> anyhow::Result<Profile> {
         let counts_samples = options.format.as_deref() == Some("perf-data");
-        let (mut profile, report) = profile::open::read(&[recording], &options)?;
+        let (profile, report) = profile::open::read(&[recording], &options)?;
+        Ok(self.complete(profile, &report, known, counts_samples))
+    }
+
+    /// Says what there is to say of a recording that was read, and completes its facts.
+    pub(super) fn complete(
+        &self,
+        mut profile: Profile,
+        report: &Report,
+        known: Facts,
+        counts_samples: bool,
+    ) -> Profile {
         let sampling = &self.sampling;
         if !sampling.quiet {
             report.notes.iter().for_each(|note| say(Record::NAME, note));
@@ -339,7 +365,7 @@ impl RecordArgs {
             let kept = report.values.values().filter(|total| total.kept);
             facts.samples = Some(kept.map(|total| total.samples).sum());
         }
-        Ok(profile)
+        profile
     }
 
     /// Writes a profile as it was asked for, or saves it where it can.

@@ -53,6 +53,14 @@ impl Advice<'_> {
         if self.samples.was_cut() {
             report.note("the recording was not ended properly: its last record is cut off");
         }
+        let TruncatedStacks { samples, weight } = self.summary.stitched;
+        if samples > 0 {
+            report.details.push(format!(
+                "{samples} stacks, {} of the weight, are longer than what was recorded of them and have their \
+                 callers from other stacks of the same thread",
+                self.summary.percent(weight)
+            ));
+        }
         let TruncatedStacks { samples, weight } = self.summary.truncated;
         let said = format!(
             "{samples} stacks, {} of the weight, are longer than what was recorded of them and begin with \

@@ -57,6 +57,8 @@ mod feature {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Description {
     pub order: ByteOrder,
+    /// It is made just now, by this very process.
+    pub is_live: bool,
     pub events: Vec<Event>,
     /// The event of each identity in samples.
     ids: HashMap<u64, usize>,

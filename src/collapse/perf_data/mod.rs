@@ -30,6 +30,7 @@ mod chunk;
 mod content;
 mod facts;
 mod header;
+mod held;
 mod located;
 mod modules;
 mod names;
@@ -46,6 +47,7 @@ mod runtime;
 mod sample;
 mod sample_stream;
 mod stacks;
+mod stitch;
 mod summary;
 mod switch;
 mod time_order;
@@ -54,8 +56,9 @@ mod zstd;
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
+use self::held::Held;
 use self::modules::{Kind, Modules};
 use self::names::{FrameNames, Namer, SymbolState};
 use self::pending::Batch;
@@ -63,6 +66,7 @@ use self::process::Processes;
 use self::raw_frame::RawFrame;
 use self::sample_stream::SampleStream;
 use self::stacks::{SingleSample, StackBuilder};
+use self::stitch::{Chains, GROUP, stitch};
 use self::summary::Summary;
 use super::events::check_units;
 use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Verdict};
@@ -75,7 +79,7 @@ use crate::symbolize::kernel::Recorded;
 pub use self::attr::Event;
 pub use self::bytes::U64s;
 pub use self::content::{Content, Record, Sample};
-pub use self::record::{Comm, Fork, KernelFunction, Mmap, Mode, Switched};
+pub use self::record::{Comm, FileId, Fork, KernelFunction, Mmap, Mode, Switched};
 pub use self::recording::Recording;
 pub use self::sample::{Registers, SampleBody};
 pub use self::time_order::InTimeOrder;
@@ -124,31 +128,37 @@ fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut R
     let search = Search { symfs: options.symfs.clone(), ..Search::default() };
     let records = Recording::from_input(input)?.in_time_order();
     let order = records.description.order;
-    let samples = SampleStream::new(records, options, report.first_value.take());
+    let mut samples = SampleStream::new(records, options, report.first_value.take());
+    if samples.records.description.is_live {
+        samples.modules.held = Some(Held::new(&search));
+    }
     let threads = match options.threads {
         0 => std::thread::available_parallelism().map_or(1, NonZero::get),
         threads => threads,
     };
-    let shared =
-        Shared { samples: Mutex::new(samples), error: Mutex::default(), stop: AtomicBool::new(false) };
+    let samples = Mutex::new(GroupedSamples { samples, left: 0, ended: false });
+    let shared = Shared { samples, error: Mutex::default(), stop: AtomicBool::new(false) };
     let wants = sink.wants();
-    let work = || shared.work(StackBuilder::new(options, &search, order, wants.contexts));
-    let mut all = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let mut all = vec![work()];
-        all.extend(others.into_iter().map(|other| other.join().expect("no thread panics")));
-        all
-    });
+    let mut all: Vec<StackBuilder<'_>> =
+        (0..threads).map(|_| StackBuilder::new(options, &search, order, wants.contexts)).collect();
+    while shared.begin_group() {
+        std::thread::scope(|scope| {
+            let (first, others) = all.split_first_mut().expect("one thread at least");
+            others.iter_mut().for_each(|stacks| drop(scope.spawn(|| shared.work(stacks))));
+            shared.work(first);
+        });
+        stitch_group(&mut all)?;
+    }
     if let Some(error) = shared.error.into_inner().expect("no thread panics") {
         return Err(error);
     }
-    let samples = shared.samples.into_inner().expect("no thread panics");
+    let samples = shared.samples.into_inner().expect("no thread panics").samples;
     let mut summary = Summary::default();
     let mut raw = StackTable::default();
     let mut all_singles: Vec<SingleSample> = Vec::new();
     for (n, stacks) in all.drain(..).enumerate() {
-        summary.truncated.samples += stacks.truncated.samples;
-        summary.truncated.weight = summary.truncated.weight.checked_add(stacks.truncated.weight)?;
+        summary.truncated.add(stacks.truncated)?;
+        summary.stitched.add(stacks.stitched)?;
         summary.not_unwound += stacks.not_unwound;
         for (module, weight) in stacks.lost {
             let sum = summary.lost.entry(module).or_default();
@@ -199,17 +209,46 @@ fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut R
     summary.report(&samples, &namer, report)
 }
 
+/// Gives the stacks of a group that were cut their callers, as far as these are known.
+fn stitch_group(all: &mut [StackBuilder<'_>]) -> Result<()> {
+    let mut chains: Vec<Chains> = all.iter_mut().map(|stacks| std::mem::take(&mut stacks.chains)).collect();
+    let mut parts: Vec<&mut Chains> = chains.iter_mut().collect();
+    let carried = stitch(&mut parts, |thread, cut, callers| all[thread].add_cut(cut, callers))?;
+    let carried = Arc::new(carried);
+    for (stacks, mut chains) in all.iter_mut().zip(chains) {
+        chains.begin(carried.clone());
+        stacks.chains = chains;
+    }
+    Ok(())
+}
+
 /// The state that the threads share.
 struct Shared<'o> {
-    samples: Mutex<SampleStream<'o>>,
+    samples: Mutex<GroupedSamples<'o>>,
     /// The first error in the file.
     error: Mutex<Option<Error>>,
     stop: AtomicBool,
 }
 
+/// The samples, some thousand at a time.
+struct GroupedSamples<'o> {
+    samples: SampleStream<'o>,
+    /// The number of samples that are left in the group.
+    left: u64,
+    /// True if there are no more samples.
+    ended: bool,
+}
+
 impl Shared<'_> {
-    /// Takes batches until there are no more.
-    fn work<'s>(&self, mut stacks: StackBuilder<'s>) -> StackBuilder<'s> {
+    /// Begins another group; `false` if there is nothing more to do.
+    fn begin_group(&self) -> bool {
+        let mut samples = self.samples.lock().expect("no thread panics");
+        samples.left = GROUP;
+        !samples.ended && !self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Takes batches until there are no more in the group.
+    fn work(&self, stacks: &mut StackBuilder<'_>) {
         let mut batch = Batch::default();
         while !self.stop.load(Ordering::Relaxed) {
             let more = self.samples.lock().expect("no thread panics").next_batch(&mut batch);
@@ -227,7 +266,18 @@ impl Shared<'_> {
                 }
             }
         }
-        stacks
+    }
+}
+
+impl GroupedSamples<'_> {
+    /// Fills the batch; `false` if there are no more in the group.
+    fn next_batch(&mut self, batch: &mut Batch) -> Result<bool> {
+        if self.left == 0 || self.ended {
+            return Ok(false);
+        }
+        self.ended = !self.samples.next_batch(batch)?;
+        self.left = self.left.saturating_sub(batch.samples.len() as u64);
+        Ok(!self.ended)
     }
 }
 

@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::cfi::Table;
-use super::record::{KernelFunction, Mmap};
+use super::held::Held;
+use super::record::{FileId, KernelFunction, Mmap};
 use super::runtime::Runtime;
 use crate::symbolize::kernel::{Recorded, RecordedModule};
 use crate::symbolize::{self, Language, Missing, Object, Owners, Search};
@@ -34,7 +35,7 @@ pub(super) struct Module {
     pub kind: Kind,
     /// The path, as perf's text names it.
     pub path: Vec<u8>,
-    build_id: Option<Vec<u8>>,
+    pub build_id: Option<Vec<u8>>,
     /// A process that had it.
     pid: i32,
     object: OnceLock<Result<Arc<Object>, Missing>>,
@@ -61,6 +62,12 @@ impl Module {
     /// The build id that the recording states.
     pub fn build_id(&self) -> Option<&[u8]> {
         self.build_id.as_deref()
+    }
+
+    /// Takes a file that was opened while a process had it.
+    pub fn set_object(&self, object: Arc<Object>) {
+        // Whoever was earlier has the same.
+        let _ = self.object.set(Ok(object));
     }
 
     /// The file, opened when it is asked for the first time.
@@ -139,10 +146,12 @@ pub(super) struct Modules {
     pub users: HashMap<i32, Option<u32>>,
     /// The compilers at run time that processes have, by process.
     pub runtimes: HashMap<i32, &'static Runtime>,
+    /// The files that are kept open, of a recording that is made just now.
+    pub held: Option<Held>,
 }
 
 /// The parts that tell modules apart.
-type Key = (Kind, Vec<u8>, Option<Vec<u8>>);
+type Key = (Kind, Vec<u8>, Option<Vec<u8>>, Option<FileId>);
 
 impl Default for Modules {
     fn default() -> Self {
@@ -156,6 +165,7 @@ impl Default for Modules {
             jit_dumps: HashMap::new(),
             users: HashMap::new(),
             runtimes: HashMap::new(),
+            held: None,
         }
     }
 }
@@ -180,7 +190,7 @@ impl Modules {
         }
         let (name, start) = (mmap.path.to_vec(), mmap.start);
         self.recorded.modules.push(RecordedModule { name, start, end, build_id });
-        self.get(Kind::Kernel, mmap.path.to_vec(), None, 0)
+        self.get((Kind::Kernel, mmap.path.to_vec(), None, None), 0)
     }
 
     /// The kernel has made a function.
@@ -203,7 +213,7 @@ impl Modules {
             // executable, it may still become so.
             let map = || format!("/tmp/perf-{}.map", mmap.pid).into_bytes();
             let name = if mmap.executable { map() } else { path.to_vec() };
-            return (self.get(Kind::Anonymous(mmap.pid), name, None, mmap.pid), true);
+            return (self.get((Kind::Anonymous(mmap.pid), name, None, None), mmap.pid), true);
         }
         if let Some(runtime) = Runtime::of_file(path) {
             self.runtimes.insert(mmap.pid, runtime);
@@ -211,7 +221,20 @@ impl Modules {
         if is_jit_dump(path) {
             self.jit_dumps.insert(mmap.pid, path.to_vec());
         }
-        (self.get(Kind::File, path.to_vec(), mmap.build_id.map(<[u8]>::to_vec), mmap.pid), false)
+        // Files without a build id may have had the same name one after the other.
+        let file = mmap.file.filter(|_| mmap.build_id.is_none());
+        (self.get((Kind::File, path.to_vec(), mmap.build_id.map(<[u8]>::to_vec), file), mmap.pid), false)
+    }
+
+    /// Keeps the file of a mapping open while its process is there, in a recording that is made just now.
+    pub fn hold(&mut self, module: &Module, mmap: &Mmap<'_>) {
+        if let Some(held) = &mut self.held
+            && mmap.executable
+            && module.kind == Kind::File
+            && module.opened().is_none()
+        {
+            held.open(module, mmap);
+        }
     }
 
     /// Notes the user of a process while it may still run, if its code is no file's.
@@ -221,9 +244,10 @@ impl Modules {
         }
     }
 
-    fn get(&mut self, kind: Kind, path: Vec<u8>, build_id: Option<Vec<u8>>, pid: i32) -> Arc<Module> {
+    fn get(&mut self, key: Key, pid: i32) -> Arc<Module> {
         let next = self.all.len() as u32;
-        let id = *self.by_name.entry((kind, path.clone(), build_id.clone())).or_insert(next);
+        let (kind, path, build_id, _) = key.clone();
+        let id = *self.by_name.entry(key).or_insert(next);
         if id == next {
             self.all.push(Module::new(id, kind, path, build_id, pid).into());
         }

@@ -132,6 +132,7 @@ impl Processes {
             return;
         }
         let (module, by_address) = modules.user(mmap);
+        modules.hold(&module, mmap);
         let offset = if by_address { start } else { offset };
         let space = self.spaces.entry(mmap.pid).or_default();
         Arc::make_mut(space).insert(Mapping { start, end, offset, executable: mmap.executable, module });
@@ -250,7 +251,16 @@ mod tests {
             let fork = Fork { pid, parent_pid: 1, tid: pid, parent_tid: 1 };
             processes.fork(&fork);
             processes.comm(&Comm { pid, tid: pid, exec: true, name: b"cc" });
-            let mmap = Mmap { pid, start: 0x1000, len: 0x1000, offset: 0, path, build_id, executable: true };
+            let mmap = Mmap {
+                pid,
+                start: 0x1000,
+                len: 0x1000,
+                offset: 0,
+                path,
+                build_id,
+                file: None,
+                executable: true,
+            };
             processes.mmap(&mmap, false, &mut modules);
             processes.exit(&fork);
             let comm = processes.comm_of(pid);
@@ -266,7 +276,16 @@ mod tests {
     fn what_starts_another_program_is_known_until_that_runs() {
         let (mut processes, mut modules) = (Processes::default(), Modules::default());
         let mut mmap = |processes: &mut Processes, start, path| {
-            let mmap = Mmap { pid: 1, start, len: 0x1000, offset: 0, path, build_id: None, executable: true };
+            let mmap = Mmap {
+                pid: 1,
+                start,
+                len: 0x1000,
+                offset: 0,
+                path,
+                build_id: None,
+                file: None,
+                executable: true,
+            };
             processes.mmap(&mmap, false, &mut modules);
         };
         let found = |processes: &Processes, at| {
@@ -294,8 +313,16 @@ mod tests {
         let mut modules = Modules::default();
         let mut space = AddressSpace::default();
         let mut map = |start: u64, end: u64, path: &[u8]| {
-            let mmap =
-                Mmap { pid: 1, start, len: end - start, offset: 0, path, build_id: None, executable: true };
+            let mmap = Mmap {
+                pid: 1,
+                start,
+                len: end - start,
+                offset: 0,
+                path,
+                build_id: None,
+                file: None,
+                executable: true,
+            };
             let (module, _) = modules.user(&mmap);
             space.insert(Mapping { start, end, offset: start, executable: true, module });
             space.mappings.iter().map(|m| (m.start, m.end, m.offset)).collect::<Vec<_>>()

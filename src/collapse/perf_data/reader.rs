@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
+use std::io::Read;
 use std::sync::Arc;
 
 use super::bytes::{ByteOrder, Bytes};
@@ -45,6 +46,8 @@ pub(super) enum ByteSource {
     },
     /// A pipe, up to its end.
     Stream(Reader),
+    /// A recording that is made just now: what there is of it.
+    Live(Box<dyn Read + Send>),
 }
 
 impl ByteSource {
@@ -58,6 +61,7 @@ impl ByteSource {
                 Ok(n)
             }
             ByteSource::Stream(reader) => reader.read_full(buffer),
+            ByteSource::Live(reader) => reader.read(buffer).map_err(|e| Error::io("read", e)),
         }
     }
 
@@ -70,21 +74,27 @@ impl ByteSource {
                 *at = (*at).min(*end);
                 Ok(inside)
             }
-            ByteSource::Stream(reader) => {
-                let mut left = len;
-                let mut buffer = [0; 8192];
-                while left > 0 {
-                    let part = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-                    let n = reader.read_full(&mut buffer[..part])?;
-                    if n == 0 {
-                        return Ok(false);
-                    }
-                    left -= n as u64;
-                }
-                Ok(true)
+            ByteSource::Stream(reader) => pass(len, |buffer| reader.read_full(buffer)),
+            ByteSource::Live(reader) => {
+                pass(len, |buffer| reader.read(buffer).map_err(|e| Error::io("read", e)))
             }
         }
     }
+}
+
+/// Reads `len` bytes that nobody wants; `false` if there are fewer.
+fn pass(len: u64, mut read: impl FnMut(&mut [u8]) -> Result<usize>) -> Result<bool> {
+    let mut left = len;
+    let mut buffer = [0; 8192];
+    while left > 0 {
+        let part = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let n = read(&mut buffer[..part])?;
+        if n == 0 {
+            return Ok(false);
+        }
+        left -= n as u64;
+    }
+    Ok(true)
 }
 
 /// A record: its header and the bytes behind it.
@@ -181,7 +191,7 @@ impl RawRecords {
     pub fn progress(&self) -> Progress {
         let end = match &self.source {
             ByteSource::File { end, .. } => Some(*end),
-            ByteSource::Stream(_) => None,
+            ByteSource::Stream(_) | ByteSource::Live(_) => None,
         };
         Progress::Bytes(self.position, end)
     }

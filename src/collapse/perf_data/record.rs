@@ -181,8 +181,19 @@ pub struct Mmap<'a> {
     pub path: &'a [u8],
     /// The identity of the file's build.
     pub build_id: Option<&'a [u8]>,
+    /// The file's place on its disk, if the record does not have its build.
+    pub file: Option<FileId>,
     /// The memory may be executed.
     pub executable: bool,
+}
+
+/// A file's place on its disk, whatever its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FileId {
+    /// The device, major and minor number.
+    pub device: (u32, u32),
+    /// The number on the device.
+    pub inode: u64,
 }
 
 impl<'a> Mmap<'a> {
@@ -193,7 +204,7 @@ impl<'a> Mmap<'a> {
         let mut fields = Bytes::new(body, order);
         let (pid, _tid) = (fields.i32()?, fields.i32()?);
         let (start, len, offset) = (fields.u64()?, fields.u64()?, fields.u64()?);
-        let mut build_id = None;
+        let (mut build_id, mut file) = (None, None);
         let mut executable = header.misc & MMAP_DATA == 0;
         if header.kind == kind::MMAP2 {
             let mut identity = Bytes::new(fields.take(24)?, order);
@@ -201,11 +212,14 @@ impl<'a> Mmap<'a> {
                 let size = usize::from(identity.u8()?);
                 identity.skip(3)?;
                 build_id = identity.take(size.min(20)).filter(|id| !id.is_empty());
+            } else {
+                let device = (identity.u32()?, identity.u32()?);
+                file = identity.u64().filter(|inode| *inode > 0).map(|inode| FileId { device, inode });
             }
             executable = fields.u32()? & PROT_EXEC != 0;
             let _flags = fields.u32()?;
         }
-        Some(Mmap { pid, start, len, offset, path: fields.text(), build_id, executable })
+        Some(Mmap { pid, start, len, offset, path: fields.text(), build_id, file, executable })
     }
 }
 
@@ -334,6 +348,11 @@ mod tests {
         assert_eq!((mmap.path, mmap.build_id), (&b"/bin/a"[..], Some(&[0xaa, 0xbb, 0xcc][..])));
         assert_eq!((mmap.start, mmap.len, mmap.offset, mmap.executable), (0x1000, 0x2000, 0x3000, true));
         let header = Header { misc: 0, ..header };
-        assert_eq!(Mmap::parse(header, &body, ByteOrder::Little).unwrap().build_id, None);
+        let mmap = Mmap::parse(header, &body, ByteOrder::Little).unwrap();
+        let file = FileId { device: (3, 0x00cc_bbaa), inode: 0 };
+        assert_eq!((mmap.build_id, mmap.file), (None, None), "nothing at number 0");
+        body[40..48].copy_from_slice(&77u64.to_le_bytes());
+        let mmap = Mmap::parse(header, &body, ByteOrder::Little).unwrap();
+        assert_eq!(mmap.file, Some(FileId { inode: 77, ..file }));
     }
 }

@@ -130,6 +130,17 @@ fn open_first(input: Input) -> Result<(Description, RawRecords)> {
     let layout = match kind {
         FileKind::File(layout) => layout,
         FileKind::Pipe => {
+            let input = match input.into_live() {
+                Ok(reader) => {
+                    description.is_live = true;
+                    let source = ByteSource::Live(reader);
+                    return Ok((
+                        description.clone(),
+                        RawRecords::new(source, header::PIPE_HEADER as u64, description.order),
+                    ));
+                }
+                Err(input) => input,
+            };
             let mut reader = input.into_reader();
             reader.read_full(&mut [0; header::PIPE_HEADER])?;
             let source = ByteSource::Stream(reader);

@@ -11,6 +11,7 @@ use super::raw_frame::RawFrame;
 use super::record::Mode;
 use super::regs::{Cpu, Dump, Regs};
 use super::sample::{SampleBody, no_sample};
+use super::stitch::{Chains, CutStack, End, Link};
 use super::unwind::{self, Step};
 use crate::collapse::{Options, ValueSelection};
 use crate::error::{Position, Result};
@@ -26,11 +27,23 @@ mod context {
     pub const FIRST: u64 = -4095i64 as u64;
 }
 
-/// StackBuilder that could not be followed to their root.
+/// A number of stacks of which a part was missing, and their weight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TruncatedStacks {
     pub samples: u64,
     pub weight: Weight,
+}
+
+impl TruncatedStacks {
+    /// Adds other stacks.
+    ///
+    /// # Errors
+    /// Weights that are too large.
+    pub fn add(&mut self, other: TruncatedStacks) -> Result<()> {
+        self.samples += other.samples;
+        self.weight = self.weight.checked_add(other.weight)?;
+        Ok(())
+    }
 }
 
 /// A sample that is kept by itself, for a sink that wants contexts.
@@ -59,6 +72,10 @@ pub(super) struct StackBuilder<'o> {
     /// The single samples, if they are wanted.
     pub singles: Option<Vec<SingleSample>>,
     pub truncated: TruncatedStacks,
+    /// Stacks that were cut, and have their callers from other stacks of the thread.
+    pub stitched: TruncatedStacks,
+    /// What the stacks of a group of samples say of each other.
+    pub chains: Chains,
     /// Weights of stacks that end before their root though the dump goes on, by the module that was
     /// left without a caller.
     pub lost: HashMap<u32, Weight>,
@@ -70,9 +87,24 @@ pub(super) struct StackBuilder<'o> {
     context: Box<Context>,
     /// The stack being put together, leaf first.
     stack: Vec<FrameId>,
+    /// Its frames that were unwound, leaf first.
+    links: Vec<Link>,
     /// The index of the mapping in which the last address was found.
     hint: usize,
     kernel_hint: usize,
+}
+
+/// The result of following a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unwound {
+    /// There was nothing to follow.
+    Nothing,
+    /// Nothing called the last frame.
+    ToRoot,
+    /// The copy of the stack ends before the caller of the last frame.
+    Cut,
+    /// The caller of the last frame cannot be found.
+    Lost,
 }
 
 /// A place in a module, and what was found out about it.
@@ -102,12 +134,15 @@ impl<'o> StackBuilder<'o> {
             table: StackTable::default(),
             singles: contexts.then(Vec::new),
             truncated: TruncatedStacks::default(),
+            stitched: TruncatedStacks::default(),
+            chains: Chains::default(),
             lost: HashMap::new(),
             not_unwound: 0,
             places: vec![nothing; PLACES],
             threads: HashMap::new(),
             context: Box::default(),
             stack: Vec::new(),
+            links: Vec::new(),
             hint: 0,
             kernel_hint: 0,
         }
@@ -120,19 +155,15 @@ impl<'o> StackBuilder<'o> {
     pub fn add(&mut self, batch: &Batch) -> Result<()> {
         for (number, work) in (batch.first..).zip(&batch.samples) {
             let at = || Position { byte: Some(work.at), ..Position::default() };
-            let stack = self.add_sample(work, batch).map_err(|e| e.or_at(at))?;
-            if let Some(singles) = &mut self.singles {
-                let PendingSample { time, away, processor, pid, tid, comm, weight, .. } = *work;
-                let stack = stack as u32;
-                singles.push(SingleSample { number, time, away, processor, pid, tid, comm, stack, weight });
-            }
+            self.add_sample(number, work, batch).map_err(|e| e.or_at(at))?;
         }
         Ok(())
     }
 
-    /// Adds a sample, and returns the number of its stack.
-    fn add_sample(&mut self, work: &PendingSample, batch: &Batch) -> Result<usize> {
+    /// Adds a sample; one whose stack is cut waits for its callers.
+    fn add_sample(&mut self, number: u64, work: &PendingSample, batch: &Batch) -> Result<()> {
         self.stack.clear();
+        self.links.clear();
         let attr = &batch.attrs[work.layout as usize];
         let parts = SampleBody::parse(&work.body, self.order, attr).ok_or_else(|| no_sample(&work.body))?;
         match parts.chain {
@@ -144,12 +175,10 @@ impl<'o> StackBuilder<'o> {
             }
             None => {}
         }
-        let is_cut = self.unwind(&parts, work, batch)?;
-        if is_cut {
-            self.stack.push(RawFrame::Truncated.in_table(&mut self.table));
-            self.truncated.samples += 1;
-            self.truncated.weight = self.truncated.weight.checked_add(work.weight)?;
-        }
+        let unwound = self.unwind(&parts, work, batch)?;
+        let PendingSample { time, away, processor, pid, tid, comm, weight, .. } = *work;
+        let sample = SingleSample { number, time, away, processor, pid, tid, comm, stack: 0, weight };
+        let end = self.stack.len();
         if self.options.threads_as_frames != Some(false) {
             let thread = self.thread(work);
             self.stack.push(thread);
@@ -157,8 +186,50 @@ impl<'o> StackBuilder<'o> {
         if self.options.values == ValueSelection::All {
             self.stack.push(RawFrame::Event(work.value).in_table(&mut self.table));
         }
+        match unwound {
+            Unwound::Cut => {
+                let (frames, behind) = self.stack.split_at(end);
+                let cut = |piece| CutStack::new(frames.to_vec(), behind.to_vec(), sample, piece);
+                self.chains.add_cut(&self.links, cut);
+                return Ok(());
+            }
+            Unwound::ToRoot => self.chains.add(tid, number, &self.links, End::Root),
+            Unwound::Lost => self.chains.add(tid, number, &self.links, End::Open),
+            Unwound::Nothing => {}
+        }
+        self.finish(sample)
+    }
+
+    /// Adds a stack that was cut, with its callers if they were found.
+    ///
+    /// # Errors
+    /// Weights that are too large.
+    pub fn add_cut(&mut self, cut: CutStack, callers: Option<&[Link]>) -> Result<()> {
+        let counted = if callers.is_some() { &mut self.stitched } else { &mut self.truncated };
+        counted.samples += 1;
+        counted.weight = counted.weight.checked_add(cut.weight)?;
+        self.stack = cut.frames;
+        match callers {
+            Some(callers) => {
+                for &Link { module, place, called, .. } in callers {
+                    let slot = self.place_of(module, place, called);
+                    self.stack.push(self.places[slot].frame);
+                }
+            }
+            None => self.stack.push(RawFrame::Truncated.in_table(&mut self.table)),
+        }
+        self.stack.extend(cut.behind);
+        self.finish(cut.sample)
+    }
+
+    /// Adds the stack that was put together.
+    fn finish(&mut self, sample: SingleSample) -> Result<()> {
         self.stack.reverse();
-        self.table.add_indexed(&self.stack, Weights::one(work.weight))
+        let stack = self.table.add_indexed(&self.stack, Weights::one(sample.weight))?;
+        if let Some(singles) = &mut self.singles {
+            singles.push(SingleSample { stack: stack as u32, ..sample });
+        }
+        Ok(())
     }
 
     /// A call chain, of which the user's part may have been recorded by the processor.
@@ -281,9 +352,11 @@ impl<'o> StackBuilder<'o> {
         *place.rule.insert((svma.unwrap_or(0), rule.unwrap_or_default()))
     }
 
-    /// Follows the stack dump, and says whether it was too short.
-    fn unwind(&mut self, parts: &SampleBody<'_>, work: &PendingSample, batch: &Batch) -> Result<bool> {
-        let Some(registers) = parts.registers.filter(|_| !parts.stack.is_empty()) else { return Ok(false) };
+    /// Follows the stack dump.
+    fn unwind(&mut self, parts: &SampleBody<'_>, work: &PendingSample, batch: &Batch) -> Result<Unwound> {
+        let Some(registers) = parts.registers.filter(|_| !parts.stack.is_empty()) else {
+            return Ok(Unwound::Nothing);
+        };
         let cpu = Cpu::of(batch.arch.unwrap_or_default()).filter(|_| registers.is_64);
         let regs = cpu.and_then(|cpu| Some((cpu, Regs::of(&registers, cpu)?)));
         let Some((cpu, mut regs)) = regs else {
@@ -291,9 +364,9 @@ impl<'o> StackBuilder<'o> {
             if work.mode == Mode::User {
                 self.push(Mode::User, work.ip, false, work, batch);
             }
-            return Ok(false);
+            return Ok(Unwound::Nothing);
         };
-        let Some(sp) = regs.get(cpu.sp) else { return Ok(false) };
+        let Some(sp) = regs.get(cpu.sp) else { return Ok(Unwound::Nothing) };
         let mut dump = Dump::new(parts, sp);
         let mut called = false;
         // Every step goes up the stack by a word at least, but for a few that do not use it.
@@ -305,31 +378,38 @@ impl<'o> StackBuilder<'o> {
             // All code is known to the recording; a return address elsewhere is none.
             if called && mapping.is_none_or(|mapping| !mapping.executable) {
                 self.lose(last, work)?;
-                break;
+                return Ok(Unwound::Lost);
             }
             let slot = match mapping {
                 Some(mapping) => self.place(mapping, regs.ip, called),
                 None => self.nowhere(regs.ip),
             };
             self.stack.push(self.places[slot].frame);
+            let CachedPlace { module, place, .. } = self.places[slot];
+            let sp = regs.get(cpu.sp).unwrap_or(0);
+            self.links.push(Link { sp, ip: regs.ip, module, place, called });
             let (svma, rule) = mapping.map_or_else(Default::default, |m| self.rule(slot, &m.module, cpu));
             let table =
                 mapping.and_then(|mapping| mapping.module.table(self.search)).map(|table| (table, svma));
             last = mapping.map_or(UNKNOWN, |mapping| mapping.module.id);
             match unwind::step(&rule, table, !called, cpu, &mut regs, &mut dump, &mut self.context) {
                 Step::Caller { called: by_call } => called = by_call,
-                Step::End => break,
+                Step::End => return Ok(Unwound::ToRoot),
                 Step::Lost => {
                     // Go keeps frame pointers, and goroutines begin with none.
                     let begins = regs.get(cpu.fp) == Some(0) && mapping.is_some_and(|m| m.module.is_go());
-                    if !dump.missed && !begins {
-                        self.lose(last, work)?;
-                    }
-                    break;
+                    return Ok(match (dump.missed, begins) {
+                        (true, _) => Unwound::Cut,
+                        (false, true) => Unwound::ToRoot,
+                        (false, false) => {
+                            self.lose(last, work)?;
+                            Unwound::Lost
+                        }
+                    });
                 }
             }
         }
-        Ok(dump.missed)
+        Ok(if dump.missed { Unwound::Cut } else { Unwound::Lost })
     }
 
     /// Counts a stack whose callers cannot be found from a module.

@@ -18,6 +18,8 @@ use crate::weight::Weight;
 #[derive(Default)]
 pub(super) struct Summary {
     pub truncated: TruncatedStacks,
+    /// Stacks that were cut, and have their callers from other stacks.
+    pub stitched: TruncatedStacks,
     /// Weights of stacks that end before their root, by the module that was left without a caller.
     pub lost: HashMap<u32, Weight>,
     pub not_unwound: u64,
@@ -99,6 +101,9 @@ impl Summary {
             report.first_value.clone_from(&samples.first);
         }
         report.details.push(format!("{} samples, {} lost", samples.samples, samples.lost));
+        if let Some(held) = &samples.modules.held {
+            report.details.push(held.to_string());
+        }
         Advice { summary: &self, samples, namer }.give(report);
         report.facts = facts(samples);
         report.notes.iter().for_each(|note| report.facts.warn(note));

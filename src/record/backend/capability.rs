@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::{ALL, Backend, BackendInfo, Refusal};
-use crate::record::request::{CallGraph, Request, Target};
+use crate::record::request::{CallGraph, Rate, Request, Target};
 
 /// Everything the user asks of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +50,8 @@ pub enum Capability {
     MachineWhile,
     /// Samples at a rate that is asked for.
     Rate,
+    /// Samples after a number of events.
+    Period,
     /// Samples on an event.
     Event,
     /// Copies and unwinds stacks.
@@ -84,6 +86,7 @@ impl Capability {
             Capability::Machine => "-a",
             Capability::MachineWhile => "-a with a command",
             Capability::Rate => "-F",
+            Capability::Period => "--count",
             Capability::Event => "-e",
             Capability::Dwarf => "--call-graph dwarf",
             Capability::FramePointers => "--call-graph fp",
@@ -125,6 +128,7 @@ impl Wishes {
         [
             Some(target),
             asked(self.rate.is_some(), Capability::Rate),
+            asked(matches!(request.rate, Rate::EveryEvents(_)), Capability::Period),
             asked(request.event.is_some(), Capability::Event),
             call_graph,
             asked(!request.children, Capability::NoChildren),

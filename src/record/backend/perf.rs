@@ -16,6 +16,7 @@ const INFO: BackendInfo = BackendInfo {
         Capability::Machine,
         Capability::MachineWhile,
         Capability::Rate,
+        Capability::Period,
         Capability::Event,
         Capability::Dwarf,
         Capability::FramePointers,
@@ -42,7 +43,11 @@ impl Backend for Perf {
         let request = &ask.wishes.request;
         let file = ask.folder.join("perf.data");
         let mut words = Words::of(ask.program);
-        words.add(["record", "-q"]).option("-F", ask.rate(&INFO).to_string());
+        words.add(["record", "-q"]);
+        match request.rate {
+            Rate::EveryEvents(events) => words.option("-c", events.to_string()),
+            Rate::PerSecond(_) => words.option("-F", ask.rate(&INFO).to_string()),
+        };
         if let Some(event) = &request.event {
             words.option("-e", event);
         }

@@ -25,7 +25,7 @@ const ENTRY_SIZE: u64 = ATTR_SIZE as u64 + 16;
 
 /// One of perf's features, by its bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Feature {
+pub(super) enum Feature {
     BuildId = 2,
     HostName = 3,
     Release = 4,
@@ -106,17 +106,6 @@ impl DataFile {
         Ok(())
     }
 
-    /// Notes that every ring has been read once: a reader may sort what it has by then.
-    ///
-    /// # Errors
-    /// The error of the system.
-    pub fn finish_round(&mut self) -> io::Result<()> {
-        let mut header = [0; 8];
-        header[..4].copy_from_slice(&record::FINISHED_ROUND.to_ne_bytes());
-        header[6..].copy_from_slice(&8u16.to_ne_bytes());
-        self.append(&header)
-    }
-
     /// Writes what comes after the records, and the header. `times` are those of the first and
     /// the last sample.
     ///
@@ -185,7 +174,12 @@ impl DataFile {
 }
 
 /// The features in the order of their bits, which is the order of the table.
-fn features(plan: &Plan, ids: &[u64], about: &About, times: (u64, u64)) -> Vec<(Feature, Vec<u8>)> {
+pub(super) fn features(
+    plan: &Plan,
+    ids: &[u64],
+    about: &About,
+    times: (u64, u64),
+) -> Vec<(Feature, Vec<u8>)> {
     let SystemName { host, release, architecture, .. } = &about.system;
     let [host, release, architecture] = [host, release, architecture].map(|text| string(text.as_bytes()));
     let processors = [about.processors.0.to_ne_bytes(), about.processors.1.to_ne_bytes()].concat();

@@ -4,17 +4,19 @@ pub mod counted;
 pub mod data_file;
 pub mod event;
 pub mod existing;
+pub mod output;
 pub mod plan;
 mod session;
+pub mod stream;
 
-use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, Instant, SystemTime};
 
 use self::counted::Counted;
-use self::data_file::{About, DataFile};
+use self::data_file::About;
 use self::event::Event as EventName;
+use self::output::{Destination, Output};
 use self::plan::{Note, Plan};
 use self::session::{Opened, Session, Wait};
 use super::program::{Started, ask_to_end, cannot, launch, message};
@@ -29,6 +31,10 @@ use super::system::{Permissions, online_processors};
 
 /// The time between two checks of the processes, and between two reports of progress.
 const TICK: Duration = Duration::from_millis(200);
+
+/// The same of a recording that is folded meanwhile. A program may be gone with its file soon after it has
+/// begun: then its file is open.
+const LIVE_TICK: Duration = Duration::from_millis(20);
 
 /// The result of a recording.
 #[derive(Debug)]
@@ -71,13 +77,13 @@ pub struct Progress {
     pub lost: u64,
 }
 
-/// Records into a file, until the target ends, the time is over or somebody stops us.
+/// Records into a file or for a reader, until the target ends, the time is over or somebody stops us.
 ///
 /// # Errors
 /// The one line that says why not, and what to do.
 pub fn record(
     request: &Request,
-    file: File,
+    destination: impl Into<Destination>,
     stop: &Stop,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, Refusal> {
@@ -107,9 +113,10 @@ pub fn record(
     };
     notes.extend(plan.dump_note());
     let ids = opened.ids().map_err(|e| cannot("number the events", &e))?;
-    let file = DataFile::new(file, &plan, &ids).map_err(|e| cannot("write the recording", &e))?;
+    let output =
+        Output::new(destination.into(), &plan, &ids).map_err(|e| cannot("write the recording", &e))?;
     let about = About { command_line: command_line(&request.target), ..about(&plan, &processors) };
-    let mut session = Session { opened, file, about, counted: Counted::default() };
+    let mut session = Session { opened, output, about, counted: Counted::default() };
     session.begin(&plan, &request.target).map_err(|e| cannot("begin", &e))?;
     let began = Instant::now();
     let reference = clock::Reference::now();
@@ -118,6 +125,7 @@ pub fn record(
         launched.go();
     }
     let mut has_ended = false;
+    let tick = if session.output.is_live() { LIVE_TICK } else { TICK };
     let full = loop {
         if let Err(error) = session.round() {
             break Some(error);
@@ -129,11 +137,11 @@ pub fn record(
         if has_ended || stop.requested().is_some() || left == Some(Duration::ZERO) || is_over(request) {
             break end(&mut session, &plan).err();
         }
-        let timeout = left.map_or(TICK, |left| left.min(TICK));
+        let timeout = left.map_or(tick, |left| left.min(tick));
         let wait = session.wait(launched.as_ref(), stop, timeout).map_err(|e| cannot("wait", &e))?;
         has_ended = wait == Wait::Ended;
     };
-    let full = full.map(|error| keep_what_fits(&mut session, &error)).transpose()?;
+    let full = full.map(|error| keep_what_fits(&mut session, &error)).transpose()?.flatten();
     let elapsed = began.elapsed();
     // The program may take its time to end: its profile does not wait for that.
     let target = match (launched, request.target.invocation()) {
@@ -165,14 +173,15 @@ fn end(session: &mut Session, plan: &Plan) -> io::Result<()> {
     session.disable()?;
     session.round()?;
     // Threads may still wait when the recording ends.
-    session.complete(if plan.off_cpu { ended_at } else { 0 })
+    session.end(if plan.off_cpu { ended_at } else { 0 })
 }
 
-/// Keeps what fits into a file that could not be written any more.
-fn keep_what_fits(session: &mut Session, error: &io::Error) -> Result<Full, Refusal> {
+/// Keeps what fits into a file that could not be written any more. Without a file, the reader says why it
+/// reads no more.
+fn keep_what_fits(session: &mut Session, error: &io::Error) -> Result<Option<Full>, Refusal> {
     let _ = session.disable();
-    session.keep_what_fits().map_err(|e| cannot("write the recording", &e))?;
-    Ok(Full { said: message(error), kept: session.file.size() })
+    let kept = session.keep_what_fits().map_err(|e| cannot("write the recording", &e))?;
+    Ok(kept.map(|kept| Full { said: message(error), kept }))
 }
 
 fn about(plan: &Plan, processors: &[u32]) -> About {

@@ -10,8 +10,9 @@ use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use super::counted::Counted;
-use super::data_file::{About, DataFile};
+use super::data_file::About;
 use super::existing;
+use super::output::Output;
 use super::plan::{Doing, Plan};
 use crate::record::request::Target;
 use crate::record::sys::launch::Launched;
@@ -99,15 +100,10 @@ pub(super) enum Wait {
     Ended,
 }
 
-/// Bytes of a full disk that are given back, for the profile that is made of the recording and what
-/// else has to be written: a sixteenth of the recording within these bounds.
-const LEAST_SPARE: u64 = 16 << 10;
-const MOST_SPARE: u64 = 1 << 20;
-
 /// A recording in progress.
 pub(super) struct Session {
     pub opened: Opened,
-    pub file: DataFile,
+    pub output: Output,
     pub about: About,
     pub counted: Counted,
 }
@@ -132,7 +128,7 @@ impl Session {
             // The kernel reports everything when the child becomes the program.
             Target::Command(_) | Target::Waiting(_) => {}
         }
-        self.file.append(&records)
+        self.output.begin(&records, &self.about)
     }
 
     /// Reads every ring once.
@@ -145,32 +141,32 @@ impl Session {
                 continue;
             }
             any = true;
-            self.file.append(first)?;
-            self.file.append(second)?;
+            self.output.append(first)?;
+            self.output.append(second)?;
             self.counted.merge(Counted::of(first, second));
             ring.release(length);
         }
         if any {
-            self.file.finish_round()?;
-            self.complete(0)?;
+            self.output.finish_round(&self.about, self.counted.times.unwrap_or_default())?;
         }
         Ok(())
     }
 
-    /// Makes the file one that can be read. `until` is the time up to which threads are known to have
-    /// waited, if that is later than the last sample.
-    pub fn complete(&mut self, until: u64) -> io::Result<()> {
+    /// Ends the recording. `until` is the time up to which threads are known to have waited, if that is
+    /// later than the last sample.
+    pub fn end(&mut self, until: u64) -> io::Result<()> {
         let (first, last) = self.counted.times.unwrap_or_default();
-        self.file.complete(&self.about, (first, last.max(until)))
+        self.output.end(&self.about, (first, last.max(until)))
     }
 
-    /// Keeps what fits into the file after it could not be written.
-    pub fn keep_what_fits(&mut self) -> io::Result<()> {
-        let spare = (self.file.size() / 16).clamp(LEAST_SPARE, MOST_SPARE);
-        self.counted = self.file.give_up_end(spare)?;
-        // Facts of the machine and the recording: it can be read without them.
-        let _ = self.complete(0);
-        Ok(())
+    /// Keeps what fits into the file after it could not be written, and returns its size; `None` if there
+    /// is no file.
+    pub fn keep_what_fits(&mut self) -> io::Result<Option<u64>> {
+        let kept = self.output.keep_what_fits(&self.about)?;
+        Ok(kept.map(|(counted, size)| {
+            self.counted = counted;
+            size
+        }))
     }
 
     pub fn wait(&mut self, launched: Option<&Launched>, stop: &Stop, timeout: Duration) -> io::Result<Wait> {

@@ -120,6 +120,10 @@ pub mod record {
     pub const LOST_SAMPLES: u32 = 13;
     /// All rings have been read once: only in perf.data.
     pub const FINISHED_ROUND: u32 = 68;
+    /// An event: only in perf.data that goes through a pipe.
+    pub const HEADER_ATTR: u32 = 64;
+    /// A feature: only in perf.data that goes through a pipe.
+    pub const HEADER_FEATURE: u32 = 80;
     /// A header's `misc`: kernel mode.
     pub const MISC_KERNEL: u16 = 1;
     /// A header's `misc`: user mode.

@@ -1,0 +1,112 @@
+//! The place the records go to: a file, or the thread that folds them.
+
+use std::fs::File;
+use std::io;
+
+use super::counted::Counted;
+use super::data_file::{About, DataFile};
+use super::plan::Plan;
+use super::stream::{Stream, Writer};
+
+/// The place a recording goes to.
+#[derive(Debug)]
+pub enum Destination {
+    /// A file, which becomes a perf.data.
+    File(File),
+    /// A thread that reads it meanwhile.
+    Reader(Writer),
+}
+
+impl From<File> for Destination {
+    fn from(file: File) -> Destination {
+        Destination::File(file)
+    }
+}
+
+impl From<Writer> for Destination {
+    fn from(writer: Writer) -> Destination {
+        Destination::Reader(writer)
+    }
+}
+
+/// A recording being written.
+pub(super) enum Output {
+    File(DataFile),
+    Stream(Stream),
+}
+
+/// Bytes of a full disk that are given back, for the profile that is made of the recording and what
+/// else has to be written: a sixteenth of the recording within these bounds.
+const LEAST_SPARE: u64 = 16 << 10;
+const MOST_SPARE: u64 = 1 << 20;
+
+impl Output {
+    pub fn new(destination: Destination, plan: &Plan, ids: &[u64]) -> io::Result<Output> {
+        Ok(match destination {
+            Destination::File(file) => Output::File(DataFile::new(file, plan, ids)?),
+            Destination::Reader(writer) => Output::Stream(Stream::new(writer, plan)),
+        })
+    }
+
+    /// Returns true if the records are folded meanwhile.
+    pub fn is_live(&self) -> bool {
+        matches!(self, Output::Stream(_))
+    }
+
+    /// Appends the first records: those of what was there before.
+    pub fn begin(&mut self, records: &[u8], about: &About) -> io::Result<()> {
+        if let Output::Stream(stream) = self {
+            stream.describe(about, (0, 0))?;
+        }
+        self.append(records)
+    }
+
+    /// Appends whole records, or parts of one.
+    pub fn append(&mut self, records: &[u8]) -> io::Result<()> {
+        match self {
+            Output::File(file) => file.append(records),
+            Output::Stream(stream) => stream.append(records),
+        }
+    }
+
+    /// Notes that every ring has been read once: a reader may sort what it has by then.
+    pub fn finish_round(&mut self, about: &About, times: (u64, u64)) -> io::Result<()> {
+        match self {
+            Output::File(file) => {
+                file.append(&END_OF_ROUND)?;
+                file.complete(about, times)
+            }
+            Output::Stream(stream) => {
+                stream.append(&END_OF_ROUND)?;
+                stream.send()
+            }
+        }
+    }
+
+    /// Writes what is known at the end.
+    pub fn end(&mut self, about: &About, times: (u64, u64)) -> io::Result<()> {
+        match self {
+            Output::File(file) => file.complete(about, times),
+            Output::Stream(stream) => stream.describe(about, times),
+        }
+    }
+
+    /// Keeps what fits into a file that could not be written any more: returns what that is, and its size.
+    pub fn keep_what_fits(&mut self, about: &About) -> io::Result<Option<(Counted, u64)>> {
+        let Output::File(file) = self else { return Ok(None) };
+        let spare = (file.size() / 16).clamp(LEAST_SPARE, MOST_SPARE);
+        let counted = file.give_up_end(spare)?;
+        // Facts of the machine and the recording: it can be read without them.
+        let _ = file.complete(about, counted.times.unwrap_or_default());
+        Ok(Some((counted, file.size())))
+    }
+}
+
+/// The record at the end of a round, of eight bytes: see [`record::FINISHED_ROUND`].
+///
+/// [`record::FINISHED_ROUND`]: crate::record::sys::perf_event::record::FINISHED_ROUND
+const END_OF_ROUND: [u8; 8] = {
+    let [a, b, c, d] = crate::record::sys::perf_event::record::FINISHED_ROUND.to_ne_bytes();
+    let [low, high] = 8u16.to_ne_bytes();
+    [a, b, c, d, 0, 0, low, high]
+};

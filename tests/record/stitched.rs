@@ -1,0 +1,81 @@
+//! Stacks longer than what is recorded of them, against a program whose leaf tells its callers.
+
+use std::path::Path;
+
+use super::{Built, compiled, fg_record, recorded, stacks, text};
+
+/// A recursion that is entered by one function or by two in turn, which look the same from within.
+const PROGRAM: &str = r#"
+#include <stdlib.h>
+static volatile unsigned long x;
+__attribute__((noinline)) void leaf_of_one(int n) { for (int i = 0; i < n; i++) x = x * 31 + i; x++; }
+__attribute__((noinline)) void leaf_of_two(int n) { for (int i = 0; i < n; i++) x = x * 31 + i; x += 2; }
+__attribute__((noinline)) int deeper(int depth, int n, int which) {
+  volatile char frame[96];
+  frame[depth % 96] = 1;
+  if (which == 1) leaf_of_one(n); else leaf_of_two(n);
+  if (depth == 0) return 1;
+  return deeper(depth - 1, n, which) + frame[depth % 96];
+}
+__attribute__((noinline)) int one(int depth, int n) { return deeper(depth, n, 1) + 1; }
+__attribute__((noinline)) int two(int depth, int n) { return deeper(depth, n, 2) + 2; }
+int main(int argc, char **argv) {
+  int both = argc > 1, sum = 0;
+  for (int i = 0; i < 1500; i++) {
+    sum += one(999, 250);
+    if (both) sum += two(999, 250);
+  }
+  return sum == 0;
+}
+"#;
+
+fn program() -> Option<&'static Path> {
+    static BUILT: Built = Built::new();
+    compiled(&BUILT, "deep", PROGRAM)
+}
+
+/// The weight of the stacks that satisfy a condition, of all.
+fn share_of(folded: &str, is: impl Fn(&str) -> bool) -> f64 {
+    let (mut with, mut all) = (0.0, 0.0);
+    for (stack, weight) in stacks(folded).lines().filter_map(|line| line.rsplit_once(' ')) {
+        let weight: f64 = weight.parse().expect("a weight");
+        all += weight;
+        with += if is(stack) { weight } else { 0.0 };
+    }
+    with / all
+}
+
+#[test]
+fn cut_stacks_of_a_recursion_of_1000_reach_main() {
+    let Some(program) = program() else { return };
+    let mut command = fg_record();
+    let Some(output) = recorded(command.arg("-v").arg("--").arg(program)) else { return };
+    let folded = text(&output.stdout);
+    let whole =
+        share_of(&folded, |stack| stack.contains(";main;one;deeper;") && stack.ends_with("leaf_of_one"));
+    assert!(whole > 0.95, "{whole} {}", text(&output.stderr));
+    assert!(share_of(&folded, |stack| stack.contains("[truncated]")) < 0.02, "{}", text(&output.stderr));
+    // As much time is spent below as above the middle of the recursion.
+    let depth = |stack: &str| stack.split(';').filter(|name| *name == "deeper").count();
+    let below = share_of(&folded, |stack| depth(stack) > 500);
+    assert!((below - 0.5).abs() < 0.15, "{below}");
+    assert!(share_of(&folded, |stack| depth(stack) > 1000) == 0.0, "{folded}");
+    assert!(
+        text(&output.stderr).contains("have their callers from other stacks"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
+fn a_recursion_with_two_callers_stays_cut_rather_than_wrong() {
+    let Some(program) = program() else { return };
+    let Some(output) = recorded(fg_record().arg("--").arg(program).arg("both")) else { return };
+    let folded = text(&output.stdout);
+    for (leaf, other) in [("leaf_of_one", ";two;"), ("leaf_of_two", ";one;")] {
+        let is_wrong = |stack: &str| stack.ends_with(leaf) && stack.contains(other);
+        assert!(share_of(&folded, is_wrong) == 0.0, "{folded}");
+        assert!(share_of(&folded, |stack| stack.ends_with(leaf)) > 0.2, "{folded}");
+    }
+    assert!(share_of(&folded, |stack| stack.contains("[truncated]")) > 0.3, "{}", text(&output.stderr));
+}
