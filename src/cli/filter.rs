@@ -353,6 +353,9 @@ fn read_patterns(path: &Path, patterns: &mut Vec<String>) -> anyhow::Result<()> 
     Ok(())
 }
 
+/// A weight, and the same side of the whole.
+type Part = (Weight, fn(&Weights) -> Weight);
+
 /// The two lines of `--count`.
 fn count(filtered: &Filtered) -> String {
     let Filtered { kept, dropped, columns, facts, unit_came, steps, .. } = filtered;
@@ -367,7 +370,7 @@ fn count(filtered: &Filtered) -> String {
                 .then(|| format!("{:.2}%", 100.0 * part.to_f64() / whole))
         };
         let shown = |weight: Weight| amount(weight, unit.map(String::as_str));
-        let sides: &[(Weight, fn(&Weights) -> Weight)] = match columns {
+        let sides: &[Part] = match columns {
             Columns::One => &[(*value, |it| it.value)],
             Columns::Two => &[(*before, |it| it.before), (*value, |it| it.value)],
         };
@@ -375,7 +378,7 @@ fn count(filtered: &Filtered) -> String {
             Columns::One => format!("weight {value}"),
             Columns::Two => format!("before {before} after {value}"),
         };
-        let remarks = |(weight, of): &(Weight, fn(&Weights) -> Weight)| {
+        let remarks = |(weight, of): &Part| {
             let amount = unit.is_some().then(|| shown(*weight));
             [amount, share(*weight, *of)].into_iter().flatten().collect::<Vec<_>>().join(", ")
         };

@@ -59,6 +59,51 @@ fn the_languages_of_the_readme_are_explained() {
     }
 }
 
+/// The commands of our programs in running text and tables, in backquotes.
+fn inline_commands(text: &str) -> impl Iterator<Item = &str> {
+    let outside = text.split("\n```").step_by(2);
+    let quoted = outside.flat_map(|part| part.split('`').skip(1).step_by(2));
+    quoted.filter(|code| code.starts_with("fg-") && code.contains(' ') && !code.contains('\n'))
+}
+
+/// Options of commands in running text exist; commands in blocks are run.
+#[test]
+#[cfg(unix)]
+fn options_in_the_text_exist() {
+    use std::collections::BTreeMap;
+    use std::process::Command;
+
+    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_fg-render")).parent().unwrap();
+    let mut known: BTreeMap<String, String> = BTreeMap::new();
+    let mut checked = 0;
+    for page in pages() {
+        for command in inline_commands(&page.text).flat_map(|line| line.split(" | ")) {
+            let mut words = command.split_whitespace().peekable();
+            let program = words.next().unwrap_or_default();
+            if !folder.join(program).exists() {
+                continue;
+            }
+            let task = words.next_if(|word| program == "fg-record" && ["cargo", "check"].contains(word));
+            let name = format!("{program} {}", task.unwrap_or_default());
+            let help = known.entry(name).or_insert_with(|| {
+                let output = Command::new(folder.join(program)).args(task).arg("--help").output().unwrap();
+                String::from_utf8(output.stdout).unwrap()
+            });
+            // Behind a program that is recorded stand its own options.
+            let is_program = |word: &str| word.starts_with("./") || ["--", "node", "python3"].contains(&word);
+            let own = words.take_while(|word| program != "fg-record" || !is_program(word));
+            for option in own.filter(|word| word.starts_with("--")) {
+                let option = option.split(['=', ',', '\'']).next().unwrap_or(option);
+                let ends = [' ', '\n', '=', '['];
+                let exists = ends.iter().any(|end| help.contains(&format!("{option}{end}")));
+                assert!(exists, "{}: `{command}`: there is no {option}", page.name);
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 20, "{checked} options");
+}
+
 /// A message that the troubleshooting page explains is still printed by a program.
 #[test]
 fn explained_messages_exist() {

@@ -27,7 +27,7 @@ fn help_man_page_and_completions() {
     for option in ["--nameattr", "--colors", "--flamechart", "--generate"] {
         assert!(help.text().contains(option));
     }
-    assert!(run(&["--generate", "man"], "").text().contains("fg-render"));
+    assert!(run(&["--generate", "man"], "").text().contains("fg\\-render"));
     assert!(run(&["--generate", "bash"], "").text().contains("--colordiffusion"));
     let short = run(&["-h"], "");
     let long_lines: Vec<_> = short.text().lines().filter(|line| line.chars().count() > 79).collect();
