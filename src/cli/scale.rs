@@ -72,10 +72,10 @@ impl ScaleArgs {
             return Err(ErrorKind::Setting { what }.into());
         }
         let weighted = |source: Source| {
-            let factors = self.scale.iter().filter(|scale| scale.names(&source)).map(|scale| scale.factor);
-            let factor =
-                factors.fold(Ok(Weight::ONE), |product, factor| product.and_then(|p| p.checked_mul(factor)));
-            Ok(source.weighted(factor?))
+            let mut factors =
+                self.scale.iter().filter(|scale| scale.names(&source)).map(|scale| scale.factor);
+            let factor = factors.try_fold(Weight::ONE, |product, factor| product.checked_mul(factor))?;
+            Ok(source.weighted(factor))
         };
         sources.into_iter().map(weighted).collect()
     }

@@ -122,10 +122,15 @@ fn canonical(bytes: &[u8]) -> Vec<String> {
         }
         out + if known.get(&5).is_some_and(|folded| *folded > 0) { " folded" } else { "" }
     };
-    let mut lines = Vec::new();
+    let (mut lines, mut types) = (Vec::new(), 0);
+    // Go's own merge adds up samples that are alike, and leaves out those without any value.
+    let mut samples: HashMap<String, Vec<i64>> = HashMap::new();
     for (at, field) in all {
         match (at, field) {
-            (1, Field::Bytes(bytes)) => lines.push(format!("type {} {}", lines.len(), value_type(bytes))),
+            (1, Field::Bytes(bytes)) => {
+                types += 1;
+                lines.push(format!("type {types} {}", value_type(bytes)));
+            }
             (2, Field::Bytes(bytes)) => {
                 let (mut stack, mut values, mut labels) = (Vec::new(), Vec::new(), Vec::new());
                 for (at, field) in fields(bytes) {
@@ -142,7 +147,8 @@ fn canonical(bytes: &[u8]) -> Vec<String> {
                     }
                 }
                 labels.sort();
-                lines.push(format!("sample {values:?} {labels:?} {stack:?}"));
+                let sums = samples.entry(format!("{labels:?} {stack:?}")).or_insert(vec![0; values.len()]);
+                sums.iter_mut().zip(values).for_each(|(sum, value): (&mut i64, i64)| *sum += value);
             }
             (3, Field::Bytes(bytes)) => lines.push(format!("mapping {}", mapping(&numbers(bytes)))),
             (7 | 8 | 14 | 15, Field::Number(number)) if number > 0 => {
@@ -154,6 +160,8 @@ fn canonical(bytes: &[u8]) -> Vec<String> {
             _ => {}
         }
     }
+    let held = samples.iter().filter(|(_, values)| values.iter().any(|value| *value != 0));
+    lines.extend(held.map(|(what, values)| format!("sample {values:?} {what}")));
     lines.sort();
     lines
 }
@@ -189,7 +197,8 @@ fn tool(program: &str, folder: &Path, arguments: &[&str]) -> String {
 
 fn differs(theirs: &[String], ours: &[String]) -> String {
     let missing = theirs.iter().find(|line| !ours.contains(line));
-    format!("missing: {missing:?}; new: {:?}", ours.iter().find(|line| !theirs.contains(line)))
+    let new = ours.iter().find(|line| !theirs.contains(line));
+    format!("missing: {missing:.300?}; new: {new:.300?}")
 }
 
 #[test]
@@ -252,17 +261,12 @@ fn inputs_are_weighed() {
         lines.into_iter().filter(|line| line.starts_with("sample")).collect::<Vec<_>>()
     };
     // Three tenths and seven tenths of the same are the same.
-    assert_eq!(samples("both.pb.gz"), samples("a.pb.gz"));
+    let (theirs, ours) = (samples("a.pb.gz"), samples("both.pb.gz"));
+    assert!(theirs == ours, "{}", differs(&theirs, &ours));
     let whole = tool("fg-collapse", folder.path(), &["-q", "--no-header", "a.pb.gz"]);
     let tenth = tool("fg-collapse", folder.path(), &["-q", "--no-header", "--scale", "0.1", "a.pb.gz"]);
-    let sum = |text: &str| {
-        Profile::from_bytes(text)
-            .unwrap()
-            .total()
-            .unwrap()
-            .value
-            .checked_mul("10".parse::<u64>().unwrap().into())
-    };
+    let sum =
+        |text: &str| Profile::from_bytes(text).unwrap().total().unwrap().value.checked_mul(10u64.into());
     assert_eq!(sum(&tenth).unwrap(), Profile::from_bytes(whole).unwrap().total().unwrap().value);
     let output = Command::new(env!("CARGO_BIN_EXE_fg-collapse"))
         .args(["--scale", "c=2", "a.pb.gz"])
@@ -287,7 +291,8 @@ fn filters_keep_values_labels_and_lines() {
     let wanted: Vec<&String> =
         all.iter().filter(|line| !line.starts_with("sample") || line.contains("regexp")).collect();
     assert!(wanted.len() > 10 && wanted.len() < all.len());
-    assert_eq!(some.iter().collect::<Vec<_>>(), wanted);
+    let wanted: Vec<String> = wanted.into_iter().cloned().collect();
+    assert!(some == wanted, "{}", differs(&wanted, &some));
     // A frame that is renamed keeps its address, file and line, and its old name nowhere.
     tool("fg-filter", folder.path(), &["-o", "new.pb.gz", "--rename", "s/^main.*/ours/", input]);
     let renamed = canonical(&std::fs::read(folder.path().join("new.pb.gz")).unwrap());
@@ -338,5 +343,145 @@ fn a_library_asks_for_everything() {
     let profile = Profile::read(&[Source::new(&input)], &options).unwrap();
     let mut out = Vec::new();
     profile.pprof(&Settings::default(), &mut out).unwrap();
-    assert_eq!(canonical(&out), canonical(&std::fs::read(input).unwrap()));
+    let (theirs, ours) = (canonical(&std::fs::read(input).unwrap()), canonical(&out));
+    assert!(theirs == ours, "{}", differs(&theirs, &ours));
+}
+
+/// Reads a profile with everything, and writes it in every format of exchange: it is refused in one line, or it
+/// is written.
+fn survives(what: &str, bytes: &[u8], format: &str) {
+    let options = ReadOptions::default().format(format).exchange(ExchangeParts::Whole);
+    let refused = |error: fg_tools::Error| {
+        let text = error.to_string();
+        assert!(!text.contains('\n') && text.len() < 1000, "{what}: {text}");
+    };
+    match Profile::read(&[Source::bytes(bytes)], &options) {
+        Err(error) => refused(error),
+        Ok(profile) => {
+            for name in ["pprof", "otlp", "otlp-json"] {
+                let mut out = Vec::new();
+                if let Err(error) = profile.render(name, &Settings::default(), &mut out) {
+                    refused(error);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn mutated_messages_are_refused_in_one_line_or_written() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    for (file, format) in [
+        ("pprof/drop-frames/input.pb", "pprof"),
+        ("pprof/block/input.pb", "pprof"),
+        ("otlp/protobuf/input.bin", "otlp"),
+        ("otlp/json-lines/input.jsonl", "otlp"),
+    ] {
+        let whole = std::fs::read(root.join(file)).unwrap();
+        for (n, at) in (0..whole.len()).step_by(whole.len().div_ceil(400)).enumerate() {
+            survives(&format!("{file} cut at {at}"), &whole[..at], format);
+            let bits = [0x01, 0x80, 0xff, 0x08][n % 4];
+            let mut mutated = whole.clone();
+            mutated[at] ^= bits;
+            survives(&format!("{file} with byte {at} ^ {bits:x}"), &mutated, format);
+        }
+    }
+}
+
+/// A field of bytes, or of a number.
+fn message(number: u8, content: &[u8]) -> Vec<u8> {
+    let mut out = vec![number << 3 | 2];
+    put(content.len() as u64, &mut out);
+    out.extend_from_slice(content);
+    out
+}
+
+fn number(field: u8, value: u64) -> Vec<u8> {
+    let mut out = vec![field << 3];
+    put(value, &mut out);
+    out
+}
+
+fn put(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// OTLP of one profile with these samples; its stack holds the one location so many times.
+fn otlp(samples: &[Vec<u8>], depth: usize) -> Vec<u8> {
+    let samples: Vec<u8> = samples.iter().flat_map(|sample| message(2, sample)).collect();
+    let kind = message(1, &[number(1, 1), number(2, 2)].concat());
+    let profile = message(2, &[kind, samples].concat());
+    let dictionary = [
+        message(2, b""),
+        message(2, &message(3, &number(1, 1))),
+        message(3, b""),
+        message(3, &number(1, 3)),
+        ["", "cpu", "nanoseconds", "main"].iter().flat_map(|text| message(5, text.as_bytes())).collect(),
+        message(7, b""),
+        message(7, &message(1, &vec![1; depth])),
+    ];
+    [message(1, &message(2, &profile)), message(2, &dictionary.concat())].concat()
+}
+
+#[test]
+fn hostile_otlp_is_refused_in_bounded_memory() {
+    let sample = |value| [number(1, 1), number(4, value)].concat();
+    let read = |bytes: &[u8]| Profile::read(&[Source::bytes(bytes)], &ReadOptions::default());
+    let total = |bytes: &[u8]| read(bytes).unwrap().total().unwrap().value.to_string();
+    assert_eq!(total(&otlp(&[sample(40), sample(2)], 1)), "42");
+    // Sums of profiles may be larger than any value in them.
+    assert_eq!(total(&otlp(&[sample(i64::MAX as u64), sample(i64::MAX as u64)], 1)), "18446744073709551614");
+    let twice = [number(1, 1), message(4, &[number(0, 1)[1..].to_vec(), vec![1]].concat())].concat();
+    assert_eq!(total(&otlp(&[twice], 1)), "2");
+    let many = [number(1, 1), number(4, i64::MAX as u64), number(4, i64::MAX as u64)].concat();
+    let deep = vec![sample(1); 20_000];
+    for (bytes, expected) in [
+        (otlp(&[many], 1), "more than can be held"),
+        (otlp(&[[number(1, 9), number(4, 1)].concat()], 1), "the index of one of 2 stacks, found \"9\""),
+        (otlp(&[[number(1, 1), number(2, 7), number(4, 1)].concat()], 1), ""),
+        (otlp(&[sample(1)], 200_000), "a stack of at most 100000 frames"),
+        (otlp(&deep, 100_000), "frames in all stacks"),
+    ] {
+        match read(&bytes) {
+            Err(error) => {
+                let text = error.to_string();
+                assert!(text.contains(expected) && text.lines().count() == 1, "{expected}: {text}");
+            }
+            // Attributes that nobody wants are not looked up.
+            Ok(_) => assert_eq!(expected, ""),
+        }
+    }
+    // Before version 1.8 the third field was a list.
+    let older = message(2, &[message(1, &[number(1, 1), number(2, 2)].concat()), message(3, &[1])].concat());
+    let error = read(&message(1, &message(2, &older))).unwrap_err().to_string();
+    assert!(error.contains("from version 1.8 on, found"), "{error}");
+}
+
+#[test]
+fn recordings_of_addresses_keep_them() {
+    let Some(corpus) = corpus() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let input = corpus.join("perf/cpp-fp.perf.data");
+    let input = input.to_str().unwrap();
+    let run = run_in(folder.path(), &["-o", "out.pb.gz", input], "");
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let lines = canonical(&std::fs::read(folder.path().join("out.pb.gz")).unwrap());
+    let program = "/home/user/app/cpp/orders bb27c4ef1efbc1d8c7014ba48021190201754a88";
+    assert!(lines.iter().any(|line| line.starts_with("mapping ") && line.contains(program)), "{lines:.300?}");
+    let samples: Vec<&String> = lines.iter().filter(|line| line.starts_with("sample ")).collect();
+    assert!(samples.iter().any(|line| line.contains("\"8a7e in ")));
+    // The stacks are the same when they come back, by both formats, and whatever the threads.
+    let stacks = |file: &str| tool("fg-collapse", folder.path(), &["-q", "--no-header", file]);
+    let theirs = stacks(input);
+    for name in ["out.pb.gz", "out.otlp"] {
+        tool("fg-collapse", folder.path(), &["-q", "-o", name, input]);
+        assert_eq!(stacks(name), theirs, "{name}");
+        let written = std::fs::read(folder.path().join(name)).unwrap();
+        tool("fg-collapse", folder.path(), &["-q", "-n", "1", "-o", name, input]);
+        assert!(std::fs::read(folder.path().join(name)).unwrap() == written, "{name}");
+    }
 }

@@ -145,8 +145,7 @@ impl Attributes {
                 let value = AttributeValue::Text(mapping.build_id);
                 of_mapping.push(add(&mut tables.texts, key.as_bytes(), value));
             }
-            for (bit, key) in HAS.iter().enumerate().filter(|(bit, _)| mapping.has >> bit & 1 != 0) {
-                let _ = bit;
+            for (_, key) in (0..).zip(HAS).filter(|(bit, _)| mapping.has >> bit & 1 != 0) {
                 of_mapping.push(add(&mut tables.texts, key, AttributeValue::True));
             }
             of_mappings.push(of_mapping);
