@@ -176,3 +176,63 @@ fn fractions_are_refused_where_there_are_none() {
     assert_eq!((run.status, run.stdout.len()), (2, 0));
     assert!(run.stderr.contains("and 1.5 is none; see --factor"), "{}", run.stderr);
 }
+
+/// Two threads of `perf script`, a sample every 10 ms, with a gap of 80 ms.
+fn with_times() -> String {
+    let mut text = String::new();
+    for n in 0..100u32 {
+        let at = 5.0 + f64::from(n) * 0.01 + if n >= 50 { 0.08 } else { 0.0 };
+        let (name, thread, leaf) = if n % 4 == 3 { ("io", 9, "read") } else { ("cpu", 8, "parse") };
+        text += &format!(
+            "{name} 7/{thread} {at:.6}:   10000000 cpu-clock: \n\t 1000 {leaf} (/a)\n\t 2000 main (/a)\n\n"
+        );
+    }
+    text
+}
+
+#[test]
+fn times_and_threads_keep_weights_and_stacks() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = with_times();
+    let input = folder.path().join("a.perf");
+    std::fs::write(&input, &text).unwrap();
+    // Weights as milliseconds: the formats have units of their own.
+    let stacks = |arguments: &[&str], file: &Path| {
+        let mut lines: Vec<(String, f64)> = collapse(arguments, file)
+            .lines()
+            .map(|line| line.rsplit_once(' ').unwrap())
+            .map(|(stack, weight)| {
+                let stack = stack.split(';').filter(|frame| ["main", "parse", "read"].contains(frame));
+                (stack.collect::<Vec<_>>().join(";"), weight.parse().unwrap())
+            })
+            .collect();
+        let all: f64 = lines.iter().map(|(_, weight)| weight).sum();
+        lines.iter_mut().for_each(|(_, weight)| *weight = (*weight / all * 1000.0).round());
+        lines
+    };
+    let expected = stacks(&[], &input);
+    assert_eq!(expected, [("main;parse".to_owned(), 750.0), ("main;read".to_owned(), 250.0)]);
+    run_in(folder.path(), &["-o", "a.speedscope.json", "-o", "a.firefox.json", "-o", "a.trace.json"], &text);
+    for file in ["a.speedscope.json", "a.firefox.json", "a.trace.json"] {
+        let path = folder.path().join(file);
+        assert_eq!(stacks(&[], &path), expected, "{file}");
+        let written = std::fs::read_to_string(&path).unwrap();
+        assert!(written.contains("\"cpu\"") && written.contains("\"io\""), "{file}");
+    }
+    let evented = std::fs::read_to_string(folder.path().join("a.speedscope.json")).unwrap();
+    assert!(evented.contains("\"evented\"") && evented.contains("\"at\":580000000"), "{evented}");
+    run_in(folder.path(), &["--no-time", "-o", "b.speedscope.json"], &text);
+    assert!(
+        std::fs::read_to_string(folder.path().join("b.speedscope.json")).unwrap().contains("\"sampled\"")
+    );
+}
+
+#[test]
+fn the_order_of_time_has_a_root_for_each_thread() {
+    let folder = tempfile::tempdir().unwrap();
+    run_in(folder.path(), &["--order", "time", "-o", "a.svg"], &with_times());
+    let svg = std::fs::read_to_string(folder.path().join("a.svg")).unwrap();
+    // The two threads, each with one call of main: neighbours are merged.
+    let count = |name: &str| svg.matches(&format!("<title>{name} (")).count();
+    assert_eq!((count("cpu"), count("io"), count("main"), count("parse"), count("read")), (2, 2, 2, 1, 1));
+}

@@ -67,8 +67,10 @@ export class Changes {
    * @param {Weights | null} before none is zero everywhere
    * @param {Weights} after */
   judged(before, after) {
-    const { about, memo, base, tree, numbers } = this.model;
-    const period = memo.get("periods", [base], () => periods(about, base, 10 ** numbers.decimals));
+    const { about, memo, base, given, times, tree, numbers } = this.model;
+    // Of ranges of time, the samples are known: their stacks alone may be too few to tell.
+    const samples = times && about !== given ? { ...base, before: times.weight, self: times.weight } : base;
+    const period = memo.get("periods", [times && about !== given ? times : base], () => periods(about, samples, 10 ** numbers.decimals));
     return judge(about, period, [tree.totalBefore?.[0] ?? 0, tree.total[0]], before ?? new Float64Array(after.length), after);
   }
 

@@ -106,7 +106,7 @@ export function refined(tree, names, chips) {
 export function command(chips, threads, focused, ranges = []) {
   const words = ["fg-filter"];
   for (const range of ranges.slice(-1)) words.push("--time", rangeKey(range));
-  for (const { key, path } of threads) if (!path) words.push("--label", `thread=${key}`);
+  for (const { option, path } of threads) if (!path && option) words.push("--label", option);
   for (const { path, isLabel } of threads) if (path) words.push("-e", `${isLabel ? "(^|;)" : "^"}${literally(path)}(;|$)`);
   for (const { op, value } of chips) words.push("--" + op, value);
   if (focused) words.push("--focus", focused);

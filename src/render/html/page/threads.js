@@ -10,7 +10,8 @@ import { kept } from "./tree.js";
  * A thread, or the process it is of.
  * @typedef {object} Thread
  * @property {string} key its name in the address
- * @property {string} path its frames as folded text has them
+ * @property {string} path its frames as folded text has them; "" if it is known by its samples
+ * @property {string} [option] the label that selects it in fg-filter then
  * @property {string} label
  * @property {boolean} isLabel its frame is a label, which other labels may precede
  * @property {number} before
@@ -70,7 +71,7 @@ export class Threads {
     this.all = this.kind === "none" ? [] : this.#find(names);
     if (times && this.areTimed) {
       this.kind = "threads";
-      this.all = times.rows.map(({ key, label, after }) => ({ key, path: "", label, isLabel: false, before: 0, after }));
+      this.all = times.rows.map(({ key, label, after, option }) => ({ key, path: "", option, label, isLabel: false, before: 0, after }));
     }
   }
 

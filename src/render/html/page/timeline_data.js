@@ -10,7 +10,7 @@ import { emptyTree, sumUp } from "./tree.js";
 /** With more threads than this, all of one name are a row. */
 const MOST_ROWS_OF_THREADS = 40;
 
-/** @typedef {{ label: string, name: string, from: number, to: number, longest: number }} TimedThread samples from one to before another */
+/** @typedef {{ label: string, name: string, number: number | null, from: number, to: number, longest: number }} TimedThread samples from one to before another */
 
 /**
  * A row of the time line: a thread, or all threads of a name.
@@ -19,6 +19,7 @@ const MOST_ROWS_OF_THREADS = 40;
  * @property {string} label
  * @property {number} after its weight
  * @property {number[]} threads their numbers
+ * @property {string} option what selects it in fg-filter
  */
 
 export class Times {
@@ -50,7 +51,7 @@ export class Times {
     /** @type {TimedThread[]} */
     this.threads = [];
     let i = 0;
-    for (const [label, name, , , count] of threads) {
+    for (const [label, name, , number, count] of threads) {
       const from = i;
       let at = 0;
       let frame = 0;
@@ -64,7 +65,7 @@ export class Times {
         this.weight[i] = values.weight(weights.next());
         if (durations && this.duration) longest = Math.max(longest, (this.duration[i] = durations.next()));
       }
-      this.threads.push({ label, name, from, to: i, longest });
+      this.threads.push({ label, name, number, from, to: i, longest });
     }
     /** The steps that a weight of one lasts, where weights are time; else 0. */
     this.lasts = nanosecondsIn(about.unit) / (step * 10 ** (about.scales.at(-1)?.[1] ?? 0));
@@ -79,10 +80,11 @@ export class Times {
     const byName = threads.length > MOST_ROWS_OF_THREADS;
     /** @type {Map<string, Row>} */
     const rows = new Map();
-    threads.forEach(({ label, name, from, to }, n) => {
+    threads.forEach(({ label, name, number, from, to }, n) => {
       const key = byName ? name || "thread" : label;
       let row = rows.get(key);
-      if (!row) rows.set(key, (row = { key, label: key, after: 0, threads: [] }));
+      const option = number !== null && key !== name ? `tid=${number}` : `thread=${key}`;
+      if (!row) rows.set(key, (row = { key, label: key, after: 0, threads: [], option }));
       row.threads.push(n);
       for (let i = from; i < to; i++) row.after += weight[i];
     });
