@@ -12,7 +12,7 @@ use fg_tools::profile::{Context, Label, Profile, ProfileBuilder, ReadOptions, Si
 use fg_tools::{Source, Weight};
 
 use super::recordings::corpus;
-use super::recordings::skip;
+use super::skip::skip;
 
 /// Reads a recording with its single samples, if it is one.
 fn read(path: &Path) -> Option<Profile> {
