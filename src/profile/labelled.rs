@@ -231,6 +231,9 @@ impl Profile {
     }
 }
 
+/// Takes a part of a sample, with its label frames.
+type EachPart<'a> = dyn FnMut(&mut StackTable, &[FrameId], Entry) -> Result<()> + 'a;
+
 /// Labels at work.
 struct Labelling<'a> {
     keys: &'a [String],
@@ -250,7 +253,7 @@ impl Labelling<'_> {
         sample: &SampleRef<'_>,
         zero: Option<u64>,
         table: &mut StackTable,
-        each: &mut dyn FnMut(&mut StackTable, &[FrameId], Entry) -> Result<()>,
+        each: &mut EachPart<'_>,
     ) -> Result<()> {
         let keys = self.keys;
         let prefix = self.prefixes.entry((entry.thread, entry.labels)).or_insert_with(|| {
