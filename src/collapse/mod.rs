@@ -536,6 +536,10 @@ fn collapse_one(
     let collapsed = format.collapse(input, options, sink, report);
     let read_as = || format!("{}{hint}", format.name());
     collapsed.map_err(|e| e.or_at(|| Position::file(name.clone())).read_as(read_as))?;
+    #[cfg(feature = "collapse")]
+    if sink.wants().contexts && report.facts.clock.is_none() {
+        report.facts.clock = times::clock_of(format.name()).map(str::to_owned);
+    }
     report.details.insert(0, format!("{name}: read as {}", format.name()));
     Ok(())
 }

@@ -307,6 +307,20 @@ mod tests {
     use crate::collapse::tests::{collapse_bytes, fold};
 
     #[test]
+    fn stamps_of_all_kinds_are_times() {
+        for (stamps, expected) in [
+            (&["23:59:59.500000", "00:00:01"][..], &[86_399_500_000_000u64, 86_401_000_000_000][..]),
+            (&["1795220428.000001", "1795220428.5"], &[1_795_220_428_000_001_000, 1_795_220_428_500_000_000]),
+            (&["0.000000", "0.250000", "0.5"], &[0, 250_000_000, 750_000_000]),
+        ] {
+            let mut clock = Clock::default();
+            let times: Vec<u64> = stamps.iter().filter_map(|stamp| clock.read(stamp.as_bytes())).collect();
+            assert_eq!(times, expected, "{stamps:?}");
+        }
+        assert_eq!((Clock::default().read(b""), Clock::default().read(b"1:x")), (None, None));
+    }
+
+    #[test]
     fn frames_are_read_from_the_right() {
         let parts = |line: &'static str| frame(line.as_bytes()).map(|f| (f.symbol, f.module, f.address));
         for (line, symbol, module, address) in [

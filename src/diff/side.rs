@@ -115,7 +115,7 @@ impl Recording {
             Opened::Folded(mut sources) => {
                 let source = sources.pop().unwrap_or_else(|| source.clone());
                 let (source, is_labelled) = source.look(|input| Ok(has_labels(input.head())))?;
-                if !needs_samples && !(part.unlabelled && is_labelled) {
+                if !(needs_samples || part.unlabelled && is_labelled) {
                     return Ok((Recording::Folded(source), Vec::new()));
                 }
                 let (profile, report) = open::read(&[source], &options.clone().samples(true))?;

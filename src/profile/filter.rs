@@ -217,6 +217,9 @@ mod tests {
             |ops: &[Op]| Profile::from_bytes(text).unwrap().filter(ops).unwrap().facts().labels.clone();
         assert_eq!(labels(&[Op::hide("main").unwrap()]), ["thread"]);
         assert_eq!(labels(&[Op::focus("f").unwrap()]), ["thread"]);
-        assert!(labels(&[Op::skip_roots(1)]).is_empty());
+        assert_eq!(labels(&[Op::skip_roots(1)]), ["thread"]);
+        assert!(labels(&[Op::drop_label("thread").unwrap()]).is_empty());
+        let other = Profile::from_bytes("# labels: thread\nthread=1;main 1\nmain 2\n").unwrap();
+        assert!(other.filter(&[Op::reverse()]).unwrap().facts().labels.is_empty());
     }
 }

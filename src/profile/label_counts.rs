@@ -1,6 +1,6 @@
 //! The labels that a recording has: how many values, and how much they weigh.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::Profile;
 use super::label::{clean_key, write_value};
@@ -31,8 +31,10 @@ pub struct LabelCount {
 impl Profile {
     /// The keys of the labels that samples have.
     pub(super) fn label_keys(&self) -> BTreeSet<String> {
-        let sets = self.samples().label_sets().flat_map(|set| set.into_iter().map(|(key, _)| clean_key(key)));
-        let mut keys: BTreeSet<String> = sets.filter(|key| !key.is_empty()).collect();
+        let recorded: HashSet<&[u8]> =
+            self.samples().label_sets().flat_map(|set| set.into_iter().map(|(key, _)| key)).collect();
+        let cleaned = recorded.into_iter().map(clean_key);
+        let mut keys: BTreeSet<String> = cleaned.filter(|key| !key.is_empty()).collect();
         let is_timed = self.samples().iter_entries().any(|entry| entry.time.is_some());
         let threads = || self.samples().threads();
         for (key, is_known) in COMMON.into_iter().zip([

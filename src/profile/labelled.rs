@@ -12,7 +12,7 @@ use crate::folded::{Columns, FrameId, StackTable, Weights};
 use crate::weight::Weight;
 
 /// The most parts that waits and calls are divided into, all together: they take some gigabytes.
-const MOST_PARTS: u64 = if cfg!(test) { 1 << 20 } else { 1 << 26 };
+const MOST_PARTS: u128 = 1 << 26;
 /// The most labels of a profile: as many as a header declares.
 const MOST_LABELS: usize = super::facts::MOST;
 
@@ -137,8 +137,10 @@ impl Profile {
             prefixes: HashMap::new(),
             times: HashMap::new(),
             prefix: Vec::new(),
-            parts: 0,
         };
+        if keys.iter().any(|key| key == TIME) {
+            self.expect_few_parts(buckets)?;
+        }
         let mut samples = keeps_more.then(|| self.samples.without_entries());
         let mut stack = Vec::new();
         for (entry, sample) in self.samples.iter_entries().zip(self.samples.iter()) {
@@ -190,6 +192,20 @@ impl Profile {
         Profile::new(facts, stacks, samples)
     }
 
+    /// Refuses buckets of which waits and calls have more than memory holds.
+    fn expect_few_parts(&self, buckets: &Buckets) -> Result<()> {
+        let parts = self.samples.iter_entries().map(|entry| match buckets {
+            Buckets::Even(step) => u128::from(entry.duration / step),
+            Buckets::At(_) => 0,
+        });
+        if parts.sum::<u128>() > MOST_PARTS {
+            let what =
+                format!("waits and calls have more than {MOST_PARTS} buckets of time: make them longer");
+            return Err(ErrorKind::Setting { what }.into());
+        }
+        Ok(())
+    }
+
     /// Refuses labels that no sample has.
     fn expect_labels(&self, keys: &[String]) -> Result<()> {
         let setting = |what: String| Err(ErrorKind::Setting { what }.into());
@@ -215,6 +231,9 @@ impl Profile {
     }
 }
 
+/// Takes a part of a sample, with its label frames.
+type EachPart<'a> = dyn FnMut(&mut StackTable, &[FrameId], Entry) -> Result<()> + 'a;
+
 /// Labels at work.
 struct Labelling<'a> {
     keys: &'a [String],
@@ -224,7 +243,6 @@ struct Labelling<'a> {
     prefixes: HashMap<(u32, u32), Vec<FrameId>>,
     times: HashMap<Option<u64>, FrameId>,
     prefix: Vec<FrameId>,
-    parts: u64,
 }
 
 impl Labelling<'_> {
@@ -235,7 +253,7 @@ impl Labelling<'_> {
         sample: &SampleRef<'_>,
         zero: Option<u64>,
         table: &mut StackTable,
-        each: &mut dyn FnMut(&mut StackTable, &[FrameId], Entry) -> Result<()>,
+        each: &mut EachPart<'_>,
     ) -> Result<()> {
         let keys = self.keys;
         let prefix = self.prefixes.entry((entry.thread, entry.labels)).or_insert_with(|| {
@@ -271,13 +289,8 @@ impl Labelling<'_> {
                 each(table, &self.prefix, Entry { time, duration: until - passed, weights, ..*entry })?;
             }
             passed = until;
-            self.parts += 1;
             if passed == entry.duration {
                 return Ok(());
-            }
-            if self.parts > MOST_PARTS {
-                let what = format!("the buckets of time are more than {MOST_PARTS}: make them longer");
-                return Err(ErrorKind::Setting { what }.into());
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use fg_tools::collapse::Options;
@@ -11,6 +12,7 @@ use fg_tools::profile::{Context, Label, Profile, ProfileBuilder, ReadOptions, Si
 use fg_tools::{Source, Weight};
 
 use super::recordings::corpus;
+use super::skip::skip;
 
 /// Reads a recording with its single samples, if it is one.
 fn read(path: &Path) -> Option<Profile> {
@@ -99,6 +101,85 @@ fn buckets_of_the_corpus_add_up() {
     assert!(timed >= 50, "{timed} recordings with times");
 }
 
+#[test]
+fn ranges_agree_with_perf_script() {
+    let Some(corpus) = corpus() else { return };
+    let path = corpus.join("perf/cpp-fp.perf.data");
+    // Between samples; perf's range includes its end.
+    let (begin, end) = (799_500_000_001u64, 800_500_000_001u64);
+    let seconds = |nanos: u64| format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
+    let range = format!("{},{}", seconds(begin), seconds(end));
+    let command = Command::new("perf")
+        .args(["script", "-F", "period", "-G", "--time", &range, "-i"])
+        .arg(&path)
+        .stdin(Stdio::null())
+        .output();
+    let Ok(Output { stdout, status, .. }) = command else { return skip("perf is not there") };
+    if !status.success() {
+        return skip("perf does not read the recording here");
+    }
+    let periods: Vec<u64> =
+        String::from_utf8_lossy(&stdout).lines().filter_map(|line| line.trim().parse().ok()).collect();
+    let profile = read(&path).expect("a recording");
+    let zero = profile.time_zero().expect("times");
+    let range = TimeRange { begin: begin - zero, end: end - zero };
+    let part = profile.filter(&[Op::time_range(range)]).unwrap();
+    assert!(periods.len() > 50);
+    assert_eq!(part.total().unwrap().value, Weight::from(periods.iter().sum::<u64>()));
+    assert_eq!(part.samples().len(), periods.len());
+}
+
+#[test]
+fn labels_agree_with_pprof() {
+    let Some(corpus) = corpus() else { return };
+    let path = corpus.join("go/cpu.pb.gz");
+    let profile = read(&path).expect("a profile");
+    // What `go tool pprof -tagroot=worker -top -cum` and `-tags` say of it.
+    let labelled = profile.by("worker");
+    assert_eq!(
+        labelled,
+        [("w 0:x", 360_000_000), ("w 1:x", 330_000_000), ("w 2:x", 400_000_000)].map(|(v, n)| (v.into(), n))
+    );
+    for (value, weight) in &labelled {
+        // `-tagfocus=worker=…`
+        let part = profile.filter(&[Op::label(format!("worker={value}")).unwrap()]).unwrap();
+        assert_eq!(part.total().unwrap().value, Weight::from(*weight));
+    }
+    let tagroot = Command::new("go")
+        .args(["tool", "pprof", "-cum", "-top", "-unit=ns", "-tagroot=worker", "-nodefraction=0"])
+        .arg(&path)
+        .stdin(Stdio::null())
+        .output();
+    let Ok(Output { stdout, .. }) = tagroot else { return skip("go is not there") };
+    let text = String::from_utf8_lossy(&stdout);
+    if !text.contains("flat%") {
+        return skip("go tool pprof does not work here");
+    }
+    for (value, weight) in labelled {
+        let name = value.replace(':', ";");
+        let line = text.lines().find(|line| line.ends_with(&name)).expect("a row for each value");
+        assert!(line.contains(&format!(" {weight}ns ")), "{line}");
+    }
+}
+
+/// The weights of a label's values.
+trait By {
+    fn by(&self, key: &str) -> Vec<(String, u64)>;
+}
+
+impl By for Profile {
+    fn by(&self, key: &str) -> Vec<(String, u64)> {
+        let labelled = self.labelled(&[Label::new(key).unwrap()]).unwrap();
+        let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+        for line in folded(&labelled).lines() {
+            let (stack, weight) = line.rsplit_once(' ').unwrap();
+            let value = stack.split(';').next().unwrap().split_once('=').unwrap().1;
+            *sums.entry(value.to_owned()).or_default() += weight.parse::<u64>().unwrap();
+        }
+        sums.into_iter().collect()
+    }
+}
+
 /// A builder with a wait of `weight` from `begin` that lasts so many nanoseconds.
 fn wait(begin: u64, duration: u64, weight: Weight) -> Profile {
     let mut builder = ProfileBuilder::new(Wants::ALL);
@@ -139,6 +220,7 @@ fn a_wait_is_divided_among_its_buckets() {
 #[test]
 fn hostile_times_are_bounded() {
     let label = Label::parse("time=1ns").unwrap();
+    // It is refused before anything is made of it.
     let error = wait(0, u64::MAX, Weight::new(i128::MAX)).labelled(&[label.clone()]).unwrap_err().to_string();
     assert!(error.contains("make them longer"), "{error}");
     let late = wait(u64::MAX, u64::MAX, Weight::ONE);

@@ -15,6 +15,8 @@ mod perf_script;
 mod program;
 #[path = "../common/recordings.rs"]
 mod recordings;
+#[path = "../common/skip.rs"]
+mod skip;
 mod stated;
 mod values;
 mod whitespace;

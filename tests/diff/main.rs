@@ -8,6 +8,7 @@ mod gates;
 mod joined;
 mod judged;
 mod laws;
+mod ranges;
 mod recorded;
 mod reports;
 

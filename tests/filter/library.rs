@@ -20,8 +20,8 @@ fn folded(profile: &Profile) -> String {
 /// The operations of a command line.
 fn ops(arguments: &[&str]) -> Vec<Op> {
     let has = |flag| arguments.contains(&flag);
-    let parts = |argument: &&str| if argument.starts_with("--") { 2 } else { 1 };
-    let mut words = arguments.iter().flat_map(|argument| argument.splitn(parts(&argument), '='));
+    let parts = |argument: &str| if argument.starts_with("--") { 2 } else { 1 };
+    let mut words = arguments.iter().flat_map(|argument| argument.splitn(parts(argument), '='));
     let mut ops = Vec::new();
     while let Some(word) = words.next() {
         let Some(operation) = word.strip_prefix("--").and_then(Operation::find) else {

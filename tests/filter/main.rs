@@ -4,6 +4,7 @@
 
 #[path = "../common/feed.rs"]
 mod feed;
+mod labels;
 mod library;
 mod operations;
 mod reading;
