@@ -132,6 +132,12 @@ impl Settings {
         }
     }
 
+    /// The title of a page: the one that was asked for, or the command, where it is known.
+    pub(crate) fn page_title(&self, facts: &Facts, columns: Columns) -> String {
+        let general = if columns == Columns::Two { "Comparison" } else { "Profile" };
+        self.picture.title.clone().or_else(|| facts.title()).unwrap_or_else(|| general.to_owned())
+    }
+
     /// The line under the title: the one that was asked for, or what was measured, if that is known.
     ///
     /// # Errors

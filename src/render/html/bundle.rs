@@ -25,6 +25,7 @@ const MODULES: &[&str] = &[
     include_str!("page/refine.js"),
     include_str!("page/threads.js"),
     include_str!("page/colour.js"),
+    include_str!("page/groups.js"),
     include_str!("page/table.js"),
     include_str!("page/state.js"),
     include_str!("page/layout.js"),

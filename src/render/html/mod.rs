@@ -79,7 +79,7 @@ impl Writer for Page<'_> {
         let hues = asks_names.then_some(&hue as Hues<'_>);
         let payload = encoder.finish(hues, &summary.places, settings.private)?;
         let about = about::about(&payload, summary, settings)?;
-        write(&payload, &about, &settings.title_of(&summary.facts), target)?;
+        write(&payload, &about, &settings.page_title(&summary.facts, summary.columns), target)?;
         Ok(Finished::default())
     }
 }
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn the_page_without_data_is_small() {
         let size = page(&Settings::default(), "a 1\n").len();
-        assert!(size <= 64_000, "{size}");
+        assert!(size <= 80_000, "{size}");
     }
 
     #[test]
@@ -208,7 +208,7 @@ mod tests {
         let mut settings = Settings::default();
         settings.picture.title = Some("Mine".to_owned());
         assert!(page(&settings, text).contains("<title>Mine</title>"));
-        assert!(page(&Settings::default(), "a 1\n").contains("<title>Flame Graph</title>"));
+        assert!(page(&Settings::default(), "a 1\n").contains("<title>Profile</title>"));
     }
 
     #[test]

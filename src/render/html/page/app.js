@@ -5,7 +5,7 @@
 
 import { Chips } from "./chips.js";
 import { byId } from "./dom.js";
-import { showHeader } from "./header.js";
+import { changeLegend, showHeader } from "./header.js";
 import { listenToKeys } from "./keys.js";
 import { List } from "./list.js";
 import { Minimap } from "./minimap.js";
@@ -37,7 +37,7 @@ export class App {
     addEventListener("hashchange", () => this.#fromAddress());
     listenToKeys(this);
     listenToPrinting(this);
-    showHeader(model);
+    showHeader(this);
     this.show(true);
     byId("loading").hidden = true;
   }
@@ -61,6 +61,7 @@ export class App {
   /** Changes the state and the address; Back undoes a change that shows another part of the profile.
    * @param {Partial<State>} part */
   change(part) {
+    byId("hint").hidden = true;
     const old = this.model.state;
     const state = { ...old, ...part };
     const turns = (/** @type {string} */ view) => view === "flame" || view === "icicle";
@@ -80,6 +81,7 @@ export class App {
     this.theme.set(state.theme);
     if (again) this.selection.reset();
     this.toolbar.show();
+    byId("legend").replaceChildren(...(state.colour === "change" ? changeLegend(this.model) : []));
     this.chips.show();
     this.panels.refresh();
     byId("stage").hidden = state.view === "table";

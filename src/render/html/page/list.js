@@ -3,7 +3,7 @@
 /** @import { App } from "./app.js" */
 /** @import { Row } from "./table.js" */
 
-import { byId, make, meter } from "./dom.js";
+import { byId, make } from "./dom.js";
 import { percent, signed } from "./numbers.js";
 import { functions, sortRows } from "./table.js";
 
@@ -113,7 +113,7 @@ export class List {
     const name = make("button", { title: "Callers and callees", click: () => app.navigation.butterfly(row.id) }, names.show(row.id).slice(0, 400));
     const weight = (/** @type {number} */ value) => {
       return make("td", { class: "num", title: `${numbers.withSamples(value)}, exactly ${numbers.exactly(value)}` },
-        numbers.cell(value), make("small", {}, percent(value, whole)), meter(whole ? value / whole : 0));
+        numbers.cell(value), make("small", {}, percent(value, whole)));
     };
     const cells = [make("td", {}, name), weight(row.self), weight(row.total), make("td", { class: "num" }, row.stacks.toLocaleString("en"))];
     if (about.differential) cells.push(this.#changed(row, true, this.significant?.[0][row.id] === 0), this.#changed(row, false, this.significant?.[1][row.id] === 0));

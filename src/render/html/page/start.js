@@ -9,7 +9,7 @@ import { fromHash, initial } from "./state.js";
 async function start() {
   try {
     const profile = await readProfile();
-    const usual = initial(profile.about);
+    const usual = initial(profile);
     const loading = byId("loading");
     if (profile.tree.n === 1) {
       byId("title").textContent = profile.about.title;

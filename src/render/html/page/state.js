@@ -1,19 +1,22 @@
 // The state of the page in its address: a link opens the same view, also of a file made anew, and
 // the browser's back and forward walk through the zooms.
 
-/** @import { About, State, Widths } from "./types.js" */
+/** @import { Profile, State, Widths } from "./types.js" */
+
+import { usualColouring } from "./groups.js";
 
 export const VIEWS = /** @type {const} */ (["flame", "icicle", "callers", "butterfly", "table"]);
-export const COLOURINGS = /** @type {const} */ (["name", "module", "kind", "change"]);
+export const COLOURINGS = /** @type {const} */ (["module", "package", "kind", "function", "name", "change"]);
 const WIDTHS = ["after", "before", "union"];
 
-/** @param {About} about
+/** @param {Profile} profile
  * @returns {State} */
-export function initial(about) {
+export function initial(profile) {
+  const { about } = profile;
   return {
     view: about.icicle ? "icicle" : "flame",
     zoom: [], query: "", matchCase: true, only: false, chips: [], threads: [], focus: "",
-    order: "name", theme: "", colour: about.differential ? "change" : "name",
+    order: "name", theme: "", colour: usualColouring(profile),
     widths: about.widths, ownChange: about.ownChange, shares: false, insignificant: about.alpha === null, sort: about.differential ? "change" : "self",
   };
 }

@@ -33,6 +33,7 @@ function start() {
   box.setAttribute("role", "tree");
   box.setAttribute("aria-label", "Call tree");
   root.style.setProperty("--fg-hit", config.searchColor);
+  root.style.setProperty("--fg-hit-ink", inkOn(config.searchColor));
   if (fluid) {
     root.removeAttribute("viewBox");
     root.setAttribute("width", "100%");

@@ -21,7 +21,7 @@ function findTexts() {
     title: text("title"), details: text("details"), matched: text("matched"),
     reset: control("reset", "Reset Zoom", "Reset zoom", () => zoomTo(top)),
     search: control("search", "Search", "Search", () => (view.term ? clearSearch() : searchBox.open())),
-    ignorecase: control("ignorecase", "ic", "Ignore case", toggleCase),
+    ignorecase: control("ignorecase", "Ignore case", "Ignore case", toggleCase),
     legend: control("legend-toggle", "Legend", "Legend of the colours", legend.toggle),
     ghosts: control("ghosts-toggle", "Vanished", "Show vanished frames", toggleGhosts),
     help: control("help-toggle", "?", "Help", help.toggle),
