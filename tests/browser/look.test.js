@@ -125,7 +125,7 @@ test("a line says how to begin, until somebody has", async () => {
   await clickOn(page, "main");
   assert.ok(await page.isHidden("#hint"));
   const phone = await view(small, { hasTouch: true, isMobile: true, viewport: { width: 390, height: 800 } });
-  assert.match(await phone.innerText("#hint"), /^Tap to read/);
+  assert.match(await phone.innerText("#sheet"), /^Tap to read/);
 });
 
 test("the table has numbers, and no bars", async () => {

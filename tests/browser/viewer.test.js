@@ -169,7 +169,7 @@ test("keys choose views, search, menus and help", async () => {
   await page.keyboard.type("read");
   await page.keyboard.press("Enter");
   await settled(page);
-  assert.match(await text(page, "found"), /^Matched: 10\.00%/);
+  assert.match(await text(page, "found"), /^Matched: 20\.00%/);
   assert.match(await text(page, "chosen"), /^read:/);
   for (const key of ["ArrowDown", "ArrowUp", "m"]) await page.keyboard.press(key);
   assert.ok(await page.isVisible("#menu"));

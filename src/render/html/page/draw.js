@@ -67,6 +67,8 @@ export function draw(model, { context, width, height, scroll, hover, selected })
   const outlined = [];
   /** @type {[string, number, number, number, string][]} */
   const words = [];
+  // The same function lights up wherever it is.
+  const alike = hover ? scene.parts[hover.part]?.tree.name[hover.node] : -1;
   scene.parts.forEach((part, index) => {
     const { first, last } = scene.rowsBetween(part, scroll, scroll + height);
     if (last < first) return;
@@ -88,6 +90,7 @@ export function draw(model, { context, width, height, scroll, hover, selected })
       if (right - left > 6 && model.changes.isNew(part, node)) outlined.push([{ part: -1, node }, left, y, right - left]);
       if (right - left > 6 && model.changes.isGone(part, node)) outlined.push([{ part: -2, node }, left, y, right - left]);
       if (node === hovered && hover) outlined.push([hover, left, y, right - left]);
+      else if (part.tree.name[node] === alike && right - left > 2) outlined.push([{ part: 0, node }, left, y, right - left]);
       if (node === chosen && selected) outlined.push([selected, left, y, right - left]);
     };
     eachVisible(part.tree, model.window, width, first, last, box, (x, w, row) => surface.box(x, x + w, scene.top(part, row) - scroll, run));

@@ -10,7 +10,7 @@ import { Memo } from "./memo.js";
 import { Numbers } from "./numbers.js";
 import { Paints } from "./paints.js";
 import { refined } from "./refine.js";
-import { expression, matching, measure } from "./search.js";
+import { expression, ignoresCase, matching, measure } from "./search.js";
 import { Threads } from "./threads.js";
 import { belowMarked, find, kept, pathTo, reordered, setWidths } from "./tree.js";
 
@@ -94,7 +94,7 @@ export class Model {
     const { query, matchCase } = this.state;
     if (!query) return null;
     try {
-      return matching(this.names, expression(query, matchCase));
+      return matching(this.names, expression(query, !ignoresCase({ query, matchCase })));
     } catch (error) {
       this.searchProblem = String(error instanceof Error ? error.message : error);
       return null;

@@ -6,6 +6,10 @@
 import { byId, make } from "./dom.js";
 import { startOf } from "./layout.js";
 import { nextMatch } from "./search.js";
+import { shortKey } from "./tree.js";
+
+/** A path that takes more of the address is shortened: chat and mail cut what is longer than two thousand. */
+const LONGEST_LINK = 1000;
 
 export class Navigation {
   /** @param {App} app */
@@ -44,7 +48,9 @@ export class Navigation {
       this.butterfly(one.tree.name[node]);
       return;
     }
-    const zoom = model.stack({ part, node }).map((id) => model.names.key(id));
+    let zoom = model.stack({ part, node }).map((id) => model.names.key(id));
+    // The tree of callers is made along the path, which has to be known for it.
+    if (model.state.view !== "callers" && encodeURIComponent(zoom.join(";")).length > LONGEST_LINK) zoom = [shortKey(model.main, model.names, node)];
     if (zoom.join(";") === model.state.zoom.join(";")) {
       model.moved = null;
       stage.redraw();
@@ -60,8 +66,9 @@ export class Navigation {
   }
 
   back() {
+    const { model } = this.app;
     if (history.state?.inside) history.back();
-    else this.app.change({ zoom: this.app.model.state.zoom.slice(0, -1) });
+    else if (model.zoomed) this.zoomTo({ part: model.parts.length - 1, node: model.main.parent[model.zoomed] });
   }
 
   /** @param {number} id */

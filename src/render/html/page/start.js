@@ -13,7 +13,9 @@ async function start() {
     const loading = byId("loading");
     if (profile.tree.n === 1) {
       byId("title").textContent = profile.about.title;
-      loading.textContent = "There are no stacks in the input: nothing was recorded, or a filter left nothing.";
+      document.body.classList.add("empty");
+      const warnings = profile.about.warnings.map((one) => ` ${profile.names.harmless(one)}.`).join("");
+      loading.textContent = "There are no stacks in the input: nothing was recorded, or a filter left nothing." + warnings;
       return;
     }
     Object.assign(window, { flame: new App(new Model(profile, fromHash(location.hash, usual)), usual) });

@@ -15,7 +15,7 @@ export function initial(profile) {
   const { about } = profile;
   return {
     view: about.icicle ? "icicle" : "flame",
-    zoom: [], query: "", matchCase: true, only: false, chips: [], threads: [], focus: "",
+    zoom: [], query: "", matchCase: false, only: false, chips: [], threads: [], focus: "",
     order: "name", theme: "", colour: usualColouring(profile),
     widths: about.widths, ownChange: about.ownChange, shares: false, insignificant: about.alpha === null, sort: about.differential ? "change" : "self",
   };
@@ -29,7 +29,7 @@ export function toHash(state, usual) {
   if (state.view !== usual.view) say("view", state.view);
   if (state.zoom.length) parts.push("zoom=" + state.zoom.map(encoded).join(";"));
   if (state.query) say("q", state.query);
-  if (!state.matchCase) say("case", "any");
+  if (state.matchCase) say("case", "match");
   if (state.only) say("only", "1");
   for (const { op, value } of state.chips) parts.push(`do=${encoded(op)}:${encoded(value)}`);
   for (const thread of state.threads) say("in", thread);
@@ -74,7 +74,7 @@ export function fromHash(hash, usual) {
     if (key === "view" && VIEWS.some((view) => view === value)) state.view = value;
     else if (key === "zoom") state.zoom = raw ? raw.split(";").map(decoded) : [];
     else if (key === "q") state.query = value;
-    else if (key === "case") state.matchCase = value !== "any";
+    else if (key === "case") state.matchCase = value === "match";
     else if (key === "only") state.only = value === "1";
     else if (key === "do" && raw.includes(":")) {
       const [op, ...rest] = raw.split(":");

@@ -5,6 +5,7 @@
 
 import { byId } from "./dom.js";
 import { percent } from "./numbers.js";
+import { expression, ignoresCase, matching, measure } from "./search.js";
 import { VIEWS } from "./state.js";
 
 /** The milliseconds for which typing has to rest before a search runs. */
@@ -110,10 +111,18 @@ export class Toolbar {
     line.title = found ? numbers.exactly(found.total) : "";
   }
 
+  /** The matches that there would be if case were ignored. */
+  #otherwise() {
+    const { names, state, refined } = this.app.model;
+    if (ignoresCase(state)) return "";
+    const { frames } = measure(refined, matching(names, expression(state.query, false)));
+    return frames ? ` · ${frames.toLocaleString("en")} match${frames === 1 ? "" : "es"} if case is ignored` : "";
+  }
+
   /** @param {Found} found */
   #foundText(found) {
     const { about, numbers, refined } = this.app.model;
-    if (!found.frames) return "No match";
+    if (!found.frames) return `No match${this.#otherwise()}`;
     const [whole, before] = [refined.total[0], refined.totalBefore?.[0] ?? 0];
     const stacks = `${found.stacks.toLocaleString("en")} ${found.stacks === 1 ? "stack" : "stacks"}`;
     if (about.differential) {
