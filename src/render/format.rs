@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::writer::Open;
 use super::{
-    collapsed, dot, firefox, html, json, markdown, peek, pprof, speedscope, svg, text, top, tree, tsv,
+    brief, collapsed, dot, firefox, html, json, markdown, peek, pprof, speedscope, svg, text, top, tree, tsv,
 };
 use crate::error::{ErrorKind, Result};
 
@@ -38,6 +38,7 @@ pub const FORMATS: &[Format] = &[
     tree::BOTTOM_UP,
     peek::FORMAT,
     markdown::FORMAT,
+    brief::FORMAT,
     json::FORMAT,
     tsv::FORMAT,
     collapsed::FORMAT,
@@ -55,6 +56,12 @@ pub mod takes {
     pub const TABLE: &[&str] = &["by", "sort", "limit"];
     /// The least share of a tree's frames.
     pub const TREE: &[&str] = &["min-percent"];
+    /// The length of the output.
+    pub const BUDGET: &[&str] = &["depth", "budget"];
+    /// The limits of what counts as a change.
+    pub const JUDGE: &[&str] = &["alpha", "min-effect"];
+    /// The number of pixels for each of the picture's.
+    pub const SCALE: &[&str] = &["scale"];
     /// The number of frames from the root.
     pub const DEPTH: &[&str] = &["depth"];
     /// The terminal.

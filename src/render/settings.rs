@@ -115,6 +115,8 @@ pub struct Tree {
     pub min_percent: Option<f64>,
     /// The most frames from the root; `None` is all.
     pub depth: Option<usize>,
+    /// The most tokens of a brief, of four bytes each; `None` is the default of the format.
+    pub budget: Option<usize>,
 }
 
 impl Settings {

@@ -57,6 +57,7 @@ test("after Focus the page says what its shares are of", async () => {
 test("rows of the table have the frame's menu, by mouse and by key", async () => {
   const page = await view(small, { hash: "#view=table" });
   await page.click('#list tbody button:has-text("lex")', { button: "right" });
+  assert.ok(await page.isVisible("#menu"));
   assert.match(await text(page, "menu"), /^lexCallers and calleesSearch for itFocus/);
   await page.keyboard.press("Escape");
   await page.focus('#list tbody button:has-text("lex")');

@@ -10,6 +10,7 @@ import { listenToKeys } from "./keys.js";
 import { List } from "./list.js";
 import { Minimap } from "./minimap.js";
 import { Navigation } from "./navigation.js";
+import { Outline } from "./outline.js";
 import { Panels } from "./panels.js";
 import { listenToPrinting } from "./print.js";
 import { Selection } from "./selection.js";
@@ -29,6 +30,7 @@ export class App {
     this.panels = new Panels(this);
     this.chips = new Chips(this);
     this.list = new List(this);
+    this.outline = new Outline(this);
     this.stage = new Stage(this);
     this.map = new Minimap(this);
     this.selection = new Selection(this);
@@ -84,8 +86,9 @@ export class App {
     byId("legend").replaceChildren(...(state.colour === "change" ? changeLegend(this.model) : []));
     this.chips.show();
     this.panels.refresh();
-    byId("stage").hidden = state.view === "table";
+    byId("stage").hidden = !this.model.parts.length && state.view !== "butterfly";
     this.list.show();
+    this.outline.show();
     this.stage.fit(again);
     this.map.redraw();
     this.navigation.showPath();

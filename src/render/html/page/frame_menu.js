@@ -6,6 +6,17 @@
 import { byId, make, menuItem, placeAt } from "./dom.js";
 import { literally } from "./refine.js";
 
+/** Opens the menu of a row; lifting the button would close the menu: it opens then.
+ * @param {App} app
+ * @param {number} id
+ * @param {MouseEvent} event */
+export function openRowMenu(app, id, event) {
+  event.preventDefault();
+  const open = () => openFrameMenu(app, id, null, event.clientX, event.clientY);
+  if (event.buttons) addEventListener("pointerup", open, { once: true });
+  else open();
+}
+
 /** @param {App} app
  * @param {number} id the name
  * @param {Place | null} place the frame; none is all frames of the name

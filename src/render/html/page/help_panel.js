@@ -3,7 +3,8 @@
 import { make } from "./dom.js";
 
 const KEYS = [
-  ["1 … 5", "flame, icicle, callers, butterfly, table"],
+  ["1 … 7", "flame, icicle, callers, butterfly, table, tree, bottom up"],
+  ["*", "in a tree: open the heaviest path"],
   ["arrows, h j k l", "to the frame above, below, beside"],
   ["Enter", "zoom into the chosen frame"],
   ["Backspace", "one zoom back; the browser's Back does the same"],

@@ -4,7 +4,7 @@
 /** @import { Row } from "./table.js" */
 
 import { byId, make } from "./dom.js";
-import { openFrameMenu } from "./frame_menu.js";
+import { openFrameMenu, openRowMenu } from "./frame_menu.js";
 import { percent, signed } from "./numbers.js";
 import { functions, sortRows } from "./table.js";
 
@@ -121,10 +121,7 @@ export class List {
     const cells = [make("td", {}, name), weight(row.self), weight(row.total), make("td", { class: "num" }, row.stacks.toLocaleString("en"))];
     if (about.differential) cells.push(this.#changed(row, true, this.significant?.[0][row.id] === 0), this.#changed(row, false, this.significant?.[1][row.id] === 0));
     return make("tr", {
-      contextmenu: (event) => {
-        event.preventDefault();
-        openFrameMenu(app, row.id, null, event.clientX, event.clientY);
-      },
+      contextmenu: (event) => openRowMenu(app, row.id, event),
       keydown: (event) => {
         if (event.key !== "m") return;
         event.stopPropagation();

@@ -131,6 +131,11 @@ export class Model {
     }
   }
 
+  /** The tree of the outline, callers or callees below each other. */
+  get outline() {
+    return this.state.view === "bottomup" ? this.#callers() : this.tree;
+  }
+
   #callers() {
     const { memo, tree, names, state } = this;
     return memo.get("callers", [tree, state.zoom.join(";")], () => inverted(tree, names, allLeaves(tree), state.zoom));

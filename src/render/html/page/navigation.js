@@ -86,6 +86,7 @@ export class Navigation {
   /** @param {1 | -1} direction */
   toMatch(direction) {
     const { model, selection } = this.app;
+    if (!model.parts.length) this.app.outline.toMatch(direction);
     if (!model.marks || !model.parts.length) return;
     const part = selection.place?.part ?? model.parts.length - 1;
     const from = selection.place?.node ?? (direction > 0 ? model.zoomed : 0);

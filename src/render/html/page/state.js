@@ -5,7 +5,7 @@
 
 import { usualColouring } from "./groups.js";
 
-export const VIEWS = /** @type {const} */ (["flame", "icicle", "callers", "butterfly", "table"]);
+export const VIEWS = /** @type {const} */ (["flame", "icicle", "callers", "butterfly", "table", "tree", "bottomup"]);
 export const COLOURINGS = /** @type {const} */ (["module", "package", "kind", "function", "name", "change"]);
 const WIDTHS = ["after", "before", "union"];
 

@@ -75,7 +75,7 @@ export class Toolbar {
       const tab = byId(`tab-${view}`);
       tab.setAttribute("aria-selected", String(view === state.view));
       tab.tabIndex = view === state.view ? 0 : -1;
-      if (view === state.view) byId(view === "table" ? "list" : "stage").setAttribute("aria-labelledby", tab.id);
+      if (view === state.view) byId(tab.getAttribute("aria-controls") ?? "").setAttribute("aria-labelledby", tab.id);
     }
     this.#showThreads();
     byId("compare").hidden = !about.differential;
@@ -104,7 +104,7 @@ export class Toolbar {
     byId("only").setAttribute("aria-pressed", String(state.only));
     if (query.value !== state.query && (document.activeElement !== query || !query.value.startsWith(state.query))) query.value = state.query;
     query.setAttribute("aria-invalid", String(Boolean(model.problem)));
-    for (const id of ["next", "previous"]) /** @type {HTMLButtonElement} */ (byId(id)).disabled = !found?.frames || model.parts.length === 0;
+    for (const id of ["next", "previous"]) /** @type {HTMLButtonElement} */ (byId(id)).disabled = !found?.frames || state.view === "table";
     const line = byId("found");
     line.classList.toggle("bad", Boolean(model.problem));
     line.textContent = model.problem || (found ? this.#foundText(found) : "");

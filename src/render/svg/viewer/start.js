@@ -5,6 +5,7 @@ function resize() {
   size.baseline = baselineOf(top);
   draw();
   layoutTexts();
+  followScroll();
 }
 
 function baselineOf(f) {
@@ -48,6 +49,9 @@ function start() {
   } else {
     showMatched();
   }
+  toRoot();
+  followScroll();
+  window.addEventListener("scroll", followScroll);
   listenToPointer();
   (ownsPage ? window : root).addEventListener("keydown", onKey);
   if (fluid) new ResizeObserver(resize).observe(root);
