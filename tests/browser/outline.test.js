@@ -8,7 +8,7 @@ import { address, search, settled, view } from "./viewer.js";
 afterEach(allQuiet);
 
 /** The rows on the page: what their cells say. */
-const rows = (page) => page.evaluate(() => [...document.querySelectorAll("#outline [role=row]")].map((row) => `${row.getAttribute("aria-level")} ${row.querySelector("bdi").textContent} ${row.firstChild.textContent}`));
+const rows = (page) => page.evaluate(() => [...document.querySelectorAll("#outline [role=rowgroup] [role=row]")].map((row) => `${row.getAttribute("aria-level")} ${row.querySelector("bdi").textContent} ${row.firstChild.textContent}`));
 const focused = (page) => page.evaluate(() => document.activeElement.querySelector("bdi")?.textContent);
 
 test("the tree opens where the weight is, and row by row", async () => {

@@ -27,7 +27,8 @@ export class Outline {
     /** @type {unknown[]} */
     this.inputs = [];
     this.body = make("div", { role: "rowgroup" });
-    this.box.append(this.body);
+    this.head = make("div", { role: "row", class: "head" });
+    this.box.append(this.head, this.body);
     this.box.addEventListener("scroll", () => this.draw());
     new ResizeObserver(() => this.draw()).observe(this.box);
     this.box.addEventListener("keydown", (event) => {
@@ -51,9 +52,12 @@ export class Outline {
       this.chosen = 0;
       this.box.scrollTop = 0;
       this.tree = tree;
-      if (state.view === "tree") this.#openHeaviest(0, 0.9);
+      if (state.view === "tree") this.#openHeaviest(0, 0.5);
     }
     this.inputs = inputs;
+    const columns = model.about.differential ? ["Before", "After", "Change"] : ["Share", "Total", "Self"];
+    const head = (/** @type {string} */ label, kind = "num") => make("span", { role: "columnheader", class: kind }, label);
+    this.head.replaceChildren(...columns.map((label) => head(label)), head("Function", "name"));
     this.#list();
   }
 
