@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::writer::Open;
 use super::{
-    chrome_trace, collapsed, dot, exchange, firefox, html, json, markdown, peek, pprof, speedscope, svg,
-    text, top, tree, tsv,
+    brief, chrome_trace, collapsed, dot, exchange, firefox, html, json, markdown, peek, pprof, speedscope,
+    svg, text, top, tree, tsv,
 };
 use crate::error::{ErrorKind, Result};
 use crate::profile::ExchangeParts;
@@ -40,6 +40,7 @@ pub const FORMATS: &[Format] = &[
     tree::BOTTOM_UP,
     peek::FORMAT,
     markdown::FORMAT,
+    brief::FORMAT,
     json::FORMAT,
     tsv::FORMAT,
     collapsed::FORMAT,
@@ -60,6 +61,12 @@ pub mod takes {
     pub const TABLE: &[&str] = &["by", "sort", "limit"];
     /// The least share of a tree's frames.
     pub const TREE: &[&str] = &["min-percent"];
+    /// The length of the output.
+    pub const BUDGET: &[&str] = &["depth", "budget"];
+    /// The limits of what counts as a change.
+    pub const JUDGE: &[&str] = &["alpha", "min-effect"];
+    /// The number of pixels for each of the picture's.
+    pub const SCALE: &[&str] = &["scale"];
     /// The number of frames from the root.
     pub const DEPTH: &[&str] = &["depth"];
     /// The terminal.

@@ -20,6 +20,7 @@
 mod about;
 pub mod amounts;
 pub mod attributes;
+mod brief;
 mod builders;
 pub mod calls;
 mod chrome_trace;

@@ -93,6 +93,8 @@ pub struct Canvas {
     pub font_size: f64,
     /// The mean width of a letter, as a share of its height.
     pub font_width: f64,
+    /// The number of pixels of a PNG for each of the picture's.
+    pub scale: f64,
 }
 
 impl Default for Canvas {
@@ -103,6 +105,7 @@ impl Default for Canvas {
             min_width: MinWidth::Pixels(0.1),
             font_family: "Verdana, sans-serif".to_owned(),
             font_size: 12.0,
+            scale: 1.0,
             font_width: 0.59,
         }
     }

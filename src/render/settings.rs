@@ -118,6 +118,8 @@ pub struct Tree {
     pub min_percent: Option<f64>,
     /// The most frames from the root; `None` is all.
     pub depth: Option<usize>,
+    /// The most tokens of a brief, of four bytes each; `None` is the default of the format.
+    pub budget: Option<usize>,
 }
 
 impl Settings {
@@ -133,6 +135,12 @@ impl Settings {
             Some(title) => title.clone(),
             None => facts.title().unwrap_or_else(|| self.picture.title().to_owned()),
         }
+    }
+
+    /// The title of a page: the one that was asked for, or the command, where it is known.
+    pub(crate) fn page_title(&self, facts: &Facts, columns: Columns) -> String {
+        let general = if columns == Columns::Two { "Comparison" } else { "Profile" };
+        self.picture.title.clone().or_else(|| facts.title()).unwrap_or_else(|| general.to_owned())
     }
 
     /// The line under the title: the one that was asked for, or what was measured, if that is known.

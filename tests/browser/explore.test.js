@@ -43,6 +43,7 @@ test("self shares, next and previous match, ticks, only what matches", async () 
   const page = await view(small);
   await search(page, "^eval$");
   assert.match(await text(page, "found"), /^Matched: 20\.00% · self 0\.00% · 2 stacks · 200$/);
+  await page.click("#case");
   await search(page, "^(lex|read)$");
   assert.match(await text(page, "found"), /^Matched: 30\.00% · self 30\.00%/);
   assert.deepEqual(await coloursOf(page, ["main;parse;lex"]), ["rgb(230, 0, 230)"]);

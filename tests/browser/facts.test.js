@@ -135,13 +135,16 @@ test("kinds and modules are those of the recording, and survive the page", async
   assert.ok(colours.size > 0);
 });
 
-test("without annotations and places the colours say that nothing is known", async () => {
+test("a colouring whose data is missing is disabled and says why", async () => {
   const page = await view("a;b 1\na;c 2\n", { hash: "#colour=kind" });
   assert.equal(await colourOf(page, "a;b"), await colourOf(page, "a;c"));
   await page.click("#colours-open");
   assert.match(await text(page, "colours"), /does not say which frames are kernel/);
-  await page.click('#colours button:has-text("Module")');
   assert.match(await text(page, "colours"), /does not say which module/);
+  assert.match(await text(page, "colours"), /do not begin with a package/);
+  for (const [label, disabled] of [["Module", true], ["Package", true], ["Kind", true], ["Function", false], ["Hot", false]]) {
+    assert.equal(await page.isDisabled(`#colours button:text-is("${label}")`), disabled, label);
+  }
   await page.keyboard.press("Escape");
   await settled(page);
   assert.equal(await colourOf(page, "a;b"), await colourOf(page, "a;c"));

@@ -145,7 +145,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 test("axe finds nothing serious in any view, theme or panel", async () => {
   const path = makePage(change(), "--title", "A comparison");
   for (const colorScheme of ["light", "dark"]) {
-    for (const hash of ["#q=eval&do=hide:gc&zoom=main", "#view=icicle", "#view=callers", "#view=butterfly", "#view=table", "#view=table&q=("]) {
+    for (const hash of ["#q=eval&do=hide:gc&zoom=main", "#view=icicle", "#view=callers", "#view=butterfly", "#view=table", "#view=table&q=(", "#view=tree", "#view=bottomup"]) {
       const page = await openPage(path, { colorScheme, hash, reducedMotion: "reduce" });
       for (const panel of ["", "refine", "colours", "save", "details", "help"]) {
         if (panel && hash !== "#view=icicle") continue;

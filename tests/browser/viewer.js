@@ -32,6 +32,7 @@ export function boxes(page) {
     const { model, stage } = globalThis.flame;
     const edge = stage.canvas.getBoundingClientRect();
     const { from, to } = model.window;
+    const high = model.scene.rowHeight;
     const found = [];
     model.scene.parts.forEach((part, index) => {
       const { tree } = part;
@@ -45,13 +46,13 @@ export function boxes(page) {
         const left = edge.left + (Math.max(start - from, 0) / (to - from)) * stage.width;
         const right = edge.left + (Math.min(start + tree.width[i] - from, to - from) / (to - from)) * stage.width;
         const row = depth - part.skip;
-        const top = edge.top - stage.box.scrollTop + (part.up ? model.scene.base - (row + 1) * 19 : model.scene.base + row * 19);
+        const top = edge.top - stage.box.scrollTop + (part.up ? model.scene.base - (row + 1) * high : model.scene.base + row * high);
         const path = [];
         for (let k = i; k > 0; k = tree.parent[k]) path.unshift(model.names.texts[tree.name[k]]);
         found.push({
           name: i ? model.names.texts[tree.name[i]] : "all", path: path.join(";"), part: index, node: i, left, top, width: right - left,
           weight: tree.total[i], before: tree.totalBefore?.[i] ?? 0,
-          inSight: right - left >= 0.5 && top >= edge.top - 1 && top + 19 <= edge.top + stage.height + 1,
+          inSight: right - left >= 0.5 && top >= edge.top - 1 && top + high <= edge.top + stage.height + 1,
         });
       }
     });

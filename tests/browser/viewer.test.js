@@ -169,7 +169,7 @@ test("keys choose views, search, menus and help", async () => {
   await page.keyboard.type("read");
   await page.keyboard.press("Enter");
   await settled(page);
-  assert.match(await text(page, "found"), /^Matched: 10\.00%/);
+  assert.match(await text(page, "found"), /^Matched: 20\.00%/);
   assert.match(await text(page, "chosen"), /^read:/);
   for (const key of ["ArrowDown", "ArrowUp", "m"]) await page.keyboard.press(key);
   assert.ok(await page.isVisible("#menu"));
@@ -240,7 +240,7 @@ test("names have the colours that the SVG gives them", async () => {
     const options = ["--colors", palette, ...(palette === "io" ? ["--random=7"] : [])];
     const svg = await show(draw(folded, ...options));
     const fills = new Map((await frames(svg)).map((one) => [one.name, one.fill]));
-    const page = await view(folded, {}, ...options);
+    const page = await view(folded, { hash: "#colour=name" }, ...options);
     const colours = await coloursOf(page, names.map((name) => `m;${name}`));
     names.forEach((name, n) => assert.equal(colours[n], fills.get(name.replace(/_\[[kijw]\]$/, "")), `${palette} ${name}`));
     await page.context().close();

@@ -221,10 +221,15 @@ fn a_wait_is_divided_among_its_buckets() {
 fn hostile_times_are_bounded() {
     let label = Label::parse("time=1ns").unwrap();
     // It is refused before anything is made of it.
-    let error = wait(0, u64::MAX, Weight::new(i128::MAX)).labelled(&[label.clone()]).unwrap_err().to_string();
+    let error = wait(0, u64::MAX, Weight::new(i128::MAX))
+        .labelled(std::slice::from_ref(&label))
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("make them longer"), "{error}");
     let late = wait(u64::MAX, u64::MAX, Weight::ONE);
-    assert!(late.labelled(&[label.clone()]).unwrap_err().to_string().contains("does not say when"));
+    assert!(
+        late.labelled(std::slice::from_ref(&label)).unwrap_err().to_string().contains("does not say when")
+    );
     let late = wait(i64::MAX as u64, u64::MAX, Weight::ONE);
     assert_eq!(folded(&late.labelled(&[label]).unwrap()), "time=000000.000000000s;main 1\n");
 }

@@ -40,9 +40,12 @@ fn letters_are_drawn_whatever_they_are() {
     let dark = |picture: &Pixmap| {
         picture.pixels().iter().filter(|p| u32::from(p.green()) < 20 && p.red() < 60).count()
     };
-    let without = dark(&pixels(&["--title", " ", "--input-format", "folded"], " 1\n"));
+    let without = dark(&pixels(&["--title", " ", "--colors", "aqua", "--input-format", "folded"], " 1\n"));
     for name in ["main", "файл", "<b>&quot", "漢字", "\u{202e}x"] {
-        assert!(dark(&pixels(&["--title", " "], &format!("{name} 1\n"))) > without, "{name}");
+        assert!(
+            dark(&pixels(&["--title", " ", "--colors", "aqua"], &format!("{name} 1\n"))) > without,
+            "{name}"
+        );
     }
     let one = run(&["--format", "png"], SMALL).stdout;
     assert!(one == run(&["--format", "png"], SMALL).stdout);

@@ -240,7 +240,7 @@ mod tests {
                                 || arg.get_short().is_some_and(|short| *word == format!("-{short}")))
                     })
                 };
-                assert!(words.iter().any(|word| is_of_group(&word)), "{}: {heading}: {line}", manual.name);
+                assert!(words.iter().any(is_of_group), "{}: {heading}: {line}", manual.name);
             }
         }
     }

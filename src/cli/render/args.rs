@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::values::{
     Stroke, alpha, background, colour, factor, font_size, font_width, formats, groups, min_width, palettes,
-    points, schemes, seed, sorts, stroke, weight, widths,
+    points, scale, schemes, seed, sorts, stroke, weight, widths,
 };
 use crate::render::colour::{Background, Palette, Rgb, Scheme};
 use crate::render::compare::Widths;
@@ -121,6 +121,9 @@ pub struct SizeArgs {
     /// Height of letters in pixels (default: 12)
     #[arg(long, value_name = "PIXELS", value_parser = font_size)]
     pub fontsize: Option<f64>,
+    /// Pixels of a PNG for each of the picture's, for sharp screens (default: 1)
+    #[arg(long, value_name = "NUM", value_parser = scale)]
+    pub scale: Option<f64>,
     /// Mean width of a letter as a share of its height (default: 0.59)
     #[arg(long, value_name = "NUM", value_parser = font_width)]
     pub fontwidth: Option<f64>,
@@ -225,8 +228,11 @@ pub struct TableArgs {
     /// in dot, all in the others)
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
+    /// Tokens of a brief, of four bytes each (default: 2000)
+    #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
+    pub budget: Option<u32>,
     /// Leave frames out of a tree that weigh less than N percent of the whole (default:
-    /// 0.5, in markdown 5)
+    /// 0.5, in markdown 5, in brief 0.1)
     #[arg(long, value_name = "N", value_parser = points)]
     pub min_percent: Option<f64>,
     /// Show N frames of a stack, from the root; in bottomup from the leaf; of text N rows

@@ -99,6 +99,7 @@ impl PictureArgs {
                 font_family: size.fonttype.clone().unwrap_or(canvas.font_family),
                 font_size: size.fontsize.unwrap_or(canvas.font_size),
                 font_width: size.fontwidth.unwrap_or(canvas.font_width),
+                scale: size.scale.unwrap_or(canvas.scale),
             },
             inverted: size.inverted,
             flame_chart: stacks.flamechart || stacks.is_in_order_of_time(),

@@ -37,6 +37,7 @@ impl Render {
             tree: Tree {
                 min_percent: self.table.min_percent,
                 depth: self.table.depth.map(|depth| depth as usize),
+                budget: self.table.budget.map(|budget| budget as usize),
             },
             terminal: self.terminal.find(&self.output),
             per_thread: self.file.per_thread,

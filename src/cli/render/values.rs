@@ -41,6 +41,10 @@ pub(super) fn font_width(text: &str) -> Result<f64, String> {
     number(text, 0.01, 10.0)
 }
 
+pub(super) fn scale(text: &str) -> Result<f64, String> {
+    number(text, 0.1, 10.0)
+}
+
 pub(super) fn min_width(text: &str) -> Result<MinWidth, String> {
     match text.strip_suffix('%') {
         Some(percent) => number(percent, 0.0, 100.0).map(MinWidth::Percent),

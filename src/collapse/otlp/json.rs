@@ -1,6 +1,9 @@
 //! `ProfilesData` as JSON, as the Collector's file exporter writes it: a message a line. Keys are in camel case,
 //! numbers of 64 bits are texts or numbers, and bytes are in base64.
 
+// A line a field: its value is put away, and nothing is left to return.
+#![allow(clippy::unit_arg)]
+
 use super::data::{
     AnyValue, Attribute, Data, Dictionary, Function, Line, Location, Mapping, Profile, Resource, Sample,
     Scope, TableAttribute,

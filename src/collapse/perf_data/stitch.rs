@@ -297,7 +297,17 @@ mod tests {
 
     fn cut(chains: &mut Chains, number: u64, frames: &[(u64, u64)]) {
         let (comm, weight) = (CommId(0), Weight::ONE);
-        let sample = SingleSample { number, time: None, pid: TID, tid: TID, comm, stack: 0, weight };
+        let sample = SingleSample {
+            number,
+            time: None,
+            away: 0,
+            processor: None,
+            pid: TID,
+            tid: TID,
+            comm,
+            stack: 0,
+            weight,
+        };
         chains.add_cut(&links(frames), |piece| CutStack::new(Vec::new(), Vec::new(), sample, piece));
     }
 

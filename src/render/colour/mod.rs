@@ -25,6 +25,27 @@ use crate::weight::Weight;
 pub struct Rgb(pub u8, pub u8, pub u8);
 
 impl Rgb {
+    /// True if white letters are easier to read on it than black ones: one of the two has a contrast
+    /// of at least 4.5 to 1, as the WCAG define it.
+    ///
+    /// ```
+    /// use fg_tools::render::colour::Rgb;
+    ///
+    /// assert!(Rgb(205, 0, 0).wants_white() && !Rgb(255, 200, 0).wants_white());
+    /// ```
+    pub fn wants_white(self) -> bool {
+        self.luminance() <= 0.179
+    }
+
+    /// The relative luminance, 0 to 1.
+    fn luminance(self) -> f64 {
+        let part = |part: u8| {
+            let share = f64::from(part) / 255.0;
+            if share <= 0.04045 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * part(self.0) + 0.7152 * part(self.1) + 0.0722 * part(self.2)
+    }
+
     /// Reads `#rrggbb`.
     pub fn parse_hex(text: &str) -> Option<Rgb> {
         let digits =
@@ -216,6 +237,28 @@ mod tests {
             let colours = Colours { palette: *palette, ..Colours::default() };
             assert_eq!(colours.frame(b"--", None, 0.5), Rgb(160, 160, 160));
             assert_eq!(colours.frame(b"-", None, 0.5), Rgb(200, 200, 200));
+        }
+    }
+
+    #[test]
+    fn labels_contrast_with_every_palette() {
+        let mut colours: Vec<Rgb> = (0..=255).map(|n| Rgb(n, n, n)).chain([UNSURE]).collect();
+        for (_, _, palette) in PALETTES {
+            let of = |n: u32| {
+                let name = format!("crate{n}::f{n}_[{}]", char::from(b"kijw"[n as usize % 4]));
+                Colours { palette: *palette, ..Colours::default() }.frame(name.as_bytes(), None, 0.1)
+            };
+            colours.extend((0..500).map(of));
+        }
+        let changes =
+            [Scheme::OrangeBlue, Scheme::RedBlue].map(|scheme| Colours { scheme, ..Colours::default() });
+        for colours_of in &changes {
+            colours.extend((-100..=100).map(|n| colours_of.change(Weight::new(n), Weight::new(100))));
+        }
+        for colour in colours {
+            let ink = if colour.wants_white() { 1.0 } else { 0.0 };
+            let (light, dark) = (colour.luminance().max(ink) + 0.05, colour.luminance().min(ink) + 0.05);
+            assert!(light / dark >= 4.5, "{colour}: {}", light / dark);
         }
     }
 

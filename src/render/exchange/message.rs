@@ -213,11 +213,11 @@ impl Message for Json {
     }
 
     fn ints(&mut self, field: Field, values: &[i64]) {
-        self.list(field, values.iter(), |value, out| quote(value, out));
+        self.list(field, values.iter(), quote);
     }
 
     fn fixeds(&mut self, field: Field, values: &[u64]) {
-        self.list(field, values.iter(), |value, out| quote(value, out));
+        self.list(field, values.iter(), quote);
     }
 
     fn texts(&mut self, field: Field, values: &mut dyn Iterator<Item = &[u8]>) {

@@ -219,13 +219,16 @@ fn value_type<M: Message>((kind, unit): (u32, u32)) -> M {
     out
 }
 
+/// The samples of one stack and one set of labels: their values, and the times of those that have one.
+type OfStack = ((u32, u32), Vec<i64>, Vec<u64>);
+
 /// The samples of one type.
 fn profile<M: Message>(column: usize, tables: &Tables, attributes: &Attributes, values: &[i64]) -> M {
     let mut out = M::default();
     out.message(Field(1, "sampleType"), value_type(tables.types[column]));
     // Samples that differ in their times only are one.
     let mut numbers: HashMap<(u32, u32), usize> = HashMap::new();
-    let mut samples: Vec<((u32, u32), Vec<i64>, Vec<u64>)> = Vec::new();
+    let mut samples: Vec<OfStack> = Vec::new();
     for (&(stack, labels), values) in tables.samples.all().iter().zip(values.chunks(tables.types.len())) {
         // A type that is zero is no sample of it, but for the first, which holds those that are all zero.
         let is_nothing = values.iter().all(|value| *value == 0) && column == 0;
@@ -244,7 +247,7 @@ fn profile<M: Message>(column: usize, tables: &Tables, attributes: &Attributes, 
         samples[at].1.push(values[column]);
         samples[at].2.push(time);
     }
-    let each = |((stack, set), values, times): &((u32, u32), Vec<i64>, Vec<u64>)| {
+    let each = |((stack, set), values, times): &OfStack| {
         let mut out = M::default();
         // The first stack of the table is none.
         out.index(Field(1, "stackIndex"), stack + 1);

@@ -25,7 +25,7 @@ pub(super) fn about(payload: &Payload, summary: &WalkSummary, settings: &Setting
     let sides = facts.sides.as_ref().map(|sides| [sides.before.details(), sides.after.details()]);
     Ok(json!({
         "tool": concat!("fg-render ", env!("CARGO_PKG_VERSION")),
-        "title": settings.title_of(facts),
+        "title": settings.page_title(facts, summary.columns),
         "subtitle": picture.subtitle,
         "measured": measured,
         "notes": picture.notes,

@@ -97,7 +97,7 @@ impl Writer for Page<'_> {
             about["time"] = times.about;
             payload.sections.extend(times.sections);
         }
-        write(&payload, &about, &settings.title_of(&summary.facts), target)?;
+        write(&payload, &about, &settings.page_title(&summary.facts, summary.columns), target)?;
         Ok(Finished::default())
     }
 }
@@ -293,7 +293,7 @@ mod tests {
         let mut settings = Settings::default();
         settings.picture.title = Some("Mine".to_owned());
         assert!(page(&settings, text).contains("<title>Mine</title>"));
-        assert!(page(&Settings::default(), "a 1\n").contains("<title>Flame Graph</title>"));
+        assert!(page(&Settings::default(), "a 1\n").contains("<title>Profile</title>"));
     }
 
     #[test]

@@ -30,6 +30,7 @@ pub const FORMAT: Format = Format {
         takes::COLOURS,
         &["bgcolors", "uicolor", "stroke-color"],
         takes::CHANGE,
+        takes::SCALE,
     ],
     streams: false,
     open: |settings, target| {
@@ -66,7 +67,12 @@ fn draw(drawing: &Drawing<'_>, target: &mut dyn Target) -> Result<()> {
     let rows = u64::from(drawing.graph.rows) + 1;
     let canvas = &drawing.options.canvas;
     // As wide as it is without a script. Before a deep stack is drawn as half a million elements.
-    check_size(u64::from(canvas.width.unwrap_or(Canvas::FLUID)), rows * u64::from(canvas.frame_height))?;
+    let scale = canvas.scale;
+    let scaled = |pixels: u64| (pixels as f64 * scale).ceil() as u64;
+    check_size(
+        scaled(canvas.width.unwrap_or(Canvas::FLUID).into()),
+        scaled(rows * u64::from(canvas.frame_height)),
+    )?;
     let mut picture = Vec::new();
     match drawing.graph.is_empty() {
         true => svg::write_empty(&drawing, &mut picture)?,
@@ -79,10 +85,12 @@ fn draw(drawing: &Drawing<'_>, target: &mut dyn Target) -> Result<()> {
         usvg::Options { font_family: FAMILY.to_owned(), fontdb: Arc::new(fonts), ..usvg::Options::default() };
     let tree = usvg::Tree::from_str(&picture, &settings).map_err(|e| trouble(&e))?;
     let size = tree.size().to_int_size();
-    let (width, height) = (size.width(), size.height());
-    check_size(width.into(), height.into())?;
+    let (width, height) = (scaled(size.width().into()), scaled(size.height().into()));
+    check_size(width, height)?;
+    // No side of so many pixels is longer than 32 bits can say.
+    let (width, height) = (width.max(1) as u32, height.max(1) as u32);
     let mut pixels = Pixmap::new(width, height).ok_or_else(|| trouble(&"it has no pixels"))?;
-    resvg::render(&tree, Transform::identity(), &mut pixels.as_mut());
+    resvg::render(&tree, Transform::from_scale(scale as f32, scale as f32), &mut pixels.as_mut());
     Ok(target.write_all(&pixels.encode_png().map_err(|e| trouble(&e))?)?)
 }
 
@@ -91,7 +99,7 @@ fn check_size(width: u64, height: u64) -> Result<()> {
         return Ok(());
     }
     let what = format!(
-        "a PNG of {width} × {height} pixels is too large; --height, --width and --minwidth make it smaller"
+        "a PNG of {width} × {height} pixels is too large; --height, --width, --scale and --minwidth make it smaller"
     );
     Err(ErrorKind::Setting { what }.into())
 }

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::folded::{Columns, Weights};
 use crate::render::Options;
 use crate::render::attributes::Attributes;
+use crate::render::colour::Rgb;
 use crate::render::graph_writer::Drawing;
 use crate::render::label::{fit, percent, shown_name};
 use crate::render::layout::{FrameBox, Graph};
@@ -70,11 +71,13 @@ impl Painter<'_> {
             xml.start("a")?.attr("href", link).attr("xlink:href", link).attr("target", target);
         }
         xml.start("g")?;
-        self.group_attributes(xml, given, &name, self.presence(&frame));
+        let colour = self.colour(&frame)?;
+        let presence = format!("{}{}", self.presence(&frame), if colour.wants_white() { " lit" } else { "" });
+        self.group_attributes(xml, given, &name, &presence);
         let usual = self.tooltip(&frame, &name)?;
         let title = given.and_then(|given| given.title.as_deref());
         xml.start("title")?.text(title.unwrap_or(&usual)).end();
-        self.shape(xml, &frame)?;
+        self.shape(xml, &frame, colour)?;
         self.label(xml, &frame, &name)?;
         xml.end();
         if link.is_some() {
@@ -110,7 +113,11 @@ impl Painter<'_> {
         }
     }
 
-    fn shape(&self, xml: &mut Xml<'_>, frame: &FrameBox<'_>) -> Result<()> {
+    fn colour(&self, frame: &FrameBox<'_>) -> Result<Rgb> {
+        self.options.colours.of(self.graph, frame, self.largest, &self.drawing.summary.places)
+    }
+
+    fn shape(&self, xml: &mut Xml<'_>, frame: &FrameBox<'_>, colour: Rgb) -> Result<()> {
         let whole = self.graph.total;
         let height = self.options.canvas.frame_height;
         xml.start("rect")?
@@ -118,10 +125,7 @@ impl Painter<'_> {
             .attr("y", self.top(frame.depth))
             .attr("width", Percent(percent(frame.total, whole)))
             .attr("height", height.saturating_sub(1).max(1))
-            .attr(
-                "fill",
-                self.options.colours.of(self.graph, frame, self.largest, &self.drawing.summary.places)?,
-            );
+            .attr("fill", colour);
         if let Some(stroke) = self.options.stroke_colour {
             xml.attr("stroke", stroke);
         }

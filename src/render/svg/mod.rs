@@ -238,7 +238,7 @@ fn texts(xml: &mut Xml<'_>, drawing: &Drawing<'_>, page: &Page) -> Result<()> {
     button(xml, "reset", Some(margin), "ui hide", "Reset Zoom")?;
     button(xml, "search", None, "ui", "Search")?;
     ui(xml, options, "ignorecase")?.attr("x", "100%").attr("dx", -(margin + 5.0 * size));
-    xml.attr("text-anchor", "end").attr("y", 2.0 * size).text("ic").end();
+    xml.attr("text-anchor", "end").attr("y", 2.0 * size).text("Ignore case").end();
     ui(xml, options, "matched")?.attr("x", "100%").attr("dx", -margin).attr("y", low);
     xml.attr("text-anchor", "end").attr("aria-live", "polite").text(" ").end();
     Ok(())

@@ -5,11 +5,12 @@
 
 import { Chips } from "./chips.js";
 import { byId } from "./dom.js";
-import { showHeader } from "./header.js";
+import { changeLegend, showHeader } from "./header.js";
 import { listenToKeys } from "./keys.js";
 import { List } from "./list.js";
 import { Minimap } from "./minimap.js";
 import { Navigation } from "./navigation.js";
+import { Outline } from "./outline.js";
 import { Panels } from "./panels.js";
 import { listenToPrinting } from "./print.js";
 import { Selection } from "./selection.js";
@@ -30,6 +31,7 @@ export class App {
     this.panels = new Panels(this);
     this.chips = new Chips(this);
     this.list = new List(this);
+    this.outline = new Outline(this);
     this.stage = new Stage(this);
     this.map = new Minimap(this);
     this.timeline = new Timeline(this);
@@ -39,7 +41,7 @@ export class App {
     addEventListener("hashchange", () => this.#fromAddress());
     listenToKeys(this);
     listenToPrinting(this);
-    showHeader(model);
+    showHeader(this);
     this.show(true);
     byId("loading").hidden = true;
   }
@@ -64,6 +66,7 @@ export class App {
   /** Changes the state and the address; Back undoes a change that shows another part of the profile.
    * @param {Partial<State>} part */
   change(part) {
+    byId("hint").hidden = true;
     const old = this.model.state;
     const state = { ...old, ...part };
     const turns = (/** @type {string} */ view) => view === "flame" || view === "icicle";
@@ -83,10 +86,12 @@ export class App {
     this.theme.set(state.theme);
     if (again) this.selection.reset();
     this.toolbar.show();
+    byId("legend").replaceChildren(...(state.colour === "change" ? changeLegend(this.model) : []));
     this.chips.show();
     this.panels.refresh();
-    byId("stage").hidden = state.view === "table";
+    byId("stage").hidden = !this.model.parts.length && state.view !== "butterfly";
     this.list.show();
+    this.outline.show();
     this.stage.fit(again);
     this.timeline.show();
     this.map.redraw();

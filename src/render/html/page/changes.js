@@ -49,6 +49,12 @@ export class Changes {
     return tree.totalBefore !== null && node > 0 && tree.totalBefore[node] === 0 && tree.total[node] > 0;
   }
 
+  /** @param {Part} part
+   * @param {number} node */
+  isGone({ tree }, node) {
+    return tree.totalBefore !== null && node > 0 && tree.total[node] === 0 && tree.totalBefore[node] > 0;
+  }
+
   /** For every node, whether its change is significant.
    * @param {Tree} tree
    * @returns {Uint8Array} */

@@ -3,7 +3,9 @@
 /** @import { App } from "./app.js" */
 
 import { byId, copy, make } from "./dom.js";
-import { command, operationOf } from "./refine.js";
+import { percent } from "./numbers.js";
+import { ignoresCase } from "./search.js";
+import { command, operationOf, plainly } from "./refine.js";
 
 export class Chips {
   /** @param {App} app */
@@ -18,15 +20,17 @@ export class Chips {
     const chosen = threads.chosen(state.threads);
     const chips = state.chips.map(({ op, value }, n) => {
       const operation = operationOf({ op, value });
-      const label = operation?.value ? operation.label : `${operation?.label ?? op}: ${value}`;
+      const label = operation?.value ? operation.label : `${operation?.label ?? op}: ${app.model.names.harmless(plainly(value))}`;
       const remove = () => app.change({ chips: state.chips.filter((_, k) => k !== n), zoom: [] });
       return make("span", { class: "chip" }, make("span", { title: label }, label), make("button", { "aria-label": `Remove ${label}`, click: remove }, "×"));
     });
     bar.hidden = chips.length === 0 && chosen.length === 0 && !(state.only && marks) && !(app.model.times && state.ranges.length);
     if (bar.hidden) return;
-    const searched = state.only && marks ? (state.matchCase ? "" : "(?i)") + state.query : "";
+    const searched = state.only && marks ? (ignoresCase(state) ? "(?i)" : "") + state.query : "";
     const text = command(state.chips, chosen, searched, app.model.times ? state.ranges : []);
+    const { numbers, tree, whole } = app.model;
+    const all = make("span", { class: "shown" }, `Shown: ${numbers.amount(tree.total[0])} of ${numbers.amount(whole.total[0])} (${percent(tree.total[0], whole.total[0])}); shares are of what is shown`);
     const copyIt = make("button", { title: "Copy the command", click: () => copy(text).then(() => app.selection.say("command copied")) }, "Copy");
-    bar.replaceChildren(...chips, make("code", { title: text }, text.slice(0, 2000)), copyIt);
+    bar.replaceChildren(...chips, all, make("code", { title: text }, text.slice(0, 2000)), copyIt);
   }
 }

@@ -15,14 +15,21 @@ const HUES = [
   [[50, 165, 165], [60, 55, 55]],
   [[190, 90, 0], [65, 65, 0]],
 ];
+/** Pale colours that nearly all eyes tell apart, with black letters on them: Paul Tol's "light" scheme, without its grey.
+ * @type {Rgb[]} */
+const CALM = [[119, 170, 221], [238, 136, 102], [238, 221, 136], [68, 187, 153], [255, 170, 187], [153, 221, 255], [187, 204, 51], [170, 170, 0]];
 const PLAIN = ["red", "green", "blue", "yellow", "purple", "aqua", "orange"];
 /** @typedef {"user" | "kernel" | "inlined" | "jit" | "waker" | "unknown"} Kind */
-const KINDS = { user: 3, kernel: 6, inlined: 5, jit: 1, waker: 4 };
+/** The calm colour of each. */
+const KINDS = { user: 0, kernel: 1, inlined: 5, jit: 3, waker: 4 };
 /** @type {Record<Kind, string>} */
 export const KIND_NAMES = { user: "user", kernel: "kernel", inlined: "inlined", jit: "compiled at run time", waker: "waker", unknown: "not known" };
 /** Frames whose kind or module is not known.
  * @type {Rgb} */
-const UNKNOWN = [190, 190, 185];
+const UNKNOWN = [216, 214, 208];
+/** The whole, which is no function.
+ * @type {Rgb} */
+export const WHOLE = [226, 223, 215];
 
 /** Three numbers in [0, 1) from a name's hash.
  * @param {number} hash */
@@ -71,23 +78,49 @@ export function widthColour(share) {
   return [255 - 25 * depth, 240 - 170 * depth, 215 - 175 * depth];
 }
 
+/** A calm colour on a dark page: the same one, deeper.
+ * @param {Rgb} colour
+ * @param {boolean} dark
+ * @returns {Rgb} */
+export function toned([r, g, b], dark) {
+  return dark ? [r * 0.5, g * 0.5, b * 0.52] : [r, g, b];
+}
+
+/** One of the calm colours, the paler ones behind the others.
+ * @param {number} slot
+ * @returns {Rgb} */
+function calm(slot) {
+  const colour = CALM[slot % CALM.length];
+  return slot < CALM.length ? colour : /** @type {Rgb} */ (colour.map((part) => 128 + part / 2));
+}
+
+/** A calm colour by a name's hash.
+ * @param {Names} names
+ * @param {number} id */
+export function functionColour(names, id) {
+  return calm(Math.floor(shades(names.hash(id))[0] * 2 * CALM.length));
+}
+
 /** The colour of growing or shrinking, the fuller the nearer to the largest change.
  * @param {About} about
  * @param {number} change
  * @param {number} largest
+ * @param {boolean} [dark]
  * @returns {Rgb} */
-export function changeColour(about, change, largest) {
+export function changeColour(about, change, largest, dark) {
+  const none = dark ? [66, 69, 76] : [255, 255, 255];
   const size = Math.abs(change) / largest;
-  if (change === 0 || !Number.isFinite(size)) return [255, 255, 255];
+  if (change === 0 || !Number.isFinite(size)) return /** @type {Rgb} */ (none);
   const ends = about.redBlue ? [[255, 70, 70], [70, 70, 255]] : [[230, 110, 0], [50, 120, 220]];
   const end = ends[change < 0 === about.negate ? 0 : 1];
   const depth = 0.08 + 0.92 * Math.min(size, 1);
-  return /** @type {Rgb} */ (end.map((part) => Math.round(255 - (255 - part) * depth)));
+  return /** @type {Rgb} */ (end.map((part, n) => Math.round(none[n] - (none[n] - part) * depth)));
 }
 
 /** The colour of insignificant changes.
- * @type {Rgb} */
-export const INSIGNIFICANT = [208, 208, 208];
+ * @param {boolean} [dark]
+ * @returns {Rgb} */
+export const insignificant = (dark) => (dark ? [92, 95, 102] : [208, 208, 208]);
 
 /** The kind of code of a name: its place says, else its annotation.
  * @param {Names} names
@@ -108,7 +141,13 @@ export function kindOf(names, id) {
  * @param {number} id */
 export function kindColour(names, id) {
   const kind = kindOf(names, id);
-  return kind === "unknown" ? UNKNOWN : hueColour(KINDS[kind], shades(names.hash(id))[0]);
+  return kindTone(kind);
+}
+
+/** @param {Kind} kind
+ * @returns {Rgb} */
+export function kindTone(kind) {
+  return kind === "unknown" ? UNKNOWN : calm(KINDS[kind]);
 }
 
 /** The kinds that names of the page have, the unknown one last; none if all are unknown.
@@ -122,11 +161,6 @@ export function kindsIn(names) {
   return kinds.map((kind) => [kind, KIND_NAMES[kind]]);
 }
 
-/** @param {Kind} kind */
-export function kindSwatch(kind) {
-  return css(kind === "unknown" ? UNKNOWN : hueColour(KINDS[kind], 0.5));
-}
-
 /** The module of a name: its place says, else the name itself; "" where neither does.
  * @param {Names} names
  * @param {number} id */
@@ -137,25 +171,27 @@ export function moduleOf(names, id) {
   return kindOf(names, id) === "kernel" ? "[kernel]" : moduleInName(names.texts[id]);
 }
 
-/** @param {string} module */
-export function moduleColour(module) {
-  if (!module) return UNKNOWN;
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < module.length; i++) hash = Math.imul(hash ^ module.charCodeAt(i), 0x01000193);
-  const [v1, v2, v3] = shades(hash >>> 0);
-  return hslColour(360 * v1, 0.5 + 0.25 * v2, 0.62 + 0.12 * v3);
-}
-
-/** @param {number} hue
- * @param {number} saturation
- * @param {number} lightness */
-function hslColour(hue, saturation, lightness) {
-  const reach = saturation * Math.min(lightness, 1 - lightness);
-  const part = (/** @type {number} */ n) => {
-    const k = (n + hue / 30) % 12;
-    return 255 * (lightness - reach * Math.max(-1, Math.min(k - 3, 9 - k, 1)));
+/** The colours of modules or packages: each has a place in the scheme by its name, or the next one that no heavier one has.
+ * @param {string[]} groups the heaviest first
+ * @returns {(group: string) => Rgb} */
+export function groupColours(groups) {
+  /** @type {Map<string, number>} */
+  const slots = new Map();
+  const taken = new Set();
+  const slotOf = (/** @type {string} */ group) => {
+    let hash = 0x811c9dc5;
+    for (let i = 0; i < group.length; i++) hash = Math.imul(hash ^ group.charCodeAt(i), 0x01000193);
+    return Math.floor(shades(hash >>> 0)[0] * CALM.length);
   };
-  return /** @type {Rgb} */ ([part(0), part(8), part(4)]);
+  for (const group of groups) {
+    if (!group || taken.size === 2 * CALM.length) continue;
+    const first = taken.size < CALM.length ? 0 : CALM.length;
+    let slot = slotOf(group);
+    while (taken.has(first + slot)) slot = (slot + 1) % CALM.length;
+    taken.add(first + slot);
+    slots.set(group, first + slot);
+  }
+  return (group) => (group ? calm(slots.get(group) ?? CALM.length + slotOf(group)) : UNKNOWN);
 }
 
 /** The library, file, crate or package that a name tells of, as fg-diff reads it; "" if none.
@@ -178,15 +214,45 @@ export function moduleInName(text) {
   return "";
 }
 
+/** The crate, package, namespace or file that a name begins with; "" if none.
+ * @param {Names} names
+ * @param {number} id */
+export function packageOf(names, id) {
+  return kindOf(names, id) === "kernel" ? "[kernel]" : packageInName(names.texts[id]);
+}
+
+/** @param {string} text */
+export function packageInName(text) {
+  const name = text.slice(0, 2000).replace(/_\[[ijw]\]$/, "");
+  const library = /[/ @(]node_modules\/((?:@[^/]+\/)?[^/:]+)/.exec(name);
+  if (library) return library[1];
+  if (name.startsWith("(anonymous namespace)")) return "(anonymous namespace)";
+  const file = / \(([^ ()]+?)(?::\d+)*\)$/.exec(name);
+  if (file) return file[1];
+  const path = name.replace(/^(?:[<&*](?:mut )?(?:dyn )?(?:const )?)+/, "");
+  const scope = /^[^(<:]*?([A-Za-z_]\w*)::/.exec(path);
+  if (scope) return scope[1];
+  // Go: encoding/json.Marshal; Java: java/util/HashMap.get, Ljava/util/HashMap;::get.
+  const folders = /^L?((?:[\w$.-]+\/)+)([\w$-]+)[.;]/.exec(name);
+  if (folders) return /^[A-Z]/.test(folders[2]) ? folders[1].split("/").slice(0, 2).join("/").replace(/\/$/, "") : folders[1] + folders[2];
+  const dots = /^([a-z]\w*(?:\.[a-z]\w*)?)\.[\w$(<*]/.exec(name);
+  if (dots) return /^[^.]+\.[^.]+$/.test(name) ? name.split(".")[0] : dots[1];
+  return moduleInName(text);
+}
+
 /** @param {Rgb} colour */
 export function css([r, g, b]) {
   return "#" + ((1 << 24) | (Math.floor(r) << 16) | (Math.floor(g) << 8) | Math.floor(b)).toString(16).slice(1);
 }
 
-/** Returns true if letters on a colour have to be dark.
+/** The ink that is easier to read on a colour: one of the two has a contrast of 4.5 or more.
  * @param {Rgb} colour */
-function isLight([r, g, b]) {
-  return 0.299 * r + 0.587 * g + 0.114 * b > 110;
+export function inkOn(colour) {
+  const [r, g, b] = colour.map((part) => {
+    const share = Math.floor(part) / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
 }
 
 /** A colour as the four bytes of a pixel.
@@ -196,6 +262,13 @@ export function pixelOf(hex) {
   return ((255 << 24) | ((colour & 255) << 16) | (colour & 0xff00) | (colour >>> 16)) >>> 0;
 }
 
+/** The colour of a pixel.
+ * @param {number} pixel
+ * @returns {Rgb} */
+export function partsOf(pixel) {
+  return [pixel & 255, (pixel >>> 8) & 255, (pixel >>> 16) & 255];
+}
+
 /** @typedef {{ fill: string, pixel: number, ink: string }} Paint */
 
 /** A colour with the ink that is readable on it.
@@ -203,5 +276,5 @@ export function pixelOf(hex) {
  * @returns {Paint} */
 export function paint(colour) {
   const fill = css(colour);
-  return { fill, pixel: pixelOf(fill), ink: isLight(colour) ? "#15120c" : "#ffffff" };
+  return { fill, pixel: pixelOf(fill), ink: inkOn(colour) };
 }

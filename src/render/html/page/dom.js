@@ -52,6 +52,17 @@ export function meter(share) {
   return make("div", { class: "meter" }, inside);
 }
 
+/** A colour and what it stands for.
+ * @param {string} colour
+ * @param {string} label
+ * @param {string} [kind] a class
+ * @returns {HTMLElement} */
+export function swatch(colour, label, kind = "") {
+  const square = make("i", { class: kind });
+  square.style.background = colour;
+  return make("span", {}, square, label);
+}
+
 /** Puts a panel below the button that opens it, or at a point, within the window.
  * @param {HTMLElement} panel
  * @param {{ left: number, bottom: number, right?: number }} at */

@@ -3,7 +3,7 @@
 /** @import { Model } from "./model.js" */
 /** @import { Place, Part } from "./types.js" */
 
-import { pixelOf } from "./colour.js";
+import { inkOn, partsOf, pixelOf } from "./colour.js";
 import { ROW, eachVisible } from "./layout.js";
 
 const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
@@ -65,8 +65,10 @@ export function draw(model, { context, width, height, scroll, hover, selected })
   context.direction = "ltr";
   /** @type {[Place, number, number, number][]} */
   const outlined = [];
-  /** @type {[string, number, number, number, string, number][]} */
+  /** @type {[string, number, number, number, string][]} */
   const words = [];
+  // The same function lights up wherever it is.
+  const alike = hover ? scene.parts[hover.part]?.tree.name[hover.node] : -1;
   scene.parts.forEach((part, index) => {
     const { first, last } = scene.rowsBetween(part, scroll, scroll + height);
     if (last < first) return;
@@ -81,30 +83,31 @@ export function draw(model, { context, width, height, scroll, hover, selected })
       const right = Math.min(x + w, width);
       const colour = model.paints.of(part, node);
       const dim = model.paints.opacity(part, node);
-      surface.box(left, right - (w > 3 ? 1 : 0), y, dim < 1 ? surface.faded(colour.pixel, dim) : colour.pixel);
+      const pixel = dim < 1 ? surface.faded(colour.pixel, dim) : colour.pixel;
+      surface.box(left, right - (w > 3 ? 1 : 0), y, pixel);
       if (right - left > LEAST_LABELLED) {
         const text = fitted(context, labels.of(node), right - left - 2 * PAD, model.about.cutStart);
-        if (text) words.push([text, left + PAD, y + ROW / 2, right - left - PAD, dim < 1 ? theme.ink : colour.ink, dim < 1 ? 0.75 : 1]);
+        if (text) words.push([text, left + PAD, y + ROW / 2, right - left - PAD, dim < 1 ? inkOn(partsOf(pixel)) : colour.ink]);
       }
       if (right - left > 6 && model.changes.isNew(part, node)) outlined.push([{ part: -1, node }, left, y, right - left]);
+      if (right - left > 6 && model.changes.isGone(part, node)) outlined.push([{ part: -2, node }, left, y, right - left]);
       if (node === hovered && hover) outlined.push([hover, left, y, right - left]);
+      else if (part.tree.name[node] === alike && right - left > 2) outlined.push([{ part: 0, node }, left, y, right - left]);
       if (node === chosen && selected) outlined.push([selected, left, y, right - left]);
     };
     eachVisible(part.tree, model.window, width, first, last, box, (x, w, row) => surface.box(x, x + w, scene.top(part, row) - scroll, run));
     for (let row = first; row <= last; row++) surface.spread(scene.top(part, row) - scroll);
   });
   surface.show();
-  for (const [text, x, y, room, ink, alpha] of words) {
+  for (const [text, x, y, room, ink] of words) {
     context.fillStyle = ink;
-    context.globalAlpha = alpha;
     context.fillText(text, x, y, room);
   }
-  context.globalAlpha = 1;
   for (const [place, x, y, w] of outlined) {
     const isSelected = place === selected;
     context.strokeStyle = theme.ink;
     context.lineWidth = isSelected ? 2 : 1;
-    context.setLineDash(place.part < 0 ? [3, 2] : []);
+    context.setLineDash(place.part === -1 ? [3, 2] : place.part === -2 ? [1, 2] : []);
     const inset = context.lineWidth / 2;
     context.strokeRect(x + inset, y + inset, Math.max(w - 1 - 2 * inset, 0.5), ROW - 1 - 2 * inset);
   }
@@ -194,7 +197,7 @@ class Labels {
     if (!model.about.differential) return name;
     const change = model.changes.of(part.tree, node);
     if (model.changes.isNew(part, node)) return "+ new " + name;
-    if (change !== 0 && part.tree.total[node] === 0) return "− gone " + name;
+    if (model.changes.isGone(part, node)) return "− gone " + name;
     return (change > 0 ? "+ " : change < 0 ? "− " : "") + name;
   }
 }

@@ -6,17 +6,28 @@
 import { byId, make, menuItem, placeAt } from "./dom.js";
 import { literally } from "./refine.js";
 
+/** Opens the menu of a row; lifting the button would close the menu: it opens then.
+ * @param {App} app
+ * @param {number} id
+ * @param {MouseEvent} event */
+export function openRowMenu(app, id, event) {
+  event.preventDefault();
+  const open = () => openFrameMenu(app, id, null, event.clientX, event.clientY);
+  if (event.buttons) addEventListener("pointerup", open, { once: true });
+  else open();
+}
+
 /** @param {App} app
- * @param {Place} place
+ * @param {number} id the name
+ * @param {Place | null} place the frame; none is all frames of the name
  * @param {number} left
  * @param {number} top */
-export function openFrameMenu(app, place, left, top) {
-  const { model: { names, parts }, navigation, selection } = app;
-  const id = parts[place.part].tree.name[place.node];
+export function openFrameMenu(app, id, place, left, top) {
+  const { model: { names }, navigation, selection } = app;
   const menu = byId("menu");
   const exact = `^${literally(names.texts[id])}$`;
   const item = (/** @type {string} */ label, /** @type {() => unknown} */ act) => menuItem(menu, label, act);
-  const items = [item("Zoom in", () => navigation.zoomTo(place))];
+  const items = place ? [item("Zoom in", () => navigation.zoomTo(place))] : [];
   if (id !== names.all) {
     items.push(
       item("Callers and callees", () => navigation.butterfly(id)),
@@ -25,9 +36,9 @@ export function openFrameMenu(app, place, left, top) {
       item("Ignore: no stacks with it", () => navigation.refine("ignore", exact)),
       item("Hide it, keep its weight", () => navigation.refine("hide", exact)),
       item("Show from here", () => navigation.refine("show-from", exact)),
-      item("Copy name", () => selection.copyName(place)),
-      item("Copy stack", () => selection.copyStack(place)),
+      item("Copy name", () => selection.copyName(id)),
     );
+    if (place) items.push(item("Copy stack", () => selection.copyStack(place)));
   }
   menu.replaceChildren(make("p", {}, names.show(id).slice(0, 200)), ...items);
   menu.showPopover();

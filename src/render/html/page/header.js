@@ -1,11 +1,20 @@
-// The head of the page: title, one line on what was measured, warnings.
+// The head of the page: title, one line on what was measured, the first answer, warnings.
 
+/** @import { App } from "./app.js" */
 /** @import { Model } from "./model.js" */
+/** @import { Row } from "./table.js" */
 
-import { byId, make } from "./dom.js";
+import { changeText } from "./changes.js";
+import { changeColour, css, insignificant } from "./colour.js";
+import { byId, make, swatch } from "./dom.js";
+import { functions } from "./table.js";
 
-/** @param {Model} model */
-export function showHeader({ about, names, numbers, whole }) {
+/** The number of functions that are named. */
+const HOTTEST = 3;
+
+/** @param {App} app */
+export function showHeader(app) {
+  const { about, names, numbers, whole } = app.model;
   byId("title").textContent = names.harmless(about.title);
   byId("title").title = names.harmless(about.title);
   const facts = byId("facts");
@@ -16,6 +25,58 @@ export function showHeader({ about, names, numbers, whole }) {
   warnings.hidden = about.warnings.length === 0;
   const others = about.warnings.length - 1;
   warnings.textContent = `⚠ ${names.harmless(about.warnings[0] ?? "")}${others > 0 ? ` (and ${others} more)` : ""}`;
+  showAnswer(app);
+}
+
+/** The three functions that weigh most themselves; in a comparison the verdict and those that changed most.
+ * @param {App} app */
+function showAnswer(app) {
+  const { model, navigation } = app;
+  const { about, changes, names, numbers, whole } = model;
+  const rows = functions(whole, names.texts.length);
+  const line = byId("answer");
+  const link = (/** @type {Row} */ row, /** @type {string} */ note) => {
+    const name = names.show(row.id);
+    const open = { class: "link", title: `${name}: callers and callees`, click: () => navigation.butterfly(row.id) };
+    return make("span", {}, make("button", open, name.slice(0, 80)), ` ${note}`);
+  };
+  if (!about.differential) {
+    const hottest = rows.filter((row) => row.self > 0).sort((a, b) => b.self - a.self || a.id - b.id).slice(0, HOTTEST);
+    line.append(make("b", {}, "Hottest"), ...hottest.map((row) => link(row, `${((100 * row.self) / whole.total[0]).toFixed(1)}%`)));
+    return;
+  }
+  const column = (/** @type {"self" | "before"} */ key) => Float64Array.from(rows, (row) => row[key]);
+  const significant = changes.judged(column("before"), column("self"));
+  const change = (/** @type {Row} */ row) => row.self - row.before;
+  const changed = rows.filter((row, n) => significant[n] && change(row) !== 0).sort((a, b) => Math.abs(change(b)) - Math.abs(change(a)) || a.id - b.id);
+  const grew = changed.filter((row) => change(row) > 0).length;
+  const [more, less] = wordsOfChange(model);
+  const [before, after] = [whole.totalBefore?.[0] ?? 0, whole.total[0]];
+  const all = before > 0 ? changeText(before, after) : "all new";
+  const count = (/** @type {number} */ n) => `${n.toLocaleString("en")} function${n === 1 ? "" : "s"}`;
+  const judged = about.alpha === null ? "" : "significantly ";
+  const verdict = changed.length ? `${count(grew)} ${judged}${more}, ${(changed.length - grew).toLocaleString("en")} ${less}` : "no function changed significantly";
+  line.append(make("b", {}, `${all} in all, ${verdict}`), ...changed.slice(0, HOTTEST).map((row) => {
+    return link(row, (change(row) > 0 ? "+" : "−") + numbers.amount(Math.abs(change(row))));
+  }));
+}
+
+/** The words for growing and shrinking: what takes time is slower, all else is more.
+ * @param {Model} model
+ * @returns {[string, string]} */
+export function wordsOfChange({ numbers }) {
+  return numbers.isSpeed ? ["slower", "faster"] : ["more", "less"];
+}
+
+/** The colours of a comparison.
+ * @param {Model} model */
+export function changeLegend(model) {
+  const { about, state, theme: { dark } } = model;
+  const [more, less] = wordsOfChange(model);
+  const colour = (/** @type {number} */ change) => css(changeColour(about, change, 1, dark));
+  const entries = [swatch(colour(1), `+ ${more}`), swatch(colour(-1), `− ${less}`), swatch(colour(1), "new", "new"), swatch(colour(-1), "gone", "gone"), swatch(colour(0), "same")];
+  if (!state.insignificant) entries.splice(2, 0, swatch(css(insignificant(dark)), "may be noise"));
+  return entries;
 }
 
 /** The parts of the line below the title, the total first.

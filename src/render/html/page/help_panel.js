@@ -3,15 +3,16 @@
 import { make } from "./dom.js";
 
 const KEYS = [
-  ["1 … 6", "flame, icicle, callers, butterfly, table, time order"],
+  ["1 … 8", "flame, icicle, callers, butterfly, table, tree, bottom up, time order"],
+  ["*", "in a tree: open the heaviest path"],
   ["arrows, h j k l", "to the frame above, below, beside"],
   ["Enter", "zoom into the chosen frame"],
   ["Backspace", "one zoom back; the browser's Back does the same"],
   ["0", "show all again; so does a double click beside all frames"],
   ["+, −", "stretch, shrink"],
-  ["/, Ctrl F", "search; Enter and Escape lead back to the frames"],
+  ["/, Ctrl F", "search, ignoring case unless a letter is a capital; Escape clears it"],
   ["n, N", "next match, previous match"],
-  ["m", "menu of the chosen frame: focus, hide, copy, …"],
+  ["m", "menu of the chosen frame or row: focus, hide, copy, …"],
   ["b", "butterfly of the chosen frame"],
   ["c, C", "copy its name, its stack"],
   ["t", "dark or light"],

@@ -19,7 +19,10 @@ export function listenToKeys(app) {
     }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const target = /** @type {HTMLElement} */ (event.target);
-    if (event.key === "Escape" && target.id === "query") app.stage.canvas.focus();
+    if (event.key === "Escape" && target.id === "query") {
+      app.change({ query: "", only: false });
+      app.stage.canvas.focus();
+    }
     if (target.matches("input, select, textarea") || document.querySelector("[popover]:popover-open")) return;
     const isFrame = target === app.stage.canvas || target === document.body;
     // Buttons, tabs and rows have uses of their own for these.
@@ -34,7 +37,8 @@ export function listenToKeys(app) {
 function act(app, key) {
   const { model, navigation, selection, stage } = app;
   const { place } = selection;
-  const view = key === "6" && !model.times ? undefined : VIEWS[Number(key) - 1];
+  const named = VIEWS[Number(key) - 1];
+  const view = named === "time" && !model.times ? undefined : named;
   const arrow = ARROWS[/** @type {keyof typeof ARROWS} */ (key)];
   if (view) app.change({ view });
   else if (arrow && model.parts.length) step(app, arrow);
@@ -49,7 +53,7 @@ function act(app, key) {
   else if (key === "t") app.theme.toggle();
   else if (key === "s") toggleLines(app);
   else if (key === "b" && place) navigation.butterfly(model.parts[place.part].tree.name[place.node]);
-  else if (key === "c" && place) selection.copyName(place);
+  else if (key === "c" && place) selection.copyName(model.parts[place.part].tree.name[place.node]);
   else if (key === "C" && place) selection.copyStack(place);
   else if (key === "m" && place) selection.openOwnMenu();
   else if (key === "Escape") selection.select(null);

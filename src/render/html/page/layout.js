@@ -4,8 +4,8 @@
 
 import { pathTo, rowsOf } from "./tree.js";
 
-/** The height of a row, in pixels. */
-export const ROW = 19;
+/** The height of a row, in pixels: fingers need more of it. */
+export const ROW = matchMedia("(pointer: coarse)").matches ? 40 : 19;
 /** A frame narrower than this many pixels is part of a run. */
 const LEAST = 0.5;
 

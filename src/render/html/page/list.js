@@ -3,7 +3,8 @@
 /** @import { App } from "./app.js" */
 /** @import { Row } from "./table.js" */
 
-import { byId, make, meter } from "./dom.js";
+import { byId, make } from "./dom.js";
+import { openFrameMenu, openRowMenu } from "./frame_menu.js";
 import { percent, signed } from "./numbers.js";
 import { functions, sortRows } from "./table.js";
 
@@ -55,10 +56,12 @@ export class List {
     const rows = this.rows();
     const unit = numbers.isCount ? `, ${names.harmless(numbers.unit ?? "").slice(0, 20)}` : "";
     const digits = Math.max(numbers.cell(tree.total[0]).length, 8);
-    const weights = `${digits + 13}ch`;
-    const changes = `${digits + 15}ch`;
+    // In a narrow window shares stand below their weights.
+    const narrow = innerWidth < 760;
+    const weights = `${digits + (narrow ? 4 : 13)}ch`;
+    const changes = `${digits + (narrow ? 5 : 15)}ch`;
     /** @type {[string, string, string][]} */
-    const columns = [["name", "Function", ""], ["self", `Self${unit}`, weights], ["total", `Total${unit}`, weights], ["stacks", "Stacks", "11ch"]];
+    const columns = [["name", "Function", ""], ["self", `Self${unit}`, weights], ["total", `Total${unit}`, weights], ["stacks", "Stacks", narrow ? "0" : "11ch"]];
     if (about.differential) columns.push(["selfChange", "Self change", changes], ["change", "Total change", changes]);
     const sorted = state.sort.replace(/^-/, "");
     const ascending = state.sort.startsWith("-") !== (sorted === "name");
@@ -73,7 +76,7 @@ export class List {
     const body = make("tbody", {}, ...rows.slice(0, this.shown).map((row) => this.#row(row)));
     const table = make("table", {}, make("thead", {}, make("tr", {}, ...head)), body);
     // In a narrow window the name stays and the other columns scroll.
-    table.style.minWidth = `calc(180px + ${columns.map(([, , width]) => width || "0px").join(" + ")})`;
+    table.style.minWidth = `calc(${narrow && !about.differential ? 130 : 180}px + ${columns.map(([, , width]) => (width.endsWith("ch") ? width : "0px")).join(" + ")})`;
     this.box.replaceChildren(table);
     if (rows.length > this.shown) {
       const more = () => {
@@ -110,14 +113,22 @@ export class List {
     const { app } = this;
     const { about, names, numbers, tree } = app.model;
     const whole = tree.total[0];
-    const name = make("button", { title: "Callers and callees", click: () => app.navigation.butterfly(row.id) }, names.show(row.id).slice(0, 400));
+    const name = make("button", { title: "Callers and callees; right-click or m for more", click: () => app.navigation.butterfly(row.id) }, make("bdi", {}, names.show(row.id).slice(0, 400)));
     const weight = (/** @type {number} */ value) => {
       return make("td", { class: "num", title: `${numbers.withSamples(value)}, exactly ${numbers.exactly(value)}` },
-        numbers.cell(value), make("small", {}, percent(value, whole)), meter(whole ? value / whole : 0));
+        numbers.cell(value), make("small", {}, percent(value, whole)));
     };
     const cells = [make("td", {}, name), weight(row.self), weight(row.total), make("td", { class: "num" }, row.stacks.toLocaleString("en"))];
     if (about.differential) cells.push(this.#changed(row, true, this.significant?.[0][row.id] === 0), this.#changed(row, false, this.significant?.[1][row.id] === 0));
-    return make("tr", {}, ...cells);
+    return make("tr", {
+      contextmenu: (event) => openRowMenu(app, row.id, event),
+      keydown: (event) => {
+        if (event.key !== "m") return;
+        event.stopPropagation();
+        const { left, bottom } = name.getBoundingClientRect();
+        openFrameMenu(app, row.id, null, left, bottom);
+      },
+    }, ...cells);
   }
 
   /** @param {Row} row

@@ -10,7 +10,7 @@ import { Memo } from "./memo.js";
 import { Numbers } from "./numbers.js";
 import { Paints } from "./paints.js";
 import { refined } from "./refine.js";
-import { expression, matching, measure } from "./search.js";
+import { expression, ignoresCase, matching, measure } from "./search.js";
 import { Threads } from "./threads.js";
 import { chartOf } from "./time_order.js";
 import { belowMarked, find, kept, pathTo, reordered, setWidths } from "./tree.js";
@@ -120,7 +120,7 @@ export class Model {
     const { query, matchCase } = this.state;
     if (!query) return null;
     try {
-      return matching(this.names, expression(query, matchCase));
+      return matching(this.names, expression(query, !ignoresCase({ query, matchCase })));
     } catch (error) {
       this.searchProblem = String(error instanceof Error ? error.message : error);
       return null;
@@ -156,6 +156,11 @@ export class Model {
       }
       default: return [];
     }
+  }
+
+  /** The tree of the outline, callers or callees below each other. */
+  get outline() {
+    return this.state.view === "bottomup" ? this.#callers() : this.tree;
   }
 
   #callers() {

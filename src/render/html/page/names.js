@@ -4,7 +4,9 @@
 
 /** Characters that are no letters but steer how letters are shown. */
 // eslint-disable-next-line no-control-regex
-const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+/** Joiners that join no emoji. */
+const JOINERS = /(?<!\p{Extended_Pictographic}(?:\ufe0f|[\u{1f3fb}-\u{1f3ff}])?)\u200d|\u200d(?!\p{Extended_Pictographic})/gu;
 const LONGEST_SHOWN = 10000;
 const KEY_LENGTH = 120;
 
@@ -85,7 +87,7 @@ export class Names {
   /** Without characters that steer how letters are shown.
    * @param {string} text */
   harmless(text) {
-    return text.replace(UNSEEN, "\ufffd");
+    return text.replace(UNSEEN, "\ufffd").replace(JOINERS, "\ufffd");
   }
 
   /** The letter of its annotation: k, i, j, w, or nothing.

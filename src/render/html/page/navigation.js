@@ -7,6 +7,10 @@ import { byId, make } from "./dom.js";
 import { startOf } from "./layout.js";
 import { nextMatch } from "./search.js";
 import { durationText } from "./timeline_data.js";
+import { shortKey } from "./tree.js";
+
+/** A path that takes more of the address is shortened: chat and mail cut what is longer than two thousand. */
+const LONGEST_LINK = 1000;
 
 export class Navigation {
   /** @param {App} app */
@@ -58,7 +62,9 @@ export class Navigation {
       stage.redraw();
       return;
     }
-    const zoom = model.stack({ part, node }).map((id) => model.names.key(id));
+    let zoom = model.stack({ part, node }).map((id) => model.names.key(id));
+    // The tree of callers is made along the path, which has to be known for it.
+    if (model.state.view !== "callers" && encodeURIComponent(zoom.join(";")).length > LONGEST_LINK) zoom = [shortKey(model.main, model.names, node)];
     if (zoom.join(";") === model.state.zoom.join(";")) {
       model.moved = null;
       stage.redraw();
@@ -74,8 +80,9 @@ export class Navigation {
   }
 
   back() {
+    const { model } = this.app;
     if (history.state?.inside) history.back();
-    else this.app.change({ zoom: this.app.model.state.zoom.slice(0, -1) });
+    else if (model.zoomed) this.zoomTo({ part: model.parts.length - 1, node: model.main.parent[model.zoomed] });
   }
 
   /** @param {number} id */
@@ -93,6 +100,7 @@ export class Navigation {
   /** @param {1 | -1} direction */
   toMatch(direction) {
     const { model, selection } = this.app;
+    if (!model.parts.length) this.app.outline.toMatch(direction);
     if (!model.marks || !model.parts.length) return;
     const part = selection.place?.part ?? model.parts.length - 1;
     const from = selection.place?.node ?? (direction > 0 ? model.zoomed : 0);

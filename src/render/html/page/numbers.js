@@ -32,6 +32,8 @@ export function nanosecondsIn(unit) {
   return scale === TIME ? size : 0;
 }
 
+const SPEEDS = ["samples", "cycles", "instructions", "ticks"];
+
 /** A weight in its unit, for people.
  * @param {number} value
  * @param {string | null} unit
@@ -146,6 +148,11 @@ export class Numbers {
     if (!this.isCount || this.unit === null) return text;
     const word = [this.unit, singular(this.unit)].find((one) => text.endsWith(` ${one}`));
     return word ? text.slice(0, -word.length - 1) : text;
+  }
+
+  /** True if the unit is of time, or of what takes time. */
+  get isSpeed() {
+    return this.unit === null || UNITS.get(this.unit)?.[0] === TIME || SPEEDS.includes(this.unit);
   }
 
   /** True if the unit counts things, as samples and cycles do. */

@@ -3,11 +3,11 @@
 /** @import { Model } from "./model.js" */
 /** @import { Part } from "./types.js" */
 
-import { INSIGNIFICANT, changeColour, kindColour, moduleColour, moduleOf, nameColour, paint, widthColour } from "./colour.js";
+import { WHOLE, changeColour, functionColour, groupColours, insignificant, kindColour, nameColour, paint, toned, widthColour } from "./colour.js";
+import { GROUPINGS, areas } from "./groups.js";
 
 /** @typedef {import("./colour.js").Paint} Paint */
-
-const GREY = paint(INSIGNIFICANT);
+/** @typedef {import("./colour.js").Rgb} Rgb */
 
 export class Paints {
   /** @param {Model} model */
@@ -24,22 +24,36 @@ export class Paints {
    * @param {number} node
    * @returns {Paint} */
   of({ tree }, node) {
-    const { about, names, state, marks, changes } = this.model;
+    const { about, names, state, marks, changes, theme: { dark } } = this.model;
     const id = tree.name[node];
     if (marks && marks[id]) return this.found;
+    if (id === names.all) return paint(toned(WHOLE, dark));
     if (state.colour === "change" && about.differential) {
-      if (changes.isHidden(tree, node)) return GREY;
-      return paint(changeColour(about, changes.of(tree, node), changes.largest));
+      if (changes.isHidden(tree, node)) return paint(insignificant(dark));
+      return paint(changeColour(about, changes.of(tree, node), changes.largest, dark));
     }
     if (about.byWidth && state.colour === "name") return paint(widthColour(tree.width[node] / tree.width[0]));
-    if (this.knownBy !== state.colour) {
+    if (this.knownBy !== state.colour + dark) {
       this.known = [];
-      this.knownBy = state.colour;
+      this.knownBy = state.colour + dark;
     }
-    return (this.known[id] ??= paint(
-      state.colour === "module" ? moduleColour(moduleOf(names, id))
-      : state.colour === "kind" ? kindColour(names, id)
-      : nameColour(about, names, id)));
+    return (this.known[id] ??= paint(state.colour === "name" ? nameColour(about, names, id) : toned(this.#calm(id), dark)));
+  }
+
+  /** @param {number} id
+   * @returns {Rgb} */
+  #calm(id) {
+    const { names, state } = this.model;
+    const groupOf = GROUPINGS[state.colour];
+    if (groupOf) return this.groups(state.colour)(groupOf(names, id));
+    return state.colour === "kind" ? kindColour(names, id) : functionColour(names, id);
+  }
+
+  /** The colours of modules or packages: those of the whole profile, whatever is shown of it.
+   * @param {string} colouring */
+  groups(colouring) {
+    const { memo, names, whole } = this.model;
+    return memo.get("colours", [colouring, whole], () => groupColours(areas(names, whole, GROUPINGS[colouring]).map(([group]) => group)));
   }
 
   /** The opacity of a frame: frames around the zoomed one and frames that do not match are paler.

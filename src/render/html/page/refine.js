@@ -120,6 +120,14 @@ export function literally(text) {
   return text.replace(/[\\^$.*+?()[\]{}|#&~-]/g, "\\$&");
 }
 
+/** The name that an expression of one name stands for; any other expression as it is.
+ * @param {string} expression */
+export function plainly(expression) {
+  const inside = /^\^(.*)\$$/su.exec(expression)?.[1] ?? "";
+  const name = inside.replace(/\\(.)/gsu, "$1");
+  return inside && literally(name) === inside ? name : expression;
+}
+
 /** A word as a shell reads it.
  * @param {string} word */
 function quoted(word) {

@@ -4,6 +4,12 @@
 
 import { isStack } from "./tree.js";
 
+/** Returns true if a search ignores case: unless that was asked for, or it has a capital letter.
+ * @param {{ query: string, matchCase: boolean }} state */
+export function ignoresCase({ query, matchCase }) {
+  return !matchCase && !/\p{Lu}/u.test(query.replace(/\\(?:p\W\w+\W|.)/gu, ""));
+}
+
 /** An expression, with `(?i)` in front as fg-filter takes it; throws when it has a mistake.
  * @param {string} text
  * @param {boolean} matchCase */

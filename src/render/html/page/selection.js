@@ -43,9 +43,18 @@ export class Selection {
     const { place } = this;
     const line = byId("chosen");
     line.textContent = "";
+    const sheet = byId("sheet");
+    sheet.replaceChildren(make("p", {}, "Tap to read · tap again to zoom · hold for more"));
     if (!place) return;
     const { tree } = model.parts[place.part];
-    line.textContent = `${model.names.show(tree.name[place.node]).slice(0, 300)}: ${weightText(model, tree, place.node)}`;
+    const name = make("bdi", {}, model.names.show(tree.name[place.node]).slice(0, 300));
+    const weight = weightText(model, tree, place.node);
+    line.append(name, `: ${weight}`);
+    const { navigation } = this.app;
+    sheet.replaceChildren(make("b", {}, weight), name.cloneNode(true), make("div", { class: "row" },
+      make("button", { click: () => navigation.zoomTo(place) }, "Zoom in"),
+      make("button", { disabled: !model.zoomed, click: () => navigation.zoomOut() }, "Show all"),
+      make("button", { click: () => this.openMenu(place, 0, innerHeight) }, "More …")));
   }
 
   /** Puts a message into the line at the bottom, for a while.
@@ -77,7 +86,7 @@ export class Selection {
   tip(title, inside, x, y) {
     const tip = byId("tip");
     tip.hidden = false;
-    tip.replaceChildren(make("b", {}, title), inside);
+    tip.replaceChildren(make("b", {}, make("bdi", {}, title)), inside);
     const { offsetWidth: width, offsetHeight: height } = tip;
     tip.style.left = `${Math.max(Math.min(x + 14, innerWidth - width - 8), 8)}px`;
     tip.style.top = `${y + 20 + height > innerHeight ? Math.max(y - height - 14, 8) : y + 20}px`;
@@ -89,7 +98,7 @@ export class Selection {
   openMenu(place, x, y) {
     this.showTip(null);
     this.select(place, false);
-    openFrameMenu(this.app, place, x, y);
+    openFrameMenu(this.app, this.app.model.parts[place.part].tree.name[place.node], place, x, y);
   }
 
   /** Opens the menu of the chosen frame beside it. */
@@ -102,10 +111,9 @@ export class Selection {
     this.openMenu(this.place, edge.left + 40, edge.top + model.scene.top(part, row) - box.scrollTop + 20);
   }
 
-  /** @param {Place} place */
-  copyName({ part, node }) {
-    const { names, parts } = this.app.model;
-    copy(names.texts[parts[part].tree.name[node]]).then(() => this.say("name copied"));
+  /** @param {number} id */
+  copyName(id) {
+    copy(this.app.model.names.texts[id]).then(() => this.say("name copied"));
   }
 
   /** @param {Place} place */

@@ -26,7 +26,12 @@ export class Stage {
     /** The time of the last drawing, in milliseconds. */
     this.took = 0;
     new ResizeObserver(() => this.#resized()).observe(this.box);
-    this.box.addEventListener("scroll", () => this.redraw());
+    /** @type {{ x: number, y: number } | null} where the mouse is */
+    this.mouse = null;
+    this.box.addEventListener("scroll", () => {
+      this.#point();
+      this.redraw();
+    });
     this.#listen();
   }
 
@@ -36,6 +41,8 @@ export class Stage {
     const { model } = this.app;
     const { clientWidth: width, clientHeight: height } = this.box;
     const ratio = window.devicePixelRatio || 1;
+    const end = this.box.scrollTop + this.height;
+    const lower = Boolean(this.height) && height !== this.height;
     model.minHeight = height;
     model.place();
     this.room.style.height = `${model.scene.height}px`;
@@ -48,13 +55,13 @@ export class Stage {
       this.canvas.height = Math.max(Math.round(height * ratio), 1);
     }
     if (again) this.#showBeginning();
+    // What stands on the lower edge stays there, the root of a flame graph above all.
+    else if (lower && model.parts.at(-1)?.up) this.box.scrollTop = end - height;
     this.redraw();
   }
 
   #resized() {
-    const atEnd = this.box.scrollTop + this.height >= this.room.offsetHeight - 2;
     this.fit();
-    if (atEnd && this.app.model.state.view === "flame") this.box.scrollTop = this.room.offsetHeight;
     this.app.map.fit();
   }
 
@@ -148,7 +155,9 @@ export class Stage {
     canvas.addEventListener("pointermove", (event) => {
       const before = fingers.get(event.pointerId);
       if (!before) {
-        this.#point(event);
+        if (event.pointerType !== "mouse") return;
+        this.mouse = { x: event.clientX, y: event.clientY };
+        this.#point();
         return;
       }
       const now = { x: event.clientX, y: event.clientY };
@@ -171,7 +180,12 @@ export class Stage {
     };
     canvas.addEventListener("pointerup", lift);
     canvas.addEventListener("pointercancel", lift);
+    // The click that follows a touch would choose what the menu has below the finger.
+    canvas.addEventListener("touchend", (event) => {
+      if (document.querySelector("#menu:popover-open")) event.preventDefault();
+    });
     canvas.addEventListener("pointerleave", () => {
+      this.mouse = null;
       app.selection.hover = null;
       app.selection.showTip(null);
       this.redraw();
@@ -199,15 +213,16 @@ export class Stage {
     else selection.select(place);
   }
 
-  /** @param {PointerEvent} event */
-  #point(event) {
-    if (event.pointerType !== "mouse") return;
+  /** Tells of the frame under the mouse, which may have moved without it. */
+  #point() {
+    if (!this.mouse) return;
+    const { x, y } = this.mouse;
     const { selection } = this.app;
-    const place = this.placeAt(event.clientX, event.clientY);
+    const place = this.placeAt(x, y);
     const same = place?.node === selection.hover?.node && place?.part === selection.hover?.part;
     selection.hover = place;
     this.canvas.style.cursor = place ? "pointer" : "default";
-    selection.showTip(place, event.clientX, event.clientY);
+    selection.showTip(place, x, y);
     if (!same) this.redraw();
   }
 
@@ -282,6 +297,7 @@ export class Stage {
     const { model } = this.app;
     if (!model.parts.length) return;
     model.move(from, to);
+    this.#point();
     this.redraw();
   }
 }

@@ -9,11 +9,13 @@ import { fromHash, initial } from "./state.js";
 async function start() {
   try {
     const profile = await readProfile();
-    const usual = initial(profile.about);
+    const usual = initial(profile);
     const loading = byId("loading");
     if (profile.tree.n === 1) {
       byId("title").textContent = profile.about.title;
-      loading.textContent = "There are no stacks in the input: nothing was recorded, or a filter left nothing.";
+      document.body.classList.add("empty");
+      const warnings = profile.about.warnings.map((one) => ` ${profile.names.harmless(one)}.`).join("");
+      loading.textContent = "There are no stacks in the input: nothing was recorded, or a filter left nothing." + warnings;
       return;
     }
     Object.assign(window, { flame: new App(new Model(profile, fromHash(location.hash, usual)), usual) });

@@ -1,20 +1,23 @@
 // The state of the page in its address: a link opens the same view, also of a file made anew, and
 // the browser's back and forward walk through the zooms.
 
-/** @import { About, State, Widths } from "./types.js" */
+/** @import { Profile, State, Widths } from "./types.js" */
 
-export const VIEWS = /** @type {const} */ (["flame", "icicle", "callers", "butterfly", "table", "time"]);
-export const COLOURINGS = /** @type {const} */ (["name", "module", "kind", "change"]);
+import { usualColouring } from "./groups.js";
+
+export const VIEWS = /** @type {const} */ (["flame", "icicle", "callers", "butterfly", "table", "tree", "bottomup", "time"]);
+export const COLOURINGS = /** @type {const} */ (["module", "package", "kind", "function", "name", "change"]);
 const WIDTHS = ["after", "before", "union"];
 
-/** @param {About} about
+/** @param {Profile} profile
  * @returns {State} */
-export function initial(about) {
+export function initial(profile) {
+  const { about } = profile;
   return {
     view: about.icicle ? "icicle" : "flame",
-    zoom: [], query: "", matchCase: true, only: false, chips: [], threads: [], focus: "",
+    zoom: [], query: "", matchCase: false, only: false, chips: [], threads: [], focus: "",
     ranges: [], span: null, heat: false,
-    order: "name", theme: "", colour: about.differential ? "change" : "name",
+    order: "name", theme: "", colour: usualColouring(profile),
     widths: about.widths, ownChange: about.ownChange, shares: false, insignificant: about.alpha === null, sort: about.differential ? "change" : "self",
   };
 }
@@ -27,7 +30,7 @@ export function toHash(state, usual) {
   if (state.view !== usual.view) say("view", state.view);
   if (state.zoom.length) parts.push("zoom=" + state.zoom.map(encoded).join(";"));
   if (state.query) say("q", state.query);
-  if (!state.matchCase) say("case", "any");
+  if (state.matchCase) say("case", "match");
   if (state.only) say("only", "1");
   for (const { op, value } of state.chips) parts.push(`do=${encoded(op)}:${encoded(value)}`);
   for (const thread of state.threads) say("in", thread);
@@ -89,7 +92,7 @@ export function fromHash(hash, usual) {
     if (key === "view" && VIEWS.some((view) => view === value)) state.view = value;
     else if (key === "zoom") state.zoom = raw ? raw.split(";").map(decoded) : [];
     else if (key === "q") state.query = value;
-    else if (key === "case") state.matchCase = value !== "any";
+    else if (key === "case") state.matchCase = value === "match";
     else if (key === "only") state.only = value === "1";
     else if (key === "do" && raw.includes(":")) {
       const [op, ...rest] = raw.split(":");

@@ -5,6 +5,7 @@
 
 import { byId } from "./dom.js";
 import { percent } from "./numbers.js";
+import { expression, ignoresCase, matching, measure } from "./search.js";
 import { VIEWS } from "./state.js";
 
 /** The milliseconds for which typing has to rest before a search runs. */
@@ -76,7 +77,7 @@ export class Toolbar {
       tab.hidden = view === "time" && !this.app.model.times;
       tab.setAttribute("aria-selected", String(view === state.view));
       tab.tabIndex = view === state.view ? 0 : -1;
-      if (view === state.view) byId(view === "table" ? "list" : "stage").setAttribute("aria-labelledby", tab.id);
+      if (view === state.view) byId(tab.getAttribute("aria-controls") ?? "").setAttribute("aria-labelledby", tab.id);
     }
     this.#showThreads();
     byId("compare").hidden = !about.differential;
@@ -105,17 +106,25 @@ export class Toolbar {
     byId("only").setAttribute("aria-pressed", String(state.only));
     if (query.value !== state.query && (document.activeElement !== query || !query.value.startsWith(state.query))) query.value = state.query;
     query.setAttribute("aria-invalid", String(Boolean(model.problem)));
-    for (const id of ["next", "previous"]) /** @type {HTMLButtonElement} */ (byId(id)).disabled = !found?.frames || model.parts.length === 0;
+    for (const id of ["next", "previous"]) /** @type {HTMLButtonElement} */ (byId(id)).disabled = !found?.frames || state.view === "table";
     const line = byId("found");
     line.classList.toggle("bad", Boolean(model.problem));
     line.textContent = model.problem || (found ? this.#foundText(found) : "");
     line.title = found ? numbers.exactly(found.total) : "";
   }
 
+  /** The matches that there would be if case were ignored. */
+  #otherwise() {
+    const { names, state, refined } = this.app.model;
+    if (ignoresCase(state)) return "";
+    const { frames } = measure(refined, matching(names, expression(state.query, false)));
+    return frames ? ` · ${frames.toLocaleString("en")} match${frames === 1 ? "" : "es"} if case is ignored` : "";
+  }
+
   /** @param {Found} found */
   #foundText(found) {
     const { about, numbers, refined } = this.app.model;
-    if (!found.frames) return "No match";
+    if (!found.frames) return `No match${this.#otherwise()}`;
     const [whole, before] = [refined.total[0], refined.totalBefore?.[0] ?? 0];
     const stacks = `${found.stacks.toLocaleString("en")} ${found.stacks === 1 ? "stack" : "stacks"}`;
     if (about.differential) {

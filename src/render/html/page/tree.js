@@ -217,12 +217,47 @@ export function setWidths(tree, widths) {
   }
 }
 
+/** Two numbers of the path to a node, for links that would be long; a path of keys that begins with this mark has them. */
+const SHORT = "~";
+
+/** The hash of the path to each node of a depth, and of those above.
+ * @param {Tree} tree
+ * @param {Names} names
+ * @param {number} node
+ * @param {Map<number, number>} known */
+function pathHash({ name, parent }, names, node, known) {
+  const above = [];
+  for (; node > 0 && !known.has(node); node = parent[node]) above.push(node);
+  let hash = node > 0 ? known.get(node) ?? 0 : 0;
+  for (let next = above.pop(); next !== undefined; next = above.pop()) {
+    // Every step stays below 2^53, where numbers are exact.
+    hash = (hash * 31 + names.hash(name[next]) + 1) % 281474976710597;
+    known.set(next, hash);
+  }
+  return hash;
+}
+
+/** A key that leads to a node, however deep: its depth and the hash of its path.
+ * @param {Tree} tree
+ * @param {Names} names
+ * @param {number} node */
+export function shortKey(tree, names, node) {
+  return `${SHORT}${tree.depth[node]}.${pathHash(tree, names, node, new Map()).toString(36)}`;
+}
+
 /** The node that a path of keys leads to, or as far as there is one.
  * @param {Tree} tree
  * @param {Names} names
  * @param {string[]} path */
 export function find(tree, names, path) {
   let node = 0;
+  if (path.length === 1 && path[0].startsWith(SHORT)) {
+    const known = new Map();
+    const depth = Number(path[0].slice(1).split(".")[0]);
+    for (let i = 1; i < tree.n; i++) {
+      if (tree.depth[i] === depth && `${SHORT}${depth}.${pathHash(tree, names, i, known).toString(36)}` === path[0]) return i;
+    }
+  }
   for (const key of path) {
     let child = node + 1;
     while (child < tree.end[node] && names.key(tree.name[child]) !== key) child = tree.end[child];

@@ -84,7 +84,7 @@ const searchBox = (function () {
       made.addEventListener("click", run);
       return made;
     };
-    const ignoreCase = button("ic", "Ignore case", () => search(input.value, !view.ignoreCase));
+    const ignoreCase = button("Aa", "Ignore case", () => search(input.value, !view.ignoreCase));
     button("\u2039", "Previous match", () => stepMatch(-1));
     button("\u203a", "Next match", () => stepMatch(1));
     button("\u00d7", "Close and clear", cancel);

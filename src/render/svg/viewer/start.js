@@ -5,6 +5,7 @@ function resize() {
   size.baseline = baselineOf(top);
   draw();
   layoutTexts();
+  followScroll();
 }
 
 function baselineOf(f) {
@@ -33,6 +34,7 @@ function start() {
   box.setAttribute("role", "tree");
   box.setAttribute("aria-label", "Call tree");
   root.style.setProperty("--fg-hit", config.searchColor);
+  root.style.setProperty("--fg-hit-ink", inkOn(config.searchColor));
   if (fluid) {
     root.removeAttribute("viewBox");
     root.setAttribute("width", "100%");
@@ -47,6 +49,9 @@ function start() {
   } else {
     showMatched();
   }
+  toRoot();
+  followScroll();
+  window.addEventListener("scroll", followScroll);
   listenToPointer();
   (ownsPage ? window : root).addEventListener("keydown", onKey);
   if (fluid) new ResizeObserver(resize).observe(root);

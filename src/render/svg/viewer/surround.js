@@ -21,7 +21,7 @@ function findTexts() {
     title: text("title"), details: text("details"), matched: text("matched"),
     reset: control("reset", "Reset Zoom", "Reset zoom", () => zoomTo(top)),
     search: control("search", "Search", "Search", () => (view.term ? clearSearch() : searchBox.open())),
-    ignorecase: control("ignorecase", "ic", "Ignore case", toggleCase),
+    ignorecase: control("ignorecase", "Ignore case", "Ignore case", toggleCase),
     legend: control("legend-toggle", "Legend", "Legend of the colours", legend.toggle),
     ghosts: control("ghosts-toggle", "Vanished", "Show vanished frames", toggleGhosts),
     help: control("help-toggle", "?", "Help", help.toggle),
@@ -50,6 +50,42 @@ function fromRight(elements, y) {
     right -= measure.lengthOf(element.textContent) + config.fontSize;
   }
   return right;
+}
+
+/* A picture that is taller than the window opens at its root, and the texts around the frames stay in sight. */
+
+let edges = null; // the strips behind the texts
+
+function followScroll() {
+  if (!ownsPage) return;
+  const sight = inSight();
+  const bottom = Math.min(size.height, sight.top + window.innerHeight);
+  const isTall = sight.top > 0 || bottom < size.height;
+  const above = [ui.title, root.querySelector("#subtitle"), root.querySelector("#warning"), ui.reset, ui.search, ui.ignorecase, ui.legend, ui.ghosts, ui.help];
+  const below = [ui.details, ui.matched, ui.copyName, ui.copyStack];
+  if (isTall && !edges) {
+    edges = [make(SVG, "rect", { class: "edge" }, root), make(SVG, "rect", { class: "edge" }, root)];
+    for (const text of [...above, ...below]) if (text) root.appendChild(text);
+  }
+  const move = (elements, by) => elements.forEach((one) => one && (by ? one.setAttribute("transform", "translate(0," + by + ")") : one.removeAttribute("transform")));
+  const [up, down] = [sight.top, bottom - size.height];
+  move(above, up);
+  move(below, down);
+  if (!edges) return;
+  const head = Number(box.querySelector("rect") ? Math.min(...frames.map((f) => f.y)) : 0);
+  const foot = 2 * config.fontSize + 4;
+  [[up, head, up > 0], [bottom - foot, foot, down < 0]].forEach(([y, height, shown], n) => {
+    edges[n].setAttribute("y", y);
+    edges[n].setAttribute("width", size.width);
+    edges[n].setAttribute("height", height);
+    show(edges[n], shown);
+  });
+}
+
+function toRoot() {
+  if (!ownsPage || config.inverted) return;
+  const tall = size.height - window.innerHeight;
+  if (tall > 0) window.scrollTo(0, tall);
 }
 
 function layoutTexts() {

@@ -1,4 +1,13 @@
-/* The width of texts, and the part of a text that fits into a frame. */
+/* The width of texts, the part of a text that fits into a frame, and the ink on a colour. */
+
+// The ink, black or white, that is easier to read on a colour.
+function inkOn(hex) {
+  const light = [1, 3, 5].map((at) => {
+    const share = parseInt(hex.slice(at, at + 2), 16) / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2] > 0.179 ? "#000" : "#fff";
+}
 
 // Asking the browser for the length of thousands of texts is what makes a zoom
 // slow, so characters are measured once each, on a canvas, and added up.

@@ -75,5 +75,7 @@ function childOf(element, tag) {
 function printable(name) {
   return name
     .replace(/[\t\n\r]/g, " ")
-    .replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, "\ufffd");
+    .replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, "\ufffd")
+    // A joiner that joins no emoji.
+    .replace(/(?<!\p{Extended_Pictographic}(?:\ufe0f|[\u{1f3fb}-\u{1f3ff}])?)\u200d|\u200d(?!\p{Extended_Pictographic})/gu, "\ufffd");
 }

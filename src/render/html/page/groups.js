@@ -1,0 +1,68 @@
+// The modules, packages and kinds of a profile: which of them its colours can tell apart.
+
+/** @import { Names, Profile, Tree } from "./types.js" */
+
+import { kindOf, kindsIn, moduleOf, packageOf } from "./colour.js";
+
+/** What colours can go by, and the group of a name there.
+ * @type {Record<string, (names: Names, id: number) => string>} */
+export const GROUPINGS = { module: moduleOf, package: packageOf };
+/** A group of less than this share of all frames is too small to be told apart. */
+const LEAST_GROUP = 0.01;
+
+/** The share of every group in the area of all frames, the largest first.
+ * @param {Names} names
+ * @param {Tree} tree
+ * @param {(names: Names, id: number) => string} groupOf
+ * @returns {[string, number][]} */
+export function areas(names, tree, groupOf) {
+  const byName = new Float64Array(names.texts.length);
+  let whole = 0;
+  for (let i = 1; i < tree.n; i++) {
+    const area = tree.total[i] + (tree.totalBefore ? tree.totalBefore[i] : 0);
+    byName[tree.name[i]] += area;
+    whole += area;
+  }
+  /** @type {Map<string, number>} */
+  const sums = new Map();
+  for (let id = 0; id < byName.length; id++) {
+    if (id === names.all) continue;
+    const group = groupOf(names, id);
+    sums.set(group, (sums.get(group) ?? 0) + byName[id] / (whole || 1));
+  }
+  return [...sums].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+}
+
+/** The colouring that tells most: by change, by the palette that was asked for, by the module or package that tells more
+ * frames apart, by kind, by function.
+ * @param {Profile} profile */
+export function usualColouring({ about, names, tree }) {
+  if (about.differential) return "change";
+  if (about.byWidth || about.palette !== "hot") return "name";
+  let best = "";
+  let most = 0.15;
+  for (const [key, groupOf] of Object.entries(GROUPINGS)) {
+    const shares = areas(names, tree, groupOf).filter(([, share]) => share >= LEAST_GROUP);
+    const unknown = shares.find(([group]) => !group)?.[1] ?? 0;
+    // The chance that two frames are of different groups.
+    const told = 1 - shares.reduce((sum, [, share]) => sum + share * share, 0);
+    if (unknown < 0.5 && told > most + 0.1 * Number(best !== "")) {
+      best = key;
+      most = told;
+    }
+  }
+  if (best) return best;
+  const kinds = areas(names, tree, kindOf).filter(([, share]) => share >= LEAST_GROUP);
+  return kinds.length > 1 ? "kind" : "function";
+}
+
+/** The reason why frames cannot be coloured so; "" if they can.
+ * @param {Names} names
+ * @param {string} colouring */
+export function missing(names, colouring) {
+  if (colouring === "kind") return kindsIn(names).length ? "" : "The profile does not say which frames are kernel, user, inlined or compiled at run time.";
+  const groupOf = GROUPINGS[colouring];
+  if (!groupOf) return "";
+  for (let id = 0; id < names.given; id++) if (groupOf(names, id)) return "";
+  return colouring === "module" ? "The profile does not say which module a frame is of." : "The names of the frames do not begin with a package.";
+}

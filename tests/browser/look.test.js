@@ -1,0 +1,143 @@
+// The first look: header, colours, words.
+
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+import { allQuiet, draw, fixture, frames, run, save, show, small } from "./picture.js";
+import { address, boxes, clickOn, colourOf, coloursOf, openPage, settled, text, view } from "./viewer.js";
+
+afterEach(allQuiet);
+
+/** The contrast of two colours, `rgb(…)` or `#rrggbb`, by the rules of the WCAG. */
+function contrast(...colours) {
+  const [a, b] = colours.map((colour) => {
+    const parts = colour.startsWith("#") ? [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)) : colour.match(/[\d.]+/g).slice(0, 3).map(Number);
+    const [r, g, b_] = parts.map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b_ + 0.05;
+  });
+  return Math.max(a, b) / Math.min(a, b);
+}
+
+test("the header names the three hottest functions, and leads to them", async () => {
+  const page = await view("# command: ./app\nmain;a 50\nmain;b 30\nmain;c;a 10\nmain;c;d 7\nmain;c 3\n");
+  assert.equal(await text(page, "answer"), "Hottesta 60.0%b 30.0%d 7.0%");
+  await page.click('#answer button:has-text("b")');
+  await settled(page);
+  assert.match(await address(page), /view=butterfly&of=b/);
+});
+
+test("a comparison begins with the verdict and the legend", async () => {
+  const page = await view("# unit: ns\nm;grew 10001 30002\nm;shrank 40003 20001\nm;same 25000 25000\nm;new 0 15000\nm;tiny 1 1\n");
+  assert.equal(await text(page, "title"), "Comparison");
+  assert.equal(await text(page, "answer"), "+20.0% in all, 2 functions significantly slower, 1 fastershrank −20 µsgrew +20 µsnew +15 µs");
+  assert.equal(await text(page, "legend"), "+ slower− fastermay be noisenewgonesame");
+  const bytes = await view("# unit: bytes\nm;a 100 100\nm;b 7 7\n");
+  assert.equal(await text(bytes, "answer"), "no change in all, no function changed significantly");
+  assert.match(await text(bytes, "legend"), /^\+ more− less/);
+  assert.equal(await text(await view(small), "legend"), "");
+});
+
+test("colours have a meaning by default: module, package, kind", async () => {
+  const mode = (page) => page.evaluate(() => globalThis.flame.model.state.colour);
+  assert.equal(await mode(await view("rustc::main;llvm::run 5\nrustc::main;llvm::opt 5\nstd::io 5\n", {})), "module");
+  assert.equal(await mode(await view("main;x_[k] 5\nmain;y_[j] 5\nmain 5\n")), "kind");
+  assert.equal(await mode(await view(small)), "function");
+  assert.equal(await mode(await view(small, {}, "--colors", "java")), "name");
+  assert.equal(await mode(await view("a 1 2\n")), "change");
+  const go = await openPage(save("html", run("fg-render", "", "--format", "html", fixture("pprof/cpu/input.pb.gz"))));
+  assert.equal(await mode(go), "package");
+});
+
+test("packages are told from names of many languages", async () => {
+  const names = [["llvm::run", "llvm"], ["<alloc::vec::Vec<T> as X>::f", "alloc"], ["void shop::g<int>(x)", "shop"], ["encoding/json.(*decodeState).object", "encoding/json"],
+    ["github.com/x/y.F", "github.com/x/y"], ["Ljava/util/HashMap;::getNode", "java/util"], ["java.util.HashMap.get", "java.util"], ["runtime.mallocgc", "runtime"], ["fib (orders.py:15)", "orders.py"],
+    ["main.<locals>.f (orders.py:15)", "orders.py"], ["parse (/app/node_modules/@a/b/i.js:1)", "@a/b"], ["vfs_read_[k]", "[kernel]"], ["main", ""], ["[libc.so.6]", "[libc.so.6]"]];
+  const { packageInName } = await import("../../src/render/html/page/colour.js");
+  for (const [name, wanted] of names) if (!name.endsWith("_[k]")) assert.equal(packageInName(name), wanted, name);
+});
+
+test("heavy modules never share a colour, the whole is neutral", async () => {
+  const folded = Array.from({ length: 8 }, (_, n) => `lib${n}::f 10\n`).join("");
+  const page = await view(folded, { hash: "#colour=module" });
+  const colours = await coloursOf(page, Array.from({ length: 8 }, (_, n) => `lib${n}::f`));
+  assert.equal(new Set(colours).size, 8);
+  for (const mode of ["module", "function", "name"]) {
+    await page.evaluate((one) => { location.hash = `colour=${one}`; }, mode);
+    await settled(page);
+    assert.equal(await colourOf(page, ""), "rgb(226, 223, 215)", mode);
+  }
+});
+
+test("every label of the page has a contrast of 4.5", async () => {
+  const folded = Array.from({ length: 60 }, (_, n) => `m;lib${n % 20}::f${n}_[${"kijw"[n % 4]}] 10\n`).join("");
+  for (const colorScheme of ["light", "dark"]) {
+    for (const hash of ["#colour=name", "#colour=module", "#colour=kind", "#colour=function", "#colour=name&q=f1", "#colour=module&zoom=m;lib1::f1_[i]"]) {
+      const page = await view(folded, { colorScheme, hash, init: () => {
+        const { fillText } = CanvasRenderingContext2D.prototype;
+        const { getContext } = HTMLCanvasElement.prototype;
+        HTMLCanvasElement.prototype.getContext = function (kind, options) {
+          return getContext.call(this, kind, { ...options, willReadFrequently: true });
+        };
+        window.inks = [];
+        CanvasRenderingContext2D.prototype.fillText = function (words, x, y, ...rest) {
+          const { a } = this.getTransform();
+          const [r, g, b] = this.getImageData(Math.round((x - 3) * a), Math.round((y - 7) * a), 1, 1).data;
+          window.inks.push([words, this.fillStyle, `rgb(${r}, ${g}, ${b})`]);
+          fillText.call(this, words, x, y, ...rest);
+        };
+      } });
+      const inks = await page.evaluate(() => window.inks);
+      assert.ok(inks.length > (hash.includes("zoom") ? 1 : 2), hash);
+      for (const [words, ink, back] of inks) assert.ok(contrast(ink, back) >= 4.5, `${colorScheme} ${hash} ${words}: ${ink} on ${back}`);
+      await page.context().close();
+    }
+  }
+});
+
+test("every label of the SVG has a contrast of 4.5, in all palettes and themes", async () => {
+  const folded = Array.from({ length: 40 }, (_, n) => `m;lib${n % 20}::f${n}_[${"kijw"[n % 4]}] 10\n`).join("");
+  for (const colorScheme of ["light", "dark"]) {
+    for (const palette of ["hot", "mem", "io", "red", "blue", "purple", "aqua", "java", "chain"]) {
+      const page = await show(draw(folded, "--colors", palette), { colorScheme });
+      const inks = await page.evaluate(() => [...document.querySelectorAll("#frames .frame")].filter((g) => g.querySelector("text")?.textContent)
+        .map((g) => [getComputedStyle(g.querySelector("text")).fill, getComputedStyle(g.querySelector("rect")).fill, getComputedStyle(g.querySelector("rect")).fillOpacity]));
+      assert.ok(inks.length > 20);
+      for (const [ink, back, opacity] of inks) assert.ok(opacity === "1" && contrast(ink, back) >= 4.5, `${colorScheme} ${palette}: ${ink} on ${back} at ${opacity}`);
+      await page.context().close();
+    }
+  }
+});
+
+test("inputs and buttons have edges of 3 to 1", async () => {
+  for (const colorScheme of ["light", "dark"]) {
+    const page = await view(small, { colorScheme });
+    await page.click("#refine-open");
+    const edges = await page.evaluate(() => ["#query", "#only", "#refine-open", "#details-open", "#refine input", "#refine"].map((one) => {
+      const { borderTopColor } = getComputedStyle(document.querySelector(one));
+      return [one, borderTopColor, getComputedStyle(document.body).backgroundColor];
+    }));
+    for (const [one, edge, back] of edges) assert.ok(contrast(edge, back) >= 3, `${colorScheme} ${one}: ${edge} on ${back}`);
+  }
+});
+
+test("a line says how to begin, until somebody has", async () => {
+  const page = await view(small);
+  assert.match(await page.innerText("#hint"), /^Hover to read · click to zoom · right-click for more · \/ searches · \? /);
+  await clickOn(page, "main");
+  assert.ok(await page.isHidden("#hint"));
+  const phone = await view(small, { hasTouch: true, isMobile: true, viewport: { width: 390, height: 800 } });
+  assert.match(await phone.innerText("#sheet"), /^Tap to read/);
+});
+
+test("the table has numbers, and no bars", async () => {
+  const page = await view(small, { hash: "#view=table" });
+  assert.equal(await page.locator("#list .meter").count(), 0);
+  assert.equal((await boxes(page)).length, 0);
+});
+
+test("the SVG keeps the palette that users of flamegraph.pl expect", async () => {
+  const page = await show(draw(small));
+  for (const { fill } of await frames(page)) {
+    const [r, g, b] = fill.match(/\d+/g).map(Number);
+    assert.ok(r >= 205 && g <= 230 && b <= 55, fill);
+  }
+});
