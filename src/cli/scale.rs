@@ -96,10 +96,10 @@ mod tests {
     fn inputs_are_named_by_path_file_or_stem() {
         let files = ["x/a.pb.gz", "y/b.pb.gz"];
         assert_eq!(factors(&["a=0.3", "y/b.pb.gz=2"], &files).unwrap(), ["0.3", "2"]);
-        assert_eq!(factors(&["b.pb.gz=0.5", "4"], &files).unwrap(), ["4", "2.0"]);
-        assert!(factors(&["c=1"], &files).unwrap_err().contains("there are x/a.pb.gz and y/b.pb.gz"));
+        assert_eq!(factors(&["b.pb.gz=0.5", "4"], &files).unwrap(), ["4", "2"]);
+        assert!(factors(&["c=1"], &files).unwrap_err().contains("there are x/a.pb.gz, y/b.pb.gz"));
         let twice = factors(&["a=1"], &["x/a.pb", "y/a.pb"]).unwrap_err();
-        assert!(twice.contains("x/a.pb and y/a.pb are called so"), "{twice}");
+        assert!(twice.contains("x/a.pb, y/a.pb are called so"), "{twice}");
         for wrong in ["", "a=", "a=x", "0", "a=0"] {
             assert!(wrong.parse::<Scale>().is_err(), "{wrong}");
         }

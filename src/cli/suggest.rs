@@ -26,7 +26,6 @@ const NEIGHBOURS: &[Neighbour] = &[
     (READERS, "--no-modules", "modules are removed by fg-filter --rename 's/^.*`//'"),
     (READERS, "--bytes", "a value is chosen by '--value'; fg-collapse --list-values lists them"),
     (READERS, "--ticks", "a value is chosen by '--value'; fg-collapse --list-values lists them"),
-    (READERS, "--time", "a value is chosen by '--value'; fg-collapse --list-values lists them"),
     (READERS, "--sample-index", "a value is chosen by '--value'; fg-collapse --list-values lists them"),
     (&["fg-filter", "fg-diff"], "--kernel-only", "kernel frames are kept by fg-filter --kind kernel"),
     // flamegraph.pl and inferno-flamegraph.

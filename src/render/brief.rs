@@ -110,14 +110,18 @@ impl Writer for Brief<'_> {
         let rows = functions.rows(settings.table.sort, settings, summary)?;
         let mut text = Vec::new();
         about::write_text(settings, summary, &mut text)?;
-        text.extend_from_slice(amounts.total(summary.columns, all).as_bytes());
+        let shown = amounts.total(summary.columns, all);
+        text.extend_from_slice(shown.as_bytes());
         if let Some(unit) = settings.unit(summary).filter(|unit| is_scaled(unit)) {
             let (exact, unit) = (grouped(all.value), printable(unit.as_bytes()));
             let before = match summary.columns {
                 Columns::One => String::new(),
                 Columns::Two => format!("{} → ", grouped(all.before)),
             };
-            text.extend_from_slice(format!("; exactly {before}{exact} {unit}").as_bytes());
+            let exactly = format!("{before}{exact} {unit}");
+            if exactly != shown {
+                text.extend_from_slice(format!("; exactly {exactly}").as_bytes());
+            }
         }
         text.push(b'\n');
         if summary.columns == Columns::Two {

@@ -58,7 +58,7 @@ test("without times, or without a wish for them, there is no time line", async (
     const one = await openPage(path);
     assert.equal(await one.isVisible("#timeline"), false);
     assert.equal(await one.isVisible("#tab-time"), false);
-    await one.keyboard.press("6");
+    await one.keyboard.press("8");
     assert.equal(await one.evaluate(() => globalThis.flame.model.state.view), "flame");
   }
 });

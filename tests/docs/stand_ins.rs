@@ -27,6 +27,10 @@ const STAND_INS: &[(&str, &str)] = &[
     ("profile-bpfcc", r#"test "$1 $2" = "-f -p" && test "$3" = "$PID" && play folded/bcc-profile-folded"#),
     ("go", r#"test "$1 $6" = "test -cpuprofile" && play pprof/cpu > "$7""#),
     ("node", r#"test "$1" = --cpu-prof && play cpuprofile/node > "${2#*=}""#),
+    (
+        "java",
+        r#"test "$1" = -XX:StartFlightRecording=settings=profile,filename=app.jfr && play jfr/jdk17 > app.jfr"#,
+    ),
     ("asprof", r#"test "$3 $4 $5" = "-o collapsed -f" && play folded/rbspy > "$6""#),
     (
         "dotnet-trace",

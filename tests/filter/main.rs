@@ -128,7 +128,8 @@ fn bytes_that_are_not_utf8_are_matched_on_request() {
 
 #[test]
 fn counts_stacks_and_weights() {
-    let (lex, other) = ("stacks 2 weight 42.5 (42.5 samples)", "stacks 3 weight 98 (98 samples)");
+    let (lex, other) =
+        ("stacks 2 weight 42.5 (42.5 samples, 30.25%)", "stacks 3 weight 98 (98 samples, 69.75%)");
     assert_eq!(filter(&["-c", "lex"], PROFILE), format!("kept {lex}\ndropped {other}\n"));
     assert_eq!(filter(&["-cv", "lex"], PROFILE), format!("kept {other}\ndropped {lex}\n"));
     assert_eq!(

@@ -230,7 +230,7 @@ fn times_and_threads_keep_weights_and_stacks() {
 #[test]
 fn the_order_of_time_has_a_root_for_each_thread() {
     let folder = tempfile::tempdir().unwrap();
-    run_in(folder.path(), &["--order", "time", "-o", "a.svg"], &with_times());
+    run_in(folder.path(), &["--order", "time", "-o", "a.svg"], with_times());
     let svg = std::fs::read_to_string(folder.path().join("a.svg")).unwrap();
     // The two threads, each with one call of main: neighbours are merged.
     let count = |name: &str| svg.matches(&format!("<title>{name} (")).count();

@@ -19,6 +19,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("recursion", &["direct", "cycles"]),
     ("call_graph", &["dwarf", "fp", "none"]),
     ("normalize_to", &["before", "after"]),
+    ("by", &["function", "stack", "module", "thread"]),
     ("bgcolors", &["yellow", "blue", "green", "grey"]),
     (
         "event",

@@ -32,6 +32,7 @@ const FILTER: Manual = Manual {
         ("Change stacks", "fg-filter --hide '^std::' --merge-threads out.folded"),
         ("Change names", "fg-filter --demangle --strip hash,args out.folded"),
         ("Weights", "fg-filter --min-percent 1 --rest out.folded"),
+        ("Time and labels", "fg-filter --time 12.4s..18.1s perf.data"),
         ("Samples and frames", "fg-filter --value alloc_space --top 10 heap.pb.gz"),
         ("More", "fg-filter -x -F 'std::map<int>' out.folded"),
     ],
