@@ -29,7 +29,7 @@ const STAND_INS: &[(&str, &str)] = &[
     ("node", r#"test "$1" = --cpu-prof && play cpuprofile/node > "${2#*=}""#),
     (
         "java",
-        r#"test "$1" = -XX:StartFlightRecording=settings=profile,filename=app.jfr && play jfr/jdk17 > app.jfr"#,
+        r#"test "$1" = -XX:StartFlightRecording=settings=profile,filename=app.jfr && play jfr/jdk25 > app.jfr"#,
     ),
     ("asprof", r#"test "$3 $4 $5" = "-o collapsed -f" && play folded/rbspy > "$6""#),
     (
