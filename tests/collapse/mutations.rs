@@ -85,6 +85,8 @@ fn check(case: &Case, what: &str, mutated: &[u8]) {
                 "of sample type",
                 "one sample type",
                 "the number of one of",
+                "the index of one of",
+                "a value for each time",
                 // A page is a document of a few lines.
                 "the data of a page",
             ];

@@ -79,7 +79,9 @@ fn run_page(name: &str) -> Reader {
         assert!(output.status.success(), "{place}: {}\n{said}", output.status);
         // Recorders describe their machine; the program that perf.data is of is below `server` in
         // this folder, not in its own place.
-        let complaints = |line: &&str| !line.contains("--symfs") && !line.starts_with("fg-record: ");
+        let is_of_recorder =
+            |line: &str| line.starts_with("fg-record: ") || line.ends_with("were lost while recording");
+        let complaints = |line: &&str| !line.contains("--symfs") && !is_of_recorder(line);
         let complaints: Vec<&str> = said.lines().filter(complaints).collect();
         let quiet =
             block.text.contains("fg-record") || block.text.contains("-v ") || block.text.contains("--gate");
