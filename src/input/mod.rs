@@ -277,7 +277,7 @@ impl Input {
     }
 
     /// A reader of what is made just now, behind a head that is known before. Nothing is read ahead.
-    #[cfg(all(feature = "cli", target_os = "linux"))]
+    #[cfg(all(feature = "record", target_os = "linux"))]
     pub(crate) fn live(name: impl Into<Arc<str>>, head: Vec<u8>, rest: Box<dyn Read + Send>) -> Input {
         Input { name: name.into(), head, rest, compressed: false, file: None, folder: None, live: true }
     }

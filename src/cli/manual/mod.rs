@@ -26,7 +26,7 @@ pub struct Manual {
     pub uses: &'static [(&'static str, &'static str)],
     /// Groups that another program has too: short help shows each of these lists in one line.
     pub shared: &'static [(&'static [&'static str], &'static str)],
-    /// The environment variables that it reads, apart from [`ENVIRONMENT`].
+    /// The environment variables that it reads, apart from those of every program.
     pub environment: &'static [(&'static str, &'static str)],
     /// The files that it reads or writes without being told their names.
     pub files: &'static [(&'static str, &'static str)],

@@ -5,7 +5,7 @@
 //! "PERFILE2" 16 │ attr │ features │ records … │ features
 //! ```
 //! This is how perf.data goes through a pipe; the features come again at the end, when the time of the last
-//! sample is known. No more waits for the reader than [`MOST`]: then the writer waits, and the kernel counts
+//! sample is known. A bounded amount waits for the reader: then the writer waits, and the kernel counts
 //! what its rings have no room for.
 
 use std::collections::VecDeque;
