@@ -211,7 +211,7 @@ fn are_qualifiers(mut behind: &[u8]) -> bool {
 /// Recognises the arguments and the result of a method as the Java virtual machine writes them:
 /// `(Ljava/lang/String;[I)V`.
 fn is_java_descriptor(mut arguments: &[u8], result: &[u8]) -> bool {
-    /// What follows the first type.
+    /// The rest, behind the first type.
     fn behind_type(text: &[u8]) -> Option<&[u8]> {
         let start = text.iter().take_while(|byte| **byte == b'[').count();
         match text.get(start)? {

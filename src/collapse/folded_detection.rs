@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use super::folded::head_lines;
 use crate::folded::{Columns, parse_line, split_weight};
 
-/// What a line can be.
+/// The kinds of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     /// Several frames and a weight.
@@ -145,7 +145,7 @@ fn is_function(name: &[u8]) -> bool {
     commas == 0 && (words == 0 || (words == 1 && !remark) || is_signature)
 }
 
-/// What stands outside of the brackets of a name.
+/// The text of a name outside of its brackets.
 struct Outside {
     words: usize,
     commas: usize,

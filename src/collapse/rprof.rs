@@ -1,4 +1,4 @@
-//! What R's sampling profiler writes, `Rprof.out`: a line for each sample.
+//! `Rprof.out`, by R's sampling profiler: a line for each sample.
 //!
 //! ```text
 //! line profiling: GC profiling: sample.interval=20000

@@ -223,7 +223,7 @@ fn ids(line: &[u8]) -> Option<(Thread<'_>, &[u8], &[u8])> {
 #[derive(Default)]
 struct Clock {
     last: u64,
-    /// What `-r` has counted, or the days that have passed.
+    /// The time that `-r` has counted, or the days that have passed.
     passed: u64,
 }
 

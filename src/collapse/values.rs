@@ -164,7 +164,7 @@ impl Values {
     }
 
     /// [`Values::new`] for a recording that is in memory, so that it is known which values `hold` anything.
-    /// Where the producer's default is zero throughout, another is kept, and named.
+    /// If the producer's default is zero throughout, another is kept, and named.
     ///
     /// # Errors
     /// Those of [`Values::new`].

@@ -259,7 +259,7 @@ pub struct Input {
     file: Option<(File, u64)>,
     /// The folder that was named, if the input is a file of it.
     folder: Option<PathBuf>,
-    /// What comes is wanted as soon as it is there.
+    /// True if bytes are wanted as soon as they are there.
     #[cfg_attr(not(feature = "perf-data"), allow(dead_code))]
     live: bool,
 }

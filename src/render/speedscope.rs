@@ -9,7 +9,7 @@
 //! "startValue": 0, "endValue": 41}],
 //! "shared": {"frames": [{"name":"main"},{"name":"parse"}]}}
 //! ```
-//! Where it is known when samples were taken, each thread is a profile: an `evented` one at true times
+//! If it is known when samples were taken, each thread is a profile: an `evented` one at true times
 //! where weights are time, else a `sampled` one in the order of time.
 //!
 //! Samples are written as they come. Weights stand in an array of their own behind them and are

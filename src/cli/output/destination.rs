@@ -16,7 +16,7 @@ pub(super) struct Destination {
     old: Option<Box<Metadata>>,
 }
 
-/// What a path leads to.
+/// The kind of file that a path leads to.
 #[derive(Debug)]
 pub(super) enum Kind {
     /// A file, there or not, that can be replaced.
@@ -106,7 +106,7 @@ impl Destination {
     pub(super) fn dress(&self, new: &File) -> io::Result<()> {
         use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
 
-        /// Who may read, write and run a file; no set-user-ID, no set-group-ID.
+        /// The rights to read, write and run a file; no set-user-ID, no set-group-ID.
         const PERMISSIONS: u32 = 0o777;
         let Some(old) = &self.old else { return Ok(()) };
         let made = new.metadata()?;

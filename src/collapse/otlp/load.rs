@@ -16,7 +16,7 @@ const BUILD_IDS: &[&[u8]] = &[
     b"process.executable.build_id.htlhash",
 ];
 
-/// What a mapping knows, by pprof's bits.
+/// The knowledge of a mapping, by pprof's bits.
 const HAS: &[&[u8]] = &[
     b"pprof.mapping.has_functions",
     b"pprof.mapping.has_filenames",
@@ -42,7 +42,7 @@ pub struct Loader {
     resources: usize,
 }
 
-/// What resources and scopes say, where all of them say the same.
+/// The facts that resources and scopes state, where all of them say the same.
 #[derive(Default)]
 struct About {
     host: Agreed,
@@ -69,7 +69,7 @@ impl Agreed {
     }
 }
 
-/// Where the entries of a message begin in the model, and its texts there.
+/// The places where the entries of a message begin in the model, and its texts there.
 struct Base {
     texts: Vec<u64>,
     mappings: u64,

@@ -74,7 +74,7 @@ pub(super) struct StackBuilder<'o> {
     pub truncated: TruncatedStacks,
     /// Stacks that were cut, and have their callers from other stacks of the thread.
     pub stitched: TruncatedStacks,
-    /// What the stacks of a group of samples say of each other.
+    /// The callers that the stacks of a group of samples tell of each other.
     pub chains: Chains,
     /// Weights of stacks that end before their root though the dump goes on, by the module that was
     /// left without a caller.

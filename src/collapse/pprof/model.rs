@@ -20,7 +20,7 @@ use crate::weight::Weight;
 /// The comment of a profile whose names are frames of folded stacks, as `fg-render` leaves it.
 const FRAMES_COMMENT: &[u8] = b"folded stacks, written by fg-render";
 
-/// Where a sample was taken.
+/// The origin of a sample.
 #[derive(Default)]
 pub struct Location {
     /// The number of the mapping; 0 is none.
