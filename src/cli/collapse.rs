@@ -123,9 +123,8 @@ impl Tool for Collapse {
     const NAME: &'static str = "fg-collapse";
 
     fn run(self) -> anyhow::Result<Exit> {
-        if let Some(format) =
-            self.output.exchange_format().filter(|_| !self.list_formats && !self.list_values)
-        {
+        let lists = self.list_formats || self.list_values || self.list_labels;
+        if let Some(format) = self.output.exchange_format().filter(|_| !lists) {
             return self.write_exchange(format);
         }
         let mut output = self.output.open()?;
@@ -139,6 +138,8 @@ impl Tool for Collapse {
         terminal::say_waiting(Self::NAME, &self.input.sources());
         let samples = self.list_labels || !self.label.is_empty() || self.weight_by.is_some();
         let mut reading = self.options.read_options(self.quiet).places(false).samples(samples);
+        // Labels of time that are in folded text stay there.
+        reading = reading.time_frames(!samples);
         reading.format.clone_from(&self.format);
         if self.list_values {
             let format = self.format.as_deref().map(registry::by_name).transpose()?;
@@ -200,7 +201,12 @@ impl Tool for Collapse {
         output.finish()?;
         if self.verbose {
             let kept = report.values.values().filter(|total| total.kept);
-            let total = kept.map(|total| total.weight).try_fold(Weight::ZERO, Weight::checked_add)?;
+            let total = match &stacks {
+                Stacks::Merged(_) => {
+                    kept.map(|total| total.weight).try_fold(Weight::ZERO, Weight::checked_add)?
+                }
+                Stacks::Profile(profile) => profile.total()?.value,
+            };
             say(Self::NAME, format_args!("{count} stacks{frames}, total weight {total}"));
         }
         Ok(Exit::Yes)
@@ -238,6 +244,12 @@ impl Collapse {
 
     /// Writes everything that is known of the inputs, not folded text.
     fn write_exchange(&self, format: &'static Format) -> anyhow::Result<Exit> {
+        if !self.label.is_empty() || self.weight_by.is_some() {
+            anyhow::bail!(
+                "--label and --weight-by are for folded text: {} keeps all labels as they are",
+                format.name
+            );
+        }
         let mut reading = self.options.read_options(self.quiet).exchange(ExchangeParts::Whole);
         reading.format.clone_from(&self.format);
         let read = profile::open::read(&self.scale.apply(self.input.sources())?, &reading);

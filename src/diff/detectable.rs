@@ -66,7 +66,7 @@ mod tests {
         assert!((whole.percent.unwrap() - 6.835).abs() < 2e-3, "{whole:?}");
     }
 
-    /// What a report says that it would have found is found, by about its probability: a change half as
+    /// A change of the size that a report names is found, by about its probability: a change half as
     /// large is not, and one half again as large is.
     #[test]
     fn a_report_finds_what_it_says_it_would_find() {

@@ -10,7 +10,7 @@ afterEach(allQuiet);
 
 const whole = () => readFileSync(makePage(large(300)), "utf8");
 
-/** What a damaged page says: all that can be seen of it. */
+/** All that can be seen of a damaged page. */
 async function said(text) {
   const page = await show(save("html", text), { damaged: true });
   await page.waitForFunction(() => /incomplete|cannot be shown/.test(document.body.innerText));

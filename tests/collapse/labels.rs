@@ -306,3 +306,22 @@ fn numbers_of_a_label_are_weights() {
     assert!(error.contains("is no number"), "{error}");
     assert!(profile.weighed_by("bytes").unwrap_err().to_string().contains("its labels:"));
 }
+
+#[test]
+fn labels_that_are_in_folded_text_stay_there() {
+    let text = "# unit: ns\n# labels: time, endpoint\ntime=000000.000s;endpoint=/a;main 3\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.folded");
+    std::fs::write(&path, text).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_fg-collapse"));
+        command.args(arguments).arg(&path).current_dir(folder.path()).output().unwrap()
+    };
+    assert_eq!(String::from_utf8(run(&[]).stdout).unwrap(), text);
+    // Formats of exchange have labels of their own.
+    for option in [["--label", "endpoint"], ["--weight-by", "endpoint"]] {
+        let out = run(&[&option[..], &["-o", "a.pb.gz"]].concat());
+        let said = String::from_utf8(out.stderr).unwrap();
+        assert!(out.status.code() == Some(2) && said.contains("are for folded text"), "{said}");
+    }
+}

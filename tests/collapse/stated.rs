@@ -1,4 +1,4 @@
-//! What a recording states of itself is held against what was read of it: totals, and where the end is.
+//! Statements of a recording on itself are held against what was read of it: totals, and its end.
 //! Every difference is a warning with both numbers, and an error with `--strict`.
 
 use std::process::{Command, Output};

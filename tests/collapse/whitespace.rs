@@ -10,13 +10,13 @@ use super::fold_bytes;
 /// A recording in another shape; `None` if it cannot have that shape.
 type Shape = fn(&[u8]) -> Option<Vec<u8>>;
 
-/// What `expand`, editors and a terminal do.
+/// Changes by `expand`, editors and a terminal.
 const BLANKS: &[(&str, Shape)] = &[
     ("blanks for tabs", |text| Some(expand(text))),
     ("trailing blanks", |text| Some(by_line(text, |line, out| out.extend([line, b"  "].concat())))),
 ];
 
-/// What Windows does; carriage returns have a test among those of the fixtures.
+/// Changes by Windows; carriage returns have a test among those of the fixtures.
 const ENCODINGS: &[(&str, Shape)] = &[
     ("byte order mark", |text| Some([b"\xef\xbb\xbf", text].concat())),
     ("UTF-16 LE", |text| utf16(text, u16::to_le_bytes)),

@@ -1,4 +1,4 @@
-//! What is said in several places says the same: versions, names of packages, the oldest compiler.
+//! Places that say the same agree: versions, names of packages, the oldest compiler.
 
 use std::process::Command;
 

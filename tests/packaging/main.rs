@@ -1,4 +1,4 @@
-//! What is around the programs: packages, workflows, the action for GitHub, and their scripts.
+//! The surroundings of the programs: packages, workflows, the action for GitHub, and their scripts.
 //!
 //! The packages themselves take an optimised build: `scripts/package` makes them and tries each in a
 //! clean root. These tests run the scripts with the programs just built, without a network.
@@ -29,7 +29,7 @@ struct Place {
     folder: tempfile::TempDir,
 }
 
-/// What a script left behind.
+/// The output and status of a script.
 struct Ran {
     status: i32,
     stdout: String,

@@ -112,7 +112,7 @@ fn a_raw_recording_takes_the_place_of_an_older_one() {
     }
 }
 
-/// What a terminal shows of a recording, its standard output and messages, and the exit status.
+/// The standard output and messages of a recording on a terminal, and the exit status.
 fn recorded_on_a_terminal(words: &[&str], folder: &std::path::Path) -> Option<(String, Option<i32>)> {
     let program = ready()?;
     recorded(fg_record().arg("--").arg(program).arg("20"))?;

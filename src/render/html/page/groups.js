@@ -4,7 +4,7 @@
 
 import { kindOf, kindsIn, moduleOf, packageOf } from "./colour.js";
 
-/** What colours can go by, and the group of a name there.
+/** The ways to colour, and the group of a name in each.
  * @type {Record<string, (names: Names, id: number) => string>} */
 export const GROUPINGS = { module: moduleOf, package: packageOf };
 /** A group of less than this share of all frames is too small to be told apart. */
