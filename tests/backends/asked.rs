@@ -33,10 +33,13 @@ fn command_lines_of_backends() {
             "--with py-spy -p 7 -d 3 -F 20 --no-children --per-thread --backend-args='--idle --gil'",
             "py-spy record --format raw --rate 20 --threads --duration 3 --pid 7 --output py-spy.txt --idle --gil >/dev/null",
         ),
-        ("--with austin -- app -x", "austin --pipe --sleepless -i 1003 --children -o austin.out app -x"),
+        (
+            "--with austin -- app -x",
+            "austin --pipe --sleepless -i 1003 -t 5000 --children -o austin.out app -x",
+        ),
         (
             "--with austin -F 100 -p 7 -d 2 --no-children",
-            "austin --pipe --sleepless -i 10000 -x 2 -p 7 -o austin.out",
+            "austin --pipe --sleepless -i 10000 -t 5000 -x 2 -p 7 -o austin.out",
         ),
         ("--with bpf -p 1,2 -d 3 -F 99", "profile-bpfcc -f -F 99 -p '1,2' 3 > recording"),
         ("--with bpf -a", "profile-bpfcc -f -F 997 > recording"),

@@ -229,13 +229,19 @@ fn one_signal_stops_every_backend() {
         for signal in ["INT", "TERM"] {
             let mut recorder = fg_record();
             recorder.args(["--with", tool, "--"]).args(command.iter().filter(|word| !word.is_empty()));
-            let child = recorder.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+            let mut child =
+                recorder.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
             // The program is the last in a line of processes, and has computed for a while.
             let last = command.iter().rfind(|word| !word.is_empty()).expect("a word");
             let computes =
                 |pid| process::arguments(pid).last() == Some(&last.to_string()) && process::computes(pid);
-            until("it computes", || process::family(child.id()).into_iter().skip(2).any(computes));
-            process::signal(signal, child.id());
+            until("it computes", || {
+                let has_ended = child.try_wait().expect("it can be waited for").is_some();
+                has_ended || process::family(child.id()).into_iter().skip(2).any(computes)
+            });
+            if child.try_wait().expect("it can be waited for").is_none() {
+                process::signal(signal, child.id());
+            }
             let output = child.wait_with_output().expect("it ends");
             assert!(share(&text(&output.stdout), "hot") > 0.5, "{tool} {signal}: {output:?}");
         }

@@ -1,5 +1,8 @@
 //! Other processes: waiting until they do something, instead of waiting a fixed time.
 
+// Each program of tests needs some of these.
+#![allow(dead_code)]
+
 use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -60,13 +63,11 @@ pub fn computes(pid: u32) -> bool {
 }
 
 /// Returns true for a process that runs or waits: not one that is gone or only waited for.
-#[allow(dead_code)]
 pub fn lives(pid: u32) -> bool {
     stat(pid).first().is_some_and(|state| !matches!(state.as_str(), "Z" | "X"))
 }
 
 /// The words of the command line of a process.
-#[allow(dead_code)]
 pub fn arguments(pid: u32) -> Vec<String> {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let text = String::from_utf8_lossy(&line).into_owned();
@@ -74,7 +75,6 @@ pub fn arguments(pid: u32) -> Vec<String> {
 }
 
 /// The number of times that a process has waited for something.
-#[allow(dead_code)]
 pub fn waits(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));

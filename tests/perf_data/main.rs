@@ -17,6 +17,9 @@ mod off_cpu;
 #[cfg(unix)]
 mod owners;
 #[cfg(target_os = "linux")]
+#[path = "../common/process.rs"]
+mod process;
+#[cfg(target_os = "linux")]
 mod progress;
 #[cfg(target_os = "linux")]
 #[path = "../common/pty.rs"]

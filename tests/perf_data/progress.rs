@@ -4,33 +4,23 @@ use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use super::kit::*;
+use super::process::until;
 use super::pty::{terminal, watched};
 
-/// A recording of some megabytes.
-fn recording() -> Vec<u8> {
+/// A recording through a pipe: its head, and a round of samples that can follow as often as one likes.
+fn recording() -> [Vec<u8>; 2] {
     let mut r = Recording::new(Style { pipe: true, ..PLAIN }, &[Event::default()]);
     r.comm(1, 1, 0, b"app", false);
-    for n in 0..40_000 {
+    let head = r.bytes().len();
+    for n in 0..2_000 {
         let chain = vec![USER, 0x1000 + n % 3];
-        r.sample(&Sample {
-            pid: 1,
-            tid: 1,
-            time: 10 + n,
-            ip: chain[1],
-            period: 1,
-            chain,
-            ..Sample::default()
-        });
-        if n % 500 == 0 {
-            r.finish_round();
-        }
+        r.sample(&Sample { pid: 1, tid: 1, time: 10, ip: chain[1], period: 1, chain, ..Sample::default() });
     }
+    r.finish_round();
     let bytes = r.bytes();
-    assert!(bytes.len() > 2_000_000, "some megabytes");
-    bytes
+    [bytes[..head].to_vec(), bytes[head..].to_vec()]
 }
 
 /// A collapser that reads from a pipe and says how far it is on a terminal.
@@ -72,28 +62,18 @@ fn counts(shown: &str) -> Vec<u64> {
     shown.split('\r').filter_map(read).collect()
 }
 
-/// The text that a terminal receives while a recording comes slowly through a pipe, and the text that
-/// one receives from `fg-collapse -q` at the same time.
+/// The text that a terminal receives while a recording comes slowly through a pipe until two amounts
+/// are shown, and the text that one receives from `fg-collapse -q` at the same time.
 fn shown_meanwhile() -> [String; 2] {
     let mut readers = [Reader::new(&[]), Reader::new(&["-q"])];
-    let bytes = recording();
-    // A bit at a time until something is shown, then most of it, then the rest likewise.
-    let (first, last) = bytes.split_at(bytes.len() * 7 / 8);
-    for (part, is_enough) in [(first, 1), (last, 2)] {
-        let mut given = 0;
-        for piece in part.chunks(1 << 13) {
-            readers.iter_mut().for_each(|reader| reader.write(piece));
-            given += piece.len();
-            let mut all = counts(&readers[0].so_far.lock().expect("no panic"));
-            all.dedup();
-            if all.len() >= is_enough {
-                break;
-            }
-            // It reads whole megabytes, and shows nothing of the first 0.7 s.
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        readers.iter_mut().for_each(|reader| reader.write(&part[given..]));
-    }
+    let [head, round] = recording();
+    readers.iter_mut().for_each(|reader| reader.write(&head));
+    until("two amounts are shown", || {
+        readers.iter_mut().for_each(|reader| reader.write(&round));
+        let mut amounts = counts(&readers[0].so_far.lock().expect("no panic"));
+        amounts.dedup();
+        amounts.len() >= 2
+    });
     readers.map(Reader::end)
 }
 

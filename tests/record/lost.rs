@@ -94,7 +94,8 @@ fn a_full_disk_keeps_what_fitted() {
     let Some(program) = ready() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let raw = folder.path().join("perf.data");
-    let script = "ulimit -f 1000; exec \"$@\"";
+    // Some hundred samples with 32 KiB of stack each: far more than those of the program's start.
+    let script = "ulimit -f 40000; exec \"$@\"";
     let mut command = Command::new("sh");
     command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_fg-record"), "-F", "4999", "--raw", "-o"]);
     let Some(output) = recorded(command.arg(&raw).arg("--").arg(program).args(["1500", "-", "3"])) else {

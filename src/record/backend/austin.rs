@@ -7,6 +7,7 @@
 
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use super::{Ask, Backend, BackendInfo, Capability, Plan, Refusal, Stop, Words};
 use crate::record::request::{Rate, Target};
@@ -30,6 +31,10 @@ const INFO: BackendInfo = BackendInfo {
     when_it_fails: Some("it needs a CPython program, and the right to read its memory"),
 };
 
+/// The time that a program may take until it is Python. austin's own, a tenth of a second, is too
+/// short for three of sixty starts on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// Runs austin.
 pub struct Austin;
 
@@ -45,6 +50,7 @@ impl Backend for Austin {
         let mut words = Words::of(ask.program);
         // As for a pipe: without a banner and statistics on standard error.
         words.add(["--pipe", processor_time(ask.program)]).option("-i", interval.max(1).to_string());
+        words.option("-t", PATIENCE.as_millis().to_string());
         if request.children {
             words.add(["--children"]);
         }
