@@ -5,8 +5,8 @@
 //! cargo run --release --example judge-diff -- FOLDER [TRIALS]
 //! ```
 //! `FOLDER` holds recordings of any format with names such as `hb00.perf`: a set, and a number. Each set is
-//! of one program; a set of [`SLOWER`] is of the program of another set with one function slower. Trials
-//! are drawn from a fixed seed: every run prints the same.
+//! of one program; a set of [`SLOWER`], and one with a name such as `pool+check00.data`, is of the program of
+//! another set, `pool`, with one function slower. Trials are drawn from a fixed seed: every run prints the same.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -73,8 +73,7 @@ fn print(sets: &Sets, title: &str, trials: usize) {
     println!(
         "| set | recordings | one a side | three a side | five a side |\n| --- | ---: | ---: | ---: | ---: |"
     );
-    let is_slower = |set: &str| SLOWER.iter().any(|(slower, ..)| *slower == set);
-    for (set, runs) in sets.iter().filter(|(set, _)| !is_slower(set)) {
+    for (set, runs) in sets.iter().filter(|(set, _)| slower_in(set).is_none()) {
         let cells = [1, 3, 5].map(|count| {
             let pairs = alike(&mut random, runs, count, trials);
             rate(&pairs, |report| report.significant().next().is_some())
@@ -85,16 +84,18 @@ fn print(sets: &Sets, title: &str, trials: usize) {
     println!(
         "| set | samples a run | one a side | three a side | five a side |\n| --- | ---: | ---: | ---: | ---: |"
     );
-    for (slower, base, function) in SLOWER {
-        let (Some(before), Some(after)) = (sets.get(*base), sets.get(*slower)) else { continue };
+    for (slower, after) in sets {
+        let Some((base, function)) = slower_in(slower) else { continue };
+        let Some(before) = sets.get(base) else { continue };
+        let is_it = |name: &[u8]| name == function.as_bytes() || name.ends_with(format!("::{function}").as_bytes());
         let cells = [1, 3, 5].map(|count| {
             let pairs = against(&mut random, before, after, count, trials);
             let found = rate(&pairs, |report| {
                 let first = report.significant().next();
-                first.is_some_and(|row| row.name == function.as_bytes() && row.leading().points() > 0.0)
+                first.is_some_and(|row| is_it(&row.name) && row.leading().points() > 0.0)
             });
             let others = rate(&pairs, |report| {
-                report.significant().any(|row| row.name != function.as_bytes() && row.own.significant)
+                report.significant().any(|row| !is_it(&row.name) && row.own.significant)
             });
             let others = others.split(' ').next().unwrap_or_default().to_owned();
             if pairs.is_empty() { found } else { format!("{found}, {others}") }
@@ -105,6 +106,12 @@ fn print(sets: &Sets, title: &str, trials: usize) {
                 .1;
         println!("| {slower} | {:.0} (worth {:.0}) | {} |", worth.samples, worth.worth, cells.join(" | "));
     }
+}
+
+/// The set that a set of a slower program compares with, and the function that is slower.
+fn slower_in(set: &str) -> Option<(&str, &str)> {
+    let known = SLOWER.iter().find(|(slower, ..)| *slower == set);
+    known.map(|(_, base, function)| (*base, *function)).or_else(|| set.split_once('+'))
 }
 
 type Pair<'p> = (Vec<&'p Profile>, Vec<&'p Profile>);
