@@ -87,7 +87,8 @@ fn print(sets: &Sets, title: &str, trials: usize) {
     for (slower, after) in sets {
         let Some((base, function)) = slower_in(slower) else { continue };
         let Some(before) = sets.get(base) else { continue };
-        let is_it = |name: &[u8]| name == function.as_bytes() || name.ends_with(format!("::{function}").as_bytes());
+        let is_it =
+            |name: &[u8]| name == function.as_bytes() || name.ends_with(format!("::{function}").as_bytes());
         let cells = [1, 3, 5].map(|count| {
             let pairs = against(&mut random, before, after, count, trials);
             let found = rate(&pairs, |report| {

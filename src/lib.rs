@@ -100,6 +100,7 @@ pub mod symbolize;
 pub(crate) mod tally;
 #[cfg(all(unix, any(feature = "cli", feature = "record")))]
 pub(crate) mod temporary;
+pub(crate) mod threads;
 pub mod weight;
 
 pub use error::{Error, ErrorKind, Position, Result};

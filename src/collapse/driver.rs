@@ -6,7 +6,6 @@
 //! same for any number of threads. A sink that cannot be forked hears one thread.
 
 use std::borrow::Cow;
-use std::num::NonZero;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,6 +14,7 @@ use crate::error::{Error, Position, Result, excerpt};
 use crate::folded::{NotUnderstood, is_comment};
 use crate::input::{Block, Blocks, Input, last_newline, trim_line_end};
 use crate::profile::ForkedSink;
+use crate::threads;
 
 /// A block's size: with its tables it fits the second-level cache. On the recording of
 /// `scripts/bench` 256 kB takes the same time, within one part in a hundred.
@@ -93,8 +93,7 @@ pub fn run<P: Parser>(
     let more = blocks.next(&mut first, cut)?;
     let threads = match threads {
         _ if blocks.is_ended() => 1,
-        0 => std::thread::available_parallelism().map_or(1, NonZero::get),
-        threads => threads,
+        threads => threads::count(threads),
     };
     // Without other formats there is folded text only: one thread does.
     let threads = if cfg!(feature = "collapse") { threads } else { 1 };

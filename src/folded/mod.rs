@@ -34,6 +34,7 @@ mod line;
 #[cfg(feature = "cli")]
 mod merge;
 mod order;
+mod parts;
 mod place;
 mod reader;
 mod replay_buffer;
@@ -51,10 +52,11 @@ pub use line::{Columns, Line, Weights, is_comment, parse_line, sanitize_frame, s
 pub(crate) use merge::{Survey, merge, survey};
 pub(crate) use order::cmp_at;
 pub use order::{cmp_stacks, common_prefix};
+pub use parts::ForkedVisitor;
 pub use place::{Kind, Place, Places};
 pub(crate) use reader::{Header, guess_columns, settle_columns};
 pub use reader::{Lines, NotUnderstood};
 pub(crate) use replay_buffer::{Cursor, ReplayBuffer, Rereadable};
 pub use table::{Batch, FrameId, StackTable};
 pub(crate) use walk::walk_profile;
-pub use walk::{Frame, Known, Order, Rewrite, Visitor, WalkSummary, walk, walk_table};
+pub use walk::{Frame, Known, Order, Rewrite, Visitor, WalkSummary, walk, walk_on, walk_table};

@@ -1,7 +1,9 @@
 //! The lines of folded files in the order they stand there.
 
+use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::line::{Columns, is_comment, parse_line};
 use super::order::common_prefix;
@@ -88,6 +90,8 @@ pub struct Lines {
     ends_within: Option<Position>,
     /// The size of a block.
     size: usize,
+    /// Ends the text early, once it is true.
+    stop: Option<Arc<AtomicBool>>,
 }
 
 /// The facts of what was read so far. A header that follows stacks begins another part: texts
@@ -132,11 +136,29 @@ impl Lines {
             header: Header::default(),
             ends_within: None,
             size,
+            stop: None,
         };
         if let Some(first) = lines.sources.next() {
             lines.start(&first)?;
         }
         Ok(lines)
+    }
+
+    /// The lines of a part of a file, unless they are stopped: a header in it is another one.
+    pub(crate) fn of_part(blocks: Blocks, columns: Columns, is_first: bool, stop: Arc<AtomicBool>) -> Lines {
+        Lines {
+            sources: Vec::new().into_iter(),
+            name: blocks.name().clone(),
+            blocks: Some(blocks),
+            block: Block::default(),
+            at: 0,
+            line: 0,
+            columns,
+            header: Header { is_open: is_first, ..Header::default() },
+            ends_within: None,
+            size: BLOCK,
+            stop: Some(stop),
+        }
     }
 
     fn start(&mut self, source: &Source) -> Result<()> {
@@ -183,6 +205,21 @@ impl Lines {
     /// The position of a last line without its newline, once it was read.
     pub(crate) fn ends_within(&self) -> Option<Position> {
         self.ends_within.clone()
+    }
+
+    /// The name for messages of the text that is read.
+    pub(crate) fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// The number of lines that were read, of any kind.
+    pub(crate) fn count(&self) -> u64 {
+        self.line
+    }
+
+    /// The file that is about to be read, if it can be read anywhere.
+    pub(crate) fn plain_file(&self) -> Option<(&File, Range<u64>)> {
+        self.blocks.as_ref()?.plain_file()
     }
 
     /// The position of the line that was returned last.
@@ -245,6 +282,9 @@ impl Lines {
         // Only the last block of a text can end so.
         if self.ends_within.is_none() && self.block.ends_within_line() {
             self.ends_within = Some(self.position());
+        }
+        if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return Ok(false);
         }
         loop {
             if let Some(blocks) = &mut self.blocks

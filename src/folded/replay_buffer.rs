@@ -29,6 +29,11 @@ impl<'s> Rereadable<'s> {
         Ok(Rereadable { sources, lines, replay, cursor: Cursor::default(), keeps: true })
     }
 
+    /// Lines that are read once.
+    pub(crate) fn once(lines: Lines) -> Self {
+        Rereadable { sources: &[], lines, replay: None, cursor: Cursor::default(), keeps: false }
+    }
+
     pub(crate) fn lines(&self) -> &Lines {
         &self.lines
     }

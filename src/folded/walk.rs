@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::line::{Columns, Weights, parse_line};
 use super::order::{cmp_at, common_prefix};
+use super::parts::{self, Attempt, ForkedVisitor};
 use super::place::Places;
 use super::reader::NotUnderstood;
 use super::replay_buffer::Rereadable;
@@ -15,6 +16,7 @@ use super::table::{Batch, FrameId, StackTable};
 use crate::error::Result;
 use crate::input::Source;
 use crate::profile::Facts;
+use crate::threads;
 use crate::weight::Weight;
 
 /// A frame of the call tree, complete.
@@ -87,6 +89,22 @@ pub trait Visitor {
     /// The visitor's own; they end the walk.
     fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()>;
 
+    /// A visitor for a later part of the input on another thread, which [`Visitor::join`] takes back.
+    /// `None` for a visitor that has to hear of all frames itself: then one thread walks.
+    fn fork(&self) -> Option<Box<dyn ForkedVisitor>> {
+        None
+    }
+
+    /// Takes over the frames of a visitor that [`Visitor::fork`] made. They start this much later
+    /// than it was told. What it was told of the weight so far was less by as much.
+    ///
+    /// # Errors
+    /// The visitor's own; they end the walk.
+    fn join(&mut self, fork: Box<dyn ForkedVisitor>, offset: Weights) -> Result<()> {
+        let _ = (fork, offset);
+        Ok(())
+    }
+
     /// Frames whose total is below this, now that the weight of all stacks is known, may be left
     /// out: the visitor would do nothing with them.
     fn least(&self, all: Weights) -> Weight {
@@ -149,12 +167,41 @@ pub fn walk(
     rewrite: Option<&Rewrite>,
     visitor: &mut dyn Visitor,
 ) -> Result<WalkSummary> {
+    walk_on(1, sources, order, rewrite, visitor)
+}
+
+/// [`walk`] on up to so many threads; 0 is as many as there are processors. The visitor decides by
+/// [`Visitor::fork`] whether there can be several.
+///
+/// # Errors
+/// Those of [`walk`].
+pub fn walk_on(
+    threads: usize,
+    sources: &[Source],
+    order: Order,
+    rewrite: Option<&Rewrite>,
+    visitor: &mut dyn Visitor,
+) -> Result<WalkSummary> {
     let mut input = Rereadable::open(sources)?;
     let columns = input.lines().columns();
-    let streams = match order {
+    let mut streams = match order {
         Order::Frame => sources.len() == 1 && rewrite.is_none(),
         Order::Input | Order::Time | Order::Thread => true,
     };
+    if streams && order == Order::Frame {
+        match parts::walk(&input, columns, threads::count(threads), visitor) {
+            Attempt::Walked(summary) => return Ok(summary),
+            Attempt::NotInOrder => {
+                visitor.restart()?;
+                streams = false;
+            }
+            Attempt::Unusual(has_begun) => {
+                if has_begun {
+                    visitor.restart()?;
+                }
+            }
+        }
+    }
     if streams {
         let facts = input.lines().first_facts().clone();
         visitor.begin(&Known { columns, facts: &facts, places: &Places::default() })?;
@@ -283,34 +330,40 @@ fn is_negative(weights: Weights) -> bool {
 }
 
 /// A frame on the path to the current line.
-#[derive(Clone, Copy)]
-struct Open {
+#[derive(Clone, Copy, Default)]
+pub(super) struct Open {
     /// The end of its name in the path.
-    end: usize,
+    pub(super) end: usize,
     /// The weight of all stacks before it: its total is their weight in the end, less this.
-    start: Weights,
-    own: Weights,
+    pub(super) start: Weights,
+    pub(super) own: Weights,
 }
 
 /// One pass over stacks that are in order.
-struct Pass {
+pub(super) struct Pass {
     order: Order,
-    path: Vec<u8>,
-    open: Vec<Open>,
+    pub(super) path: Vec<u8>,
+    pub(super) open: Vec<Open>,
+    /// The number of open frames that began in a part before this one.
+    pub(super) inherited: usize,
+    /// Of the inherited frames that have ended, leaf first: the weight of the stacks of this part that
+    /// end in them, and that of all its stacks until then.
+    pub(super) ended: Vec<(Weights, Weights)>,
     /// True if the visitor is told of stacks; and the weight so far of the one on the path.
     follows_stacks: bool,
     stack: Option<Weights>,
-    summary: WalkSummary,
+    pub(super) summary: WalkSummary,
 }
 
 impl Pass {
-    fn new(order: Order, columns: Columns, follows_stacks: bool) -> Self {
+    pub(super) fn new(order: Order, columns: Columns, follows_stacks: bool) -> Self {
         let summary = WalkSummary { columns, ..WalkSummary::default() };
-        Pass { order, path: Vec::new(), open: Vec::new(), follows_stacks, stack: None, summary }
+        let (path, open, ended) = Default::default();
+        Pass { order, path, open, inherited: 0, ended, follows_stacks, stack: None, summary }
     }
 
     /// Takes all stacks; `false` if they are not in order.
-    fn stream(
+    pub(super) fn stream(
         &mut self,
         input: &mut Rereadable<'_>,
         rewrite: Option<&Rewrite>,
@@ -415,15 +468,20 @@ impl Pass {
         }
     }
 
-    fn exit(&mut self, visitor: &mut dyn Visitor) -> Result<()> {
+    pub(super) fn exit(&mut self, visitor: &mut dyn Visitor) -> Result<()> {
         let Some(Open { end, start, own }) = self.open.pop() else { return Ok(()) };
+        if self.open.len() < self.inherited {
+            self.inherited = self.open.len();
+            self.ended.push((own, self.summary.total));
+            return Ok(());
+        }
         let total = self.summary.total.checked_sub(start)?;
         let from = self.open.last().map_or(0, |caller| caller.end + 1);
         let frame = Frame { name: &self.path[from..end], depth: self.open.len(), start, own, total };
         visitor.exit(frame, self.summary.total)
     }
 
-    fn finish(mut self, visitor: &mut dyn Visitor) -> Result<WalkSummary> {
+    pub(super) fn finish(mut self, visitor: &mut dyn Visitor) -> Result<WalkSummary> {
         self.tell_stack(visitor)?;
         while !self.open.is_empty() {
             self.exit(visitor)?;

@@ -5,6 +5,7 @@
 //! having it copied first saves half a second for each five gigabytes.
 
 use std::fs::File;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::map::Window;
@@ -61,6 +62,8 @@ pub struct Blocks {
     carry: Vec<u8>,
     /// The file, while it can be mapped, and where its next block starts.
     file: Option<(File, u64)>,
+    /// The end of the part of the file that is read.
+    end: u64,
     ended: bool,
     next: usize,
 }
@@ -72,7 +75,20 @@ impl Blocks {
             let is_large = |len: u64| len.saturating_sub(*begin) >= MAPPED_FROM;
             size >= MAPPED_BLOCK && file.metadata().is_ok_and(|kind| is_large(kind.len()))
         });
-        Blocks { name: input.name().clone(), input, size, carry, file, ended: false, next: 0 }
+        Blocks { name: input.name().clone(), input, size, carry, file, end: u64::MAX, ended: false, next: 0 }
+    }
+
+    /// The records of a part of a plain file, which must be large enough to be mapped.
+    pub(crate) fn of_part(name: Arc<str>, file: File, part: Range<u64>, size: usize) -> Result<Self> {
+        let input = Input::new(name.clone(), Box::new(std::io::empty()))?;
+        let file = Some((file, part.start));
+        Ok(Blocks { name, input, size, carry: Vec::new(), file, end: part.end, ended: false, next: 0 })
+    }
+
+    /// The file that is about to be mapped, and the part of it that holds the records.
+    pub(crate) fn plain_file(&self) -> Option<(&File, Range<u64>)> {
+        let (file, start) = self.file.as_ref()?;
+        Some((file, *start..file.metadata().ok()?.len()))
     }
 
     /// The name to use in messages.
@@ -136,13 +152,13 @@ impl Blocks {
         while !self.ended {
             // It may have become longer meanwhile, or shorter.
             let window = file.metadata().and_then(|now| {
-                let left = now.len().saturating_sub(*start);
+                let left = now.len().min(self.end).saturating_sub(*start);
                 self.ended = left <= wanted as u64;
                 Window::open(file, *start, left.min(wanted as u64) as usize)
             });
             let window = match window {
                 Ok(window) => window,
-                Err(_) if self.next == 0 => {
+                Err(_) if self.next == 0 && self.end == u64::MAX => {
                     self.ended = false;
                     self.file = None;
                     return Ok(None);

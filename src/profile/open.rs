@@ -3,7 +3,7 @@
 use super::{Profile, ProfileBuilder, Sink, TIME, Wants, header};
 use crate::collapse::{self, Options, Report, registry};
 use crate::error::Result;
-use crate::folded::{Order, Rewrite, Visitor, WalkSummary, is_comment, walk};
+use crate::folded::{Order, Rewrite, Visitor, WalkSummary, is_comment, walk_on};
 use crate::input::{Input, Source};
 
 /// Options of reading a recording.
@@ -183,15 +183,29 @@ impl Opened {
     /// Walks the call tree.
     ///
     /// # Errors
-    /// Those of [`walk`] and [`Profile::walk`].
+    /// Those of [`walk`](crate::folded::walk) and [`Profile::walk`].
     pub fn walk(
         &self,
         order: Order,
         rewrite: Option<&Rewrite>,
         visitor: &mut dyn Visitor,
     ) -> Result<WalkSummary> {
+        self.walk_on(1, order, rewrite, visitor)
+    }
+
+    /// [`Opened::walk`] on up to so many threads; 0 is as many as there are processors.
+    ///
+    /// # Errors
+    /// Those of [`walk`](crate::folded::walk) and [`Profile::walk`].
+    pub fn walk_on(
+        &self,
+        threads: usize,
+        order: Order,
+        rewrite: Option<&Rewrite>,
+        visitor: &mut dyn Visitor,
+    ) -> Result<WalkSummary> {
         match self {
-            Opened::Folded(sources) => walk(sources, order, rewrite, visitor),
+            Opened::Folded(sources) => walk_on(threads, sources, order, rewrite, visitor),
             Opened::Profile(profile, report) => {
                 let summary = profile.walk(order, rewrite, visitor)?;
                 Ok(WalkSummary { not_understood: report.not_understood.clone(), ..summary })

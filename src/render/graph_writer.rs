@@ -6,7 +6,7 @@ use super::layout::{Graph, Layout};
 use super::writer::{Drawn, Finished, Target, Writer};
 use super::{Options, Settings};
 use crate::error::Result;
-use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
+use crate::folded::{Columns, ForkedVisitor, Frame, Known, Visitor, WalkSummary, Weights};
 use crate::weight::Weight;
 
 /// A graph that is to be drawn, and what is known of it.
@@ -61,6 +61,14 @@ impl Visitor for GraphWriter<'_> {
 
     fn least(&self, all: Weights) -> Weight {
         self.layout.least(all)
+    }
+
+    fn fork(&self) -> Option<Box<dyn ForkedVisitor>> {
+        self.layout.fork()
+    }
+
+    fn join(&mut self, fork: Box<dyn ForkedVisitor>, offset: Weights) -> Result<()> {
+        self.layout.join(fork, offset)
     }
 
     fn restart(&mut self) -> Result<()> {

@@ -51,6 +51,9 @@ pub struct Settings {
     pub peek: Option<String>,
     /// Each thread is a profile of its own.
     pub per_thread: bool,
+    /// The number of threads that read folded text in order; 0 is as many as there are processors. The
+    /// output is the same.
+    pub threads: usize,
     /// Outputs with a time axis say when single samples were taken, where that is known.
     pub times: bool,
     /// New names get colours that are handed back, to be kept for the next picture.
@@ -75,6 +78,7 @@ impl Default for Settings {
             terminal: Terminal::default(),
             peek: None,
             per_thread: false,
+            threads: 0,
             times: true,
             keep_colours: false,
         }

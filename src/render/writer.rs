@@ -9,7 +9,7 @@ use std::io::Write;
 use super::colour::PaletteMap;
 use super::{Format, Settings};
 use crate::error::Result;
-use crate::folded::{Frame, Known, Order, Rewrite, Visitor, WalkSummary, Weights};
+use crate::folded::{ForkedVisitor, Frame, Known, Order, Rewrite, Visitor, WalkSummary, Weights};
 use crate::profile::{Opened, Profile, TimeLine};
 use crate::weight::Weight;
 
@@ -231,7 +231,7 @@ pub fn feed<'a>(
     let visitor: &mut dyn Visitor = if settings.changes_facts() { &mut stated } else { &mut *stated.visitor };
     let mut summary = match input.into() {
         Input::Profile(profile) => profile.walk(order, rewrite, visitor)?,
-        Input::Opened(opened) => opened.walk(order, rewrite, visitor)?,
+        Input::Opened(opened) => opened.walk_on(settings.threads, order, rewrite, visitor)?,
     };
     if settings.strict {
         summary.not_understood.refuse()?;
@@ -269,6 +269,21 @@ impl Visitor for FanOut<'_, '_> {
         self.0.iter().map(|writer| writer.least(all)).min().unwrap_or(Weight::ZERO)
     }
 
+    fn fork(&self) -> Option<Box<dyn ForkedVisitor>> {
+        match &self.0 {
+            [writer] => writer.fork(),
+            // Few pictures are made of one input at a time.
+            _ => None,
+        }
+    }
+
+    fn join(&mut self, fork: Box<dyn ForkedVisitor>, offset: Weights) -> Result<()> {
+        match &mut self.0 {
+            [writer] => writer.join(fork, offset),
+            _ => unreachable!("several writers do not fork"),
+        }
+    }
+
     fn restart(&mut self) -> Result<()> {
         self.0.iter_mut().try_for_each(|writer| writer.restart())
     }
@@ -303,6 +318,14 @@ impl Visitor for Stated<'_, '_> {
 
     fn least(&self, all: Weights) -> Weight {
         self.visitor.least(all)
+    }
+
+    fn fork(&self) -> Option<Box<dyn ForkedVisitor>> {
+        self.visitor.fork()
+    }
+
+    fn join(&mut self, fork: Box<dyn ForkedVisitor>, offset: Weights) -> Result<()> {
+        self.visitor.join(fork, offset)
     }
 
     fn restart(&mut self) -> Result<()> {

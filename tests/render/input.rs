@@ -30,6 +30,26 @@ fn the_picture_is_the_same_in_whatever_order_lines_come() {
     assert!(reference.stdout == run(&[], &sorted).stdout);
 }
 
+/// A large file in frame order is walked by several threads, one in another order is not.
+#[test]
+fn the_picture_is_the_same_for_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |n: u32| {
+        let name = "a name of some length, as those of templates are";
+        format!("main;{:03};{name};{:05};{:02} {}\n", n / 2000, n / 20, n % 20 / 3, n % 7 + 1)
+    };
+    let text: String = (0..130_000).map(line).collect();
+    assert!(text.len() > 8 << 20, "{}", text.len());
+    std::fs::write(folder.path().join("sorted"), &text).unwrap();
+    std::fs::write(folder.path().join("shuffled"), shuffled(&text)).unwrap();
+    let reference = run_in(folder.path(), &["--threads", "1", "sorted"], "");
+    assert_eq!((reference.status, reference.stderr.as_str()), (0, ""));
+    for (file, threads) in [("sorted", "2"), ("sorted", "7"), ("shuffled", "2")] {
+        let picture = run_in(folder.path(), &["--threads", threads, file], "");
+        assert!(picture.stdout == reference.stdout, "{file}, {threads} threads: {}", picture.stderr);
+    }
+}
+
 #[test]
 fn several_files_are_one_profile_compressed_ones_too() {
     let folder = tempfile::tempdir().unwrap();

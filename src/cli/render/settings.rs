@@ -41,6 +41,7 @@ impl Render {
             },
             terminal: self.terminal.find(&self.output),
             per_thread: self.file.per_thread,
+            threads: self.recording.threads,
             peek: self.table.peek.clone(),
             ..settings
         })

@@ -54,7 +54,6 @@ mod time_order;
 mod unwind;
 mod zstd;
 
-use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -75,6 +74,7 @@ use crate::folded::{FrameId, StackTable, Weights};
 use crate::input::Input;
 use crate::symbolize::Search;
 use crate::symbolize::kernel::Recorded;
+use crate::threads;
 
 pub use self::attr::Event;
 pub use self::bytes::U64s;
@@ -132,10 +132,7 @@ fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut R
     if samples.records.description.is_live {
         samples.modules.held = Some(Held::new(&search));
     }
-    let threads = match options.threads {
-        0 => std::thread::available_parallelism().map_or(1, NonZero::get),
-        threads => threads,
-    };
+    let threads = threads::count(options.threads);
     let samples = Mutex::new(GroupedSamples { samples, left: 0, ended: false });
     let shared = Shared { samples, error: Mutex::default(), stop: AtomicBool::new(false) };
     let wants = sink.wants();

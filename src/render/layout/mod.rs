@@ -11,9 +11,13 @@ mod graph;
 mod tests;
 mod union;
 
+use std::any::Any;
+
 use super::compare::{Comparison, Widths, judge};
 use crate::error::{ErrorKind, Result};
-use crate::folded::{Columns, Frame, FrameId, Known, StackTable, Visitor, WalkSummary, Weights};
+use crate::folded::{
+    Columns, ForkedVisitor, Frame, FrameId, Known, StackTable, Visitor, WalkSummary, Weights,
+};
 use crate::weight::Weight;
 use differential::{Change, Differential};
 use graph::Kept;
@@ -297,6 +301,24 @@ impl Visitor for Layout {
     fn begin(&mut self, known: &Known<'_>) -> Result<()> {
         self.has_ghosts =
             self.wants_ghosts && known.columns == Columns::Two && self.comparison.widths == Widths::After;
+        Ok(())
+    }
+
+    /// Differential input is one thread's.
+    fn fork(&self) -> Option<Box<dyn ForkedVisitor>> {
+        let is_plain = self.comparison.widths == Widths::After && !self.comparison.own && !self.has_ghosts;
+        is_plain.then(|| Box::new(Layout::new(self.least_share, self.least_total)) as Box<dyn ForkedVisitor>)
+    }
+
+    fn join(&mut self, fork: Box<dyn ForkedVisitor>, offset: Weights) -> Result<()> {
+        let fork: Box<dyn Any> = fork;
+        let Ok(fork) = fork.downcast::<Layout>() else { unreachable!("a layout forks layouts") };
+        self.left_out += fork.left_out;
+        for kept in &fork.boxes {
+            let start = kept.start.checked_add(offset.value)?;
+            let name = self.intern(fork.names.name(kept.name));
+            self.boxes.push(Kept { start, name, ..*kept });
+        }
         Ok(())
     }
 
