@@ -75,6 +75,8 @@ mod gdb;
 #[cfg(feature = "collapse")]
 mod ghc_json;
 #[cfg(feature = "collapse")]
+mod go_trace;
+#[cfg(feature = "collapse")]
 mod gperftools;
 #[cfg(feature = "collapse")]
 mod heap_text;
@@ -101,6 +103,8 @@ mod mojo;
 mod naming;
 #[cfg(feature = "collapse")]
 mod otlp;
+#[cfg(feature = "collapse")]
+mod perfetto;
 #[cfg(feature = "collapse")]
 mod pprof;
 #[cfg(feature = "collapse")]

@@ -11,6 +11,8 @@ use super::{
     otlp, perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, pyinstrument_session, rprof, sentry,
     simpleperf, speedscope, strace, systemtap, v8, xdebug,
 };
+#[cfg(feature = "collapse")]
+use super::{go_trace, perfetto};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
 
@@ -45,6 +47,8 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &pprof::raw::PprofRaw,
     &pprof::go_text::GoText,
     &pprof::goroutines::Goroutines,
+    &go_trace::GoTrace,
+    &perfetto::Perfetto,
     &callgrind::Callgrind,
     &cachegrind::Cachegrind,
     &massif::Massif,
