@@ -293,6 +293,14 @@ impl Goroutines {
         let generation = stacks.generation;
         let frames = generation.stacks.get(&stack).map_or(&[][..], Vec::as_slice);
         let mut path = Trie::ROOT;
+        // Below every goroutine in samples of the CPU only, and in no profile of Go's.
+        let is_goexit = |frame: &Frame| {
+            generation.strings.get(&frame.function).is_some_and(|name| name == b"runtime.goexit")
+        };
+        let frames = match frames {
+            [callers @ .., last] if is_goexit(last) => callers,
+            all => all,
+        };
         for frame in frames.iter().rev() {
             let id = *stacks.frames.entry(*frame).or_insert_with(|| {
                 let text = |id: u64| generation.strings.get(&id).map_or(&b""[..], Vec::as_slice);

@@ -1,5 +1,7 @@
 //! One event of a trace, with the parts of it that are used.
 
+use std::borrow::Cow;
+
 use super::device::Launch;
 use super::number;
 use crate::collapse::Sink;
@@ -43,6 +45,8 @@ pub enum Category {
     PySpy,
     /// A Python function in a trace of PyTorch.
     Python,
+    /// What a program marked, such as the steps of PyTorch's profiler.
+    Annotation,
     /// A kernel of a GPU.
     Kernel,
     /// A copy or a fill of a GPU's memory.
@@ -57,6 +61,7 @@ impl Category {
         match name {
             "py-spy" => Category::PySpy,
             "python_function" => Category::Python,
+            "user_annotation" => Category::Annotation,
             "kernel" | "concurrent_kernel" => Category::Kernel,
             "gpu_memcpy" | "gpu_memset" => Category::Copy,
             "gpu_user_annotation" | "cuda_sync" | "Trace" => Category::Across,
@@ -164,6 +169,13 @@ impl Event {
     /// The frame of the event.
     pub fn frame(&self, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
         let name = self.name.as_str();
+        let name = match self.category {
+            Category::Python => without_address(name),
+            // Each step has a number, and all do the same.
+            Category::Annotation if name.starts_with("ProfilerStep#") => "ProfilerStep".into(),
+            _ => name.into(),
+        };
+        let name = &*name;
         let python = match self.category {
             Category::Python => pytorch_function(name),
             Category::Other => jax_function(name),
@@ -179,6 +191,14 @@ impl Event {
             names.located(name.as_bytes(), self.file.as_bytes(), self.line, sink)
         }
     }
+}
+
+/// `<built-in method run of X object at 0x7f10>` without the address, which is another one in the next run.
+fn without_address(name: &str) -> Cow<'_, str> {
+    const AT: &str = " object at 0x";
+    let Some(at) = name.find(AT) else { return name.into() };
+    let rest = name[at + AT.len()..].trim_start_matches(|c: char| c.is_ascii_hexdigit());
+    if rest.starts_with('>') { format!("{} object{rest}", &name[..at]).into() } else { name.into() }
 }
 
 /// Function, file and line of `torch/nn/modules/module.py(1511): _call_impl`. Built-in functions and modules are
@@ -199,6 +219,17 @@ fn jax_function(name: &str) -> Option<(&str, &str, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_those_of_other_runs_too() {
+        for (name, expected) in [
+            ("<built-in method f of T object at 0x7f10>", "<built-in method f of T object>"),
+            ("<built-in method f of T object at 0x7f10", "<built-in method f of T object at 0x7f10"),
+            ("nn.Module: Net_0", "nn.Module: Net_0"),
+        ] {
+            assert_eq!(without_address(name), expected);
+        }
+    }
 
     #[test]
     fn python_functions_are_told_from_other_names() {
