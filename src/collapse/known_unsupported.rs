@@ -106,8 +106,8 @@ const FOREIGN: &[Foreign] = &[
         is: |head| head.starts_with(b"{\"snapshot\":{\"meta\":"),
     },
     Foreign {
-        what: "a trace of .NET",
-        instead: "convert it: dotnet-trace convert --format Speedscope FILE",
+        what: "a trace of .NET of version 6",
+        instead: "record with dotnet-trace collect, which writes version 4, or on Linux with fg-record",
         is: |head| head.starts_with(b"Nettrace"),
     },
     Foreign {
@@ -273,7 +273,7 @@ mod tests {
             (b"v8-version,11,3,244,8,-node.38,0\n", "log of V8"),
             (b"Statistical profiling result from v8.log, (388 ticks, 6", "--prof-process"),
             (b"{\"snapshot\":{\"meta\":{\"node_fields\"", "snapshot of V8"),
-            (b"Nettrace\x14\0\0\0!FastSerialization.1", ".NET"),
+            (b"Nettrace\0\0\0\0\x06\0\0\0", "version 6"),
             (b"<?xml version=\"1.0\" standalone=\"no\"?>\n<!DOCTYPE svg>\n<svg", "picture"),
             (
                 b"# To display the perf.data header info, please use --header/--header-only options.\n#\n",

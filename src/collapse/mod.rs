@@ -102,6 +102,8 @@ mod mojo;
 #[cfg(feature = "collapse")]
 mod naming;
 #[cfg(feature = "collapse")]
+mod nettrace;
+#[cfg(feature = "collapse")]
 mod otlp;
 #[cfg(feature = "collapse")]
 mod perfetto;

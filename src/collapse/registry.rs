@@ -12,7 +12,7 @@ use super::{
     simpleperf, speedscope, strace, systemtap, v8, xdebug,
 };
 #[cfg(feature = "collapse")]
-use super::{go_trace, perfetto};
+use super::{go_trace, nettrace, perfetto};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
 
@@ -49,6 +49,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &pprof::goroutines::Goroutines,
     &go_trace::GoTrace,
     &perfetto::Perfetto,
+    &nettrace::Nettrace,
     &callgrind::Callgrind,
     &cachegrind::Cachegrind,
     &massif::Massif,

@@ -1,4 +1,4 @@
-//! Execution traces of Go 1.22 and later, `runtime/trace` and `go test -trace` (seen: Go 1.22 to 1.25).
+//! Execution traces of Go 1.22 and later, `runtime/trace` and `go test -trace` (seen: Go 1.22 to 1.27).
 //!
 //! ```text
 //! go 1.22 trace\0\0\0                                     the header, then batches:
@@ -27,7 +27,7 @@ use crate::input::Input;
 const INFO: FormatInfo = FormatInfo {
     name: "go-trace",
     producer: "Go 1.22 and later: runtime/trace, go test -trace, /debug/pprof/trace",
-    tested: "Go 1.25",
+    tested: "Go 1.22, 1.25, 1.27",
     values: "cpu if the CPU was profiled, sync, net, syscall, sched, wait, whichever there are",
     unit: "samples, ns",
 };
