@@ -120,6 +120,8 @@ mod pyinstrument;
 #[cfg(feature = "collapse")]
 mod pyinstrument_session;
 #[cfg(feature = "collapse")]
+mod python_sampling;
+#[cfg(feature = "collapse")]
 mod rprof;
 #[cfg(feature = "collapse")]
 mod sentry;

@@ -12,7 +12,7 @@ use super::{
     simpleperf, speedscope, strace, systemtap, v8, xdebug,
 };
 #[cfg(feature = "collapse")]
-use super::{go_trace, nettrace, perfetto};
+use super::{go_trace, nettrace, perfetto, python_sampling};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
 
@@ -38,6 +38,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &mojo::Mojo,
     &py_spy::PySpy,
     &py_spy_dump::PySpyDump,
+    &python_sampling::PythonSampling,
     &pstats::Pstats,
     &pyinstrument::Pyinstrument,
     &pyinstrument_session::PyinstrumentSession,
