@@ -53,7 +53,7 @@ const FOREIGN: &[Foreign] = &[
         is: |head| head.starts_with(b"JAVA PROFILE 1."),
     },
     Foreign {
-        what: "an execution trace of Go",
+        what: "an execution trace of Go before 1.22",
         instead: "make a profile of it: go tool trace -pprof=sched FILE (or net, sync, syscall)",
         is: |head| head.starts_with(b"go 1.") && head.get(..16).is_some_and(|head| holds(head, b" trace\0")),
     },
@@ -106,8 +106,8 @@ const FOREIGN: &[Foreign] = &[
         is: |head| head.starts_with(b"{\"snapshot\":{\"meta\":"),
     },
     Foreign {
-        what: "a trace of .NET",
-        instead: "convert it: dotnet-trace convert --format Speedscope FILE",
+        what: "a trace of .NET of version 6",
+        instead: "record with dotnet-trace collect, which writes version 4, or on Linux with fg-record",
         is: |head| head.starts_with(b"Nettrace"),
     },
     Foreign {
@@ -262,7 +262,7 @@ mod tests {
             (b"*version\n3\nclock=dual\n", "Android's runtime"),
             (b"{\"alloc_samples\":0,\"elapsed_time_sec\":1.5,\"files\":{", "Scalene"),
             (b"JAVA PROFILE 1.0.2\0", "heap dump of Java"),
-            (b"go 1.26 trace\0\0\0\x01", "execution trace of Go"),
+            (b"go 1.21 trace\0\0\0\x01", "execution trace of Go"),
             (b"go 1.5 trace\0\0\0\0\x01", "execution trace of Go"),
             (b"File: x\nType: cpu\nShowing nodes accounting for 3s, 100% of 3s total\n", "go tool pprof"),
             (b"File: x\nType: cpu\n-----------+---------------------\n     10ms   main\n", "go tool pprof"),
@@ -273,7 +273,7 @@ mod tests {
             (b"v8-version,11,3,244,8,-node.38,0\n", "log of V8"),
             (b"Statistical profiling result from v8.log, (388 ticks, 6", "--prof-process"),
             (b"{\"snapshot\":{\"meta\":{\"node_fields\"", "snapshot of V8"),
-            (b"Nettrace\x14\0\0\0!FastSerialization.1", ".NET"),
+            (b"Nettrace\0\0\0\0\x06\0\0\0", "version 6"),
             (b"<?xml version=\"1.0\" standalone=\"no\"?>\n<!DOCTYPE svg>\n<svg", "picture"),
             (
                 b"# To display the perf.data header info, please use --header/--header-only options.\n#\n",

@@ -75,6 +75,8 @@ mod gdb;
 #[cfg(feature = "collapse")]
 mod ghc_json;
 #[cfg(feature = "collapse")]
+mod go_trace;
+#[cfg(feature = "collapse")]
 mod gperftools;
 #[cfg(feature = "collapse")]
 mod heap_text;
@@ -100,7 +102,11 @@ mod mojo;
 #[cfg(feature = "collapse")]
 mod naming;
 #[cfg(feature = "collapse")]
+mod nettrace;
+#[cfg(feature = "collapse")]
 mod otlp;
+#[cfg(feature = "collapse")]
+mod perfetto;
 #[cfg(feature = "collapse")]
 mod pprof;
 #[cfg(feature = "collapse")]
@@ -113,6 +119,8 @@ mod py_spy_dump;
 mod pyinstrument;
 #[cfg(feature = "collapse")]
 mod pyinstrument_session;
+#[cfg(feature = "collapse")]
+mod python_sampling;
 #[cfg(feature = "collapse")]
 mod rprof;
 #[cfg(feature = "collapse")]

@@ -11,6 +11,8 @@ use super::{
     otlp, perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, pyinstrument_session, rprof, sentry,
     simpleperf, speedscope, strace, systemtap, v8, xdebug,
 };
+#[cfg(feature = "collapse")]
+use super::{go_trace, nettrace, perfetto, python_sampling};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
 
@@ -36,6 +38,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &mojo::Mojo,
     &py_spy::PySpy,
     &py_spy_dump::PySpyDump,
+    &python_sampling::PythonSampling,
     &pstats::Pstats,
     &pyinstrument::Pyinstrument,
     &pyinstrument_session::PyinstrumentSession,
@@ -45,6 +48,9 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &pprof::raw::PprofRaw,
     &pprof::go_text::GoText,
     &pprof::goroutines::Goroutines,
+    &go_trace::GoTrace,
+    &perfetto::Perfetto,
+    &nettrace::Nettrace,
     &callgrind::Callgrind,
     &cachegrind::Cachegrind,
     &massif::Massif,

@@ -35,7 +35,7 @@ pub fn clock_of(format: &str) -> Option<&'static str> {
     Some(match format {
         // The scheduler's, unless `perf record -k` says another.
         "perf-data" | "perf-script" | "perf-sched" => "perf",
-        "cpuprofile" | "chrome-trace" | "bpftrace" => "monotonic",
+        "cpuprofile" | "chrome-trace" | "bpftrace" | "go-trace" => "monotonic",
         "jfr-text" | "jfr-json" => "realtime",
         "firefox" | "speedscope" | "austin" | "austin-mojo" | "xdebug" => "recording",
         _ => return None,

@@ -1,0 +1,136 @@
+//! The objects of a trace: tags around the name of a type and what it holds.
+//!
+//! ```text
+//! 05 05 01 <version> <oldest reader> <length> EventBlock 06 <size> <padding> …size bytes… 06
+//! ```
+//! Blocks begin at a multiple of four bytes in the file.
+
+use crate::error::{Error, ErrorKind, Position, Result};
+use crate::input::{Input, Reader};
+
+/// The first bytes of a trace; those of version 6 go on with a zero.
+pub const MAGIC: &[u8] = b"Nettrace\x14\0\0\0!FastSerialization.1";
+
+/// The runtime's blocks are of about 100 KB.
+const LARGEST: u64 = 64 << 20;
+
+/// The length of the object `Trace`.
+const TRACE: u64 = 48;
+
+const NULL: u8 = 1;
+const BEGIN: u8 = 5;
+const END: u8 = 6;
+
+/// An object, and the bytes that it holds.
+pub enum Object<'b> {
+    Trace(&'b [u8]),
+    Metadata(&'b [u8]),
+    Stacks(&'b [u8]),
+    Events(&'b [u8]),
+    SequencePoint,
+    Other,
+}
+
+/// Reads the objects of a trace.
+pub struct Objects {
+    reader: Reader,
+    buffer: Vec<u8>,
+    /// The byte at which the trace is cut off.
+    pub cut: Option<u64>,
+}
+
+impl Objects {
+    /// Passes over the header.
+    ///
+    /// # Errors
+    /// The system's, and an input without one.
+    pub fn new(input: Input) -> Result<Objects> {
+        let mut reader = input.into_reader();
+        let mut magic = Vec::new();
+        reader.append(MAGIC.len() as u64, &mut magic)?;
+        if magic != MAGIC {
+            return Err(Error::malformed("the header of a trace of .NET", &magic).at(reader.place()));
+        }
+        Ok(Objects { reader, buffer: Vec::new(), cut: None })
+    }
+
+    /// The next object, and its place; `None` at the end, and where a trace is cut within one.
+    ///
+    /// # Errors
+    /// The system's, and bytes that are no objects.
+    pub fn next(&mut self) -> Result<Option<(Object<'_>, Position)>> {
+        let place = self.reader.place();
+        if self.reader.is_at_end()? {
+            // The last tag says that nothing follows.
+            self.cut = Some(self.reader.position());
+            return Ok(None);
+        }
+        match self.object() {
+            Ok(None) => Ok(None),
+            Ok(Some(name)) => {
+                let bytes = &self.buffer[..];
+                let object = match &name[..] {
+                    b"Trace" => Object::Trace(bytes),
+                    b"MetadataBlock" => Object::Metadata(bytes),
+                    b"StackBlock" => Object::Stacks(bytes),
+                    b"EventBlock" => Object::Events(bytes),
+                    b"SPBlock" => Object::SequencePoint,
+                    _ => Object::Other,
+                };
+                Ok(Some((object, place)))
+            }
+            Err(_) if self.reader.is_at_end()? => {
+                self.cut = Some(self.reader.position());
+                Ok(None)
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Reads an object into the buffer, and returns the name of its type; `None` at the end of all.
+    fn object(&mut self) -> Result<Option<Vec<u8>>> {
+        let place = self.reader.place();
+        let damaged = |what: &'static str| Error::malformed(what, b"other bytes").at(place.clone());
+        match self.reader.byte()? {
+            NULL => return Ok(None),
+            BEGIN => {}
+            _ => return Err(damaged("an object of a trace of .NET")),
+        }
+        let mut name = Vec::new();
+        if self.reader.byte()? != BEGIN || self.reader.byte()? != NULL {
+            return Err(damaged("the type of an object"));
+        }
+        self.reader.skip(8)?;
+        let len = self.int()?;
+        if len > 64 {
+            return Err(damaged("the name of a type"));
+        }
+        self.reader.append(len, &mut name)?;
+        if self.reader.byte()? != END {
+            return Err(damaged("the end of a type"));
+        }
+        let size = if name == b"Trace" {
+            TRACE
+        } else {
+            let size = self.int()?;
+            let padding = self.reader.position().next_multiple_of(4) - self.reader.position();
+            self.reader.skip(padding)?;
+            size
+        };
+        if size > LARGEST {
+            return Err(Error::new(ErrorKind::TooLong { limit: LARGEST as usize }, place));
+        }
+        self.buffer.clear();
+        self.reader.append(size, &mut self.buffer)?;
+        if self.reader.byte()? != END {
+            return Err(damaged("the end of an object"));
+        }
+        Ok(Some(name))
+    }
+
+    fn int(&mut self) -> Result<u64> {
+        let mut bytes = Vec::new();
+        self.reader.append(4, &mut bytes)?;
+        Ok(u64::from(u32::from_le_bytes(bytes.try_into().expect("four bytes"))))
+    }
+}

@@ -1,0 +1,71 @@
+//! Traces of .NET, `.nettrace` of version 4, as `dotnet-trace` and the runtime itself write them (by the description in
+//! PerfView's sources; .NET Core 3.0 to .NET 10 write this version).
+//!
+//! ```text
+//! Nettrace 0x14 !FastSerialization.1               then objects: Trace, and blocks of
+//! MetadataBlock StackBlock EventBlock SPBlock …     types of events, stacks, events, and points of order
+//! ```
+//! Four kinds of events have stacks here: samples of threads that ran managed code, those of threads that were in native
+//! code, where they may have waited, allocations, and exceptions. Addresses have names by the events in which the runtime
+//! tells of its methods, most of them at the end of a trace (the rundown). Specified in
+//! `src/TraceEvent/EventPipe/NetTraceFormat_v5.md` of microsoft/perfview; payloads in `ClrEtwAll.man` of dotnet/runtime.
+
+mod blocks;
+mod events;
+mod recording;
+
+use self::blocks::{MAGIC, Object, Objects};
+use self::recording::Recording;
+use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::error::{Error, Result};
+use crate::input::Input;
+
+const INFO: FormatInfo = FormatInfo {
+    name: "nettrace",
+    producer: "dotnet-trace collect, .NET's EventPipe: .nettrace of version 4",
+    tested: "the format's description",
+    values: "managed, unmanaged, allocated, exceptions, whichever there are",
+    unit: "samples, samples, bytes, exceptions",
+};
+
+/// Collapses traces of .NET.
+pub struct Nettrace;
+
+impl Collapser for Nettrace {
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
+    }
+
+    fn detect(&self, head: &[u8]) -> Verdict {
+        if head.starts_with(MAGIC) { Verdict::Yes } else { Verdict::No }
+    }
+
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        sink: &mut dyn Sink,
+        report: &mut Report,
+    ) -> Result<()> {
+        let mut objects = Objects::new(input)?;
+        let mut recording = Recording::new(options, sink);
+        while let Some((object, place)) = objects.next()? {
+            let read = match object {
+                Object::Trace(bytes) => recording.trace(bytes),
+                Object::Metadata(bytes) => recording.metadata(bytes),
+                Object::Stacks(bytes) => recording.stacks(bytes),
+                Object::Events(bytes) => recording.events(bytes)?,
+                Object::SequencePoint => Some(recording.sequence_point()),
+                Object::Other => Some(()),
+            };
+            read.ok_or_else(|| Error::malformed("a block of a trace of .NET", b"other bytes").at(place))?;
+        }
+        if let Some(byte) = objects.cut {
+            report.doubt(format!("the trace is cut off at byte {byte}; it is read as far as it goes"));
+        }
+        recording.finish(options, sink, report)
+    }
+}
+
+#[cfg(test)]
+mod tests;

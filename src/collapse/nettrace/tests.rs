@@ -1,0 +1,190 @@
+//! Traces put together block by block, and their stacks.
+
+use super::*;
+use crate::collapse::ValueSelection;
+use crate::collapse::tests::collapse_bytes;
+
+/// A text in UTF-16 that ends in a zero.
+fn text(text: &str) -> Vec<u8> {
+    text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
+}
+
+fn int(number: u32) -> Vec<u8> {
+    number.to_le_bytes().to_vec()
+}
+
+fn long(number: u64) -> Vec<u8> {
+    number.to_le_bytes().to_vec()
+}
+
+/// A trace with its first object, before others.
+struct Trace(Vec<u8>);
+
+impl Trace {
+    fn new() -> Trace {
+        let mut trace = Trace(MAGIC.to_vec());
+        let date = [2026u16, 11, 0, 22, 10, 30, 15, 250].map(u16::to_le_bytes).concat();
+        let fields = [date, long(1000), long(1_000_000), int(8), int(77), int(2), int(1)].concat();
+        trace.object("Trace", &fields);
+        trace
+    }
+
+    fn object(&mut self, name: &str, bytes: &[u8]) {
+        self.0.extend_from_slice(&[5, 5, 1, 4, 0, 0, 0, 4, 0, 0, 0]);
+        self.0.extend_from_slice(&int(name.len() as u32));
+        self.0.extend_from_slice(name.as_bytes());
+        self.0.push(6);
+        if name != "Trace" {
+            self.0.extend_from_slice(&int(bytes.len() as u32));
+            self.0.resize(self.0.len().next_multiple_of(4), 0);
+        }
+        self.0.extend_from_slice(bytes);
+        self.0.push(6);
+    }
+
+    /// A block of events: type, thread, stack, time since the one before, payload.
+    fn events(&mut self, name: &str, is_compressed: bool, events: &[(u32, u32, u32, u64, Vec<u8>)]) {
+        let mut out = [20u16.to_le_bytes(), u16::from(is_compressed).to_le_bytes()].concat();
+        out.resize(20, 0);
+        let mut now = 0;
+        for (at, (kind, thread, stack, passed, payload)) in events.iter().enumerate() {
+            now += passed;
+            if is_compressed {
+                // Type, captor, thread, stack and length; all small but the time and the length.
+                out.extend_from_slice(&[1 | 2 | 4 | 8 | 128, *kind as u8, 0, 9, 0, *thread as u8]);
+                out.push(*stack as u8);
+                varint(*passed, &mut out);
+                varint(payload.len() as u64, &mut out);
+                out.extend_from_slice(payload);
+            } else {
+                let size = 4 + 4 + 8 + 8 + 4 + 4 + 8 + 32 + 4 + payload.len() as u32;
+                let ids =
+                    [int(size), int(*kind | 1 << 31), int(at as u32 + 1), long((*thread).into()), long(9)];
+                out.extend_from_slice(&ids.concat());
+                out.extend_from_slice(&[int(0), int(*stack), long(now), vec![0; 32]].concat());
+                out.extend_from_slice(&int(payload.len() as u32));
+                out.extend_from_slice(payload);
+                out.resize(out.len().next_multiple_of(4), 0);
+            }
+        }
+        self.object(name, &out);
+    }
+
+    fn types(&mut self) {
+        let types = [
+            (1, "Microsoft-DotNETCore-SampleProfiler", 0),
+            (2, "Microsoft-Windows-DotNETRuntime", 10),
+            (3, "Microsoft-Windows-DotNETRuntimeRundown", 144),
+            (4, "Microsoft-Windows-DotNETRuntimeRundown", 154),
+            (5, "Microsoft-Windows-DotNETRuntime", 80),
+        ];
+        let types = types.map(|(number, provider, event)| {
+            (0, 9, 0, 0, [int(number), text(provider), int(event), text("")].concat())
+        });
+        self.events("MetadataBlock", true, &types);
+    }
+
+    fn stacks(&mut self, first: u32, stacks: &[&[u64]]) {
+        let mut out = [int(first), int(stacks.len() as u32)].concat();
+        for stack in stacks {
+            out.extend_from_slice(&int(stack.len() as u32 * 8));
+            stack.iter().for_each(|address| out.extend_from_slice(&long(*address)));
+        }
+        self.object("StackBlock", &out);
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        self.0.push(1);
+        self.0
+    }
+}
+
+fn varint(mut number: u64, out: &mut Vec<u8>) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+fn method(start: u64, namespace: &str, name: &str) -> (u32, u32, u32, u64, Vec<u8>) {
+    let numbers = [long(1), long(500), long(start), int(0x100), int(0), int(0)].concat();
+    (3, 9, 0, 0, [numbers, text(namespace), text(name), text("void ()")].concat())
+}
+
+/// `Main` calls `Work`, in managed code twice, in native code once; a string is allocated and an exception thrown.
+fn trace(is_compressed: bool) -> Vec<u8> {
+    let mut trace = Trace::new();
+    trace.types();
+    // The last return address is the end of Main: a call that never returns.
+    trace.stacks(1, &[&[0x2010, 0x1100], &[0x1010], &[0x9999, 0x1050]]);
+    let allocation = [int(64), int(0), vec![0; 2], long(100_000), long(1), text("System.String")].concat();
+    trace.events(
+        "EventBlock",
+        is_compressed,
+        &[
+            (1, 5, 1, 1000, int(2)),
+            (1, 5, 1, 1000, int(2)),
+            (1, 6, 2, 500, int(1)),
+            (2, 5, 1, 100, allocation),
+            (5, 5, 3, 100, [text("System.Exception"), text("no")].concat()),
+        ],
+    );
+    trace.object("SPBlock", &[0; 12]);
+    trace.stacks(1, &[&[0x1020]]);
+    trace.events("EventBlock", is_compressed, &[(1, 5, 1, 3000, int(2))]);
+    let module = [long(500), vec![0; 16], text("/app/shop.dll"), text("")].concat();
+    let rundown = [method(0x2000, "Shop.Orders", "Work"), method(0x1000, "Shop.Program", "Main")];
+    trace.events("EventBlock", true, &[&rundown[..], &[(4, 9, 0, 0, module)]].concat());
+    trace.finish()
+}
+
+fn choose(name: &str) -> Options {
+    Options { values: ValueSelection::Named(vec![name.as_bytes().to_vec()]), ..Options::default() }
+}
+
+#[test]
+fn samples_have_the_names_of_the_rundown() {
+    for is_compressed in [true, false] {
+        let bytes = trace(is_compressed);
+        assert_eq!(Nettrace.detect(&bytes), Verdict::Yes);
+        for (value, expected) in [
+            ("managed", "Shop.Program.Main 1\nShop.Program.Main;Shop.Orders.Work 2\n"),
+            ("unmanaged", "Shop.Program.Main 1\n"),
+            ("allocated", "Shop.Program.Main;Shop.Orders.Work;System.String 100000\n"),
+            ("exceptions", "Shop.Program.Main;[unknown];System.Exception 1\n"),
+        ] {
+            let (folded, report) = collapse_bytes(&Nettrace, &bytes, &choose(value)).unwrap();
+            assert_eq!(folded, expected, "{value}, compressed: {is_compressed}");
+            // The sequence of the second block goes on where the first ended, or is told in full.
+            assert_eq!(report.facts.duration.map(|passed| passed.as_micros()), Some(2000));
+        }
+    }
+    let threads = Options { tid: true, ..Options::default() };
+    let (folded, _) = collapse_bytes(&Nettrace, trace(true), &threads).unwrap();
+    assert!(folded.starts_with("[unnamed]-77/5;Shop.Program.Main 1\n"), "{folded}");
+    let addresses = Options { addrs: true, ..choose("exceptions") };
+    let (folded, _) = collapse_bytes(&Nettrace, trace(true), &addresses).unwrap();
+    assert_eq!(folded, "Shop.Program.Main;[unknown <9999>];System.Exception 1\n");
+}
+
+#[test]
+fn a_trace_without_rundown_or_end_says_so() {
+    let mut without = Trace::new();
+    without.types();
+    without.stacks(1, &[&[0x1010]]);
+    without.events("EventBlock", true, &[(1, 5, 1, 1000, int(2)), (1, 5, 7, 1000, int(2))]);
+    let bytes = without.finish();
+    let (folded, report) = collapse_bytes(&Nettrace, &bytes, &Options::default()).unwrap();
+    assert_eq!(folded, "[no stack] 1\n[unknown] 1\n");
+    assert!(report.notes.iter().any(|note| note.contains("does not name its methods")), "{:?}", report.notes);
+    assert!(report.notes.iter().any(|note| note.starts_with("1 events have lost their stacks")));
+    for end in [bytes.len() - 1, bytes.len() - 2] {
+        let (_, report) = collapse_bytes(&Nettrace, &bytes[..end], &Options::default()).unwrap_or_default();
+        assert!(report.notes.iter().any(|note| note.contains("cut off")) || end < bytes.len() - 1);
+    }
+    let mut damaged = bytes.clone();
+    damaged[MAGIC.len() + 1] = 7;
+    let error = collapse_bytes(&Nettrace, &damaged, &Options::default()).unwrap_err().to_string();
+    assert!(error.contains("the type of an object"), "{error}");
+}

@@ -1,0 +1,309 @@
+//! Chrome's trace events: chrome://tracing, Node's `--trace-event-categories`, `py-spy record -f
+//! chrometrace`, and whatever else writes them (seen: Node 20, py-spy 0.4).
+//!
+//! ```text
+//! {"traceEvents": [{"ph": "B", "name": "parse", "pid": 7, "tid": 8, "ts": 103305},
+//!                  {"ph": "E", "name": "parse", "pid": 7, "tid": 8, "ts": 103310},
+//!                  {"ph": "X", "name": "layout", "pid": 7, "tid": 8, "ts": 103305, "dur": 3.5},
+//!                  {"ph": "P", "name": "ProfileChunk", "id": "0x1", "args": {"data": {…}}, …}]}
+//! ```
+//! or only the array, which need not be closed. Two things in it have stacks. What begins and ends
+//! on a thread (`B` and `E`, `X`) nests, and weighs the time in which nothing further began. The
+//! processor profiles of V8 come in pieces (`Profile`, `ProfileChunk`), and are what counts where
+//! there are any; samples of [`stack_frames`](super::stack_frames) are likewise. Everything else, such as
+//! asynchronous events, has no stack. Specified in "Trace Event Format", Google, 2016.
+//!
+//! PyTorch's profiler and JAX's write spans of Python functions, operators and calls of the CUDA runtime; see
+//! [`device`] for the work of a GPU. `[memory]` events of PyTorch are allocations by what was open at the time.
+//!
+//! py-spy ends what was open on a thread when it sees another process on a thread of the same
+//! number, which forked processes have, and gives the end that other process; so its events are
+//! matched by their thread alone.
+
+mod device;
+mod event;
+mod spans;
+mod stacks;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+
+use self::device::Device;
+use self::event::{Category, Event};
+use self::spans::{Mark, Moment, Span, Spans};
+use super::cpu_profile::Tree;
+use super::stack_frames::StackFrames;
+use crate::collapse::json::{HeadKeys, Json, Kind, parse_number};
+use crate::collapse::names::FrameNames;
+use crate::collapse::times::date;
+use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::error::{Error, Result};
+use crate::input::Input;
+use crate::profile::Facts;
+use crate::weight::Weight;
+
+const INFO: FormatInfo = FormatInfo {
+    name: "chrome-trace",
+    producer: "Chrome, Node, React Native's Hermes, py-spy -f chrometrace, PyTorch's and JAX's profilers: trace events",
+    tested: "Node 20, py-spy 0.4.3; Hermes and GPU kernels by the sources",
+    values: "cpu-profile or samples if there are any, events, gpu, allocated, gpu-allocated",
+    unit: "us, samples, us, us, bytes, bytes",
+};
+
+/// Collapses trace events.
+pub struct Trace;
+
+impl Collapser for Trace {
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
+    }
+
+    fn detect(&self, head: &[u8]) -> Verdict {
+        let Some(keys) = HeadKeys::read(head) else { return Verdict::No };
+        let is_trace = keys.has("traceEvents") || keys.has_all(&["stackFrames", "samples"]);
+        if is_trace || (keys.array && keys.has("ph")) { Verdict::Yes } else { Verdict::No }
+    }
+
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        sink: &mut dyn Sink,
+        report: &mut Report,
+    ) -> Result<()> {
+        let mut json = Json::new(input);
+        let mut events = Events::default();
+        let mut base = None;
+        if json.peek()? == Kind::Array {
+            events.read(&mut json, sink)?;
+        } else {
+            let mut key = String::new();
+            json.begin_object()?;
+            while json.next_key(&mut key)? {
+                match key.as_str() {
+                    "traceEvents" => events.read(&mut json, sink)?,
+                    "stackFrames" if json.peek()? == Kind::Object => {
+                        events.stack_frames.frames(&mut json, &mut events.names, sink)?;
+                    }
+                    "samples" if json.peek()? == Kind::Array => events.stack_frames.samples(&mut json)?,
+                    "metadata" | "otherData" if json.peek()? == Kind::Object => {
+                        metadata(&mut json, &mut report.facts)?
+                    }
+                    // PyTorch's times count from this date.
+                    "baseTimeNanoseconds" if json.peek()? == Kind::Number => base = Some(json.weight()?),
+                    _ => json.skip()?,
+                }
+            }
+        }
+        json.end(report);
+        if let (Some(base), Some(first)) = (base, events.first) {
+            let first = first.checked_mul(Weight::new(1000)).and_then(|first| base.checked_add(first));
+            report.facts.start = first.ok().and_then(|first| date(first, "ns"));
+        }
+        events.collapse(options, sink, report).map_err(|e| e.or_at(|| json.place()))
+    }
+}
+
+/// Notes what Chrome says of itself and of the machine.
+fn metadata(json: &mut Json, facts: &mut Facts) -> Result<()> {
+    let (mut key, mut system) = (String::new(), [String::new(), String::new(), String::new()]);
+    json.begin_object()?;
+    while json.next_key(&mut key)? {
+        if json.peek()? != Kind::Text {
+            json.skip()?;
+            continue;
+        }
+        let text = json.text()?;
+        match key.as_str() {
+            "command_line" => facts.set_command(text),
+            "product-version" => facts.producer = crate::profile::fact(text.as_bytes()),
+            "startTime" => facts.start = humantime::parse_rfc3339(text).ok(),
+            "os-name" => system[0] = text.to_owned(),
+            "os-version" => system[1] = text.to_owned(),
+            "os-arch" => system[2] = text.to_owned(),
+            _ => {}
+        }
+    }
+    facts.system = crate::profile::fact(system.join(" ").trim().as_bytes()).or(facts.system.take());
+    Ok(())
+}
+
+/// A number, which Hermes writes as a text.
+///
+/// # Errors
+/// Anything else.
+pub(super) fn number(json: &mut Json) -> Result<Weight> {
+    let text = json.text_or_number()?;
+    match shortest(text).or_else(|| parse_number(text)) {
+        Some(number) => Ok(number),
+        None => {
+            let found = Error::malformed("a number", text.as_bytes());
+            Err(found.at(json.place()))
+        }
+    }
+}
+
+/// The decimal that was meant by a number that a writer printed with all digits of its binary fraction, as JAX does:
+/// 10.749000000000001 is 10.749.
+fn shortest(text: &str) -> Option<Weight> {
+    /// No clock has a femtosecond.
+    const MOST_DECIMALS: usize = 9;
+    let (_, fraction) = text.split_once('.')?;
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    if fraction.len() <= MOST_DECIMALS || digits > 20 {
+        return None;
+    }
+    let number: f64 = text.parse().ok()?;
+    Weight::parse(number.to_string().as_bytes())
+}
+
+/// Process and thread, as numbers or whatever else a writer calls them.
+pub(super) type ThreadKey = (String, String);
+
+#[derive(Default)]
+struct Events {
+    threads: BTreeMap<ThreadKey, Spans>,
+    /// By process and id: the pieces of the profiles, with their times.
+    pieces: BTreeMap<(String, String), Vec<TimedPiece>>,
+    process_names: BTreeMap<String, String>,
+    /// The process that was seen first on each thread of py-spy's.
+    py_spy: HashMap<String, String>,
+    thread_names: BTreeMap<ThreadKey, String>,
+    /// Samples that name their frames by number.
+    stack_frames: StackFrames,
+    /// The work of other processors.
+    device: Device,
+    /// The number of events that have no stack.
+    without_stack: u64,
+    /// The first beginning and the last end.
+    first: Option<Weight>,
+    last: Option<Weight>,
+    names: FrameNames,
+}
+
+/// A piece, and the time of its event.
+type TimedPiece = (Option<Weight>, Piece);
+
+/// A piece of a processor profile of V8's.
+enum Piece {
+    /// A profile of a thread begins, at a time in microseconds.
+    Start(ThreadKey, Option<Weight>),
+    /// Nodes and samples of the profile that has begun before.
+    Chunk(Box<Tree>),
+}
+
+/// A processor profile, and the thread that it is of.
+#[derive(Default)]
+struct ThreadProfile {
+    thread: Option<ThreadKey>,
+    tree: Tree,
+}
+
+impl Events {
+    fn read(&mut self, json: &mut Json, sink: &mut dyn Sink) -> Result<()> {
+        let mut event = Event::default();
+        json.begin_array()?;
+        while json.next_item_or_end()? {
+            if !json.null()? {
+                event.read(json, sink)?;
+                self.event(&mut event, sink)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, event: &mut Event, sink: &mut dyn Sink) -> Result<()> {
+        if event.category == Category::PySpy {
+            let first = self.py_spy.entry(event.thread.clone()).or_insert_with(|| event.process.clone());
+            event.process.clone_from(first);
+        }
+        if event.category == Category::Across {
+            self.without_stack += 1;
+            return Ok(());
+        }
+        if let (Some(at), "B" | "E" | "X") = (event.at, event.phase.as_str()) {
+            self.first = Some(self.first.map_or(at, |first| first.min(at)));
+            self.last = self.last.max(Some(at));
+        }
+        let thread = || (event.process.clone(), event.thread.clone());
+        match (event.phase.as_str(), event.at) {
+            ("B", Some(at)) => {
+                let frame = event.frame(&mut self.names, sink);
+                let name = self.names.plain(event.name.as_bytes(), sink);
+                self.threads.entry(thread()).or_default().marks.push((at, Mark::Begin(frame, name)));
+            }
+            ("E", Some(at)) => {
+                let named = !event.name.is_empty();
+                let name = named.then(|| self.names.plain(event.name.as_bytes(), sink));
+                self.threads.entry(thread()).or_default().marks.push((at, Mark::End(name)));
+            }
+            ("X", Some(at)) => {
+                let frame = event.frame(&mut self.names, sink);
+                let duration = event.duration.filter(|duration| !duration.is_negative());
+                let end = at.checked_add(duration.unwrap_or_default())?;
+                self.last = self.last.max(Some(end));
+                let span = Span { begin: at, end, frame, launch: event.launch };
+                match event.category {
+                    Category::Kernel | Category::Copy => self.device.push(&thread(), span),
+                    _ => self.threads.entry(thread()).or_default().whole.push(span),
+                }
+            }
+            ("i", Some(at)) if event.name == "[memory]" && event.bytes.is_some() => {
+                // What is freed weighs less than nothing.
+                if let Some(weight) = event.bytes.filter(|bytes| !bytes.is_negative()) {
+                    let kind = usize::from(event.memory != 0);
+                    self.threads.entry(thread()).or_default().moments.push(Moment { at, weight, kind });
+                }
+            }
+            ("M", _) if event.name == "process_name" => {
+                self.process_names.insert(event.process.clone(), event.label.clone());
+            }
+            ("M", _) if event.name == "thread_name" => {
+                self.thread_names.insert(thread(), event.label.clone());
+            }
+            ("P", _) if event.name == "Profile" => {
+                let stated = event.piece.take().and_then(|piece| piece.start);
+                self.piece(event, Piece::Start(thread(), stated.or(event.at)));
+            }
+            ("P", _) if event.name == "ProfileChunk" => {
+                if let Some(chunk) = event.piece.take() {
+                    self.piece(event, Piece::Chunk(Box::new(chunk)));
+                }
+            }
+            ("M", _) => {}
+            _ => self.without_stack += 1,
+        }
+        Ok(())
+    }
+
+    fn piece(&mut self, event: &Event, piece: Piece) {
+        let pieces = self.pieces.entry((event.process.clone(), event.id.clone())).or_default();
+        pieces.push((event.at, piece));
+    }
+
+    /// Puts the profiles together. Chrome writes their pieces as threads come to it, so that they are in the
+    /// order of time only once they are sorted.
+    fn profiles(&mut self) -> Vec<ThreadProfile> {
+        let mut profiles = Vec::new();
+        for mut pieces in std::mem::take(&mut self.pieces).into_values() {
+            pieces.sort_by_key(|(at, _)| *at);
+            let mut profile = ThreadProfile::default();
+            for (_, piece) in pieces {
+                match piece {
+                    Piece::Start(thread, start) => {
+                        if profile.thread.is_some() {
+                            profiles.push(std::mem::take(&mut profile));
+                        }
+                        profile.thread = Some(thread);
+                        profile.tree.start = start;
+                    }
+                    Piece::Chunk(chunk) => profile.tree.absorb(*chunk),
+                }
+            }
+            profiles.push(profile);
+        }
+        profiles.retain(|profile| !profile.tree.is_empty());
+        profiles
+    }
+}

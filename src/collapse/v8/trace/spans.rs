@@ -1,0 +1,168 @@
+//! What begins and ends on a thread, as stacks: each span lies in the one that was begun before it and not ended.
+
+use std::collections::HashMap;
+
+use super::device::Launch;
+use crate::collapse::times::{lasting, nanoseconds};
+use crate::collapse::trie::{PathId, Trie};
+use crate::error::Result;
+use crate::folded::FrameId;
+use crate::weight::Weight;
+
+/// Beginnings and ends on one thread, in the order of the file.
+#[derive(Default)]
+pub struct Spans {
+    /// Beginnings and ends, yet to be matched; an end may not name what it ends.
+    pub marks: Vec<(Weight, Mark)>,
+    /// Frames, when they begin and when they end.
+    pub whole: Vec<Span>,
+    /// Single moments, whose stack is what was open then.
+    pub moments: Vec<Moment>,
+}
+
+/// A beginning or an end.
+#[derive(Clone, Copy)]
+pub enum Mark {
+    /// The frame, and the event's name, by which an end is told.
+    Begin(FrameId, FrameId),
+    /// An end, by its name or of what was begun last.
+    End(Option<FrameId>),
+}
+
+/// A frame that was open for a time.
+#[derive(Clone, Copy)]
+pub struct Span {
+    pub begin: Weight,
+    pub end: Weight,
+    pub frame: FrameId,
+    /// The work of other processors that it may have begun.
+    pub launch: Launch,
+}
+
+/// A moment that has a weight of its own, such as an allocation.
+#[derive(Clone, Copy)]
+pub struct Moment {
+    pub at: Weight,
+    pub weight: Weight,
+    /// The number of what it is of.
+    pub kind: usize,
+}
+
+/// What [`Spans::collapse`] meets on its way, with the path of what is open there.
+pub enum Met<'s> {
+    /// A span that begins.
+    Span(&'s Span),
+    /// A moment.
+    Moment(&'s Moment),
+}
+
+impl Spans {
+    /// Returns true if nothing began or ended on the thread.
+    pub fn is_empty(&self) -> bool {
+        self.marks.is_empty() && self.whole.is_empty()
+    }
+
+    /// Adds to each path the time in which exactly its spans were open, tells `met` of what it comes by, and
+    /// returns the number of ends without a beginning.
+    pub fn collapse(
+        mut self,
+        stacks: &mut Trie,
+        mut met: impl FnMut(Met<'_>, PathId) -> Result<()>,
+    ) -> Result<u64> {
+        let unmatched = self.match_ends();
+        // If spans begin at the same time, the one that ends last is outermost.
+        self.whole.sort_by(|a, b| a.begin.cmp(&b.begin).then(b.end.cmp(&a.end)));
+        self.moments.sort_by_key(|moment| moment.at);
+        let mut open = Open { path: Trie::ROOT, ends: Vec::new(), since: Weight::ZERO };
+        let mut moments = self.moments.iter().peekable();
+        for span in &self.whole {
+            while let Some(moment) = moments.next_if(|moment| moment.at < span.begin) {
+                open.close(Some(moment.at), stacks)?;
+                met(Met::Moment(moment), open.path)?;
+            }
+            open.close(Some(span.begin), stacks)?;
+            if open.path != Trie::ROOT {
+                add(stacks, open.path, open.since, span.begin)?;
+            }
+            open.since = span.begin;
+            open.path = stacks.below(open.path, span.frame.0);
+            // A span that outlasts the span around it is cut.
+            open.ends.push(open.ends.last().map_or(span.end, |outer| span.end.min(*outer)));
+            met(Met::Span(span), open.path)?;
+        }
+        for moment in moments {
+            open.close(Some(moment.at), stacks)?;
+            met(Met::Moment(moment), open.path)?;
+        }
+        open.close(None, stacks)?;
+        Ok(unmatched)
+    }
+
+    /// Makes whole spans of beginnings and ends, and returns the number of ends without a beginning.
+    /// A span that is never ended ends with the thread.
+    fn match_ends(&mut self) -> u64 {
+        self.marks.sort_by_key(|mark| mark.0);
+        let last = self.marks.iter().map(|mark| mark.0).chain(self.whole.iter().map(|span| span.end)).max();
+        let mut open: Vec<(usize, FrameId)> = Vec::new();
+        // The number of open spans of each name: a name without any need not be looked for.
+        let mut names: HashMap<FrameId, usize> = HashMap::new();
+        let mut unmatched = 0;
+        let first = self.whole.len();
+        for (at, mark) in std::mem::take(&mut self.marks) {
+            match mark {
+                Mark::Begin(frame, name) => {
+                    *names.entry(name).or_default() += 1;
+                    open.push((self.whole.len(), name));
+                    let end = last.unwrap_or(at);
+                    self.whole.push(Span { begin: at, end, frame, launch: Launch::default() });
+                }
+                Mark::End(name) => {
+                    let is_open = name.is_none_or(|name| names.get(&name).is_some_and(|count| *count > 0));
+                    let is_it = |begun: FrameId| name.is_none_or(|name| name == begun);
+                    let found =
+                        if is_open { open.iter().rposition(|(_, begun)| is_it(*begun)) } else { None };
+                    let Some(depth) = found else {
+                        unmatched += 1;
+                        continue;
+                    };
+                    for (span, name) in open.drain(depth..) {
+                        self.whole[span].end = at;
+                        names.entry(name).and_modify(|count| *count -= 1);
+                    }
+                }
+            }
+        }
+        // In the order of the file a beginning stands before what is within it, a whole span behind.
+        self.whole.rotate_left(first);
+        unmatched
+    }
+}
+
+/// The spans that are open at a time.
+struct Open {
+    path: PathId,
+    ends: Vec<Weight>,
+    /// The time from which on the path has not changed.
+    since: Weight,
+}
+
+impl Open {
+    /// Ends what ends by `until`, or all, and gives each its time.
+    fn close(&mut self, until: Option<Weight>, stacks: &mut Trie) -> Result<()> {
+        while let Some(&end) = self.ends.last()
+            && until.is_none_or(|until| end <= until)
+        {
+            add(stacks, self.path, self.since, end)?;
+            self.since = end;
+            self.ends.pop();
+            self.path = stacks.above(self.path).map_or(Trie::ROOT, |(above, _)| above);
+        }
+        Ok(())
+    }
+}
+
+/// Adds the microseconds from one time to another to a path.
+fn add(stacks: &mut Trie, path: PathId, since: Weight, until: Weight) -> Result<()> {
+    let lasts = lasting(since, until, "us");
+    stacks.add_lasting(path, until.checked_sub(since)?, nanoseconds(since, "us"), lasts, 0)
+}
