@@ -27,9 +27,9 @@ use crate::collapse::threads::Thread;
 use crate::collapse::times::{duration, lasting, nanoseconds};
 use crate::collapse::trie::{PathId, Trie};
 use crate::collapse::values::Values;
-use crate::collapse::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
-use crate::folded::{FrameId, sanitize_frame};
+use crate::folded::{FrameId, Interner, sanitize_frame};
 use crate::input::Input;
 use crate::profile::Facts;
 use crate::weight::Weight;
@@ -48,6 +48,14 @@ pub struct Trace;
 impl Collapser for Trace {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo {
+            times: "events, samples",
+            clock: Some("monotonic"),
+            labels: "thread, tid, process, category",
+        }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -151,6 +159,7 @@ struct Events {
     first: Option<Weight>,
     last: Option<Weight>,
     names: FrameNames,
+    categories: Interner,
 }
 
 /// A piece, and the time of its event.
@@ -176,14 +185,14 @@ struct ThreadProfile {
 struct Spans {
     /// Beginnings and ends, yet to be matched; an end may not name what it ends.
     marks: Vec<(Weight, Mark)>,
-    /// Frames, when they begin and when they end.
-    whole: Vec<(Weight, Weight, FrameId)>,
+    /// Frames, when they begin and when they end, and the numbers of their categories.
+    whole: Vec<(Weight, Weight, FrameId, u32)>,
 }
 
 #[derive(Clone, Copy)]
 enum Mark {
-    /// The frame, and the event's name, by which an end is told.
-    Begin(FrameId, FrameId),
+    /// The frame, the event's name, by which an end is told, and the number of its category.
+    Begin(FrameId, FrameId, u32),
     End(Option<FrameId>),
 }
 
@@ -192,8 +201,7 @@ enum Mark {
 struct Event {
     phase: String,
     name: String,
-    /// True if its category is py-spy's.
-    py_spy: bool,
+    category: String,
     process: String,
     thread: String,
     id: String,
@@ -227,7 +235,7 @@ impl Events {
             match key.as_str() {
                 "ph" => event.phase.push_str(json.text()?),
                 "name" => event.name.push_str(json.text_or_number()?),
-                "cat" if json.peek()? == Kind::Text => event.py_spy = json.text()? == "py-spy",
+                "cat" if json.peek()? == Kind::Text => event.category.push_str(json.text()?),
                 "pid" => event.process.push_str(json.text_or_number()?),
                 "tid" => event.thread.push_str(json.text_or_number()?),
                 "id" if matches!(json.peek()?, Kind::Text | Kind::Number) => {
@@ -239,7 +247,7 @@ impl Events {
                 _ => json.skip()?,
             }
         }
-        if event.py_spy {
+        if event.category == "py-spy" {
             let first = self.py_spy.entry(event.thread.clone()).or_insert_with(|| event.process.clone());
             event.process.clone_from(first);
         }
@@ -252,7 +260,12 @@ impl Events {
             ("B", Some(at)) => {
                 let frame = event.frame(&mut self.names, sink);
                 let name = self.names.plain(event.name.as_bytes(), sink);
-                self.threads.entry(thread()).or_default().marks.push((at, Mark::Begin(frame, name)));
+                let category = self.categories.key(event.category.as_bytes());
+                self.threads
+                    .entry(thread())
+                    .or_default()
+                    .marks
+                    .push((at, Mark::Begin(frame, name, category)));
             }
             ("E", Some(at)) => {
                 let named = !event.name.is_empty();
@@ -264,7 +277,8 @@ impl Events {
                 let duration = event.duration.filter(|duration| !duration.is_negative());
                 let end = at.checked_add(duration.unwrap_or_default())?;
                 self.last = self.last.max(Some(end));
-                self.threads.entry(thread()).or_default().whole.push((at, end, frame));
+                let category = self.categories.key(event.category.as_bytes());
+                self.threads.entry(thread()).or_default().whole.push((at, end, frame, category));
             }
             ("M", _) if event.name == "process_name" => {
                 self.process_names.insert(event.process.clone(), event.label.clone());
@@ -406,7 +420,13 @@ impl Events {
                 start,
                 |frame| Ok(FrameId(frame)),
                 |stack, sampled| {
-                    let context = if contexts { owner.context(sampled.time) } else { Context::UNKNOWN };
+                    let mut context = Context::UNKNOWN;
+                    let category = if contexts { self.categories.name(sampled.origin) } else { &b""[..] };
+                    let label = [(&b"category"[..], category)];
+                    if contexts {
+                        context = owner.context(sampled.time);
+                        context.labels = if category.is_empty() { &[] } else { &label };
+                    }
                     let context = (&context, sampled.duration);
                     values.add_lasting(events_column, stack, sampled.weight, sampled.samples, context, sink)
                 },
@@ -455,6 +475,7 @@ impl Event {
         for text in [
             &mut self.phase,
             &mut self.name,
+            &mut self.category,
             &mut self.process,
             &mut self.thread,
             &mut self.id,
@@ -464,7 +485,6 @@ impl Event {
             text.clear();
         }
         (self.at, self.duration, self.line, self.piece) = (None, None, None, None);
-        self.py_spy = false;
     }
 
     fn frame(&self, names: &mut FrameNames, sink: &mut dyn Sink) -> FrameId {
@@ -484,17 +504,17 @@ impl Spans {
         // If spans begin at the same time, the one that ends last is outermost.
         self.whole.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(&a.1)));
         let mut path = Trie::ROOT;
-        let mut ends: Vec<Weight> = Vec::new();
+        let mut ends: Vec<(Weight, u32)> = Vec::new();
         let mut since = Weight::ZERO;
-        for (begin, end, frame) in self.whole {
+        for (begin, end, frame, category) in self.whole {
             close(&mut path, &mut ends, &mut since, Some(begin), stacks)?;
-            if path != Trie::ROOT {
-                add(stacks, path, since, begin)?;
+            if let Some((_, outer)) = ends.last() {
+                add(stacks, path, since, begin, *outer)?;
             }
             since = begin;
             path = stacks.below(path, frame.0);
             // A span that outlasts the span around it is cut.
-            ends.push(ends.last().map_or(end, |outer| end.min(*outer)));
+            ends.push((ends.last().map_or(end, |(outer, _)| end.min(*outer)), category));
         }
         close(&mut path, &mut ends, &mut since, None, stacks)?;
         Ok(unmatched)
@@ -512,10 +532,10 @@ impl Spans {
         let first = self.whole.len();
         for (at, mark) in std::mem::take(&mut self.marks) {
             match mark {
-                Mark::Begin(frame, name) => {
+                Mark::Begin(frame, name, category) => {
                     *names.entry(name).or_default() += 1;
                     open.push((self.whole.len(), name));
-                    self.whole.push((at, last.unwrap_or(at), frame));
+                    self.whole.push((at, last.unwrap_or(at), frame, category));
                 }
                 Mark::End(name) => {
                     let is_open = name.is_none_or(|name| names.get(&name).is_some_and(|count| *count > 0));
@@ -540,23 +560,23 @@ impl Spans {
 }
 
 /// Adds the microseconds from one time to another to a path.
-fn add(stacks: &mut Trie, path: PathId, since: Weight, until: Weight) -> Result<()> {
+fn add(stacks: &mut Trie, path: PathId, since: Weight, until: Weight, category: u32) -> Result<()> {
     let lasts = lasting(since, until, "us");
-    stacks.add_lasting(path, until.checked_sub(since)?, nanoseconds(since, "us"), lasts, 0)
+    stacks.add_lasting(path, until.checked_sub(since)?, nanoseconds(since, "us"), lasts, category)
 }
 
 /// Ends what ends by `until`, or all, and gives each its time.
 fn close(
     path: &mut PathId,
-    ends: &mut Vec<Weight>,
+    ends: &mut Vec<(Weight, u32)>,
     since: &mut Weight,
     until: Option<Weight>,
     stacks: &mut Trie,
 ) -> Result<()> {
-    while let Some(&end) = ends.last()
+    while let Some(&(end, category)) = ends.last()
         && until.is_none_or(|until| end <= until)
     {
-        add(stacks, *path, *since, end)?;
+        add(stacks, *path, *since, end, category)?;
         *since = end;
         ends.pop();
         *path = stacks.above(*path).map_or(Trie::ROOT, |(above, _)| above);
