@@ -66,7 +66,7 @@ pub struct Collapse {
 
     /// List the labels in the input with their numbers of values and weights, and write no
     /// stacks
-    #[arg(long, conflicts_with_all = ["list_values", "label"])]
+    #[arg(long, conflicts_with_all = ["list_values", "label"], help_heading = "Time and labels")]
     pub list_labels: bool,
 
     /// Sort folded text that takes more than SIZE (`500M`, `4G`) in temporary files, in `TMPDIR`; files

@@ -8,7 +8,7 @@ use crate::profile::{Label, Profile};
 
 /// The options.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Labels")]
+#[command(next_help_heading = "Time and labels")]
 pub struct LabelArgs {
     /// Write this label as a root frame: `time=20ms`, `thread`, `tid`, `process`, or one that
     /// fg-collapse --list-labels names; repeatable

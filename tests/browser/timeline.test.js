@@ -278,3 +278,15 @@ test("several threads of one name are told apart, many are one row", async () =>
   const many = await view(lines(60));
   assert.deepEqual((await labels(many)).map((label) => label.replace(/100\.0%$/, "")), ["pool ×60"]);
 });
+
+test("steps of a coarse time line are said", async () => {
+  const one = await page();
+  const said = () => one.$$eval("#time-labels > *", (all) => [all[0].textContent, all[0].title]);
+  assert.deepEqual(await said(), ["All threads100.0%", "All threads"]);
+  await one.evaluate(() => {
+    const { timeline } = globalThis.flame;
+    timeline.times.isCoarse = true;
+    timeline.show();
+  });
+  assert.deepEqual(await said(), ["All threads, in steps of 100 µs100.0%", "All threads, in steps of 100 µs"]);
+});

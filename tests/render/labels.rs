@@ -104,3 +104,17 @@ fn labels_that_cannot_be_shown_are_refused() {
         assert!(run.status == 2 && run.stderr.contains(expected), "{arguments:?}: {}", run.stderr);
     }
 }
+
+#[test]
+fn order_of_time_needs_times() {
+    let written = |text: &str| run(&[FOLDED, &["--order", "time"]].concat(), text);
+    let timed = written(
+        "# labels: time, thread\ntime=000000.000s;thread=a;main;g 4\ntime=000000.020s;thread=a;main;f 6\n",
+    );
+    assert_eq!((timed.text(), timed.stderr.as_str()), ("thread=a;main;g 4\nthread=a;main;f 6\n", ""));
+    let labelled = written("# labels: thread\nthread=a;main;f 6\nthread=a;main;g 4\n");
+    let said = "fg-render: -: the stacks have labels of thread, and none of time: --order time needs times\n";
+    assert_eq!((labelled.status, labelled.stderr.replace("standard input", "-").as_str()), (2, said));
+    // Plain text is in its own order.
+    assert_eq!(written("main;g 4\nmain;f 6\n").text(), "main;g 4\nmain;f 6\n");
+}
