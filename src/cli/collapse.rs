@@ -4,6 +4,7 @@ use std::io::Write;
 
 use clap::Parser;
 
+use super::labels::LabelArgs;
 use super::output::OutputArgs;
 use super::reading::ReadingArgs;
 use super::scale::ScaleArgs;
@@ -14,7 +15,7 @@ use crate::error::{excerpt, some_of};
 use crate::input::Source;
 use crate::printable::printable;
 use crate::profile::units::amount;
-use crate::profile::{self, ExchangeParts, Label, Opened, Profile, ReadOptions, header};
+use crate::profile::{self, ExchangeParts, Opened, Profile, ReadOptions, header};
 use crate::render::Format;
 use crate::weight::Weight;
 
@@ -60,26 +61,14 @@ pub struct Collapse {
     pub list_formats: bool,
 
     /// List the values in the input, with their units and totals, and write no stacks
-    #[arg(long)]
+    #[arg(long, conflicts_with = "weight_by")]
     pub list_values: bool,
 
     /// List the labels in the input with their numbers of values and weights, and write no
     /// stacks
-    #[arg(long, conflicts_with_all = ["list_values", "label"])]
+    #[arg(long, conflicts_with_all = ["list_values", "label"], help_heading = "Time and labels")]
     pub list_labels: bool,
 
-    /// Write this label as a root frame: `time=20ms`, `thread`, `tid`, `process`, or one that
-    /// --list-labels names; repeatable
-    ///
-    /// The first frames of each stack are then `time=000012.340s;endpoint=/api`, in the order of
-    /// the options, and the header declares them. A bucket of time is 20 ms long unless another
-    /// length is given. What lasted longer is divided among the buckets; the parts add up exactly.
-    #[arg(long, value_name = "KEY", value_parser = label)]
-    pub label: Vec<Label>,
-
-    /// Take the numbers of this label as weights: `bytes_req` of perf's kmem:kmalloc
-    #[arg(long, value_name = "KEY", conflicts_with_all = ["list_values", "count"])]
-    pub weight_by: Option<String>,
     /// Sort folded text that takes more than SIZE (`500M`, `4G`) in temporary files, in `TMPDIR`; files
     /// in frame order need no memory
     #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = size)]
@@ -114,6 +103,10 @@ pub struct Collapse {
     #[command(flatten)]
     pub generate: GenerateArgs,
 
+    /// Labels as frames and as weights.
+    #[command(flatten)]
+    pub labels: LabelArgs,
+
     /// Options of reading; last, as their heading holds for everything that follows.
     #[command(flatten)]
     pub options: ReadingArgs,
@@ -136,7 +129,7 @@ impl Tool for Collapse {
             return Ok(Exit::Yes);
         }
         terminal::say_waiting(Self::NAME, &self.input.sources());
-        let samples = self.list_labels || !self.label.is_empty() || self.weight_by.is_some();
+        let samples = self.list_labels || self.labels.are_given();
         let mut reading = self.options.read_options(self.quiet).places(false).samples(samples);
         // Labels of time that are in folded text stay there.
         reading = reading.time_frames(!samples);
@@ -168,20 +161,17 @@ impl Tool for Collapse {
             self.describe(&report);
         }
         if let Stacks::Profile(profile) = &mut stacks {
-            if let Some(key) = &self.weight_by {
-                let (weighed, left_out) = profile.weighed_by(key)?;
-                **profile = weighed;
-                if left_out > 0 && !self.quiet {
-                    say(Self::NAME, format_args!("left out {left_out} samples without a number as {key}"));
-                }
-            }
+            let (weighed, note) = self.labels.weigh(std::mem::take(&mut **profile))?;
+            **profile = weighed;
+            note.iter().filter(|_| !self.quiet).for_each(|note| say(Self::NAME, note));
             if self.list_labels {
                 output.write_all(list_labels(profile)?.as_bytes()).map_err(crate::Error::from)?;
                 output.finish()?;
                 return Ok(Exit::Yes);
             }
-            if !self.label.is_empty() {
-                **profile = profile.labelled(&self.label)?;
+            let labels = &self.labels.label;
+            if !labels.is_empty() {
+                **profile = profile.labelled(labels)?;
             }
         }
         if !self.no_header {
@@ -244,7 +234,7 @@ impl Collapse {
 
     /// Writes everything that is known of the inputs, not folded text.
     fn write_exchange(&self, format: &'static Format) -> anyhow::Result<Exit> {
-        if !self.label.is_empty() || self.weight_by.is_some() {
+        if self.labels.are_given() {
             anyhow::bail!(
                 "--label and --weight-by are for folded text: {} keeps all labels as they are",
                 format.name
@@ -342,10 +332,6 @@ fn list_values(report: &Report) -> String {
         format!("{kept:1} {value:name$}  {count:>samples$}  {weight:>total$}  {unit}\n")
     };
     rows.iter().map(line).collect()
-}
-
-fn label(text: &str) -> Result<Label, String> {
-    Label::parse(text).map_err(|error| error.to_string())
 }
 
 /// The table of `--list-labels`.

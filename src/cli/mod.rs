@@ -8,6 +8,7 @@ mod browser;
 pub mod collapse;
 pub mod diff;
 pub mod filter;
+pub mod labels;
 pub mod manual;
 pub mod operations;
 pub mod output;

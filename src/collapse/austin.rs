@@ -18,7 +18,7 @@ use super::folded::head_lines;
 use super::names::{NO_STACK, frame_at};
 use super::times::{duration, nanoseconds};
 use super::values::Values;
-use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
+use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, Place};
 use crate::input::Input;
@@ -42,6 +42,10 @@ pub struct Austin;
 impl Collapser for Austin {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "samples", clock: Some("recording"), labels: "thread, tid, process" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

@@ -11,7 +11,7 @@
 
 use std::io::Read;
 
-use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
+use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, Kind, Place, Weights};
 use crate::input::Input;
@@ -42,6 +42,10 @@ const MOST_TEXT: usize = 1 << 30;
 impl Collapser for FgHtml {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "samples", clock: Some("recording"), labels: "thread, tid, process" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

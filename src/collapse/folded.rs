@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use super::driver::{self, LineParser};
 use super::folded_detection::is_folded;
-use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
+use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, NotUnderstood, Weights, is_comment, parse_line, settle_columns};
 use crate::input::{Input, Source, trim_line_end};
@@ -34,6 +34,10 @@ pub struct Folded;
 impl Collapser for Folded {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "what `# labels:` says", clock: None, labels: "what `# labels:` says" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

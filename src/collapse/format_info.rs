@@ -17,6 +17,37 @@ pub struct FormatInfo {
     pub unit: &'static str,
 }
 
+/// The times and labels that a format's samples may have: see [`Context`](crate::profile::Context).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContextInfo {
+    /// The things that have a time: `samples, waits`; empty if nothing has.
+    pub times: &'static str,
+    /// The clock of the times, as [`Facts::clock`](crate::profile::Facts::clock) names it, where all
+    /// recordings have the same.
+    pub clock: Option<&'static str>,
+    /// The labels: `thread, tid`; empty if there are none.
+    pub labels: &'static str,
+}
+
+impl ContextInfo {
+    /// Neither times nor labels.
+    pub const NONE: ContextInfo = ContextInfo { times: "", clock: None, labels: "" };
+}
+
+/// The formats that have times or labels, as a table of Markdown.
+pub fn context_table(formats: &[&dyn Collapser]) -> String {
+    let mut out = "| name | times | clock | labels |\n| --- | --- | --- | --- |\n".to_owned();
+    for format in formats {
+        let ContextInfo { times, clock, labels } = format.contexts();
+        let or_none = |text: &'static str| if text.is_empty() { "-" } else { text };
+        if !times.is_empty() || !labels.is_empty() {
+            let (name, clock) = (format.name(), clock.unwrap_or("-"));
+            out += &format!("| `{name}` | {} | {clock} | {} |\n", or_none(times), or_none(labels));
+        }
+    }
+    out
+}
+
 const COLUMNS: [&str; 5] = ["name", "written by", "tested with", "values", "unit"];
 
 impl FormatInfo {

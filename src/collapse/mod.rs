@@ -153,7 +153,7 @@ use crate::profile::scaled::Scaled;
 use crate::weight::Weight;
 
 pub use crate::profile::{Context, Sink};
-pub use format_info::FormatInfo;
+pub use format_info::{ContextInfo, FormatInfo};
 pub use values::{Value, ValueSelection, ValueTotal};
 
 /// The certainty of a collapser that an input is of its format.
@@ -175,6 +175,11 @@ pub trait Collapser: Sync {
     /// The format's name, as `--format` takes it: `perf-script`.
     fn name(&self) -> &'static str {
         self.info().name
+    }
+
+    /// The times and labels that its samples may have.
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo::NONE
     }
 
     /// Tells if an input that begins with `head` is of this format. `head` is all there is, or
@@ -546,7 +551,7 @@ fn collapse_one(
     collapsed.map_err(|e| e.or_at(|| Position::file(name.clone())).read_as(read_as))?;
     #[cfg(feature = "collapse")]
     if sink.wants().contexts && report.facts.clock.is_none() {
-        report.facts.clock = times::clock_of(format.name()).map(str::to_owned);
+        report.facts.clock = format.contexts().clock.map(str::to_owned);
     }
     report.details.insert(0, format!("{name}: read as {}", format.name()));
     Ok(())

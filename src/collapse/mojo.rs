@@ -24,7 +24,7 @@ use super::austin::{Clock, Metadata, Mode};
 use super::forest::{DEEPEST, MOST};
 use super::names::{FrameNames, NO_STACK};
 use super::values::Values;
-use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Verdict};
+use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Kind, Place, sanitize_frame};
 use crate::input::{Input, Reader};
@@ -47,6 +47,10 @@ pub struct Mojo;
 impl Collapser for Mojo {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "samples", clock: Some("recording"), labels: "thread, tid, process" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

@@ -13,7 +13,7 @@ use super::folded::head_lines;
 use super::names::{NO_STACK, frame_at, python_place};
 use super::text::split_digits;
 use super::threads::Thread;
-use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
+use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::Result;
 use crate::folded::{Columns, FrameId, Line, Place, Weights, parse_line};
 use crate::input::Input;
@@ -34,6 +34,10 @@ pub struct PySpy;
 impl Collapser for PySpy {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "", clock: None, labels: "thread, tid, process" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

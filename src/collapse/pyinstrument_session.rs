@@ -14,7 +14,7 @@ use super::names::{FrameNames, NO_STACK};
 use super::threads::Thread;
 use super::times::{date, duration, nanoseconds};
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use super::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
 use crate::collapse::forest::Budget;
 use crate::error::Result;
 use crate::folded::FrameId;
@@ -35,6 +35,10 @@ pub struct PyinstrumentSession;
 impl Collapser for PyinstrumentSession {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "samples", clock: Some("recording"), labels: "thread, tid" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use super::names::FrameNames;
 use super::text::Text;
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use super::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
 use crate::collapse::forest::Budget;
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
@@ -34,6 +34,10 @@ pub struct Rprof;
 impl Collapser for Rprof {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "samples", clock: Some("recording"), labels: "" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

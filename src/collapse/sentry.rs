@@ -17,7 +17,7 @@ use super::names::{FrameNames, NO_STACK};
 use super::threads::Thread;
 use super::times::nanoseconds;
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use super::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
 use crate::collapse::forest::Budget;
 use crate::error::Result;
 use crate::folded::{FrameId, Place, sanitize_frame};
@@ -38,6 +38,10 @@ pub struct Sentry;
 impl Collapser for Sentry {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "samples", clock: None, labels: "thread, tid" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

@@ -20,7 +20,7 @@ use super::pprof::wire::{Content, Fields};
 use super::threads::Thread;
 use super::trie::{PathId, Trie};
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use super::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place};
 use crate::input::Input;
@@ -45,6 +45,10 @@ pub struct Simpleperf;
 impl Collapser for Simpleperf {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "samples", clock: Some("perf"), labels: "thread, tid, process" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

@@ -20,7 +20,7 @@ use super::threads::Thread;
 use super::times::{duration, lasting, nanoseconds};
 use super::trie::{PathId, Trie};
 use super::values::Values;
-use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
+use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -40,6 +40,10 @@ pub struct Speedscope;
 impl Collapser for Speedscope {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "samples, events", clock: Some("recording"), labels: "thread, tid, process" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

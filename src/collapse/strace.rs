@@ -18,7 +18,7 @@ use super::text::{Text, split_digits, split_first, split_last};
 use super::threads::Thread;
 use super::times::nanoseconds;
 use super::values::Values;
-use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
+use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -37,6 +37,10 @@ pub struct Strace;
 impl Collapser for Strace {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "calls, with -r, -t, -tt or -ttt", clock: None, labels: "thread, tid" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

@@ -29,19 +29,6 @@ pub fn nanoseconds(time: Weight, unit: &str) -> Option<u64> {
     })
 }
 
-/// The clock of the times in a format, as [`Facts::clock`](crate::profile::Facts::clock) names it, where
-/// all recordings have the same.
-pub fn clock_of(format: &str) -> Option<&'static str> {
-    Some(match format {
-        // The scheduler's, unless `perf record -k` says another.
-        "perf-data" | "perf-script" | "perf-sched" => "perf",
-        "cpuprofile" | "chrome-trace" | "bpftrace" | "go-trace" => "monotonic",
-        "jfr-text" | "jfr-json" => "realtime",
-        "firefox" | "speedscope" | "austin" | "austin-mojo" | "xdebug" => "recording",
-        _ => return None,
-    })
-}
-
 /// The nanoseconds that pass from one time to another, in a unit; 0 where times are not known.
 pub fn lasting(begin: Weight, end: Weight, unit: &str) -> u64 {
     match (nanoseconds(begin, unit), nanoseconds(end, unit)) {

@@ -25,7 +25,7 @@ use super::text::{Text, split_first, split_last};
 use super::times::{duration, lasting, nanoseconds};
 use super::trie::{PathId, Trie};
 use super::values::Values;
-use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
+use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -45,6 +45,10 @@ pub struct Xdebug;
 impl Collapser for Xdebug {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "calls", clock: Some("recording"), labels: "" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

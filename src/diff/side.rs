@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Position, Result};
 use crate::filter::{Op, Pattern};
 use crate::folded::{Columns, Cursor, NotUnderstood, ReplayBuffer, Rereadable, cmp_at, parse_line};
 use crate::input::Source;
-use crate::profile::{Facts, Opened, Profile, ReadOptions, TimeRange, header, open};
+use crate::profile::{Facts, Label, Opened, Profile, ReadOptions, TimeRange, header, open};
 use crate::weight::Weight;
 use std::sync::Arc;
 
@@ -43,14 +43,23 @@ pub(crate) struct SidePart {
     pub(crate) by: Option<String>,
     /// Labels are no frames: they are left out.
     pub(crate) unlabelled: bool,
+    /// The labels that become the first frames of stacks.
+    pub(crate) labels: Vec<Label>,
+    /// The label whose numbers are the weights.
+    pub(crate) weight_by: Option<String>,
 }
 
 impl SidePart {
     fn needs_samples(&self) -> bool {
-        self.time.is_some() || self.by.is_some()
+        self.time.is_some() || self.by.is_some() || self.weight_by.is_some() || !self.labels.is_empty()
     }
 
-    fn take(&self, mut profile: Profile) -> Result<Profile> {
+    /// The part of a profile, and a message for the user if samples had to be left out.
+    fn take(&self, mut profile: Profile) -> Result<(Profile, Option<String>)> {
+        let mut note = None;
+        if let Some(key) = &self.weight_by {
+            (profile, note) = profile.weighed_by_with_note(key)?;
+        }
         if let Some(range) = self.time {
             profile = profile.filter(&[Op::time_range(range)])?;
             if profile.is_empty() {
@@ -58,14 +67,17 @@ impl SidePart {
             }
         }
         if let Some(key) = &self.by {
-            return profile.by_label(key);
+            return Ok((profile.by_label(key)?, note));
+        }
+        if !self.labels.is_empty() {
+            profile = profile.labelled_with_samples(&self.labels)?;
         }
         if self.unlabelled && !profile.facts().labels.is_empty() {
             let keys = profile.facts().labels.clone();
             let drop = keys.iter().map(Op::drop_label).collect::<Result<Vec<_>>>()?;
             profile = profile.filter(&drop)?;
         }
-        Ok(profile)
+        Ok((profile, note))
     }
 }
 
@@ -127,13 +139,13 @@ impl Recording {
             Opened::Folded(_) => unreachable!("it was read as a profile"),
             Opened::Profile(profile, report) => {
                 let at = |e: Error| e.or_at(|| Position::file(source.name()));
-                let profile = part.take(*profile).map_err(at)?;
+                let (profile, note) = part.take(*profile).map_err(at)?;
                 let recording = Recording::keep(&profile, report.not_understood.clone());
                 let mut recording = recording.map_err(|e| e.or_at(|| Position::file(source.name())))?;
                 if let Recording::Kept(kept) = &mut recording {
                     kept.name = Some(source.name());
                 }
-                Ok((recording, report.notes))
+                Ok((recording, report.notes.into_iter().chain(note).collect()))
             }
         }
     }

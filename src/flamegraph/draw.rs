@@ -4,10 +4,12 @@ use std::io::{self, Write};
 
 use super::color::{Color, StrokeColor};
 use super::options::{Direction, Options, TextTruncateDirection, defaults};
+use crate::collapse::registry::FOLDED;
 use crate::error::{ErrorKind, Result};
 use crate::folded::Order;
 use crate::input::Source;
-use crate::profile::{Facts, Opened, header};
+use crate::profile::open::open;
+use crate::profile::{Facts, ReadOptions, header};
 use crate::render::colour::Background;
 use crate::render::{self, Cut, Format, MinWidth, Settings};
 use crate::weight::Weight;
@@ -24,7 +26,7 @@ pub(super) fn draw(
         settings.unit = None;
     }
     let mut picture = Vec::new();
-    let opened = Opened::Folded(sources);
+    let opened = open(&sources, &ReadOptions::default().format(FOLDED).places(false))?;
     let written = render::write(&opened, vec![(Format::by_name("svg")?, &mut picture)], &settings)?;
     writer.write_all(&picture)?;
     writer.flush()?;

@@ -219,6 +219,21 @@ mod tests {
     }
 
     #[test]
+    fn labels_of_time_are_no_frames() {
+        let lines = [
+            "# labels: time, endpoint",
+            "time=000000.000s;endpoint=/a;f 4",
+            "time=000000.020s;endpoint=/a;f 6",
+        ];
+        let picture = svg(&mut Options::default(), &lines);
+        assert!(picture.contains("<title>f (10") && !picture.contains("time="), "{picture}");
+        let mut options = Options::default();
+        options.flame_chart = true;
+        let chart = svg(&mut options, &lines);
+        assert!(chart.contains("<title>f (4") && chart.contains("<title>f (6"), "{chart}");
+    }
+
+    #[test]
     fn nothing_to_draw_is_an_error_and_a_picture() {
         let mut out = Vec::new();
         let error = from_lines(&mut Options::default(), ["# unit: ns"], &mut out).unwrap_err();

@@ -17,7 +17,7 @@ const MOST_PARTS: u128 = 1 << 26;
 const MOST_LABELS: usize = super::facts::MOST;
 
 /// The boundaries between buckets of time.
-pub(super) enum Buckets {
+enum Buckets {
     /// Every bucket is this long.
     Even(u64),
     /// Buckets begin at 0 and at each of these, in ascending order.
@@ -58,6 +58,17 @@ impl Buckets {
     }
 }
 
+/// The parts of a profile that stay when its stacks get labels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kept {
+    /// The stacks, without the labels that they have.
+    Stacks,
+    /// These, and the single samples.
+    Samples,
+    /// The stacks with the labels that they have, behind the new ones, and the single samples.
+    Labels,
+}
+
 impl Profile {
     /// The time on the recording's clock at which the labels of time have their 0, in nanoseconds:
     /// that of the first sample, unless the recording says another.
@@ -95,9 +106,18 @@ impl Profile {
     /// # Ok::<(), fg_tools::Error>(())
     /// ```
     pub fn labelled(&self, labels: &[Label]) -> Result<Profile> {
+        self.labelled_keeping(labels, Kept::Stacks)
+    }
+
+    /// [`Profile::labelled`], with the single samples.
+    pub(crate) fn labelled_with_samples(&self, labels: &[Label]) -> Result<Profile> {
+        self.labelled_keeping(labels, Kept::Samples)
+    }
+
+    fn labelled_keeping(&self, labels: &[Label], kept: Kept) -> Result<Profile> {
         let step = labels.iter().find(|label| label.is_time()).map(Label::step);
         let keys: Vec<String> = labels.iter().map(|label| label.key().to_owned()).collect();
-        let mut profile = self.with_labels(&keys, &Buckets::Even(step.unwrap_or(1)), false)?;
+        let mut profile = self.with_labels(&keys, &Buckets::Even(step.unwrap_or(1)), kept)?;
         profile.facts.time_step = step.map(Duration::from_nanos);
         profile.facts.labels = keys;
         Ok(profile)
@@ -113,17 +133,11 @@ impl Profile {
         cuts.retain(|cut| *cut < u64::MAX);
         cuts.sort_unstable();
         cuts.dedup();
-        self.with_labels(keys, &Buckets::At(cuts), true)
+        self.with_labels(keys, &Buckets::At(cuts), Kept::Labels)
     }
 
-    /// [`Profile::labelled`], with buckets of any lengths. `keeps_more` keeps the labels that stacks have,
-    /// behind the new ones, and single samples.
-    pub(super) fn with_labels(
-        &self,
-        keys: &[String],
-        buckets: &Buckets,
-        keeps_more: bool,
-    ) -> Result<Profile> {
+    /// [`Profile::labelled`], with buckets of any lengths.
+    fn with_labels(&self, keys: &[String], buckets: &Buckets, kept: Kept) -> Result<Profile> {
         self.expect_labels(keys)?;
         let zero = self.time_zero();
         let latest = self.samples.iter_entries().filter_map(|e| Some(e.time?.saturating_add(e.duration)));
@@ -141,11 +155,14 @@ impl Profile {
         if keys.iter().any(|key| key == TIME) {
             self.expect_few_parts(buckets)?;
         }
-        let mut samples = keeps_more.then(|| self.samples.without_entries());
+        let mut samples = (kept != Kept::Stacks).then(|| self.samples.without_entries());
         let mut stack = Vec::new();
         for (entry, sample) in self.samples.iter_entries().zip(self.samples.iter()) {
             let old = self.stack(sample.stack);
-            let labels = if keeps_more { 0 } else { label_frames(&self.facts.labels, old, &self.stacks) };
+            let labels = match kept {
+                Kept::Labels => 0,
+                Kept::Stacks | Kept::Samples => label_frames(&self.facts.labels, old, &self.stacks),
+            };
             run.each_part(entry, &sample, zero, &mut stacks, &mut |stacks, prefix, part| {
                 stack.clear();
                 stack.extend_from_slice(prefix);
@@ -161,7 +178,10 @@ impl Profile {
             stacks.make_differential();
         }
         let facts = Facts {
-            labels: if keeps_more { [keys, &self.facts.labels].concat() } else { keys.to_vec() },
+            labels: match kept {
+                Kept::Labels => [keys, &self.facts.labels].concat(),
+                Kept::Stacks | Kept::Samples => keys.to_vec(),
+            },
             time_zero: zero.map(Duration::from_nanos).filter(|_| keys.iter().any(|key| key == TIME)),
             ..self.facts.clone()
         };
@@ -175,7 +195,7 @@ impl Profile {
             let what = "time is no kind of rows; compare ranges with --before-time and --after-time";
             return Err(ErrorKind::Setting { what: what.into() }.into());
         }
-        let labelled = self.with_labels(&[label.key().to_owned()], &Buckets::Even(1), true)?;
+        let labelled = self.with_labels(&[label.key().to_owned()], &Buckets::Even(1), Kept::Labels)?;
         let mut stacks = StackTable::default();
         let mut samples = labelled.samples.without_entries();
         for entry in labelled.samples.iter_entries() {

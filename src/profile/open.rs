@@ -2,7 +2,7 @@
 
 use super::{Profile, ProfileBuilder, Sink, TIME, Wants, header};
 use crate::collapse::{self, Options, Report, registry};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{Order, Rewrite, Visitor, WalkSummary, is_comment, walk_on};
 use crate::input::{Input, Source};
 
@@ -160,6 +160,18 @@ fn has_times(head: &[u8]) -> bool {
     header::read(head).is_ok_and(|facts| facts.labels.iter().any(|key| key == TIME))
 }
 
+/// Refuses folded text with labels, but without that of time, where its order is to be that of time: it is
+/// sorted. Gives the source to be read.
+fn expect_no_labels(source: &Source) -> Result<Source> {
+    let (looked_at, labels) = source.look(|input| Ok(header::read(input.head())?.labels))?;
+    if labels.is_empty() {
+        return Ok(looked_at);
+    }
+    let labels = crate::error::some_of(&labels);
+    let what = format!("the stacks have labels of {labels}, and none of time: --order time needs times");
+    Err(Error::from(ErrorKind::Setting { what }).or_at(|| Position::file(source.name())))
+}
+
 /// Reads sources as one profile, and says what there was to say of them.
 ///
 /// # Errors
@@ -205,6 +217,10 @@ impl Opened {
         visitor: &mut dyn Visitor,
     ) -> Result<WalkSummary> {
         match self {
+            Opened::Folded(sources) if order == Order::Thread => {
+                let sources = sources.iter().map(expect_no_labels).collect::<Result<Vec<_>>>()?;
+                walk_on(threads, &sources, order, rewrite, visitor)
+            }
             Opened::Folded(sources) => walk_on(threads, sources, order, rewrite, visitor),
             Opened::Profile(profile, report) => {
                 let summary = profile.walk(order, rewrite, visitor)?;

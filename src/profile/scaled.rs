@@ -21,6 +21,11 @@ impl<'s> Scaled<'s> {
         }
         Scaled { sink, factor }
     }
+
+    fn scaled(&self, weights: Weights) -> Result<Weights> {
+        let value = weights.value.checked_mul(self.factor)?;
+        Ok(Weights { value, before: weights.before.checked_mul(self.factor)? })
+    }
 }
 
 impl Drop for Scaled<'_> {
@@ -49,9 +54,17 @@ impl Sink for Scaled<'_> {
     }
 
     fn sample(&mut self, stack: &[FrameId], weights: Weights, context: &Context<'_>) -> Result<()> {
-        let value = weights.value.checked_mul(self.factor)?;
-        let before = weights.before.checked_mul(self.factor)?;
-        self.sink.sample(stack, Weights { value, before }, context)
+        self.sink.sample(stack, self.scaled(weights)?, context)
+    }
+
+    fn lasting_sample(
+        &mut self,
+        stack: &[FrameId],
+        weights: Weights,
+        context: &Context<'_>,
+        duration: u64,
+    ) -> Result<()> {
+        self.sink.lasting_sample(stack, self.scaled(weights)?, context, duration)
     }
 
     fn exchange(&mut self) -> Option<&mut Exchange> {

@@ -22,7 +22,7 @@ impl Profile {
         let mut stacks = StackTable::default();
         let frames = stacks.take_frames(&self.stacks);
         let mut samples = self.samples.without_entries();
-        let (mut left_out, mut other) = (0, None);
+        let (mut left_out, mut other) = (0u64, None);
         let mut known: HashMap<(u32, u32), Option<Weight>> = HashMap::new();
         let (mut value, mut stack) = (Vec::new(), Vec::new());
         for (entry, sample) in self.samples.iter_entries().zip(self.samples.iter()) {
@@ -64,6 +64,13 @@ impl Profile {
             ..self.facts.clone()
         };
         Ok((Profile::new(facts, stacks, samples)?, left_out))
+    }
+
+    /// [`Profile::weighed_by`], with a message for the user if samples were left out.
+    pub(crate) fn weighed_by_with_note(&self, key: &str) -> Result<(Profile, Option<String>)> {
+        let (weighed, left_out) = self.weighed_by(key)?;
+        let note = (left_out > 0).then(|| format!("left out {left_out} samples without a number as {key}"));
+        Ok((weighed, note))
     }
 }
 

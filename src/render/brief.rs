@@ -40,7 +40,7 @@ pub const FORMAT: Format = Format {
     takes: &[takes::HEAD, takes::TABLE, takes::TREE, takes::BUDGET, takes::UNIT, takes::JUDGE],
     streams: false,
     open: |settings, target| {
-        let functions = Functions::new(settings.table.by);
+        let functions = Functions::of_table(settings);
         let pruned = Pruned::new(settings, MIN_PERCENT);
         let steps = Default::default();
         Ok(Box::new(Brief { functions, pruned, steps, settings, target }))
@@ -184,8 +184,8 @@ fn hottest(
     room: usize,
 ) -> Result<String> {
     let differential = !all.before.is_zero() || rows.iter().any(|row| !row.own.before.is_zero());
-    let what = super::top::group_name(settings.table.by);
-    let mut out = format!("\n{what}s by self weight, of {}:\n", rows.len());
+    let what = settings.table.rows_name();
+    let mut out = format!("\n{what} by self weight, of {}:\n", rows.len());
     for row in rows.iter().take(settings.table.limit.unwrap_or(LIMIT)) {
         let name = name_of(row.name);
         let line = if differential {

@@ -195,6 +195,14 @@ impl Settings {
     /// The things that a table has rows for.
     pub fn by(mut self, group: Group) -> Self {
         self.table.by = group;
+        self.table.label = None;
+        self
+    }
+
+    /// A table has a row for each value of a label with which stacks begin: see
+    /// [`Profile::labelled`](crate::Profile::labelled).
+    pub fn by_label(mut self, key: impl Into<String>) -> Self {
+        self.table.label = Some(key.into());
         self
     }
 

@@ -5,6 +5,7 @@ use super::settings::Sort;
 use super::writer::{Finished, Target, Writer};
 use crate::error::Result;
 use crate::folded::{Columns, Frame, Kind, Known, Place, Places, Visitor, WalkSummary, Weights};
+use crate::profile::value_in;
 use crate::tally::{Group, Tally};
 use crate::weight::Weight;
 
@@ -13,6 +14,31 @@ pub struct Functions {
     tally: Tally<Weights>,
     /// The places of frames, if modules have rows.
     places: Places,
+    /// The label whose values have rows.
+    label: Option<LabelRows>,
+}
+
+/// The place of a label among the frames of stacks.
+struct LabelRows {
+    key: String,
+    /// Stacks are leaf first: labels end them.
+    reversed: bool,
+    /// The labels in front of it.
+    before: usize,
+    /// The name of the row of stacks without it.
+    missing: Vec<u8>,
+}
+
+impl LabelRows {
+    /// The value that a stack has.
+    fn value<'s>(&'s self, stack: &'s [u8]) -> &'s [u8] {
+        let mut frames = stack.split(|&b| b == b';');
+        let frame = if self.reversed { frames.nth_back(self.before) } else { frames.nth(self.before) };
+        match frame.and_then(|frame| value_in(frame, &self.key)) {
+            None | Some(b"") => &self.missing,
+            Some(value) => value,
+        }
+    }
 }
 
 /// A row of a table, in weights as they are shown.
@@ -29,7 +55,16 @@ pub struct Row<'a> {
 impl Functions {
     /// Adds up rows of a group.
     pub fn new(by: Group) -> Self {
-        Functions { tally: Tally::new(by, 1), places: Places::default() }
+        Functions { tally: Tally::new(by, 1), places: Places::default(), label: None }
+    }
+
+    /// Adds up the rows that settings ask for.
+    pub fn of_table(settings: &Settings) -> Self {
+        let Some(key) = &settings.table.label else { return Functions::new(settings.table.by) };
+        let (reversed, missing) = (settings.rewrite.reverse, format!("[no {key}]").into_bytes());
+        let label = LabelRows { key: key.clone(), reversed, before: 0, missing };
+        // The value of a stack stands for it.
+        Functions { label: Some(label), ..Functions::new(Group::Stack) }
     }
 
     /// All rows, in the order that was asked for; equals in the order of their names.
@@ -94,6 +129,10 @@ impl Visitor for Functions {
         if self.tally.group() == Group::Module {
             self.places = known.places.clone();
         }
+        if let Some(label) = &mut self.label {
+            let keys = &known.facts.labels;
+            label.before = keys.iter().position(|key| *key == label.key).unwrap_or(keys.len());
+        }
         Ok(())
     }
 
@@ -112,7 +151,10 @@ impl Visitor for Functions {
 
     #[inline]
     fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
-        self.tally.stack(stack, weights)
+        match &self.label {
+            Some(label) => self.tally.stack(label.value(stack), weights),
+            None => self.tally.stack(stack, weights),
+        }
     }
 
     #[inline]
@@ -121,7 +163,7 @@ impl Visitor for Functions {
     }
 
     fn restart(&mut self) -> Result<()> {
-        *self = Functions::new(self.tally.group());
+        *self = Functions { label: self.label.take(), ..Functions::new(self.tally.group()) };
         Ok(())
     }
 }
@@ -150,7 +192,7 @@ pub type WriteRows = fn(&[Row<'_>], &Settings, &WalkSummary, &mut dyn Target) ->
 impl<'a> TableWriter<'a> {
     /// With the rows that the settings ask for.
     pub fn new(settings: &'a Settings, target: &'a mut dyn Target, write: WriteRows) -> Self {
-        TableWriter { functions: Functions::new(settings.table.by), settings, target, write }
+        TableWriter { functions: Functions::of_table(settings), settings, target, write }
     }
 }
 

@@ -7,7 +7,6 @@ use super::format::takes;
 use super::functions::{Functions, Row, change};
 use super::label::fit;
 use super::layout::Graph;
-use super::top::group_name;
 use super::tree::{Pruned, heaviest_first, indented};
 use super::writer::{Finished, Target, Writer};
 use super::{Cut, Format, Settings};
@@ -23,7 +22,7 @@ pub const FORMAT: Format = Format {
     takes: &[takes::HEAD, takes::TABLE, takes::TREE, takes::DEPTH, takes::UNIT],
     streams: false,
     open: |settings, target| {
-        let functions = Functions::new(settings.table.by);
+        let functions = Functions::of_table(settings);
         let pruned = Pruned::new(settings, MIN_PERCENT);
         Ok(Box::new(Markdown { functions, pruned, settings, target }))
     },
@@ -108,7 +107,7 @@ fn table(
     columns: Columns,
     target: &mut dyn Target,
 ) -> Result<()> {
-    let kind = group_name(settings.table.by);
+    let kind = text(settings.table.row_name());
     match columns {
         Columns::One => {
             writeln!(target, "| {kind} | self | | total | |\n| --- | ---: | ---: | ---: | ---: |")?;

@@ -6,7 +6,7 @@ use super::rewrite::StackRewrite;
 use crate::error::Result;
 use crate::folded::{Columns, Order, WalkSummary, Weights};
 use crate::profile::Facts;
-use crate::tally::Group;
+use crate::tally::{GROUPS, Group};
 use crate::weight::Weight;
 
 /// Settings of every output: which stacks are read, and what each format writes of them. A format
@@ -91,10 +91,28 @@ impl Default for Settings {
 pub struct Table {
     /// The things that have rows.
     pub by: Group,
+    /// The label whose values have rows, instead of `by`; stacks begin with it.
+    pub label: Option<String>,
     /// The order of the rows; `None` is the self weight, of differential input its change.
     pub sort: Option<Sort>,
     /// The most rows; `None` is the default of the format.
     pub limit: Option<usize>,
+}
+
+impl Table {
+    /// The word for the thing that has a row: `function`, or the label.
+    pub(super) fn row_name(&self) -> &str {
+        let group = || GROUPS.iter().find(|(_, group)| *group == self.by).map_or("", |(name, _)| *name);
+        self.label.as_deref().unwrap_or_else(group)
+    }
+
+    /// The word for several of them.
+    pub(super) fn rows_name(&self) -> String {
+        match &self.label {
+            Some(label) => format!("values of {label}"),
+            None => format!("{}s", self.row_name()),
+        }
+    }
 }
 
 /// The order of a table's rows, the largest first.

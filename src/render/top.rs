@@ -16,7 +16,6 @@ use super::{Format, Settings, about};
 use crate::error::Result;
 use crate::folded::{Columns, WalkSummary, Weights};
 use crate::printable::printable;
-use crate::tally::{GROUPS, Group};
 
 /// The format.
 pub const FORMAT: Format = Format {
@@ -38,12 +37,12 @@ fn write(
     target: &mut dyn Target,
 ) -> Result<()> {
     let all = settings.shown_both(summary.total)?;
-    let kind = group_name(settings.table.by);
+    let kind = &printable(settings.table.row_name().as_bytes());
     let amounts = Amounts::new(&summary.facts);
     let count = rows.len();
-    let plural = if count == 1 { "" } else { "s" };
+    let rows_name = if count == 1 { kind.clone() } else { printable(settings.table.rows_name().as_bytes()) };
     about::write_text(settings, summary, target)?;
-    writeln!(target, "{}, {count} {kind}{plural}\n", amounts.total(summary.columns, all))?;
+    writeln!(target, "{}, {count} {rows_name}\n", amounts.total(summary.columns, all))?;
     let limit = settings.table.limit.unwrap_or(LIMIT).min(count);
     match summary.columns {
         Columns::One => one_column(&rows[..limit], all, &amounts, kind)?,
@@ -54,11 +53,6 @@ fn write(
         writeln!(target, "\n{} more; --limit shows as many as wanted, 0 all", count - limit)?;
     }
     Ok(())
-}
-
-/// The word for what a row is.
-pub(super) fn group_name(by: Group) -> &'static str {
-    GROUPS.iter().find(|(_, group)| *group == by).map_or("", |(name, _)| name)
 }
 
 fn one_column(rows: &[Row<'_>], all: Weights, amounts: &Amounts, kind: &str) -> Result<Table> {

@@ -112,6 +112,15 @@ test("a second range with Shift shows the difference by the rules of fg-diff", a
   });
   assert.ok(judged.differential);
   assert.deepEqual(judged.found, { flush_log: [true, false, 1], parse: [false, true, 1], draw: [false, true, 1] });
+  // The command does the same to the recording, also with steps of refining.
+  const [shown] = (await text(one, "chips")).match(/fg-diff .*(?=Copy)/);
+  assert.match(shown, /^fg-diff -n --before-time 2s\.\.2\.08s --after-time 6\.1s\.\.6\.9s RECORDING$/);
+  const recorded = save("perf.txt", recording);
+  const both = (...options) => run("fg-diff", "", ...options).toString().trim().split("\n").filter((line) => !line.startsWith("#"));
+  const lines = both(...shown.replace(" -n ", " --absolute ").split(" ").slice(1, -1), recorded);
+  const shownWeights = await one.evaluate(() => [globalThis.flame.model.base.totalBefore[0], globalThis.flame.model.base.total[0]]);
+  const column = (n) => lines.reduce((sum, line) => sum + Number(line.split(" ").at(n)), 0);
+  assert.deepEqual(shownWeights, [column(-2), column(-1)]);
   // Both sides are there in a link, too.
   const again = await openPage(makePage(recording), { hash: await address(one) });
   assert.deepEqual(await pills(again), await pills(one));
@@ -268,4 +277,16 @@ test("several threads of one name are told apart, many are one row", async () =>
   assert.deepEqual((await labels(few)).slice(1).map((label) => label.replace(/\d\d\.\d%$/, "")), ["pool 100", "pool 101", "pool 102"]);
   const many = await view(lines(60));
   assert.deepEqual((await labels(many)).map((label) => label.replace(/100\.0%$/, "")), ["pool ×60"]);
+});
+
+test("steps of a coarse time line are said", async () => {
+  const one = await page();
+  const said = () => one.$$eval("#time-labels > *", (all) => [all[0].textContent, all[0].title]);
+  assert.deepEqual(await said(), ["All threads100.0%", "All threads"]);
+  await one.evaluate(() => {
+    const { timeline } = globalThis.flame;
+    timeline.times.isCoarse = true;
+    timeline.show();
+  });
+  assert.deepEqual(await said(), ["All threads, in steps of 100 µs100.0%", "All threads, in steps of 100 µs"]);
 });

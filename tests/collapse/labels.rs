@@ -1,11 +1,11 @@
 //! Labels and times: what buckets and parts add up to, for every recording that has times.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use fg_tools::collapse::Options;
+use fg_tools::collapse::{Options, registry};
 use fg_tools::filter::Op;
 use fg_tools::folded::Weights;
 use fg_tools::profile::{Context, Label, Profile, ProfileBuilder, ReadOptions, Sink, TimeRange, Wants};
@@ -324,4 +324,52 @@ fn labels_that_are_in_folded_text_stay_there() {
         let said = String::from_utf8(out.stderr).unwrap();
         assert!(out.status.code() == Some(2) && said.contains("are for folded text"), "{said}");
     }
+}
+
+#[test]
+fn counts_and_factors_keep_the_times_of_folded_text() {
+    let text = "time=000000.000s;endpoint=/a;main 3\ntime=000000.020s;endpoint=/a;main 4\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.folded");
+    std::fs::write(&path, format!("# labels: time, endpoint\n{text}")).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fg-collapse"));
+        let out = command.args(arguments).arg(&path).output().unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        let written = String::from_utf8(out.stdout).unwrap();
+        let (header, stacks) =
+            written.split_once("# labels: time, endpoint\n").expect("the labels are declared");
+        assert!(header.lines().all(|line| line.starts_with("# ")), "{header}");
+        stacks.to_owned()
+    };
+    assert_eq!(run(&["--count"]), text.replace(" 3", " 1").replace(" 4", " 1"));
+    assert_eq!(run(&["--scale", "2"]), text.replace(" 3", " 6").replace(" 4", " 8"));
+}
+
+#[test]
+fn times_and_labels_of_fixtures_are_documented() {
+    let mut timed = BTreeSet::new();
+    for case in super::fixtures::cases() {
+        let options = ReadOptions::default().samples(true).collapse(case.options.clone());
+        let Ok(profile) = Profile::read(&[Source::new(&case.input)], &options.format(&case.format)) else {
+            continue;
+        };
+        let info = registry::by_name(&case.format).unwrap().contexts();
+        for count in profile.label_counts().unwrap() {
+            let is_any = ["the ", "what "].iter().any(|word| info.labels.contains(word));
+            let is_there = match count.key.as_str() {
+                "time" => !info.times.is_empty(),
+                key => is_any || info.labels.split(", ").any(|known| known == key),
+            };
+            assert!(is_there, "{}: {} is not in docs/formats.md", case.name, count.key);
+            if count.key == "time" {
+                timed.insert(case.format.clone());
+            }
+        }
+    }
+    // perf.data has its own tests, and bpftrace those of its module.
+    let with_clock = registry::FORMATS.iter().filter(|format| format.contexts().clock.is_some());
+    let without: Vec<&str> =
+        with_clock.map(|format| format.name()).filter(|name| !timed.contains(*name)).collect();
+    assert_eq!(without, ["perf-data", "fg-html", "bpftrace"]);
 }

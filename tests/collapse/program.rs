@@ -247,9 +247,13 @@ fn the_table_in_the_documentation_is_the_registry_s() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/formats.md");
     let document = fs::read_to_string(&path).unwrap();
     let table = fg_tools::collapse::format_info::table(fg_tools::collapse::registry::FORMATS, true);
-    let (before, rest) = document.split_once("| name |").expect("the table");
-    let after = rest.split_once("\n\n").map_or("", |(_, after)| after);
-    let current = format!("{before}{table}\n{after}");
+    let contexts = fg_tools::collapse::format_info::context_table(fg_tools::collapse::registry::FORMATS);
+    let mut current = document.clone();
+    for (head, table) in [("| name | written by |", table), ("| name | times |", contexts)] {
+        let (before, rest) = current.split_once(head).expect("the table");
+        let after = rest.split_once("\n\n").map_or("", |(_, after)| after);
+        current = format!("{before}{table}\n{after}");
+    }
     if std::env::var_os("FG_UPDATE_DOCS").is_some() {
         fs::write(&path, &current).unwrap();
         return;

@@ -11,6 +11,7 @@ mod laws;
 mod ranges;
 mod recorded;
 mod reports;
+mod stalls;
 
 use std::path::Path;
 use std::process::Command;

@@ -61,3 +61,26 @@ fn values_of_a_label_are_rows() {
         refused.stderr
     );
 }
+
+#[test]
+fn labels_of_recordings_are_roots_of_the_difference() {
+    let files = Files::new();
+    let events = |size: &str| {
+        format!(
+            "a  7/8 [001] 12.345678: kmem:kmalloc: bytes_req={size} zone=x\n\tffff1 f+0x1 (k)\n\n\
+             a  7/8 [001] 12.345679: kmem:kmalloc: zone=y\n\tffff1 f+0x1 (k)\n\n"
+        )
+    };
+    let (before, after) = (files.put("b", events("64")), files.put("a", events("0x10")));
+    let joined = run(&["--no-header", "--absolute", "--label", "zone", &before, &after], "");
+    assert_eq!(joined.stdout, "zone=x;a;f 1 1\nzone=y;a;f 1 1\n", "{}", joined.stderr);
+    let weighed = run(&["--no-header", "--absolute", "--weight-by", "bytes_req", &before, &after], "");
+    assert_eq!(weighed.stdout, "a;f 64 16\n", "{}", weighed.stderr);
+    assert!(
+        weighed.stderr.contains("left out 1 samples without a number as bytes_req"),
+        "{}",
+        weighed.stderr
+    );
+    let refused = run(&["--table", "--label", "zone", &before, &after], "");
+    assert!(refused.status == 2 && refused.stderr.contains("--by KEY"), "{}", refused.stderr);
+}

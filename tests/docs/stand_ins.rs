@@ -100,6 +100,8 @@ impl Reader {
             ("perf.data", unpacked(&golden("calc.data.gz"))),
             ("server.perf.data", unpacked(&golden("calc.data.gz"))),
             ("sched.perf", recording("perf-sched/sleeps")),
+            ("stall.mojo", recording("austin-mojo/stall")),
+            ("stall.pb.gz", gzip(&recording("pprof/stall"))),
             ("a.perf.gz", gzip(&perf)),
             ("b.perf.zst", zstd(&perf)),
             ("heap-later.pb.gz", gzip(&heap)),

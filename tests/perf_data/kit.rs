@@ -16,6 +16,7 @@ pub const BRANCH_STACK: u64 = 1 << 11;
 pub const REGS_USER: u64 = 1 << 12;
 pub const STACK_USER: u64 = 1 << 13;
 pub const IDENTIFIER: u64 = 1 << 16;
+pub const CGROUP: u64 = 1 << 21;
 
 /// Marks in call chains.
 pub const KERNEL: u64 = -128i64 as u64;
@@ -89,6 +90,8 @@ pub struct Sample {
     pub stack: Vec<u8>,
     /// The data of a tracepoint; a default if a test does not set it.
     pub raw: Vec<u8>,
+    /// The number of the control group.
+    pub cgroup: u64,
     /// The size of the part of the stack that was in use; `None` means all of it.
     pub used: Option<u64>,
     /// 1 is the kernel, 2 is user space.
@@ -131,6 +134,19 @@ impl Recording {
         let mut out = self.out();
         out.counted_text(text);
         self.features.insert(number, out.bytes);
+    }
+
+    /// The kernel's descriptions of tracepoints.
+    pub fn tracing_data(&mut self, text: &str) {
+        self.features.insert(1, text.as_bytes().to_vec());
+    }
+
+    /// A control group is made.
+    pub fn cgroup(&mut self, time: u64, id: u64, path: &str) {
+        let mut out = self.out();
+        out.u64(id).text(path.as_bytes());
+        self.trailer(&mut out, 0, 0, time);
+        self.push(19, 0, out);
     }
 
     /// The recorder's command line.
@@ -328,6 +344,9 @@ impl Recording {
                 out.bytes.extend_from_slice(&sample.stack);
                 out.u64(sample.used.unwrap_or(sample.stack.len() as u64));
             }
+        }
+        if has(CGROUP) {
+            out.u64(sample.cgroup);
         }
         self.push(9, if sample.mode == 0 { 2 } else { sample.mode }, out);
     }

@@ -10,6 +10,7 @@ mod golden;
 #[path = "../common/installed.rs"]
 mod installed;
 mod kit;
+mod labels;
 mod live;
 mod model;
 mod notes;

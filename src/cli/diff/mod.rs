@@ -10,6 +10,7 @@ use clap::Parser;
 
 pub use args::{FormArgs, GateArgs, Gates, NameArgs, ScaleArgs, SortKey, TestArgs};
 
+use super::labels::LabelArgs;
 use super::output::{Output, OutputArgs};
 use super::reading::ReadingArgs;
 use super::{Exit, GenerateArgs, Tool, progress, say, say_not_understood, signals, terminal};
@@ -102,6 +103,9 @@ pub struct Diff {
     /// Conditions on changes.
     #[command(flatten)]
     pub gate: GateArgs,
+    /// Labels as frames and as weights.
+    #[command(flatten)]
+    pub labels: LabelArgs,
     /// The reading of other formats; last, as its heading holds for all that follows.
     #[command(flatten)]
     pub reading: ReadingArgs,
@@ -116,7 +120,16 @@ impl Tool for Diff {
         let options = self.options();
         let format = self.form.format();
         let is_report = format.is_some() || !gates.is_empty();
-        let part = |time| SidePart { time, by: self.form.label(), unlabelled: is_report };
+        if is_report && !self.labels.label.is_empty() {
+            bail!("--label is for stacks; in a report --by KEY makes a row of each value");
+        }
+        let part = |time| SidePart {
+            time,
+            by: self.form.label(),
+            unlabelled: is_report,
+            labels: self.labels.label.clone(),
+            weight_by: self.labels.weight_by.clone(),
+        };
         let before = self.open(&before, is_report, &part(self.before_time))?;
         let after = self.open(&after, is_report, &part(self.after_time))?;
         if !is_report && self.write_planned(&before, &after, &options)? {

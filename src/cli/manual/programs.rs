@@ -15,6 +15,7 @@ const COLLAPSE: Manual = Manual {
     name: "fg-collapse",
     first: &["output", "format", "list_formats", "list_values", "verbose"],
     uses: &[
+        ("Time and labels", "fg-collapse --label time=20ms --label thread perf.data"),
         ("Samples and frames", "fg-collapse --kernel --srcline perf.data > out.folded"),
         ("More", "fg-collapse --strict perf.data > out.folded"),
     ],
@@ -51,6 +52,7 @@ const DIFF: Manual = Manual {
         ("Names", "fg-diff --strip hash,hex --table before after"),
         ("Significance", "fg-diff --alpha 0.05 --table before after"),
         ("Gates", "fg-diff --gate 'slower>5%' before after"),
+        ("Time and labels", "fg-diff --label thread before.data after.data"),
         ("Samples and frames", "fg-diff --value alloc_space before.pb.gz after.pb.gz"),
         ("More", "fg-diff --quiet --strict before after > diff.folded"),
     ],
@@ -73,6 +75,7 @@ const RENDER: Manual = Manual {
         ("Tables and trees", "fg-render --format top --by module perf.data"),
         ("Terminal", "fg-render --format text --columns 120 out.folded"),
         ("File", "fg-render --per-thread -o out.speedscope.json in.data"),
+        ("Time and labels", "fg-render --label thread -o out.svg perf.data"),
         ("Samples and frames", "fg-render --kernel --tid -o out.svg perf.data"),
     ],
     shared: &[(&["Messages"], "-q/--quiet, -v/--verbose")],

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+pub use super::values::Rows;
 use super::values::{
-    Stroke, alpha, background, colour, factor, font_size, font_width, formats, groups, min_width, palettes,
-    points, scale, schemes, seed, sorts, stroke, weight, widths,
+    Stroke, alpha, background, colour, factor, font_size, font_width, formats, min_width, palettes, points,
+    rows, scale, schemes, seed, sorts, stroke, weight, widths,
 };
 use crate::render::colour::{Background, Palette, Rgb, Scheme};
 use crate::render::compare::Widths;
 use crate::render::settings::Sort;
 use crate::render::{Encoding, MinWidth};
-use crate::tally::Group;
 use crate::weight::Weight;
 
 /// The format of the input, and the handling of lines that are not understood.
@@ -217,9 +217,10 @@ pub struct OutputArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Tables and trees")]
 pub struct TableArgs {
-    /// A row for each function, module, thread or whole stack (default: function)
-    #[arg(long, value_name = "WHAT", value_parser = groups())]
-    pub by: Option<Group>,
+    /// A row for each function, module, thread or stack (default: function); or for each
+    /// value of a label of the recording: endpoint, time=1s
+    #[arg(long, value_name = "KIND|LABEL", value_parser = rows)]
+    pub by: Option<Rows>,
     /// By self or total weight, name, or the change of differential input (default:
     /// self, or change if there is one)
     #[arg(long, value_name = "COLUMN", value_parser = sorts())]

@@ -81,6 +81,7 @@ impl ExplicitOptions {
 mod tests {
     use super::super::Render;
     use super::*;
+    use crate::cli::labels::LabelArgs;
     use crate::cli::reading::ReadingArgs;
     use clap::{CommandFactory, Parser};
 
@@ -114,6 +115,7 @@ mod tests {
         let mut known: Vec<&str> = COMMON.to_vec();
         known.extend(FORMATS.iter().flat_map(|format| format.takes).copied().flatten());
         let reading = ReadingArgs::augment_args(Command::new("reading"));
+        let reading = LabelArgs::augment_args(reading);
         let reading: Vec<String> = reading.get_arguments().map(name_of).collect();
         let command = Render::command();
         let declared: Vec<String> =

@@ -15,18 +15,19 @@ use std::io::{IsTerminal, stderr};
 use anyhow::{Context, bail};
 use clap::Parser;
 
+use super::labels::LabelArgs;
 use super::reading::ReadingArgs;
 use super::terminal as person;
 use super::{Exit, GenerateArgs, InputArgs, Tool, browser, say, say_not_understood};
 use crate::error::{Error, ErrorKind, Position};
 use crate::folded::{Columns, WalkSummary};
-use crate::profile::Opened;
 use crate::profile::open::open;
+use crate::profile::{self, ExchangeParts, Label, Opened};
 use crate::render::format::exchange_parts;
 use crate::render::{FORMATS, Format, Written};
 pub use args::{
-    ChangeArgs, ColourArgs, FileArgs, InputFormatArgs, OutputArgs, SizeArgs, StackArgs, TableArgs, TalkArgs,
-    TerminalArgs, TextArgs,
+    ChangeArgs, ColourArgs, FileArgs, InputFormatArgs, OutputArgs, Rows, SizeArgs, StackArgs, TableArgs,
+    TalkArgs, TerminalArgs, TextArgs,
 };
 pub use explicit_options::ExplicitOptions;
 pub use picture_args::{PictureArgs, write_files};
@@ -91,6 +92,9 @@ pub struct Render {
     /// The messages on standard error.
     #[command(flatten)]
     pub talk: TalkArgs,
+    /// Labels as frames and as weights.
+    #[command(flatten)]
+    pub labels: LabelArgs,
     /// Reading of recordings.
     #[command(flatten)]
     pub recording: ReadingArgs,
@@ -173,7 +177,19 @@ impl Render {
         let reading = reading.exchange(exchange_parts(formats));
         let sources = self.input.sources();
         person::say_waiting(Self::NAME, &sources);
-        let input = open(&sources, &reading)?;
+        let labels = self.labels_at_the_root();
+        let input = if labels.is_empty() && self.labels.weight_by.is_none() {
+            open(&sources, &reading)?
+        } else {
+            self.refuse_labels_beside(formats)?;
+            let (profile, report) = profile::open::read(&sources, &reading.samples(true))?;
+            let (mut profile, note) = self.labels.weigh(profile)?;
+            note.iter().for_each(|note| self.say(note));
+            if !labels.is_empty() {
+                profile = profile.labelled_with_samples(&labels)?;
+            }
+            Opened::Profile(Box::new(profile), Box::new(report))
+        };
         match &input {
             Opened::Profile(_, report) => {
                 report.notes.iter().for_each(|note| self.say(note));
@@ -186,6 +202,29 @@ impl Render {
             }
         }
         Ok(input)
+    }
+
+    /// The labels that become the first frames of stacks: that of `--by` in front of those of `--label`.
+    fn labels_at_the_root(&self) -> Vec<Label> {
+        let mut labels = self.labels.label.clone();
+        if let Some(by) = self.rows_by_label()
+            && !labels.iter().any(|label| label.key() == by.key())
+        {
+            labels.insert(0, by.clone());
+        }
+        labels
+    }
+
+    /// Refuses labels as frames and as weights in formats that keep labels and values as they are.
+    fn refuse_labels_beside(&self, formats: &[&Format]) -> anyhow::Result<()> {
+        let keeps = |format: &&&Format| exchange_parts(&[format]) != ExchangeParts::Nothing;
+        match formats.iter().find(keeps) {
+            Some(format) => bail!(
+                "--label and --weight-by mean nothing to {}, which keeps all labels and values",
+                format.name
+            ),
+            None => Ok(()),
+        }
     }
 
     fn no_stacks(&self, summary: &WalkSummary) -> Error {

@@ -1,10 +1,13 @@
 //! The options of `fg-render` as the library takes them.
 
+use super::args::Rows;
 use super::{ChangeArgs, Render};
+use crate::profile::Label;
 use crate::render::Settings;
 use crate::render::colour::Colours;
 use crate::render::compare::Comparison;
 use crate::render::settings::{Table, Tree};
+use crate::tally::Group;
 
 impl Render {
     /// The settings; reads the files that options name.
@@ -30,7 +33,11 @@ impl Render {
             header: !self.file.no_header,
             comparison: self.comparison(),
             table: Table {
-                by: self.table.by.unwrap_or_default(),
+                by: match &self.table.by {
+                    Some(Rows::Group(group)) => *group,
+                    _ => Group::default(),
+                },
+                label: self.rows_by_label().map(|label| label.key().to_owned()),
                 sort: self.table.sort,
                 limit: self.table.limit.map(|limit| if limit == 0 { usize::MAX } else { limit }),
             },
@@ -45,6 +52,14 @@ impl Render {
             peek: self.table.peek.clone(),
             ..settings
         })
+    }
+
+    /// The label whose values have rows.
+    pub(super) fn rows_by_label(&self) -> Option<&Label> {
+        match &self.table.by {
+            Some(Rows::Label(label)) => Some(label),
+            _ => None,
+        }
     }
 
     fn comparison(&self) -> Comparison {

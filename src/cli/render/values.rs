@@ -2,6 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
+use crate::profile::Label;
 use crate::render::colour::{Background, PALETTES, Palette, Rgb, SCHEMES, Scheme};
 use crate::render::compare::{WIDTHS, Widths};
 use crate::render::settings::{SORTS, Sort};
@@ -95,10 +96,20 @@ pub(super) fn formats() -> PossibleValuesParser {
     PossibleValuesParser::new(FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.about)))
 }
 
-pub(super) fn groups() -> impl TypedValueParser<Value = Group> {
-    let by_name = |name: String| GROUPS.iter().find(|(known, _)| *known == name).map(|(_, group)| *group);
-    PossibleValuesParser::new(GROUPS.iter().map(|(name, _)| *name))
-        .map(move |name| by_name(name).expect("only names of the list"))
+/// The things that have rows in a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// Functions, modules, threads or stacks.
+    Group(Group),
+    /// The values of a label.
+    Label(Label),
+}
+
+pub(super) fn rows(text: &str) -> Result<Rows, String> {
+    match GROUPS.iter().find(|(name, _)| *name == text) {
+        Some((_, group)) => Ok(Rows::Group(*group)),
+        None => Label::parse(text).map(Rows::Label).map_err(|error| error.to_string()),
+    }
 }
 
 pub(super) fn sorts() -> impl TypedValueParser<Value = Sort> {

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 
 use super::super::names::{FrameNames, NO_STACK};
+use super::super::perf_script::fields::{self, Labels};
+use super::super::threads::Thread;
 use super::super::{Context, Options, Report, Sink, Value, ValueSelection, ValueTotal};
 use super::PRINTED;
 use super::key::Key;
@@ -23,6 +25,16 @@ struct Map {
     waiting: Vec<(Vec<u8>, Weight)>,
 }
 
+/// Printed words without the times: `nsecs=12345 comm=sh tid=7` is `comm=sh tid=7`.
+fn without_times(words: &[u8]) -> Vec<u8> {
+    let is_time = |word: &&[u8]| {
+        let value = word.strip_prefix(b"nsecs=").or_else(|| word.strip_prefix(b"elapsed="));
+        value.is_some_and(|value| !value.is_empty() && value.iter().all(u8::is_ascii_digit))
+    };
+    let kept: Vec<&[u8]> = words.split(|&b| b == b' ').filter(|word| !is_time(word)).collect();
+    kept.join(&b' ')
+}
+
 /// All maps, in the order they came.
 pub(super) struct Maps<'o> {
     options: &'o Options,
@@ -33,6 +45,8 @@ pub(super) struct Maps<'o> {
     first: Option<usize>,
     names: FrameNames,
     stack: Vec<FrameId>,
+    /// Times are those since the program began.
+    since_start: bool,
 }
 
 impl<'o> Maps<'o> {
@@ -45,6 +59,7 @@ impl<'o> Maps<'o> {
             first: None,
             names: FrameNames::default(),
             stack: Vec::new(),
+            since_start: false,
         }
     }
 
@@ -101,8 +116,16 @@ impl<'o> Maps<'o> {
             let names = &mut self.names;
             self.stack.push(*map.root.get_or_insert_with(|| names.plain(&map.name, sink)));
         }
-        let separator = if map.name == PRINTED { b"\n" } else { self.separator };
-        let key = Key::parse(key, separator);
+        let is_printed = map.name == PRINTED;
+        let separator = if is_printed { b"\n" } else { self.separator };
+        let (mut fields, mut words) = (Labels::new(), Vec::new());
+        let mut key = Key::parse(key, separator);
+        if is_printed {
+            key.scalars.iter().for_each(|scalar| fields::pairs(scalar, &mut fields));
+            // The time would make every stack another one.
+            words.extend(key.scalars.iter().map(|scalar| without_times(scalar)));
+            key.scalars = words.iter().map(Vec::as_slice).filter(|scalar| !scalar.is_empty()).collect();
+        }
         let above = self.stack.len();
         if self.options.shows_threads(true) || key.stacks.is_empty() {
             self.stack.extend(key.scalars.iter().map(|scalar| self.names.plain(scalar, sink)));
@@ -117,7 +140,22 @@ impl<'o> Maps<'o> {
         if self.stack.len() == above {
             self.stack.push(self.names.plain(NO_STACK, sink));
         }
-        sink.sample(&self.stack, Weights::one(weight), &Context::UNKNOWN)
+        let mut thread = Thread::default();
+        let (mut time, mut labels) = (None, Vec::new());
+        for (name, value) in &fields {
+            match &name[..] {
+                b"nsecs" | b"elapsed" => {
+                    self.since_start |= name == b"elapsed";
+                    time = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+                }
+                b"comm" => thread.name = value,
+                b"pid" => thread.pid = value,
+                b"tid" => thread.tid = value,
+                _ => labels.push((&name[..], &value[..])),
+            }
+        }
+        let context = Context { labels: &labels, ..thread.context(time) };
+        sink.sample(&self.stack, Weights::one(weight), &context)
     }
 
     /// Adds the totals to a report, and the maps without stacks that were asked for.
@@ -128,6 +166,9 @@ impl<'o> Maps<'o> {
                 self.maps[at].total.kept = true;
                 self.release(at, sink)?;
             }
+        }
+        if self.since_start {
+            report.facts.clock = Some("recording".to_owned());
         }
         for Map { name, total, .. } in self.maps.into_iter().filter(|map| map.has_stacks) {
             let unit = (name == PRINTED).then_some("samples".into());

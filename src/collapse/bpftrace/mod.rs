@@ -15,7 +15,8 @@
 //! above the stack. Of a user's and a kernel's stack in one key, the kernel's goes below, in
 //! whichever order the program named them. Histograms and statistics have no one weight and are
 //! left out. What a program prints itself with a stack below (`printf("%s %d%s", comm, tid,
-//! ustack)`) counts one each time.
+//! ustack)`) counts one each time. Fields among these words are labels, and `nsecs=` or `elapsed=` is the
+//! time: `printf("nsecs=%llu comm=%s tid=%d%s", nsecs, comm, tid, ustack)`.
 //!
 //! The forms are documented in bpftrace's `man/adoc/bpftrace.adoc` and made in `src/output.cpp`
 //! and `src/bpftrace.cpp` (`get_stack`).
@@ -27,7 +28,7 @@ use self::maps::Maps;
 use super::folded::head_lines;
 use super::json::{Json, Kind};
 use super::text::{Text, split_last};
-use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use super::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -57,6 +58,14 @@ pub struct BpftraceJson;
 impl Collapser for Bpftrace {
     fn info(&self) -> &'static FormatInfo {
         &TEXT
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo {
+            times: "printed stacks, behind nsecs= or elapsed=",
+            clock: Some("monotonic"),
+            labels: "thread, tid, process, what is printed as key=value",
+        }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -372,6 +381,28 @@ mod tests {
         );
         let bare = "Attaching 1 probe...\n\n    f+1\n\n    f+1\n    main\n\n";
         assert_eq!(fold(&Bpftrace, bare, &Options::default()), "f 1\nmain;f 1\n");
+    }
+
+    #[test]
+    fn printed_fields_are_time_and_labels() {
+        use crate::profile::{Label, Profile, ReadOptions};
+        let text = "Attaching 1 probe...\nnsecs=5000000 comm=a b tid=7 cgroup=/x\n        f+1\n        main+2\n\n\
+                    nsecs=27000000 comm=a b tid=7\n        f+1\n        main+2\n\n";
+        assert_eq!(
+            fold(&Bpftrace, text, &Options::default()),
+            "comm=a b tid=7;main;f 1\ncomm=a b tid=7 cgroup=/x;main;f 1\n"
+        );
+        let options = ReadOptions::default().samples(true);
+        let profile = Profile::read(&[crate::Source::bytes(text)], &options).unwrap();
+        let labels = ["time=20ms", "thread", "tid", "cgroup"].map(|label| Label::parse(label).unwrap());
+        let mut out = Vec::new();
+        profile.labelled(&labels).unwrap().stacks().write(&mut out).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "time=000000.000s;thread=a b;tid=7;cgroup=/x;comm=a b tid=7 cgroup=/x;main;f 1\n\
+             time=000000.020s;thread=a b;tid=7;cgroup=;comm=a b tid=7;main;f 1\n"
+        );
+        assert_eq!(profile.facts().clock.as_deref(), Some("monotonic"));
     }
 
     #[test]

@@ -33,7 +33,7 @@ use super::json::{HeadKeys, Json, Kind};
 use super::names::{FrameNames, NO_STACK};
 use super::times::{date, duration, nanoseconds};
 use super::values::Values;
-use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
+use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Kind as CodeKind, Place};
 use crate::input::Input;
@@ -54,6 +54,10 @@ pub struct Firefox;
 impl Collapser for Firefox {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "samples", clock: Some("recording"), labels: "thread, tid, process, category" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -287,6 +291,7 @@ impl Profile {
         let mut known: HashMap<usize, Vec<FrameId>> = HashMap::new();
         let none = stacks.len();
         let no_stack = sink.frame(NO_STACK);
+        let categories = self.stack_categories(&thread.tables);
         for (sample, stack) in thread.stacks.iter().enumerate() {
             let at = stack.unwrap_or(none);
             if stack.is_some_and(|at| at >= none) {
@@ -305,7 +310,10 @@ impl Profile {
                 }
             };
             let time = thread.times.get(sample).and_then(|time| nanoseconds(*time, "ms"));
-            let context: Context<'_> = thread.frame_name().context(time);
+            let category = categories.get(at).copied().flatten().and_then(|at| self.categories.get(at));
+            let label = category.map(|name| (&b"category"[..], name.as_bytes()));
+            let labels = label.as_ref().map_or(&[][..], std::slice::from_ref);
+            let context = Context { labels, ..thread.frame_name().context(time) };
             let weight = thread.weights.get(sample).copied().unwrap_or(Weight::ONE);
             values.add_at(weight_column, frames, weight, 1, &context, sink)?;
             if let Some(column) = cpu_column {
@@ -314,6 +322,23 @@ impl Profile {
             }
         }
         Ok(())
+    }
+
+    /// The category of each stack: that of its last frame that has one.
+    fn stack_categories(&self, own: &Tables) -> Vec<Option<usize>> {
+        let column = |of: fn(&Tables) -> &Vec<Option<usize>>| {
+            if of(own).is_empty() { of(&self.shared) } else { of(own) }
+        };
+        let (frames, prefix) = (column(|t| &t.frame), column(|t| &t.prefix));
+        let of_frame = column(|t| &t.category);
+        let mut categories: Vec<Option<usize>> = Vec::with_capacity(frames.len());
+        for (at, frame) in frames.iter().enumerate() {
+            let own = frame.and_then(|frame| of_frame.get(frame).copied().flatten());
+            let inherited = || categories.get(prefix.get(at).copied().flatten()?).copied().flatten();
+            let category = own.or_else(inherited);
+            categories.push(category);
+        }
+        categories
     }
 
     /// The stack table of a thread as nodes, or that of all threads.

@@ -9,7 +9,7 @@
 use super::events::{Amount, Event, Events, JavaFrame, Origin};
 use crate::collapse::json::{HeadKeys, Json, Kind};
 use crate::collapse::names::FrameNames;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -28,6 +28,10 @@ pub struct JfrJson;
 impl Collapser for JfrJson {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "events", clock: Some("realtime"), labels: "thread, tid, state, class, virtual" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

@@ -18,7 +18,7 @@ use super::events::{Amount, Events, JavaFrame, KindId, Origin, Paths};
 use super::layout::{Datum, Layout};
 use super::metadata::{Field, Metadata, TimeUnit};
 use crate::collapse::forest::Budget;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -38,6 +38,10 @@ pub struct Jfr;
 impl Collapser for Jfr {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "events", clock: Some("realtime"), labels: "thread, tid, state, class, virtual" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

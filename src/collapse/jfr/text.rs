@@ -15,7 +15,7 @@
 
 use super::events::{Event, Events, JavaFrame, Origin};
 use crate::collapse::text::Text;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 use crate::weight::Weight;
@@ -36,6 +36,10 @@ pub struct JfrText;
 impl Collapser for JfrText {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "events", clock: Some("realtime"), labels: "thread, tid, state" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -82,7 +86,8 @@ impl Collapser for JfrText {
                     }
                 }
             } else if within && line == b"}" {
-                event.origin = named_thread(&thread);
+                let state = std::mem::take(&mut event.origin.state);
+                event.origin = Origin { state, ..named_thread(&thread) };
                 events.add(&mut event, options, sink)?;
                 within = false;
             } else if within && text == b"stackTrace = [" {
@@ -94,6 +99,8 @@ impl Collapser for JfrText {
                 days += u64::from(before.zip(time).is_some_and(|(before, time)| time + half_a_day < before));
                 before = time.or(before);
                 event.time = time.and_then(|time| (NANOS_A_DAY.checked_mul(days)?).checked_add(time));
+            } else if let Some(state) = text.strip_prefix(b"state = ").filter(|_| within) {
+                event.origin.state = state.split(|&b| b == b'"').nth(1).unwrap_or_default().to_vec();
             } else if let Some(text) = text.strip_prefix(b"javaArguments = ").filter(|_| within) {
                 events.command = text.trim_ascii_start().strip_prefix(b"\"").unwrap_or(text).to_vec();
             } else if let Some(text) = text.strip_prefix(b"jvmVersion = ").filter(|_| within) {

@@ -25,7 +25,7 @@ use self::load::Loader;
 use self::protobuf::Damage;
 use super::json::{HeadKeys, Json};
 use super::pprof::wire::{Content, Fields};
-use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use super::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::input::Input;
 
@@ -46,6 +46,14 @@ pub struct Otlp;
 impl Collapser for Otlp {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo {
+            times: "samples with time stamps",
+            clock: None,
+            labels: "thread, tid, process, the attributes of samples and resources",
+        }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

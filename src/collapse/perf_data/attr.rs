@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::bytes::{ByteOrder, Bytes};
+use super::tracepoint::TraceField;
 
 /// The architecture of the machine that was recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +65,15 @@ pub(super) mod sample {
     pub const BRANCH_STACK: u64 = 1 << 11;
     pub const REGS_USER: u64 = 1 << 12;
     pub const STACK_USER: u64 = 1 << 13;
+    pub const WEIGHT: u64 = 1 << 14;
+    pub const DATA_SRC: u64 = 1 << 15;
     pub const IDENTIFIER: u64 = 1 << 16;
+    pub const TRANSACTION: u64 = 1 << 17;
+    pub const REGS_INTR: u64 = 1 << 18;
+    pub const PHYS_ADDR: u64 = 1 << 19;
+    pub const CGROUP: u64 = 1 << 21;
+    /// The weight in another form, of the same size.
+    pub const WEIGHT_STRUCT: u64 = 1 << 24;
 }
 
 /// Flags of a branch stack: how its entries were chosen, and the data beside them.
@@ -101,10 +110,13 @@ pub(super) struct Attr {
     pub sample_regs_user: u64,
     /// The number of bytes of the stack that are copied with a sample.
     pub sample_stack_user: u32,
+    pub sample_regs_intr: u64,
+    /// The fields of a tracepoint's data, as far as the recording describes them.
+    pub trace_fields: Arc<[TraceField]>,
 }
 
 /// The types of events that matter here.
-const TRACEPOINT: u32 = 2;
+pub(super) const TRACEPOINT: u32 = 2;
 
 impl Attr {
     /// The oldest attribute there is.
@@ -135,6 +147,8 @@ impl Attr {
         let branch_sample_type = fields.u64().unwrap_or(0);
         let sample_regs_user = fields.u64().unwrap_or(0);
         let sample_stack_user = fields.u32().unwrap_or(0);
+        let _clock = fields.u32().unwrap_or(0);
+        let sample_regs_intr = fields.u64().unwrap_or(0);
         Some(Attr {
             kind,
             config,
@@ -150,6 +164,8 @@ impl Attr {
             branch_sample_type,
             sample_regs_user,
             sample_stack_user,
+            sample_regs_intr,
+            trace_fields: Arc::default(),
         })
     }
 

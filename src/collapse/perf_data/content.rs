@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::attr::Attr;
 use super::bytes::ByteOrder;
 use super::chunk::Slice;
-use super::record::{self, Comm, Fork, Header, KernelFunction, Mmap, Mode, SampleHead, Switched, kind};
+use super::record::{
+    self, Cgroup, Comm, Fork, Header, KernelFunction, Mmap, Mode, SampleHead, Switched, kind,
+};
 use super::sample::{SampleBody, no_sample};
 use crate::error::{Position, Result};
 
@@ -71,6 +73,7 @@ impl Record {
                 attr.and_then(|attr| Switched::parse(header, body, order, attr)).map(Content::Switch)
             }
             kind::KSYMBOL => KernelFunction::parse(body, order).map(Content::KernelFunction),
+            kind::CGROUP => Cgroup::parse(body, order).map(Content::Cgroup),
             kind::FINISHED_ROUND => Some(Content::FinishedRound),
             _ => None,
         };
@@ -108,6 +111,8 @@ pub enum Content<'a> {
     Switch(Switched),
     /// The kernel has made a function.
     KernelFunction(KernelFunction<'a>),
+    /// A control group was made, or was there before.
+    Cgroup(Cgroup<'a>),
     /// All processors' buffers were written out once: records that follow are not older than those
     /// before the mark before.
     FinishedRound,

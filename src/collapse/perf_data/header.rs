@@ -10,13 +10,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::attr::{Arch, Attr, Event, sample};
+use super::attr::{Arch, Attr, Event, TRACEPOINT, sample};
 use super::bytes::{ByteOrder, Bytes};
 use super::content::Record;
 use super::reader::{RawRecord, Section};
 use super::record::{self, Header, SampleHead, kind};
 use super::sample::no_sample;
 use super::switch::SwitchLayout;
+use super::tracepoint;
 use crate::error::{Error, Result};
 
 /// The first bytes of a recording from a little-endian machine.
@@ -198,6 +199,10 @@ impl Description {
             }
             feature::TRACING_DATA => {
                 self.switch_layout = SwitchLayout::described(bytes).unwrap_or_default();
+                for event in self.events.iter_mut().filter(|event| event.attr.kind == TRACEPOINT) {
+                    let fields = tracepoint::described(bytes, event.attr.config);
+                    Arc::make_mut(&mut event.attr).trace_fields = fields.into();
+                }
             }
             feature::SAMPLE_TIME => {
                 let mut fields = Bytes::new(bytes, self.order);

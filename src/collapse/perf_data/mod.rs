@@ -51,6 +51,7 @@ mod stitch;
 mod summary;
 mod switch;
 mod time_order;
+mod tracepoint;
 mod unwind;
 mod zstd;
 
@@ -61,16 +62,15 @@ use self::held::Held;
 use self::modules::{Kind, Modules};
 use self::names::{FrameNames, Namer, SymbolState};
 use self::pending::Batch;
-use self::process::Processes;
 use self::raw_frame::RawFrame;
 use self::sample_stream::SampleStream;
 use self::stacks::{SingleSample, StackBuilder};
 use self::stitch::{Chains, GROUP, stitch};
 use self::summary::Summary;
 use super::events::check_units;
-use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Verdict};
+use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Position, Result};
-use crate::folded::{FrameId, StackTable, Weights};
+use crate::folded::{FrameId, Interner, StackTable, Weights};
 use crate::input::Input;
 use crate::symbolize::Search;
 use crate::symbolize::kernel::Recorded;
@@ -79,7 +79,7 @@ use crate::threads;
 pub use self::attr::Event;
 pub use self::bytes::U64s;
 pub use self::content::{Content, Record, Sample};
-pub use self::record::{Comm, FileId, Fork, KernelFunction, Mmap, Mode, Switched};
+pub use self::record::{Cgroup, Comm, FileId, Fork, KernelFunction, Mmap, Mode, Switched};
 pub use self::recording::Recording;
 pub use self::sample::{Registers, SampleBody};
 pub use self::time_order::InTimeOrder;
@@ -98,6 +98,14 @@ pub struct PerfData;
 impl Collapser for PerfData {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo {
+            times: "samples, waits",
+            clock: Some("perf"),
+            labels: "thread, tid, process, processor, cgroup, the fields of tracepoints",
+        }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -153,6 +161,7 @@ fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut R
     let mut summary = Summary::default();
     let mut raw = StackTable::default();
     let mut all_singles: Vec<SingleSample> = Vec::new();
+    let mut all_fields = Interner::default();
     for (n, stacks) in all.drain(..).enumerate() {
         summary.truncated.add(stacks.truncated)?;
         summary.stitched.add(stacks.stitched)?;
@@ -162,6 +171,8 @@ fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut R
             *sum = sum.checked_add(weight)?;
         }
         let mut singles = stacks.singles.unwrap_or_default();
+        let fields: Vec<u32> = stacks.fields.all().map(|set| all_fields.key(set)).collect();
+        singles.iter_mut().for_each(|single| single.fields = fields[single.fields as usize]);
         if n == 0 {
             raw = stacks.table;
         } else {
@@ -195,7 +206,7 @@ fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut R
             Ok(())
         })?;
         all_singles.sort_unstable_by_key(|single| single.number);
-        add_singles(&all_singles, &named, &samples.processes, sink)?;
+        add_singles(&all_singles, &named, &samples, &all_fields, sink)?;
     } else {
         name_stacks(&raw, &names, &samples.modules, &mut summary, |stack, weights| match stack {
             // Neither a thread, which was not wanted, nor a place.
@@ -342,20 +353,37 @@ impl NamedStacks {
 fn add_singles(
     singles: &[SingleSample],
     named: &NamedStacks,
-    processes: &Processes,
+    samples: &SampleStream<'_>,
+    fields: &Interner,
     sink: &mut dyn Sink,
 ) -> Result<()> {
     let known = |id: i32| u64::try_from(id).ok();
-    for &SingleSample { time, away, processor, pid, tid, comm, stack, weight, .. } in singles {
+    for &SingleSample {
+        time,
+        away,
+        processor,
+        cgroup,
+        fields: of_tracepoint,
+        pid,
+        tid,
+        comm,
+        stack,
+        weight,
+        ..
+    } in singles
+    {
         let stack = named.get(stack);
         if stack.is_empty() {
             continue;
         }
-        let thread_name = processes.names().get(comm.0 as usize).map_or(&b""[..], Vec::as_slice);
-        let processor = processor.map(|number| number.to_string()).unwrap_or_default();
-        let labels = [(&b"processor"[..], processor.as_bytes())];
-        let labels = if processor.is_empty() { &[][..] } else { &labels[..] };
-        let context = Context { time, process: known(pid), thread: known(tid), thread_name, labels };
+        let thread_name = samples.processes.names().get(comm.0 as usize).map_or(&b""[..], Vec::as_slice);
+        let processor = processor.map(|number| number.to_string());
+        let cgroup = cgroup.map(|id| samples.cgroup_name(id));
+        let mut labels: Vec<(&[u8], &[u8])> = Vec::new();
+        labels.extend(processor.iter().map(|number| (&b"processor"[..], number.as_bytes())));
+        labels.extend(cgroup.iter().map(|name| (&b"cgroup"[..], &name[..])));
+        labels.extend(stacks::fields_of(fields.name(of_tracepoint)));
+        let context = Context { time, process: known(pid), thread: known(tid), thread_name, labels: &labels };
         sink.lasting_sample(stack, Weights::one(weight), &context, away)?;
     }
     Ok(())

@@ -17,6 +17,7 @@ pub(super) mod kind {
     pub const SWITCH: u32 = 14;
     pub const SWITCH_CPU_WIDE: u32 = 15;
     pub const KSYMBOL: u32 = 17;
+    pub const CGROUP: u32 = 19;
     pub const ATTR: u32 = 64;
     pub const TRACING_DATA: u32 = 66;
     pub const BUILD_ID: u32 = 67;
@@ -289,6 +290,22 @@ impl<'a> KernelFunction<'a> {
         let (_kind, flags) = (fields.u16()?, fields.u16()?);
         let name = fields.text();
         (flags & UNREGISTERED == 0 && !name.is_empty()).then_some(KernelFunction { start, len, name })
+    }
+}
+
+/// A control group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cgroup<'a> {
+    /// Its number, which samples have.
+    pub id: u64,
+    /// Its path below the root of the hierarchy: `/system.slice/nginx.service`.
+    pub path: &'a [u8],
+}
+
+impl<'a> Cgroup<'a> {
+    pub(super) fn parse(body: &'a [u8], order: ByteOrder) -> Option<Cgroup<'a>> {
+        let mut fields = Bytes::new(body, order);
+        Some(Cgroup { id: fields.u64()?, path: fields.text() })
     }
 }
 

@@ -22,6 +22,8 @@ pub struct SampleBody<'a> {
     pub stack: &'a [u8],
     /// True if the stack may go on behind what was dumped.
     pub stack_is_cut: bool,
+    /// The number of the control group: see [`Cgroup`](super::Cgroup).
+    pub cgroup: Option<u64>,
 }
 
 /// Registers at the moment of a sample.
@@ -97,6 +99,21 @@ impl<'a> SampleBody<'a> {
                 parts.stack = &dump[..used];
                 parts.stack_is_cut = used == dump.len();
             }
+        }
+        if attr.has(sample::CGROUP) {
+            let before = [
+                attr.has(sample::WEIGHT) || attr.has(sample::WEIGHT_STRUCT),
+                attr.has(sample::DATA_SRC),
+                attr.has(sample::TRANSACTION),
+            ];
+            fields.skip(8 * before.into_iter().filter(|is_there| *is_there).count())?;
+            if attr.has(sample::REGS_INTR) && fields.u64()? != 0 {
+                fields.u64s(attr.sample_regs_intr.count_ones().into())?;
+            }
+            if attr.has(sample::PHYS_ADDR) {
+                fields.skip(8)?;
+            }
+            parts.cgroup = Some(fields.u64()?);
         }
         Some(parts)
     }

@@ -3,6 +3,7 @@
 //! One thread at a time does this: the little that has to be done in order. What takes time, the
 //! stacks, is left to the thread that gets the batch.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -49,6 +50,8 @@ pub(super) struct SampleStream<'o> {
     pub lost: u64,
     pub samples: u64,
     pub off_cpu: OffCpu,
+    /// The paths of control groups, by their numbers.
+    cgroups: HashMap<u64, Vec<u8>>,
     /// The latest record.
     latest: u64,
     /// The times of the first and the last sample.
@@ -72,9 +75,18 @@ impl<'o> SampleStream<'o> {
             lost: 0,
             samples: 0,
             off_cpu: OffCpu::default(),
+            cgroups: HashMap::new(),
             latest: 0,
             times: None,
             handed_out: 0,
+        }
+    }
+
+    /// The path of a control group, or its number.
+    pub fn cgroup_name(&self, id: u64) -> Cow<'_, [u8]> {
+        match self.cgroups.get(&id) {
+            Some(path) => Cow::Borrowed(path),
+            None => Cow::Owned(id.to_string().into_bytes()),
         }
     }
 
@@ -176,6 +188,9 @@ impl<'o> SampleStream<'o> {
                 self.off_cpu.end(ended.tid);
             }
             Content::KernelFunction(function) => self.modules.kernel_function(&function),
+            Content::Cgroup(cgroup) => {
+                self.cgroups.insert(cgroup.id, cgroup.path.to_vec());
+            }
             Content::Lost(count) => self.lost = self.lost.saturating_add(count),
             Content::Switch(Switched { tid, out, preempted }) => match record.time {
                 Some(time) if out => self.off_cpu.left(tid, time, preempted),

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::attr::Attr;
 use super::bytes::{ByteOrder, U64s};
 use super::cfi::{Context, How, Rule};
 use super::modules::{KERNEL, Module, UNKNOWN};
@@ -15,7 +16,7 @@ use super::stitch::{Chains, CutStack, End, Link};
 use super::unwind::{self, Step};
 use crate::collapse::{Options, ValueSelection};
 use crate::error::{Position, Result};
-use crate::folded::{FrameId, StackTable, Weights};
+use crate::folded::{FrameId, Interner, StackTable, Weights};
 use crate::symbolize::Search;
 use crate::weight::Weight;
 
@@ -54,6 +55,9 @@ pub(super) struct SingleSample {
     pub time: Option<u64>,
     pub away: u64,
     pub processor: Option<u32>,
+    pub cgroup: Option<u64>,
+    /// The number of the values of its tracepoint's fields.
+    pub fields: u32,
     pub pid: i32,
     pub tid: i32,
     pub comm: CommId,
@@ -71,6 +75,8 @@ pub(super) struct StackBuilder<'o> {
     pub table: StackTable,
     /// The single samples, if they are wanted.
     pub singles: Option<Vec<SingleSample>>,
+    /// The values of the tracepoints' fields of single samples: see [`fields_of`].
+    pub fields: Interner,
     pub truncated: TruncatedStacks,
     /// Stacks that were cut, and have their callers from other stacks of the thread.
     pub stitched: TruncatedStacks,
@@ -107,6 +113,17 @@ enum Unwound {
     Lost,
 }
 
+/// Names and values of the fields in an entry of [`StackBuilder::fields`].
+pub(super) fn fields_of(mut entry: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let mut text = move || {
+        let (len, rest) = entry.split_first_chunk::<4>()?;
+        let (text, rest) = rest.split_at(u32::from_le_bytes(*len) as usize);
+        entry = rest;
+        Some(text)
+    };
+    std::iter::from_fn(move || Some((text()?, text()?)))
+}
+
 /// A place in a module, and what was found out about it.
 #[derive(Clone, Copy)]
 struct CachedPlace {
@@ -133,6 +150,7 @@ impl<'o> StackBuilder<'o> {
             order,
             table: StackTable::default(),
             singles: contexts.then(Vec::new),
+            fields: Interner::default(),
             truncated: TruncatedStacks::default(),
             stitched: TruncatedStacks::default(),
             chains: Chains::default(),
@@ -177,7 +195,10 @@ impl<'o> StackBuilder<'o> {
         }
         let unwound = self.unwind(&parts, work, batch)?;
         let PendingSample { time, away, processor, pid, tid, comm, weight, .. } = *work;
-        let sample = SingleSample { number, time, away, processor, pid, tid, comm, stack: 0, weight };
+        let fields = if self.singles.is_some() { self.trace_fields(attr, &parts) } else { 0 };
+        let cgroup = parts.cgroup;
+        let sample =
+            SingleSample { number, time, away, processor, cgroup, fields, pid, tid, comm, stack: 0, weight };
         let end = self.stack.len();
         if self.options.threads_as_frames != Some(false) {
             let thread = self.thread(work);
@@ -198,6 +219,20 @@ impl<'o> StackBuilder<'o> {
             Unwound::Nothing => {}
         }
         self.finish(sample)
+    }
+
+    /// The number of the values that a sample's tracepoint has.
+    fn trace_fields(&mut self, attr: &Attr, parts: &SampleBody<'_>) -> u32 {
+        let (mut all, mut value) = (Vec::new(), Vec::new());
+        for field in attr.trace_fields.iter() {
+            value.clear();
+            field.write(parts.raw, self.order, &mut value);
+            for text in [field.name(), &value] {
+                all.extend((text.len() as u32).to_le_bytes());
+                all.extend_from_slice(text);
+            }
+        }
+        self.fields.key(&all)
     }
 
     /// Adds a stack that was cut, with its callers if they were found.

@@ -302,6 +302,8 @@ mod tests {
             time: None,
             away: 0,
             processor: None,
+            cgroup: None,
+            fields: 0,
             pid: TID,
             tid: TID,
             comm,

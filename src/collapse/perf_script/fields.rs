@@ -11,7 +11,7 @@ const MOST: usize = 64;
 const LONGEST: usize = 256;
 
 /// Key and value of each label.
-pub(super) type Labels = Vec<(Vec<u8>, Vec<u8>)>;
+pub(in crate::collapse) type Labels = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// Puts the labels of an event line, whose whole text is `text`, into `labels`.
 pub(super) fn read(text: &[u8], line: &EventLine<'_>, labels: &mut Labels) {
@@ -24,8 +24,13 @@ pub(super) fn read(text: &[u8], line: &EventLine<'_>, labels: &mut Labels) {
     if let Some(number) = processor.and_then(|word| std::str::from_utf8(word).ok()?.parse::<u32>().ok()) {
         labels.push((b"processor".to_vec(), number.to_string().into_bytes()));
     }
+    pairs(line.rest, labels);
+}
+
+/// Appends the fields of a text to `labels`: `comm=a b tid=7`. What stands before the first is none.
+pub(in crate::collapse) fn pairs(text: &[u8], labels: &mut Labels) {
     let mut is_open = false;
-    for word in line.rest.split(|&b| b == b' ').filter(|word| !word.is_empty()) {
+    for word in text.split(|&b| b == b' ').filter(|word| !word.is_empty()) {
         match field(word) {
             Some((key, value)) if labels.len() < MOST => {
                 labels.push((key.to_vec(), value[..value.len().min(LONGEST)].to_vec()));

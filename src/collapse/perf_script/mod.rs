@@ -15,7 +15,7 @@
 
 mod event;
 mod event_total;
-mod fields;
+pub(super) mod fields;
 mod frame;
 mod header;
 mod lines;
@@ -35,7 +35,7 @@ use self::overview::Overview;
 use self::parser::PerfParser;
 use super::driver;
 use super::events::{CommonWeight, check_units};
-use super::{Collapser, FormatInfo, Options, Report, Sink, ValueSelection, Verdict};
+use super::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, ValueSelection, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 
@@ -53,6 +53,14 @@ pub struct PerfScript;
 impl Collapser for PerfScript {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo {
+            times: "samples",
+            clock: Some("perf"),
+            labels: "thread, tid, process, processor, the fields of tracepoints",
+        }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

@@ -20,7 +20,7 @@ use super::super::naming::{is_kernel, name_thread};
 use super::super::native_frame::NativeFrame;
 use super::super::text::{Text, split_digits, split_last};
 use super::super::values::Values;
-use super::super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
+use super::super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
 use super::event::{Layout, is_side_band, parse_event, time_of};
 use super::frame::{Frame, without_tab};
 use super::header::TextHeader;
@@ -43,6 +43,10 @@ pub struct PerfSched;
 impl Collapser for PerfSched {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "waits", clock: Some("perf"), labels: "thread, tid" }
     }
 
     /// The same text is a profile of events: which is wanted has to be said.

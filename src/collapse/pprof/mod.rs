@@ -19,7 +19,7 @@ pub(in crate::collapse) mod wire;
 
 use self::decode::read;
 use self::wire::{Content, Fields};
-use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use super::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Position, Result};
 use crate::input::Input;
 
@@ -37,6 +37,10 @@ pub struct Pprof;
 impl Collapser for Pprof {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "samples with end_timestamp_ns", clock: None, labels: "the profile's labels" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

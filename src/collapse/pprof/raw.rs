@@ -25,7 +25,7 @@ use crate::collapse::clean_symbol::clean_symbol;
 use crate::collapse::names::{FrameNames, NO_STACK};
 use crate::collapse::naming::split_srcline;
 use crate::collapse::values::Values;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
 use crate::input::Input;
@@ -46,6 +46,10 @@ pub struct PprofRaw;
 impl Collapser for PprofRaw {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "", clock: None, labels: "the profile's labels" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

@@ -31,7 +31,7 @@ use crate::collapse::json::{HeadKeys, Json, Kind};
 use crate::collapse::names::FrameNames;
 use crate::collapse::times::{duration, nanoseconds};
 use crate::collapse::values::Values;
-use crate::collapse::{Collapser, Context, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
 use crate::input::Input;
@@ -51,6 +51,10 @@ pub struct CpuProfile;
 impl Collapser for CpuProfile {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "samples", clock: Some("monotonic"), labels: "" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

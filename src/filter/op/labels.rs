@@ -65,6 +65,13 @@ pub(in crate::filter) const LABEL: Operation = Operation {
         },
     ],
     build: |value, _| {
+        if !value.contains('=') {
+            let what = format!(
+                "{value:?} is not of the form KEY=VALUE, such as endpoint=/api; fg-collapse --label {value} \
+                 writes a label as a root frame"
+            );
+            return Err(setting(what));
+        }
         let (key, value) = pair(value, "KEY=VALUE, such as endpoint=/api")?;
         let mut wanted = Vec::new();
         sanitize_frame(value.as_bytes(), &mut wanted);

@@ -18,6 +18,7 @@ pub struct Event {
     pub phase: String,
     pub name: String,
     pub category: Category,
+    pub category_name: String,
     pub process: String,
     pub thread: String,
     pub id: String,
@@ -83,7 +84,10 @@ impl Event {
             match key.as_str() {
                 "ph" => self.phase.push_str(json.text()?),
                 "name" => self.name.push_str(json.text_or_number()?),
-                "cat" if json.peek()? == Kind::Text => self.category = Category::of(json.text()?),
+                "cat" if json.peek()? == Kind::Text => {
+                    self.category_name.push_str(json.text()?);
+                    self.category = Category::of(&self.category_name);
+                }
                 "pid" => self.process.push_str(json.text_or_number()?),
                 "tid" => self.thread.push_str(json.text_or_number()?),
                 "id" if matches!(json.peek()?, Kind::Text | Kind::Number) => {
@@ -153,6 +157,7 @@ impl Event {
         for text in [
             &mut self.phase,
             &mut self.name,
+            &mut self.category_name,
             &mut self.process,
             &mut self.thread,
             &mut self.id,

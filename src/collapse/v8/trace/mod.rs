@@ -37,8 +37,9 @@ use super::stack_frames::StackFrames;
 use crate::collapse::json::{HeadKeys, Json, Kind, parse_number};
 use crate::collapse::names::FrameNames;
 use crate::collapse::times::date;
-use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Result};
+use crate::folded::Interner;
 use crate::input::Input;
 use crate::profile::Facts;
 use crate::weight::Weight;
@@ -57,6 +58,14 @@ pub struct Trace;
 impl Collapser for Trace {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo {
+            times: "events, samples",
+            clock: Some("monotonic"),
+            labels: "thread, tid, process, category",
+        }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
@@ -180,6 +189,7 @@ struct Events {
     first: Option<Weight>,
     last: Option<Weight>,
     names: FrameNames,
+    categories: Interner,
 }
 
 /// A piece, and the time of its event.
@@ -231,7 +241,9 @@ impl Events {
             ("B", Some(at)) => {
                 let frame = event.frame(&mut self.names, sink);
                 let name = self.names.plain(event.name.as_bytes(), sink);
-                self.threads.entry(thread()).or_default().marks.push((at, Mark::Begin(frame, name)));
+                let category = self.categories.key(event.category_name.as_bytes());
+                let begin = (at, Mark::Begin(frame, name, category));
+                self.threads.entry(thread()).or_default().marks.push(begin);
             }
             ("E", Some(at)) => {
                 let named = !event.name.is_empty();
@@ -243,7 +255,8 @@ impl Events {
                 let duration = event.duration.filter(|duration| !duration.is_negative());
                 let end = at.checked_add(duration.unwrap_or_default())?;
                 self.last = self.last.max(Some(end));
-                let span = Span { begin: at, end, frame, launch: event.launch };
+                let category = self.categories.key(event.category_name.as_bytes());
+                let span = Span { begin: at, end, frame, category, launch: event.launch };
                 match event.category {
                     Category::Kernel | Category::Copy => self.device.push(&thread(), span),
                     _ => self.threads.entry(thread()).or_default().whole.push(span),

@@ -23,8 +23,8 @@ pub struct Spans {
 /// A beginning or an end.
 #[derive(Clone, Copy)]
 pub enum Mark {
-    /// The frame, and the event's name, by which an end is told.
-    Begin(FrameId, FrameId),
+    /// The frame, the event's name, by which an end is told, and the number of its category.
+    Begin(FrameId, FrameId, u32),
     /// An end, by its name or of what was begun last.
     End(Option<FrameId>),
 }
@@ -35,6 +35,8 @@ pub struct Span {
     pub begin: Weight,
     pub end: Weight,
     pub frame: FrameId,
+    /// The number of its category.
+    pub category: u32,
     /// The work of other processors that it may have begun.
     pub launch: Launch,
 }
@@ -81,13 +83,14 @@ impl Spans {
                 met(Met::Moment(moment), open.path)?;
             }
             open.close(Some(span.begin), stacks)?;
-            if open.path != Trie::ROOT {
-                add(stacks, open.path, open.since, span.begin)?;
+            if let Some((_, outer)) = open.ends.last() {
+                add(stacks, open.path, open.since, span.begin, *outer)?;
             }
             open.since = span.begin;
             open.path = stacks.below(open.path, span.frame.0);
             // A span that outlasts the span around it is cut.
-            open.ends.push(open.ends.last().map_or(span.end, |outer| span.end.min(*outer)));
+            let end = open.ends.last().map_or(span.end, |(outer, _)| span.end.min(*outer));
+            open.ends.push((end, span.category));
             met(Met::Span(span), open.path)?;
         }
         for moment in moments {
@@ -110,11 +113,11 @@ impl Spans {
         let first = self.whole.len();
         for (at, mark) in std::mem::take(&mut self.marks) {
             match mark {
-                Mark::Begin(frame, name) => {
+                Mark::Begin(frame, name, category) => {
                     *names.entry(name).or_default() += 1;
                     open.push((self.whole.len(), name));
                     let end = last.unwrap_or(at);
-                    self.whole.push(Span { begin: at, end, frame, launch: Launch::default() });
+                    self.whole.push(Span { begin: at, end, frame, category, launch: Launch::default() });
                 }
                 Mark::End(name) => {
                     let is_open = name.is_none_or(|name| names.get(&name).is_some_and(|count| *count > 0));
@@ -141,7 +144,8 @@ impl Spans {
 /// The spans that are open at a time.
 struct Open {
     path: PathId,
-    ends: Vec<Weight>,
+    /// The ends of the spans, and the numbers of their categories.
+    ends: Vec<(Weight, u32)>,
     /// The time from which on the path has not changed.
     since: Weight,
 }
@@ -149,10 +153,10 @@ struct Open {
 impl Open {
     /// Ends what ends by `until`, or all, and gives each its time.
     fn close(&mut self, until: Option<Weight>, stacks: &mut Trie) -> Result<()> {
-        while let Some(&end) = self.ends.last()
+        while let Some(&(end, category)) = self.ends.last()
             && until.is_none_or(|until| end <= until)
         {
-            add(stacks, self.path, self.since, end)?;
+            add(stacks, self.path, self.since, end, category)?;
             self.since = end;
             self.ends.pop();
             self.path = stacks.above(self.path).map_or(Trie::ROOT, |(above, _)| above);
@@ -162,7 +166,7 @@ impl Open {
 }
 
 /// Adds the microseconds from one time to another to a path.
-fn add(stacks: &mut Trie, path: PathId, since: Weight, until: Weight) -> Result<()> {
+fn add(stacks: &mut Trie, path: PathId, since: Weight, until: Weight, category: u32) -> Result<()> {
     let lasts = lasting(since, until, "us");
-    stacks.add_lasting(path, until.checked_sub(since)?, nanoseconds(since, "us"), lasts, 0)
+    stacks.add_lasting(path, until.checked_sub(since)?, nanoseconds(since, "us"), lasts, category)
 }

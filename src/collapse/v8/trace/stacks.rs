@@ -178,7 +178,13 @@ impl Events {
                 start,
                 |frame| Ok(FrameId(frame)),
                 |stack, sampled| {
-                    let context = if contexts { owner.context(sampled.time) } else { Context::UNKNOWN };
+                    let mut context = Context::UNKNOWN;
+                    let category = if contexts { self.categories.name(sampled.origin) } else { &b""[..] };
+                    let label = [(&b"category"[..], category)];
+                    if contexts {
+                        context = owner.context(sampled.time);
+                        context.labels = if category.is_empty() { &[] } else { &label };
+                    }
                     let context = (&context, sampled.duration);
                     values.add_lasting(columns.events, stack, sampled.weight, sampled.samples, context, sink)
                 },

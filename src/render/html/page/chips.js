@@ -27,7 +27,7 @@ export class Chips {
     bar.hidden = chips.length === 0 && chosen.length === 0 && !(state.only && marks) && !(app.model.times && state.ranges.length);
     if (bar.hidden) return;
     const searched = state.only && marks ? (ignoresCase(state) ? "(?i)" : "") + state.query : "";
-    const text = command(state.chips, chosen, searched, app.model.times ? state.ranges : []);
+    const text = command(state.chips, chosen, searched, app.model.times ? state.ranges : [], state.shares);
     const { numbers, tree, whole } = app.model;
     const all = make("span", { class: "shown" }, `Shown: ${numbers.amount(tree.total[0])} of ${numbers.amount(whole.total[0])} (${percent(tree.total[0], whole.total[0])}); shares are of what is shown`);
     const copyIt = make("button", { title: "Copy the command", click: () => copy(text).then(() => app.selection.say("command copied")) }, "Copy");

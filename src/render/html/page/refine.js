@@ -102,10 +102,20 @@ export function refined(tree, names, chips) {
  * @param {Chip[]} chips
  * @param {import("./threads.js").Thread[]} threads
  * @param {string} focused an expression of the search that hides the rest
- * @param {[number, number][]} [ranges] of time */
-export function command(chips, threads, focused, ranges = []) {
+ * @param {[number, number][]} [ranges] of time: one that is kept, or two that are compared
+ * @param {boolean} [shares] shares are compared, not weights */
+export function command(chips, threads, focused, ranges = [], shares = true) {
+  if (ranges.length > 1) {
+    const [before, after] = ranges;
+    const options = shares ? "-n" : "--absolute";
+    if (!chips.length && !threads.length && !focused) {
+      return `fg-diff ${options} --before-time ${rangeKey(before)} --after-time ${rangeKey(after)} RECORDING`;
+    }
+    const [one, other] = [before, after].map((range) => `<(${command(chips, threads, focused, [range])})`);
+    return `fg-diff ${options} ${one} ${other}`;
+  }
   const words = ["fg-filter"];
-  for (const range of ranges.slice(-1)) words.push("--time", rangeKey(range));
+  for (const range of ranges) words.push("--time", rangeKey(range));
   for (const { option, path } of threads) if (!path && option) words.push("--label", option);
   for (const { path, isLabel } of threads) if (path) words.push("-e", `${isLabel ? "(^|;)" : "^"}${literally(path)}(;|$)`);
   for (const { op, value } of chips) words.push("--" + op, value);

@@ -122,14 +122,15 @@ export class Timeline {
     const { names, state, whole } = app.model;
     const isHeat = strips[0].label === "";
     const labels = strips.map((strip, n) => {
-      const label = names.harmless(strip.label);
+      const steps = n === 0 && this.times?.isCoarse ? `, in steps of ${durationText(this.times.step / 1e9)}` : "";
+      const label = names.harmless(strip.label) + steps;
       const share = strips.length > 1 ? percent(strip.weight, whole.total[0]) : "";
       const inside = [make("span", {}, label), make("small", {}, share.replace(/\.(.)\d%/, ".$1%"))];
       const at = `top:${strip.top}px;height:${strip.height}px`;
       if (isHeat) return make("div", { style: at, class: "offsets" }, ...this.#offsets());
       const isRow = strip.key !== "" || (n === 0 && state.threads.length > 0);
       const one = strips.length > 1 && isRow
-        ? make("button", { "aria-pressed": String(state.threads.includes(strip.key)), title: strip.key ? `Only ${label}` : "All threads", click: () => this.#choose(strip.key) }, ...inside)
+        ? make("button", { "aria-pressed": String(state.threads.includes(strip.key)), title: strip.key ? `Only ${label}` : `All threads${steps}`, click: () => this.#choose(strip.key) }, ...inside)
         : make("div", { title: label }, ...inside);
       one.style.cssText = at;
       return one;

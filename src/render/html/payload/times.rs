@@ -56,8 +56,18 @@ pub(in crate::render::html) fn encode(
     decimals: u8,
     shown: &dyn Fn(Weight) -> Result<Weight>,
 ) -> Result<Times> {
+    encode_within(line, decimals, shown, MOST)
+}
+
+/// [`encode`], with at most so many entries.
+fn encode_within(
+    line: &TimeLine<'_>,
+    decimals: u8,
+    shown: &dyn Fn(Weight) -> Result<Weight>,
+    most: usize,
+) -> Result<Times> {
     let exits = line.exit_numbers()?;
-    let (step, is_coarse) = step_within(line, &exits, MOST)?;
+    let (step, is_coarse) = step_within(line, &exits, most)?;
     let [mut deltas, mut stacks, mut weights, mut durations] = [(); 4].map(|()| Column::of_names());
     let mut values = Values::default();
     let mut any_lasts = false;
@@ -218,6 +228,49 @@ mod tests {
             assert_eq!(step_within(&line, &exits, most).unwrap(), step, "{most}");
         }
         assert!(step_within(&line, &exits, 1).is_ok());
+    }
+
+    /// A day of twelve threads, each of which is for a while in one of four hundred stacks or those near it.
+    #[test]
+    fn a_coarse_day_takes_few_bytes() {
+        let mut seed = 7u64;
+        let mut random = move |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) % below
+        };
+        let mut builder = ProfileBuilder::new(Wants::ALL);
+        let stacks: Vec<Vec<_>> = (0..400)
+            .map(|n| [format!("main;task {}", n / 20), format!("f{}", n / 5), format!("g{n}")].join(";"))
+            .map(|stack| stack.split(';').map(|name| builder.frame(name.as_bytes())).collect())
+            .collect();
+        const SAMPLES: u64 = 400_000;
+        for thread in 0..12 {
+            let mut around = 0;
+            for at in 0..SAMPLES / 12 {
+                if random(50) == 0 {
+                    around = random(400);
+                }
+                let stack = &stacks[((around + random(6)) % 400) as usize];
+                // Of a day, as 50 million samples are of it.
+                let time = Some(at * 86_400_000_000_000 / (SAMPLES / 12) + random(1_000_000_000));
+                let context =
+                    Context { time, thread: Some(thread), thread_name: b"worker", ..Context::UNKNOWN };
+                builder.sample(stack, Weights::one(Weight::new(20_000_000)), &context).unwrap();
+            }
+        }
+        let profile = builder.finish().unwrap();
+        let line = TimeLine::new(&profile, None).unwrap().unwrap();
+        // As many samples for each entry as 50 million have of the most.
+        let most = (SAMPLES as f64 * MOST as f64 / 50e6) as usize;
+        let times = encode_within(&line, 0, &Ok, most).unwrap();
+        assert_eq!(times.about["coarse"], true);
+        let count =
+            times.about["threads"].as_array().unwrap().iter().map(|thread| thread[4].as_u64().unwrap());
+        let entries = count.sum::<u64>();
+        let bytes: usize = times.sections.iter().map(|(_, bytes)| bytes.len()).sum();
+        // Base64 makes four bytes of three. A page has 20 MB at most with the most entries.
+        let page = bytes as f64 / entries as f64 * MOST as f64 * 4.0 / 3.0;
+        assert!(page < 20e6, "{bytes} bytes of {entries} entries, {} ns", times.about["step"]);
     }
 
     #[test]
