@@ -95,6 +95,16 @@ impl Profile {
     /// # Ok::<(), fg_tools::Error>(())
     /// ```
     pub fn labelled(&self, labels: &[Label]) -> Result<Profile> {
+        let keys: Vec<String> = labels.iter().map(|label| label.key().to_owned()).collect();
+        self.expect_labels(&keys)?;
+        self.labelled_where_known(labels)
+    }
+
+    /// [`Profile::labelled`], with labels that no sample has: they are there without a value.
+    ///
+    /// # Errors
+    /// Those of [`Profile::labelled`] but for a label that is not known.
+    pub(crate) fn labelled_where_known(&self, labels: &[Label]) -> Result<Profile> {
         let step = labels.iter().find(|label| label.is_time()).map(Label::step);
         let keys: Vec<String> = labels.iter().map(|label| label.key().to_owned()).collect();
         let mut profile = self.with_labels(&keys, &Buckets::Even(step.unwrap_or(1)), false)?;
@@ -113,6 +123,7 @@ impl Profile {
         cuts.retain(|cut| *cut < u64::MAX);
         cuts.sort_unstable();
         cuts.dedup();
+        self.expect_labels(keys)?;
         self.with_labels(keys, &Buckets::At(cuts), true)
     }
 
@@ -124,7 +135,6 @@ impl Profile {
         buckets: &Buckets,
         keeps_more: bool,
     ) -> Result<Profile> {
-        self.expect_labels(keys)?;
         let zero = self.time_zero();
         let latest = self.samples.iter_entries().filter_map(|e| Some(e.time?.saturating_add(e.duration)));
         let latest = latest.max().unwrap_or(0).saturating_sub(zero.unwrap_or(0));
@@ -175,7 +185,9 @@ impl Profile {
             let what = "time is no kind of rows; compare ranges with --before-time and --after-time";
             return Err(ErrorKind::Setting { what: what.into() }.into());
         }
-        let labelled = self.with_labels(&[label.key().to_owned()], &Buckets::Even(1), true)?;
+        let keys = [label.key().to_owned()];
+        self.expect_labels(&keys)?;
+        let labelled = self.with_labels(&keys, &Buckets::Even(1), true)?;
         let mut stacks = StackTable::default();
         let mut samples = labelled.samples.without_entries();
         for entry in labelled.samples.iter_entries() {
