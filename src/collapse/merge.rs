@@ -28,8 +28,8 @@ pub(crate) struct Merged {
     /// The facts, and the report of the reading.
     pub report: Report,
     columns: Columns,
-    /// Texts in frame order.
-    texts: Vec<Source>,
+    /// Texts in frame order, and how often the stacks of each were merged before.
+    texts: Vec<(Source, u32)>,
     /// The stacks that fitted into memory, if all that are in no order did.
     table: StackTable,
     /// The most texts that are merged at once.
@@ -116,8 +116,8 @@ impl Merged {
     /// # Errors
     /// Those of temporary files, and [`crate::ErrorKind::Overflow`].
     pub(crate) fn absorb(&mut self, other: Merged, memory: usize) -> Result<()> {
-        for text in other.texts {
-            self.add_text(text)?;
+        for (text, merges) in other.texts {
+            self.add_merged(text, merges)?;
         }
         match self.table.is_empty() {
             true => self.table = other.table,
@@ -157,7 +157,8 @@ impl Merged {
         let mut text: Vec<u8> = roots.join(&b';');
         text.push(b';');
         let root = text.len();
-        merge(&other.texts, self.columns, &mut |stack, weights| {
+        let texts: Vec<Source> = other.texts.iter().map(|(text, _)| text.clone()).collect();
+        merge(&texts, self.columns, &mut |stack, weights| {
             text.truncate(root);
             text.extend_from_slice(stack);
             self.table.add_stack(&text, weights)?;
@@ -213,12 +214,22 @@ impl Merged {
     }
 
     fn add_text(&mut self, text: Source) -> Result<()> {
+        self.add_merged(text, 0)
+    }
+
+    /// Adds a text whose stacks were merged so often. If there are too many, those that were merged least often
+    /// become one, so that no stack is written more often than the logarithm of their number.
+    fn add_merged(&mut self, text: Source, merges: u32) -> Result<()> {
         if self.texts.len() >= self.most {
-            let texts = std::mem::take(&mut self.texts);
+            self.texts.sort_by_key(|(_, merges)| std::cmp::Reverse(*merges));
+            let least = self.texts[self.texts.len() - 2].1;
+            let first = self.texts.iter().position(|(_, merges)| *merges <= least).unwrap_or(0);
+            let texts = self.texts.split_off(first);
             let columns = self.columns;
-            self.texts.push(temporary(|out| write_merged(&texts, columns, out).map(|_| ()))?);
+            let merged = temporary(|out| write_merged(&texts, columns, out).map(|_| ()))?;
+            self.texts.push((merged, least + 1));
         }
-        self.texts.push(text);
+        self.texts.push((text, merges));
         Ok(())
     }
 
@@ -262,10 +273,11 @@ fn temporary(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<Source>
     Ok(Source::file("a temporary file", file))
 }
 
-fn write_merged(texts: &[Source], columns: Columns, out: &mut dyn Write) -> Result<usize> {
+fn write_merged(texts: &[(Source, u32)], columns: Columns, out: &mut dyn Write) -> Result<usize> {
+    let texts: Vec<Source> = texts.iter().map(|(text, _)| text.clone()).collect();
     let mut lines = LineWriter::new(columns, out);
     let mut stacks = 0;
-    merge(texts, columns, &mut |stack, weights| {
+    merge(&texts, columns, &mut |stack, weights| {
         stacks += 1;
         lines.write(stack, weights)
     })?;

@@ -212,7 +212,7 @@ fn few_descriptors_are_enough_for_many_files() {
     for n in 0..80 {
         fs::write(root.path().join(format!("large{n}")), &lines).unwrap();
     }
-    for threads in [1, 4] {
+    for threads in [4] {
         let script = format!("ulimit -n 64; exec \"$0\" -r -n {threads} \"$1\"");
         let mut command = Command::new("sh");
         command.args(["-c", &script, env!("CARGO_BIN_EXE_fg-collapse")]).arg(root.path());

@@ -35,8 +35,8 @@ use crate::profile::{Label, ReadOptions};
 /// Larger recordings are read by all threads, one recording after the other.
 const LARGE: u64 = 64 << 20;
 
-/// The descriptors that the reading of one recording takes: itself, programs and their debug information.
-const DESCRIPTORS: usize = 10;
+/// The descriptors of a thread: its recording, programs with their debug information, temporary files.
+const DESCRIPTORS: usize = 20;
 
 /// Some formats recurse: the stack of a thread is as large as that of a program.
 const STACK: usize = 8 << 20;
