@@ -103,6 +103,8 @@ mod mojo;
 mod naming;
 #[cfg(feature = "collapse")]
 mod otlp;
+#[cfg(feature = "parquet")]
+mod parquet;
 #[cfg(feature = "collapse")]
 mod pprof;
 #[cfg(feature = "collapse")]

@@ -14,6 +14,8 @@ mod installed;
 mod known_wrong;
 mod look;
 mod outputs;
+#[cfg(feature = "parquet")]
+mod parquet;
 #[cfg(feature = "png")]
 mod png;
 mod producers;
