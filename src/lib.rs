@@ -77,6 +77,8 @@
 #[doc(hidden)]
 pub mod cli;
 pub mod collapse;
+#[cfg(feature = "cli")]
+mod descriptors;
 #[cfg(feature = "diff")]
 pub mod diff;
 #[cfg(feature = "diff")]

@@ -11,12 +11,12 @@ use crate::profile::{Label, Profile};
 #[command(next_help_heading = "Time and labels")]
 pub struct LabelArgs {
     /// Write this label as a root frame: `time=20ms`, `thread`, `tid`, `process`, or one that
-    /// fg-collapse --list-labels names; repeatable
+    /// fg-collapse --list-labels names; repeatable, or with commas
     ///
     /// The first frames of each stack are then `time=000012.340s;endpoint=/api`, in the order of
     /// the options, and the header declares them. A bucket of time is 20 ms long unless another
     /// length is given. What lasted longer is divided among the buckets; the parts add up exactly.
-    #[arg(long, value_name = "KEY", value_parser = label)]
+    #[arg(long, value_name = "KEY", value_parser = label, value_delimiter = ',')]
     pub label: Vec<Label>,
 
     /// Take the numbers of this label as weights: `bytes_req` of perf's kmem:kmalloc

@@ -135,6 +135,7 @@ fn show_progress(progress: Progress) {
             progress::show(format_args!("read {} of {} MB", done / 1_000_000, of / 1_000_000));
         }
         Progress::Bytes(done, None) => progress::show(format_args!("read {} MB", done / 1_000_000)),
+        Progress::Files(done, of) => progress::show(format_args!("read {done} of {of} files")),
         Progress::Symbols(done, of) => progress::show(format_args!("named {done} of {of} places in code")),
     }
 }

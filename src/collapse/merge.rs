@@ -8,13 +8,17 @@ use std::fs::File;
 use std::io::{BufWriter, Seek, Write};
 
 use super::{Options, Report, ValueTotal, folded};
+use crate::descriptors;
 use crate::error::{Error, Result};
-use crate::folded::{Batch, Columns, LineWriter, StackTable, Survey, merge, settle_columns, survey};
+use crate::folded::{Batch, Columns, FrameId, LineWriter, StackTable, Survey, merge, settle_columns, survey};
 use crate::input::Source;
 use crate::profile::Facts;
 
 /// At most this many texts are merged at once, since each is an open file.
 const MOST: usize = if cfg!(test) { 4 } else { 256 };
+
+/// The descriptors of a text that is merged: a temporary file, which has no name, stays open besides.
+const DESCRIPTORS: usize = 2;
 
 /// Smaller files go into the table: they take little room in it, and can be thousands.
 const SMALL: u64 = if cfg!(test) { 16 } else { 256 * 1024 };
@@ -24,22 +28,47 @@ pub(crate) struct Merged {
     /// The facts, and the report of the reading.
     pub report: Report,
     columns: Columns,
-    /// Texts in frame order.
-    texts: Vec<Source>,
+    /// Texts in frame order, and how often the stacks of each were merged before.
+    texts: Vec<(Source, u32)>,
     /// The stacks that fitted into memory, if all that are in no order did.
     table: StackTable,
+    /// The most texts that are merged at once.
+    most: usize,
 }
 
 impl Merged {
+    /// Nothing yet. `holders` is the number of those that have open files at the same time.
+    pub(crate) fn new(columns: Columns, holders: usize) -> Merged {
+        let most = descriptors::share(holders, DESCRIPTORS).clamp(2, MOST);
+        Merged { report: Report::default(), columns, texts: Vec::new(), table: empty_table(columns), most }
+    }
+
     /// Reads folded texts. `memory` is the number of bytes that stacks may take.
     ///
     /// # Errors
     /// Those of [`collapse`](super::collapse), and of temporary files.
     pub(crate) fn read(sources: &[Source], options: &Options, memory: usize) -> Result<Merged> {
-        let (sources, columns) = settle_columns(sources)?;
-        let mut merged =
-            Merged { report: Report::default(), columns, texts: Vec::new(), table: StackTable::default() };
-        merged.table.expect_columns(columns)?;
+        let merged = Merged::read_any(sources, None, options, memory, 1)?;
+        super::expect_samples(&merged.report, sources)?;
+        Ok(merged)
+    }
+
+    /// [`Merged::read`] of texts that may be without stacks. Their columns may be known.
+    ///
+    /// # Errors
+    /// Those of [`Merged::read`].
+    pub(crate) fn read_any(
+        sources: &[Source],
+        columns: Option<Columns>,
+        options: &Options,
+        memory: usize,
+        holders: usize,
+    ) -> Result<Merged> {
+        let (sources, columns) = match columns {
+            Some(columns) => (sources.to_vec(), columns),
+            None => settle_columns(sources)?,
+        };
+        let mut merged = Merged::new(columns, holders);
         let mut facts = Vec::new();
         for source in &sources {
             let mut total = ValueTotal { kept: true, ..ValueTotal::default() };
@@ -64,11 +93,98 @@ impl Merged {
             merged.report.take_part(part, &mut facts, source, options)?;
         }
         merged.report.facts = Facts::merged(&facts);
-        if !merged.texts.is_empty() && !merged.table.is_empty() {
-            merged.end_run()?;
-        }
-        super::expect_samples(&merged.report, &sources)?;
+        merged.settle()?;
         Ok(merged)
+    }
+
+    /// One weight a stack, or two.
+    pub(crate) fn columns(&self) -> Columns {
+        self.columns
+    }
+
+    /// Makes the stacks ready to be written.
+    fn settle(&mut self) -> Result<()> {
+        if !self.texts.is_empty() && !self.table.is_empty() {
+            self.end_run()?;
+        }
+        Ok(())
+    }
+
+    /// Adds all stacks of another, which may have come without being settled; `memory` is the number of bytes
+    /// that stacks may take. The report stays as it is.
+    ///
+    /// # Errors
+    /// Those of temporary files, and [`crate::ErrorKind::Overflow`].
+    pub(crate) fn absorb(&mut self, other: Merged, memory: usize) -> Result<()> {
+        for (text, merges) in other.texts {
+            self.add_merged(text, merges)?;
+        }
+        match self.table.is_empty() {
+            true => self.table = other.table,
+            false => self.table.merge(&other.table)?,
+        }
+        self.keep_within(memory)
+    }
+
+    /// Adds the stacks of a table behind root frames.
+    ///
+    /// # Errors
+    /// Those of [`Merged::absorb`].
+    pub(crate) fn add_table(&mut self, stacks: &StackTable, roots: &[Vec<u8>], memory: usize) -> Result<()> {
+        if roots.is_empty() {
+            self.table.merge(stacks)?;
+            return self.keep_within(memory);
+        }
+        let frames = self.table.take_frames(stacks);
+        let roots: Vec<FrameId> = roots.iter().map(|root| self.table.frame(root)).collect();
+        let mut stack = Vec::new();
+        for (own, weights) in stacks.stacks() {
+            stack.clone_from(&roots);
+            stack.extend(own.iter().map(|&frame| frames.get(frame)));
+            self.table.add(&stack, weights)?;
+        }
+        self.keep_within(memory)
+    }
+
+    /// Adds the stacks of another behind root frames.
+    ///
+    /// # Errors
+    /// Those of [`Merged::absorb`], and of reading.
+    pub(crate) fn add_under(&mut self, other: &Merged, roots: &[Vec<u8>], memory: usize) -> Result<()> {
+        if other.texts.is_empty() {
+            return self.add_table(&other.table, roots, memory);
+        }
+        let mut text: Vec<u8> = roots.join(&b';');
+        text.push(b';');
+        let root = text.len();
+        let texts: Vec<Source> = other.texts.iter().map(|(text, _)| text.clone()).collect();
+        merge(&texts, self.columns, &mut |stack, weights| {
+            text.truncate(root);
+            text.extend_from_slice(stack);
+            self.table.add_stack(&text, weights)?;
+            self.keep_within(memory)
+        })
+    }
+
+    fn keep_within(&mut self, memory: usize) -> Result<()> {
+        if self.table.bytes() > memory { self.end_run() } else { Ok(()) }
+    }
+
+    /// All of several, ready to be written.
+    ///
+    /// # Errors
+    /// Those of [`Merged::absorb`].
+    pub(crate) fn all(
+        parts: impl IntoIterator<Item = Merged>,
+        columns: Columns,
+        memory: usize,
+    ) -> Result<Merged> {
+        let mut all = Merged::new(columns, 1);
+        for part in parts {
+            all.absorb(part, memory)?;
+        }
+        all.settle()?;
+        Ok(all)
     }
 
     /// Adds the stacks of a text to the table.
@@ -92,19 +208,28 @@ impl Merged {
 
     /// Writes the stacks of the table to a temporary file.
     fn end_run(&mut self) -> Result<()> {
-        let table = std::mem::take(&mut self.table);
-        self.table.expect_columns(self.columns)?;
+        let table = std::mem::replace(&mut self.table, empty_table(self.columns));
         let run = temporary(|out| table.write(out))?;
         self.add_text(run)
     }
 
     fn add_text(&mut self, text: Source) -> Result<()> {
-        if self.texts.len() == MOST {
-            let texts = std::mem::take(&mut self.texts);
+        self.add_merged(text, 0)
+    }
+
+    /// Adds a text whose stacks were merged so often. If there are too many, those that were merged least often
+    /// become one, so that no stack is written more often than the logarithm of their number.
+    fn add_merged(&mut self, text: Source, merges: u32) -> Result<()> {
+        if self.texts.len() >= self.most {
+            self.texts.sort_by_key(|(_, merges)| std::cmp::Reverse(*merges));
+            let least = self.texts[self.texts.len() - 2].1;
+            let first = self.texts.iter().position(|(_, merges)| *merges <= least).unwrap_or(0);
+            let texts = self.texts.split_off(first);
             let columns = self.columns;
-            self.texts.push(temporary(|out| write_merged(&texts, columns, out).map(|_| ()))?);
+            let merged = temporary(|out| write_merged(&texts, columns, out).map(|_| ()))?;
+            self.texts.push((merged, least + 1));
         }
-        self.texts.push(text);
+        self.texts.push((text, merges));
         Ok(())
     }
 
@@ -119,6 +244,14 @@ impl Merged {
         }
         write_merged(&self.texts, self.columns, out)
     }
+}
+
+fn empty_table(columns: Columns) -> StackTable {
+    let mut table = StackTable::default();
+    if columns == Columns::Two {
+        table.make_differential();
+    }
+    table
 }
 
 /// Returns true for a plain file of a size that is worth being merged.
@@ -140,10 +273,11 @@ fn temporary(write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<Source>
     Ok(Source::file("a temporary file", file))
 }
 
-fn write_merged(texts: &[Source], columns: Columns, out: &mut dyn Write) -> Result<usize> {
+fn write_merged(texts: &[(Source, u32)], columns: Columns, out: &mut dyn Write) -> Result<usize> {
+    let texts: Vec<Source> = texts.iter().map(|(text, _)| text.clone()).collect();
     let mut lines = LineWriter::new(columns, out);
     let mut stacks = 0;
-    merge(texts, columns, &mut |stack, weights| {
+    merge(&texts, columns, &mut |stack, weights| {
         stacks += 1;
         lines.write(stack, weights)
     })?;

@@ -70,6 +70,8 @@ mod fg_json;
 mod firefox;
 mod folded;
 mod folded_detection;
+#[cfg(feature = "cli")]
+pub(crate) mod folder;
 #[cfg(feature = "collapse")]
 mod gdb;
 #[cfg(feature = "collapse")]
@@ -105,6 +107,8 @@ mod naming;
 mod nettrace;
 #[cfg(feature = "collapse")]
 mod otlp;
+#[cfg(feature = "parquet")]
+mod parquet;
 #[cfg(feature = "collapse")]
 mod perfetto;
 #[cfg(feature = "collapse")]
@@ -258,6 +262,8 @@ pub enum Progress {
     Bytes(u64, Option<u64>),
     /// The places in code that have been named, and all that there are.
     Symbols(u64, u64),
+    /// The recordings of a folder that have been read, and all that there are.
+    Files(u64, u64),
 }
 
 /// The most values that a message names.
@@ -494,27 +500,56 @@ fn collapse_any(
     let mut report = Report::default();
     let mut parts: Vec<Facts> = Vec::new();
     for source in sources {
-        let fresh =
-            |first_value| Report { first_value, is_one_of_several: sources.len() > 1, ..Report::default() };
-        let mut of_this = fresh(report.first_value.take());
-        collapse_weighted(source, format, options, sink, &mut of_this)?;
-        // A value that is zero throughout has reached no sink: the input can be read again for another.
-        if options.values == ValueSelection::Default
-            && let Some((zero, other)) = of_this.other_value()
-            && source.is_rereadable()
-        {
-            let options =
-                Options { values: ValueSelection::Named(vec![other.name.clone()]), ..options.clone() };
-            let doubt = values::chosen_instead(&zero, &other);
-            of_this = fresh(of_this.first_value);
-            collapse_weighted(source, format, &options, sink, &mut of_this)?;
-            of_this.warn(&doubt);
-            of_this.not_understood.doubt(doubt);
-        }
+        let first = report.first_value.take();
+        let of_this = collapse_part(source, format, options, sink, first, sources.len() > 1)?;
         report.take_part(of_this, &mut parts, source, options)?;
     }
     sink.flush()?;
     report.facts = Facts::merged(&parts);
+    Ok(report)
+}
+
+/// Collapses one of the inputs of a profile. `first_value` is the value that earlier inputs have settled on.
+fn collapse_part(
+    source: &Source,
+    format: Option<&'static dyn Collapser>,
+    options: &Options,
+    sink: &mut dyn Sink,
+    first_value: Option<Vec<u8>>,
+    is_one_of_several: bool,
+) -> Result<Report> {
+    let fresh = |first_value| Report { first_value, is_one_of_several, ..Report::default() };
+    let mut of_this = fresh(first_value);
+    collapse_weighted(source, format, options, sink, &mut of_this)?;
+    // A value that is zero throughout has reached no sink: the input can be read again for another.
+    if options.values == ValueSelection::Default
+        && let Some((zero, other)) = of_this.other_value()
+        && source.is_rereadable()
+    {
+        let options = Options { values: ValueSelection::Named(vec![other.name.clone()]), ..options.clone() };
+        let doubt = values::chosen_instead(&zero, &other);
+        of_this = fresh(of_this.first_value);
+        collapse_weighted(source, format, &options, sink, &mut of_this)?;
+        of_this.warn(&doubt);
+        of_this.not_understood.doubt(doubt);
+    }
+    Ok(of_this)
+}
+
+/// Collapses one of the inputs of a profile whose parts are added up later. It may be without samples.
+#[cfg(feature = "cli")]
+pub(crate) fn collapse_for_sum(
+    source: &Source,
+    format: Option<&'static dyn Collapser>,
+    options: &Options,
+    sink: &mut dyn Sink,
+    first_value: Option<Vec<u8>>,
+) -> Result<Report> {
+    let part = collapse_part(source, format, options, sink, first_value, true)?;
+    sink.flush()?;
+    let (mut report, mut facts) = (Report::default(), Vec::new());
+    report.take_part(part, &mut facts, source, options)?;
+    report.facts = Facts::merged(&facts);
     Ok(report)
 }
 

@@ -45,6 +45,8 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &faulthandler::Faulthandler,
     &pprof::Pprof,
     &otlp::Otlp,
+    #[cfg(feature = "parquet")]
+    &super::parquet::Parquet,
     &pprof::raw::PprofRaw,
     &pprof::go_text::GoText,
     &pprof::goroutines::Goroutines,

@@ -30,7 +30,7 @@ pub struct LabelCount {
 
 impl Profile {
     /// The keys of the labels that samples have.
-    pub(super) fn label_keys(&self) -> BTreeSet<String> {
+    pub(crate) fn label_keys(&self) -> BTreeSet<String> {
         let recorded: HashSet<&[u8]> =
             self.samples().label_sets().flat_map(|set| set.into_iter().map(|(key, _)| key)).collect();
         let cleaned = recorded.into_iter().map(clean_key);

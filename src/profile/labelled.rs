@@ -106,17 +106,27 @@ impl Profile {
     /// # Ok::<(), fg_tools::Error>(())
     /// ```
     pub fn labelled(&self, labels: &[Label]) -> Result<Profile> {
+        self.expect_labels(&keys_of(labels))?;
         self.labelled_keeping(labels, Kept::Stacks)
     }
 
     /// [`Profile::labelled`], with the single samples.
     pub(crate) fn labelled_with_samples(&self, labels: &[Label]) -> Result<Profile> {
+        self.expect_labels(&keys_of(labels))?;
         self.labelled_keeping(labels, Kept::Samples)
+    }
+
+    /// [`Profile::labelled`], with labels that no sample has: they are there without a value.
+    ///
+    /// # Errors
+    /// Those of [`Profile::labelled`] but for a label that is not known.
+    pub(crate) fn labelled_where_known(&self, labels: &[Label]) -> Result<Profile> {
+        self.labelled_keeping(labels, Kept::Stacks)
     }
 
     fn labelled_keeping(&self, labels: &[Label], kept: Kept) -> Result<Profile> {
         let step = labels.iter().find(|label| label.is_time()).map(Label::step);
-        let keys: Vec<String> = labels.iter().map(|label| label.key().to_owned()).collect();
+        let keys = keys_of(labels);
         let mut profile = self.with_labels(&keys, &Buckets::Even(step.unwrap_or(1)), kept)?;
         profile.facts.time_step = step.map(Duration::from_nanos);
         profile.facts.labels = keys;
@@ -133,12 +143,12 @@ impl Profile {
         cuts.retain(|cut| *cut < u64::MAX);
         cuts.sort_unstable();
         cuts.dedup();
+        self.expect_labels(keys)?;
         self.with_labels(keys, &Buckets::At(cuts), Kept::Labels)
     }
 
-    /// [`Profile::labelled`], with buckets of any lengths.
-    fn with_labels(&self, keys: &[String], buckets: &Buckets, kept: Kept) -> Result<Profile> {
-        self.expect_labels(keys)?;
+    /// [`Profile::labelled`], with buckets of any lengths, and labels that no sample may have.
+    pub(super) fn with_labels(&self, keys: &[String], buckets: &Buckets, kept: Kept) -> Result<Profile> {
         let zero = self.time_zero();
         let latest = self.samples.iter_entries().filter_map(|e| Some(e.time?.saturating_add(e.duration)));
         let latest = latest.max().unwrap_or(0).saturating_sub(zero.unwrap_or(0));
@@ -195,7 +205,9 @@ impl Profile {
             let what = "time is no kind of rows; compare ranges with --before-time and --after-time";
             return Err(ErrorKind::Setting { what: what.into() }.into());
         }
-        let labelled = self.with_labels(&[label.key().to_owned()], &Buckets::Even(1), Kept::Labels)?;
+        let keys = [label.key().to_owned()];
+        self.expect_labels(&keys)?;
+        let labelled = self.with_labels(&keys, &Buckets::Even(1), Kept::Labels)?;
         let mut stacks = StackTable::default();
         let mut samples = labelled.samples.without_entries();
         for entry in labelled.samples.iter_entries() {
@@ -249,6 +261,10 @@ impl Profile {
         };
         setting(what)
     }
+}
+
+fn keys_of(labels: &[Label]) -> Vec<String> {
+    labels.iter().map(|label| label.key().to_owned()).collect()
 }
 
 /// Takes a part of a sample, with its label frames.

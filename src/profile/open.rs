@@ -147,7 +147,7 @@ pub fn open(sources: &[Source], options: &ReadOptions) -> Result<Opened> {
 }
 
 /// Returns true if an input is folded text, or has no line that could be something else.
-fn is_folded_text(input: &Input) -> Result<bool> {
+pub(crate) fn is_folded_text(input: &Input) -> Result<bool> {
     let mut lines = input.head().split(|&b| b == b'\n');
     if lines.all(|line| is_comment(line) || line.trim_ascii().is_empty()) {
         return Ok(true);
@@ -187,6 +187,24 @@ pub fn read(sources: &[Source], options: &ReadOptions) -> Result<(Profile, Repor
     if let Some(exchange) = builder.exchange().filter(|exchange| exchange.parts() < sources.len()) {
         exchange.clear_samples();
     }
+    builder.facts = report.facts.clone();
+    Ok((builder.finish()?, report))
+}
+
+/// Reads one of the sources of a profile whose parts are added up later: it may be without samples.
+/// `first_value` is the value that earlier sources have settled on, as [`Report::first_value`] has it.
+///
+/// # Errors
+/// Those of [`Profile::read`].
+#[cfg(feature = "cli")]
+pub(crate) fn read_for_sum(
+    source: &Source,
+    options: &ReadOptions,
+    first_value: Option<Vec<u8>>,
+) -> Result<(Profile, Report)> {
+    let format = options.format.as_deref().map(registry::by_name).transpose()?;
+    let mut builder = ProfileBuilder::new(options.wants());
+    let report = collapse::collapse_for_sum(source, format, &options.collapse, &mut builder, first_value)?;
     builder.facts = report.facts.clone();
     Ok((builder.finish()?, report))
 }

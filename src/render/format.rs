@@ -51,6 +51,8 @@ pub const FORMATS: &[Format] = &[
     firefox::FORMAT,
     chrome_trace::FORMAT,
     dot::FORMAT,
+    #[cfg(feature = "parquet")]
+    super::parquet::FORMAT,
 ];
 
 /// Options that several formats take, by their long names without the dashes.

@@ -41,6 +41,8 @@ pub mod label;
 pub mod layout;
 mod markdown;
 pub mod options;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod path;
 mod peek;
 #[cfg(feature = "png")]

@@ -6,6 +6,7 @@ mod facts;
 #[path = "../common/feed.rs"]
 mod feed;
 mod fixtures;
+mod folder;
 mod jfr;
 mod jfr_writer;
 mod labels;

@@ -18,6 +18,7 @@ const JOBS: &[(&str, &str)] = &[
     ("c++", "echo 'int main() { return 0; }' >a.cpp && c++ -o a a.cpp && ./a"),
     ("cargo", "cargo --version"),
     ("cc", "echo 'int main(void) { return 0; }' >a.c && cc -pthread -o a a.c && ./a"),
+    ("duckdb and pyarrow", "python3 -c 'import duckdb, pyarrow.parquet'"),
     ("dot", "echo 'digraph { a -> b }' | dot -Tsvg >a.svg && grep -q '<svg' a.svg"),
     ("go", "go version && go tool pprof -h 2>&1 | grep -q usage"),
     ("llvm-symbolizer", "echo 0x1000 | llvm-symbolizer --obj=/bin/sh --no-demangle --inlines"),

@@ -15,6 +15,8 @@ mod known_wrong;
 mod labels;
 mod look;
 mod outputs;
+#[cfg(feature = "parquet")]
+mod parquet;
 #[cfg(feature = "png")]
 mod png;
 mod producers;

@@ -23,6 +23,8 @@ const FORMATS: &[Format] = &[
     Format { name: "speedscope", reader: "speedscope", bytes: false, fractions: true, both: false },
     Format { name: "firefox", reader: "firefox", bytes: false, fractions: true, both: false },
     Format { name: "chrome-trace", reader: "chrome-trace", bytes: false, fractions: true, both: false },
+    #[cfg(feature = "parquet")]
+    Format { name: "parquet", reader: "parquet", bytes: false, fractions: true, both: false },
 ];
 
 /// The stacks of a file.

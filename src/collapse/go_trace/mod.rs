@@ -18,7 +18,7 @@ mod goroutines;
 
 use self::batches::{Batches, Generation};
 use self::goroutines::{COLUMNS, Goroutines};
-use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
+use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::collapse::values::Values;
 use crate::error::Result;
 use crate::folded::FrameId;
@@ -49,6 +49,10 @@ fn version(head: &[u8]) -> Option<u32> {
 impl Collapser for GoTrace {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "samples, waits", clock: Some("monotonic"), labels: "tid, goroutine" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

@@ -16,7 +16,7 @@ mod recording;
 
 use self::blocks::{MAGIC, Object, Objects};
 use self::recording::Recording;
-use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use super::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Result};
 use crate::input::Input;
 
@@ -34,6 +34,10 @@ pub struct Nettrace;
 impl Collapser for Nettrace {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "samples", clock: Some("recording"), labels: "tid, process" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

@@ -14,7 +14,7 @@ mod tables;
 use self::packet::{Packet, Packets};
 use self::recording::Recording;
 use super::pprof::wire::{Content, Fields};
-use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use super::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::input::Input;
 
@@ -32,6 +32,10 @@ pub struct Perfetto;
 impl Collapser for Perfetto {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "samples", clock: Some("monotonic"), labels: "thread, tid, process" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

@@ -1,20 +1,26 @@
 //! `fg-collapse`: its options, and its messages on standard error.
 
+mod describe;
+mod folder;
+mod lists;
+mod size;
+
 use std::io::Write;
 
 use clap::Parser;
 
+pub use folder::FolderArgs;
+
+use self::lists::{list_labels, list_values};
+use self::size::size;
 use super::labels::LabelArgs;
 use super::output::OutputArgs;
 use super::reading::ReadingArgs;
 use super::scale::ScaleArgs;
-use super::{Exit, GenerateArgs, InputArgs, Tool, bounded, progress, say, say_not_understood, terminal};
+use super::{Exit, GenerateArgs, InputArgs, Tool, progress, say, say_not_understood, terminal};
 use crate::collapse::merge::Merged;
-use crate::collapse::{self, Report, Value, ValueTotal, registry};
-use crate::error::{excerpt, some_of};
+use crate::collapse::{self, Report, registry};
 use crate::input::Source;
-use crate::printable::printable;
-use crate::profile::units::amount;
 use crate::profile::{self, ExchangeParts, Opened, Profile, ReadOptions, header};
 use crate::render::Format;
 use crate::weight::Weight;
@@ -28,8 +34,9 @@ Examples:
   fg-collapse --value page-faults out.perf > faults.folded
   fg-collapse --scale night=0.3,day=0.7 night.pb.gz day.pb.gz -o default.pprof
   austin -o out.austin python3 app.py && fg-collapse out.austin > out.folded
+  fg-collapse -r profiles --label service,host --path-pattern '{service}/{host}/**/*' > all.folded
 
-Exit status: 0 if there are samples, 2 on errors.";
+Exit status: 0 if there are samples, 1 if -r left out files that it could not read, 2 on errors.";
 
 /// Convert a profiler's output to folded stacks
 ///
@@ -107,6 +114,10 @@ pub struct Collapse {
     #[command(flatten)]
     pub labels: LabelArgs,
 
+    /// The options of folders.
+    #[command(flatten)]
+    pub folder: FolderArgs,
+
     /// Options of reading; last, as their heading holds for everything that follows.
     #[command(flatten)]
     pub options: ReadingArgs,
@@ -127,6 +138,9 @@ impl Tool for Collapse {
             output.write_all(table.as_bytes()).map_err(crate::Error::from)?;
             output.finish()?;
             return Ok(Exit::Yes);
+        }
+        if self.folder.recursive {
+            return self.run_folder(output);
         }
         terminal::say_waiting(Self::NAME, &self.input.sources());
         let samples = self.list_labels || self.labels.are_given();
@@ -234,6 +248,9 @@ impl Collapse {
 
     /// Writes everything that is known of the inputs, not folded text.
     fn write_exchange(&self, format: &'static Format) -> anyhow::Result<Exit> {
+        if self.folder.recursive {
+            anyhow::bail!("-r writes folded text; {} is written from single files", format.name);
+        }
         if self.labels.are_given() {
             anyhow::bail!(
                 "--label and --weight-by are for folded text: {} keeps all labels as they are",
@@ -259,129 +276,12 @@ impl Collapse {
         self.output.write_exchange(format, profile, report)?;
         Ok(Exit::Yes)
     }
-
-    fn describe(&self, report: &Report) {
-        say_not_understood(Self::NAME, &report.not_understood);
-        for note in &report.notes {
-            say(Self::NAME, note);
-        }
-        let of_kind = |kept: bool| {
-            let named = report.values.iter().filter(move |(value, total)| {
-                // A recording that does not name its values has one without a name.
-                total.kept == kept && !value.name.is_empty() && total.samples > 0
-            });
-            some_of(&named.map(|(value, total)| describe(value, total)).collect::<Vec<_>>())
-        };
-        let (kept, left_out) = (of_kind(true), of_kind(false));
-        if !left_out.is_empty() && self.options.value.is_empty() {
-            say(Self::NAME, format_args!("left out {left_out}; --value NAME or --all-values keeps it"));
-        }
-        if self.verbose && !kept.is_empty() {
-            say(Self::NAME, format_args!("kept {kept}"));
-        }
-        if self.verbose {
-            for detail in &report.details {
-                say(Self::NAME, detail);
-            }
-        }
-    }
-}
-
-/// Reads a number of bytes: `1000000`, `64M`, `2G`.
-fn size(text: &str) -> Result<usize, String> {
-    let (digits, unit) = text.split_at(text.trim_end_matches(|c: char| !c.is_ascii_digit()).len());
-    let shift = match unit.trim_end_matches(['B', 'b']).trim_end_matches('i') {
-        "" => 0,
-        "k" | "K" => 10,
-        "m" | "M" => 20,
-        "g" | "G" => 30,
-        "t" | "T" => 40,
-        _ => return Err("a number of bytes is meant, as in 500M or 4G".to_owned()),
-    };
-    let number = digits.parse::<usize>().map_err(|e| e.to_string())?;
-    number.checked_mul(1 << shift).ok_or_else(|| "more than any memory".to_owned())
-}
-
-/// `"page-faults" (80 samples, 389149 page-faults)`.
-fn describe(value: &Value, total: &ValueTotal) -> String {
-    let name = excerpt(&value.name);
-    let samples = total.samples;
-    match &value.unit {
-        Some(unit) => format!("{name} ({samples} samples, {} {unit})", total.weight),
-        None => format!("{name} ({samples} samples, weight {})", total.weight),
-    }
-}
-
-/// The table of `--list-values`, with a `*` before the values that would be kept.
-fn list_values(report: &Report) -> String {
-    let cells = |value: &Value, total: &ValueTotal| {
-        let name = match value.name.is_empty() {
-            true => "-".to_owned(),
-            false => printable(&value.name),
-        };
-        let kept = if total.kept { "*" } else { "" };
-        let unit = printable(value.unit.as_deref().unwrap_or("-").as_bytes());
-        [kept.to_owned(), name, total.samples.to_string(), total.weight.to_string(), unit]
-    };
-    let head = ["", "value", "samples", "total", "unit"].map(str::to_owned);
-    let rows: Vec<[String; 5]> =
-        [head].into_iter().chain(report.values.iter().map(|(v, t)| cells(v, t))).collect();
-    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
-    let (name, samples, total) = (width(1), width(2), width(3));
-    let line = |[kept, value, count, weight, unit]: &[String; 5]| {
-        format!("{kept:1} {value:name$}  {count:>samples$}  {weight:>total$}  {unit}\n")
-    };
-    rows.iter().map(line).collect()
-}
-
-/// The table of `--list-labels`.
-fn list_labels(profile: &Profile) -> crate::Result<String> {
-    let unit = profile.facts().unit.as_deref();
-    let mut rows = vec![["label", "values", "samples", "weight", "heaviest"].map(str::to_owned)];
-    for count in profile.label_counts()? {
-        let heaviest = match (count.key.as_str(), profile.time_span()) {
-            ("time", Some((first, last))) => {
-                let seconds = |nanos| amount(Weight::from(nanos), Some("ns"));
-                format!("{} to {}", seconds(first), seconds(last))
-            }
-            _ => {
-                let named = count.heaviest.iter().map(|(value, weights)| {
-                    format!("{} ({})", bounded(printable(value)), amount(weights.value, unit))
-                });
-                named.collect::<Vec<_>>().join(", ")
-            }
-        };
-        let (values, samples) = (count.values.to_string(), count.samples.to_string());
-        rows.push([
-            printable(count.key.as_bytes()),
-            values,
-            samples,
-            count.weights.value.to_string(),
-            heaviest,
-        ]);
-    }
-    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
-    let (label, values, samples, weight) = (width(0), width(1), width(2), width(3));
-    let line = |[key, count, of, sum, heaviest]: &[String; 5]| {
-        let line = format!("{key:label$}  {count:>values$}  {of:>samples$}  {sum:>weight$}  {heaviest}");
-        format!("{}\n", line.trim_end())
-    };
-    Ok(rows.iter().map(line).collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::collapse::Options;
-
-    #[test]
-    fn sizes_have_units() {
-        let sizes = ["0", "500", "64M", "2GiB", "1k"].map(|text| size(text).unwrap());
-        assert_eq!(sizes, [0, 500, 64 << 20, 2 << 30, 1 << 10]);
-        for text in ["", "G", "1.5G", "3X", "99999999T"] {
-            assert!(size(text).is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn default_options_are_the_library_s() {

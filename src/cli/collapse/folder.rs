@@ -1,0 +1,207 @@
+//! `-r`: folders of recordings.
+
+use std::fs::Metadata;
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::Args;
+
+use super::Collapse;
+use super::size::size;
+use crate::cli::output::Output;
+use crate::cli::{Exit, Tool, progress, say};
+use crate::collapse::Options;
+use crate::collapse::folder::{self, Cache, Folders, Found, PathPattern, Request};
+use crate::error::{ErrorKind, Position};
+use crate::profile::{Label, header};
+use crate::weight::Weight;
+
+/// The options of folders.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Folders")]
+pub struct FolderArgs {
+    /// Read all recordings in the folders FILE, of any formats, as one profile; without FILE those in the
+    /// current folder
+    ///
+    /// A file that cannot be read is named and left out, and the exit status is 1; `--strict` stops at the
+    /// first one. Weights in another unit than those of the first file are left out likewise. Links, and
+    /// names that begin with a dot, are passed over. Several files are read at the same time; the result
+    /// does not depend on how many.
+    #[arg(short, long, conflicts_with_all = ["list_values", "list_labels"])]
+    pub recursive: bool,
+
+    /// Take labels from the path below FILE, where `--label` asks for them:
+    /// `--label service,host --path-pattern '{service}/*/{host}/*.pb.gz'`
+    ///
+    /// `{name}` is one or more characters between two slashes, `*` any characters between them, `**/` any
+    /// number of folders. A file whose path does not fit is named and left out. Labels of the path
+    /// come before those of the recording.
+    #[arg(long, value_name = "PATTERN", requires = "recursive")]
+    pub path_pattern: Option<String>,
+
+    /// Keep the result for each file in DIR, and read a file again only if it or the options changed
+    ///
+    /// Symbols are looked up once: remove DIR after debug information was installed.
+    #[arg(long, value_name = "DIR", requires = "recursive")]
+    pub cache: Option<PathBuf>,
+
+    /// Remove results that were not used for the longest time from --cache beyond SIZE
+    #[arg(long, value_name = "SIZE", default_value = "10G", value_parser = size)]
+    pub cache_size: usize,
+}
+
+impl Collapse {
+    /// Collapses folders of recordings.
+    pub(super) fn run_folder(&self, mut output: Output) -> anyhow::Result<Exit> {
+        let request = self.folder_request()?;
+        let mut found = self.find_recordings();
+        let sources = found.recordings.iter().map(|recording| recording.source.clone()).collect();
+        for (recording, source) in found.recordings.iter_mut().zip(self.scale.apply(sources)?) {
+            recording.source = source;
+        }
+        if self.strict && !found.errors.is_empty() {
+            return Err(found.errors.swap_remove(0).into());
+        }
+        let read = folder::read(&found.recordings, &request);
+        progress::end();
+        let read = read?;
+        for reject in found.errors.iter().chain(&read.rejects) {
+            say(Self::NAME, reject);
+        }
+        if !self.quiet {
+            self.describe(&read.sums.report);
+            self.describe_folder(&found, &read);
+        }
+        if !read.has_samples {
+            let what = match read.rejects.len() {
+                0 => "no samples in it".to_owned(),
+                rejects => format!("no samples in it: none of {rejects} files could be read"),
+            };
+            let root =
+                self.input.files.first().map_or("the current folder".into(), |root| root.to_string_lossy());
+            return Err(crate::Error::new(ErrorKind::Empty { what }, Position::file(&*root)).into());
+        }
+        if !self.no_header {
+            output
+                .write_all(header::write(&read.sums.report.facts).as_bytes())
+                .map_err(crate::Error::from)?;
+        }
+        let stacks = read.sums.write(&mut output)?;
+        output.finish()?;
+        if let Some(trouble) = request.cache.as_ref().and_then(Cache::finish)
+            && !self.quiet
+        {
+            say(Self::NAME, trouble);
+        }
+        if self.verbose {
+            let kept = read.sums.report.values.values().filter(|total| total.kept).map(|total| total.weight);
+            let total = kept.into_iter().try_fold(Weight::ZERO, Weight::checked_add)?;
+            say(Self::NAME, format_args!("{stacks} stacks, total weight {total}"));
+        }
+        let is_whole = read.rejects.is_empty() && found.errors.is_empty();
+        Ok(if is_whole { Exit::Yes } else { Exit::No })
+    }
+
+    fn folder_request(&self) -> anyhow::Result<Request> {
+        let pattern = self.folder.path_pattern.as_deref().map(PathPattern::parse).transpose()?;
+        if let Some(label) = twice(&self.labels.label) {
+            bail!("the label {label:?} was asked for twice");
+        }
+        let is_of_path = |label: &&Label| pattern.as_ref().is_some_and(|pattern| pattern.has(label.key()));
+        let (of_path, recorded): (Vec<&Label>, Vec<&Label>) = self.labels.label.iter().partition(is_of_path);
+        if let Some(pattern) = &pattern
+            && of_path.is_empty()
+            && !self.labels.label.is_empty()
+        {
+            bail!("--path-pattern has none of the labels that --label asks for, but {}", pattern.names());
+        }
+        let samples = !recorded.is_empty() || self.labels.weight_by.is_some();
+        let mut reading = self.options.read_options(self.quiet).places(false).samples(samples);
+        reading = reading.time_frames(!samples);
+        reading.format.clone_from(&self.format);
+        let progress = reading.collapse.progress.take();
+        let options = Options { threads: 0, ..reading.collapse.clone() };
+        let cache = self.folder.cache.as_deref().map(|folder| {
+            let options = format!("{:?} {options:?} {recorded:?} {:?}", self.format, self.labels.weight_by);
+            Cache::open(folder, self.folder.cache_size as u64, &options)
+        });
+        Ok(Request {
+            reading,
+            path_keys: of_path.into_iter().map(|label| label.key().to_owned()).collect(),
+            recorded: recorded.into_iter().cloned().collect(),
+            pattern,
+            weight_by: self.labels.weight_by.clone(),
+            memory: self.memory,
+            is_strict: self.strict,
+            cache: cache.transpose()?,
+            progress,
+        })
+    }
+
+    /// Finds the recordings, and neither the output nor the cache.
+    fn find_recordings(&self) -> Found {
+        let here = [PathBuf::from(".")];
+        let roots = if self.input.files.is_empty() { &here[..] } else { &self.input.files };
+        let own = [self.output.output.as_deref(), self.folder.cache.as_deref()];
+        let own: Vec<PathBuf> =
+            own.into_iter().flatten().filter_map(|path| path.canonicalize().ok()).collect();
+        let stdout = stdout_file();
+        folder::find(roots, &|path, kind| {
+            stdout.as_ref().is_some_and(|stdout| is_same(stdout, kind))
+                || (own.iter().any(|own| own.file_name() == path.file_name())
+                    && path.canonicalize().is_ok_and(|path| own.contains(&path)))
+        })
+    }
+
+    fn describe_folder(&self, found: &Found, read: &Folders) {
+        let rejects = read.rejects.len() + found.errors.len();
+        if rejects > 0 {
+            let all = read.read + rejects as u64;
+            say(Self::NAME, format_args!("left out {rejects} of {all} files"));
+        }
+        if read.left_out > 0
+            && let Some(key) = &self.labels.weight_by
+        {
+            say(Self::NAME, format_args!("left out {} samples without a number as {key}", read.left_out));
+        }
+        if read.empty > 0 {
+            say(Self::NAME, format_args!("{} of {} files have no samples", read.empty, read.read));
+        }
+        if self.verbose {
+            let (passed, cached) = (found.passed_over, read.from_cache);
+            say(Self::NAME, format_args!("passed over {passed} links, special files and names with a dot"));
+            say(Self::NAME, format_args!("read {} files, {cached} of them from the cache", read.read));
+        }
+    }
+}
+
+/// A label that is there twice.
+fn twice(labels: &[Label]) -> Option<&str> {
+    let keys: Vec<&str> = labels.iter().map(Label::key).collect();
+    keys.iter().enumerate().find(|(at, key)| keys[..*at].contains(key)).map(|(_, key)| *key)
+}
+
+/// The file that standard output goes to.
+#[cfg(unix)]
+fn stdout_file() -> Option<Metadata> {
+    use std::os::fd::AsFd;
+    let stdout = std::fs::File::from(std::io::stdout().as_fd().try_clone_to_owned().ok()?);
+    stdout.metadata().ok().filter(Metadata::is_file)
+}
+
+#[cfg(not(unix))]
+fn stdout_file() -> Option<Metadata> {
+    None
+}
+
+#[cfg(unix)]
+fn is_same(a: &Metadata, b: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
+}
+
+#[cfg(not(unix))]
+fn is_same(_: &Metadata, _: &Metadata) -> bool {
+    false
+}
