@@ -6,6 +6,7 @@
 
 use super::fixtures::{Case, bytes, cases};
 use super::fold_bytes;
+use super::json_text::{Style, restyled};
 
 /// A recording in another shape; `None` if it cannot have that shape.
 type Shape = fn(&[u8]) -> Option<Vec<u8>>;
@@ -14,6 +15,16 @@ type Shape = fn(&[u8]) -> Option<Vec<u8>>;
 const BLANKS: &[(&str, Shape)] = &[
     ("blanks for tabs", |text| Some(expand(text))),
     ("trailing blanks", |text| Some(by_line(text, |line, out| out.extend([line, b"  "].concat())))),
+    ("a trailing tab", |text| Some(by_line(text, |line, out| out.extend([line, b"\t"].concat())))),
+    ("blank lines before and behind", |text| Some([b"\n \n", text, b"\n\n \n"].concat())),
+];
+
+/// Changes by programs that write JSON anew; `None` for what is no JSON.
+const JSON: &[(&str, Shape)] = &[
+    ("JSON without blanks", |text| restyled(text, Style { before: "", behind: "", reversed: false })),
+    ("JSON with a line for each item", |text| {
+        restyled(text, Style { before: "\n\t ", behind: " ", reversed: false })
+    }),
 ];
 
 /// Changes by Windows; carriage returns have a test among those of the fixtures.
@@ -108,6 +119,11 @@ fn white_space_changes_no_stack() {
     for (n, exception) in EXCEPTIONS.iter().enumerate() {
         assert!(used.contains(&n), "no exception: {exception:?}");
     }
+}
+
+#[test]
+fn blanks_in_json_change_no_stack() {
+    check(JSON, texts());
 }
 
 #[test]

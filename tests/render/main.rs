@@ -13,6 +13,8 @@ mod input;
 mod installed;
 mod known_wrong;
 mod look;
+mod names;
+mod numbers;
 mod outputs;
 #[cfg(feature = "png")]
 mod png;
