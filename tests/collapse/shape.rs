@@ -20,6 +20,7 @@ impl Reading {
         lines.count > 0
             || !lines.doubts.is_empty()
             || lines.ends_within.is_some()
+            || lines.ends_within_record.is_some()
             || self.report.notes.iter().any(is_new)
     }
 }

@@ -7,10 +7,10 @@ use super::fixtures::{Case, bytes, cases};
 use super::shape::{Reading, read};
 
 /// The most bytes that are read of all the cuts of one recording.
-const BYTES: usize = 600_000;
+const BYTES: usize = 100_000;
 
 /// The most cuts within lines, and the most behind lines.
-const CUTS: usize = 100;
+const CUTS: usize = 50;
 
 /// Returns true if the bytes that are left end where one more record could have followed.
 type Boundary = fn(&[u8]) -> bool;
@@ -18,9 +18,61 @@ type Boundary = fn(&[u8]) -> bool;
 /// Formats that are records one behind the other, of which no one says how many there are: the end of a
 /// record, and the reason.
 const UNKNOWABLE: &[(&str, Boundary, &str)] = &[
+    ("bcc", |left| blank(left) || count(left), "a stack ends with its count"),
+    ("bcc-memleak", line, "any number of frames is a stack, any number of stacks a printout"),
+    ("bcc-stackcount", |left| count(left) || blank(left), "a stack ends with its count"),
+    ("bpftrace", value, "an entry ends with its value; nothing tells how many texts a program prints"),
+    ("callgrind", line, "writers other than valgrind state no total; its blocks have no end"),
+    ("dtrace", count, "inferno's reader; a stack ends with its count"),
+    ("eu-stack", line, "the last stack goes on to the end of the text"),
+    ("faulthandler", line, "the last stack goes on to the end of the text"),
     ("folded", line, "any number of lines is a profile"),
-    ("perf-script", blank, "a sample ends with a blank line"),
+    ("gdb", line, "the last stack goes on to the end of the text"),
+    ("ghc-prof", any, "inferno's reader"),
+    ("go-text", blank, "a record ends with a blank line; most kinds state no total"),
+    ("goroutines", line, "the last stack goes on to the end of the text"),
+    ("heaptrack", line, "a recording as heaptrack makes it has no end of its own: the program may still run"),
+    ("java-exceptions", line, "the last stack goes on to the end of the text"),
+    ("jemalloc", after_mappings, "what is missing is not needed"),
+    ("jfr-text", |left| blank(left) || left.ends_with(b"\n}\n"), "an event ends with its bracket"),
+    ("jstack", line, "the last stack goes on to the end of the text; a dump to a file states no number"),
+    ("otlp", |left| line(left) || left.ends_with(b"]}}"), "each line is a message"),
+    ("perf-sched", |left| blank(left) || !left.ends_with(b")\n"), "a switch without a stack is one, too"),
+    (
+        "perf-script",
+        |left| blank(left) || !left.contains(&b'\t'),
+        "a sample ends with a blank line, without stacks with its line",
+    ),
+    ("py-spy", line, "any number of lines is a profile"),
+    ("py-spy-dump", line, "the last stack goes on to the end of the text"),
+    ("rprof", line, "each line is a sample"),
+    ("strace", line, "the last stack goes on to the end of the text"),
+    ("systemtap", count, "a stack ends with its count"),
+    ("tcmalloc", after_mappings, "what is missing is not needed"),
+    ("vsprof", any, "inferno's reader"),
+    ("vtune", any, "inferno's reader"),
 ];
+
+fn any(_: &[u8]) -> bool {
+    true
+}
+
+/// Returns true if the last line is the end of an entry, or a text without a stack.
+fn value(left: &[u8]) -> bool {
+    let last =
+        left.strip_suffix(b"\n").unwrap_or_default().rsplit(|&b| b == b'\n').next().unwrap_or_default();
+    !last.starts_with(b" ")
+}
+
+/// Returns true if the last line is a number only, which may be cut itself.
+fn count(left: &[u8]) -> bool {
+    let last = left.trim_ascii_end().rsplit(|&b| b == b'\n').next().unwrap_or_default().trim_ascii();
+    !last.is_empty() && last.iter().all(u8::is_ascii_digit)
+}
+
+fn after_mappings(left: &[u8]) -> bool {
+    memchr::memmem::find(left, b"MAPPED_LIBRARIES:").is_some() || left.ends_with(b"\n\n")
+}
 
 fn line(left: &[u8]) -> bool {
     left.ends_with(b"\n")
