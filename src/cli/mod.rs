@@ -171,7 +171,7 @@ fn bounded(text: String) -> String {
     format!("{beginning}…{end}")
 }
 
-/// Says how many lines were not understood, where the first one stands, and if the text ends within a line.
+/// Says how many lines were not understood, where the first one stands, and if the text ends within a line or a stack.
 pub fn say_not_understood(name: &str, lines: &NotUnderstood) {
     if let Some((position, first)) = &lines.first {
         let count = lines.count;
@@ -182,6 +182,8 @@ pub fn say_not_understood(name: &str, lines: &NotUnderstood) {
     }
     if let Some(position) = &lines.ends_within {
         say(name, format_args!("{position}: the text ends within this line; it may have been cut short"));
+    } else if let Some(position) = &lines.ends_within_record {
+        say(name, format_args!("{position}: the text ends within a stack; it may have been cut short"));
     }
 }
 

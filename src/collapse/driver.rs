@@ -43,9 +43,16 @@ pub trait Parser: Send {
 pub struct Place {
     count: u64,
     first: Option<(u64, String)>,
+    /// True if the block ends within a record.
+    is_within_record: bool,
 }
 
 impl Place {
+    /// Notes that the lines so far end within a record, of which lines may be missing if they are the last.
+    pub fn ends_within_record(&mut self) {
+        self.is_within_record = true;
+    }
+
     /// Counts a line, by its number in the block, counted from 1.
     pub fn not_understood(&mut self, line: u64, text: &[u8]) {
         self.count += 1;
@@ -62,6 +69,8 @@ struct Done {
     place: Place,
     /// True if the input ends within the block's last line.
     ends_within: bool,
+    /// True if the input ends within the block's last record.
+    ends_within_record: bool,
     error: Option<Error>,
 }
 
@@ -110,14 +119,20 @@ pub fn run<P: Parser>(
     let mut done = shared.done.into_inner().expect("no thread panics");
     done.sort_unstable_by_key(|done| done.index);
     let mut before = 0;
-    for Done { lines, place, ends_within, error, .. } in done {
+    for Done { lines, place, ends_within, ends_within_record, error, .. } in done {
         if let Some(error) = error {
             let line = error.position().line.unwrap_or(0);
             return Err(error.at(Position::line(name, before + line)));
         }
         let first = place.first.map(|(line, text)| (Position::line(name.clone(), before + line), text));
-        let ends_within = ends_within.then(|| Position::line(name.clone(), before + lines));
-        let of_block = NotUnderstood { count: place.count, first, ends_within, ..NotUnderstood::default() };
+        let last = |is_so: bool| is_so.then(|| Position::line(name.clone(), before + lines));
+        let of_block = NotUnderstood {
+            count: place.count,
+            first,
+            ends_within: last(ends_within),
+            ends_within_record: last(ends_within_record),
+            ..NotUnderstood::default()
+        };
         report.not_understood.merge(of_block);
         before += lines;
     }
@@ -244,6 +259,11 @@ pub trait RecordParser: Send {
     /// [`crate::ErrorKind::Overflow`], and errors after which reading on makes no sense.
     fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool>;
 
+    /// Returns true if lines of the last record may follow.
+    fn is_within_record(&self) -> bool {
+        false
+    }
+
     /// The lines before were those of whole records.
     ///
     /// # Errors
@@ -301,6 +321,9 @@ impl<P: RecordParser> Parser for Records<P> {
             if !self.0.line(line, sink).map_err(|e| e.or_at(at(number)))? {
                 place.not_understood(number, line);
             }
+        }
+        if self.0.is_within_record() {
+            place.ends_within_record();
         }
         self.0.end(sink).map_err(|e| e.or_at(at(number)))?;
         Ok(number)
@@ -375,6 +398,7 @@ impl Shared<'_> {
             self.done.lock().expect("no thread panics").push(Done {
                 index: block.index,
                 lines,
+                ends_within_record: block.is_last && place.is_within_record,
                 place,
                 ends_within: block.ends_within_line(),
                 error,

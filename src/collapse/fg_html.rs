@@ -61,6 +61,9 @@ impl Collapser for FgHtml {
     ) -> Result<()> {
         let page = input.read_all()?;
         let tree = Tree::read(&page)?;
+        if memchr::memmem::find_iter(&page, b"id=\"data-rises\"").count() > 1 {
+            report.doubt("there are several pages, of which the first is read");
+        }
         let times = if sink.wants().contexts { Times::read(&page, tree.rises.len())? } else { None };
         let columns = if tree.befores.is_some() { Columns::Two } else { Columns::One };
         sink.columns(columns)?;

@@ -125,6 +125,10 @@ impl Collapser for Gperftools {
         }
         let mut line = Vec::new();
         while reader.line(&mut line)? {
+            if line.contains(&0) {
+                report.doubt("there is more behind the mappings of the recording, which is not read");
+                break;
+            }
             maps.line(line.trim_ascii_end());
         }
         let declared = vec![Value::new("samples", "samples"), Value::new("cpu", "us")];

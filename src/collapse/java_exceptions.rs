@@ -100,6 +100,7 @@ impl Collapser for JavaExceptions {
                 None => break,
             }
         }
+        lines.end(report);
         values.finish(report)
     }
 }

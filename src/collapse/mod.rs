@@ -327,6 +327,24 @@ impl Report {
         self.not_understood.doubt(doubt);
     }
 
+    /// Warns of anything but blanks behind the end of a recording, which is not read.
+    ///
+    /// # Errors
+    /// The system's or a decoder's.
+    #[cfg(feature = "collapse")]
+    pub(crate) fn expect_end(&mut self, reader: &mut crate::input::Reader) -> Result<()> {
+        while !reader.is_at_end()? {
+            if !reader.byte()?.is_ascii_whitespace() {
+                self.doubt(format!(
+                    "there is more behind the end of the recording, at byte {}, which is not read",
+                    reader.position() - 1
+                ));
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Holds the sum of what was read against the total that the recording states of itself.
     #[cfg(feature = "collapse")]
     pub(crate) fn check_total(&mut self, what: impl std::fmt::Display, sum: Weight, stated: Weight) {

@@ -81,6 +81,7 @@ impl Collapser for Simpleperf {
             }
             let size = u32::from_le_bytes(size);
             if size == 0 {
+                report.expect_end(&mut reader)?;
                 break;
             }
             record.clear();

@@ -58,7 +58,11 @@ impl Collapser for SystemTap {
         report: &mut Report,
     ) -> Result<()> {
         let mut parser = Parser { printed: Printed::new(options, Values::only(options, Value::default())) };
-        Text::new(input).for_each(report, |line| parser.line(line, sink))?;
+        let mut text = Text::new(input);
+        text.for_each(report, |line| parser.line(line, sink))?;
+        if !parser.printed.stack.is_empty() {
+            text.end_within_record(report);
+        }
         parser.printed.values.finish(report)
     }
 }

@@ -105,6 +105,11 @@ impl Text {
         Ok(())
     }
 
+    /// Notes that the input ends within a stack, of which lines are missing.
+    pub fn end_within_record(&self, report: &mut Report) {
+        report.not_understood.ends_within_record.get_or_insert(self.place());
+    }
+
     /// Notes how the input ends, for those that read all lines with [`Text::next_line`].
     pub fn end(&self, report: &mut Report) {
         if self.unfinished {

@@ -67,10 +67,12 @@ impl Collapser for Xdebug {
         let mut trace = Trace::new(Values::new(options, declared, 0)?, sink.wants().contexts);
         let mut guessed = false;
         let mut producer = Vec::new();
+        let mut traces = 0;
         Text::new(input).for_each(report, |line| {
             if let Some(version) = line.strip_prefix(b"Version:") {
                 producer = [b"xdebug ", version.trim_ascii()].concat();
             }
+            traces += u64::from(line.starts_with(b"TRACE START ["));
             if line.is_empty()
                 || [&b"Version:"[..], b"File format:", b"TRACE "].iter().any(|word| line.starts_with(word))
             {
@@ -86,6 +88,10 @@ impl Collapser for Xdebug {
         report.facts.producer = crate::profile::fact(&producer);
         if guessed && !trace.returns {
             report.warn("format 0 has no exits: the times are estimates; xdebug.trace_format=1 has them");
+        }
+        if traces > 1 {
+            report
+                .doubt(format!("there are {traces} traces, of which the first is read: give each as a file"));
         }
         if !trace.open.is_empty() {
             report.doubt(format!("{} calls have no end: the trace is cut off", trace.open.len()));

@@ -86,7 +86,7 @@ impl<'w> LineWriter<'w> {
     /// The writer's.
     #[inline]
     pub(crate) fn write(&mut self, stack: &[u8], weights: Weights) -> crate::Result<()> {
-        self.text.extend_from_slice(stack);
+        put_stack(stack, &mut self.text);
         if self.columns == Columns::Two {
             self.text.push(b' ');
             weights.before.write_to(&mut self.text);
@@ -109,6 +109,20 @@ impl<'w> LineWriter<'w> {
         self.out.write_all(&self.text)?;
         self.out.flush()?;
         Ok(())
+    }
+}
+
+/// Puts a stack into a line. A root of a program or a thread called `# x` would make the line a comment,
+/// which every reader passes over: it becomes `#_x`, as `fg-filter` names it.
+#[inline]
+pub(crate) fn put_stack(stack: &[u8], line: &mut Vec<u8>) {
+    match stack {
+        [b'#'] => line.extend_from_slice(b"#_"),
+        [b'#', b' ', rest @ ..] => {
+            line.extend_from_slice(b"#_");
+            line.extend_from_slice(rest);
+        }
+        _ => line.extend_from_slice(stack),
     }
 }
 
@@ -188,6 +202,20 @@ mod tests {
             (two.weights.before.to_string(), two.weights.value.to_string()),
             ("1".into(), "2.5".into())
         );
+    }
+
+    #[test]
+    fn no_stack_is_written_as_a_comment() {
+        for (stack, written) in
+            [(&b"# x;f"[..], &b"#_x;f 1\n"[..]), (b"#", b"#_ 1\n"), (b"#;f", b"#;f 1\n"), (b"#x", b"#x 1\n")]
+        {
+            let mut out = Vec::new();
+            let mut lines = LineWriter::new(Columns::One, &mut out);
+            lines.write(stack, Weights::one(Weight::ONE)).unwrap();
+            lines.finish().unwrap();
+            assert_eq!(out, written);
+            assert!(!is_comment(&out));
+        }
     }
 
     #[test]

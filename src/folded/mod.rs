@@ -44,10 +44,10 @@ mod walk;
 
 pub(crate) use id_table::{IdTable, KeyedHasher};
 pub(crate) use interner::Interner;
-#[cfg(feature = "cli")]
-pub(crate) use line::LineWriter;
 pub(crate) use line::trim_stack;
 pub use line::{Columns, Line, Weights, is_comment, parse_line, sanitize_frame, split_weight};
+#[cfg(feature = "cli")]
+pub(crate) use line::{LineWriter, put_stack};
 #[cfg(feature = "cli")]
 pub(crate) use merge::{Survey, merge, survey};
 pub(crate) use order::cmp_at;

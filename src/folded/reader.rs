@@ -28,6 +28,9 @@ pub struct NotUnderstood {
     /// The position of a last line without its newline, which was read as it stands: its end may be
     /// missing.
     pub ends_within: Option<Position>,
+    /// The position of the last line of a text that ends within a sample or a stack: what belongs to it may
+    /// be missing. That is no reason to refuse it either: people copy text without the blank line at its end.
+    pub ends_within_record: Option<Position>,
 }
 
 impl NotUnderstood {
@@ -53,6 +56,7 @@ impl NotUnderstood {
         self.first = self.first.take().or(later.first);
         later.doubts.into_iter().for_each(|doubt| self.doubt(doubt));
         self.ends_within = self.ends_within.take().or(later.ends_within);
+        self.ends_within_record = self.ends_within_record.take().or(later.ends_within_record);
     }
 
     /// The error for `--strict`, if there was any such line or doubt.

@@ -35,6 +35,8 @@ pub struct Block {
     len: usize,
     /// The number of the block in its input, counted from 0.
     pub index: usize,
+    /// True if nothing follows in its input.
+    pub is_last: bool,
 }
 
 impl Block {
@@ -132,6 +134,7 @@ impl Blocks {
                 self.carry.extend_from_slice(&block.buffer[end..filled]);
                 block.len = end;
                 block.index = self.next;
+                block.is_last = self.ended;
                 self.next += 1;
                 return Ok(end > 0);
             }
@@ -171,6 +174,7 @@ impl Blocks {
                 block.len = end;
                 block.window = Some(window);
                 block.index = self.next;
+                block.is_last = self.ended;
                 self.next += 1;
                 return Ok(Some(end > 0));
             }

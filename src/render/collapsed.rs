@@ -10,7 +10,7 @@ use super::format::takes;
 use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
 use crate::error::Result;
-use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
+use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights, put_stack};
 use crate::profile::header;
 
 /// The format.
@@ -50,7 +50,7 @@ impl Visitor for Collapsed<'_> {
     fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
         let weights = self.settings.shown_both(weights)?;
         self.line.clear();
-        self.line.extend_from_slice(stack);
+        put_stack(stack, &mut self.line);
         if self.columns == Columns::Two {
             self.line.push(b' ');
             weights.before.write_to(&mut self.line);

@@ -9,16 +9,21 @@ mod fixtures;
 mod folder;
 mod jfr;
 mod jfr_writer;
+mod json_text;
 mod labels;
 mod mutations;
 mod oracle;
+mod order;
 mod perf_script;
 mod program;
 #[path = "../common/recordings.rs"]
 mod recordings;
+mod rename;
+mod shape;
 #[path = "../common/skip.rs"]
 mod skip;
 mod stated;
+mod truncation;
 mod values;
 mod whitespace;
 

@@ -6,6 +6,7 @@
 
 use super::fixtures::{Case, bytes, cases};
 use super::fold_bytes;
+use super::json_text::{Style, restyled};
 
 /// A recording in another shape; `None` if it cannot have that shape.
 type Shape = fn(&[u8]) -> Option<Vec<u8>>;
@@ -14,6 +15,19 @@ type Shape = fn(&[u8]) -> Option<Vec<u8>>;
 const BLANKS: &[(&str, Shape)] = &[
     ("blanks for tabs", |text| Some(expand(text))),
     ("trailing blanks", |text| Some(by_line(text, |line, out| out.extend([line, b"  "].concat())))),
+    ("blank lines behind", |text| Some([text, b"\n\n \n"].concat())),
+];
+
+/// Changes by people who copy a text: the first line of some formats is what they are known by, so that they
+/// may be refused.
+const REFUSABLE: &[(&str, Shape)] = &[("blank lines before", |text| Some([b"\n \n", text].concat()))];
+
+/// Changes by programs that write JSON anew; `None` for what is no JSON.
+const JSON: &[(&str, Shape)] = &[
+    ("JSON without blanks", |text| restyled(text, Style { before: "", behind: "", reversed: false })),
+    ("JSON with a line for each item", |text| {
+        restyled(text, Style { before: "\n\t ", behind: " ", reversed: false })
+    }),
 ];
 
 /// Changes by Windows; carriage returns have a test among those of the fixtures.
@@ -25,6 +39,7 @@ const ENCODINGS: &[(&str, Shape)] = &[
 
 /// Cases, by the beginning of their names, whose stacks a shape changes: the reason.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    ("bpftrace-json/", "JSON with a line for each item", "refused: each line is a value"),
     ("heaptrack/", "trailing blanks", "refused: a compressed file that gives lengths, which nobody pastes"),
     ("perf-script/names-hard", "blanks for tabs", "a command has a tab in its name"),
     ("xdebug/calls", "blanks for tabs", "refused: only tabs tell its columns"),
@@ -104,10 +119,25 @@ fn check(shapes: &[(&str, Shape)], texts: impl Iterator<Item = (Case, Vec<u8>)>)
 
 #[test]
 fn white_space_changes_no_stack() {
-    let used = check(BLANKS, texts());
+    let mut used = check(BLANKS, texts());
+    used.extend(check(JSON, texts()));
     for (n, exception) in EXCEPTIONS.iter().enumerate() {
         assert!(used.contains(&n), "no exception: {exception:?}");
     }
+}
+
+#[test]
+fn blank_lines_before_a_text_change_no_stack_in_silence() {
+    let mut read = 0;
+    for (case, text) in texts() {
+        for (name, shape) in REFUSABLE {
+            match compare(&case, &shape(&text).expect("any text")) {
+                Ok(()) => read += 1,
+                Err(why) => assert!(why != "other stacks", "{}, {name}: {why}", case.name),
+            }
+        }
+    }
+    assert!(read > 150, "only {read} recordings are read");
 }
 
 #[test]

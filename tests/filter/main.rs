@@ -4,12 +4,17 @@
 
 #[path = "../common/feed.rs"]
 mod feed;
+#[path = "../common/installed.rs"]
+mod installed;
 mod labels;
 mod library;
+mod model;
 mod operations;
 mod reading;
 #[path = "../common/recordings.rs"]
 mod recordings;
+#[path = "../common/skip.rs"]
+mod skip;
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};

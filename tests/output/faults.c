@@ -1,7 +1,8 @@
 /* Lets a call of the C library fail: for tests, preloaded into the programs.
  *
  * FAULT=CALL:N:WHAT fails the Nth CALL (from 1) with WHAT: an error's number, `short` for a count
- * of one byte, `signal` for a SIGTERM on the way in, or `signals` for more than one request.
+ * of one byte, `signal` for a SIGTERM on the way in, `signals` for more than one request, or `kill`
+ * for a SIGKILL.
  * When it happened, FAULT_FIRED is created. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -41,6 +42,7 @@ static int fault(const char *call) {
   const char *fired = getenv("FAULT_FIRED");
   if (fired) syscall(SYS_close, syscall(SYS_openat, AT_FDCWD, fired, O_CREAT | O_WRONLY, 0600));
   if (!strcmp(end, ":short")) return 1;
+  if (!strcmp(end, ":kill")) kill(getpid(), SIGKILL);
   if (!strcmp(end, ":signals")) insist(getpid());
   if (!strncmp(end, ":signal", 7)) return kill(getpid(), SIGTERM), 0;
   errno = atoi(end + 1);
@@ -57,6 +59,14 @@ ssize_t write(int fd, const void *bytes, size_t size) {
 ssize_t read(int fd, void *bytes, size_t size) {
   int how = fault("read");
   return how < 0 ? -1 : REAL(read)(fd, bytes, how && size ? 1 : size);
+}
+ssize_t pread64(int fd, void *bytes, size_t size, off64_t at) {
+  int how = fault("at");
+  return how < 0 ? -1 : REAL(pread64)(fd, bytes, how && size ? 1 : size, at);
+}
+off64_t lseek64(int fd, off64_t at, int from) { return fault("seek") < 0 ? -1 : REAL(lseek64)(fd, at, from); }
+int statx(int fd, const char *path, int flags, unsigned wanted, struct statx *facts) {
+  return fault("stat") < 0 ? -1 : REAL(statx)(fd, path, flags, wanted, facts);
 }
 int open64(const char *path, int flags, ...) {
   __builtin_va_list rest;

@@ -7,6 +7,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use fg_tools::input::{Input, Source};
+
 use super::{COLLAPSE, DIFF, FILTER, RECORD, RENDER, feed, names};
 
 /// The calls, and how they fail: by an error's number, or by a short count.
@@ -20,6 +22,9 @@ const FAULTS: &[(&str, &[&str])] = &[
     ("chmod", &["EIO"]),
     ("truncate", &["EIO"]),
     ("map", &["ENOMEM"]),
+    ("at", &["EIO", "EINTR", "short"]),
+    ("seek", &["EIO"]),
+    ("stat", &["EIO", "EACCES"]),
 ];
 
 /// More calls than any of the runs has; each of them fails once.
@@ -106,11 +111,37 @@ const CASES: &[Case] = &[
         outputs: &["a.txt", "b.md", "c.tsv", "d.tree"],
     },
     Case { program: RECORD, arguments: &["--generate", "man"], input: "", outputs: &[] },
+    // Standard output, compressed recordings, and two inputs that are merged.
+    Case { program: COLLAPSE, arguments: &["in.folded", "in.folded"], input: "", outputs: &[] },
+    Case {
+        program: COLLAPSE,
+        arguments: &["in.data.gz", "--symfs", "nowhere", "-q", "-o", "out"],
+        input: "",
+        outputs: &["out"],
+    },
+    Case {
+        program: COLLAPSE,
+        arguments: &["in.data", "--symfs", "nowhere", "-q", "-o", "out"],
+        input: "",
+        outputs: &["out"],
+    },
+    Case { program: FILTER, arguments: &["main", "in.folded"], input: "", outputs: &[] },
+    Case { program: FILTER, arguments: &["--top", "1", "in.folded"], input: "", outputs: &[] },
+    Case { program: DIFF, arguments: &["in.folded", "in.folded", "--json"], input: "", outputs: &[] },
+    Case { program: RENDER, arguments: &["in.folded"], input: "", outputs: &[] },
 ];
 
 impl Case {
     fn prepare(&self, folder: &Path) {
         fs::write(folder.join("in.folded"), "main;parse 40\nmain;write 2\n").unwrap();
+        if self.arguments[0].starts_with("in.data") {
+            let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/perf_data/golden/calc.data.gz");
+            let recording = match self.arguments[0] {
+                "in.data" => Source::path(golden).open().and_then(Input::read_all).unwrap(),
+                _ => fs::read(golden).unwrap(),
+            };
+            fs::write(folder.join(self.arguments[0]), recording).unwrap();
+        }
         self.outputs.iter().for_each(|name| fs::write(folder.join(name), OLD).unwrap());
     }
 
@@ -165,9 +196,16 @@ fn every_call_that_fails_leaves_the_old_files_or_the_new_ones() {
                     if *how == "short" || (*how == "EINTR" && *call != "open") {
                         assert_eq!(run.status.code(), Some(0), "{what}");
                     }
-                    if run.status.success() {
-                        assert!(run.stdout == plain.stdout, "{what}");
-                    }
+                    // What was written to standard output before stays.
+                    let is_whole = run.status.success();
+                    assert!(
+                        if is_whole {
+                            run.stdout == plain.stdout
+                        } else {
+                            plain.stdout.starts_with(&run.stdout)
+                        },
+                        "{what}"
+                    );
                 }
             }
         }
@@ -221,13 +259,7 @@ fn a_signal_on_any_call_leaves_all_old_files_or_all_new_ones() {
 fn the_recorder_s_second_signal_leaves_nothing_beside_its_outputs() {
     let shared = tempfile::tempdir().unwrap();
     let Some(library) = library(shared.path()) else { return };
-    const SPIN: &str = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
-    let case = Case {
-        program: RECORD,
-        arguments: &["--with", "builtin", "-q", "-o", "a.folded", "-o", "b.svg", "--", "sh", "-c", SPIN],
-        input: "",
-        outputs: &["a.folded", "b.svg"],
-    };
+    let case = RECORDING;
     // Checks of the outputs make temporary files too, before anything is recorded.
     for (fault, is_new) in
         [("none:1:5", true), ("sync:1:signals", false), ("sync:2:signals", false), ("rename:1:signals", true)]
@@ -254,6 +286,71 @@ fn the_recorder_s_second_signal_leaves_nothing_beside_its_outputs() {
         let now = case.contents(folder.path());
         let is_each_new = now.iter().map(|(name, bytes)| *bytes != old[name]);
         assert!(is_each_new.into_iter().all(|it| it == is_new), "{fault}");
+    }
+}
+
+/// A recording with two outputs.
+const RECORDING: Case = Case {
+    program: RECORD,
+    arguments: &["--with", "builtin", "-q", "-o", "a.folded", "-o", "b.svg", "--", "sh", "-c", SPIN],
+    input: "",
+    outputs: &["a.folded", "b.svg"],
+};
+
+const SPIN: &str = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+
+#[test]
+fn a_kill_at_any_call_tears_no_output() {
+    let shared = tempfile::tempdir().unwrap();
+    let Some(library) = library(shared.path()) else { return };
+    let fired = shared.path().join("fired");
+    let mut killed: BTreeMap<&str, usize> = BTreeMap::new();
+    for case in CASES.iter().filter(|case| !case.outputs.is_empty()).chain([&RECORDING]) {
+        let is_recorder = case.program == RECORD;
+        let folder = tempfile::tempdir().unwrap();
+        case.prepare(folder.path());
+        let (there, old) = (names(folder.path()), case.contents(folder.path()));
+        let plain = case.run(folder.path(), &library, "none:1:5", &fired);
+        if !plain.status.success() && is_recorder {
+            eprintln!("skipped: {}", feed::text(&plain.stderr));
+            continue;
+        }
+        let new = case.contents(folder.path());
+        // A recorder opens and reads much of the system while it records.
+        let calls: &[&str] = if is_recorder {
+            &["sync", "chmod", "link", "rename"]
+        } else {
+            &["open", "read", "write", "sync", "chmod", "link", "rename"]
+        };
+        for call in calls {
+            for n in 1..=MOST_CALLS {
+                case.prepare(folder.path());
+                let run = case.run(folder.path(), &library, &format!("{call}:{n}:kill"), &fired);
+                if fs::remove_file(&fired).is_err() {
+                    break;
+                }
+                let what = format!("{} {:?}, {call} {n}: {run:?}", case.program, case.arguments);
+                assert_eq!(run.status.signal(), Some(libc::SIGKILL), "{what}");
+                *killed.entry(case.program).or_default() += 1;
+                for (name, bytes) in case.contents(folder.path()) {
+                    let is_whole = match is_recorder {
+                        false => bytes == new[&name],
+                        // Each recording is another.
+                        true => bytes.ends_with(if name == "b.svg" { b"</svg>\n" } else { b"\n" }),
+                    };
+                    assert!(bytes == old[&name] || is_whole, "{name}: {what}");
+                }
+                // A temporary name may be left: nobody is there to remove it.
+                for name in names(folder.path()).iter().filter(|name| !there.contains(name)) {
+                    assert!(name.starts_with(".fg-"), "{name}: {what}");
+                    fs::remove_file(folder.path().join(name)).unwrap();
+                }
+            }
+        }
+    }
+    eprintln!("{killed:?}");
+    for program in [COLLAPSE, FILTER, DIFF, RENDER] {
+        assert!(killed.get(program).is_some_and(|count| *count > 10), "{killed:?}");
     }
 }
 

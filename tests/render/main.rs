@@ -14,6 +14,8 @@ mod installed;
 mod known_wrong;
 mod labels;
 mod look;
+mod names;
+mod numbers;
 mod outputs;
 #[cfg(feature = "parquet")]
 mod parquet;

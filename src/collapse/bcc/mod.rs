@@ -88,7 +88,11 @@ impl Collapser for Bcc {
             owned: false,
             thread: None,
         };
-        Text::new(input).for_each(report, |line| parser.line(line, sink))?;
+        let mut text = Text::new(input);
+        text.for_each(report, |line| parser.line(line, sink))?;
+        if parser.owned || !parser.printed.stack.is_empty() {
+            text.end_within_record(report);
+        }
         parser.printed.values.finish(report)
     }
 }

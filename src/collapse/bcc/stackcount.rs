@@ -64,7 +64,11 @@ impl Collapser for Stackcount {
             stack: LeafFirst::default(),
             thread: None,
         };
-        Text::new(input).for_each(report, |line| parser.line(line, sink))?;
+        let mut text = Text::new(input);
+        text.for_each(report, |line| parser.line(line, sink))?;
+        if parser.thread.is_some() || !parser.stack.is_empty() {
+            text.end_within_record(report);
+        }
         parser.values.finish(report)
     }
 }

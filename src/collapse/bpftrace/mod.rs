@@ -105,6 +105,9 @@ impl Collapser for Bpftrace {
         if let State::Key { key, .. } = &lines.state {
             report.not_understood.note(key, || text.place());
         }
+        if !lines.print.stack.is_empty() && !lines.print.ended {
+            text.end_within_record(report);
+        }
         lines.print(sink)?;
         if lines.left_out {
             report.warn(NO_WEIGHT);

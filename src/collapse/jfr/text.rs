@@ -65,7 +65,8 @@ impl Collapser for JfrText {
         let (mut before, mut days) = (None, 0);
         // The field that names the thread, whose name may go on in the next line.
         let mut thread = Vec::new();
-        Text::new(input).for_each(report, |line| {
+        let mut lines = Text::new(input);
+        lines.for_each(report, |line| {
             let text = line.trim_ascii();
             if let Some(name) = event_name(line) {
                 event = Event { name: name.to_vec(), ..Event::default() };
@@ -120,6 +121,9 @@ impl Collapser for JfrText {
             }
             Ok(true)
         })?;
+        if within {
+            lines.end_within_record(report);
+        }
         events.finish(options, sink, report)
     }
 }

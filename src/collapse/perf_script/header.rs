@@ -39,7 +39,9 @@ impl TextHeader {
     /// Reads the header at the beginning of a text; nothing is known without one.
     pub(super) fn read(head: &[u8]) -> TextHeader {
         let mut header = TextHeader::default();
-        let mut lines = head.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+        let lines = head.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+        // People who copy a text leave blank lines before it.
+        let mut lines = lines.skip_while(|line| line.trim_ascii().is_empty());
         if !lines.next().is_some_and(|line| line.starts_with(MARK)) {
             return header;
         }

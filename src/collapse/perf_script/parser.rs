@@ -88,6 +88,8 @@ pub(super) struct PerfParser<'o> {
     /// Lines that may be the beginning of a command name with a newline in it.
     broken_comm: Vec<u8>,
     scratch: Vec<u8>,
+    /// True if a blank line has ended a sample, as it ends all of them in recordings with stacks.
+    has_blank_lines: bool,
     /// True if the last frame without a tab had no blanks for it either.
     is_unindented: bool,
     /// Such a frame as perf writes it.
@@ -121,6 +123,7 @@ impl<'o> PerfParser<'o> {
             held: Vec::new(),
             broken_comm: Vec::new(),
             scratch: Vec::new(),
+            has_blank_lines: false,
             is_unindented: false,
             padded: Vec::new(),
         }
@@ -219,6 +222,25 @@ impl<'o> PerfParser<'o> {
         }
         self.held = held;
         self.held.clear();
+    }
+
+    /// Returns true if lines of the sample being read may follow.
+    fn is_within_sample(&self) -> bool {
+        match self.state {
+            State::Between => false,
+            State::Skipping => self.has_blank_lines || self.sample.pending,
+            // One-line samples have their frame, if any, on that line.
+            State::Within if self.sample.stack.is_empty() && self.held.is_empty() => {
+                self.has_blank_lines && self.sample.on_event_line.is_empty()
+            }
+            State::Within => true,
+        }
+    }
+
+    /// Ends the sample being read, if any, at a blank line.
+    fn end_sample(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        self.has_blank_lines |= self.state != State::Between;
+        self.flush(sink)
     }
 
     /// Ends the sample being read and adds it.
@@ -431,7 +453,7 @@ impl Parser for PerfParser<'_> {
             }
             let line = &bytes[start..end];
             if line.last().is_some_and(|last| *last <= b' ') && line.trim_ascii().is_empty() {
-                return self.flush(sink);
+                return self.end_sample(sink);
             }
             match line.first() {
                 Some(b'\t') if !in_header => {
@@ -452,7 +474,7 @@ impl Parser for PerfParser<'_> {
                     }
                     self.on_other(line, number, &mut before, place, sink)
                 }
-                None => self.flush(sink),
+                None => self.end_sample(sink),
                 Some(b'#') if in_header || line.starts_with(MARK) => {
                     let is_mark = line.starts_with(MARK);
                     in_header ^= is_mark;
@@ -467,6 +489,9 @@ impl Parser for PerfParser<'_> {
                 }
             }
         });
+        if self.is_within_sample() {
+            place.ends_within_record();
+        }
         result
             .and_then(|()| self.flush(sink))
             .map_err(|e| e.or_at(|| Position { line: Some(number), ..Position::default() }))?;

@@ -75,7 +75,11 @@ impl Collapser for PerfSched {
             unseen: 0,
             switches: 0,
         };
-        Text::new(input).for_each(report, |line| parser.line(line, sink))?;
+        let mut text = Text::new(input);
+        text.for_each(report, |line| parser.line(line, sink))?;
+        if parser.leaving.as_ref().is_some_and(|(_, off)| !off.stack.is_empty()) {
+            text.end_within_record(report);
+        }
         parser.leave();
         if parser.unseen > 0 {
             let note = format!(

@@ -201,13 +201,20 @@ impl RecordParser for Lines<'_> {
             self.pending = Some(weights);
             return Ok(true);
         }
-        let known = line.is_empty()
-            || line.starts_with(b"#")
+        if line.is_empty() {
+            self.end(sink)?;
+            return Ok(true);
+        }
+        let known = line.starts_with(b"#")
             || line.starts_with(b"--- ")
             || line.starts_with(b"cycles/second=")
             || line.starts_with(b"sampling period=")
             || memchr::memmem::find(line, b" profile: ").is_some();
         Ok(known)
+    }
+
+    fn is_within_record(&self) -> bool {
+        self.pending.is_some()
     }
 
     fn end(&mut self, sink: &mut dyn Sink) -> Result<()> {

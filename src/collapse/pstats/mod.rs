@@ -63,6 +63,7 @@ impl Collapser for Pstats {
         let name = input.name().clone();
         let mut reader = input.into_reader();
         let (marshal, id) = Marshal::read(&mut reader)?;
+        report.expect_end(&mut reader)?;
         let mut functions = Functions { marshal: &marshal, numbers: HashMap::new(), keys: Vec::new() };
         let graph = functions.graph(id).map_err(|e| {
             let byte = e.position().byte;

@@ -49,6 +49,7 @@ pub(in crate::filter) const MIN_PERCENT: Operation = Operation {
             input: "a 1\nb 1\nc 1\n",
             output: "a 1\nb 1\nc 1\n",
         },
+        Example { arguments: &["--min-percent", "0"], input: "a 1\nb 0\n", output: "a 1\nb 0\n" },
         Example { arguments: &["--min-percent", "33.4"], input: "a 1\nb 1\nc 1\nd 3\n", output: "d 3\n" },
         Example {
             arguments: &["--min-percent", "50%", "--rest"],
@@ -106,14 +107,17 @@ impl Whole for Keep {
             Heavy::Weight(least) => stacks.all(|weights| Ok(heavier(weights) >= *least))?,
             Heavy::Percent(percent) => {
                 let total = stacks.total()?;
-                let (after, before) =
-                    (total.value.checked_mul(*percent)?, total.before.checked_mul(*percent)?);
                 let hundred = Weight::new(100);
                 // No weight is a share of a total of zero.
-                let share = |weight: Weight, total: Weight| -> Result<bool> {
-                    Ok(!total.is_zero() && weight.checked_mul(hundred)? >= total)
+                let least = |total: Weight| -> Result<Option<Weight>> {
+                    (!total.is_zero()).then(|| total.checked_mul(*percent)).transpose()
                 };
-                stacks.all(|weights| Ok(share(weights.value, after)? || share(weights.before, before)?))?
+                let (after, before) = (least(total.value)?, least(total.before)?);
+                let has = |weight: Weight, least: Option<Weight>| -> Result<bool> {
+                    let Some(least) = least else { return Ok(false) };
+                    Ok(weight.checked_mul(hundred)? >= least)
+                };
+                stacks.all(|weights| Ok(has(weights.value, after)? || has(weights.before, before)?))?
             }
             Heavy::Top(count) => {
                 let mut ranked: Vec<usize> =

@@ -1,0 +1,167 @@
+//! A recording that ends early is never taken for a whole one in silence: what is left of it is refused,
+//! or the user is told, unless nothing in it can tell. Every exception is listed with its reason.
+
+use fg_tools::collapse::registry;
+
+use super::fixtures::{Case, bytes, cases};
+use super::shape::{Reading, read};
+
+/// The most bytes that are read of all the cuts of one recording.
+const BYTES: usize = 100_000;
+
+/// The most cuts within lines, and the most behind lines.
+const CUTS: usize = 50;
+
+/// Returns true if the bytes that are left end where one more record could have followed.
+type Boundary = fn(&[u8]) -> bool;
+
+/// Formats that are records one behind the other, of which no one says how many there are: the end of a
+/// record, and the reason.
+const UNKNOWABLE: &[(&str, Boundary, &str)] = &[
+    ("bcc", |left| blank(left) || count(left), "a stack ends with its count"),
+    ("bcc-memleak", line, "any number of frames is a stack, any number of stacks a printout"),
+    ("bcc-stackcount", |left| count(left) || blank(left), "a stack ends with its count"),
+    ("bpftrace", value, "an entry ends with its value; nothing tells how many texts a program prints"),
+    ("callgrind", line, "writers other than valgrind state no total; its blocks have no end"),
+    ("dtrace", count, "inferno's reader; a stack ends with its count"),
+    ("eu-stack", line, "the last stack goes on to the end of the text"),
+    ("faulthandler", line, "the last stack goes on to the end of the text"),
+    ("folded", line, "any number of lines is a profile"),
+    ("gdb", line, "the last stack goes on to the end of the text"),
+    ("ghc-prof", any, "inferno's reader"),
+    ("go-text", blank, "a record ends with a blank line; most kinds state no total"),
+    ("goroutines", line, "the last stack goes on to the end of the text"),
+    ("heaptrack", line, "a recording as heaptrack makes it has no end of its own: the program may still run"),
+    ("java-exceptions", line, "the last stack goes on to the end of the text"),
+    ("jemalloc", after_mappings, "what is missing is not needed"),
+    ("jfr-text", |left| blank(left) || left.ends_with(b"\n}\n"), "an event ends with its bracket"),
+    ("jstack", line, "the last stack goes on to the end of the text; a dump to a file states no number"),
+    ("otlp", |left| line(left) || left.ends_with(b"]}}"), "each line is a message"),
+    ("perf-sched", |left| blank(left) || !left.ends_with(b")\n"), "a switch without a stack is one, too"),
+    (
+        "perf-script",
+        |left| blank(left) || !left.contains(&b'\t'),
+        "a sample ends with a blank line, without stacks with its line",
+    ),
+    ("py-spy", line, "any number of lines is a profile"),
+    ("py-spy-dump", line, "the last stack goes on to the end of the text"),
+    ("rprof", line, "each line is a sample"),
+    ("strace", line, "the last stack goes on to the end of the text"),
+    ("systemtap", count, "a stack ends with its count"),
+    ("tcmalloc", after_mappings, "what is missing is not needed"),
+    ("vsprof", any, "inferno's reader"),
+    ("vtune", any, "inferno's reader"),
+];
+
+fn any(_: &[u8]) -> bool {
+    true
+}
+
+/// Returns true if the last line is the end of an entry, or a text without a stack.
+fn value(left: &[u8]) -> bool {
+    let last =
+        left.strip_suffix(b"\n").unwrap_or_default().rsplit(|&b| b == b'\n').next().unwrap_or_default();
+    !last.starts_with(b" ")
+}
+
+/// Returns true if the last line is a number only, which may be cut itself.
+fn count(left: &[u8]) -> bool {
+    let last = left.trim_ascii_end().rsplit(|&b| b == b'\n').next().unwrap_or_default().trim_ascii();
+    !last.is_empty() && last.iter().all(u8::is_ascii_digit)
+}
+
+fn after_mappings(left: &[u8]) -> bool {
+    memchr::memmem::find(left, b"MAPPED_LIBRARIES:").is_some() || left.ends_with(b"\n\n")
+}
+
+fn line(left: &[u8]) -> bool {
+    left.ends_with(b"\n")
+}
+
+fn blank(left: &[u8]) -> bool {
+    left.ends_with(b"\n\n")
+}
+
+/// Places to cut: behind lines and within them, or anywhere in a binary recording.
+fn cuts(bytes: &[u8]) -> Vec<usize> {
+    let ends: Vec<usize> = memchr::memchr_iter(b'\n', bytes).map(|at| at + 1).collect();
+    let anywhere: Vec<usize> = (0..CUTS).map(|n| bytes.len() * n / CUTS).collect();
+    let mut cuts = [some(&ends, CUTS), some(&anywhere, CUTS)].concat();
+    cuts.retain(|cut| *cut > 0 && *cut < bytes.len());
+    cuts.sort_unstable();
+    cuts.dedup();
+    let sum: usize = cuts.iter().sum();
+    if sum <= BYTES {
+        return cuts;
+    }
+    // A large recording: the small cuts are as good as the large ones, but for some.
+    let mut read = 0;
+    let small = cuts.iter().filter(|cut| {
+        read += **cut;
+        read < BYTES / 2
+    });
+    let mut few: Vec<usize> = small.copied().collect();
+    few.extend(some(&cuts[few.len()..], BYTES / bytes.len()));
+    few
+}
+
+/// So many of a list: the first and the last ones, and others between.
+fn some(list: &[usize], most: usize) -> Vec<usize> {
+    if list.len() <= most {
+        return list.to_vec();
+    }
+    let third = most / 3;
+    let between = &list[third..list.len() - third];
+    let spread = (0..most - 2 * third).map(|n| between[n * between.len() / (most - 2 * third)]);
+    list[..third].iter().copied().chain(spread).chain(list[list.len() - third..].iter().copied()).collect()
+}
+
+/// Returns true if the user learns that a recording was cut, or nothing of it is missing.
+fn is_told(case: &Case, left: &[u8], whole: &Reading) -> bool {
+    match read(case, &[left]) {
+        Ok(read) => read.says_more_than(whole) || (read.folded == whole.folded),
+        Err(message) => {
+            assert_eq!(message.lines().count(), 1, "{}: {message}", case.name);
+            true
+        }
+    }
+}
+
+#[test]
+fn a_recording_that_is_cut_off_says_so() {
+    let (mut tried, mut silent, mut needed) = (0, Vec::new(), vec![false; UNKNOWABLE.len()]);
+    for case in cases() {
+        let bytes = bytes(&case);
+        let whole = read(&case, &[&bytes]).unwrap_or_else(|e| panic!("{}: {e}", case.name));
+        for cut in cuts(&bytes) {
+            tried += 1;
+            let left = &bytes[..cut];
+            let listed = UNKNOWABLE.iter().position(|(format, ends, _)| *format == case.format && ends(left));
+            if is_told(&case, left, &whole) {
+                continue;
+            }
+            match listed {
+                Some(n) => needed[n] = true,
+                None => {
+                    silent.push(format!("{} cut at {cut} of {}: {:?}", case.name, bytes.len(), tail(left)))
+                }
+            }
+        }
+    }
+    eprintln!("{tried} cuts");
+    assert!(
+        silent.is_empty(),
+        "{} cuts are taken for whole recordings:\n{}",
+        silent.len(),
+        silent.join("\n")
+    );
+    for ((format, _, reason), needed) in UNKNOWABLE.iter().zip(needed) {
+        assert!(registry::by_name(format).is_ok());
+        assert!(needed, "{format} is listed without need: {reason}");
+    }
+}
+
+/// The end of what is left.
+fn tail(left: &[u8]) -> String {
+    String::from_utf8_lossy(&left[left.len().saturating_sub(60)..]).into_owned()
+}

@@ -1,0 +1,152 @@
+//! Budgets of memory: the peak of reading each format and of writing each output, for each byte of the
+//! input. An allocator that counts says what they take: the same on every machine.
+
+#![cfg(all(feature = "collapse", feature = "render"))]
+// An allocator is made of unsafe functions; each hands on to the system's.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use fg_tools::collapse::{Options, registry};
+use fg_tools::profile::{Opened, ReadOptions};
+use fg_tools::render::{FORMATS, Settings, write};
+use fg_tools::{Profile, Source};
+
+/// The system's allocator, which counts the bytes that are in use.
+struct Counting;
+
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+fn more(size: usize) {
+    let now = NOW.fetch_add(size, Relaxed) + size;
+    PEAK.fetch_max(now, Relaxed);
+}
+
+// SAFETY: every call is handed on as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        more(layout.size());
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        more(layout.size());
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        NOW.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // The old and the new may both be there for a moment.
+        more(size);
+        NOW.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.realloc(at, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The peak of what some work takes besides what is there already.
+fn peak(work: impl FnOnce()) -> usize {
+    let before = NOW.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    work();
+    PEAK.load(Relaxed) - before
+}
+
+/// What any of them may take: blocks, and tables for the first stacks.
+const FIXED: usize = 3 << 20;
+
+/// What reading may take for each byte of a recording. Measured: below 1, but for small recordings.
+const READING: usize = 6;
+
+/// What writing may take for each byte of folded text: all of its stacks are there at once.
+const WRITING: usize = 32;
+
+/// Outputs that take more for each byte: the reason.
+const MORE: &[(&str, usize, &str)] = &[
+    ("otlp", 40, "the message is put together before it is written, for its lengths"),
+    ("otlp-json", 56, "the message is put together before it is written"),
+    ("peek", 64, "callers and callees of every function that matches"),
+];
+
+/// The recordings of the fixtures, and their formats.
+fn recordings() -> Vec<(String, PathBuf)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let entries = |path: &Path| -> Vec<PathBuf> {
+        let mut all: Vec<PathBuf> =
+            std::fs::read_dir(path).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
+        all.sort();
+        all
+    };
+    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    let cases = entries(&root).into_iter().flat_map(|format| {
+        let inputs = entries(&format).into_iter().flat_map(|case| entries(&case));
+        let inputs: Vec<PathBuf> = inputs.filter(|input| name(input).starts_with("input")).collect();
+        inputs.into_iter().map(move |input| (name(&format), input))
+    });
+    cases.filter(|(format, _)| registry::by_name(format).is_ok()).collect()
+}
+
+/// A text that is large enough for the sum of its lines to weigh more than what is fixed, if it may be
+/// repeated.
+fn enlarged(bytes: Vec<u8>, read: &impl Fn(&[u8]) -> bool) -> Vec<u8> {
+    let large = bytes.repeat((512 << 10) / bytes.len().max(1) + 1);
+    if !bytes.contains(&0) && bytes.ends_with(b"\n") && read(&large) { large } else { bytes }
+}
+
+#[test]
+fn reading_and_writing_keep_to_their_budgets() {
+    let mut wrong = Vec::new();
+    let formats = recordings();
+    assert!(formats.len() > 150, "{}", formats.len());
+    // The largest recording of each format: to read them all takes a minute.
+    let mut largest_of: BTreeMap<String, PathBuf> = BTreeMap::new();
+    let size = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
+    for (format, input) in formats {
+        let known = largest_of.entry(format).or_insert_with(|| input.clone());
+        if size(&input) > size(known) {
+            *known = input;
+        }
+    }
+    for (format, input) in largest_of {
+        let read = |bytes: &[u8]| {
+            // The symbols of this machine's libraries are no part of it.
+            let symfs = Some(PathBuf::from("/nonexistent"));
+            let options = Options { threads: 1, symfs, ..Options::default() };
+            let options = ReadOptions::default().format(&format).collapse(options);
+            Profile::read(&[Source::bytes(bytes)], &options).is_ok()
+        };
+        let bytes = Source::new(&input).open().unwrap().read_all().unwrap();
+        let bytes = enlarged(bytes, &read);
+        let taken = peak(|| _ = read(&bytes));
+        if taken > FIXED + READING * bytes.len() {
+            wrong.push(format!("reading {}: {taken} bytes for {}", input.display(), bytes.len()));
+        }
+    }
+    let text: String = (0..10_000).map(|n| format!("main;f{};g{n:05} {n}\n", n / 10)).collect();
+    for format in FORMATS.iter().filter(|format| format.name != "png") {
+        let mut out = Vec::with_capacity(64 << 20);
+        let taken = peak(|| {
+            let input = Opened::Folded(vec![Source::bytes(text.clone())]);
+            write(&input, vec![(format, &mut out)], &Settings::default().peek("g")).unwrap();
+        });
+        let more = MORE.iter().find(|(name, ..)| *name == format.name);
+        if taken > FIXED + more.map_or(WRITING, |(_, more, _)| *more) * text.len() {
+            wrong.push(format!("writing {}: {taken} bytes for {}", format.name, text.len()));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
