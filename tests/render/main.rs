@@ -12,6 +12,7 @@ mod input;
 #[path = "../common/installed.rs"]
 mod installed;
 mod known_wrong;
+mod list;
 mod look;
 mod outputs;
 #[cfg(feature = "png")]

@@ -42,6 +42,7 @@ impl Render {
             terminal: self.terminal.find(&self.output),
             per_thread: self.file.per_thread,
             peek: self.table.peek.clone(),
+            list: self.table.list.clone(),
             ..settings
         })
     }
@@ -69,6 +70,7 @@ mod tests {
     #[test]
     fn default_arguments_are_the_default_settings() {
         let render = Render::try_parse_from(["fg-render"]).unwrap();
-        assert_eq!(render.settings().unwrap(), Settings::default());
+        let here = vec![".".into()];
+        assert_eq!(render.settings().unwrap(), Settings { source_folders: here, ..Settings::default() });
     }
 }

@@ -1,6 +1,6 @@
 // The trees that are shown, made from the profile and the state, and the matches of the search.
 
-/** @import { Part, Place, Profile, State, Tree, Window } from "./types.js" */
+/** @import { Part, Profile, State, Tree, Window } from "./types.js" */
 /** @import { Found } from "./search.js" */
 
 import { Changes } from "./changes.js";
@@ -13,7 +13,7 @@ import { refined } from "./refine.js";
 import { expression, ignoresCase, matching, measure } from "./search.js";
 import { Threads } from "./threads.js";
 import { chartOf } from "./time_order.js";
-import { belowMarked, find, kept, pathTo, reordered, setWidths } from "./tree.js";
+import { belowMarked, find, kept, reordered, setWidths } from "./tree.js";
 
 /** @typedef {{ back: string, ink: string, run: string, dark: boolean }} Theme */
 
@@ -26,6 +26,7 @@ export class Model {
     this.given = profile.about;
     this.times = profile.times ?? null;
     this.names = profile.names;
+    this.source = profile.source ?? null;
     this.whole = profile.tree;
     this.state = state;
     this.numbers = new Numbers(profile.about);
@@ -191,13 +192,6 @@ export class Model {
     const width = Math.min(Math.max(to - from, Math.min(whole, whole * 1e-9)), whole);
     const start = Math.min(Math.max(from, 0), whole - width);
     this.moved = { from: start, to: start + width };
-  }
-
-  /** The names from the root to a place, leaving out the whole.
-   * @param {Place} place */
-  stack({ part, node }) {
-    const { tree } = this.parts[part];
-    return pathTo(tree, node).map((k) => tree.name[k]);
   }
 }
 
