@@ -25,6 +25,7 @@ const MODULES: &[&str] = &[
     include_str!("page/timeline_paint.js"),
     include_str!("page/timeline.js"),
     include_str!("page/merge.js"),
+    include_str!("page/fold.js"),
     include_str!("page/invert.js"),
     include_str!("page/search.js"),
     include_str!("page/templates.js"),

@@ -75,6 +75,7 @@ const GLOBALS: &[&str] = &[
     "Blob",
     "Boolean",
     "CSS",
+    "DOMParser",
     "DOMRect",
     "DataView",
     "Date",

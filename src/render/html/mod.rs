@@ -53,6 +53,7 @@ pub const FORMAT: Format = Format {
 };
 
 const TEMPLATE: &str = include_str!("page/page.html");
+const BODY: &str = include_str!("page/body.html");
 const STYLE: &str = include_str!("page/style.css");
 
 fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dyn Writer + 'a>> {
@@ -136,6 +137,7 @@ fn write(payload: &Payload, about: &Value, title: &str, mut out: &mut dyn Target
         section(name, bytes, &mut out)?;
     }
     section("style", &deflate(bundle::style(STYLE).as_bytes())?, &mut out)?;
+    section("body", &deflate(BODY.as_bytes())?, &mut out)?;
     section("script", &deflate(bundle::script().as_bytes())?, &mut out)?;
     until("{loader}", out)?;
     out.write_all(bundle::loader().as_bytes())?;

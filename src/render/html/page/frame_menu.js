@@ -33,7 +33,9 @@ export function openFrameMenu(app, id, actions, left, top) {
   const item = (/** @type {string} */ label, /** @type {() => unknown} */ act) => menuItem(menu, label, act);
   const items = actions ? [item("Zoom in", actions.zoom)] : [];
   const sources = sourcesOf(app.model, id);
-  if (id !== names.all) {
+  if (names.folds.has(id)) {
+    items.push(item("Show all frames", () => app.change({ fold: false, zoom: [] })));
+  } else if (id !== names.all) {
     items.push(
       item("Callers and callees", () => navigation.butterfly(id)),
       ...(sources.length ? [item("Source", () => showSource(app, sources))] : []),
@@ -44,8 +46,8 @@ export function openFrameMenu(app, id, actions, left, top) {
       item("Show from here", () => navigation.refine("show-from", exact)),
       item("Copy name", () => selection.copyName(id)),
     );
-    if (actions) items.push(item("Copy stack", actions.copy));
   }
+  if (actions && id !== names.all) items.push(item("Copy stack", actions.copy));
   menu.replaceChildren(make("p", {}, names.show(id).slice(0, 200)), ...items);
   menu.showPopover();
   placeAt(menu, { left, bottom: top });

@@ -4,6 +4,7 @@
 /** @import { Found } from "./search.js" */
 
 import { Changes } from "./changes.js";
+import { foldRuns } from "./fold.js";
 import { allLeaves, callees, callsOf, inverted } from "./invert.js";
 import { ROW, Scene, startOf } from "./layout.js";
 import { Memo } from "./memo.js";
@@ -144,8 +145,8 @@ export class Model {
     const { memo, tree, names } = this;
     switch (this.state.view) {
       case "time": return [{ tree: this.chart?.tree ?? tree, up: false, skip: 0 }];
-      case "flame": return [{ tree, up: true, skip: 0 }];
-      case "icicle": return [{ tree, up: false, skip: 0 }];
+      case "flame": return [{ tree: this.#folded(), up: true, skip: 0 }];
+      case "icicle": return [{ tree: this.#folded(), up: false, skip: 0 }];
       case "callers": return [{ tree: this.#callers(), up: false, skip: 0 }];
       case "butterfly": {
         const { focus } = this;
@@ -157,6 +158,12 @@ export class Model {
       }
       default: return [];
     }
+  }
+
+  /** The tree as it is drawn, from the root. */
+  #folded() {
+    const { memo, tree, names, marks, state } = this;
+    return state.fold ? memo.get("folded", [tree, marks], () => foldRuns(tree, names, marks)) : tree;
   }
 
   /** The tree of the outline, callers or callees below each other. */

@@ -68,7 +68,9 @@ export class Navigation {
       stage.redraw();
       return;
     }
+    const { main, window } = model;
     this.app.change({ zoom });
+    if (model.main === main) stage.glide(window);
     if (model.zoomed) selection.select({ part, node: model.zoomed }, false);
   }
 

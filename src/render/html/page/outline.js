@@ -135,7 +135,7 @@ export class Outline {
       "aria-expanded": hasChildren ? String(isOpen) : false, "aria-selected": String(node === this.chosen), tabindex: node === this.chosen ? "0" : "-1",
       click: () => this.#toggle(node), focus: () => this.#choose(node, false),
       contextmenu: (event) => {
-        this.#choose(node, false);
+        this.#choose(node, true);
         openRowMenu(this.app, id, this.#actions(node), event);
       },
     }, ...cells, name);

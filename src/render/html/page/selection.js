@@ -75,7 +75,8 @@ export class Selection {
     if (!place) return;
     const { model } = this.app;
     const { tree } = model.parts[place.part];
-    const name = model.names.show(tree.name[place.node]).slice(0, 2000);
+    const id = tree.name[place.node];
+    const name = (model.names.folds.get(id) ?? [id]).map((one) => model.names.show(one)).join(" › ").slice(0, 2000);
     this.tip(name, list(factsOf(model, tree, place.node)), x, y);
   }
 
@@ -128,7 +129,8 @@ export class Selection {
    * @param {number} node
    * @param {boolean} leafFirst a stack that is shown leaf first is copied root first */
   copyPath(tree, node, leafFirst) {
-    const stack = pathTo(tree, node).map((k) => this.app.model.names.texts[tree.name[k]]);
+    const { names } = this.app.model;
+    const stack = pathTo(tree, node).flatMap((k) => names.folds.get(tree.name[k]) ?? tree.name[k]).map((id) => names.texts[id]);
     if (leafFirst) stack.reverse();
     copy(stack.join(";")).then(() => this.say("stack copied"));
   }

@@ -122,6 +122,7 @@
  * @property {string[]} threads keys of the chosen threads; none are all
  * @property {string} focus key of the butterfly's function
  * @property {string} order "name" or "weight"
+ * @property {boolean} fold runs of frames are one
  * @property {string} theme "", "light" or "dark"
  * @property {string} colour
  * @property {Widths} widths
