@@ -36,7 +36,7 @@ fuzz_target!(|data: &[u8]| {
         "svg" => is_picture(&out),
         "html" => is_page(&out),
         "json" | "speedscope" | "firefox" => _ = json(&out),
-        "text" | "tree" | "bottom-up" | "top" | "peek" | "markdown" => is_text(&out),
+        "text" | "tree" | "bottom-up" | "top" | "peek" | "list" | "markdown" => is_text(&out),
         "dot" => assert!(out.ends_with(b"}\n"), "a graph has an end"),
         _ => {}
     }

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::writer::Open;
 use super::{
-    brief, chrome_trace, collapsed, dot, exchange, firefox, html, json, markdown, peek, pprof, speedscope,
-    svg, text, top, tree, tsv,
+    brief, chrome_trace, collapsed, dot, exchange, firefox, html, json, list, markdown, peek, pprof,
+    speedscope, svg, text, top, tree, tsv,
 };
 use crate::error::{ErrorKind, Result};
 use crate::profile::ExchangeParts;
@@ -39,6 +39,7 @@ pub const FORMATS: &[Format] = &[
     tree::TREE,
     tree::BOTTOM_UP,
     peek::FORMAT,
+    list::FORMAT,
     markdown::FORMAT,
     brief::FORMAT,
     json::FORMAT,
@@ -75,6 +76,10 @@ pub mod takes {
     pub const TERMINAL: &[&str] = &["columns", "ansi", "upright"];
     /// The functions to look around.
     pub const PEEK: &[&str] = &["peek"];
+    /// The functions to list.
+    pub const LIST: &[&str] = &["list"];
+    /// The folders of source files.
+    pub const SOURCE: &[&str] = &["source-path", "no-source"];
     /// The name.
     pub const TITLE: &[&str] = &["title", "private"];
     /// The lines above text.

@@ -39,6 +39,7 @@ mod json;
 mod json_text;
 pub mod label;
 pub mod layout;
+mod list;
 mod markdown;
 pub mod options;
 #[cfg(feature = "parquet")]
@@ -51,6 +52,7 @@ mod pprof;
 pub mod rewrite;
 pub mod settings;
 mod shown_places;
+mod source;
 mod speedscope;
 pub mod svg;
 mod text;

@@ -1,5 +1,7 @@
 //! Changes to each stack before it is laid out: `--reverse` and `--base`.
 
+use std::ops::Range;
+
 /// Changes to stacks. The default changes nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StackRewrite {
@@ -14,6 +16,19 @@ impl StackRewrite {
     /// Returns true if it changes anything.
     pub fn is_needed(&self) -> bool {
         self.reverse || !self.bases.is_empty()
+    }
+
+    /// The frames that are left of a stack, of so many frames with these names, root first; `None` to leave
+    /// it out.
+    pub(super) fn kept<'n>(&self, len: usize, name: impl Fn(usize) -> &'n [u8]) -> Option<Range<usize>> {
+        if self.bases.is_empty() {
+            return Some(0..len);
+        }
+        let is_base = |at: &usize| self.bases.iter().any(|base| base == name(*at));
+        match self.reverse {
+            false => (0..len).find(is_base).map(|at| at..len),
+            true => (0..len).rev().find(is_base).map(|at| 0..at + 1),
+        }
     }
 
     /// Writes the new stack, first reversed, then cut; `false` to leave it out.

@@ -1,5 +1,7 @@
 //! The settings of a run of the renderer, whatever the format.
 
+use std::path::PathBuf;
+
 use super::Options;
 use super::compare::Comparison;
 use super::rewrite::StackRewrite;
@@ -49,6 +51,10 @@ pub struct Settings {
     pub terminal: Terminal,
     /// The functions to look around, as a regular expression.
     pub peek: Option<String>,
+    /// The functions whose source lines are listed, as a regular expression.
+    pub list: Option<String>,
+    /// Outputs show source code that is found below these folders; without any they read no files.
+    pub source_folders: Vec<PathBuf>,
     /// Each thread is a profile of its own.
     pub per_thread: bool,
     /// The number of threads that read folded text in order; 0 is as many as there are processors. The
@@ -77,6 +83,8 @@ impl Default for Settings {
             tree: Tree::default(),
             terminal: Terminal::default(),
             peek: None,
+            list: None,
+            source_folders: Vec::new(),
             per_thread: false,
             threads: 0,
             times: true,

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 import { afterEach, test } from "node:test";
-import { allQuiet, large, run, small } from "./picture.js";
+import { allQuiet, large, run, save, small } from "./picture.js";
 import { boxes, box, clickOn, makePage, openPage, refine, savedStacks, search, settled, text, view } from "./viewer.js";
 
 afterEach(allQuiet);
@@ -142,22 +142,42 @@ function change() {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
+/** What axe finds serious on a page. */
+async function seriousOf(page) {
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"] });
+    return violations.filter((one) => one.impact === "serious" || one.impact === "critical").map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`);
+  });
+}
+
 test("axe finds nothing serious in any view, theme or panel", async () => {
   const path = makePage(change(), "--title", "A comparison");
+  const sourced = save("html", run("fg-render", "main (a.py:1);work (a.py:2) 5\nother (a.py:4) 2\n", "--format", "html", "--input-format", "py-spy"));
   for (const colorScheme of ["light", "dark"]) {
     for (const hash of ["#q=eval&do=hide:gc&zoom=main", "#view=icicle", "#view=callers", "#view=butterfly", "#view=table", "#view=table&q=(", "#view=tree", "#view=bottomup"]) {
       const page = await openPage(path, { colorScheme, hash, reducedMotion: "reduce" });
       for (const panel of ["", "refine", "colours", "save", "details", "help"]) {
         if (panel && hash !== "#view=icicle") continue;
         if (panel) await page.click(`#${panel}-open`);
-        await page.evaluate(axe);
-        const serious = await page.evaluate(async () => {
-          const { violations } = await globalThis.axe.run(document, { resultTypes: ["violations"] });
-          return violations.filter((one) => one.impact === "serious" || one.impact === "critical").map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`);
-        });
+        const serious = await seriousOf(page);
         assert.deepEqual(serious, [], `${colorScheme} ${hash} ${panel}`);
         if (panel) await page.keyboard.press("Escape");
       }
+      await page.context().close();
+    }
+    // Panels that only some pages have, and the sheet of a phone.
+    const threads = await openPage(makePage("# producer: perf 6.1.0\nnginx;a 3\nbash;c 10\n"), { colorScheme });
+    await threads.click("#threads-open");
+    const listing = await openPage(sourced, { colorScheme });
+    await clickOn(listing, "main (a.py:1)", { button: "right" });
+    await listing.click("#menu >> text=Source");
+    const phone = await openPage(path, { colorScheme, hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } });
+    const { left, top, width } = await box(phone, "main");
+    await phone.touchscreen.tap(left + width / 2, top + 9);
+    await phone.waitForSelector("#sheet b");
+    for (const [page, what] of [[threads, "threads"], [listing, "source"], [phone, "sheet"]]) {
+      assert.deepEqual(await seriousOf(page), [], `${colorScheme} ${what}`);
       await page.context().close();
     }
   }

@@ -70,3 +70,22 @@ test("a comparison has both sides in its tree", async () => {
   const text = await page.locator('#outline [role=row]:has-text("a")').nth(1).innerText();
   assert.ok((await page.locator("#outline").innerText()).replace(/\s+/g, " ").includes("10 30 +200.0%"), text);
 });
+
+test("a row of the tree zooms and copies its stack", async () => {
+  const page = await view(small, { hash: "#view=tree", permissions: ["clipboard-read", "clipboard-write"] });
+  const row = '#outline [role=row]:has-text("gc")';
+  await page.focus("#outline [tabindex='0']");
+  for (let n = 0; n < 30 && !(await page.locator(row).count()); n++) await page.keyboard.press(n % 2 ? "ArrowDown" : "ArrowRight");
+  await page.click(row, { button: "right" });
+  await page.click("#menu >> text=Copy stack");
+  const copied = () => page.evaluate(() => navigator.clipboard.readText());
+  assert.equal(await copied(), "main;run;eval;gc");
+  await page.evaluate(() => navigator.clipboard.writeText(""));
+  await page.focus("#outline [tabindex='0']");
+  await page.keyboard.press("C");
+  assert.equal(await copied(), "main;run;eval;gc");
+  await page.click(row, { button: "right" });
+  await page.click("#menu >> text=Zoom in");
+  await settled(page);
+  assert.match(await address(page), /^#zoom=main;run;eval;gc$/);
+});

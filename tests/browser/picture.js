@@ -103,7 +103,8 @@ export function save(extension, content) {
 
 /** Opens a file. `options`: of the browser context, and `hash`, `query`, `init`; the script of a `damaged` page may throw. */
 export async function show(path, { hash = "", query = "", init, damaged = false, ...options } = {}) {
-  const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options });
+  // What moves is somewhere else a moment later.
+  const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, reducedMotion: "reduce", ...options });
   const page = await context.newPage();
   const watch = { complaints: [], context };
   if (!damaged) page.on("pageerror", (error) => watch.complaints.push(`threw: ${error.stack ?? error}`));

@@ -13,6 +13,7 @@ mod input;
 mod installed;
 mod known_wrong;
 mod labels;
+mod list;
 mod look;
 mod names;
 mod numbers;

@@ -64,11 +64,12 @@ const DIFF: Manual = Manual {
 
 const RENDER: Manual = Manual {
     name: "fg-render",
-    first: &["output", "format", "open", "tui", "peek"],
+    first: &["output", "format", "open", "tui", "peek", "list"],
     uses: &[
         ("Input", "fg-render --input-format austin out.txt > out.svg"),
         ("Stacks", "fg-render --reverse --base malloc out.folded > out.svg"),
         ("Text", "fg-render --title x --private -o out.html perf.data"),
+        ("Source code", "fg-render --list '^parse' --source-path ~/app perf.data"),
         ("Size", "fg-render --inverted --minwidth 0.5% -o out.svg in.data"),
         ("Colours", "fg-render --colors rust -o out.svg out.folded"),
         ("Differential graphs", "fg-diff a b | fg-render --widths before > diff.svg"),
@@ -103,7 +104,7 @@ macro_rules! record_uses {
 /// Groups that fg-render and fg-diff have.
 const RECORD_SHARED: &[(&[&str], &str)] = &[
     (&["Messages"], "-q/--quiet, -v/--verbose"),
-    (&["Stacks", "Text", "Size", "Colours"], "as fg-render: --title x --colors rust"),
+    (&["Stacks", "Text", "Source code", "Size", "Colours"], "as fg-render: --title x --colors rust"),
     (&["Significance", "Gates"], "as fg-diff: --gate 'slower>10%'"),
 ];
 

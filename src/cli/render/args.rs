@@ -95,6 +95,19 @@ pub struct TextArgs {
     pub nameattr: Option<PathBuf>,
 }
 
+/// The source code beside the lines of functions.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Source code")]
+pub struct SourceArgs {
+    /// Look for source files in DIR too, not only in the current folder; may be repeated. Links are
+    /// followed, but files elsewhere, hidden files and what is no source code are never read
+    #[arg(long, value_name = "DIR")]
+    pub source_path: Vec<PathBuf>,
+    /// Read no source files: a page has lines and weights, but no code
+    #[arg(long, conflicts_with = "source_path")]
+    pub no_source: bool,
+}
+
 /// Sizes of the picture and its parts.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Size")]
@@ -243,6 +256,10 @@ pub struct TableArgs {
     /// --format peek
     #[arg(long, value_name = "RE")]
     pub peek: Option<String>,
+    /// Source lines of functions that match RE, a regular expression, with self and total weight;
+    /// alone as --format list
+    #[arg(long, value_name = "RE")]
+    pub list: Option<String>,
 }
 
 /// The terminal.
@@ -261,7 +278,7 @@ pub struct TerminalArgs {
     /// Walk through the profile in the terminal: a flame graph, a table, callers and callees;
     /// ? tells the keys
     #[cfg(feature = "tui")]
-    #[arg(long, conflicts_with_all = ["output", "format", "peek"])]
+    #[arg(long, conflicts_with_all = ["output", "format", "peek", "list"])]
     pub tui: bool,
 }
 

@@ -26,8 +26,8 @@ use crate::profile::{self, ExchangeParts, Label, Opened};
 use crate::render::format::exchange_parts;
 use crate::render::{FORMATS, Format, Written};
 pub use args::{
-    ChangeArgs, ColourArgs, FileArgs, InputFormatArgs, OutputArgs, Rows, SizeArgs, StackArgs, TableArgs,
-    TalkArgs, TerminalArgs, TextArgs,
+    ChangeArgs, ColourArgs, FileArgs, InputFormatArgs, OutputArgs, Rows, SizeArgs, SourceArgs, StackArgs,
+    TableArgs, TalkArgs, TerminalArgs, TextArgs,
 };
 pub use explicit_options::ExplicitOptions;
 pub use picture_args::{PictureArgs, write_files};
@@ -54,8 +54,9 @@ Examples:
   fg-render -o out.svg -o top.md -o out.speedscope.json out.folded
   fg-render --format text out.folded
   fg-render --reverse --base malloc out.folded > who-allocates.svg
+  fg-render --list '^parse' perf.data    # its source lines, with weights
 
-Exit status: 0, 1 when --peek matches nothing, 2 for trouble. Without stacks 2, and an
+Exit status: 0, 1 when --peek or --list matches nothing, 2 for trouble. Without stacks 2, and an
 output that is as valid as any."
 )]
 pub struct Render {
@@ -116,10 +117,11 @@ impl Tool for Render {
             };
         }
         let to_person = self.output.goes_to_person();
-        let unnamed = match &self.table.peek {
-            Some(_) => "peek",
-            None if to_person => LETTERS,
-            None => FORMATS[0].name,
+        let unnamed = match (&self.table.peek, &self.table.list) {
+            (Some(_), _) => "peek",
+            (None, Some(_)) => "list",
+            _ if to_person => LETTERS,
+            _ => FORMATS[0].name,
         };
         let chosen = self.output.choose(unnamed)?;
         let formats: Vec<&Format> = chosen.iter().map(|(_, format)| *format).collect();
@@ -149,7 +151,7 @@ impl Tool for Render {
             self.say("colours show changes in a differential graph; --cp keeps none");
         }
         self.say_drawn(&written);
-        if to_person && self.output.format.is_none() && self.table.peek.is_none() && stderr().is_terminal() {
+        if to_person && formats[0].name == LETTERS && self.output.format.is_none() && stderr().is_terminal() {
             self.say("drawn in letters; -o out.svg draws a picture, -o out.html a page to explore");
         }
         if let Some(path) = browser::preferred(&chosen).filter(|_| self.output.open) {

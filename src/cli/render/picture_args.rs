@@ -3,11 +3,11 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::args::{ColourArgs, SizeArgs, StackArgs, TextArgs};
+use super::args::{ColourArgs, SizeArgs, SourceArgs, StackArgs, TextArgs};
 use super::outputs::{self, Pending};
 use crate::cli::output::Output;
 use crate::cli::terminal;
@@ -35,6 +35,9 @@ pub struct PictureArgs {
     /// The texts around the frames.
     #[command(flatten)]
     pub text: TextArgs,
+    /// Source code.
+    #[command(flatten)]
+    pub source: SourceArgs,
     /// Sizes.
     #[command(flatten)]
     pub size: SizeArgs,
@@ -70,6 +73,7 @@ impl PictureArgs {
             private: text.private,
             keep_colours: self.colour.cp,
             times: !stacks.no_time,
+            source_folders: self.source_folders(),
             ..Settings::default()
         })
     }
@@ -84,10 +88,18 @@ impl PictureArgs {
             || (!no_time && formats.into_iter().any(Format::shows_times))
     }
 
+    /// The folders of source files: none for an output that goes to strangers.
+    fn source_folders(&self) -> Vec<PathBuf> {
+        if self.source.no_source || self.text.private {
+            return Vec::new();
+        }
+        [PathBuf::from(".")].into_iter().chain(self.source.source_path.iter().cloned()).collect()
+    }
+
     fn options(&self, refused: &mut dyn FnMut(Error) -> Result<()>) -> Result<Options> {
         let defaults = Options::default();
         let canvas = defaults.canvas;
-        let PictureArgs { stacks, text, size, colour } = self;
+        let PictureArgs { stacks, text, size, colour, .. } = self;
         Ok(Options {
             title: text.title.clone(),
             subtitle: text.subtitle.clone(),
@@ -213,7 +225,21 @@ mod tests {
     #[test]
     fn default_arguments_are_the_default_settings() {
         let settings = PictureArgs::default().settings(&mut |_| Ok(())).unwrap();
-        assert_eq!(settings, Settings::default());
+        // A program may look around where it was started; a library reads no files unasked.
+        let here = vec![PathBuf::from(".")];
+        assert_eq!(settings, Settings { source_folders: here, ..Settings::default() });
+    }
+
+    #[test]
+    fn private_outputs_have_no_source() {
+        let mut arguments = PictureArgs::default();
+        arguments.source.source_path = vec!["src".into()];
+        assert_eq!(arguments.source_folders(), [Path::new("."), Path::new("src")]);
+        arguments.text.private = true;
+        assert!(arguments.source_folders().is_empty());
+        arguments.text.private = false;
+        arguments.source.no_source = true;
+        assert!(arguments.source_folders().is_empty());
     }
 
     #[test]

@@ -50,6 +50,7 @@ impl Render {
             per_thread: self.file.per_thread,
             threads: self.recording.threads,
             peek: self.table.peek.clone(),
+            list: self.table.list.clone(),
             ..settings
         })
     }
@@ -85,6 +86,7 @@ mod tests {
     #[test]
     fn default_arguments_are_the_default_settings() {
         let render = Render::try_parse_from(["fg-render"]).unwrap();
-        assert_eq!(render.settings().unwrap(), Settings::default());
+        let here = vec![".".into()];
+        assert_eq!(render.settings().unwrap(), Settings { source_folders: here, ..Settings::default() });
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! In `page/` they are ordinary modules, which tests and type-checkers read as such. In the
 //! file they share one scope: lines that import are left out, and so are the word `export`,
-//! comments, types and indentation. For that they keep to three rules, which tests hold: an import
+//! comments, types and indentation; `minify` does the rest. For that they keep to three rules, which tests hold: an import
 //! takes one line and renames nothing, names at the top are of one module, and no string goes over
 //! several lines.
+
+use super::minify::minify;
 
 /// The modules that start the page: they unpack the script.
 const LOADER: &[&str] = &[include_str!("page/sections.js"), include_str!("page/load.js")];
@@ -23,6 +25,7 @@ const MODULES: &[&str] = &[
     include_str!("page/timeline_paint.js"),
     include_str!("page/timeline.js"),
     include_str!("page/merge.js"),
+    include_str!("page/fold.js"),
     include_str!("page/invert.js"),
     include_str!("page/search.js"),
     include_str!("page/templates.js"),
@@ -50,6 +53,7 @@ const MODULES: &[&str] = &[
     include_str!("page/refine_panel.js"),
     include_str!("page/panels.js"),
     include_str!("page/chips.js"),
+    include_str!("page/source_panel.js"),
     include_str!("page/frame_menu.js"),
     include_str!("page/list.js"),
     include_str!("page/outline.js"),
@@ -67,17 +71,36 @@ const MODULES: &[&str] = &[
 
 /// The script that is in the page as it is.
 pub(super) fn loader() -> String {
-    joined(LOADER)
+    smaller(joined(LOADER))
 }
 
 /// The script that the loader runs.
 pub(super) fn script() -> String {
-    joined(MODULES)
+    smaller(joined(MODULES))
 }
 
-/// A style sheet without comments and indentation.
+/// A script in fewer bytes, but in the pages of a developer.
+fn smaller(script: String) -> String {
+    if option_env!("FG_READABLE_PAGE").is_some() { script } else { minify(&script) }
+}
+
+/// A style sheet without comments and blanks around marks.
 pub(super) fn style(sheet: &str) -> String {
-    joined(&[sheet])
+    let mut small = String::new();
+    for line in joined(&[sheet]).lines() {
+        let mut rest = line;
+        // A colon of a selector may stand behind a blank that means something.
+        while let Some(at) = rest.find(['{', '}', ';', ',']) {
+            small.push_str(rest[..at].trim_end());
+            if rest[at..].starts_with('}') && small.ends_with(';') {
+                small.pop();
+            }
+            small.push_str(&rest[at..=at]);
+            rest = rest[at + 1..].trim_start();
+        }
+        small.push_str(rest);
+    }
+    small.replace(": ", ":")
 }
 
 fn joined(modules: &[&str]) -> String {
@@ -127,6 +150,12 @@ mod tests {
     }
 
     #[test]
+    fn style_sheets_lose_only_blanks() {
+        let sheet = "a :hover, b { top: 1px;\n  left: calc(1px + 2px); }\n@media (x: y) { c { d: e } }";
+        assert_eq!(style(sheet), "a :hover,b{top:1px;left:calc(1px + 2px)}@media (x:y){c{d:e}}");
+    }
+
+    #[test]
     fn modules_are_written_so_that_they_can_be_joined() {
         for module in MODULES.iter().chain(LOADER) {
             let mut imports = true;
@@ -145,7 +174,7 @@ mod tests {
 
     #[test]
     fn names_at_the_top_are_of_one_module() {
-        for script in [script(), loader()] {
+        for script in [joined(MODULES), joined(LOADER)] {
             let mut names: Vec<&str> = Vec::new();
             let mut depth = 0i32;
             for line in script.lines() {

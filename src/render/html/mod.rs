@@ -11,6 +11,7 @@
 mod about;
 mod base64;
 mod bundle;
+mod minify;
 pub mod payload;
 
 use std::io::Write;
@@ -19,11 +20,13 @@ use serde_json::Value;
 
 use crate::error::Result;
 use crate::folded::{Frame, Visitor, WalkSummary, Weights};
-use crate::profile::TimeLine;
+use crate::profile::{Profile, TimeLine};
 use crate::render::colour::Palette;
 use crate::render::format::takes;
+use crate::render::source::SourceLines;
 use crate::render::writer::{Finished, Target, Writer};
 use crate::render::{Format, Settings};
+use payload::source;
 use payload::times::{self, Times};
 use payload::{Encoder, Hues, Payload, deflate};
 
@@ -43,22 +46,25 @@ pub const FORMAT: Format = Format {
         takes::UNIT,
         takes::CUT,
         takes::TIME,
+        takes::SOURCE,
     ],
     streams: false,
     open,
 };
 
 const TEMPLATE: &str = include_str!("page/page.html");
+const BODY: &str = include_str!("page/body.html");
 const STYLE: &str = include_str!("page/style.css");
 
 fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dyn Writer + 'a>> {
-    Ok(Box::new(Page { encoder: Encoder::new(settings.factor), times: None, settings, target }))
+    Ok(Box::new(Page { encoder: Encoder::new(settings.factor), times: None, lines: None, settings, target }))
 }
 
 /// A page in the making.
 struct Page<'a> {
     encoder: Encoder,
     times: Option<Times>,
+    lines: Option<SourceLines>,
     settings: &'a Settings,
     target: &'a mut dyn Target,
 }
@@ -75,6 +81,13 @@ impl Visitor for Page<'_> {
 }
 
 impl Writer for Page<'_> {
+    fn take(&mut self, profile: &Profile) -> Result<bool> {
+        if !profile.places().is_empty() {
+            self.lines = Some(SourceLines::of_profile(profile, &self.settings.rewrite)?);
+        }
+        Ok(false)
+    }
+
     fn wants_times(&self) -> bool {
         true
     }
@@ -86,12 +99,17 @@ impl Writer for Page<'_> {
     }
 
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        let Page { encoder, times, settings, target } = *self;
+        let Page { encoder, times, lines, settings, target } = *self;
+        let whole = (summary.columns, summary.total);
+        let source = lines
+            .map(|lines| source::section(&lines, encoder.names(), encoder.decimals(), whole, settings))
+            .transpose()?;
         let palette = settings.picture.colours.palette;
         let hue = |name: &[u8]| palette.hue(name).map_or(0, |hue| hue as u8);
         let asks_names = matches!(palette, Palette::Named(_));
         let hues = asks_names.then_some(&hue as Hues<'_>);
         let mut payload = encoder.finish(hues, &summary.places, settings.private)?;
+        payload.sections.extend(source.flatten());
         let mut about = about::about(&payload, summary, settings)?;
         if let Some(times) = times {
             about["time"] = times.about;
@@ -119,6 +137,7 @@ fn write(payload: &Payload, about: &Value, title: &str, mut out: &mut dyn Target
         section(name, bytes, &mut out)?;
     }
     section("style", &deflate(bundle::style(STYLE).as_bytes())?, &mut out)?;
+    section("body", &deflate(BODY.as_bytes())?, &mut out)?;
     section("script", &deflate(bundle::script().as_bytes())?, &mut out)?;
     until("{loader}", out)?;
     out.write_all(bundle::loader().as_bytes())?;
@@ -151,7 +170,6 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
 
-    use crate::Profile;
     use crate::folded::{Kind, Place};
     use crate::profile::{Context, ProfileBuilder, ReadOptions, Sink as _, Wants};
 
@@ -283,7 +301,7 @@ mod tests {
     #[test]
     fn the_page_without_data_is_small() {
         let size = page(&Settings::default(), "a 1\n").len();
-        assert!(size <= 88_000, "{size}");
+        assert!(size <= 80_000, "{size}");
     }
 
     #[test]

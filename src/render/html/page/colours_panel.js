@@ -44,7 +44,14 @@ export function coloursPanel(app) {
     ...reasons.map((reason) => make("p", { role: "note" }, reason)),
     ...legend(app.model),
     make("h2", {}, "Order"),
-    make("div", { class: "row" }, choice("order", "name", about.chart ? "As recorded" : "By name"), choice("order", "weight", "Heaviest first")),
+    make("div", { class: "row" }, choice("order", "name", about.chart ? "As recorded" : "By name"), choice("order", "weight", "Heaviest first"),
+      make("button", {
+        "aria-pressed": String(state.fold), title: "Frames in a row that only call one another become one (f)",
+        click: (event) => {
+          event.target.setAttribute("aria-pressed", String(!app.model.state.fold));
+          app.change({ fold: !app.model.state.fold, zoom: [] });
+        },
+      }, "Fold runs")),
   ];
 }
 

@@ -55,7 +55,7 @@ export function depthColumn(size) {
 export async function readProfile() {
   const all = ["about", "rises", "leaves", "callers", "known", "values", "leaf-weights", "caller-weights",
     "leaf-befores", "caller-befores", "ranks", "shared", "lengths", "texts", "hues", "kinds", "modules", "name-modules",
-    "time-deltas", "time-stacks", "time-weights", "time-values", "time-durations"];
+    "time-deltas", "time-stacks", "time-weights", "time-values", "time-durations", "source"];
   const sections = await Promise.all(all.map(section));
   const optional = (/** @type {string} */ name) => sections[all.indexOf(name)];
   const get = (/** @type {string} */ name) => {
@@ -63,13 +63,15 @@ export async function readProfile() {
     if (!bytes) throw new Error(`the part "${name}" of this page is missing; fetch it again, or draw it again`);
     return bytes;
   };
-  const about = /** @type {About} */ (JSON.parse(new TextDecoder().decode(get("about"))));
+  const json = (/** @type {Uint8Array} */ bytes) => JSON.parse(new TextDecoder().decode(bytes));
+  const about = /** @type {About} */ (json(get("about")));
+  const lines = optional("source");
   const { bytes, starts, ranks } = readNames(get("ranks"), get("shared"), get("lengths"), get("texts"));
   const names = new Names(bytes, starts, ranks, optional("hues"), about.seed);
   names.places = readPlaces(ranks.length, optional("kinds"), optional("modules"), optional("name-modules"));
   const nodeOf = about.time ? new Uint32Array(about.frames) : null;
   const tree = readTree(about, get, optional, names.all, nodeOf);
-  return { about, names, tree, times: nodeOf && new Times(about, get, optional, nodeOf, tree.total[0]) };
+  return { about, names, tree, times: nodeOf && new Times(about, get, optional, nodeOf, tree.total[0]), source: lines && json(lines) };
 }
 
 /** The kinds and modules of names, where any are known.

@@ -6,7 +6,7 @@ import { list, make } from "./dom.js";
 import { percent } from "./numbers.js";
 
 /** @param {Model} model */
-export function detailsPanel({ about, changes, names, numbers, whole }) {
+export function detailsPanel({ about, changes, names, numbers, source, whole }) {
   const count = (/** @type {number} */ number) => number.toLocaleString("en");
   const pairs = (/** @type {[string, string][]} */ all) => all.map(([key, value]) => /** @type {[string, string]} */ ([
     names.harmless(key[0].toUpperCase() + key.slice(1)), names.harmless(value)]));
@@ -28,6 +28,10 @@ export function detailsPanel({ about, changes, names, numbers, whole }) {
     const modules = names.places.modules.length - 1;
     facts.push(["Kinds and modules", `${count(modules)} ${modules === 1 ? "module" : "modules"}; known for ${percent(known, names.given)} of the functions`]);
   }
+  if (source) {
+    const files = source.files.filter(({ runs }) => runs).map(({ name }) => names.harmless(name));
+    facts.push(["Source code", files.length ? `the lines around the hot ones of ${files.join(", ")}` : "lines and weights, no code"]);
+  }
   facts.push(["Written by", about.tool]);
   if (about.notes) facts.push(["Notes", about.notes]);
   const parts = [];
@@ -39,6 +43,6 @@ export function detailsPanel({ about, changes, names, numbers, whole }) {
     if (side.length) parts.push(make("h2", {}, n === 0 ? "Before" : "After"), list(pairs(side)));
   });
   if (!numbers.exact) parts.push(make("p", {}, "Sums are larger than a browser counts exactly: their last digits are rounded. fg-collapse reads the exact weights from this file."));
-  parts.push(make("p", {}, "The stacks and these details are all that is in this file. Every fg program reads it."));
+  parts.push(make("p", {}, `The stacks${source ? ", the source lines" : ""} and these details are all that is in this file. Every fg program reads it.`));
   return parts;
 }

@@ -17,6 +17,7 @@ const KEYS = [
   ["c, C", "copy its name, its stack"],
   ["t", "dark or light"],
   ["s", "names without line numbers, or with them"],
+  ["f", "frames in a row that only call one another as one, or all"],
   ["Ctrl and wheel, two fingers", "stretch; dragging or a wheel to the side moves"],
   ["On the time line", "drag for a range, Shift and drag for one to compare with; wheel zooms, a click on a row chooses it; by keys: arrows, Shift, +, −, 0, d, Escape"],
   ["?", "this list"],

@@ -52,6 +52,7 @@ function act(app, key) {
   else if (key === "n" || key === "N") navigation.toMatch(key === "n" ? 1 : -1);
   else if (key === "t") app.theme.toggle();
   else if (key === "s") toggleLines(app);
+  else if (key === "f") app.change({ fold: !model.state.fold, zoom: [] });
   else if (key === "b" && place) navigation.butterfly(model.parts[place.part].tree.name[place.node]);
   else if (key === "c" && place) selection.copyName(model.parts[place.part].tree.name[place.node]);
   else if (key === "C" && place) selection.copyStack(place);

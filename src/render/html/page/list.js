@@ -121,7 +121,7 @@ export class List {
     const cells = [make("td", {}, name), weight(row.self), weight(row.total), make("td", { class: "num" }, row.stacks.toLocaleString("en"))];
     if (about.differential) cells.push(this.#changed(row, true, this.significant?.[0][row.id] === 0), this.#changed(row, false, this.significant?.[1][row.id] === 0));
     return make("tr", {
-      contextmenu: (event) => openRowMenu(app, row.id, event),
+      contextmenu: (event) => openRowMenu(app, row.id, null, event),
       keydown: (event) => {
         if (event.key !== "m") return;
         event.stopPropagation();

@@ -1,4 +1,4 @@
-// Starts the page: its script and style are sections as well, which makes the page half as large.
+// Starts the page: its script, style and elements are sections as well, which makes the page half as large.
 
 import { section } from "./sections.js";
 
@@ -15,9 +15,11 @@ if (typeof DecompressionStream === "undefined") {
   say("This page needs a newer browser, of 2023 or later. fg-collapse reads the profile back out of it.");
 } else {
   try {
-    const [style, code] = (await Promise.all([section("style"), section("script")]))
+    const [style, body, code] = (await Promise.all([section("style"), section("body"), section("script")]))
       .map((bytes) => new TextDecoder().decode(bytes ?? new Uint8Array()));
     /** @type {HTMLElement} */ (document.getElementById("style")).textContent = style;
+    // Our own markup: nothing of a profile is in it.
+    document.querySelector("main")?.replaceWith(...new DOMParser().parseFromString(body, "text/html").body.childNodes);
     const script = document.createElement("script");
     script.type = "module";
     script.textContent = code;

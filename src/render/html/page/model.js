@@ -1,9 +1,10 @@
 // The trees that are shown, made from the profile and the state, and the matches of the search.
 
-/** @import { Part, Place, Profile, State, Tree, Window } from "./types.js" */
+/** @import { Part, Profile, State, Tree, Window } from "./types.js" */
 /** @import { Found } from "./search.js" */
 
 import { Changes } from "./changes.js";
+import { foldRuns } from "./fold.js";
 import { allLeaves, callees, callsOf, inverted } from "./invert.js";
 import { ROW, Scene, startOf } from "./layout.js";
 import { Memo } from "./memo.js";
@@ -13,7 +14,7 @@ import { refined } from "./refine.js";
 import { expression, ignoresCase, matching, measure } from "./search.js";
 import { Threads } from "./threads.js";
 import { chartOf } from "./time_order.js";
-import { belowMarked, find, kept, pathTo, reordered, setWidths } from "./tree.js";
+import { belowMarked, find, kept, reordered, setWidths } from "./tree.js";
 
 /** @typedef {{ back: string, ink: string, run: string, dark: boolean }} Theme */
 
@@ -26,6 +27,7 @@ export class Model {
     this.given = profile.about;
     this.times = profile.times ?? null;
     this.names = profile.names;
+    this.source = profile.source ?? null;
     this.whole = profile.tree;
     this.state = state;
     this.numbers = new Numbers(profile.about);
@@ -143,8 +145,8 @@ export class Model {
     const { memo, tree, names } = this;
     switch (this.state.view) {
       case "time": return [{ tree: this.chart?.tree ?? tree, up: false, skip: 0 }];
-      case "flame": return [{ tree, up: true, skip: 0 }];
-      case "icicle": return [{ tree, up: false, skip: 0 }];
+      case "flame": return [{ tree: this.#folded(), up: true, skip: 0 }];
+      case "icicle": return [{ tree: this.#folded(), up: false, skip: 0 }];
       case "callers": return [{ tree: this.#callers(), up: false, skip: 0 }];
       case "butterfly": {
         const { focus } = this;
@@ -156,6 +158,12 @@ export class Model {
       }
       default: return [];
     }
+  }
+
+  /** The tree as it is drawn, from the root. */
+  #folded() {
+    const { memo, tree, names, marks, state } = this;
+    return state.fold ? memo.get("folded", [tree, marks], () => foldRuns(tree, names, marks)) : tree;
   }
 
   /** The tree of the outline, callers or callees below each other. */
@@ -191,13 +199,6 @@ export class Model {
     const width = Math.min(Math.max(to - from, Math.min(whole, whole * 1e-9)), whole);
     const start = Math.min(Math.max(from, 0), whole - width);
     this.moved = { from: start, to: start + width };
-  }
-
-  /** The names from the root to a place, leaving out the whole.
-   * @param {Place} place */
-  stack({ part, node }) {
-    const { tree } = this.parts[part];
-    return pathTo(tree, node).map((k) => tree.name[k]);
   }
 }
 

@@ -42,6 +42,18 @@ export class Names {
     /** The name of the file that a name made here was made from.
      * @type {Map<number, number>} */
     this.madeFrom = new Map();
+    /** The names in a frame that stands for a run of frames.
+     * @type {Map<number, number[]>} */
+    this.folds = new Map();
+  }
+
+  /** The name of a run of frames.
+   * @param {number[]} ids */
+  fold(ids) {
+    const [first, last] = [ids[0], ids[ids.length - 1]];
+    const id = this.intern(`⋯ ${ids.length}: ${this.texts[first]} … ${this.texts[last]}`, first);
+    this.folds.set(id, ids);
+    return id;
   }
 
   /** The number of a name that may be new.

@@ -7,7 +7,7 @@ import { byId, make } from "./dom.js";
 import { startOf } from "./layout.js";
 import { nextMatch } from "./search.js";
 import { durationText } from "./timeline_data.js";
-import { shortKey } from "./tree.js";
+import { pathTo, shortKey } from "./tree.js";
 
 /** A path that takes more of the address is shortened: chat and mail cut what is longer than two thousand. */
 const LONGEST_LINK = 1000;
@@ -62,16 +62,37 @@ export class Navigation {
       stage.redraw();
       return;
     }
-    let zoom = model.stack({ part, node }).map((id) => model.names.key(id));
-    // The tree of callers is made along the path, which has to be known for it.
-    if (model.state.view !== "callers" && encodeURIComponent(zoom.join(";")).length > LONGEST_LINK) zoom = [shortKey(model.main, model.names, node)];
+    const zoom = this.#path(model.main, node, model.state.view);
     if (zoom.join(";") === model.state.zoom.join(";")) {
       model.moved = null;
       stage.redraw();
       return;
     }
+    const { main, window } = model;
     this.app.change({ zoom });
+    if (model.main === main) stage.glide(window);
     if (model.zoomed) selection.select({ part, node: model.zoomed }, false);
+  }
+
+  /** Shows a row of a tree as the frame it is.
+   * @param {import("./types.js").Tree} tree
+   * @param {number} node */
+  zoomToRow(tree, node) {
+    const { state } = this.app.model;
+    const view = state.view === "bottomup" ? "callers" : "flame";
+    this.app.change({ view, zoom: this.#path(tree, node, view) });
+  }
+
+  /** The keys of the names on the way to a node, or one key for a way that makes too long a link.
+   * @param {import("./types.js").Tree} tree
+   * @param {number} node
+   * @param {string} view */
+  #path(tree, node, view) {
+    const { names } = this.app.model;
+    const zoom = pathTo(tree, node).map((k) => names.key(tree.name[k]));
+    // The tree of callers is made along the path, which has to be known for it.
+    const isLong = view !== "callers" && encodeURIComponent(zoom.join(";")).length > LONGEST_LINK;
+    return isLong ? [shortKey(tree, names, node)] : zoom;
   }
 
   /** Shows all again. */

@@ -135,8 +135,8 @@ export class Outline {
       "aria-expanded": hasChildren ? String(isOpen) : false, "aria-selected": String(node === this.chosen), tabindex: node === this.chosen ? "0" : "-1",
       click: () => this.#toggle(node), focus: () => this.#choose(node, false),
       contextmenu: (event) => {
-        this.#choose(node, false);
-        openRowMenu(this.app, id, event);
+        this.#choose(node, true);
+        openRowMenu(this.app, id, this.#actions(node), event);
       },
     }, ...cells, name);
     row.style.top = `${place * height}px`;
@@ -165,6 +165,17 @@ export class Outline {
     if (!reveal) return;
     this.draw();
     this.#focus();
+  }
+
+  /** What a menu and keys do with a row.
+   * @param {number} node */
+  #actions(node) {
+    const tree = /** @type {Tree} */ (this.tree);
+    const { model, navigation, selection } = this.app;
+    return {
+      zoom: () => navigation.zoomToRow(tree, node),
+      copy: () => selection.copyPath(tree, node, model.state.view === "bottomup"),
+    };
   }
 
   #focus() {
@@ -196,10 +207,11 @@ export class Outline {
       this.#choose(last, true);
     } else if (key === "b") this.app.navigation.butterfly(id);
     else if (key === "c") this.app.selection.copyName(id);
+    else if (key === "C") this.#actions(this.chosen).copy();
     else if (key === "n" || key === "N") this.toMatch(key === "n" ? 1 : -1);
     else if (key === "m") {
       const { left, bottom } = /** @type {HTMLElement} */ (document.activeElement).getBoundingClientRect();
-      openFrameMenu(this.app, id, null, left + 40, bottom);
+      openFrameMenu(this.app, id, this.#actions(this.chosen), left + 40, bottom);
     } else return false;
     return true;
   }

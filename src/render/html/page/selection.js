@@ -1,11 +1,12 @@
 // The chosen frame and the one below the pointer: the line at the bottom, the tooltip, copies.
 
 /** @import { App } from "./app.js" */
-/** @import { Place } from "./types.js" */
+/** @import { Place, Tree } from "./types.js" */
 
 import { factsOf, weightText } from "./describe.js";
 import { byId, copy, list, make } from "./dom.js";
 import { openFrameMenu } from "./frame_menu.js";
+import { pathTo } from "./tree.js";
 
 /** The milliseconds for which a message stays in the line at the bottom. */
 const MESSAGE = 2500;
@@ -74,7 +75,8 @@ export class Selection {
     if (!place) return;
     const { model } = this.app;
     const { tree } = model.parts[place.part];
-    const name = model.names.show(tree.name[place.node]).slice(0, 2000);
+    const id = tree.name[place.node];
+    const name = (model.names.folds.get(id) ?? [id]).map((one) => model.names.show(one)).join(" › ").slice(0, 2000);
     this.tip(name, list(factsOf(model, tree, place.node)), x, y);
   }
 
@@ -98,7 +100,8 @@ export class Selection {
   openMenu(place, x, y) {
     this.showTip(null);
     this.select(place, false);
-    openFrameMenu(this.app, this.app.model.parts[place.part].tree.name[place.node], place, x, y);
+    const actions = { zoom: () => this.app.navigation.zoomTo(place), copy: () => this.copyStack(place) };
+    openFrameMenu(this.app, this.app.model.parts[place.part].tree.name[place.node], actions, x, y);
   }
 
   /** Opens the menu of the chosen frame beside it. */
@@ -118,11 +121,17 @@ export class Selection {
 
   /** @param {Place} place */
   copyStack(place) {
-    const { model } = this.app;
-    const stack = model.stack(place).map((id) => model.names.texts[id]);
-    // A stack that is drawn leaf first is copied root first.
-    const { view } = model.state;
-    if (view === "callers" || (view === "butterfly" && place.part === 0)) stack.reverse();
+    const { parts, state: { view } } = this.app.model;
+    this.copyPath(parts[place.part].tree, place.node, view === "callers" || (view === "butterfly" && place.part === 0));
+  }
+
+  /** @param {Tree} tree
+   * @param {number} node
+   * @param {boolean} leafFirst a stack that is shown leaf first is copied root first */
+  copyPath(tree, node, leafFirst) {
+    const { names } = this.app.model;
+    const stack = pathTo(tree, node).flatMap((k) => names.folds.get(tree.name[k]) ?? tree.name[k]).map((id) => names.texts[id]);
+    if (leafFirst) stack.reverse();
     copy(stack.join(";")).then(() => this.say("stack copied"));
   }
 }

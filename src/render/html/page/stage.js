@@ -1,7 +1,7 @@
 // The canvas of frames: scrolling, pointing, touching.
 
 /** @import { App } from "./app.js" */
-/** @import { Place } from "./types.js" */
+/** @import { Place, Window } from "./types.js" */
 
 import { byId } from "./dom.js";
 import { draw } from "./draw.js";
@@ -10,6 +10,8 @@ import { ROW, nodeAt, startOf } from "./layout.js";
 /** A finger that moved less has tapped, in pixels; one that stayed longer asks for the menu. */
 const STILL = 8;
 const LONG_PRESS = 500;
+/** The milliseconds that a zoom takes. */
+const GLIDE = 150;
 
 export class Stage {
   /** @param {App} app */
@@ -77,6 +79,28 @@ export class Stage {
     const top = scene.top(part, row);
     // Some of what is around the zoomed frame stays in sight.
     this.box.scrollTop = part.up ? top + ROW * 4 - this.height : top - ROW * 3;
+  }
+
+  /** Moves from a window to the one that is to be seen, unless somebody asked for less motion.
+   * @param {Window} old */
+  glide(old) {
+    const { model } = this.app;
+    const { main, window: { from, to } } = model;
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    const began = performance.now();
+    /** @type {Window | null} */
+    let shown = null;
+    const step = () => {
+      // Something else has moved it.
+      if (model.main !== main || model.moved !== shown) return;
+      const part = Math.min((performance.now() - began) / GLIDE, 1);
+      const eased = 1 - (1 - part) ** 3;
+      shown = part < 1 ? { from: old.from + (from - old.from) * eased, to: old.to + (to - old.to) * eased } : null;
+      model.moved = shown;
+      this.redraw();
+      if (shown) requestAnimationFrame(step);
+    };
+    step();
   }
 
   redraw() {

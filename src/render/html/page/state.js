@@ -17,7 +17,7 @@ export function initial(profile) {
     view: about.icicle ? "icicle" : "flame",
     zoom: [], query: "", matchCase: false, only: false, chips: [], threads: [], focus: "",
     ranges: [], span: null, heat: false,
-    order: "name", theme: "", colour: usualColouring(profile),
+    order: "name", fold: false, theme: "", colour: usualColouring(profile),
     widths: about.widths, ownChange: about.ownChange, shares: false, insignificant: about.alpha === null, sort: about.differential ? "change" : "self",
   };
 }
@@ -39,6 +39,7 @@ export function toHash(state, usual) {
   if (state.heat) say("heat", "1");
   if (state.focus) say("of", state.focus);
   if (state.order !== usual.order) say("order", state.order);
+  if (state.fold) say("fold", "1");
   if (state.theme) say("theme", state.theme);
   if (state.colour !== usual.colour) say("colour", state.colour);
   if (state.widths !== usual.widths) say("widths", state.widths);
@@ -103,6 +104,7 @@ export function fromHash(hash, usual) {
     else if (key === "in") state.threads.push(value);
     else if (key === "of") state.focus = value;
     else if (key === "order") state.order = value === "weight" ? "weight" : "name";
+    else if (key === "fold") state.fold = value === "1";
     else if (key === "theme") state.theme = value === "dark" || value === "light" ? value : "";
     else if (key === "colour" && COLOURINGS.some((known) => known === value)) state.colour = value;
     else if (key === "widths" && WIDTHS.includes(value)) state.widths = /** @type {Widths} */ (value);

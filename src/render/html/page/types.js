@@ -78,7 +78,30 @@
  * @property {Weights} width its width with all below it
  */
 
-/** @typedef {{ about: About, names: Names, tree: Tree, times?: import("./timeline_data.js").Times | null }} Profile */
+/** @typedef {{ about: About, names: Names, tree: Tree, times?: import("./timeline_data.js").Times | null, source?: Source | null }} Profile */
+
+/**
+ * The source lines of functions: see ../payload/source.rs.
+ * @typedef {object} Source
+ * @property {SourceFile[]} files
+ * @property {SourceFunction[]} functions the heaviest first
+ */
+
+/**
+ * @typedef {object} SourceFile
+ * @property {string} name
+ * @property {number} [last] the number of its lines
+ * @property {[number, string][]} [runs] lines beside each other, from a number on
+ */
+
+/**
+ * @typedef {object} SourceFunction
+ * @property {string} name
+ * @property {number} file
+ * @property {number} start
+ * @property {number[]} frames the numbers of its names
+ * @property {number[][]} lines number, self, total; of a comparison both before
+ */
 
 /**
  * A step of refining.
@@ -99,6 +122,7 @@
  * @property {string[]} threads keys of the chosen threads; none are all
  * @property {string} focus key of the butterfly's function
  * @property {string} order "name" or "weight"
+ * @property {boolean} fold runs of frames are one
  * @property {string} theme "", "light" or "dark"
  * @property {string} colour
  * @property {Widths} widths

@@ -30,7 +30,7 @@
 //! | `time-values` | weight that `time-weights` says is to be found here |
 //! | `time-durations` | sample of the time line: the steps over which its weight is spread, those of a wait or a call; 0 for a moment; missing where all are |
 //!
-//! Without times there is no section of the time line. The step of time and the threads with their
+//! Without source lines there is no section `source`, which is JSON: see `source.rs`. Without times there is no section of the time line. The step of time and the threads with their
 //! numbers of samples are in `about`; with `coarse`, all samples of a thread, a step and a stack are one.
 //!
 //! `kinds` is missing where no kind is known, and so are the modules where none is: folded text
@@ -53,6 +53,7 @@
 mod column;
 mod guesses;
 mod places;
+pub(super) mod source;
 mod texts;
 pub(super) mod times;
 mod weights;

@@ -1,0 +1,32 @@
+// Runs of frames that only call one another, as one frame: "⋯ 12".
+
+/** @import { Names, Tree } from "./types.js" */
+
+import { changed } from "./merge.js";
+
+/** The least frames that become one. */
+const LEAST_RUN = 3;
+
+/** A tree with one frame for each run of frames that weigh nothing themselves and call one function each; the first of
+ * a run stays, and so does what was searched for.
+ * @param {Tree} tree
+ * @param {Names} names
+ * @param {Uint8Array | null} marks
+ * @returns {Tree} */
+export function foldRuns(tree, names, marks) {
+  const { n, self, before, end, parent } = tree;
+  const name = tree.name.slice();
+  const gone = new Uint8Array(n);
+  const passes = (/** @type {number} */ k) => k > 0 && end[k] > k + 1 && end[k + 1] === end[k] && !self[k] && !before?.[k];
+  for (let i = 1; i < n; i++) {
+    if (!passes(i) || !passes(parent[i])) continue;
+    let to = i;
+    while (passes(to) && !marks?.[tree.name[to]]) to++;
+    const ids = [...tree.name.subarray(i, to)];
+    if (ids.length < LEAST_RUN) continue;
+    name[i] = names.fold(ids);
+    gone.fill(1, i + 1, to);
+    i = to - 1;
+  }
+  return changed({ ...tree, name }, names, { gone });
+}

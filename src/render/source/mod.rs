@@ -1,0 +1,11 @@
+//! Source code beside the weights of its lines, for `list` and the page.
+//!
+//! [`lines`] adds up the lines of each function from a recording that knows them, [`files`] finds the
+//! source files on this machine, and [`excerpt`] chooses the lines that are shown.
+
+pub mod excerpt;
+pub mod files;
+pub mod lines;
+
+pub use files::SourceFiles;
+pub use lines::{FunctionLines, LineWeights, SourceLines};
