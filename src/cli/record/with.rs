@@ -149,7 +149,7 @@ impl RecordArgs {
         reading.format = outcome.format.map(str::to_owned);
         let mut known = facts(&wishes.request.target, outcome.start, outcome.elapsed, None);
         known.producer = Some(format!("{PRODUCER} with {name}"));
-        known.rate = wishes.request.event.is_none().then(|| wishes.rate.unwrap_or(backend.about().rate));
+        known.rate = wishes.request.events.is_empty().then(|| wishes.rate.unwrap_or(backend.about().rate));
         outcome.warnings.iter().for_each(|warning| known.warn(warning));
         let is_empty = |e: &anyhow::Error| {
             e.downcast_ref::<Error>().is_some_and(|e| matches!(e.kind(), ErrorKind::Empty { .. }))
