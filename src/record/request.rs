@@ -193,6 +193,13 @@ impl CallGraph {
     /// takes as long with either: 1.03 of its time alone, at 997 samples a second.
     pub const DUMP: u32 = 32 * 1024;
 
+    /// The number of bytes that the sampler copies of stacks that are folded at once, where its memory and the
+    /// rate allow: nothing of them is kept. A little less than the most there is, which is what users name.
+    ///
+    /// Of the stacks of `fg-collapse` reading 357 MB with large frames, 46.5% are cut off at 32 kB and none at
+    /// this size; the recorder takes 17 µs more for a sample.
+    pub const LIVE_DUMP: u32 = 65_520;
+
     /// Reads `fp`, `dwarf`, `dwarf,SIZE` or `none`.
     ///
     /// # Errors

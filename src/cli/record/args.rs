@@ -70,7 +70,8 @@ pub struct SamplingArgs {
     pub off_cpu: bool,
 
     /// Find stacks by frame pointers (fp), from a copy of the stack (dwarf, or dwarf,BYTES), or
-    /// not at all (none) [default: dwarf, with 32768 bytes as far as memory and rate allow]
+    /// not at all (none) [default: dwarf, with up to 65520 bytes, or 32768 with --raw, as
+    /// far as memory and rate allow]
     #[arg(long, value_name = "HOW", value_parser = CallGraph::parse)]
     pub call_graph: Option<CallGraph>,
 
@@ -157,7 +158,13 @@ impl RecordArgs {
             processors: sampling.cpu.as_ref().map(|list| list.0.clone()),
             pauses: Pauses { delay: sampling.delay.unwrap_or_default(), control: sampling.control.clone() },
             parts: self.parts.length(),
-            call_graph: sampling.call_graph.unwrap_or(CallGraph::Dwarf(CallGraph::DUMP)),
+            call_graph: sampling.call_graph.unwrap_or(CallGraph::Dwarf(
+                match sampling.raw || sampling.root {
+                    // Nothing is kept of what is folded at once.
+                    false => CallGraph::LIVE_DUMP,
+                    true => CallGraph::DUMP,
+                },
+            )),
             children: !sampling.no_children,
             off_cpu: sampling.off_cpu,
         }

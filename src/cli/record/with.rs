@@ -16,7 +16,7 @@ use crate::input::Source;
 use crate::record::backend::run::{self, Failure, Outcome};
 use crate::record::backend::{self, Backend, Chosen, Refusal, Roots, Wishes};
 use crate::record::facts::{PRODUCER, facts};
-use crate::record::request::Request;
+use crate::record::request::{CallGraph, Request};
 use crate::record::sys::leftovers::Leftover;
 use crate::record::sys::signals::Stop;
 
@@ -56,7 +56,10 @@ impl RecordArgs {
     pub(super) fn record_with(&self, request: &Request, stop: &Stop) -> anyhow::Result<Option<Exit>> {
         let with = &self.sampling.with;
         let wishes = Wishes {
-            request: request.clone(),
+            request: Request {
+                call_graph: self.sampling.call_graph.unwrap_or(CallGraph::Dwarf(CallGraph::DUMP)),
+                ..request.clone()
+            },
             rate: self.sampling.freq,
             call_graph: self.sampling.call_graph,
             roots: match (self.sampling.per_thread, self.sampling.per_process) {

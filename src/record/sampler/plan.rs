@@ -39,8 +39,9 @@ pub struct Plan {
     pub is_paused: bool,
     /// Records threads that were named, and none that they start.
     pub threads: bool,
-    /// True if less of each stack may be copied, because no size was asked for.
-    pub may_shrink_dump: bool,
+    /// The most of each stack to be copied, and less where that does not fit; `None` for a size that was asked
+    /// for.
+    pub largest_dump: Option<u32>,
     /// Let the kernel note build ids with mappings: since Linux 5.12.
     pub build_ids: bool,
     /// The size of each ring, a power of two.
@@ -79,7 +80,8 @@ const SMALLEST_RING: usize = 32 * 1024;
 /// The most memory that the rings of all processors take together.
 const ALL_RINGS: usize = 512 << 20;
 
-/// The smallest dump that is taken without being asked for.
+/// The sizes of dumps that are taken without being asked for, and the smallest of them.
+const DUMPS: [u32; 4] = [CallGraph::LIVE_DUMP, CallGraph::DUMP, 16 * 1024, SMALLEST_DUMP];
 const SMALLEST_DUMP: u32 = 8 * 1024;
 
 /// The number of samples that a ring has to hold at least, at any rate.
@@ -136,7 +138,10 @@ impl Plan {
             on_exec: matches!(request.target, Target::Command(_) | Target::Waiting(_)),
             is_paused: request.pauses.delay != Delay::None,
             threads,
-            may_shrink_dump: request.call_graph == CallGraph::Dwarf(CallGraph::DUMP),
+            largest_dump: match request.call_graph {
+                CallGraph::Dwarf(size @ (CallGraph::DUMP | CallGraph::LIVE_DUMP)) => Some(size),
+                _ => None,
+            },
             build_ids: true,
             ring: ring_size(rate, request.call_graph, processors),
         };
@@ -146,14 +151,10 @@ impl Plan {
 
     /// Chooses the size of the dumps, if none was asked for: the largest of which the ring holds enough.
     fn choose_dump(&mut self) {
-        if !self.may_shrink_dump {
-            return;
-        }
-        let mut size = CallGraph::DUMP;
-        while size > SMALLEST_DUMP && (self.is_too_fast(size) || self.ring < self.ring_for(size)) {
-            size /= 2;
-        }
-        self.call_graph = CallGraph::Dwarf(size);
+        let Some(largest) = self.largest_dump else { return };
+        let mut sizes = DUMPS.into_iter().filter(|size| *size <= largest);
+        let size = sizes.find(|&size| !self.is_too_fast(size) && self.ring >= self.ring_for(size));
+        self.call_graph = CallGraph::Dwarf(size.unwrap_or(SMALLEST_DUMP));
     }
 
     /// The samples of a second; where that is not known it is low, as few threads wait more often.
@@ -178,7 +179,7 @@ impl Plan {
     /// A note if less of each stack is copied than by default.
     pub fn dump_note(&self) -> Option<Note> {
         let CallGraph::Dwarf(size) = self.call_graph else { return None };
-        if !self.may_shrink_dump || size >= CallGraph::DUMP {
+        if self.largest_dump.is_none() || size >= CallGraph::DUMP {
             return None;
         }
         Some(match self.rate {
@@ -535,6 +536,10 @@ mod tests {
         };
         let usual = |ring| with_ring(997, CallGraph::DUMP, ring);
         assert_eq!(usual(16 << 20), (32768, None));
+        let live = |rate, ring| with_ring(rate, CallGraph::LIVE_DUMP, ring);
+        assert_eq!(live(997, 16 << 20), (65520, None));
+        assert_eq!(live(997, 512 << 10), (32768, None), "enough for most, and no reason to say anything");
+        assert_eq!(live(4999, 16 << 20), (32768, None));
         // `kernel.perf_event_mlock_kb` is 516 by default.
         assert_eq!(usual(512 << 10), (32768, None));
         let (size, note) = usual(256 << 10);
