@@ -10,7 +10,9 @@ pub mod cargo;
 pub mod check;
 pub mod compare;
 mod ending;
+pub mod events;
 pub mod foreign;
+pub mod parts;
 mod processes;
 // The sampler that fills the file is part of Linux only.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
@@ -32,12 +34,13 @@ use crate::record::request::Invocation;
 #[cfg(not(target_os = "linux"))]
 use crate::record::request::Request;
 use crate::record::sys::signals::Stop;
+use args::Running;
 pub use args::{RecordArgs, SamplingArgs};
 pub use results::ResultArgs;
 
 const USAGE: &str = "\
 fg-record [OPTIONS] COMMAND [ARGUMENT]...
-       fg-record [OPTIONS] <--pid PID|NAME | --all>
+       fg-record [OPTIONS] <--pid PID|NAME | --tid TID | --all>
        fg-record <cargo|check> [OPTIONS]";
 
 const EXAMPLES: &str = "\
@@ -85,7 +88,7 @@ if nothing was recorded, or the profile could not be written where it was wanted
     arg_required_else_help = true
 )]
 #[command(mut_arg("colors", |colors| colors.short(None)))]
-#[command(group = ArgGroup::new("target").required(true).multiple(true).args(["command", "pid", "all", "generate"]))]
+#[command(group = ArgGroup::new("target").required(true).multiple(true).args(["command", "pid", "tid", "all", "generate"]))]
 pub struct Record {
     /// The subcommand.
     #[command(subcommand)]
@@ -102,6 +105,10 @@ pub struct Record {
     /// processes have lists them
     #[arg(short, long, value_name = "PID|NAME", value_delimiter = ',', conflicts_with = "all")]
     pub pid: Vec<String>,
+
+    /// Record running threads by their numbers, and none that they start
+    #[arg(long, value_name = "TID", value_delimiter = ',', conflicts_with_all = ["all", "pid", "command"])]
+    pub tid: Vec<u32>,
 
     /// The other side of --root.
     #[command(flatten)]
@@ -140,7 +147,7 @@ impl Tool for Record {
             Some(Task::Check(check)) => check.run(),
             None => {
                 refuse_late_task(&self.command, &std::env::args_os().collect::<Vec<_>>())?;
-                let pids = processes::find(&self.pid)?;
+                let which = Running { pids: processes::find(&self.pid)?, tids: self.tid };
                 let invocation = self.command.split_first().map(|(program, arguments)| Invocation {
                     program: program.clone(),
                     arguments: arguments.to_vec(),
@@ -148,9 +155,9 @@ impl Tool for Record {
                 });
                 #[cfg(target_os = "linux")]
                 if let Some(waiting) = self.serve.waiting {
-                    return self.how.serve(waiting, pids);
+                    return self.how.serve(waiting, which);
                 }
-                self.how.record_runs(invocation, pids)
+                self.how.record_runs(invocation, which)
             }
         }
     }
@@ -176,26 +183,26 @@ fn refuse_late_task(command: &[OsString], arguments: &[OsString]) -> anyhow::Res
 
 impl RecordArgs {
     /// Records a program, processes, or the whole machine.
-    fn record(&self, invocation: Option<Invocation>, pids: Vec<u32>) -> anyhow::Result<Exit> {
+    fn record(&self, invocation: Option<Invocation>, which: Running) -> anyhow::Result<Exit> {
         let stop = Stop::install().map_err(|e| Error::io("watch for signals", e))?;
-        self.record_until(invocation, pids, &stop)
+        self.record_until(invocation, which, &stop)
     }
 
     /// Records until the target ends, or somebody asks to stop.
     fn record_until(
         &self,
         invocation: Option<Invocation>,
-        pids: Vec<u32>,
+        which: Running,
         stop: &Stop,
     ) -> anyhow::Result<Exit> {
-        if self.sampling.tree && pids.is_empty() {
+        if self.sampling.tree && which.pids.is_empty() {
             anyhow::bail!(
                 "--tree is for running processes, named by -p; those that COMMAND starts are recorded anyway"
             );
         }
-        let request = self.request(invocation, pids);
+        let request = self.request(invocation, which);
         if self.raw_file()?.is_none() {
-            self.results.check()?;
+            self.results.check(self.parts.length().is_some())?;
         }
         match self.record_with(&request, stop)? {
             Some(exit) => Ok(exit),

@@ -81,6 +81,18 @@ impl ProfileBuilder {
         result
     }
 
+    /// Adds the stacks and the single samples of a profile.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    #[cfg_attr(not(all(feature = "cli", feature = "record")), allow(dead_code))]
+    pub(crate) fn add_profile(&mut self, profile: &Profile) -> Result<()> {
+        self.flush()?;
+        let indices = self.stacks.merge_indexed(&profile.stacks)?;
+        self.samples.join(&profile.samples, &indices);
+        Ok(())
+    }
+
     /// The profile.
     ///
     /// # Errors

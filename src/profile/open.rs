@@ -209,6 +209,20 @@ pub(crate) fn read_for_sum(
     Ok((builder.finish()?, report))
 }
 
+/// Reads a recording that is made just now: `each` gets the profile of every part of it, and at last of what
+/// comes behind them.
+///
+/// # Errors
+/// Those of [`Profile::read`], and of `each`.
+#[cfg(all(feature = "cli", feature = "record"))]
+pub(crate) fn read_parts(
+    source: &Source,
+    options: &ReadOptions,
+    each: &mut dyn FnMut(Profile, Report, Option<collapse::perf_data::Part>) -> Result<()>,
+) -> Result<()> {
+    collapse::perf_data::collapse_parts(source.open()?, &options.collapse, options.wants(), each)
+}
+
 impl Opened {
     /// Walks the call tree.
     ///

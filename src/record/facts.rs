@@ -31,6 +31,10 @@ pub fn facts(target: &Target, start: SystemTime, duration: Duration, cpu_time: O
             let list: Vec<String> = pids.iter().map(u32::to_string).collect();
             facts.comment(format!("recorded processes: {}", list.join(", ")));
         }
+        Target::Threads(tids) => {
+            let list: Vec<String> = tids.iter().map(u32::to_string).collect();
+            facts.comment(format!("recorded threads: {}", list.join(", ")));
+        }
         Target::Waiting(_) => {}
         Target::Machine(None) => facts.comment("recorded the whole machine"),
         Target::Machine(Some(invocation)) => {

@@ -27,7 +27,32 @@ pub enum Refusal {
         wsl1: bool,
     },
     /// The machine does not have this event.
-    NoEvent(String),
+    NoEvent {
+        /// The event.
+        name: String,
+        /// The events that it has, as far as they were tried.
+        has: Vec<String>,
+    },
+    /// The machine does not say precisely where this event happens.
+    NotPrecise(String),
+    /// Probes in programs and in the kernel are root's.
+    Probe(String),
+    /// A tracepoint's condition that the kernel does not understand.
+    Filter {
+        /// The tracepoint.
+        event: String,
+        /// The condition.
+        filter: String,
+        /// The fields that the tracepoint has.
+        fields: Vec<String>,
+    },
+    /// Processors that are not online, and those that are.
+    NoProcessor {
+        /// The first that is not.
+        number: u32,
+        /// Those that are.
+        online: Vec<u32>,
+    },
     /// A process that may not be looked at.
     Attach {
         /// The process.
@@ -39,6 +64,8 @@ pub enum Refusal {
     },
     /// There is no such process.
     NoProcess(u32),
+    /// There is no such thread.
+    NoThread(u32),
     /// There was too little memory to lock even for the smallest ring.
     LockedMemory {
         /// `kernel.perf_event_mlock_kb`.
@@ -102,11 +129,35 @@ impl fmt::Display for Refusal {
                 "this kernel has no perf events (CONFIG_PERF_EVENTS), or hides them; \
                  py-spy and austin record Python without them, and fg-collapse reads what they write"
             ),
-            Refusal::NoEvent(name) => write!(
+            Refusal::NoEvent { name, has } => {
+                write!(f, "this machine does not count {name}; ")?;
+                match has.is_empty() {
+                    true => write!(
+                        f,
+                        "virtual machines seldom count more than cpu-clock: use -e cpu-clock, or no -e"
+                    ),
+                    false => write!(f, "it counts {}", has.join(", ")),
+                }
+            }
+            Refusal::NotPrecise(name) => write!(
                 f,
-                "this machine does not count {name}; virtual machines seldom count more than cpu-clock: \
-                 use -e cpu-clock, or no -e"
+                "this machine does not tell precisely where {name} happens; {}:P is as precise as it can be",
+                name.split(':').next().unwrap_or(name)
             ),
+            Refusal::Probe(name) => {
+                write!(f, "probes are kept from ordinary users: use `fg-record --root` for {name}")
+            }
+            Refusal::Filter { event, filter, fields } => {
+                write!(f, "{event} does not take the filter {filter:?}")?;
+                if !fields.is_empty() {
+                    write!(f, "; it has the fields {}", fields.join(", "))?;
+                }
+                write!(f, "; a filter is a condition such as `prev_pid == 1 && prev_prio < 100`")
+            }
+            Refusal::NoProcessor { number, online } => {
+                let online: Vec<String> = online.iter().map(u32::to_string).collect();
+                write!(f, "there is no processor {number} online; there are {}", online.join(", "))
+            }
             Refusal::Attach { pid, ptrace_scope, container } => {
                 write!(f, "process {pid} may not be looked at")?;
                 match (ptrace_scope, container) {
@@ -122,6 +173,9 @@ impl fmt::Display for Refusal {
                 }
             }
             Refusal::NoProcess(pid) => write!(f, "there is no process {pid}; `pgrep -f NAME` finds one"),
+            Refusal::NoThread(tid) => {
+                write!(f, "there is no thread {tid}; `ps -L -p PID` lists those of a process")
+            }
             Refusal::LockedMemory { mlock_kb, limit } => write!(
                 f,
                 "no memory for the samples may be locked (kernel.perf_event_mlock_kb is {}, `ulimit -l` is {}); \

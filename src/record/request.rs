@@ -13,14 +13,116 @@ pub struct Request {
     pub rate: Rate,
     /// The longest duration; without one the recording ends with the target.
     pub duration: Option<Duration>,
-    /// The event that makes samples, by name; `None` is processor time.
-    pub event: Option<String>,
+    /// The events that make samples; none stands for processor time.
+    pub events: Vec<EventRequest>,
+    /// The processors to record on; `None` is all.
+    pub processors: Option<Vec<u32>>,
+    /// The time and the ways at which sampling begins, pauses and goes on.
+    pub pauses: Pauses,
+    /// The recording is folded in parts of this length, and where somebody asks for one.
+    pub parts: Option<Duration>,
     /// The way in which stacks are found.
     pub call_graph: CallGraph,
     /// Follows the processes that the target starts.
     pub children: bool,
     /// Records where threads wait, not where they compute.
     pub off_cpu: bool,
+}
+
+impl Request {
+    /// A request for processor time, as the built-in sampler takes it by default.
+    pub fn new(target: Target) -> Request {
+        Request {
+            target,
+            rate: Rate::PerSecond(Rate::USUAL),
+            duration: None,
+            events: Vec::new(),
+            processors: None,
+            pauses: Pauses::default(),
+            parts: None,
+            call_graph: CallGraph::Dwarf(CallGraph::DUMP),
+            children: true,
+            off_cpu: false,
+        }
+    }
+}
+
+/// An event by its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventRequest {
+    /// The name, with its modifiers.
+    pub name: String,
+    /// The condition on the fields of a tracepoint.
+    pub filter: Option<String>,
+}
+
+impl EventRequest {
+    /// An event without a condition.
+    pub fn new(name: impl Into<String>) -> EventRequest {
+        EventRequest { name: name.into(), filter: None }
+    }
+}
+
+/// The time and the ways at which sampling begins, pauses and goes on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pauses {
+    /// The beginning.
+    pub delay: Delay,
+    /// The way in which it is told to pause and to go on.
+    pub control: Option<Control>,
+}
+
+impl Pauses {
+    /// Returns true if there is ever a pause.
+    pub fn are_possible(&self) -> bool {
+        *self != Pauses::default()
+    }
+}
+
+/// The time from the beginning of the recording to that of sampling.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Delay {
+    /// None.
+    #[default]
+    None,
+    /// A duration.
+    For(Duration),
+    /// Until it is told to go on.
+    UntilTold,
+}
+
+/// The way in which a recorder is told to pause and to go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// SIGUSR1 pauses, SIGUSR2 goes on.
+    Signals,
+    /// Lines in a FIFO, answered in another one.
+    Fifo {
+        /// The FIFO to read.
+        commands: PathBuf,
+        /// The FIFO for answers.
+        answers: Option<PathBuf>,
+    },
+}
+
+impl Control {
+    /// Reads `signals` or `fifo:PATH[,PATH]`.
+    ///
+    /// # Errors
+    /// A message that says what is expected.
+    pub fn parse(text: &str) -> Result<Control, String> {
+        match text.split_once(':') {
+            None if text == "signals" => Ok(Control::Signals),
+            Some(("fifo", paths)) if !paths.is_empty() => {
+                let (commands, answers) = match paths.split_once(',') {
+                    Some((commands, answers)) => (commands, Some(answers)),
+                    None => (paths, None),
+                };
+                Ok(Control::Fifo { commands: commands.into(), answers: answers.map(PathBuf::from) })
+            }
+            _ => Err("expected signals or fifo:PATH, or fifo:PATH,ANSWERS".to_owned()),
+        }
+    }
 }
 
 /// The target of a recording.
@@ -30,6 +132,8 @@ pub enum Target {
     Command(Invocation),
     /// Running processes with all their threads.
     Processes(Vec<u32>),
+    /// Running threads, and none that they start.
+    Threads(Vec<u32>),
     /// A process that waits to become another program: somebody else's [`Launched`] child.
     ///
     /// [`Launched`]: super::sys::launch::Launched
@@ -89,6 +193,13 @@ impl CallGraph {
     /// takes as long with either: 1.03 of its time alone, at 997 samples a second.
     pub const DUMP: u32 = 32 * 1024;
 
+    /// The number of bytes that the sampler copies of stacks that are folded at once, where its memory and the
+    /// rate allow: nothing of them is kept. A little less than the most there is, which is what users name.
+    ///
+    /// Of the stacks of `fg-collapse` reading 357 MB with large frames, 46.5% are cut off at 32 kB and none at
+    /// this size; the recorder takes 17 µs more for a sample.
+    pub const LIVE_DUMP: u32 = 65_520;
+
     /// Reads `fp`, `dwarf`, `dwarf,SIZE` or `none`.
     ///
     /// # Errors
@@ -129,7 +240,7 @@ impl Target {
         match self {
             Target::Command(invocation) => Some(invocation),
             Target::Machine(invocation) => invocation.as_ref(),
-            Target::Processes(_) | Target::Waiting(_) => None,
+            Target::Processes(_) | Target::Threads(_) | Target::Waiting(_) => None,
         }
     }
 }

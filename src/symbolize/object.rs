@@ -147,6 +147,13 @@ impl Object {
         segment.svma.start.checked_add(offset - segment.file.start)
     }
 
+    /// The byte of the file that is loaded at a stated address; `None` where there is no code.
+    pub fn svma_to_file_offset(&self, svma: u64) -> Option<u64> {
+        let segment = self.segments().find(|s| s.executable && s.svma.contains(&svma))?;
+        let offset = segment.file.start + (svma - segment.svma.start);
+        segment.file.contains(&offset).then_some(offset)
+    }
+
     /// The stated addresses of a section.
     pub fn section_address(&self, name: &[u8]) -> Option<u64> {
         self.main.elf.section(name).map(|section| section.address)
@@ -182,6 +189,21 @@ impl Object {
         let mut found: Vec<Range<u64>> = found.map(|symbol| symbol.start..symbol.end).collect();
         found.sort_by_key(|range| range.start);
         found
+    }
+
+    /// The functions in the symbol tables, the separate debug file's too: address, and name as demangled.
+    pub fn functions(&self) -> Vec<(u64, String)> {
+        let mut all = Vec::new();
+        for image in std::iter::once(&self.main).chain(self.debug_image()).chain(self.packed_table()) {
+            symbols::read(image, &mut all);
+        }
+        go::read(&self.main, &mut all);
+        let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+        let named = all.iter().map(|symbol| {
+            let demangled = crate::symbol::demangle(&symbol.name);
+            (symbol.start, name(demangled.as_deref().unwrap_or(&symbol.name)))
+        });
+        named.collect()
     }
 
     /// The compiler that made it, as far as that can be told without symbols.

@@ -6,6 +6,7 @@
 
 mod cargo;
 mod check;
+mod events;
 mod facts;
 mod gone;
 #[path = "../common/installed.rs"]
@@ -15,6 +16,8 @@ mod names;
 mod off_cpu;
 mod open;
 mod outputs;
+mod parts;
+mod pauses;
 #[path = "../common/process.rs"]
 mod process;
 #[path = "../common/pty.rs"]

@@ -79,3 +79,39 @@ fn a_recursion_with_two_callers_stays_cut_rather_than_wrong() {
     }
     assert!(share_of(&folded, |stack| stack.contains("[truncated]")) > 0.3, "{}", text(&output.stderr));
 }
+
+/// A program whose beginning has no unwind tables, as in C libraries that are built without them.
+#[test]
+fn a_program_without_tables_for_its_beginning_is_whole() {
+    const BEGINS: &str = r#"
+#if defined __x86_64__
+asm(".globl _start\n.type _start,@function\n_start: xor %ebp,%ebp\n and $-16,%rsp\n call begin\n hlt\n");
+#define END asm volatile("syscall" :: "a"(60), "D"(0))
+#elif defined __aarch64__
+asm(".globl _start\n.type _start,@function\n_start: mov x29,#0\n bl begin\n brk #0\n");
+#define END asm volatile("mov x8,#93\n mov x0,#0\n svc #0" ::: "x0", "x8")
+#endif
+static volatile unsigned long x;
+__attribute__((noinline)) void hot(long n) { for (long i = 0; i < n; i++) x = x * 31 + i; }
+void begin(void) { hot(300000000); END; for (;;) ; }
+"#;
+    if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) || !super::installed::works("cc") {
+        return super::skip::skip("there is no program for this processor");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let (source, program) = (folder.path().join("begins.c"), folder.path().join("begins"));
+    std::fs::write(&source, BEGINS).expect("a source");
+    let mut compiler = std::process::Command::new("cc");
+    compiler
+        .args(["-O1", "-nostdlib", "-static", "-fasynchronous-unwind-tables", "-o"])
+        .arg(&program)
+        .arg(&source);
+    assert!(compiler.status().expect("cc starts").success());
+    let Some(output) = recorded(fg_record().args(["-v", "-e", "cpu-clock:u", "--"]).arg(&program)) else {
+        return;
+    };
+    let (folded, said) = (text(&output.stdout), text(&output.stderr));
+    let whole = share_of(&folded, |stack| stack == "begins;_start;begin;hot");
+    assert!(whole > 0.9, "{whole}\n{folded}");
+    assert!(said.contains(" 0% of the weight is in stacks that end before their root"), "{said}");
+}

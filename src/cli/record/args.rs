@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::events::EventArgs;
 use super::foreign::ForeignArgs;
+use super::parts::PartArgs;
 use super::results::ResultArgs;
 use super::runs::RunsArgs;
 use super::with::WithArgs;
 use crate::cli::progress;
-use crate::collapse::Options;
-use crate::record::request::{CallGraph, Invocation, Rate, Request, Target};
+use crate::collapse::{Options, ValueSelection};
+use crate::record::request::{CallGraph, Control, Delay, Invocation, Pauses, Rate, Request, Target};
 use crate::record::sys::processes;
 
 /// All options of a recording but its target.
@@ -28,6 +30,10 @@ pub struct RecordArgs {
     /// The files and formats of the results.
     #[command(flatten)]
     pub results: ResultArgs,
+
+    /// Results before the end of the recording.
+    #[command(flatten)]
+    pub parts: PartArgs,
 
     /// The number of runs, and the comparison.
     #[command(flatten)]
@@ -52,20 +58,20 @@ pub struct SamplingArgs {
 
     /// Sample after each EVENTS of the event, instead of so many times a second; nanoseconds of
     /// processor time by default
-    #[arg(long, value_name = "EVENTS", value_parser = clap::value_parser!(u64).range(1..), conflicts_with_all = ["freq", "off_cpu"])]
+    #[arg(short = 'c', long, value_name = "EVENTS", value_parser = count, conflicts_with_all = ["freq", "off_cpu"])]
     pub count: Option<u64>,
 
-    /// Sample on EVENT, as perf names it: page-faults, cycles:u, sched:sched_switch [default:
-    /// cycles, or cpu-clock where the processor's cycles cannot be counted]
-    #[arg(short, long, value_name = "EVENT")]
-    pub event: Option<String>,
+    /// The events.
+    #[command(flatten)]
+    pub events: EventArgs,
 
     /// Record where threads wait, and for how long, instead of where they compute
     #[arg(long, conflicts_with_all = ["event", "freq"])]
     pub off_cpu: bool,
 
     /// Find stacks by frame pointers (fp), from a copy of the stack (dwarf, or dwarf,BYTES), or
-    /// not at all (none) [default: dwarf, with 32768 bytes as far as memory and rate allow]
+    /// not at all (none) [default: dwarf, with up to 65520 bytes, or 32768 with --raw, as
+    /// far as memory and rate allow]
     #[arg(long, value_name = "HOW", value_parser = CallGraph::parse)]
     pub call_graph: Option<CallGraph>,
 
@@ -80,6 +86,19 @@ pub struct SamplingArgs {
     /// With --pid, record the processes as well that those have started before, and so on
     #[arg(long, conflicts_with_all = ["all", "no_children"])]
     pub tree: bool,
+
+    /// Record only on these processors: 0,2-3
+    #[arg(short = 'C', long, value_name = "LIST", value_parser = processors)]
+    pub cpu: Option<Processors>,
+
+    /// Begin to sample after SECONDS; -1: when --control says so
+    #[arg(long, value_name = "SECONDS", value_parser = delay, allow_negative_numbers = true)]
+    pub delay: Option<Delay>,
+
+    /// Pause and go on when told to: signals (SIGUSR1 pauses, SIGUSR2 goes on), or fifo:PATH for the
+    /// lines disable, enable and stop
+    #[arg(long, value_name = "HOW", value_parser = Control::parse)]
+    pub control: Option<Control>,
 
     /// Write the recording itself to the file of -o: perf.data, or what the profiler named by
     /// --with writes
@@ -117,15 +136,16 @@ pub struct SamplingArgs {
 
 impl RecordArgs {
     /// The request for the recorder.
-    pub(super) fn request(&self, invocation: Option<Invocation>, pids: Vec<u32>) -> Request {
+    pub(super) fn request(&self, invocation: Option<Invocation>, which: Running) -> Request {
         let stdout_is_taken = self.results.use_stdout();
         let invocation = invocation.map(|invocation| Invocation { stdout_is_taken, ..invocation });
         let sampling = &self.sampling;
         let target = match invocation {
             invocation if sampling.all => Target::Machine(invocation),
             Some(invocation) => Target::Command(invocation),
-            None if sampling.tree => Target::Processes(with_descendants(pids)),
-            None => Target::Processes(pids),
+            None if !which.tids.is_empty() => Target::Threads(which.tids),
+            None if sampling.tree => Target::Processes(with_descendants(which.pids)),
+            None => Target::Processes(which.pids),
         };
         Request {
             target,
@@ -134,8 +154,17 @@ impl RecordArgs {
                 None => Rate::PerSecond(sampling.freq.unwrap_or(Rate::USUAL)),
             },
             duration: sampling.duration,
-            event: sampling.event.clone(),
-            call_graph: sampling.call_graph.unwrap_or(CallGraph::Dwarf(CallGraph::DUMP)),
+            events: sampling.events.events.clone(),
+            processors: sampling.cpu.as_ref().map(|list| list.0.clone()),
+            pauses: Pauses { delay: sampling.delay.unwrap_or_default(), control: sampling.control.clone() },
+            parts: self.parts.length(),
+            call_graph: sampling.call_graph.unwrap_or(CallGraph::Dwarf(
+                match sampling.raw || sampling.root {
+                    // Nothing is kept of what is folded at once.
+                    false => CallGraph::LIVE_DUMP,
+                    true => CallGraph::DUMP,
+                },
+            )),
             children: !sampling.no_children,
             off_cpu: sampling.off_cpu,
         }
@@ -174,11 +203,28 @@ impl SamplingArgs {
             tid: self.per_thread,
             no_inline: self.no_inline,
             just_recorded: true,
+            values: match self.events.events.len() {
+                0 | 1 => ValueSelection::Default,
+                _ => ValueSelection::All,
+            },
             skip_after: self.skip_after.iter().map(|name| name.clone().into_bytes()).collect(),
             ..Options::default()
         }
     }
 }
+
+/// The running processes or threads that are recorded.
+#[derive(Clone, Debug, Default)]
+pub struct Running {
+    /// Processes.
+    pub pids: Vec<u32>,
+    /// Threads.
+    pub tids: Vec<u32>,
+}
+
+/// The processors of `-C`.
+#[derive(Clone, Debug)]
+pub struct Processors(pub Vec<u32>);
 
 /// Processes, and all that they have started and these.
 fn with_descendants(pids: Vec<u32>) -> Vec<u32> {
@@ -191,7 +237,39 @@ fn with_descendants(pids: Vec<u32>) -> Vec<u32> {
     all
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+fn count(text: &str) -> Result<u64, String> {
+    text.parse().ok().filter(|events| *events > 0).ok_or_else(|| {
+        "expected a number of events; options for perf go behind --with perf --backend-args 'ARGS', a palette is \
+         --colors"
+            .to_owned()
+    })
+}
+
+fn processors(text: &str) -> Result<Processors, String> {
+    let wrong = || "expected numbers of processors and ranges: 0,2-3".to_owned();
+    let mut all = Vec::new();
+    for range in text.split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        match (first.trim().parse::<u32>(), last.trim().parse::<u32>()) {
+            // More than any kernel has.
+            (Ok(first), Ok(last @ 0..=65_535)) if first <= last => all.extend(first..=last),
+            _ => return Err(wrong()),
+        }
+    }
+    all.sort_unstable();
+    all.dedup();
+    Ok(Processors(all))
+}
+
+fn delay(text: &str) -> Result<Delay, String> {
+    match text {
+        "-1" => Ok(Delay::UntilTold),
+        "0" => Ok(Delay::None),
+        text => seconds(text).map(Delay::For),
+    }
+}
+
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| *seconds > 0.0);
     let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     duration.ok_or_else(|| "expected a number of seconds above zero".to_owned())

@@ -8,7 +8,7 @@ use crate::cli::{Tool, progress, say};
 use crate::profile::{Facts, open};
 use crate::record::facts::facts;
 use crate::record::refusal::Refusal;
-use crate::record::request::{Rate, Request, Target};
+use crate::record::request::{Control, Delay, Rate, Request, Target};
 use crate::record::sampler::output::Destination;
 use crate::record::sampler::plan::Note;
 use crate::record::sampler::{self, Outcome, stream};
@@ -20,6 +20,12 @@ impl RecordArgs {
     pub(super) fn record_builtin(&self, request: &Request, stop: &Stop) -> anyhow::Result<Exit> {
         let raw = self.raw_file()?;
         let is_sudo = self.sampling.root && limits::effective_user() != 0;
+        if request.parts.is_some() {
+            return self.record_parts(request, stop);
+        }
+        if is_sudo && request.pauses.control == Some(Control::Signals) {
+            anyhow::bail!("signals do not reach a recorder behind --root; pause it by --control fifo:PATH");
+        }
         if raw.is_none() && !is_sudo {
             return self.record_live(request, stop);
         }
@@ -70,7 +76,7 @@ impl RecordArgs {
 pub(super) fn known(request: &Request, outcome: &Outcome, notes: &[String]) -> Facts {
     let cpu_time = outcome.target.as_ref().and_then(|target| target.cpu_time());
     let mut facts = facts(&request.target, outcome.start, outcome.elapsed, cpu_time);
-    facts.event = Some(outcome.plan.event.name.clone());
+    facts.event = Some(outcome.plan.event_names());
     facts.rate = match outcome.plan.rate {
         Rate::PerSecond(rate) => Some(rate),
         Rate::EveryEvents(_) => None,
@@ -96,8 +102,15 @@ impl SamplingArgs {
         live: bool,
         also: &mut dyn FnMut(sampler::Progress),
     ) -> Result<Outcome, Refusal> {
+        let mut was_paused = request.pauses.delay != Delay::None;
         let mut tell = |at: sampler::Progress| {
             also(at);
+            // The end of a delay comes by itself.
+            if at.is_paused != was_paused && request.pauses.control.is_some() && !self.quiet {
+                progress::end();
+                say(Record::NAME, if at.is_paused { "paused" } else { "sampling" });
+            }
+            was_paused = at.is_paused;
             if live {
                 let lost = if at.lost > 0 { format!(", {} lost", at.lost) } else { String::new() };
                 progress::show(format_args!("{} s, {} samples{lost}", at.elapsed.as_secs(), at.samples));
@@ -139,7 +152,7 @@ impl SamplingArgs {
             if outcome.notes.contains(&Note::Clock) {
                 say(Record::NAME, Note::Clock);
             }
-            let (event, seconds) = (&outcome.plan.event.name, outcome.elapsed.as_secs_f64());
+            let (event, seconds) = (outcome.plan.event_names(), outcome.elapsed.as_secs_f64());
             let kernel = if outcome.plan.kernel { "" } else { ", without the kernel" };
             say(
                 Record::NAME,
@@ -160,6 +173,15 @@ impl SamplingArgs {
         let seconds = outcome.elapsed.as_secs_f64();
         if self.off_cpu {
             anyhow::bail!(advice::without_waits(target, outcome.elapsed));
+        }
+        if let names @ [_, ..] = &self.events.events[..]
+            && outcome.plan.sampled().all(|event| event.is_counted_singly())
+        {
+            let names: Vec<&str> = names.iter().map(|event| &*event.name).collect();
+            anyhow::bail!(
+                "no samples of {} in {seconds:.1} s: it did not happen in the target",
+                names.join(", ")
+            );
         }
         if let Some(program) = target.invocation().filter(|it| it.becomes_another_user()) {
             anyhow::bail!(

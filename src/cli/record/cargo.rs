@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 
+use super::args::Running;
 use super::{Record, RecordArgs};
 use crate::cli::{Exit, Tool, say};
 use crate::record::cargo::{Wanted, What};
@@ -110,7 +111,7 @@ impl Cargo {
         if let Some(advice) = built.advice.as_ref().filter(|_| !self.how.sampling.quiet) {
             say(Record::NAME, advice);
         }
-        self.how.record_runs(Some(built.invocation(&self.arguments)), Vec::new())
+        self.how.record_runs(Some(built.invocation(&self.arguments)), Running::default())
     }
 
     /// The options as the library has them.

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::args::Running;
 use super::runs::rewind_input;
 use super::{Record, RecordArgs};
 use crate::cli::diff::{GateArgs, TestArgs, say_verdict};
@@ -163,7 +164,7 @@ impl RecordArgs {
             );
         }
         let runs = self.runs.runs.unwrap_or(RUNS);
-        self.results.check()?;
+        self.results.check(false)?;
         self.results.collected = Some(RefCell::default());
         let stop = Stop::install().map_err(|e| Error::io("watch for signals", e))?;
         let (mut befores, mut afters) = (Vec::new(), Vec::new());
@@ -202,7 +203,7 @@ impl RecordArgs {
     /// Records one run.
     fn record_one(&self, invocation: &Invocation, stop: &Stop) -> anyhow::Result<Profile> {
         rewind_input();
-        let exit = self.record_until(Some(invocation.clone()), Vec::new(), stop)?;
+        let exit = self.record_until(Some(invocation.clone()), Running::default(), stop)?;
         if stop.requested().is_some() {
             anyhow::bail!("interrupted, so nothing is compared");
         }

@@ -6,7 +6,7 @@ use clap::Args;
 #[derive(Args, Debug, Default)]
 pub struct ForeignArgs {
     /// Another command line for perf.
-    #[arg(short = 'c', long, value_name = "CMD", hide = true, value_parser = cmd)]
+    #[arg(long, value_name = "CMD", hide = true, value_parser = cmd)]
     pub cmd: Option<String>,
 
     /// A filter between the recorder and the picture.

@@ -134,11 +134,12 @@ impl ResultArgs {
         !self.output.is_empty() || named.contains(&true)
     }
 
-    /// Checks that all outputs can be written, before there is something to lose.
+    /// Checks that all outputs can be written, before there is something to lose; `are_dated` if their names and
+    /// folders are made later.
     ///
     /// # Errors
     /// Those of the outputs.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    pub(super) fn check(&self, are_dated: bool) -> Result<(), Error> {
         if self.is_shown_here() {
             if !std::io::stdout().is_terminal() {
                 let what = "--tui needs a terminal to draw in; -o out.txt does not".to_owned();
@@ -149,6 +150,9 @@ impl ResultArgs {
         let destinations = self.destinations()?;
         let formats: Vec<&Format> = destinations.iter().map(|(_, format)| *format).collect();
         self.given.check_picture(&formats)?;
+        if are_dated {
+            return Ok(());
+        }
         // A device or a pipe may be opened once only.
         let is_plain = |path: &Path| path.metadata().map_or(true, |kind| kind.is_file() || kind.is_dir());
         let plain = destinations.iter().filter_map(|(path, _)| path.filter(|path| is_plain(path)));
@@ -240,6 +244,21 @@ impl ResultArgs {
     fn show(&self, _: &Opened, _: Settings) -> anyhow::Result<()> {
         Ok(())
     }
+}
+
+/// Writes a profile into files, each in the format of its ending.
+///
+/// # Errors
+/// Those of the outputs.
+#[cfg(target_os = "linux")]
+pub(super) fn write_to(how: &RecordArgs, profile: Profile, paths: &[PathBuf]) -> anyhow::Result<()> {
+    let mut settings = how.results.picture.settings(&mut |_| Ok(()))?;
+    settings.header = !how.results.no_header;
+    let input = Opened::Profile(Box::new(profile), Box::default());
+    let destinations: Vec<Destination<'_>> =
+        paths.iter().map(|path| Ok((Some(&**path), format_of(path)?))).collect::<Result<_, Error>>()?;
+    write_files(&input, &destinations, &settings)?;
+    Ok(())
 }
 
 /// The last words of a recording on a terminal.

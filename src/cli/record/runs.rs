@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::RecordArgs;
+use super::args::Running;
 use super::compare::AgainstArgs;
 use crate::cli::Exit;
 use crate::error::Error;
@@ -33,13 +34,13 @@ impl RecordArgs {
     pub(super) fn record_runs(
         mut self,
         invocation: Option<Invocation>,
-        pids: Vec<u32>,
+        which: Running,
     ) -> anyhow::Result<Exit> {
         self.runs.against.check()?;
         if self.runs.against.against.is_some() {
             return self.compare(invocation);
         }
-        let Some(runs) = self.runs.runs else { return self.record(invocation, pids) };
+        let Some(runs) = self.runs.runs else { return self.record(invocation, which) };
         let Some(invocation) = invocation else {
             anyhow::bail!(
                 "--runs starts a program several times: name it, as in fg-record --runs 5 -- ./app"
@@ -62,7 +63,7 @@ impl RecordArgs {
             self.results.output = output.iter().map(|path| numbered(path, run)).collect();
             self.results.svg = svg.as_deref().map(|path| numbered(path, run));
             self.results.html = html.as_deref().map(|path| numbered(path, run));
-            exit = worse(exit, self.record_until(Some(invocation.clone()), Vec::new(), &stop)?);
+            exit = worse(exit, self.record_until(Some(invocation.clone()), Running::default(), &stop)?);
             if stop.requested().is_some() {
                 break;
             }
@@ -80,7 +81,7 @@ fn worse(first: Exit, second: Exit) -> Exit {
 }
 
 /// The name of the file of a run: `app-2.folded`, `app-2.pb.gz`, `app-2`.
-fn numbered(path: &Path, run: u32) -> PathBuf {
+pub(super) fn numbered(path: &Path, run: u32) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let endings = FORMATS.iter().flat_map(|format| format.endings).map(|ending| format!(".{ending}"));
     let longest = endings.filter(|ending| name.to_ascii_lowercase().ends_with(ending)).map(|e| e.len()).max();

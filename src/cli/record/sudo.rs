@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::{ArgMatches, Args, Command, CommandFactory, parser::ValueSource};
 
+use super::args::Running;
 use super::builtin::known;
 use super::recording::Recording;
 use super::results::{OnFailure, conclude};
@@ -26,11 +27,12 @@ pub(super) fn record(
     stop: &Stop,
 ) -> anyhow::Result<Exit> {
     let matches = Record::command().get_matches();
-    let pids = match &request.target {
-        Target::Processes(pids) => &pids[..],
-        _ => &[],
+    let (option, numbers) = match &request.target {
+        Target::Processes(pids) => ("pid", &pids[..]),
+        Target::Threads(tids) => ("tid", &tids[..]),
+        _ => ("pid", &[][..]),
     };
-    let answer = root::record(request, &words(&matches, pids), &mut recording.file()?, stop)?;
+    let answer = root::record(request, &words(&matches, option, numbers), &mut recording.file()?, stop)?;
     if !answer.is_complete {
         // The other process has said why.
         answer.target.map(|target| target.wait(stop)).transpose()?;
@@ -61,27 +63,31 @@ fn write(
 }
 
 /// The options for the other process: those of this command line that say how to record, and the
-/// numbers of the processes.
-fn words(matches: &ArgMatches, pids: &[u32]) -> Vec<OsString> {
+/// numbers of the processes or threads.
+fn words(matches: &ArgMatches, option: &str, numbers: &[u32]) -> Vec<OsString> {
     let matches = matches.subcommand().map_or(matches, |(_, matches)| matches);
     let every = SamplingArgs::augment_args(Command::new("fg-record"));
     let every = every.get_arguments().map(|arg| (arg.get_id().as_str(), arg.get_long()));
-    let mut words = Vec::new();
+    let mut words: Vec<(usize, OsString)> = Vec::new();
     for (id, long) in every {
         let is_given = matches.value_source(id) == Some(ValueSource::CommandLine);
         let (true, Some(long)) = (is_given && id != "root", long) else { continue };
         let values: Vec<_> = matches.get_raw(id).into_iter().flatten().collect();
+        let mut places = matches.indices_of(id).into_iter().flatten();
         let is_flag = matches.try_get_one::<bool>(id).is_ok();
         if is_flag {
-            words.push(format!("--{long}").into());
+            words.push((places.next().unwrap_or(0), format!("--{long}").into()));
         }
         for value in values.into_iter().filter(|_| !is_flag) {
             let mut word = OsString::from(format!("--{long}="));
             word.push(value);
-            words.push(word);
+            words.push((places.next().unwrap_or(0), word));
         }
     }
-    words.extend(pids.iter().map(|pid| OsString::from(format!("--pid={pid}"))));
+    // A filter belongs to the event before it.
+    words.sort_by_key(|(place, _)| *place);
+    let mut words: Vec<OsString> = words.into_iter().map(|(_, word)| word).collect();
+    words.extend(numbers.iter().map(|number| OsString::from(format!("--{option}={number}"))));
     if words.iter().any(|word| word == "--raw") {
         // It needs one, and means our standard output here.
         words.push("--output=-".into());
@@ -91,9 +97,9 @@ fn words(matches: &ArgMatches, pids: &[u32]) -> Vec<OsString> {
 
 impl RecordArgs {
     /// Records for another process, which waits for the profile at our standard output.
-    pub(super) fn serve(&self, waiting: u32, pids: Vec<u32>) -> anyhow::Result<Exit> {
+    pub(super) fn serve(&self, waiting: u32, which: Running) -> anyhow::Result<Exit> {
         let stop = Stop::install().map_err(|e| Error::io("watch for signals", e))?;
-        let mut request = self.request(None, pids);
+        let mut request = self.request(None, which);
         if waiting > 0 && !self.sampling.all {
             request.target = Target::Waiting(waiting);
         }
@@ -137,7 +143,7 @@ mod tests {
     fn words_of(line: &str) -> String {
         let matches = Record::command().try_get_matches_from(line.split_whitespace()).expect(line);
         let pids: &[u32] = if line.contains(" -p 1,2 -p 3") { &[1, 2, 3] } else { &[] };
-        let words = words(&matches, pids);
+        let words = words(&matches, "pid", pids);
         words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
     }
 
@@ -147,7 +153,11 @@ mod tests {
             ("fg-record --root -- ./app -F 5", ""),
             ("fg-record --root -F99 -vo x --svg=y --html z --open -- ./app", "--freq=99 --verbose"),
             ("fg-record --root -p 1,2 -p 3 -d 0.5", "--duration=0.5 --pid=1 --pid=2 --pid=3"),
-            ("fg-record --root -a -q --call-graph fp", "--all --call-graph=fp --quiet"),
+            ("fg-record --root -a -q --call-graph fp", "--all --quiet --call-graph=fp"),
+            (
+                "fg-record --root -e a:b --filter c -e d -C 0,1 ./x",
+                "--event=a:b --filter=c --event=d --cpu=0,1",
+            ),
             ("fg-record --root --raw -o x -- ./app", "--raw --output=-"),
             ("fg-record cargo --root --bin a -p b -f c -F 7 -- -d 9", "--freq=7"),
         ] {

@@ -16,7 +16,7 @@ use crate::input::Source;
 use crate::record::backend::run::{self, Failure, Outcome};
 use crate::record::backend::{self, Backend, Chosen, Refusal, Roots, Wishes};
 use crate::record::facts::{PRODUCER, facts};
-use crate::record::request::Request;
+use crate::record::request::{CallGraph, Request};
 use crate::record::sys::leftovers::Leftover;
 use crate::record::sys::signals::Stop;
 
@@ -56,7 +56,10 @@ impl RecordArgs {
     pub(super) fn record_with(&self, request: &Request, stop: &Stop) -> anyhow::Result<Option<Exit>> {
         let with = &self.sampling.with;
         let wishes = Wishes {
-            request: request.clone(),
+            request: Request {
+                call_graph: self.sampling.call_graph.unwrap_or(CallGraph::Dwarf(CallGraph::DUMP)),
+                ..request.clone()
+            },
             rate: self.sampling.freq,
             call_graph: self.sampling.call_graph,
             roots: match (self.sampling.per_thread, self.sampling.per_process) {
@@ -149,7 +152,7 @@ impl RecordArgs {
         reading.format = outcome.format.map(str::to_owned);
         let mut known = facts(&wishes.request.target, outcome.start, outcome.elapsed, None);
         known.producer = Some(format!("{PRODUCER} with {name}"));
-        known.rate = wishes.request.event.is_none().then(|| wishes.rate.unwrap_or(backend.about().rate));
+        known.rate = wishes.request.events.is_empty().then(|| wishes.rate.unwrap_or(backend.about().rate));
         outcome.warnings.iter().for_each(|warning| known.warn(warning));
         let is_empty = |e: &anyhow::Error| {
             e.downcast_ref::<Error>().is_some_and(|e| matches!(e.kind(), ErrorKind::Empty { .. }))

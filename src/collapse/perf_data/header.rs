@@ -276,6 +276,10 @@ impl Description {
                 (same.attr.kind == attr.kind && same.attr.config == attr.config).then_some(n)
             });
             if let Some(event) = event {
+                // More of them than a record of an event in a pipe has room for.
+                for id in ids.iter() {
+                    self.ids.entry(id).or_insert(event);
+                }
                 self.name_event(event, name);
             }
         }

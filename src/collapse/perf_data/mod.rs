@@ -36,6 +36,7 @@ mod modules;
 mod names;
 mod off_cpu;
 mod order;
+mod part;
 mod pending;
 mod process;
 mod raw_frame;
@@ -72,13 +73,15 @@ use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, 
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, Interner, StackTable, Weights};
 use crate::input::Input;
-use crate::symbolize::Search;
-use crate::symbolize::kernel::Recorded;
+use crate::profile::{Profile, ProfileBuilder, Wants};
+use crate::symbolize::kernel::{Kernel, Recorded};
+use crate::symbolize::{Missing, Search};
 use crate::threads;
 
 pub use self::attr::Event;
 pub use self::bytes::U64s;
 pub use self::content::{Content, Record, Sample};
+pub(crate) use self::part::Part;
 pub use self::record::{Cgroup, Comm, FileId, Fork, KernelFunction, Mmap, Mode, Switched};
 pub use self::recording::Recording;
 pub use self::sample::{Registers, SampleBody};
@@ -134,87 +137,170 @@ impl Collapser for PerfData {
 
 fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
     let search = Search { symfs: options.symfs.clone(), ..Search::default() };
-    let records = Recording::from_input(input)?.in_time_order();
-    let order = records.description.order;
-    let mut samples = SampleStream::new(records, options, report.first_value.take());
-    if samples.records.description.is_live {
-        samples.modules.held = Some(Held::new(&search));
+    let mut folding = Folding::new(input, options, &search, sink.wants(), report.first_value.take())?;
+    // Whoever has not asked for parts gets them as one.
+    while folding.fold()?.is_some() {
+        folding.next_part = NextPart::Joins;
     }
-    let threads = threads::count(options.threads);
-    let samples = Mutex::new(GroupedSamples { samples, left: 0, ended: false });
-    let shared = Shared { samples, error: Mutex::default(), stop: AtomicBool::new(false) };
-    let wants = sink.wants();
-    let mut all: Vec<StackBuilder<'_>> =
-        (0..threads).map(|_| StackBuilder::new(options, &search, order, wants.contexts)).collect();
-    while shared.begin_group() {
-        std::thread::scope(|scope| {
-            let (first, others) = all.split_first_mut().expect("one thread at least");
-            others.iter_mut().for_each(|stacks| drop(scope.spawn(|| shared.work(stacks))));
-            shared.work(first);
-        });
-        stitch_group(&mut all)?;
-    }
-    if let Some(error) = shared.error.into_inner().expect("no thread panics") {
-        return Err(error);
-    }
-    let samples = shared.samples.into_inner().expect("no thread panics").samples;
-    let mut summary = Summary::default();
-    let mut raw = StackTable::default();
-    let mut all_singles: Vec<SingleSample> = Vec::new();
-    let mut all_fields = Interner::default();
-    for (n, stacks) in all.drain(..).enumerate() {
-        summary.truncated.add(stacks.truncated)?;
-        summary.stitched.add(stacks.stitched)?;
-        summary.not_unwound += stacks.not_unwound;
-        for (module, weight) in stacks.lost {
-            let sum = summary.lost.entry(module).or_default();
-            *sum = sum.checked_add(weight)?;
+    folding.write(sink, report)
+}
+
+/// Folds a recording that is made just now: `each` gets a profile of every part, with the time it is of,
+/// and of what comes behind the last one. A part may have no samples.
+///
+/// # Errors
+/// Those of the collapser, and of `each`.
+#[cfg_attr(not(feature = "record"), allow(dead_code))]
+pub(crate) fn collapse_parts(
+    input: Input,
+    options: &Options,
+    wants: Wants,
+    each: &mut dyn FnMut(Profile, Report, Option<Part>) -> Result<()>,
+) -> Result<()> {
+    let search = Search { symfs: options.symfs.clone(), ..Search::default() };
+    let mut folding = Folding::new(input, options, &search, wants, None)?;
+    loop {
+        let part = folding.fold()?;
+        let (mut builder, mut report) = (ProfileBuilder::new(wants), Report::default());
+        folding.write(&mut builder, &mut report)?;
+        report.settle_facts(options);
+        builder.facts = report.facts.clone();
+        each(builder.finish()?, report, part)?;
+        if part.is_none() {
+            return Ok(());
         }
-        let mut singles = stacks.singles.unwrap_or_default();
-        let fields: Vec<u32> = stacks.fields.all().map(|set| all_fields.key(set)).collect();
-        singles.iter_mut().for_each(|single| single.fields = fields[single.fields as usize]);
-        if n == 0 {
-            raw = stacks.table;
+        folding.next_part = NextPart::BeginsAnew;
+    }
+}
+
+/// The samples behind the end of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NextPart {
+    /// They are added to those before.
+    Joins,
+    /// Those before have been written.
+    BeginsAnew,
+}
+
+/// A recording that is being folded.
+struct Folding<'o> {
+    options: &'o Options,
+    search: &'o Search,
+    wants: Wants,
+    threads: usize,
+    samples: SampleStream<'o>,
+    builders: Vec<StackBuilder<'o>>,
+    kernel: OnceLock<std::result::Result<Kernel, Missing>>,
+    next_part: NextPart,
+}
+
+impl<'o> Folding<'o> {
+    fn new(
+        input: Input,
+        options: &'o Options,
+        search: &'o Search,
+        wants: Wants,
+        first_value: Option<Vec<u8>>,
+    ) -> Result<Folding<'o>> {
+        let records = Recording::from_input(input)?.in_time_order();
+        let mut samples = SampleStream::new(records, options, first_value);
+        if samples.records.description.is_live {
+            samples.modules.held = Some(Held::new(search));
+        }
+        let threads = threads::count(options.threads);
+        let (builders, kernel) = (Vec::new(), OnceLock::new());
+        let next_part = NextPart::Joins;
+        Ok(Folding { options, search, wants, threads, samples, builders, kernel, next_part })
+    }
+
+    /// Folds up to the end of the recording, or of a part.
+    fn fold(&mut self) -> Result<Option<Part>> {
+        if self.next_part == NextPart::BeginsAnew {
+            self.samples.begin_part();
+        }
+        self.samples.ended_part = None;
+        if self.builders.is_empty() {
+            let order = self.samples.records.description.order;
+            let builder = |_| StackBuilder::new(self.options, self.search, order, self.wants.contexts);
+            self.builders = (0..self.threads).map(builder).collect();
+        }
+        let samples = Mutex::new(GroupedSamples { samples: &mut self.samples, left: 0, ended: false });
+        let shared = Shared { samples, error: Mutex::default(), stop: AtomicBool::new(false) };
+        while shared.begin_group() {
+            std::thread::scope(|scope| {
+                let (first, others) = self.builders.split_first_mut().expect("one thread at least");
+                others.iter_mut().for_each(|stacks| drop(scope.spawn(|| shared.work(stacks))));
+                shared.work(first);
+            });
+            stitch_group(&mut self.builders)?;
+        }
+        match shared.error.into_inner().expect("no thread panics") {
+            Some(error) => Err(error),
+            None => Ok(self.samples.ended_part),
+        }
+    }
+
+    /// Names the stacks, and hands them over.
+    fn write(&mut self, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+        let samples = &self.samples;
+        let mut summary = Summary::default();
+        let mut raw = StackTable::default();
+        let mut all_singles: Vec<SingleSample> = Vec::new();
+        let mut all_fields = Interner::default();
+        for (n, stacks) in self.builders.drain(..).enumerate() {
+            summary.truncated.add(stacks.truncated)?;
+            summary.stitched.add(stacks.stitched)?;
+            summary.not_unwound += stacks.not_unwound;
+            for (module, weight) in stacks.lost {
+                let sum = summary.lost.entry(module).or_default();
+                *sum = sum.checked_add(weight)?;
+            }
+            let mut singles = stacks.singles.unwrap_or_default();
+            let fields: Vec<u32> = stacks.fields.all().map(|set| all_fields.key(set)).collect();
+            singles.iter_mut().for_each(|single| single.fields = fields[single.fields as usize]);
+            if n == 0 {
+                raw = stacks.table;
+            } else {
+                let indices = raw.merge_indexed(&stacks.table)?;
+                singles.iter_mut().for_each(|single| single.stack = indices[single.stack as usize]);
+            }
+            all_singles.append(&mut singles);
+        }
+        let values = samples.values();
+        let kept = values.iter().filter(|(_, total)| total.kept && total.samples > 0);
+        check_units(kept.map(|(value, _)| value), self.options)?;
+        let release = samples.records.description.release.clone();
+        let recorded = Recorded { release, ..samples.modules.recorded.clone() };
+        let namer = Namer {
+            options: self.options,
+            places: self.wants.places,
+            recorded: &recorded,
+            search: self.search,
+            processes: &samples.processes,
+            modules: &samples.modules,
+            events: samples.records.description.events.iter().map(|event| event.name.as_slice()).collect(),
+            kernel: &self.kernel,
+            without_symbols: Mutex::default(),
+            not_believed: Mutex::default(),
+        };
+        let names = namer.name_all(&raw, self.threads, sink);
+        if self.wants.contexts {
+            let mut named = NamedStacks::default();
+            name_stacks(&raw, &names, &samples.modules, &mut summary, |stack, _| {
+                named.push(stack);
+                Ok(())
+            })?;
+            all_singles.sort_unstable_by_key(|single| single.number);
+            add_singles(&all_singles, &named, samples, &all_fields, sink)?;
         } else {
-            let indices = raw.merge_indexed(&stacks.table)?;
-            singles.iter_mut().for_each(|single| single.stack = indices[single.stack as usize]);
+            name_stacks(&raw, &names, &samples.modules, &mut summary, |stack, weights| match stack {
+                // Neither a thread, which was not wanted, nor a place.
+                [] => Ok(()),
+                stack => sink.sample(stack, weights, &Context::UNKNOWN),
+            })?;
         }
-        all_singles.append(&mut singles);
+        summary.report(samples, &namer, report)
     }
-    let values = samples.values();
-    let kept = values.iter().filter(|(_, total)| total.kept && total.samples > 0);
-    check_units(kept.map(|(value, _)| value), options)?;
-    let recorded =
-        Recorded { release: samples.records.description.release.clone(), ..samples.modules.recorded.clone() };
-    let namer = Namer {
-        options,
-        places: wants.places,
-        recorded: &recorded,
-        search: &search,
-        processes: &samples.processes,
-        modules: &samples.modules,
-        events: samples.records.description.events.iter().map(|event| event.name.as_slice()).collect(),
-        kernel: OnceLock::new(),
-        without_symbols: Mutex::default(),
-        not_believed: Mutex::default(),
-    };
-    let names = namer.name_all(&raw, threads, sink);
-    if wants.contexts {
-        let mut named = NamedStacks::default();
-        name_stacks(&raw, &names, &samples.modules, &mut summary, |stack, _| {
-            named.push(stack);
-            Ok(())
-        })?;
-        all_singles.sort_unstable_by_key(|single| single.number);
-        add_singles(&all_singles, &named, &samples, &all_fields, sink)?;
-    } else {
-        name_stacks(&raw, &names, &samples.modules, &mut summary, |stack, weights| match stack {
-            // Neither a thread, which was not wanted, nor a place.
-            [] => Ok(()),
-            stack => sink.sample(stack, weights, &Context::UNKNOWN),
-        })?;
-    }
-    summary.report(&samples, &namer, report)
 }
 
 /// Gives the stacks of a group that were cut their callers, as far as these are known.
@@ -231,23 +317,23 @@ fn stitch_group(all: &mut [StackBuilder<'_>]) -> Result<()> {
 }
 
 /// The state that the threads share.
-struct Shared<'o> {
-    samples: Mutex<GroupedSamples<'o>>,
+struct Shared<'a, 'o> {
+    samples: Mutex<GroupedSamples<'a, 'o>>,
     /// The first error in the file.
     error: Mutex<Option<Error>>,
     stop: AtomicBool,
 }
 
 /// The samples, some thousand at a time.
-struct GroupedSamples<'o> {
-    samples: SampleStream<'o>,
+struct GroupedSamples<'a, 'o> {
+    samples: &'a mut SampleStream<'o>,
     /// The number of samples that are left in the group.
     left: u64,
     /// True if there are no more samples.
     ended: bool,
 }
 
-impl Shared<'_> {
+impl Shared<'_, '_> {
     /// Begins another group; `false` if there is nothing more to do.
     fn begin_group(&self) -> bool {
         let mut samples = self.samples.lock().expect("no thread panics");
@@ -277,7 +363,7 @@ impl Shared<'_> {
     }
 }
 
-impl GroupedSamples<'_> {
+impl GroupedSamples<'_, '_> {
     /// Fills the batch; `false` if there are no more in the group.
     fn next_batch(&mut self, batch: &mut Batch) -> Result<bool> {
         if self.left == 0 || self.ended {

@@ -43,6 +43,8 @@ pub(super) struct Module {
     table: OnceLock<Option<Table>>,
     /// The functions that run on another stack than their callers, by address.
     switching: OnceLock<Vec<Range<u64>>>,
+    /// The functions with which programs begin, if a stack was lost in it.
+    beginnings: OnceLock<Vec<Range<u64>>>,
 }
 
 impl Module {
@@ -56,6 +58,7 @@ impl Module {
             object: OnceLock::new(),
             table: OnceLock::new(),
             switching: OnceLock::new(),
+            beginnings: OnceLock::new(),
         }
     }
 
@@ -116,7 +119,25 @@ impl Module {
         });
         ranges.iter().any(|range| range.contains(&svma))
     }
+
+    /// Returns true if a stated address is in a function with which programs begin.
+    pub fn begins_program(&self, svma: u64, search: &Search) -> bool {
+        /// The code of `_start`, which assemblers give no size.
+        const SIZE: u64 = 64;
+        let ranges = self.beginnings.get_or_init(|| match self.object(search) {
+            Ok(object) => object.functions_named(BEGINNINGS),
+            _ => Vec::new(),
+        });
+        ranges.iter().any(|range| {
+            let end = if range.is_empty() { range.start.saturating_add(SIZE) } else { range.end };
+            (range.start..end).contains(&svma)
+        })
+    }
 }
+
+/// The functions with which programs begin, of C libraries that are built without unwind tables for them, as
+/// musl is: nothing of a program has called them.
+const BEGINNINGS: &[&[u8]] = &[b"_start", b"_start_c", b"libc_start_main_stage2"];
 
 /// The functions by which Go goes on to the stack of the system's thread: `runtime.topofstack` has
 /// them, too. Their unwind tables describe the stack that they were called on.

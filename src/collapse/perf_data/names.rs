@@ -111,7 +111,7 @@ pub(super) struct Namer<'a> {
     /// The names of events.
     pub events: Vec<&'a [u8]>,
     /// The kernel, opened when the first of its frames is named.
-    pub kernel: OnceLock<Result<Kernel, Missing>>,
+    pub kernel: &'a OnceLock<Result<Kernel, Missing>>,
     /// Modules that have no symbol at all.
     pub without_symbols: Mutex<Vec<u32>>,
     /// Files of processes that are there, and the reasons why they are not read.

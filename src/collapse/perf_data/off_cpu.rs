@@ -89,6 +89,14 @@ impl OffCpu {
         self.totals.iter().any(|total| total.kept)
     }
 
+    /// Counts anew; threads that are away stay away.
+    pub fn begin_part(&mut self) {
+        for total in &mut self.totals {
+            *total = ValueTotal { kept: total.kept, ..ValueTotal::default() };
+        }
+        (self.switches, self.unseen) = (0, 0);
+    }
+
     /// A thread leaves: its stack is `work`.
     pub fn leave(&mut self, tid: i32, time: u64, switch: Switch, work: Option<PendingSample>) {
         // The idle one is everywhere, and waits for nothing.

@@ -27,6 +27,8 @@ pub(super) mod kind {
     pub const FEATURE: u32 = 80;
     pub const COMPRESSED: u32 = 81;
     pub const COMPRESSED2: u32 = 83;
+    /// The end of a part, of a recording that is made by this very process.
+    pub const PART: u32 = 0x6667_0001;
 }
 
 /// The mode of the processor when a record was written.

@@ -12,9 +12,10 @@ use super::bytes::Bytes;
 use super::content::{Content, Record};
 use super::modules::Modules;
 use super::off_cpu::OffCpu;
+use super::part::Part;
 use super::pending::{Batch, PendingSample};
 use super::process::Processes;
-use super::record::{Mode, SampleHead, Switched};
+use super::record::{Mode, SampleHead, Switched, kind};
 use super::sample::{Counters, no_sample};
 use super::time_order::InTimeOrder;
 use crate::collapse::events::{CommonWeight, event_unit};
@@ -58,6 +59,8 @@ pub(super) struct SampleStream<'o> {
     times: Option<(u64, u64)>,
     /// The number of samples that were handed out.
     handed_out: u64,
+    /// The part that has ended, until [`SampleStream::begin_part`].
+    pub ended_part: Option<Part>,
 }
 
 impl<'o> SampleStream<'o> {
@@ -79,6 +82,7 @@ impl<'o> SampleStream<'o> {
             latest: 0,
             times: None,
             handed_out: 0,
+            ended_part: None,
         }
     }
 
@@ -130,7 +134,18 @@ impl<'o> SampleStream<'o> {
         self.records.was_cut()
     }
 
-    /// Fills the batch; `false` if there are no more samples.
+    /// Begins the next part: counts and times begin anew.
+    pub fn begin_part(&mut self) {
+        self.ended_part = None;
+        for counted in &mut self.counted {
+            counted.total = ValueTotal { kept: counted.total.kept, ..ValueTotal::default() };
+            counted.period = CommonWeight::default();
+        }
+        self.off_cpu.begin_part();
+        (self.lost, self.samples, self.times) = (0, 0, None);
+    }
+
+    /// Fills the batch; `false` if there are no more samples in this part.
     ///
     /// # Errors
     /// Damage of the recording, placed by its byte.
@@ -140,7 +155,7 @@ impl<'o> SampleStream<'o> {
         if let Some(Listener(tell)) = self.options.progress {
             tell(self.records.progress());
         }
-        while batch.samples.len() < BATCH {
+        while batch.samples.len() < BATCH && self.ended_part.is_none() {
             let Some(record) = self.records.next_record()? else {
                 let end = self.records.description.sample_times.map_or(0, |(_, last)| last);
                 self.off_cpu.finish(self.latest.max(end), &mut batch.samples)?;
@@ -148,6 +163,10 @@ impl<'o> SampleStream<'o> {
             };
             self.latest = self.latest.max(record.time().unwrap_or(0));
             let (file, at) = (record.file, record.at);
+            if record.header.kind == kind::PART && self.records.description.is_live {
+                self.ended_part = Part::parse(&record.body, record.order);
+                continue;
+            }
             let applied = match record.head {
                 Some(head) => self.sample(record, head, &mut batch.samples),
                 None => self.apply(&record, &mut batch.samples),
@@ -162,7 +181,7 @@ impl<'o> SampleStream<'o> {
         batch.attrs = self.attrs.clone();
         batch.kernel = self.processes.kernel().clone();
         batch.arch = self.records.description.arch;
-        if batch.samples.is_empty() {
+        if batch.samples.is_empty() && self.ended_part.is_none() {
             self.records.close();
         }
         Ok(!batch.samples.is_empty())

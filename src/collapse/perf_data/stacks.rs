@@ -432,7 +432,10 @@ impl<'o> StackBuilder<'o> {
                 Step::End => return Ok(Unwound::ToRoot),
                 Step::Lost => {
                     // Go keeps frame pointers, and goroutines begin with none.
-                    let begins = regs.get(cpu.fp) == Some(0) && mapping.is_some_and(|m| m.module.is_go());
+                    let begins = mapping.is_some_and(|m| {
+                        regs.get(cpu.fp) == Some(0) && m.module.is_go()
+                            || !dump.missed && m.module.begins_program(svma, self.search)
+                    });
                     return Ok(match (dump.missed, begins) {
                         (true, _) => Unwound::Cut,
                         (false, true) => Unwound::ToRoot,

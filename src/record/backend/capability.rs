@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::{ALL, Backend, BackendInfo, Refusal};
-use crate::record::request::{CallGraph, Rate, Request, Target};
+use crate::record::request::{CallGraph, Delay, Rate, Request, Target};
 
 /// Everything the user asks of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +54,18 @@ pub enum Capability {
     Period,
     /// Samples on an event.
     Event,
+    /// Samples on several events at once.
+    Events,
+    /// Records running threads.
+    Threads,
+    /// Records on some processors.
+    Processors,
+    /// Begins later.
+    Delay,
+    /// Pauses and goes on when it is told to.
+    Control,
+    /// Folds the recording in parts.
+    Parts,
     /// Copies and unwinds stacks.
     Dwarf,
     /// Follows frame pointers.
@@ -88,6 +100,12 @@ impl Capability {
             Capability::Rate => "-F",
             Capability::Period => "--count",
             Capability::Event => "-e",
+            Capability::Events => "several -e",
+            Capability::Threads => "--tid",
+            Capability::Processors => "-C",
+            Capability::Delay => "--delay",
+            Capability::Control => "--control",
+            Capability::Parts => "--every and --last",
             Capability::Dwarf => "--call-graph dwarf",
             Capability::FramePointers => "--call-graph fp",
             Capability::NoStacks => "--call-graph none",
@@ -111,6 +129,7 @@ impl Wishes {
             Target::Command(_) | Target::Waiting(_) => Capability::Command,
             Target::Processes(pids) if pids.len() == 1 => Capability::Process,
             Target::Processes(_) => Capability::Processes,
+            Target::Threads(_) => Capability::Threads,
             Target::Machine(None) => Capability::Machine,
             Target::Machine(Some(_)) => Capability::MachineWhile,
         };
@@ -129,7 +148,12 @@ impl Wishes {
             Some(target),
             asked(self.rate.is_some(), Capability::Rate),
             asked(matches!(request.rate, Rate::EveryEvents(_)), Capability::Period),
-            asked(request.event.is_some(), Capability::Event),
+            asked(!request.events.is_empty(), Capability::Event),
+            asked(request.events.len() > 1, Capability::Events),
+            asked(request.processors.is_some(), Capability::Processors),
+            asked(request.pauses.delay != Delay::None, Capability::Delay),
+            asked(request.pauses.control.is_some(), Capability::Control),
+            asked(request.parts.is_some(), Capability::Parts),
             call_graph,
             asked(!request.children, Capability::NoChildren),
             asked(request.off_cpu, Capability::OffCpu),

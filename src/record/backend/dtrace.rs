@@ -45,7 +45,7 @@ impl Backend for Dtrace {
         let whom = match &request.target {
             Target::Machine(_) => String::new(),
             Target::Command(_) | Target::Waiting(_) => format!("/{}/ ", is_meant("$target")),
-            Target::Processes(_) => {
+            Target::Processes(_) | Target::Threads(_) => {
                 let pids: Vec<String> = ask.pids.iter().map(|pid| is_meant(pid)).collect();
                 format!("/{}/ ", pids.join(" || "))
             }

@@ -1,7 +1,7 @@
 //! `perf record`, Linux's own profiler, which knows more events than anybody else.
 
 use super::{Ask, Backend, BackendInfo, Capability, Plan, Refusal, Status, Words};
-use crate::record::request::{CallGraph, Rate, Target};
+use crate::record::request::{CallGraph, Delay, Rate, Target};
 
 const INFO: BackendInfo = BackendInfo {
     name: "perf",
@@ -18,6 +18,10 @@ const INFO: BackendInfo = BackendInfo {
         Capability::Rate,
         Capability::Period,
         Capability::Event,
+        Capability::Events,
+        Capability::Threads,
+        Capability::Processors,
+        Capability::Delay,
         Capability::Dwarf,
         Capability::FramePointers,
         Capability::NoStacks,
@@ -48,8 +52,24 @@ impl Backend for Perf {
             Rate::EveryEvents(events) => words.option("-c", events.to_string()),
             Rate::PerSecond(_) => words.option("-F", ask.rate(&INFO).to_string()),
         };
-        if let Some(event) = &request.event {
-            words.option("-e", event);
+        for event in &request.events {
+            words.option("-e", &event.name);
+            if let Some(filter) = &event.filter {
+                words.option("--filter", filter);
+            }
+        }
+        if let Some(processors) = &request.processors {
+            let list: Vec<String> = processors.iter().map(u32::to_string).collect();
+            words.option("-C", list.join(","));
+        }
+        match request.pauses.delay {
+            Delay::None => {}
+            Delay::For(delay) => {
+                words.option("-D", delay.as_millis().max(1).to_string());
+            }
+            Delay::UntilTold => {
+                words.option("-D", "-1");
+            }
         }
         match ask.wishes.call_graph.unwrap_or(request.call_graph) {
             CallGraph::None => {}
@@ -66,6 +86,10 @@ impl Backend for Perf {
             }
             Target::Processes(_) => {
                 words.option("-p", ask.pids.join(","));
+            }
+            Target::Threads(tids) => {
+                let list: Vec<String> = tids.iter().map(u32::to_string).collect();
+                words.option("-t", list.join(","));
             }
             Target::Command(_) | Target::Waiting(_) => {}
         }

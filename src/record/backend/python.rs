@@ -26,7 +26,7 @@ pub fn program_of(target: &Target) -> Option<String> {
             let all = pids.iter().all(|pid| executable(*pid).is_some_and(|path| is_interpreter(&path)));
             (all && !pids.is_empty()).then(|| format!("process {}", pids[0]))
         }
-        Target::Machine(_) | Target::Waiting(_) => None,
+        Target::Threads(_) | Target::Machine(_) | Target::Waiting(_) => None,
     }
 }
 

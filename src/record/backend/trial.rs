@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use super::capability::Roots;
 use super::{Ask, Backend, Plan, Recording, Wishes, choose, run};
 use crate::record::program::message;
-use crate::record::request::{CallGraph, Invocation, Rate, Request, Target};
+use crate::record::request::{Invocation, Request, Target};
 use crate::record::sys::processes;
 
 /// The longest time a trial may take: bpftrace needs eight seconds for its first run after a boot.
@@ -102,15 +102,7 @@ while time.process_time() < end: sum(range(1000))";
 
 fn wishes(target: Target, duration: Option<Duration>) -> Wishes {
     Wishes {
-        request: Request {
-            target,
-            rate: Rate::PerSecond(Rate::USUAL),
-            duration,
-            event: None,
-            call_graph: CallGraph::Dwarf(CallGraph::DUMP),
-            children: true,
-            off_cpu: false,
-        },
+        request: Request { duration, ..Request::new(target) },
         rate: None,
         call_graph: None,
         roots: Roots::AsTheyAre,

@@ -50,7 +50,7 @@ impl Backend for Xctrace {
                 }
                 words.add(["--launch", "--"]).add(ask.command().unwrap_or_default());
             }
-            Target::Waiting(_) => {}
+            Target::Threads(_) | Target::Waiting(_) => {}
         }
         let mut export = Words::of(ask.program);
         export.add(["export"]).option("--input", &trace).option("--xpath", SAMPLES);

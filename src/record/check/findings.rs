@@ -13,9 +13,9 @@ use std::time::Duration;
 use super::{Row, Verdict};
 use crate::record::program::message;
 use crate::record::refusal::Refusal;
-use crate::record::request::{CallGraph, Rate, Request, Target};
+use crate::record::request::{CallGraph, Request, Target};
+use crate::record::sampler;
 use crate::record::sampler::plan::{Note, Plan};
-use crate::record::sampler::{self, event};
 use crate::record::sys::limits;
 use crate::record::sys::signals::Stop;
 use crate::record::system::{Permissions, online_processors};
@@ -237,28 +237,19 @@ fn distribution(os_release: &str) -> String {
 }
 
 fn request(target: Target, call_graph: CallGraph, duration: Duration) -> Request {
-    Request {
-        target,
-        rate: Rate::PerSecond(997),
-        duration: Some(duration),
-        event: None,
-        call_graph,
-        children: true,
-        off_cpu: false,
-    }
+    Request { duration: Some(duration), call_graph, ..Request::new(target) }
 }
 
 /// Records into a temporary file.
 fn trial(request: Request, stop: &Stop) -> Result<Trial, Refusal> {
     let no_file = |e: std::io::Error| Refusal::Other { doing: "make a file", said: message(&e) };
     let file = tempfile::tempfile().map_err(no_file)?;
-    let event = request.event.as_deref().map(event::Event::parse).transpose();
-    let event = event.map_err(|said| Refusal::Other { doing: "choose an event", said })?;
-    let wanted = Plan::new(&request, event, online_processors().len())?.ring;
+    let events = sampler::parse_events(&request)?;
+    let wanted = Plan::new(&request, events, online_processors().len())?.ring;
     let outcome = sampler::record(&request, file, stop, &mut |_| {})?;
     Ok(Trial {
         samples: outcome.samples,
-        event: outcome.plan.event.name.clone(),
+        event: outcome.plan.event_names(),
         kernel: outcome.plan.kernel,
         ring: (outcome.plan.ring, wanted),
         notes: outcome.notes,

@@ -1,7 +1,7 @@
 //! perf.data: a header, the records as the kernel wrote them, and what else perf wants to know.
 //!
 //! ```text
-//! header │ ids │ attr + where its ids are │ records … │ table of features │ features
+//! header │ ids … │ attr + where its ids are, … │ records … │ table of features │ features
 //! ```
 //! The file can be read from its beginning on, however its writer ends. While records are added the
 //! header says that they go on to the end of the file, as in one whose recorder was killed; after each
@@ -60,7 +60,8 @@ pub struct DataFile {
     file: File,
     /// The attributes and numbers of the events, behind the header.
     plan: Plan,
-    ids: Vec<u64>,
+    /// The identities of each event of the plan.
+    ids: Vec<Vec<u64>>,
     data: u64,
     end: u64,
     /// The header says where the features are.
@@ -68,16 +69,21 @@ pub struct DataFile {
 }
 
 impl DataFile {
-    /// Begins a file: `ids` are the numbers of the events opened by the plan.
+    /// Begins a file: `ids` are the identities of what was opened for each event of the plan.
     ///
     /// # Errors
     /// The error of the system.
-    pub fn new(file: File, plan: &Plan, ids: &[u64]) -> io::Result<DataFile> {
+    pub fn new(file: File, plan: &Plan, ids: &[Vec<u64>]) -> io::Result<DataFile> {
         let mut bytes = Vec::new();
-        ids.iter().for_each(|id| put(&mut bytes, *id));
-        bytes.extend_from_slice(&plan.attr().to_bytes());
-        put(&mut bytes, HEADER_SIZE);
-        put(&mut bytes, 8 * ids.len() as u64);
+        ids.iter().flatten().for_each(|id| put(&mut bytes, *id));
+        let mut ids_at = HEADER_SIZE;
+        for (number, ids) in ids.iter().enumerate() {
+            let size = 8 * ids.len() as u64;
+            bytes.extend_from_slice(&plan.attr_of(number).to_bytes());
+            put(&mut bytes, ids_at);
+            put(&mut bytes, size);
+            ids_at += size;
+        }
         let data = HEADER_SIZE + bytes.len() as u64;
         let (plan, ids) = (plan.clone(), ids.to_vec());
         let file = DataFile { file, plan, ids, data, end: data, is_complete: false };
@@ -162,11 +168,10 @@ impl DataFile {
 
     /// Writes the header; a size of 0 stands for all of the file.
     fn write_header(&self, size: u64, features: u64) -> io::Result<()> {
-        let attrs_at = HEADER_SIZE + 8 * self.ids.len() as u64;
+        let attrs_at = HEADER_SIZE + 8 * self.ids.iter().map(Vec::len).sum::<usize>() as u64;
+        let attrs = ENTRY_SIZE * self.ids.len() as u64;
         let mut header = b"PERFILE2".to_vec();
-        for number in
-            [HEADER_SIZE, ENTRY_SIZE, attrs_at, ENTRY_SIZE, self.data, size, 0, 0, features, 0, 0, 0]
-        {
+        for number in [HEADER_SIZE, ENTRY_SIZE, attrs_at, attrs, self.data, size, 0, 0, features, 0, 0, 0] {
             put(&mut header, number);
         }
         self.file.write_all_at(&header, 0)
@@ -176,7 +181,7 @@ impl DataFile {
 /// The features in the order of their bits, which is the order of the table.
 pub(super) fn features(
     plan: &Plan,
-    ids: &[u64],
+    ids: &[Vec<u64>],
     about: &About,
     times: (u64, u64),
 ) -> Vec<(Feature, Vec<u8>)> {
@@ -187,11 +192,14 @@ pub(super) fn features(
     let mut command_line = u32_of(about.command_line.len()).to_vec();
     about.command_line.iter().for_each(|word| command_line.extend(string(word)));
 
-    let mut events = [u32_of(1), ATTR_SIZE.to_ne_bytes()].concat();
-    events.extend_from_slice(&plan.attr().to_bytes());
-    events.extend_from_slice(&u32_of(ids.len()));
-    events.extend(string(plan.event.name.as_bytes()));
-    ids.iter().for_each(|id| put(&mut events, *id));
+    let mut events = [u32_of(plan.events.len()), ATTR_SIZE.to_ne_bytes()].concat();
+    for (number, event) in plan.events.iter().enumerate() {
+        let ids = ids.get(number).map_or(&[][..], Vec::as_slice);
+        events.extend_from_slice(&plan.attr_of(number).to_bytes());
+        events.extend_from_slice(&u32_of(ids.len()));
+        events.extend(string(event.name.as_bytes()));
+        ids.iter().for_each(|id| put(&mut events, *id));
+    }
 
     let mut all = Vec::new();
     if let Some(id) = &about.kernel_build_id {

@@ -5,6 +5,7 @@ pub mod data_file;
 pub mod event;
 pub mod existing;
 pub mod output;
+mod pause;
 pub mod plan;
 mod session;
 pub mod stream;
@@ -17,11 +18,13 @@ use self::counted::Counted;
 use self::data_file::About;
 use self::event::Event as EventName;
 use self::output::{Destination, Output};
+use self::pause::Gate;
 use self::plan::{Note, Plan};
-use self::session::{Opened, Session, Wait};
+use self::session::{Opened, Refused, Session, Wait};
+use self::stream::Part;
 use super::program::{Started, ask_to_end, cannot, launch, message};
 use super::refusal::Refusal;
-use super::request::{Request, Target};
+use super::request::{Control, EventRequest, Request, Target};
 use super::sys::clock;
 use super::sys::launch::{End, Launched};
 use super::sys::limits;
@@ -75,6 +78,8 @@ pub struct Progress {
     pub samples: u64,
     /// Samples lost.
     pub lost: u64,
+    /// There is a pause.
+    pub is_paused: bool,
 }
 
 /// Records into a file or for a reader, until the target ends, the time is over or somebody stops us.
@@ -87,12 +92,16 @@ pub fn record(
     stop: &Stop,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, Refusal> {
-    let event = request.event.as_deref().map(EventName::parse).transpose();
-    let event = event.map_err(|said| Refusal::Other { doing: "choose an event", said })?;
+    let events = parse_events(request)?;
     let permissions = Permissions::read();
     limits::lift_open_files();
-    let processors = online_processors();
-    let mut plan = Plan::new(request, event, processors.len())?;
+    let online = online_processors();
+    let processors = processors(request, &online)?;
+    let mut plan = Plan::new(request, events, processors.len())?;
+    let mut gate = Gate::new(&request.pauses)?;
+    if request.parts.is_some() || request.pauses.control == Some(Control::Signals) {
+        stop.take_user_signals().map_err(|e| cannot("watch for signals", &e))?;
+    }
     let mut launched = match request.target.invocation() {
         Some(invocation) => Some(launch(invocation, End::Gone)?),
         None => None,
@@ -102,8 +111,10 @@ pub fn record(
     let opened = loop {
         match Opened::new(&plan, &request.target, launched.as_ref().map(Launched::pid), &processors) {
             Ok(opened) => break opened,
-            Err((doing, error)) => {
-                let (next, note) = plan.after(doing, &error, &permissions)?;
+            Err(Refused { doing, number, error }) => {
+                let after = plan.after(doing, number, &error, &permissions);
+                let (next, note) =
+                    after.map_err(|refusal| with_what_there_is(refusal, &plan.events[number]))?;
                 plan = next;
                 if note != Note::Nothing {
                     notes.push(note);
@@ -112,37 +123,57 @@ pub fn record(
         }
     };
     notes.extend(plan.dump_note());
-    let ids = opened.ids().map_err(|e| cannot("number the events", &e))?;
+    let ids = opened.ids(&plan).map_err(|e| cannot("number the events", &e))?;
     let output =
         Output::new(destination.into(), &plan, &ids).map_err(|e| cannot("write the recording", &e))?;
-    let about = About { command_line: command_line(&request.target), ..about(&plan, &processors) };
+    let about = About { command_line: command_line(&request.target), ..about(&plan, &online) };
     let mut session = Session { opened, output, about, counted: Counted::default() };
     session.begin(&plan, &request.target).map_err(|e| cannot("begin", &e))?;
-    let began = Instant::now();
     let reference = clock::Reference::now();
     session.about.reference = reference;
     if let Some(launched) = &mut launched {
         launched.go();
     }
+    gate.begin();
+    let mut parts = request.parts.map(|length| Parts::begin(length, reference.wall));
     let mut has_ended = false;
+    let mut is_told_to_end = false;
     let tick = if session.output.is_live() { LIVE_TICK } else { TICK };
     let full = loop {
         if let Err(error) = session.round() {
             break Some(error);
         }
-        let elapsed = began.elapsed();
+        let told = gate.attend(stop, |is_paused| session.pause(&plan, is_paused));
+        let told = told.map_err(|e| cannot("pause", &e))?;
+        is_told_to_end |= told.stop;
+        if let Some(line) = told.unknown {
+            let note = Note::UnknownCommand(line);
+            if !notes.contains(&note) && notes.len() < MOST_NOTES {
+                notes.push(note);
+            }
+        }
+        if let Some(parts) = &mut parts
+            && let Some(part) = parts.end(told.snapshot)
+            && let Err(error) = session.end_part(part)
+        {
+            break Some(error);
+        }
+        let elapsed = gate.sampled();
         let Counted { samples, lost, .. } = session.counted;
-        progress(Progress { elapsed, samples, lost });
+        progress(Progress { elapsed, samples, lost, is_paused: gate.is_paused() });
         let left = request.duration.map(|duration| duration.saturating_sub(elapsed));
-        if has_ended || stop.requested().is_some() || left == Some(Duration::ZERO) || is_over(request) {
+        let is_time_over = left == Some(Duration::ZERO);
+        if has_ended || is_told_to_end || stop.requested().is_some() || is_time_over || is_over(request) {
             break end(&mut session, &plan).err();
         }
-        let timeout = left.map_or(tick, |left| left.min(tick));
-        let wait = session.wait(launched.as_ref(), stop, timeout).map_err(|e| cannot("wait", &e))?;
+        let others = [left, gate.left(), parts.as_ref().map(Parts::left)];
+        let timeout = others.into_iter().flatten().fold(tick, Duration::min);
+        let wait = session.wait(launched.as_ref(), stop, gate.wake(), timeout);
+        let wait = wait.map_err(|e| cannot("wait", &e))?;
         has_ended = wait == Wait::Ended;
     };
     let full = full.map(|error| keep_what_fits(&mut session, &error)).transpose()?.flatten();
-    let elapsed = began.elapsed();
+    let elapsed = gate.sampled();
     // The program may take its time to end: its profile does not wait for that.
     let target = match (launched, request.target.invocation()) {
         (Some(launched), Some(invocation)) => {
@@ -158,10 +189,72 @@ pub fn record(
     Ok(Outcome { target, samples, lost, start: reference.wall, elapsed, notes, plan, full })
 }
 
+/// The most notes of lines that are no commands.
+const MOST_NOTES: usize = 20;
+
+/// The parts of a recording that is folded.
+struct Parts {
+    length: Duration,
+    began: Instant,
+    start: SystemTime,
+}
+
+impl Parts {
+    fn begin(length: Duration, start: SystemTime) -> Parts {
+        Parts { length, began: Instant::now(), start }
+    }
+
+    fn left(&self) -> Duration {
+        self.length.saturating_sub(self.began.elapsed())
+    }
+
+    /// Ends a part that is over, or that somebody asks for, and begins the next one.
+    fn end(&mut self, is_asked: bool) -> Option<Part> {
+        let duration = self.began.elapsed();
+        if !is_asked && duration < self.length {
+            return None;
+        }
+        let part = Part { start: self.start, duration, is_asked };
+        *self = Parts::begin(self.length, self.start + duration);
+        Some(part)
+    }
+}
+
+/// The events that are asked for.
+///
+/// # Errors
+/// A name that stands for no event.
+pub fn parse_events(request: &Request) -> Result<Vec<EventName>, Refusal> {
+    let parse = |event: &EventRequest| EventName::parse_filtered(&event.name, event.filter.as_deref());
+    let events: Result<Vec<_>, String> = request.events.iter().map(parse).collect();
+    events.map_err(|said| Refusal::Other { doing: "choose an event", said })
+}
+
+/// The processors to record on.
+fn processors(request: &Request, online: &[u32]) -> Result<Vec<u32>, Refusal> {
+    let Some(wanted) = &request.processors else { return Ok(online.to_vec()) };
+    match wanted.iter().find(|number| !online.contains(number)) {
+        Some(&number) => Err(Refusal::NoProcessor { number, online: online.to_vec() }),
+        None => Ok(wanted.clone()),
+    }
+}
+
+/// Completes a refusal by what the machine has instead.
+fn with_what_there_is(refusal: Refusal, event: &EventName) -> Refusal {
+    match refusal {
+        Refusal::NoEvent { name, .. } => Refusal::NoEvent { name, has: event::available() },
+        Refusal::Filter { event: name, filter, .. } => {
+            Refusal::Filter { event: name, filter, fields: event.fields() }
+        }
+        other => other,
+    }
+}
+
 /// Returns true if there is nothing left to record.
 fn is_over(request: &Request) -> bool {
     match &request.target {
         Target::Processes(pids) => !pids.iter().any(|&pid| is_running(pid)),
+        Target::Threads(tids) => !tids.iter().any(|&tid| is_running(tid)),
         Target::Waiting(pid) => !is_running(*pid),
         Target::Command(_) | Target::Machine(_) => false,
     }

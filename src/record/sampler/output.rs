@@ -6,7 +6,7 @@ use std::io;
 use super::counted::Counted;
 use super::data_file::{About, DataFile};
 use super::plan::Plan;
-use super::stream::{Stream, Writer};
+use super::stream::{Part, Stream, Writer};
 
 /// The place a recording goes to.
 #[derive(Debug)]
@@ -41,10 +41,10 @@ const LEAST_SPARE: u64 = 16 << 10;
 const MOST_SPARE: u64 = 1 << 20;
 
 impl Output {
-    pub fn new(destination: Destination, plan: &Plan, ids: &[u64]) -> io::Result<Output> {
+    pub fn new(destination: Destination, plan: &Plan, ids: &[Vec<u64>]) -> io::Result<Output> {
         Ok(match destination {
             Destination::File(file) => Output::File(DataFile::new(file, plan, ids)?),
-            Destination::Reader(writer) => Output::Stream(Stream::new(writer, plan)),
+            Destination::Reader(writer) => Output::Stream(Stream::new(writer, plan, ids)),
         })
     }
 
@@ -80,6 +80,14 @@ impl Output {
                 stream.append(&END_OF_ROUND)?;
                 stream.send()
             }
+        }
+    }
+
+    /// Notes that a part ends. A file has no parts.
+    pub fn end_part(&mut self, part: Part) -> io::Result<()> {
+        match self {
+            Output::File(_) => Ok(()),
+            Output::Stream(stream) => stream.end_part(part),
         }
     }
 

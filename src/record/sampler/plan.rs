@@ -5,10 +5,10 @@
 
 use std::io;
 
-use super::event::{Event, HARDWARE, Mode};
+use super::event::{Event, Mode};
 use crate::record::program::message;
 use crate::record::refusal::Refusal;
-use crate::record::request::{CallGraph, Rate, Request, Target};
+use crate::record::request::{CallGraph, Delay, Rate, Request, Target};
 use crate::record::sys::clock;
 use crate::record::sys::perf_event::{ATTR_SIZE, Attr, flag, sample};
 use crate::record::system::Permissions;
@@ -16,9 +16,10 @@ use crate::record::system::Permissions;
 /// The parameters with which events are opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The event that makes samples.
-    pub event: Event,
-    /// True if another event may take its place.
+    /// The events, one at least. The first one, which may make no samples, comes with the records of
+    /// processes and mappings.
+    pub events: Vec<Event>,
+    /// True if another event may take the place of the one that was not asked for.
     pub may_replace_event: bool,
     /// Samples in the kernel too.
     pub kernel: bool,
@@ -34,8 +35,13 @@ pub struct Plan {
     pub off_cpu: bool,
     /// Begin when the waiting child becomes its program.
     pub on_exec: bool,
-    /// True if less of each stack may be copied, because no size was asked for.
-    pub may_shrink_dump: bool,
+    /// Sampling begins when it is told to.
+    pub is_paused: bool,
+    /// Records threads that were named, and none that they start.
+    pub threads: bool,
+    /// The most of each stack to be copied, and less where that does not fit; `None` for a size that was asked
+    /// for.
+    pub largest_dump: Option<u32>,
     /// Let the kernel note build ids with mappings: since Linux 5.12.
     pub build_ids: bool,
     /// The size of each ring, a power of two.
@@ -60,6 +66,10 @@ pub enum Doing {
     Open,
     /// Opening an event for a running process.
     Attach(u32),
+    /// Opening an event for a running thread.
+    AttachThread(u32),
+    /// Setting the condition of a tracepoint.
+    Filter,
     /// Mapping a ring.
     Map,
 }
@@ -70,7 +80,8 @@ const SMALLEST_RING: usize = 32 * 1024;
 /// The most memory that the rings of all processors take together.
 const ALL_RINGS: usize = 512 << 20;
 
-/// The smallest dump that is taken without being asked for.
+/// The sizes of dumps that are taken without being asked for, and the smallest of them.
+const DUMPS: [u32; 4] = [CallGraph::LIVE_DUMP, CallGraph::DUMP, 16 * 1024, SMALLEST_DUMP];
 const SMALLEST_DUMP: u32 = 8 * 1024;
 
 /// The number of samples that a ring has to hold at least, at any rate.
@@ -90,31 +101,47 @@ impl Plan {
     ///
     /// # Errors
     /// [`Refusal::NoRegisters`].
-    pub fn new(request: &Request, event: Option<Event>, processors: usize) -> Result<Plan, Refusal> {
+    pub fn new(request: &Request, events: Vec<Event>, processors: usize) -> Result<Plan, Refusal> {
         if matches!(request.call_graph, CallGraph::Dwarf(_)) && USER_REGISTERS.is_none() {
             return Err(Refusal::NoRegisters);
         }
-        let may_replace_event = event.is_none() && !request.off_cpu;
-        let event = match event {
-            _ if request.off_cpu => Event::context_switches(),
-            Some(event) => event,
-            None => Event::cycles(),
+        let may_replace_event = events.is_empty() && !request.off_cpu;
+        let mut events = match events {
+            _ if request.off_cpu => vec![Event::context_switches()],
+            events if events.is_empty() => vec![Event::cycles()],
+            events => events,
         };
         let rate = match request.rate {
-            _ if request.off_cpu || event.is_counted_singly() => Rate::EveryEvents(1),
+            _ if request.off_cpu => Rate::EveryEvents(1),
+            Rate::PerSecond(_) if events.iter().all(Event::is_counted_singly) => Rate::EveryEvents(1),
             rate => rate,
         };
+        let kernel = events.iter().any(|event| event.only != Some(Mode::User));
+        if request.pauses.are_possible() {
+            // Mappings are noted in a pause, too: only events that are enabled note them.
+            events.insert(0, Event::tracking());
+        }
+        let threads = matches!(request.target, Target::Threads(_));
         let mut plan = Plan {
-            kernel: event.only != Some(Mode::User),
-            event,
+            kernel,
+            events,
             may_replace_event,
             rate,
             call_graph: request.call_graph,
-            inherit: if request.children { Inherit::All } else { Inherit::Threads },
+            inherit: match request.children {
+                _ if threads => Inherit::Nothing,
+                true => Inherit::All,
+                false => Inherit::Threads,
+            },
             machine: matches!(request.target, Target::Machine(_)),
             off_cpu: request.off_cpu,
             on_exec: matches!(request.target, Target::Command(_) | Target::Waiting(_)),
-            may_shrink_dump: request.call_graph == CallGraph::Dwarf(CallGraph::DUMP),
+            is_paused: request.pauses.delay != Delay::None,
+            threads,
+            largest_dump: match request.call_graph {
+                CallGraph::Dwarf(size @ (CallGraph::DUMP | CallGraph::LIVE_DUMP)) => Some(size),
+                _ => None,
+            },
             build_ids: true,
             ring: ring_size(rate, request.call_graph, processors),
         };
@@ -124,14 +151,10 @@ impl Plan {
 
     /// Chooses the size of the dumps, if none was asked for: the largest of which the ring holds enough.
     fn choose_dump(&mut self) {
-        if !self.may_shrink_dump {
-            return;
-        }
-        let mut size = CallGraph::DUMP;
-        while size > SMALLEST_DUMP && (self.is_too_fast(size) || self.ring < self.ring_for(size)) {
-            size /= 2;
-        }
-        self.call_graph = CallGraph::Dwarf(size);
+        let Some(largest) = self.largest_dump else { return };
+        let mut sizes = DUMPS.into_iter().filter(|size| *size <= largest);
+        let size = sizes.find(|&size| !self.is_too_fast(size) && self.ring >= self.ring_for(size));
+        self.call_graph = CallGraph::Dwarf(size.unwrap_or(SMALLEST_DUMP));
     }
 
     /// The samples of a second; where that is not known it is low, as few threads wait more often.
@@ -156,7 +179,7 @@ impl Plan {
     /// A note if less of each stack is copied than by default.
     pub fn dump_note(&self) -> Option<Note> {
         let CallGraph::Dwarf(size) = self.call_graph else { return None };
-        if !self.may_shrink_dump || size >= CallGraph::DUMP {
+        if self.largest_dump.is_none() || size >= CallGraph::DUMP {
             return None;
         }
         Some(match self.rate {
@@ -169,18 +192,40 @@ impl Plan {
         })
     }
 
-    /// The plan as the kernel wants it.
+    /// The events that make samples.
+    pub fn sampled(&self) -> impl Iterator<Item = &Event> {
+        self.events.iter().filter(|event| !event.is_tracking())
+    }
+
+    /// The names of the events that make samples.
+    pub fn event_names(&self) -> String {
+        self.sampled().map(|event| &*event.name).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The rate of an event: of some, each is worth a sample, unless a number was asked for.
+    fn rate_of(&self, event: &Event) -> Rate {
+        match self.rate {
+            _ if event.is_tracking() => Rate::EveryEvents(1),
+            Rate::PerSecond(_) if event.is_counted_singly() => Rate::EveryEvents(1),
+            rate => rate,
+        }
+    }
+
+    /// The first event as the kernel wants it.
     pub fn attr(&self) -> Attr {
+        self.attr_of(0)
+    }
+
+    /// The event of this number as the kernel wants it.
+    pub fn attr_of(&self, number: usize) -> Attr {
+        let event = &self.events[number];
+        let rate = self.rate_of(event);
         let mut flags = flag::DISABLED
             | flag::EXCLUDE_HV
-            | flag::MMAP
-            | flag::COMM
-            | flag::TASK
             | flag::WATERMARK
             | flag::SAMPLE_ID_ALL
-            | flag::MMAP2
-            | flag::COMM_EXEC
-            | flag::USE_CLOCKID;
+            | flag::USE_CLOCKID
+            | u64::from(event.precise) << flag::PRECISE;
         let mut set = |bit: u64, condition: bool| {
             if condition {
                 flags |= bit;
@@ -192,15 +237,20 @@ impl Plan {
         };
         set(flag::INHERIT, !self.machine && self.inherit != Inherit::Nothing);
         set(flag::INHERIT_THREAD, !self.machine && self.inherit == Inherit::Threads);
-        set(flag::EXCLUDE_KERNEL, !self.kernel);
-        set(flag::EXCLUDE_USER, self.event.only == Some(Mode::Kernel));
-        set(flag::EXCLUDE_GUEST, self.event.kind == HARDWARE);
-        set(flag::ENABLE_ON_EXEC, self.on_exec);
-        // Unwind tables and constants may lie in mappings that are not executable.
-        set(flag::MMAP_DATA | flag::EXCLUDE_CALLCHAIN_USER, dwarf.is_some());
-        set(flag::CONTEXT_SWITCH, self.off_cpu);
-        set(flag::BUILD_ID, self.build_ids);
-        set(flag::FREQ, matches!(self.rate, Rate::PerSecond(_)));
+        set(flag::EXCLUDE_KERNEL, !self.kernel || event.only == Some(Mode::User));
+        set(flag::EXCLUDE_USER, event.only == Some(Mode::Kernel));
+        set(flag::EXCLUDE_GUEST, event.is_of_processor());
+        set(flag::ENABLE_ON_EXEC, self.on_exec && (!self.is_paused || event.is_tracking()));
+        set(flag::EXCLUDE_CALLCHAIN_USER, dwarf.is_some());
+        set(flag::FREQ, matches!(rate, Rate::PerSecond(_)));
+        if number == 0 {
+            // Each record is wanted once.
+            set(flag::MMAP | flag::COMM | flag::TASK | flag::MMAP2 | flag::COMM_EXEC, true);
+            // Unwind tables and constants may lie in mappings that are not executable.
+            set(flag::MMAP_DATA, dwarf.is_some());
+            set(flag::CONTEXT_SWITCH, self.off_cpu);
+            set(flag::BUILD_ID, self.build_ids);
+        }
         let mut sample_type = SAMPLE_TYPE;
         if self.call_graph != CallGraph::None {
             sample_type |= sample::CALLCHAIN;
@@ -209,10 +259,12 @@ impl Plan {
             sample_type |= sample::REGS_USER | sample::STACK_USER;
         }
         Attr {
-            kind: self.event.kind,
+            kind: event.kind,
             size: ATTR_SIZE,
-            config: self.event.config,
-            period_or_rate: match self.rate {
+            config: event.config[0],
+            config1: event.config[1],
+            config2: event.config[2],
+            period_or_rate: match rate {
                 Rate::PerSecond(n) | Rate::EveryEvents(n) => n,
             },
             sample_type,
@@ -226,13 +278,14 @@ impl Plan {
         }
     }
 
-    /// The plan to try after a refusal, and a note for the user.
+    /// The plan to try after the event of this number was refused, and a note for the user.
     ///
     /// # Errors
     /// When there is nothing left to try.
     pub fn after(
         &self,
         doing: Doing,
+        number: usize,
         error: &io::Error,
         facts: &Permissions,
     ) -> Result<(Plan, Note), Refusal> {
@@ -242,7 +295,13 @@ impl Plan {
             Ok((plan, note))
         };
         let code = error.raw_os_error().unwrap_or(0);
+        let event = &self.events[number];
         match (doing, code) {
+            (Doing::Filter, _) => Err(Refusal::Filter {
+                event: event.name.clone(),
+                filter: event.filter.clone().unwrap_or_default(),
+                fields: Vec::new(),
+            }),
             (Doing::Map, libc::EPERM | libc::ENOMEM) if self.ring > SMALLEST_RING => {
                 let halve = |plan: &mut Plan| {
                     plan.ring /= 2;
@@ -258,20 +317,30 @@ impl Plan {
             }
             (_, libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) if self.may_replace_event => next(
                 &|plan| {
-                    plan.event = Event::cpu_clock();
+                    plan.events[number] = Event::cpu_clock();
                     plan.may_replace_event = false;
                 },
                 Note::Clock,
             ),
+            (_, libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV)
+                if event.precise > 0 && event.may_be_less_precise =>
+            {
+                next(&|plan| plan.events[number].precise -= 1, Note::Nothing)
+            }
+            (_, libc::EOPNOTSUPP) if event.precise > 0 => Err(Refusal::NotPrecise(event.name.clone())),
             (_, libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) => {
-                Err(Refusal::NoEvent(self.event.name.clone()))
+                Err(Refusal::NoEvent { name: event.name.clone(), has: Vec::new() })
             }
             (_, libc::EPERM | libc::ENOSYS) if facts.seccomp => Err(Refusal::Seccomp),
             (_, libc::ENOSYS) => Err(Refusal::NoPerfEvents { wsl1: facts.wsl1 }),
             (_, libc::EMFILE) => Err(Refusal::OpenFiles(crate::record::sys::limits::lift_open_files())),
             (Doing::Attach(pid), libc::ESRCH) => Err(Refusal::NoProcess(pid)),
+            (Doing::AttachThread(tid), libc::ESRCH) => Err(Refusal::NoThread(tid)),
+            (_, libc::EACCES | libc::EPERM) if event.probed.is_some() && !facts.privileged => {
+                Err(Refusal::Probe(event.name.clone()))
+            }
             (_, libc::EACCES | libc::EPERM) => self.after_no_rights(doing, facts),
-            (_, libc::EINVAL) => self.after_invalid(facts),
+            (_, libc::EINVAL) => self.after_invalid(event, facts),
             _ => Err(Refusal::Other { doing: "open an event", said: message(error) }),
         }
     }
@@ -285,13 +354,14 @@ impl Plan {
             return Err(Refusal::OffCpu(paranoid));
         }
         // The kernel's part is refused before the process is looked at.
-        if self.kernel && self.event.only != Some(Mode::Kernel) && !self.machine {
+        let needs_kernel = self.events.iter().any(|event| event.only == Some(Mode::Kernel));
+        if self.kernel && !needs_kernel && !self.machine {
             let note = if facts.privileged { Note::Nothing } else { Note::UserOnly(paranoid) };
             return Ok((Plan { kernel: false, ..self.clone() }, note));
         }
         match doing {
             _ if paranoid >= 3 && !facts.privileged => Err(Refusal::Paranoid(paranoid)),
-            Doing::Attach(pid) => {
+            Doing::Attach(pid) | Doing::AttachThread(pid) => {
                 let Permissions { ptrace_scope, container, .. } = *facts;
                 Err(Refusal::Attach { pid, ptrace_scope, container })
             }
@@ -299,7 +369,7 @@ impl Plan {
         }
     }
 
-    fn after_invalid(&self, facts: &Permissions) -> Result<(Plan, Note), Refusal> {
+    fn after_invalid(&self, event: &Event, facts: &Permissions) -> Result<(Plan, Note), Refusal> {
         if let (Rate::PerSecond(rate), Some(Ok(most))) = (self.rate, facts.max_rate.map(u64::try_from))
             && rate > most
         {
@@ -319,7 +389,7 @@ impl Plan {
                 doing: "open an event",
                 said: format!(
                     "this kernel does not take {} with --call-graph {}",
-                    self.event.name, self.call_graph
+                    event.name, self.call_graph
                 ),
             }),
         }
@@ -339,6 +409,8 @@ pub enum Note {
     Rate(u64, u64),
     /// Threads that start later are not seen.
     NoLaterThreads,
+    /// A line of the FIFO of `--control` that is no command.
+    UnknownCommand(String),
     /// Fewer bytes of each stack are copied than by default, since samples come this often.
     DumpForRate {
         /// The number of bytes.
@@ -376,6 +448,11 @@ impl std::fmt::Display for Note {
                     "this kernel cannot leave out children alone: threads started later are left out too"
                 )
             }
+            Note::UnknownCommand(line) => write!(
+                f,
+                "--control: {:?} is no command; there are enable, disable, ping, snapshot and stop",
+                line.chars().take(40).collect::<String>()
+            ),
             Note::DumpForRate { size, rate } => write!(
                 f,
                 "{size} bytes of each stack are recorded instead of {}, for {rate} samples a second; a lower -F \
@@ -430,21 +507,15 @@ fn ring_size(rate: Rate, call_graph: CallGraph, processors: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::request::Pauses;
 
     fn request() -> Request {
-        Request {
-            target: Target::Processes(vec![7]),
-            rate: Rate::PerSecond(997),
-            duration: None,
-            event: None,
-            call_graph: CallGraph::FramePointers,
-            children: true,
-            off_cpu: false,
-        }
+        let call_graph = CallGraph::FramePointers;
+        Request { call_graph, ..Request::new(Target::Processes(vec![7])) }
     }
 
     fn refused(plan: &Plan, doing: Doing, code: i32, facts: &Permissions) -> Result<(Plan, Note), Refusal> {
-        plan.after(doing, &io::Error::from_raw_os_error(code), facts)
+        plan.after(doing, 0, &io::Error::from_raw_os_error(code), facts)
     }
 
     #[test]
@@ -456,7 +527,7 @@ mod tests {
         };
         let facts = Permissions::default();
         let with_ring = |rate, dump, ring| {
-            let mut plan = Plan::new(&request(rate, dump), None, 2).unwrap();
+            let mut plan = Plan::new(&request(rate, dump), Vec::new(), 2).unwrap();
             while plan.ring > ring {
                 plan = refused(&plan, Doing::Map, libc::EPERM, &facts).unwrap().0;
             }
@@ -465,6 +536,10 @@ mod tests {
         };
         let usual = |ring| with_ring(997, CallGraph::DUMP, ring);
         assert_eq!(usual(16 << 20), (32768, None));
+        let live = |rate, ring| with_ring(rate, CallGraph::LIVE_DUMP, ring);
+        assert_eq!(live(997, 16 << 20), (65520, None));
+        assert_eq!(live(997, 512 << 10), (32768, None), "enough for most, and no reason to say anything");
+        assert_eq!(live(4999, 16 << 20), (32768, None));
         // `kernel.perf_event_mlock_kb` is 516 by default.
         assert_eq!(usual(512 << 10), (32768, None));
         let (size, note) = usual(256 << 10);
@@ -487,12 +562,64 @@ mod tests {
     }
 
     #[test]
+    fn several_events_share_the_records_of_processes() {
+        let event = |name: &str| Event::parse(name).unwrap();
+        let with = |events: &[&str], request: Request| {
+            Plan::new(&request, events.iter().map(|name| event(name)).collect(), 2).unwrap()
+        };
+        let plan = with(&["cpu-clock:u", "page-faults"], request());
+        assert_eq!(plan.event_names(), "cpu-clock:u, page-faults");
+        assert!(plan.kernel);
+        let (first, second) = (plan.attr_of(0), plan.attr_of(1));
+        let shared = flag::MMAP | flag::MMAP2 | flag::COMM | flag::TASK;
+        assert_eq!((first.flags & shared, second.flags & shared), (shared, 0));
+        let excluded = |attr: Attr| attr.flags & flag::EXCLUDE_KERNEL != 0;
+        assert!(excluded(first) && !excluded(second));
+        assert_eq!(first.sample_type, second.sample_type, "one layout for all");
+        assert_eq!(event("cycles:pp").precise, 2);
+        let pauses = Pauses { delay: Delay::UntilTold, control: None };
+        let plan = with(&["cpu-clock"], Request { pauses, ..request() });
+        let attrs = [plan.attr_of(0), plan.attr_of(1)];
+        assert!(plan.events[0].is_tracking() && plan.event_names() == "cpu-clock");
+        assert_eq!((attrs[0].flags & shared, attrs[1].flags & shared), (shared, 0));
+        let command = Request { target: Target::Waiting(7), ..request() };
+        let paused = Pauses { delay: Delay::UntilTold, control: None };
+        let plan = with(&["cpu-clock"], Request { pauses: paused, ..command });
+        let on_exec = |number| plan.attr_of(number).flags & flag::ENABLE_ON_EXEC != 0;
+        assert!(on_exec(0) && !on_exec(1), "sampling begins later");
+    }
+
+    #[test]
+    fn each_event_has_its_own_rate() {
+        let point = Event { kind: super::super::event::TRACEPOINT, ..Event::default() };
+        let rate = |rate, number: usize| {
+            let events = vec![Event::cpu_clock(), point.clone()];
+            let plan = Plan::new(&Request { rate, ..request() }, events, 2).unwrap();
+            let attr = plan.attr_of(number);
+            (attr.period_or_rate, attr.flags & flag::FREQ != 0)
+        };
+        assert_eq!(rate(Rate::PerSecond(99), 0), (99, true));
+        assert_eq!(rate(Rate::PerSecond(99), 1), (1, false), "each is worth a sample");
+        assert_eq!(rate(Rate::EveryEvents(7), 1), (7, false), "unless a number was asked for");
+    }
+
+    #[test]
+    fn precision_is_lowered_where_that_was_allowed() {
+        let facts = Permissions::default();
+        let plan = |name: &str| Plan::new(&request(), vec![Event::parse(name).unwrap()], 2).unwrap();
+        let (next, note) = refused(&plan("cycles:P"), Doing::Open, libc::EOPNOTSUPP, &facts).unwrap();
+        assert_eq!((next.events[0].precise, note), (2, Note::Nothing));
+        let said = refused(&plan("cycles:pp"), Doing::Open, libc::EOPNOTSUPP, &facts).unwrap_err();
+        assert!(said.to_string().contains("cycles:P"), "{said}");
+    }
+
+    #[test]
     fn refused_parts_of_a_plan_are_left_out() {
-        let plan = Plan::new(&request(), None, 2).unwrap();
+        let plan = Plan::new(&request(), Vec::new(), 2).unwrap();
         let facts = Permissions { paranoid: Some(2), max_rate: Some(500), ..Permissions::default() };
         let open = Doing::Open;
         let (next, note) = refused(&plan, open, libc::ENOENT, &facts).unwrap();
-        assert_eq!((next.event, note), (Event::cpu_clock(), Note::Clock));
+        assert_eq!((next.events, note), (vec![Event::cpu_clock()], Note::Clock));
         let (next, note) = refused(&plan, open, libc::EACCES, &facts).unwrap();
         assert_eq!((next.kernel, note), (false, Note::UserOnly(2)));
         let (next, note) = refused(&plan, open, libc::EINVAL, &facts).unwrap();
@@ -517,10 +644,12 @@ mod tests {
 
     #[test]
     fn each_refusal_says_what_to_do() {
-        let plan = Plan::new(&request(), None, 2).unwrap();
+        let plan = Plan::new(&request(), Vec::new(), 2).unwrap();
         let last =
             Plan { kernel: false, may_replace_event: false, build_ids: false, ring: SMALLEST_RING, ..plan };
         let machine = Plan { machine: true, ..last.clone() };
+        let probed = Event { probed: Some(c"/bin/true".into()), ..Event::default() };
+        let probe = Plan { events: vec![probed], ..last.clone() };
         let facts = |paranoid| Permissions { paranoid: Some(paranoid), ..Permissions::default() };
         let (open, attach) = (Doing::Open, Doing::Attach(7));
         for (plan, doing, code, facts, said) in [
@@ -546,6 +675,9 @@ mod tests {
                 "kernel.yama.ptrace_scope=0",
             ),
             (&last, attach, libc::EPERM, facts(2), "another user's"),
+            (&last, Doing::AttachThread(7), libc::ESRCH, facts(2), "there is no thread 7"),
+            (&last, Doing::Filter, libc::EINVAL, facts(2), "does not take the filter"),
+            (&probe, open, libc::EACCES, facts(2), "probes are kept from ordinary users"),
             (&last, attach, libc::EPERM, Permissions { container: true, ..facts(2) }, "--cap-add SYS_PTRACE"),
             (
                 &last,

@@ -4,25 +4,30 @@
 //! a quarter full wakes us; a round reads all rings once, so that a reader can put the records of a
 //! round in order.
 
+use std::ffi::CString;
 use std::io;
 use std::ops::Range;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
 
 use super::counted::Counted;
 use super::data_file::About;
+use super::event::Event as PlannedEvent;
 use super::existing;
 use super::output::Output;
 use super::plan::{Doing, Plan};
+use super::stream::Part;
 use crate::record::request::Target;
 use crate::record::sys::launch::Launched;
 use crate::record::sys::limits;
-use crate::record::sys::perf_event::{Event, Ring, Who, flag};
+use crate::record::sys::perf_event::{Attr, Event, Ring, Who, flag};
 use crate::record::sys::signals::{self, Stop};
 
 /// The events that are open, and the ring of each processor.
 pub(super) struct Opened {
     events: Vec<Event>,
+    /// The number of each event in the plan.
+    numbers: Vec<usize>,
     rings: Vec<OfProcessor>,
 }
 
@@ -41,8 +46,7 @@ impl Opened {
         target: &Target,
         child: Option<u32>,
         processors: &[u32],
-    ) -> Result<Opened, (Doing, io::Error)> {
-        let attr = plan.attr();
+    ) -> Result<Opened, Refused> {
         let whom: Vec<(Who, Doing)> = match (target, child) {
             (Target::Machine(_), _) => vec![(Who::Everybody, Doing::Open)],
             (Target::Processes(pids), _) => pids
@@ -54,41 +58,78 @@ impl Opened {
                     threads.into_iter().map(move |tid| (Who::Thread(tid), Doing::Attach(pid)))
                 })
                 .collect(),
+            (Target::Threads(tids), _) => {
+                tids.iter().map(|&tid| (Who::Thread(tid), Doing::AttachThread(tid))).collect()
+            }
             (Target::Waiting(pid), _) => vec![(Who::Thread(*pid), Doing::Open)],
             (Target::Command(_), child) => {
                 child.into_iter().map(|pid| (Who::Thread(pid), Doing::Open)).collect()
             }
         };
-        let mut opened = Opened { events: Vec::new(), rings: Vec::new() };
+        let all: Vec<(usize, &PlannedEvent, Attr)> = plan
+            .events
+            .iter()
+            .enumerate()
+            .map(|(number, event)| (number, event, plan.attr_of(number)))
+            .collect();
+        let mut opened = Opened { events: Vec::new(), numbers: Vec::new(), rings: Vec::new() };
         for &processor in processors {
             let first = opened.events.len();
-            for &(who, doing) in &whom {
-                match Event::open(&attr, who, Some(processor)) {
-                    Ok(event) => opened.events.push(event),
+            let each = all.iter().flat_map(|event| whom.iter().map(move |&(who, doing)| (event, who, doing)));
+            for ((number, planned, attr), who, doing) in each {
+                let number = *number;
+                match Event::open_probe(attr, planned.probed.as_deref(), who, Some(processor)) {
+                    Ok(event) => {
+                        if let Some(filter) = &planned.filter {
+                            // A zero byte ends it, as it would end the kernel's copy.
+                            let filter = CString::new(filter.as_bytes()).unwrap_or_default();
+                            event.set_filter(&filter).map_err(|error| Refused {
+                                doing: Doing::Filter,
+                                number,
+                                error,
+                            })?;
+                        }
+                        opened.events.push(event);
+                        opened.numbers.push(number);
+                    }
                     // A thread that ended meanwhile is no loss, unless it was the only one.
                     Err(e) if e.raw_os_error() == Some(libc::ESRCH) && whom.len() > 1 => {}
                     // A processor that went off meanwhile, likewise.
                     Err(e) if e.raw_os_error() == Some(libc::ENODEV) && !opened.events.is_empty() => {}
-                    Err(e) => return Err((doing, e)),
+                    Err(error) => return Err(Refused { doing, number, error }),
                 }
             }
             let Some(leader) = opened.events.get(first) else { continue };
-            let ring = Ring::map(leader, plan.ring, limits::page_size()).map_err(|e| (Doing::Map, e))?;
+            let unmapped = |error| Refused { doing: Doing::Map, number: 0, error };
+            let ring = Ring::map(leader, plan.ring, limits::page_size()).map_err(unmapped)?;
             for event in &opened.events[first + 1..] {
-                event.write_to(leader).map_err(|e| (Doing::Map, e))?;
+                event.write_to(leader).map_err(unmapped)?;
             }
             opened.rings.push(OfProcessor { ring, events: first..opened.events.len(), waker: first });
         }
         if opened.events.is_empty() {
             let doing = whom.first().map_or(Doing::Open, |(_, doing)| *doing);
-            return Err((doing, io::Error::from_raw_os_error(libc::ESRCH)));
+            return Err(Refused { doing, number: 0, error: io::Error::from_raw_os_error(libc::ESRCH) });
         }
         Ok(opened)
     }
 
-    pub fn ids(&self) -> io::Result<Vec<u64>> {
-        self.events.iter().map(Event::id).collect()
+    /// The identities of the events that are open, for each event of the plan.
+    pub fn ids(&self, plan: &Plan) -> io::Result<Vec<Vec<u64>>> {
+        let mut ids = vec![Vec::new(); plan.events.len()];
+        for (event, number) in self.events.iter().zip(&self.numbers) {
+            ids[*number].push(event.id()?);
+        }
+        Ok(ids)
     }
+}
+
+/// An event that the system refused.
+pub(super) struct Refused {
+    pub doing: Doing,
+    /// Its number in the plan.
+    pub number: usize,
+    pub error: io::Error,
 }
 
 /// The reason why waiting ended.
@@ -117,7 +158,11 @@ impl Session {
             existing::kernel(&mut records);
         }
         if !plan.on_exec {
-            self.opened.events.iter().try_for_each(Event::enable)?;
+            for (event, number) in self.opened.events.iter().zip(&self.opened.numbers) {
+                if !plan.is_paused || plan.events[*number].is_tracking() {
+                    event.enable()?;
+                }
+            }
         }
         let data = plan.attr().flags & flag::MMAP_DATA != 0;
         match target {
@@ -125,14 +170,28 @@ impl Session {
             Target::Processes(pids) => {
                 pids.iter().for_each(|&pid| existing::process(pid, data, &mut records))
             }
+            Target::Threads(tids) => {
+                let mut pids: Vec<u32> = tids.iter().filter_map(|&tid| existing::process_of(tid)).collect();
+                pids.sort_unstable();
+                pids.dedup();
+                pids.iter().for_each(|&pid| existing::process(pid, data, &mut records));
+            }
             // The kernel reports everything when the child becomes the program.
             Target::Command(_) | Target::Waiting(_) => {}
         }
         self.output.begin(&records, &self.about)
     }
 
-    /// Reads every ring once.
+    /// Reads every ring once, and marks the end of the round.
     pub fn round(&mut self) -> io::Result<()> {
+        if self.read_rings()? {
+            self.output.finish_round(&self.about, self.counted.times.unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
+    /// Reads every ring once; `false` if there was nothing in any.
+    fn read_rings(&mut self) -> io::Result<bool> {
         let mut any = false;
         for OfProcessor { ring, .. } in &mut self.opened.rings {
             let (first, second) = ring.pending();
@@ -146,10 +205,7 @@ impl Session {
             self.counted.merge(Counted::of(first, second));
             ring.release(length);
         }
-        if any {
-            self.output.finish_round(&self.about, self.counted.times.unwrap_or_default())?;
-        }
-        Ok(())
+        Ok(any)
     }
 
     /// Ends the recording. `until` is the time up to which threads are known to have waited, if that is
@@ -169,14 +225,22 @@ impl Session {
         }))
     }
 
-    pub fn wait(&mut self, launched: Option<&Launched>, stop: &Stop, timeout: Duration) -> io::Result<Wait> {
+    /// Waits for records, the end of the program, a request to stop, or a line of `control`.
+    pub fn wait(
+        &mut self,
+        launched: Option<&Launched>,
+        stop: &Stop,
+        control: Option<BorrowedFd<'_>>,
+        timeout: Duration,
+    ) -> io::Result<Wait> {
         // poll ignores descriptors below zero.
         let readable =
             |fd: Option<i32>| libc::pollfd { fd: fd.unwrap_or(-1), events: libc::POLLIN, revents: 0 };
-        let Opened { events, rings } = &mut self.opened;
+        let Opened { events, rings, .. } = &mut self.opened;
         let mut fds = vec![
             readable(Some(stop.wake().as_raw_fd())),
             readable(launched.map(|launched| launched.ended().as_raw_fd())),
+            readable(control.map(|fd| fd.as_raw_fd())),
         ];
         let others = fds.len();
         fds.extend(rings.iter().map(|of| {
@@ -189,6 +253,23 @@ impl Session {
             of.waker += usize::from(fd.revents & (libc::POLLHUP | libc::POLLERR) != 0);
         }
         Ok(if fds[1].revents != 0 { Wait::Ended } else { Wait::Records })
+    }
+
+    /// Begins or ends a pause: no samples, but what processes map.
+    pub fn pause(&self, plan: &Plan, is_paused: bool) -> io::Result<()> {
+        let all = self.opened.events.iter().zip(&self.opened.numbers);
+        let mut sampled = all.filter(|(_, number)| !plan.events[**number].is_tracking());
+        sampled.try_for_each(|(event, _)| if is_paused { event.disable() } else { event.enable() })
+    }
+
+    /// Ends a part of the recording that is folded, `begin` to now.
+    pub fn end_part(&mut self, part: Part) -> io::Result<()> {
+        // The marks of two rounds let a reader put all of the first one in order.
+        self.round()?;
+        self.read_rings()?;
+        self.output.finish_round(&self.about, (0, 0))?;
+        self.counted.times = None;
+        self.output.end_part(part)
     }
 
     /// Stops counting.

@@ -12,10 +12,12 @@ use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::data_file::{About, features};
+use super::data_file::{About, Feature, features};
 use super::plan::Plan;
 use crate::input::{Input, Source};
-use crate::record::sys::perf_event::record;
+use crate::record::sys::perf_event::{ATTR_SIZE, record};
+
+pub(super) use crate::collapse::perf_data::Part;
 
 /// The most bytes that wait for the reader: as much as all rings of most machines hold.
 const MOST: usize = 64 << 20;
@@ -129,9 +131,19 @@ impl Drop for Reader {
 pub struct Stream {
     writer: Writer,
     plan: Plan,
+    /// The identities of each event, if there are several.
+    ids: Vec<Vec<u64>>,
     /// The records since the last piece was sent: one round is one piece.
     round: Vec<u8>,
     is_described: bool,
+}
+
+/// The identities of an event that one record holds.
+const MOST_IDS: usize = 4000;
+
+/// One identity of each event: enough to tell whose name it is.
+fn first_ids(ids: &[Vec<u64>]) -> Vec<Vec<u64>> {
+    ids.iter().map(|ids| ids.iter().take(1).copied().collect()).collect()
 }
 
 /// The size of a round from which on it is sent in pieces.
@@ -139,8 +151,10 @@ const PIECE: usize = 1 << 20;
 
 impl Stream {
     /// Begins a recording by a plan.
-    pub fn new(writer: Writer, plan: &Plan) -> Stream {
-        Stream { writer, plan: plan.clone(), round: Vec::new(), is_described: false }
+    pub fn new(writer: Writer, plan: &Plan, ids: &[Vec<u64>]) -> Stream {
+        // One event needs no numbers.
+        let ids = if plan.events.len() > 1 { ids.to_vec() } else { Vec::new() };
+        Stream { writer, plan: plan.clone(), ids, round: Vec::new(), is_described: false }
     }
 
     /// Says what is recorded, and on which machine: before the first record, and again at the end.
@@ -149,17 +163,53 @@ impl Stream {
     /// Nobody reads any more.
     pub fn describe(&mut self, about: &About, times: (u64, u64)) -> io::Result<()> {
         if !self.is_described {
-            // One event needs no numbers.
-            put(record::HEADER_ATTR, &self.plan.attr().to_bytes(), &mut self.round);
+            self.describe_events();
             self.is_described = true;
         }
-        for (feature, content) in features(&self.plan, &[], about, times) {
+        for (feature, content) in features(&self.plan, &first_ids(&self.ids), about, times) {
             let body = [&(feature as u64).to_ne_bytes()[..], &content].concat();
             // A command line of more than 64 kB; those who read this know it anyway.
             if body.len() < 0xfff0 {
                 put(record::HEADER_FEATURE, &body, &mut self.round);
             }
         }
+        self.send()
+    }
+
+    /// The events with their identities. A record has room for some thousands; more follow in descriptions
+    /// of the same event, each of which begins with an identity that is known by then.
+    fn describe_events(&mut self) {
+        for number in 0..self.plan.events.len() {
+            let attr = self.plan.attr_of(number).to_bytes();
+            let ids = self.ids.get(number).map_or(&[][..], Vec::as_slice);
+            let (first, rest) = ids.split_at(ids.len().min(MOST_IDS));
+            let numbers = |ids: &[u64]| ids.iter().flat_map(|id| id.to_ne_bytes()).collect::<Vec<u8>>();
+            put(record::HEADER_ATTR, &[&attr[..], &numbers(first)].concat(), &mut self.round);
+            for more in rest.chunks(MOST_IDS) {
+                let all = [&first[..1], more].concat();
+                let count = u32::try_from(all.len()).expect("some thousands");
+                let content = [
+                    &1u32.to_ne_bytes()[..],
+                    &ATTR_SIZE.to_ne_bytes(),
+                    &attr,
+                    &count.to_ne_bytes(),
+                    // The name follows with the others.
+                    &0u32.to_ne_bytes(),
+                    &numbers(&all),
+                ]
+                .concat();
+                let body = [&(Feature::Events as u64).to_ne_bytes()[..], &content].concat();
+                put(record::HEADER_FEATURE, &body, &mut self.round);
+            }
+        }
+    }
+
+    /// Ends a part.
+    ///
+    /// # Errors
+    /// Nobody reads any more.
+    pub(super) fn end_part(&mut self, part: Part) -> io::Result<()> {
+        put(record::PART, &part.to_bytes(), &mut self.round);
         self.send()
     }
 
@@ -218,14 +268,10 @@ mod tests {
         let arguments = words.into_iter().map(Into::into).collect();
         let shell = Invocation { program: "sh".into(), arguments, ..Invocation::default() };
         let request = Request {
-            target: Target::Command(shell),
             rate: Rate::PerSecond(1999),
-            duration: None,
-            event: None,
             // Of this size some stacks are cut.
             call_graph: CallGraph::Dwarf(1024),
-            children: true,
-            off_cpu: false,
+            ..Request::new(Target::Command(shell))
         };
         let stop = Stop::install().expect("signals");
         let file = tempfile::tempfile().expect("a file");
@@ -242,7 +288,7 @@ mod tests {
         let about = super::super::about(&outcome.plan, &[0]);
         let stacks = std::thread::scope(|scope| {
             let live = scope.spawn(|| folded(source));
-            let mut stream = Stream::new(writer, &outcome.plan);
+            let mut stream = Stream::new(writer, &outcome.plan, &[]);
             stream.describe(&about, (0, 0)).expect("it is read");
             for piece in records.chunks(100_001) {
                 stream.append(piece).and_then(|()| stream.send()).expect("it is read");

@@ -6,6 +6,8 @@
 #![allow(unsafe_code)]
 
 #[cfg(target_os = "linux")]
+pub mod calendar;
+#[cfg(target_os = "linux")]
 pub mod clock;
 #[cfg(target_os = "linux")]
 pub mod hold;

@@ -2,6 +2,7 @@
 //!
 //! The layout of everything here is `linux/perf_event.h`.
 
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
@@ -79,6 +80,8 @@ pub mod flag {
     pub const ENABLE_ON_EXEC: u64 = 1 << 12;
     pub const TASK: u64 = 1 << 13;
     pub const WATERMARK: u64 = 1 << 14;
+    /// Two bits: 3 is as precise as it gets.
+    pub const PRECISE: u32 = 15;
     pub const MMAP_DATA: u64 = 1 << 17;
     pub const SAMPLE_ID_ALL: u64 = 1 << 18;
     pub const EXCLUDE_GUEST: u64 = 1 << 20;
@@ -124,6 +127,8 @@ pub mod record {
     pub const HEADER_ATTR: u32 = 64;
     /// A feature: only in perf.data that goes through a pipe.
     pub const HEADER_FEATURE: u32 = 80;
+    /// A part of the recording ends: only in a recording that is folded by this very process.
+    pub const PART: u32 = 0x6667_0001;
     /// A header's `misc`: kernel mode.
     pub const MISC_KERNEL: u16 = 1;
     /// A header's `misc`: user mode.
@@ -155,6 +160,19 @@ impl Event {
     /// # Errors
     /// The error of the system.
     pub fn open(attr: &Attr, who: Who, cpu: Option<u32>) -> io::Result<Event> {
+        Event::open_probe(attr, None, who, cpu)
+    }
+
+    /// Opens one at a probe in a file, or in a function of the kernel: `probed` is its name, which
+    /// [`Attr::config1`] refers to in memory.
+    ///
+    /// # Errors
+    /// The error of the system.
+    pub fn open_probe(attr: &Attr, probed: Option<&CStr>, who: Who, cpu: Option<u32>) -> io::Result<Event> {
+        let mut attr = *attr;
+        if let Some(name) = probed {
+            attr.config1 = name.as_ptr() as u64;
+        }
         const FLAG_FD_CLOEXEC: libc::c_ulong = 1 << 3;
         let pid: libc::pid_t = match who {
             Who::Thread(tid) => tid.cast_signed(),
@@ -162,16 +180,10 @@ impl Event {
         };
         let cpu = cpu.map_or(-1, u32::cast_signed);
         let group: libc::c_int = -1;
-        // SAFETY: the attr is live, and its size is what it says; the rest are integers.
+        // SAFETY: the attr and the text it may refer to are live, and its size is what it says; the rest are
+        // integers.
         let fd = unsafe {
-            libc::syscall(
-                libc::SYS_perf_event_open,
-                std::ptr::from_ref(attr),
-                pid,
-                cpu,
-                group,
-                FLAG_FD_CLOEXEC,
-            )
+            libc::syscall(libc::SYS_perf_event_open, &raw const attr, pid, cpu, group, FLAG_FD_CLOEXEC)
         };
         let fd = check(libc::c_int::try_from(fd).unwrap_or(-1))?;
         // SAFETY: a descriptor the kernel has just made for us.
@@ -193,6 +205,17 @@ impl Event {
         // SAFETY: the kernel writes eight bytes to a live u64.
         check(unsafe { libc::ioctl(self.fd.as_raw_fd(), IOC_ID as _, &raw mut id) })?;
         Ok(id)
+    }
+
+    /// Lets a tracepoint make samples only where a condition on its fields holds.
+    ///
+    /// # Errors
+    /// The error of the system: `EINVAL` for a condition that it does not understand.
+    pub fn set_filter(&self, condition: &CStr) -> io::Result<()> {
+        const IOC_SET_FILTER: libc::c_ulong = 0x4008_2406;
+        // SAFETY: the kernel reads a text up to its zero byte, which is live.
+        check(unsafe { libc::ioctl(self.fd.as_raw_fd(), IOC_SET_FILTER as _, condition.as_ptr()) })?;
+        Ok(())
     }
 
     /// Begins to count, the inherited ones too.

@@ -45,6 +45,18 @@ static TARGET: AtomicI32 = AtomicI32::new(0);
 /// True if the second signal is a request as well, and only the third ends everything at once.
 static PATIENT: AtomicBool = AtomicBool::new(false);
 
+/// The last signal of [`UserSignal`] that came and was not taken, 0 for none.
+static USER: AtomicI32 = AtomicI32::new(0);
+
+/// A signal whose meaning the recording decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UserSignal {
+    /// SIGUSR1.
+    First,
+    /// SIGUSR2.
+    Second,
+}
+
 /// Requests to stop, from the time it is made.
 #[derive(Debug)]
 pub struct Stop {
@@ -80,6 +92,26 @@ impl Stop {
         handle(libc::SIGXFSZ, on_file_size as *const () as usize)?;
         let wake = File::from(std::os::fd::OwnedFd::from(reader));
         Ok(Stop { wake, is_passed_on: AtomicBool::new(false) })
+    }
+
+    /// From now on SIGUSR1 and SIGUSR2 do not end this process, and [`Stop::take_user_signal`] tells of them.
+    ///
+    /// # Errors
+    /// The error of the system.
+    pub fn take_user_signals(&self) -> io::Result<()> {
+        handle(libc::SIGUSR1, on_user_signal as *const () as usize)?;
+        handle(libc::SIGUSR2, on_user_signal as *const () as usize)
+    }
+
+    /// The last of SIGUSR1 and SIGUSR2 that came since this was called before.
+    pub fn take_user_signal(&self) -> Option<UserSignal> {
+        let signal = match USER.swap(0, Ordering::SeqCst) {
+            libc::SIGUSR1 => UserSignal::First,
+            libc::SIGUSR2 => UserSignal::Second,
+            _ => return None,
+        };
+        self.drain();
+        Some(signal)
     }
 
     /// The signal that asked to stop, if one did.
@@ -160,6 +192,11 @@ pub(super) fn restore_in_child() {
             }
         }
     }
+}
+
+extern "C" fn on_user_signal(signal: libc::c_int, _: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    USER.store(signal, Ordering::SeqCst);
+    write_byte(WAKE.load(Ordering::SeqCst), 1);
 }
 
 extern "C" fn on_file_size(_: libc::c_int, _: *mut libc::siginfo_t, _: *mut libc::c_void) {}

@@ -1,0 +1,126 @@
+//! Results before a recording ends: `--every` and `--last`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use super::process::{signal, until};
+use super::{endless, fg_record, ready, recorded, share, stacks, text, wait_until_recording};
+
+/// The weight of a file in samples, of one after each millisecond of processor time.
+fn samples(folded: &str) -> u64 {
+    let weights = stacks(folded);
+    let weights =
+        weights.lines().map(|line| line.rsplit_once(' ').expect("a line").1.parse::<u64>().expect("ns"));
+    weights.sum::<u64>() / 1_000_000
+}
+
+fn files(folder: &Path) -> BTreeSet<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    // What is being written has a name that begins with a dot.
+    entries.filter(|path| path.extension().is_some_and(|ending| ending == "folded")).collect()
+}
+
+/// True, said, if nothing can be recorded here.
+fn is_refused(program: &Path) -> bool {
+    recorded(fg_record().args(["-q", "--"]).arg(program).arg("1")).is_none()
+}
+
+#[test]
+fn every_part_is_a_file_and_nothing_is_lost_between_them() {
+    let Some(program) = ready().filter(|program| !is_refused(program)) else { return };
+    let target = endless(program);
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("%Y");
+    let mut command = fg_record();
+    command.args([
+        "-v",
+        "--every",
+        "0.2",
+        "-e",
+        "cpu-clock",
+        "-c",
+        "1000000",
+        "-p",
+        &target.0.id().to_string(),
+    ]);
+    command.arg("-o").arg(out.join("%H%M%S.folded"));
+    let recorder = command.stderr(Stdio::piped()).spawn().expect("it starts");
+    let year = || fs::read_dir(folder.path()).ok()?.flatten().map(|entry| entry.path()).next();
+    until("there are five files", || year().is_some_and(|year| files(&year).len() >= 5));
+    signal("TERM", recorder.id());
+    let output = recorder.wait_with_output().expect("it ends");
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let year = year().expect("a folder of the year");
+    let all: Vec<String> =
+        files(&year).iter().map(|path| fs::read_to_string(path).expect("a profile")).collect();
+    for folded in &all {
+        assert!(share(folded, "main") > 0.9, "what is known of the process goes on: {folded}");
+        assert!(folded.contains("# start: ") && folded.contains("# duration: "), "{folded}");
+    }
+    let sum: u64 = all.iter().map(|folded| samples(folded)).sum();
+    let counted =
+        said.lines().find_map(|line| line.strip_prefix("fg-record: ")?.split_once(" samples of cpu-clock"));
+    let (counted, _) = counted.expect("the number of samples is said");
+    assert_eq!(sum.to_string(), counted, "{said}");
+}
+
+#[test]
+fn files_of_old_parts_are_removed() {
+    let Some(program) = ready().filter(|program| !is_refused(program)) else { return };
+    let target = endless(program);
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = fg_record();
+    command.args(["--every", "0.1", "--keep-files", "2", "-p", &target.0.id().to_string(), "-o"]);
+    let mut recorder = command.arg(folder.path().join("%S.folded")).spawn().expect("it starts");
+    let mut seen = BTreeSet::new();
+    until("five files were there", || {
+        seen.extend(files(folder.path()));
+        seen.len() >= 5
+    });
+    signal("TERM", recorder.id());
+    assert!(recorder.wait().expect("it ends").success());
+    let left = files(folder.path());
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert!(!left.contains(seen.iter().next().unwrap()) || seen.len() > 5, "{seen:?} {left:?}");
+}
+
+#[test]
+fn the_last_of_a_recording_is_written_on_request_and_at_the_end() {
+    let Some(program) = ready().filter(|program| !is_refused(program)) else { return };
+    let target = endless(program);
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("last.folded");
+    let mut command = fg_record();
+    command.args(["--last", "1s", "-p", &target.0.id().to_string(), "-o"]).arg(&out);
+    let mut recorder = command.spawn().expect("it starts");
+    wait_until_recording(&recorder);
+    // The handler is there before the events are.
+    for end in [false, true] {
+        until("it is written", || {
+            // Before the first sample there is nothing to write.
+            signal(if end { "TERM" } else { "USR2" }, recorder.id());
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            out.exists() || end
+        });
+        if end {
+            assert!(recorder.wait().expect("it ends").success());
+        }
+        let folded = fs::read_to_string(&out).expect("a profile");
+        assert!(share(&folded, "main") > 0.9, "{folded}");
+        fs::remove_file(&out).expect("it is there");
+    }
+}
+
+#[test]
+fn one_name_for_many_files_is_refused() {
+    let output =
+        fg_record().args(["--every", "1s", "-o", "a.folded", "--", "true"]).output().expect("it starts");
+    let said = text(&output.stderr);
+    assert!(said.contains("put the time in it: -o '%Y%m%dT%H%M%S.folded'"), "{said}");
+    let signals = ["--last", "9s", "--control", "signals", "-o", "a.folded", "--", "true"];
+    let said = text(&fg_record().args(signals).output().expect("it starts").stderr);
+    assert!(said.contains("pause it by --control fifo:PATH"), "{said}");
+}

@@ -1,0 +1,124 @@
+//! A recording that begins later, pauses and goes on: `--delay`, `--control`.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::process::{self, signal, until};
+use super::skip::skip;
+use super::{Running, endless, fg_record, ready, recorded, share, text, wait_until_recording};
+
+/// Two FIFOs: for commands, and for answers.
+struct Control {
+    folder: tempfile::TempDir,
+}
+
+impl Control {
+    fn new() -> Option<Control> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let names = ["commands", "answers"].map(|name| folder.path().join(name));
+        if !Command::new("mkfifo").args(names).status().is_ok_and(|status| status.success()) {
+            skip("there is no mkfifo");
+            return None;
+        }
+        Some(Control { folder })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn argument(&self) -> String {
+        format!("fifo:{},{}", self.path("commands").display(), self.path("answers").display())
+    }
+
+    /// Opens both; the recorder that has opened them before keeps them open.
+    fn open(&self) -> (File, BufReader<File>) {
+        let open = |name| OpenOptions::new().read(true).write(true).open(self.path(name)).expect("a FIFO");
+        (open("commands"), BufReader::new(open("answers")))
+    }
+}
+
+fn tell(control: &mut (File, BufReader<File>), command: &str) {
+    control.0.write_all(command.as_bytes()).expect("it is written");
+    let mut answer = String::new();
+    control.1.read_line(&mut answer).expect("it is answered");
+    assert_eq!(answer, "ack\n", "{command}");
+}
+
+/// True, said, if nothing can be recorded here.
+fn is_refused(program: &Path) -> bool {
+    recorded(fg_record().args(["-q", "--"]).arg(program).arg("1")).is_none()
+}
+
+#[test]
+fn a_fifo_begins_the_sampling_and_what_was_mapped_before_is_known() {
+    let Some(program) = ready().filter(|program| !is_refused(program)) else { return };
+    let Some(control) = Control::new() else { return };
+    let out = control.path("out.folded");
+    let mut fifos = control.open();
+    let mut command = fg_record();
+    command.args(["--delay", "-1", "--control", &control.argument(), "-d", "0.3", "-o"]).arg(&out);
+    command.arg("--").arg(program).arg("1000000").stdout(Stdio::null());
+    let mut recorder = Running(command.spawn().expect("it starts"));
+    wait_until_recording(&recorder.0);
+    tell(&mut fifos, "ping\n");
+    assert!(!out.exists(), "the time of the recording is that of sampling");
+    tell(&mut fifos, "enable\n");
+    let status = recorder.0.wait().expect("it ends");
+    // The program was asked to end when its time was over.
+    assert_eq!(status.code(), Some(128 + 15));
+    let folded = fs::read_to_string(&out).expect("a profile");
+    assert!(share(&folded, "hot") + share(&folded, "warm") > 0.9, "{folded}");
+    assert!(share(&folded, "main") > 0.9, "{folded}");
+}
+
+#[test]
+fn a_paused_recording_has_no_samples() {
+    let Some(program) = ready().filter(|program| !is_refused(program)) else { return };
+    let Some(control) = Control::new() else { return };
+    let target = endless(program);
+    let mut fifos = control.open();
+    let mut command = fg_record();
+    command.args(["--delay", "-1", "--control", &control.argument(), "-p", &target.0.id().to_string()]);
+    let recorder = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    for command in ["ping\n", "disable\n", "stop\n"] {
+        tell(&mut fifos, command);
+    }
+    let output = recorder.wait_with_output().expect("it ends");
+    assert!(text(&output.stderr).contains("no samples in 0.0 s"), "{output:?}");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn signals_pause_a_recording_and_let_it_go_on() {
+    let Some(program) = ready().filter(|program| !is_refused(program)) else { return };
+    let target = endless(program);
+    let mut command = fg_record();
+    command.args(["--delay", "-1", "--control", "signals", "-p", &target.0.id().to_string()]);
+    let mut recorder = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    wait_until_recording(&recorder);
+    let mut said = BufReader::new(recorder.stderr.take().expect("a pipe")).lines();
+    for (name, state) in [("USR2", "sampling"), ("USR1", "paused"), ("USR2", "sampling")] {
+        signal(name, recorder.id());
+        let line = said.next().expect("it is answered").expect("text");
+        assert_eq!(line, format!("fg-record: {state}"));
+    }
+    // A sample is taken before the program has computed for this long.
+    let before = process::user_time(target.0.id());
+    until("it has computed", || process::user_time(target.0.id()) > before + 10);
+    signal("TERM", recorder.id());
+    let output = recorder.wait_with_output().expect("it ends");
+    assert!(output.status.success() && share(&text(&output.stdout), "hot") > 0.5, "{output:?}");
+}
+
+#[test]
+fn a_delay_leaves_out_the_beginning() {
+    let Some(program) = ready() else { return };
+    let Some(output) = recorded(fg_record().args(["--delay", "0.1", "--"]).arg(program).arg("3000")) else {
+        return;
+    };
+    let folded = text(&output.stdout);
+    assert!(share(&folded, "main") > 0.9 && !folded.contains("_dl_start"), "{folded}");
+}
