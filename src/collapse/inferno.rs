@@ -89,23 +89,6 @@ pub static SAMPLE: Inferno = Inferno {
     facts: sample_facts,
 };
 
-/// The `time-profile` table that `xctrace export` writes: XML with references.
-pub static XCTRACE: Inferno = Inferno {
-    about: &FormatInfo {
-        name: "xctrace",
-        producer: "xctrace export --xpath … of a Time Profiler trace",
-        tested: "documented output, Xcode 14",
-        values: "samples",
-        unit: "samples",
-    },
-    detect: |head| memchr::memmem::find(head, b"<trace-query-result").is_some(),
-    values: samples,
-    run: |_, from, to| inferno::xctrace::Folder::default().collapse(from, to),
-    frame: |name| name,
-    note: None,
-    facts: |_, _| (),
-};
-
 /// VTune's call tree as CSV, indented by a space for each level.
 pub static VTUNE: Inferno = Inferno {
     about: &FormatInfo {

@@ -86,11 +86,6 @@ const FOREIGN: &[Foreign] = &[
         is: |head| holds(head, b" function calls") && holds(head, b"   ncalls  tottime  percall  cumtime"),
     },
     Foreign {
-        what: "rbspy's raw recording",
-        instead: "convert it: rbspy report --format collapsed --input FILE --output OUT",
-        is: |head| head.starts_with(b"rbspy0"),
-    },
-    Foreign {
         what: "a log of V8",
         instead: "convert it: node --prof-process --preprocess FILE",
         is: |head| head.starts_with(b"v8-version,"),
@@ -181,19 +176,9 @@ const FOREIGN: &[Foreign] = &[
         is: |head| head.starts_with(b"\x04\x22\x4d\x18"),
     },
     Foreign {
-        what: "a zip archive",
-        instead: "unpack it: unzip -p FILE",
-        is: |head| head.starts_with(b"PK\x03\x04"),
-    },
-    Foreign {
         what: "an archive of 7-Zip",
         instead: "unpack it: 7z x -so FILE",
         is: |head| head.starts_with(b"7z\xbc\xaf\x27\x1c"),
-    },
-    Foreign {
-        what: "a tar archive",
-        instead: "give the recordings in it: tar -xf FILE",
-        is: |head| head.get(257..262) == Some(b"ustar"),
     },
     Foreign {
         what: "metrics as Prometheus reads them, which have no stacks",
@@ -269,7 +254,6 @@ mod tests {
             (b"\x04\x22\x4d\x18\x40\x40\xc0\x99\x4e\0\0\xf9\x05memray\0\r\0\0", "memray"),
             (b"\x80\x02cyappi\nYFuncStats\nq\0", "yappi"),
             (b"   9 function calls in 0.1 seconds\n\n   ncalls  tottime  percall  cumtime  x", "cProfile"),
-            (b"rbspy02\n{\"sample_rate\":99}", "rbspy"),
             (b"v8-version,11,3,244,8,-node.38,0\n", "log of V8"),
             (b"Statistical profiling result from v8.log, (388 ticks, 6", "--prof-process"),
             (b"{\"snapshot\":{\"meta\":{\"node_fields\"", "snapshot of V8"),
@@ -291,9 +275,7 @@ mod tests {
             (b"Flat profile:\n\nEach sample counts as 0.01 seconds.\n", "a table of gprof"),
             (b"gmon\x01\0\0\0\0", "a recording of gprof"),
             (b"\x04\x22\x4d\x18\x64\x40\xa7", "by lz4"),
-            (b"PK\x03\x04\x14\0", "a zip archive"),
             (b"7z\xbc\xaf\x27\x1c\0\x04", "7-Zip"),
-            (&[&[b'x'; 257][..], b"ustar\0"].concat(), "a tar archive"),
             (b"# HELP go_goroutines x\ngo_goroutines 8\n", "Prometheus"),
             (b"The year was 1999\n", "do not look like stacks"),
             (b"\x7fELF\x02\x01", "a core"),

@@ -61,7 +61,7 @@ impl Merged {
             let mut part = Report::default();
             part.details.push(format!("{}: read as folded", source.name()));
             folded::settle(&mut part, found.parts, total, found.not_understood)?;
-            merged.report.take_part(part, &mut facts, source, options)?;
+            merged.report.take_part(part, &mut facts, (source.name(), source.factor()), options)?;
         }
         merged.report.facts = Facts::merged(&facts);
         if !merged.texts.is_empty() && !merged.table.is_empty() {

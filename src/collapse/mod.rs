@@ -45,6 +45,8 @@ pub(crate) mod trie;
 pub mod values;
 
 #[cfg(feature = "collapse")]
+mod archive;
+#[cfg(feature = "collapse")]
 mod austin;
 #[cfg(feature = "collapse")]
 mod bcc;
@@ -114,6 +116,8 @@ mod pyinstrument;
 #[cfg(feature = "collapse")]
 mod pyinstrument_session;
 #[cfg(feature = "collapse")]
+mod rbspy;
+#[cfg(feature = "collapse")]
 mod rprof;
 #[cfg(feature = "collapse")]
 mod sentry;
@@ -121,6 +125,8 @@ mod sentry;
 mod simpleperf;
 #[cfg(feature = "collapse")]
 mod speedscope;
+#[cfg(feature = "collapse")]
+mod stackprof;
 #[cfg(feature = "collapse")]
 mod strace;
 #[cfg(feature = "collapse")]
@@ -132,10 +138,13 @@ mod v8;
 #[cfg(feature = "collapse")]
 mod valgrind;
 #[cfg(feature = "collapse")]
+mod xctrace;
+#[cfg(feature = "collapse")]
 mod xdebug;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::NotUnderstood;
@@ -342,11 +351,11 @@ impl Report {
         &mut self,
         mut part: Report,
         facts: &mut Vec<Facts>,
-        source: &Source,
+        (name, factor): (Arc<str>, Weight),
         options: &Options,
     ) -> Result<()> {
         part.settle_facts(options);
-        if source.factor() != Weight::ONE {
+        if factor != Weight::ONE {
             part.facts = Facts { period: None, ..part.facts.without_counts() };
         }
         let unit = part.facts.unit.as_deref();
@@ -356,7 +365,7 @@ impl Report {
             && options.values != ValueSelection::All
         {
             let what = format!("weights in {unit} cannot be added to weights in {before}");
-            return Err(Error::new(ErrorKind::Setting { what }, Position::file(source.name())));
+            return Err(Error::new(ErrorKind::Setting { what }, Position::file(name)));
         }
         facts.push(std::mem::take(&mut part.facts));
         self.merge(part)
@@ -498,7 +507,7 @@ fn collapse_any(
             of_this.warn(&doubt);
             of_this.not_understood.doubt(doubt);
         }
-        report.take_part(of_this, &mut parts, source, options)?;
+        report.take_part(of_this, &mut parts, (source.name(), source.factor()), options)?;
     }
     sink.flush()?;
     report.facts = Facts::merged(&parts);
@@ -527,7 +536,24 @@ fn collapse_one(
     sink: &mut dyn Sink,
     report: &mut Report,
 ) -> Result<()> {
-    let input = source.open()?;
+    collapse_input(source.open()?, format, options, sink, report)
+}
+
+/// Collapses an open input.
+fn collapse_input(
+    input: Input,
+    format: Option<&'static dyn Collapser>,
+    options: &Options,
+    sink: &mut dyn Sink,
+    report: &mut Report,
+) -> Result<()> {
+    #[cfg(feature = "collapse")]
+    if let Some(format) = format
+        && archive::is_archive(input.head())
+    {
+        let within = Some(format).filter(|format| format.name() != archive::NAME);
+        return archive::collapse_members(input, within, options, sink, report);
+    }
     let name = input.name().clone();
     let (format, hint) = match format {
         Some(format) => (format, ""),

@@ -6,10 +6,10 @@ use super::inferno;
 use super::{Collapser, Verdict, folded, known_unsupported};
 #[cfg(feature = "collapse")]
 use super::{
-    austin, bcc, bpftrace, cachegrind, callgrind, dhat, eu_stack, faulthandler, fg_html, fg_json, firefox,
-    gdb, ghc_json, gperftools, heap_text, heaptrack, java_exceptions, jfr, json_trees, jstack, massif, mojo,
-    otlp, perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, pyinstrument_session, rprof, sentry,
-    simpleperf, speedscope, strace, systemtap, v8, xdebug,
+    archive, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eu_stack, faulthandler, fg_html, fg_json,
+    firefox, gdb, ghc_json, gperftools, heap_text, heaptrack, java_exceptions, jfr, json_trees, jstack,
+    massif, mojo, otlp, perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, pyinstrument_session,
+    rbspy, rprof, sentry, simpleperf, speedscope, stackprof, strace, systemtap, v8, xctrace, xdebug,
 };
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
@@ -19,6 +19,7 @@ use crate::input::Input;
 pub static FORMATS: &[&dyn Collapser] = &[
     #[cfg(feature = "perf-data")]
     &super::perf_data::PerfData,
+    &archive::Archive,
     &fg_html::FgHtml,
     &perf_script::PerfScript,
     &perf_script::PerfSched,
@@ -58,13 +59,14 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &jfr::JfrText,
     &jfr::JfrJson,
     &rprof::Rprof,
+    &rbspy::RbspyRaw,
+    &stackprof::Stackprof,
     &xdebug::Xdebug,
     #[cfg(feature = "inferno")]
     &inferno::DTRACE,
     #[cfg(feature = "inferno")]
     &inferno::SAMPLE,
-    #[cfg(feature = "inferno")]
-    &inferno::XCTRACE,
+    &xctrace::Xctrace,
     #[cfg(feature = "inferno")]
     &inferno::VTUNE,
     #[cfg(feature = "inferno")]

@@ -369,7 +369,7 @@ fn text_whose_lines_end_in_numbers_is_refused_with_what_to_do() {
         ),
         ("http_requests_total{code=\"200\"} 1027\n", "do not look like stacks"),
         ("# TYPE up gauge\nup 1\n", "metrics as Prometheus reads them"),
-        ("PK\u{3}\u{4}", "a zip archive; unpack it: unzip -p FILE"),
+        ("7z\u{bc}\u{af}\u{27}\u{1c}", "x"),
     ] {
         let out = run(&[], input.as_bytes());
         let said = text(&out.stderr);
