@@ -85,7 +85,11 @@ mod heaptrack;
 #[cfg(feature = "inferno")]
 mod inferno;
 #[cfg(feature = "collapse")]
+mod instruments;
+#[cfg(feature = "collapse")]
 mod java_exceptions;
+#[cfg(feature = "collapse")]
+mod javacore;
 #[cfg(feature = "collapse")]
 mod jfr;
 #[cfg(feature = "collapse")]
@@ -104,7 +108,13 @@ mod naming;
 #[cfg(feature = "collapse")]
 mod otlp;
 #[cfg(feature = "collapse")]
+mod phpspy;
+#[cfg(feature = "collapse")]
+mod pmcstat;
+#[cfg(feature = "collapse")]
 mod pprof;
+#[cfg(feature = "collapse")]
+mod procstack;
 #[cfg(feature = "collapse")]
 mod pstats;
 #[cfg(feature = "collapse")]
@@ -119,6 +129,8 @@ mod pyinstrument_session;
 mod rbspy;
 #[cfg(feature = "collapse")]
 mod rprof;
+#[cfg(feature = "collapse")]
+mod safari;
 #[cfg(feature = "collapse")]
 mod sentry;
 #[cfg(feature = "collapse")]

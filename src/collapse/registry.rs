@@ -7,9 +7,10 @@ use super::{Collapser, Verdict, folded, known_unsupported};
 #[cfg(feature = "collapse")]
 use super::{
     archive, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eu_stack, faulthandler, fg_html, fg_json,
-    firefox, gdb, ghc_json, gperftools, heap_text, heaptrack, java_exceptions, jfr, json_trees, jstack,
-    massif, mojo, otlp, perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, pyinstrument_session,
-    rbspy, rprof, sentry, simpleperf, speedscope, stackprof, strace, systemtap, v8, xctrace, xdebug,
+    firefox, gdb, ghc_json, gperftools, heap_text, heaptrack, instruments, java_exceptions, javacore, jfr,
+    json_trees, jstack, massif, mojo, otlp, perf_script, phpspy, pmcstat, pprof, procstack, pstats, py_spy,
+    py_spy_dump, pyinstrument, pyinstrument_session, rbspy, rprof, safari, sentry, simpleperf, speedscope,
+    stackprof, strace, systemtap, v8, xctrace, xdebug,
 };
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
@@ -55,6 +56,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &heap_text::Tcmalloc,
     &gperftools::Gperftools,
     &jstack::Jstack,
+    &javacore::Javacore,
     &jfr::Jfr,
     &jfr::JfrText,
     &jfr::JfrJson,
@@ -62,11 +64,15 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &rbspy::RbspyRaw,
     &stackprof::Stackprof,
     &xdebug::Xdebug,
+    &phpspy::Phpspy,
     #[cfg(feature = "inferno")]
     &inferno::DTRACE,
     #[cfg(feature = "inferno")]
     &inferno::SAMPLE,
     &xctrace::Xctrace,
+    &instruments::Instruments,
+    &pmcstat::Pmcstat,
+    &procstack::Procstack,
     #[cfg(feature = "inferno")]
     &inferno::VTUNE,
     #[cfg(feature = "inferno")]
@@ -81,6 +87,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &json_trees::flamebearer::Flamebearer,
     &json_trees::d3::D3FlameGraph,
     &sentry::Sentry,
+    &safari::Safari,
     &v8::cpu_profile::CpuProfile,
     &v8::heap_profile::HeapProfile,
     &v8::ticks::Ticks,

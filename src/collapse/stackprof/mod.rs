@@ -190,7 +190,8 @@ impl Dump {
         let budget = Budget::default();
         let mut stack = Vec::new();
         while let Some(&length) = self.raw.get(at) {
-            let whole = usize::try_from(length).ok().and_then(|length| at.checked_add(length)?.checked_add(2));
+            let whole =
+                usize::try_from(length).ok().and_then(|length| at.checked_add(length)?.checked_add(2));
             let Some(end) = whole.filter(|end| *end <= self.raw.len()) else {
                 let found = format!("{} of {length}", self.raw.len() - at - 1);
                 return Err(Error::malformed("a stack's frames and how often it was seen", found.as_bytes()));
