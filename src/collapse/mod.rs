@@ -33,6 +33,8 @@ pub mod perf_data;
 pub(crate) mod perf_script;
 #[cfg(feature = "collapse")]
 pub(crate) mod printed;
+#[cfg(feature = "collapse")]
+pub mod recorders;
 pub mod registry;
 #[cfg(feature = "collapse")]
 pub(crate) mod text;
@@ -58,6 +60,8 @@ mod cachegrind;
 mod callgrind;
 #[cfg(feature = "collapse")]
 mod dhat;
+#[cfg(feature = "collapse")]
+mod eflame;
 #[cfg(feature = "collapse")]
 mod eu_stack;
 #[cfg(feature = "collapse")]
@@ -149,6 +153,8 @@ mod thread_dump;
 mod v8;
 #[cfg(feature = "collapse")]
 mod valgrind;
+#[cfg(feature = "collapse")]
+mod vtune;
 #[cfg(feature = "collapse")]
 mod xctrace;
 #[cfg(feature = "collapse")]

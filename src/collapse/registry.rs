@@ -6,11 +6,11 @@ use super::inferno;
 use super::{Collapser, Verdict, folded, known_unsupported};
 #[cfg(feature = "collapse")]
 use super::{
-    archive, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eu_stack, faulthandler, fg_html, fg_json,
-    firefox, gdb, ghc_json, gperftools, heap_text, heaptrack, instruments, java_exceptions, javacore, jfr,
-    json_trees, jstack, massif, mojo, otlp, perf_script, phpspy, pmcstat, pprof, procstack, pstats, py_spy,
-    py_spy_dump, pyinstrument, pyinstrument_session, rbspy, rprof, safari, sentry, simpleperf, speedscope,
-    stackprof, strace, systemtap, v8, xctrace, xdebug,
+    archive, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eflame, eu_stack, faulthandler, fg_html,
+    fg_json, firefox, gdb, ghc_json, gperftools, heap_text, heaptrack, instruments, java_exceptions,
+    javacore, jfr, json_trees, jstack, massif, mojo, otlp, perf_script, phpspy, pmcstat, pprof, procstack,
+    pstats, py_spy, py_spy_dump, pyinstrument, pyinstrument_session, rbspy, rprof, safari, sentry,
+    simpleperf, speedscope, stackprof, strace, systemtap, v8, vtune, xctrace, xdebug,
 };
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
@@ -63,6 +63,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &rprof::Rprof,
     &rbspy::RbspyRaw,
     &stackprof::Stackprof,
+    &eflame::Eflame,
     &xdebug::Xdebug,
     &phpspy::Phpspy,
     #[cfg(feature = "inferno")]
@@ -73,8 +74,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &instruments::Instruments,
     &pmcstat::Pmcstat,
     &procstack::Procstack,
-    #[cfg(feature = "inferno")]
-    &inferno::VTUNE,
+    &vtune::Vtune,
     #[cfg(feature = "inferno")]
     &inferno::VSPROF,
     #[cfg(feature = "inferno")]

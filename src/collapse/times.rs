@@ -38,6 +38,9 @@ pub fn clock_of(format: &str) -> Option<&'static str> {
         "cpuprofile" | "chrome-trace" | "bpftrace" => "monotonic",
         "jfr-text" | "jfr-json" => "realtime",
         "firefox" | "speedscope" | "austin" | "austin-mojo" | "xdebug" => "recording",
+        "xctrace" | "safari" => "recording",
+        "rbspy-raw" => "realtime",
+        "stackprof" => "monotonic",
         _ => return None,
     })
 }
