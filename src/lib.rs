@@ -56,7 +56,7 @@
 //! | `collapse` | every input format but folded text, which is always read |
 //! | `diff` | [`Profile`]s compared: reports, gates, differential folded text |
 //! | `render` | pictures, pages, tables, other viewers' formats, the module `flamegraph` |
-//! | `inferno` | DTrace, sample, xctrace, VTune, Visual Studio and GHC, read by inferno's collapsers |
+//! | `inferno` | DTrace, sample, Visual Studio and GHC, read by inferno's collapsers |
 //! | `perf-data` | perf.data itself, and the symbols of native code |
 //! | `record` | recording: the built-in sampler on Linux, and other profilers |
 //! | `cli` | the five programs |

@@ -89,40 +89,6 @@ pub static SAMPLE: Inferno = Inferno {
     facts: sample_facts,
 };
 
-/// The `time-profile` table that `xctrace export` writes: XML with references.
-pub static XCTRACE: Inferno = Inferno {
-    about: &FormatInfo {
-        name: "xctrace",
-        producer: "xctrace export --xpath … of a Time Profiler trace",
-        tested: "documented output, Xcode 14",
-        values: "samples",
-        unit: "samples",
-    },
-    detect: |head| memchr::memmem::find(head, b"<trace-query-result").is_some(),
-    values: samples,
-    run: |_, from, to| inferno::xctrace::Folder::default().collapse(from, to),
-    frame: |name| name,
-    note: None,
-    facts: |_, _| (),
-};
-
-/// VTune's call tree as CSV, indented by a space for each level.
-pub static VTUNE: Inferno = Inferno {
-    about: &FormatInfo {
-        name: "vtune",
-        producer: "vtune -report top-down -report-knob show-issues=false -format csv",
-        tested: "documented output",
-        values: "time",
-        unit: "ms",
-    },
-    detect: |head| lines(head).any(|line| line.starts_with(b"Function Stack,CPU Time:Self,Module")),
-    values: |_| vec![Value::new("time", "ms")],
-    run: |_, from, to| inferno::vtune::Folder::default().collapse(from, to),
-    frame: |name| name,
-    note: Some("VTune's seconds are rounded to milliseconds"),
-    facts: |_, _| (),
-};
-
 /// Visual Studio's call tree as CSV, with its level in the first column.
 pub static VSPROF: Inferno = Inferno {
     about: &FormatInfo {

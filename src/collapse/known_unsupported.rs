@@ -86,11 +86,6 @@ const FOREIGN: &[Foreign] = &[
         is: |head| holds(head, b" function calls") && holds(head, b"   ncalls  tottime  percall  cumtime"),
     },
     Foreign {
-        what: "rbspy's raw recording",
-        instead: "convert it: rbspy report --format collapsed --input FILE --output OUT",
-        is: |head| head.starts_with(b"rbspy0"),
-    },
-    Foreign {
         what: "a log of V8",
         instead: "convert it: node --prof-process --preprocess FILE",
         is: |head| head.starts_with(b"v8-version,"),
@@ -181,24 +176,49 @@ const FOREIGN: &[Foreign] = &[
         is: |head| head.starts_with(b"\x04\x22\x4d\x18"),
     },
     Foreign {
-        what: "a zip archive",
-        instead: "unpack it: unzip -p FILE",
-        is: |head| head.starts_with(b"PK\x03\x04"),
-    },
-    Foreign {
         what: "an archive of 7-Zip",
         instead: "unpack it: 7z x -so FILE",
         is: |head| head.starts_with(b"7z\xbc\xaf\x27\x1c"),
     },
     Foreign {
-        what: "a tar archive",
-        instead: "give the recordings in it: tar -xf FILE",
-        is: |head| head.get(257..262) == Some(b"ustar"),
-    },
-    Foreign {
         what: "metrics as Prometheus reads them, which have no stacks",
         instead: "give a profile, such as /debug/pprof/profile of a Go program",
         is: declares_metrics,
+    },
+    Foreign {
+        what: "a table of Erlang's eprof, which has no stacks",
+        instead: "record them with eflame, or with perf and the emulator's option +JPperf true",
+        is: |head| shows(head, b"of profiled time ***") && shows(head, b"uS / CALLS]"),
+    },
+    Foreign {
+        what: "an analysis of Erlang's fprof",
+        instead: "record stacks with eflame, or with perf and the emulator's option +JPperf true",
+        is: |head| head.starts_with(b"%% Analysis results:\n{  analysis_options,"),
+    },
+    Foreign {
+        what: "a recording of Perl's Devel::NYTProf",
+        instead: "convert it: nytprofcalls FILE > out.folded",
+        is: |head| head.starts_with(b"NYTProf "),
+    },
+    Foreign {
+        what: "a report of LuaJIT's profiler, which has no stacks",
+        instead: "write them: luajit -jp=G,out.folded app.lua",
+        is: is_luajit_report,
+    },
+    Foreign {
+        what: "a printed report of Julia's Profile",
+        instead: "save the profile itself with PProf.jl: pprof(out = \"app.pb.gz\")",
+        is: |head| shows(head, "Overhead ╎ [+additional indent] Count".as_bytes()),
+    },
+    Foreign {
+        what: "a trace of OCaml's memtrace",
+        instead: "look at it with memtrace_viewer, or record time: perf record --call-graph dwarf",
+        is: |head| head.starts_with(b"\xc1\x1f\xfc\xc1"),
+    },
+    Foreign {
+        what: "a full report of SPX",
+        instead: "record with Excimer, or with xdebug: php -d xdebug.mode=profile app.php",
+        is: |head| head.starts_with(b"[events]\n"),
     },
     Foreign {
         what: "a program or a core, and no recording",
@@ -237,6 +257,18 @@ pub fn recognise(head: &[u8]) -> Option<&'static Foreign> {
     FOREIGN.iter().find(|foreign| (foreign.is)(head))
 }
 
+/// Returns whether the lines of a text are shares and functions, as LuaJIT prints them: `81%  work`.
+fn is_luajit_report(head: &[u8]) -> bool {
+    let mut lines = head.split(|&b| b == b'\n').take(20).filter(|line| !line.is_empty()).peekable();
+    let is_row = |line: &[u8]| {
+        let line = line.trim_ascii_start();
+        let digits = line.iter().take_while(|b| b.is_ascii_digit()).count();
+        matches!(digits, 1..=3) && line[digits..].starts_with(b"%  ")
+    };
+    lines.peek().is_some_and(|first| is_row(first))
+        && lines.all(|line| is_row(line) || line.starts_with(b"  "))
+}
+
 /// Returns whether a report begins with this, behind what its program says first.
 fn shows(head: &[u8], text: &[u8]) -> bool {
     holds(&head[..head.len().min(2048)], text)
@@ -269,7 +301,6 @@ mod tests {
             (b"\x04\x22\x4d\x18\x40\x40\xc0\x99\x4e\0\0\xf9\x05memray\0\r\0\0", "memray"),
             (b"\x80\x02cyappi\nYFuncStats\nq\0", "yappi"),
             (b"   9 function calls in 0.1 seconds\n\n   ncalls  tottime  percall  cumtime  x", "cProfile"),
-            (b"rbspy02\n{\"sample_rate\":99}", "rbspy"),
             (b"v8-version,11,3,244,8,-node.38,0\n", "log of V8"),
             (b"Statistical profiling result from v8.log, (388 ticks, 6", "--prof-process"),
             (b"{\"snapshot\":{\"meta\":{\"node_fields\"", "snapshot of V8"),
@@ -291,9 +322,18 @@ mod tests {
             (b"Flat profile:\n\nEach sample counts as 0.01 seconds.\n", "a table of gprof"),
             (b"gmon\x01\0\0\0\0", "a recording of gprof"),
             (b"\x04\x22\x4d\x18\x64\x40\xa7", "by lz4"),
-            (b"PK\x03\x04\x14\0", "a zip archive"),
+            (
+                b"\n****** Process <0.80.0>    -- 100.00 % of profiled time *** \n\
+                  FUNCTION              CALLS        %  TIME  [uS / CALLS]\n",
+                "eprof",
+            ),
+            (b"%% Analysis results:\n{  analysis_options,\n [{callers, true},", "fprof"),
+            (b"NYTProf 5 0\n#Perl profile database. Generated by Devel::NYTProf", "NYTProf"),
+            (b"81%  work\n19%  fib\n  -- 60%  main\n", "LuaJIT"),
+            ("Overhead ╎ [+additional indent] Count File:Line; Function\n".as_bytes(), "Julia"),
+            (b"\xc1\x1f\xfc\xc1\0\0", "memtrace"),
+            (b"[events]\n0 1 1.5 390\n", "SPX"),
             (b"7z\xbc\xaf\x27\x1c\0\x04", "7-Zip"),
-            (&[&[b'x'; 257][..], b"ustar\0"].concat(), "a tar archive"),
             (b"# HELP go_goroutines x\ngo_goroutines 8\n", "Prometheus"),
             (b"The year was 1999\n", "do not look like stacks"),
             (b"\x7fELF\x02\x01", "a core"),

@@ -90,7 +90,7 @@ impl Merged {
             let mut part = Report::default();
             part.details.push(format!("{}: read as folded", source.name()));
             folded::settle(&mut part, found.parts, total, found.not_understood)?;
-            merged.report.take_part(part, &mut facts, source, options)?;
+            merged.report.take_part(part, &mut facts, (source.name(), source.factor()), options)?;
         }
         merged.report.facts = Facts::merged(&facts);
         merged.settle()?;

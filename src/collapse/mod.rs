@@ -33,6 +33,8 @@ pub mod perf_data;
 pub(crate) mod perf_script;
 #[cfg(feature = "collapse")]
 pub(crate) mod printed;
+#[cfg(feature = "collapse")]
+pub mod recorders;
 pub mod registry;
 #[cfg(feature = "collapse")]
 pub(crate) mod text;
@@ -45,6 +47,8 @@ pub(crate) mod trie;
 pub mod values;
 
 #[cfg(feature = "collapse")]
+mod archive;
+#[cfg(feature = "collapse")]
 mod austin;
 #[cfg(feature = "collapse")]
 mod bcc;
@@ -56,6 +60,8 @@ mod cachegrind;
 mod callgrind;
 #[cfg(feature = "collapse")]
 mod dhat;
+#[cfg(feature = "collapse")]
+mod eflame;
 #[cfg(feature = "collapse")]
 mod eu_stack;
 #[cfg(feature = "collapse")]
@@ -87,7 +93,11 @@ mod heaptrack;
 #[cfg(feature = "inferno")]
 mod inferno;
 #[cfg(feature = "collapse")]
+mod instruments;
+#[cfg(feature = "collapse")]
 mod java_exceptions;
+#[cfg(feature = "collapse")]
+mod javacore;
 #[cfg(feature = "collapse")]
 mod jfr;
 #[cfg(feature = "collapse")]
@@ -112,7 +122,13 @@ mod parquet;
 #[cfg(feature = "collapse")]
 mod perfetto;
 #[cfg(feature = "collapse")]
+mod phpspy;
+#[cfg(feature = "collapse")]
+mod pmcstat;
+#[cfg(feature = "collapse")]
 mod pprof;
+#[cfg(feature = "collapse")]
+mod procstack;
 #[cfg(feature = "collapse")]
 mod pstats;
 #[cfg(feature = "collapse")]
@@ -126,13 +142,19 @@ mod pyinstrument_session;
 #[cfg(feature = "collapse")]
 mod python_sampling;
 #[cfg(feature = "collapse")]
+mod rbspy;
+#[cfg(feature = "collapse")]
 mod rprof;
+#[cfg(feature = "collapse")]
+mod safari;
 #[cfg(feature = "collapse")]
 mod sentry;
 #[cfg(feature = "collapse")]
 mod simpleperf;
 #[cfg(feature = "collapse")]
 mod speedscope;
+#[cfg(feature = "collapse")]
+mod stackprof;
 #[cfg(feature = "collapse")]
 mod strace;
 #[cfg(feature = "collapse")]
@@ -144,10 +166,15 @@ mod v8;
 #[cfg(feature = "collapse")]
 mod valgrind;
 #[cfg(feature = "collapse")]
+mod vtune;
+#[cfg(feature = "collapse")]
+mod xctrace;
+#[cfg(feature = "collapse")]
 mod xdebug;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::NotUnderstood;
@@ -379,11 +406,11 @@ impl Report {
         &mut self,
         mut part: Report,
         facts: &mut Vec<Facts>,
-        source: &Source,
+        (name, factor): (Arc<str>, Weight),
         options: &Options,
     ) -> Result<()> {
         part.settle_facts(options);
-        if source.factor() != Weight::ONE {
+        if factor != Weight::ONE {
             part.facts = Facts { period: None, ..part.facts.without_counts() };
         }
         let unit = part.facts.unit.as_deref();
@@ -393,7 +420,7 @@ impl Report {
             && options.values != ValueSelection::All
         {
             let what = format!("weights in {unit} cannot be added to weights in {before}");
-            return Err(Error::new(ErrorKind::Setting { what }, Position::file(source.name())));
+            return Err(Error::new(ErrorKind::Setting { what }, Position::file(name)));
         }
         facts.push(std::mem::take(&mut part.facts));
         self.merge(part)
@@ -520,7 +547,7 @@ fn collapse_any(
     for source in sources {
         let first = report.first_value.take();
         let of_this = collapse_part(source, format, options, sink, first, sources.len() > 1)?;
-        report.take_part(of_this, &mut parts, source, options)?;
+        report.take_part(of_this, &mut parts, (source.name(), source.factor()), options)?;
     }
     sink.flush()?;
     report.facts = Facts::merged(&parts);
@@ -566,7 +593,7 @@ pub(crate) fn collapse_for_sum(
     let part = collapse_part(source, format, options, sink, first_value, true)?;
     sink.flush()?;
     let (mut report, mut facts) = (Report::default(), Vec::new());
-    report.take_part(part, &mut facts, source, options)?;
+    report.take_part(part, &mut facts, (source.name(), source.factor()), options)?;
     report.facts = Facts::merged(&facts);
     Ok(report)
 }
@@ -593,7 +620,24 @@ fn collapse_one(
     sink: &mut dyn Sink,
     report: &mut Report,
 ) -> Result<()> {
-    let input = source.open()?;
+    collapse_input(source.open()?, format, options, sink, report)
+}
+
+/// Collapses an open input.
+fn collapse_input(
+    input: Input,
+    format: Option<&'static dyn Collapser>,
+    options: &Options,
+    sink: &mut dyn Sink,
+    report: &mut Report,
+) -> Result<()> {
+    #[cfg(feature = "collapse")]
+    if let Some(format) = format
+        && archive::is_archive(input.head())
+    {
+        let within = Some(format).filter(|format| format.name() != archive::NAME);
+        return archive::collapse_members(input, within, options, sink, report);
+    }
     let name = input.name().clone();
     let (format, hint) = match format {
         Some(format) => (format, ""),

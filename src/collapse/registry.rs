@@ -6,10 +6,11 @@ use super::inferno;
 use super::{Collapser, Verdict, folded, known_unsupported};
 #[cfg(feature = "collapse")]
 use super::{
-    austin, bcc, bpftrace, cachegrind, callgrind, dhat, eu_stack, faulthandler, fg_html, fg_json, firefox,
-    gdb, ghc_json, gperftools, heap_text, heaptrack, java_exceptions, jfr, json_trees, jstack, massif, mojo,
-    otlp, perf_script, pprof, pstats, py_spy, py_spy_dump, pyinstrument, pyinstrument_session, rprof, sentry,
-    simpleperf, speedscope, strace, systemtap, v8, xdebug,
+    archive, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eflame, eu_stack, faulthandler, fg_html,
+    fg_json, firefox, gdb, ghc_json, gperftools, heap_text, heaptrack, instruments, java_exceptions,
+    javacore, jfr, json_trees, jstack, massif, mojo, otlp, perf_script, phpspy, pmcstat, pprof, procstack,
+    pstats, py_spy, py_spy_dump, pyinstrument, pyinstrument_session, rbspy, rprof, safari, sentry,
+    simpleperf, speedscope, stackprof, strace, systemtap, v8, vtune, xctrace, xdebug,
 };
 #[cfg(feature = "collapse")]
 use super::{go_trace, nettrace, perfetto, python_sampling};
@@ -21,6 +22,7 @@ use crate::input::Input;
 pub static FORMATS: &[&dyn Collapser] = &[
     #[cfg(feature = "perf-data")]
     &super::perf_data::PerfData,
+    &archive::Archive,
     &fg_html::FgHtml,
     &perf_script::PerfScript,
     &perf_script::PerfSched,
@@ -62,19 +64,25 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &heap_text::Tcmalloc,
     &gperftools::Gperftools,
     &jstack::Jstack,
+    &javacore::Javacore,
     &jfr::Jfr,
     &jfr::JfrText,
     &jfr::JfrJson,
     &rprof::Rprof,
+    &rbspy::RbspyRaw,
+    &stackprof::Stackprof,
+    &eflame::Eflame,
     &xdebug::Xdebug,
+    &phpspy::Phpspy,
     #[cfg(feature = "inferno")]
     &inferno::DTRACE,
     #[cfg(feature = "inferno")]
     &inferno::SAMPLE,
-    #[cfg(feature = "inferno")]
-    &inferno::XCTRACE,
-    #[cfg(feature = "inferno")]
-    &inferno::VTUNE,
+    &xctrace::Xctrace,
+    &instruments::Instruments,
+    &pmcstat::Pmcstat,
+    &procstack::Procstack,
+    &vtune::Vtune,
     #[cfg(feature = "inferno")]
     &inferno::VSPROF,
     #[cfg(feature = "inferno")]
@@ -87,6 +95,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &json_trees::flamebearer::Flamebearer,
     &json_trees::d3::D3FlameGraph,
     &sentry::Sentry,
+    &safari::Safari,
     &v8::cpu_profile::CpuProfile,
     &v8::heap_profile::HeapProfile,
     &v8::ticks::Ticks,

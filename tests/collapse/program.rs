@@ -248,8 +248,11 @@ fn the_table_in_the_documentation_is_the_registry_s() {
     let document = fs::read_to_string(&path).unwrap();
     let table = fg_tools::collapse::format_info::table(fg_tools::collapse::registry::FORMATS, true);
     let contexts = fg_tools::collapse::format_info::context_table(fg_tools::collapse::registry::FORMATS);
+    let languages = fg_tools::collapse::recorders::table();
     let mut current = document.clone();
-    for (head, table) in [("| name | written by |", table), ("| name | times |", contexts)] {
+    for (head, table) in
+        [("| name | written by |", table), ("| name | times |", contexts), ("| language |", languages)]
+    {
         let (before, rest) = current.split_once(head).expect("the table");
         let after = rest.split_once("\n\n").map_or("", |(_, after)| after);
         current = format!("{before}{table}\n{after}");
@@ -373,7 +376,6 @@ fn text_whose_lines_end_in_numbers_is_refused_with_what_to_do() {
         ),
         ("http_requests_total{code=\"200\"} 1027\n", "do not look like stacks"),
         ("# TYPE up gauge\nup 1\n", "metrics as Prometheus reads them"),
-        ("PK\u{3}\u{4}", "a zip archive; unpack it: unzip -p FILE"),
     ] {
         let out = run(&[], input.as_bytes());
         let said = text(&out.stderr);

@@ -1,0 +1,314 @@
+//! Zip and tar archives of recordings: what a CI job keeps, what a colleague sends.
+//!
+//! The recordings in an archive are one profile, as if each had been named on the command line. Their formats
+//! are told one by one; files that are no recordings are left out and said. An archive within an archive is
+//! opened as well. Members are read as they stream by, from pipes too, and none is held in memory.
+
+mod tar;
+mod zip;
+
+use std::io::{self, Read};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::registry;
+use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict, collapse_input};
+use crate::error::{Error, ErrorKind, Position, Result, some_of};
+use crate::input::{Input, Reader};
+use crate::profile::Facts;
+use crate::weight::Weight;
+
+/// The name of the format.
+pub const NAME: &str = "archive";
+
+const INFO: FormatInfo = FormatInfo {
+    name: NAME,
+    producer: "zip, tar: archives of recordings in any of these formats",
+    tested: "Info-ZIP 3.0, GNU tar 1.34, Python's zipfile and tarfile",
+    values: "the recordings'",
+    unit: "the recordings'",
+};
+
+/// Archives within archives: a CI's zip of a tar of a zip is three.
+const DEEPEST: usize = 4;
+
+/// The most files of an archive. A compressed one of empty files stays small.
+const MOST: u64 = 100_000;
+
+/// Collapses the recordings in an archive.
+pub struct Archive;
+
+impl Collapser for Archive {
+    fn info(&self) -> &'static FormatInfo {
+        &INFO
+    }
+
+    fn detect(&self, head: &[u8]) -> Verdict {
+        if is_archive(head) { Verdict::Yes } else { Verdict::No }
+    }
+
+    fn collapse(
+        &self,
+        input: Input,
+        options: &Options,
+        sink: &mut dyn Sink,
+        report: &mut Report,
+    ) -> Result<()> {
+        collapse_members(input, None, options, sink, report)
+    }
+}
+
+/// Returns whether the first bytes are those of an archive.
+pub fn is_archive(head: &[u8]) -> bool {
+    zip::is_zip(head) || tar::is_tar(head)
+}
+
+/// Collapses the recordings in an archive, whose format is told by content, or named.
+///
+/// # Errors
+/// A damaged archive, one without any recording, and the errors of reading a recording.
+pub fn collapse_members(
+    input: Input,
+    format: Option<&'static dyn Collapser>,
+    options: &Options,
+    sink: &mut dyn Sink,
+    report: &mut Report,
+) -> Result<()> {
+    let place = Position::file(input.name().clone());
+    let mut recordings =
+        Recordings { format, options, files: 0, found: 0, left_out: Vec::new(), refusal: None };
+    let mut parts = Vec::new();
+    recordings.read(input, 1, &mut parts, sink, report)?;
+    let Recordings { found, left_out, refusal, .. } = recordings;
+    if found == 0 {
+        let what = "no recordings in the archive".to_owned();
+        return Err(refusal.unwrap_or_else(|| Error::new(ErrorKind::Empty { what }, place)));
+    }
+    if !left_out.is_empty() {
+        let noun = if left_out.len() == 1 { "file in the archive is" } else { "files in the archive are" };
+        report.note(format!("{} {noun} no recording: {}", left_out.len(), some_of(&left_out)));
+    }
+    report.facts = Facts::merged(&parts);
+    Ok(())
+}
+
+/// The recordings of an archive, and of those within it.
+struct Recordings<'o> {
+    format: Option<&'static dyn Collapser>,
+    options: &'o Options,
+    files: u64,
+    found: usize,
+    /// The names of files that are no recordings.
+    left_out: Vec<String>,
+    /// The error of the first file that is known, but not read, or else of the first that is not known.
+    refusal: Option<Error>,
+}
+
+impl Recordings<'_> {
+    fn read(
+        &mut self,
+        input: Input,
+        depth: usize,
+        parts: &mut Vec<Facts>,
+        sink: &mut dyn Sink,
+        report: &mut Report,
+    ) -> Result<()> {
+        let name = input.name().clone();
+        if depth > DEEPEST {
+            let expected = format!("at most {DEEPEST} archives within each other");
+            return Err(Error::malformed(expected, b"more").at(Position::file(name)));
+        }
+        let mut members = Members::new(input);
+        while let Some((member, input)) = members.next()? {
+            self.files += 1;
+            if self.files > MOST {
+                let expected = format!("at most {MOST} files in an archive");
+                return Err(Error::malformed(expected, b"more").at(Position::file(name)));
+            }
+            if is_clutter(&member) {
+                continue;
+            }
+            if is_archive(input.head()) {
+                self.read(input, depth + 1, parts, sink, report)?;
+                continue;
+            }
+            let told = match self.format {
+                Some(_) if input.head().is_empty() => Err(ErrorKind::Empty { what: "empty".into() }.into()),
+                Some(format) => Ok(format),
+                None => registry::detect(&input),
+            };
+            if let Err(refusal) = told {
+                let is_known = |error: &Error| matches!(error.kind(), ErrorKind::KnownUnsupported { .. });
+                if self.refusal.as_ref().is_none_or(|before| !is_known(before) && is_known(&refusal)) {
+                    self.refusal = Some(refusal);
+                }
+                self.left_out.push(member);
+                continue;
+            }
+            let place = input.name().clone();
+            let mut of_this = Report {
+                first_value: report.first_value.take(),
+                is_one_of_several: report.is_one_of_several || self.found > 0,
+                ..Report::default()
+            };
+            collapse_input(input, self.format, self.options, sink, &mut of_this)?;
+            report.take_part(of_this, parts, (place, Weight::ONE), self.options)?;
+            self.found += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether a file is one that a system adds to archives unasked.
+fn is_clutter(member: &str) -> bool {
+    let name = member.rsplit('/').next().unwrap_or(member);
+    member.starts_with("__MACOSX/") || name.starts_with("._") || name == ".DS_Store"
+}
+
+/// The format of an archive, as it streams by.
+trait Unpack: Send {
+    /// Goes on to the next file behind the one that was read to its end, and returns its name.
+    ///
+    /// # Errors
+    /// A damaged archive, and files that cannot be unpacked.
+    fn next(&mut self) -> Result<Option<Vec<u8>>>;
+
+    /// Reads some of the file; 0 at its end.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
+}
+
+/// The files of an archive, one after the other.
+struct Members {
+    name: Arc<str>,
+    shared: Arc<Mutex<Shared>>,
+}
+
+/// The archive, which is read by its current file.
+struct Shared {
+    archive: Box<dyn Unpack>,
+    /// The number of the current file.
+    current: u64,
+}
+
+impl Members {
+    fn new(input: Input) -> Members {
+        let name = input.name().clone();
+        let is_zip = zip::is_zip(input.head());
+        let reader = input.into_reader();
+        let archive: Box<dyn Unpack> =
+            if is_zip { Box::new(zip::Zip::new(reader)) } else { Box::new(tar::Tar::new(reader)) };
+        Members { name, shared: Arc::new(Mutex::new(Shared { archive, current: 0 })) }
+    }
+
+    /// The next file, by its name in the archive.
+    fn next(&mut self) -> Result<Option<(String, Input)>> {
+        let (member, number) = {
+            let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut rest = vec![0; 64 * 1024];
+            // A file that was left out, or that has more behind its recording.
+            if shared.current > 0 {
+                let at = || Position::file(self.name.clone());
+                let failed = |e| crate::input::read_error(e).or_at(at);
+                while shared.archive.read(&mut rest).map_err(failed)? > 0 {}
+            }
+            let Some(member) = shared.archive.next()? else { return Ok(None) };
+            shared.current += 1;
+            (member, shared.current)
+        };
+        let member: String =
+            String::from_utf8_lossy(&member).chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+        let name = format!("{}/{member}", self.name);
+        let input = Input::new(name, Box::new(Member { shared: self.shared.clone(), number }))?;
+        Ok(Some((member, input)))
+    }
+}
+
+/// A reader of one file.
+struct Member {
+    shared: Arc<Mutex<Shared>>,
+    number: u64,
+}
+
+impl Read for Member {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if shared.current == self.number { shared.archive.read(buffer) } else { Ok(0) }
+    }
+}
+
+/// Reads some of the `left` bytes of a file that is stored as it is.
+fn read_stored(reader: &mut Reader, left: &mut u64, buffer: &mut [u8]) -> io::Result<usize> {
+    let most = buffer.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
+    let read = reader.read(&mut buffer[..most])?;
+    if read == 0 && most > 0 {
+        return Err(damaged(&format!("it ends {left} bytes before the end of a file in it")));
+    }
+    *left -= read as u64;
+    Ok(read)
+}
+
+/// The error of an archive that is not as it says.
+fn damaged(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("damaged archive: {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collapse::tests::{collapse_bytes, fold};
+
+    pub(super) fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut out = Vec::new();
+        for (name, bytes) in files {
+            out.extend(super::tar::tests::header(name, bytes.len() as u64, b'0'));
+            out.extend_from_slice(bytes);
+            out.resize(out.len().next_multiple_of(512), 0);
+        }
+        out.resize(out.len() + 1024, 0);
+        out
+    }
+
+    #[test]
+    fn the_recordings_of_an_archive_are_one_profile() {
+        let inner = tar(&[("deep/c.txt", b"main;h 4\n")]);
+        let files: &[(&str, &[u8])] = &[
+            ("a.txt", b"main;f 1\n"),
+            ("README", b"hello there\n"),
+            ("__MACOSX/._a", b"main;f 9\n"),
+            ("b/inner.tar", &inner),
+        ];
+        let zipped = super::zip::tests::stored(files);
+        for archive in [tar(files), zipped] {
+            assert_eq!(Archive.detect(&archive), Verdict::Yes);
+            let (out, report) = collapse_bytes(&Archive, &archive, &Options::default()).unwrap();
+            assert_eq!(out, "main;f 1\nmain;h 4\n");
+            assert_eq!(report.notes, ["1 file in the archive is no recording: README"]);
+        }
+    }
+
+    #[test]
+    fn an_archive_without_recordings_says_why() {
+        let error = |files: &[(&str, &[u8])]| {
+            collapse_bytes(&Archive, tar(files), &Options::default()).unwrap_err().to_string()
+        };
+        let memray = error(&[("README", b"hello there\n"), ("x.bin", b"memray\0\0\0\0")]);
+        assert!(memray.contains("test/x.bin") && memray.contains("memray"), "{memray}");
+        assert!(error(&[]).contains("no recordings in the archive"));
+        let mut nested = tar(&[("a", b"main;f 1\n")]);
+        for _ in 0..DEEPEST {
+            nested = tar(&[("x\n.tar", &nested)]);
+        }
+        let error = collapse_bytes(&Archive, &nested, &Options::default()).unwrap_err().to_string();
+        assert!(error.contains("at most 4 archives") && !error.contains('\n'), "{error}");
+    }
+
+    #[test]
+    fn a_named_format_is_that_of_the_recordings() {
+        let archive = tar(&[("a", b"1 2\n")]);
+        let input = Input::new("test", Box::new(io::Cursor::new(archive))).unwrap();
+        let mut table = crate::folded::StackTable::default();
+        let folded = registry::by_name("folded").unwrap();
+        collapse_input(input, Some(folded), &Options::default(), &mut table, &mut Report::default()).unwrap();
+        assert_eq!(table.len(), 1);
+        assert_eq!(fold(&Archive, tar(&[("a", b"a;b 2\n")]), &Options::default()), "a;b 2\n");
+    }
+}
