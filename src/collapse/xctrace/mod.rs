@@ -188,7 +188,7 @@ impl Table {
             }
         }
         self.has_stacks |= stack.is_some();
-        if self.contexts && stack.is_some() {
+        if self.contexts && stack.is_some() && time.is_some() {
             return self.push((stack, thread), (1, weight), time, elements, sink);
         }
         let (samples, sum) = self.rows.entry((stack, thread)).or_default();
