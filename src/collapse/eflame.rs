@@ -19,7 +19,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "eflame",
     producer: "eflame of Erlang and Elixir: stacks.out",
-    tested: "eflame 0.2 by its source",
+    tested: "eflame by its source",
     values: "samples",
     unit: "samples",
 };

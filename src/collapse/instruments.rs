@@ -6,9 +6,10 @@
 //! 69.10 s   98.4%\t12.00 ms\t \t start
 //! 45.03 s   64.1%\t45.03 s\t \t  fib
 //! ```
-//! A blank for each level in front of the name; columns are separated by tabs (`\t`). The weights of functions
-//! themselves are added up. Older versions call the columns `Running Time` and `Self (ms)`; the tree of allocations
-//! has `Bytes Used`. Instruments rounds: the sum may differ a little from the first line's weight.
+//! A blank for each level in front of the name, and perhaps some more in front of all; columns are separated by tabs
+//! (`\t`). The weights of functions themselves are added up. Older versions call the columns `Running Time` and `Self
+//! (ms)`; the tree of allocations has `Bytes Used`, and no own weights: there they are what those below leave. Instruments
+//! rounds: the sum may differ a little from the first line's weight.
 
 use super::forest::Budget;
 use super::names::FrameNames;
@@ -23,16 +24,16 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "instruments",
     producer: "Instruments of macOS: Edit > Deep Copy of a call tree, pasted into a file",
-    tested: "documented output",
+    tested: "documented output, as speedscope 1.25 reads it",
     values: "time, cycles or size",
     unit: "ms, cycles, bytes",
 };
 
 /// The names of the first column.
-const WEIGHTS: [&[u8]; 4] = [b"Running Time", b"Weight", b"Bytes Used", b"Count"];
+const WEIGHTS: [&[u8]; 3] = [b"Running Time", b"Weight", b"Bytes Used"];
 
 /// The units: their names, the value, its unit, and the size of one of them.
-const UNITS: [(&[u8], usize, &[u8]); 16] = [
+const UNITS: [(&[u8], usize, &[u8]); 18] = [
     (b"ns", 0, b"0.000001"),
     (b"us", 0, b"0.001"),
     ("µs".as_bytes(), 0, b"0.001"),
@@ -49,6 +50,8 @@ const UNITS: [(&[u8], usize, &[u8]); 16] = [
     (b"KiB", 2, b"1024"),
     (b"MB", 2, b"1048576"),
     (b"MiB", 2, b"1048576"),
+    (b"GB", 2, b"1073741824"),
+    (b"GiB", 2, b"1073741824"),
 ];
 
 /// The values that the units are of.
@@ -75,88 +78,152 @@ impl Collapser for Instruments {
         report: &mut Report,
     ) -> Result<()> {
         let mut columns = None;
-        let mut tree = Tree { levels: Vec::new(), names: FrameNames::default(), budget: Budget::default() };
-        let mut values: Option<(usize, Values)> = None;
+        let mut tree = Tree::new(options);
         Text::new(input).for_each(report, |line| {
             if let Some(read) = Columns::read(line) {
+                tree.close(0, sink)?;
                 columns = Some(read);
                 return Ok(true);
             }
-            let Some(columns) = &columns else {
+            let Some(columns) = &mut columns else {
                 return Err(Error::malformed("a first line with the columns of a call tree", line));
             };
             if line.trim_ascii().is_empty() {
                 return Ok(true);
             }
-            let Some((depth, name, weight)) = columns.row(line) else { return Ok(false) };
-            let (unit, weight) = weight;
-            if depth > tree.levels.len() {
-                return Err(Error::malformed("a function one level below the one before", name));
+            match columns.row(line) {
+                Some(row) => tree.row(row, sink),
+                None => Ok(false),
             }
-            let frame = tree.frame(depth, name, sink)?;
-            tree.levels.push(frame);
-            if weight.is_zero() {
-                return Ok(true);
-            }
-            if values.is_none() {
-                let (name, unit_name) = VALUES[unit];
-                values = Some((unit, Values::only(options, Value::new(name, unit_name))));
-            }
-            let Some((first, values)) = values.as_mut() else { return Ok(false) };
-            if *first != unit {
-                return Ok(false);
-            }
-            tree.budget.spend(tree.levels.len())?;
-            values.add(0, &tree.levels, weight, sink)?;
-            Ok(true)
         })?;
-        values.map_or(Ok(()), |(_, values)| values.finish(report))
+        tree.close(0, sink)?;
+        tree.values.map_or(Ok(()), |(_, values)| values.finish(report))
     }
 }
 
-/// The functions from the root to the one that was read last.
-struct Tree {
-    levels: Vec<FrameId>,
-    names: FrameNames,
-    budget: Budget,
+/// A function of the tree.
+struct Row<'l> {
+    depth: usize,
+    name: &'l [u8],
+    weight: Weighed,
+    /// True if the weight is its own, without those it called.
+    is_own: bool,
 }
 
-impl Tree {
-    fn frame(&mut self, depth: usize, name: &[u8], sink: &mut dyn Sink) -> Result<FrameId> {
-        self.levels.truncate(depth);
+/// A weight, and the number of the value that it is of.
+type Weighed = (usize, Weight);
+
+/// A function on the way from the root to the row that was read last.
+struct Level {
+    frame: FrameId,
+    /// What it weighs with those it called, where its own weight is not stated, and what these weigh.
+    total: Option<Weight>,
+    below: Weight,
+}
+
+struct Tree<'o> {
+    options: &'o Options,
+    levels: Vec<Level>,
+    names: FrameNames,
+    budget: Budget,
+    /// The value of the tree, as its first weight says.
+    values: Option<(usize, Values)>,
+}
+
+impl Tree<'_> {
+    fn new(options: &Options) -> Tree<'_> {
+        Tree {
+            options,
+            levels: Vec::new(),
+            names: FrameNames::default(),
+            budget: Budget::default(),
+            values: None,
+        }
+    }
+
+    /// Reads a row; `false` if its weight is of another kind than those before.
+    fn row(&mut self, row: Row<'_>, sink: &mut dyn Sink) -> Result<bool> {
+        let Row { depth, name, weight: (value, weight), is_own } = row;
+        if depth > self.levels.len() {
+            return Err(Error::malformed("a function one level below the one before", name));
+        }
+        self.close(depth, sink)?;
         self.budget.check(depth + 1)?;
-        Ok(self.names.plain(name, sink))
+        let frame = self.names.plain(name, sink);
+        let is_zero = weight.is_zero();
+        if self.values.is_none() && !is_zero {
+            let (name, unit) = VALUES[value];
+            self.values = Some((value, Values::only(self.options, Value::new(name, unit))));
+        }
+        let is_same = is_zero || self.values.as_ref().is_some_and(|(first, _)| *first == value);
+        let weight = if is_same { weight } else { Weight::ZERO };
+        if let Some(caller) = self.levels.last_mut() {
+            caller.below = caller.below.checked_add(weight)?;
+        }
+        self.levels.push(Level { frame, total: (!is_own).then_some(weight), below: Weight::ZERO });
+        if is_own {
+            self.add(weight, sink)?;
+        }
+        Ok(is_same)
+    }
+
+    /// Ends the functions from a level on.
+    fn close(&mut self, depth: usize, sink: &mut dyn Sink) -> Result<()> {
+        while self.levels.len() > depth {
+            let Some(Level { total, below, .. }) = self.levels.last() else { break };
+            if let Some(total) = total {
+                // Rounded weights of functions may add up to more than their caller's.
+                let own = total.checked_sub(*below)?;
+                self.add(if own.is_negative() { Weight::ZERO } else { own }, sink)?;
+            }
+            self.levels.pop();
+        }
+        Ok(())
+    }
+
+    /// Adds the stack to the last function.
+    fn add(&mut self, weight: Weight, sink: &mut dyn Sink) -> Result<()> {
+        let Some((_, values)) = self.values.as_mut().filter(|_| !weight.is_zero()) else { return Ok(()) };
+        self.budget.spend(self.levels.len())?;
+        let stack: Vec<FrameId> = self.levels.iter().map(|level| level.frame).collect();
+        values.add(0, &stack, weight, sink)
     }
 }
 
 /// The columns that are needed, by their numbers.
 struct Columns {
-    own: usize,
+    /// The weight of functions themselves; without it that of all below them, the first column, is read.
+    own: Option<usize>,
     name: usize,
+    /// The blanks in front of the root.
+    indent: Option<usize>,
 }
 
 impl Columns {
     /// Reads the line that names the columns.
     fn read(line: &[u8]) -> Option<Columns> {
         let names: Vec<&[u8]> = line.split(|&b| b == b'\t').map(<[u8]>::trim_ascii).collect();
-        let name = names.iter().position(|name| *name == b"Symbol Name")?;
-        let own = names.iter().position(|name| name.starts_with(b"Self"))?;
-        WEIGHTS.contains(names.first()?).then_some(Columns { own, name })
+        let name = names.iter().position(|name| matches!(*name, b"Symbol Name" | b"Symbol Names"))?;
+        let own = names.iter().position(|name| name.starts_with(b"Self"));
+        WEIGHTS.contains(names.first()?).then_some(Columns { own, name, indent: None })
     }
 
-    /// The level of a row, its name and its own weight, with the number of the value that it is of.
-    fn row<'l>(&self, line: &'l [u8]) -> Option<(usize, &'l [u8], (usize, Weight))> {
-        let mut cells = line.split(|&b| b == b'\t');
-        let own = cells.clone().nth(self.own)?;
-        let name = cells.nth(self.name)?;
-        let shown = name.trim_ascii_start();
-        let depth = name.len() - shown.len();
-        (!shown.is_empty()).then_some((depth, shown, weight(own.trim_ascii())?))
+    fn row<'l>(&mut self, line: &'l [u8]) -> Option<Row<'l>> {
+        let cells: Vec<&[u8]> = line.split(|&b| b == b'\t').collect();
+        let cell = cells.get(self.name)?;
+        let name = cell.trim_ascii_start();
+        let blanks = cell.len() - name.len();
+        let weight = weight(cells.get(self.own.unwrap_or(0))?.trim_ascii())?;
+        if name.is_empty() {
+            return None;
+        }
+        let depth = blanks.saturating_sub(*self.indent.get_or_insert(blanks));
+        Some(Row { depth, name, weight, is_own: self.own.is_some() })
     }
 }
 
 /// `45.03 s`, `12,0ms` or `1.2 Gc`, and perhaps a share behind it: `12.0ms 3.4%`.
-fn weight(cell: &[u8]) -> Option<(usize, Weight)> {
+fn weight(cell: &[u8]) -> Option<Weighed> {
     let digits = cell.iter().take_while(|b| b.is_ascii_digit() || matches!(b, b'.' | b',')).count();
     let number = cell[..digits].iter().map(|&b| if b == b',' { b'.' } else { b }).collect::<Vec<u8>>();
     let number = Weight::parse(&number)?;
@@ -186,6 +253,12 @@ mod tests {
         let cycles = "Weight\tSelf Weight\t\tSymbol Name\n1.2 Gc 100%\t1.2 Gc\t \tmain\n";
         let (out, report) = collapse_bytes(&Instruments, cycles, &Options::default()).unwrap();
         assert_eq!((out.as_str(), report.unit()), ("main 1200000000\n", Some("cycles")));
+        let inclusive = "Bytes Used\tCount\t\tSymbol Names\n2.00 KB  100.0%\t20\t \t   start\n1.50 KB  75.0%\t12\t \t    f\n\
+                         1.60 KB  75.0%\t12\t \t     g\n5 Bytes  1%\t1\t \t   other\n";
+        assert_eq!(
+            fold(&Instruments, inclusive, &Options::default()).replace(".00", "").replace(".40", ".4"),
+            "other 5\nstart 512\nstart;f;g 1638.4\n"
+        );
     }
 
     #[test]

@@ -26,7 +26,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "javacore",
     producer: "IBM's and Eclipse's OpenJ9: javacore.*.txt of kill -QUIT, jcmd PID Dump.java",
-    tested: "documented output, OpenJ9 0.40",
+    tested: "documented output",
     values: "threads, runnable, blocked, waiting",
     unit: "threads",
 };

@@ -216,6 +216,11 @@ const FOREIGN: &[Foreign] = &[
         is: |head| head.starts_with(b"\xc1\x1f\xfc\xc1"),
     },
     Foreign {
+        what: "a capture of sysprof",
+        instead: "record with fg-record, or with perf record -g",
+        is: |head| head.starts_with(b"\x5e\x97\xca\xfd"),
+    },
+    Foreign {
         what: "a full report of SPX",
         instead: "record with Excimer, or with xdebug: php -d xdebug.mode=profile app.php",
         is: |head| head.starts_with(b"[events]\n"),
@@ -332,6 +337,7 @@ mod tests {
             (b"81%  work\n19%  fib\n  -- 60%  main\n", "LuaJIT"),
             ("Overhead ╎ [+additional indent] Count File:Line; Function\n".as_bytes(), "Julia"),
             (b"\xc1\x1f\xfc\xc1\0\0", "memtrace"),
+            (b"\x5e\x97\xca\xfd\x01\x01\0\0", "sysprof"),
             (b"[events]\n0 1 1.5 390\n", "SPX"),
             (b"7z\xbc\xaf\x27\x1c\0\x04", "7-Zip"),
             (b"# HELP go_goroutines x\ngo_goroutines 8\n", "Prometheus"),

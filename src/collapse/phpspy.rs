@@ -25,7 +25,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "phpspy",
     producer: "phpspy",
-    tested: "phpspy 0.7 by its documentation",
+    tested: "phpspy by its documentation",
     values: "samples",
     unit: "samples",
 };

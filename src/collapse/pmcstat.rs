@@ -8,7 +8,8 @@
 //!   100.0%  [96]       main
 //!  01.03%  [1]        idle
 //! ```
-//! A blank for each level in front of the share; the first level is the function that ran, below it are its callers.
+//! A blank for each level in front of the share, and the executable where it is another one than in the line before;
+//! the first level is the function that ran, below it are its callers.
 //! What a line counts beyond those below it are stacks that begin there. pmcstat leaves out functions of a few
 //! samples. A file may hold the trees of several events. Made in `pmcpl_callgraph.c` of FreeBSD.
 
@@ -27,7 +28,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "pmcstat",
     producer: "pmcstat -R samples.out -G FILE",
-    tested: "documented output, FreeBSD 13",
+    tested: "documented output, as speedscope 1.25 reads it",
     values: "the events",
     unit: "samples",
 };
@@ -58,6 +59,7 @@ impl Collapser for Pmcstat {
             first: report.first_value.take(),
             events: BTreeMap::new(),
             event: None,
+            image: Vec::new(),
             names: FrameNames::default(),
             levels: Vec::new(),
             budget: Budget::default(),
@@ -114,6 +116,8 @@ struct Graph<'o> {
     first: Option<Vec<u8>>,
     events: BTreeMap<Vec<u8>, ValueTotal>,
     event: Option<Vec<u8>>,
+    /// The executable that was named last.
+    image: Vec<u8>,
     names: FrameNames,
     /// The functions from the one that ran to the caller that was read last.
     levels: Vec<Level>,
@@ -146,8 +150,11 @@ impl Graph<'_> {
         if let Some(callee) = self.levels.last_mut() {
             callee.above = callee.above.saturating_add(node.samples);
         }
-        let module = node.image.rsplit(|&b| b == b'/').next().unwrap_or_default();
-        let place = Place { module, ..Place::default() };
+        if !node.image.is_empty() {
+            let file = node.image.rsplit(|&b| b == b'/').next().unwrap_or_default();
+            file.clone_into(&mut self.image);
+        }
+        let place = Place { module: &self.image, ..Place::default() };
         let frame = self.names.build_at(&place, sink, |out| sanitize_frame(node.name, out));
         self.levels.push(Level { frame, samples: node.samples, above: 0 });
         Ok(())

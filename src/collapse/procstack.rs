@@ -24,7 +24,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "procstack",
     producer: "AIX's procstack, once or in a loop",
-    tested: "documented output, AIX 7",
+    tested: "documented output",
     values: "samples",
     unit: "samples",
 };

@@ -7,7 +7,7 @@
 //!      "column": 17, "url": "http://localhost/app.js"}, …]}, …],
 //!   "sampleDurations": [0.001, …]}, "overview": {…}}
 //! ```
-//! Leaf first, in seconds. The source is `TimelineRecording.js` of WebKit's Web Inspector.
+//! Leaf first, in seconds; a sample is stamped at its end. The source is `TimelineRecording.js` of WebKit's Web Inspector.
 
 use super::json::{HeadKeys, Json, Kind};
 use super::names::{FrameNames, NO_STACK};
@@ -23,7 +23,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "safari",
     producer: "Safari's Web Inspector: Timelines, Export",
-    tested: "Safari 13 by its source",
+    tested: "as speedscope 1.25 reads it",
     values: "time",
     unit: "s",
 };
@@ -159,7 +159,9 @@ impl Recording {
             if stack.is_empty() {
                 stack.push(sink.frame(NO_STACK));
             }
-            let time = time.and_then(|time| nanoseconds(time, "s"));
+            // A sample is stamped at its end.
+            let begin = time.and_then(|time| time.checked_sub(*weight).ok());
+            let time = begin.and_then(|begin| nanoseconds(begin, "s"));
             let context = Context { time, ..Context::UNKNOWN };
             let lasts = nanoseconds(*weight, "s").filter(|_| time.is_some()).unwrap_or(0);
             values.add_lasting(0, stack, *weight, 1, (&context, lasts), sink)?;

@@ -31,7 +31,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "stackprof",
     producer: "stackprof of Ruby: its dumps, stackprof --json; without raw: true stacks are estimates",
-    tested: "stackprof 0.2.28",
+    tested: "stackprof 0.2.21",
     values: "samples",
     unit: "samples",
 };

@@ -314,3 +314,30 @@ impl Read for Limited {
         Ok(n)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folded::StackTable;
+
+    /// One megabyte of such elements must not become gigabytes of stacks and numbers.
+    #[test]
+    fn what_is_referred_to_is_kept_once() {
+        let options = Options::default();
+        let mut elements = Elements::new(&options);
+        let mut table = StackTable::default();
+        let mut finish = |tag: &str, id, parts: Vec<Known>, text: &str| {
+            let (tag, text, name) = (tag.as_bytes().to_vec(), text.to_owned(), Some("f".to_owned()));
+            let element = Element { tag, id: Some(id), parts, text, name, ..Element::default() };
+            elements.finish(element, &mut table).unwrap().unwrap()
+        };
+        let frame = finish("frame", 1, Vec::new(), "");
+        let stack = finish("backtrace", 2, vec![frame], "");
+        for id in 3..100 {
+            finish("tagged-backtrace", id, vec![stack.clone()], "");
+        }
+        let pid = finish("pid", 200, Vec::new(), &"7".repeat(1000));
+        assert!(matches!(pid, Known::Pid(pid) if pid.is_empty()));
+        assert_eq!(elements.stacks.len(), 1);
+    }
+}
