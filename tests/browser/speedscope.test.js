@@ -38,3 +38,38 @@ test("speedscope reads pprof", async () => {
   const file = run("fg-render", small, "--format", "pprof");
   assert.deepEqual(await functions("profile.pb.gz", file), expected);
 });
+
+/** Two threads in turns, as perf script writes them: 2 ms a sample. */
+function twoThreads() {
+  const lines = [];
+  for (let at = 0; at < 4000; at += 2) {
+    const isTimer = at % 1000 < 80;
+    lines.push(`${isTimer ? "timer  7/9" : "worker  7/8"}  ${(100 + at / 1000).toFixed(6)}:    2000000 cpu-clock: `);
+    lines.push(`\t   1000 ${isTimer ? "flush_log" : Math.floor(at / 10) % 2 ? "parse" : "draw"} (/bin/app)`, "\t   2000 main (/bin/app)", "");
+  }
+  return lines.join("\n") + "\n";
+}
+
+test("a range of time weighs in speedscope what fg-filter says", async () => {
+  const recording = save("perf.txt", twoThreads());
+  const range = "1.05s..3.31s";
+  const stacks = run("fg-filter", "", "--time", range, "--label", "thread=worker", "--no-header", recording).toString();
+  const weights = {};
+  for (const line of stacks.trim().split("\n")) {
+    const [stack, weight] = [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ") + 1))];
+    weights[stack.split(";").at(-1)] = weight;
+  }
+  assert.deepEqual(Object.keys(weights).sort(), ["draw", "parse"]);
+  // The same range with its times, as a file that speedscope lays out along them.
+  const labelled = run("fg-collapse", "", "--label", "time=2ms", "--label", "thread", recording);
+  const part = run("fg-filter", labelled, "--time", range, "--label", "thread=worker", "--drop-label", "thread");
+  const file = run("fg-render", part, "--format", "speedscope");
+  const [profile, more] = JSON.parse(file).profiles;
+  assert.deepEqual([profile.type, more], ["evented", undefined]);
+  const seen = await functions("range.speedscope.json", file);
+  const nanoseconds = (text) => Number.parseFloat(text) * { s: 1e9, ms: 1e6 }[/[a-z]+/.exec(text)[0]];
+  for (const [name, weight] of Object.entries(weights)) {
+    const own = nanoseconds(seen[name].split(" ")[1]);
+    assert.ok(Math.abs(own - weight) < weight * 0.005, `${name}: ${seen[name]}, not ${weight}`);
+  }
+});

@@ -288,5 +288,5 @@ test("steps of a coarse time line are said", async () => {
     timeline.times.isCoarse = true;
     timeline.show();
   });
-  assert.deepEqual(await said(), ["All threads, in steps of 100 µs100.0%", "All threads, in steps of 100 µs"]);
+  assert.deepEqual(await said(), ["All threads, in steps of 10 µs100.0%", "All threads, in steps of 10 µs"]);
 });

@@ -1,9 +1,13 @@
 //! Labels of samples: fields of tracepoints, control groups, processors.
 
+use std::process::{Command, Stdio};
+
+use fg_tools::collapse::{Options, ValueSelection};
 use fg_tools::profile::{Label, Profile, ReadOptions};
 use fg_tools::{Source, Weight};
 
 use super::kit::*;
+use super::skip::skip;
 use super::{below, root_with_maps};
 
 const CODE: u64 = 0x7000_0000;
@@ -55,4 +59,31 @@ fn fields_of_tracepoints_and_control_groups_are_labels() {
         let (weighed, left_out) = profile.weighed_by("bytes_req").unwrap();
         assert_eq!((weighed.total().unwrap().value, left_out), (Weight::new(88), 0));
     }
+}
+
+/// What perf itself writes of the fields of events that it records here.
+#[test]
+fn fields_of_tracepoints_agree_with_perf_script() {
+    let folder = tempfile::tempdir().unwrap();
+    let perf = |arguments: &[&str]| {
+        let mut perf = Command::new("perf");
+        perf.args(arguments).current_dir(folder.path()).stdin(Stdio::null()).output()
+    };
+    let record =
+        ["record", "-q", "-e", "sched:sched_switch", "-o", "x.data", "--", "sh", "-c", "sleep 0.05; ls /"];
+    match perf(&record) {
+        Ok(out) if out.status.success() => {}
+        _ => return skip("perf records no tracepoints here"),
+    }
+    let text = perf(&["script", "-i", "x.data"]).expect("perf was there").stdout;
+    let labels = ["prev_comm", "prev_pid", "prev_state", "next_pid", "processor"];
+    let mut options = Options::default();
+    options.values = ValueSelection::Named(vec![b"sched:sched_switch".to_vec()]);
+    let options = ReadOptions::default().samples(true).collapse(options);
+    let of = |source: Source, format: &str| {
+        labelled(&Profile::read(&[source], &options.clone().format(format)).unwrap(), &labels)
+    };
+    let read = of(Source::new(folder.path().join("x.data")), "perf-data");
+    assert!(read.contains("prev_state=S;"), "{read}");
+    assert_eq!(read, of(Source::bytes(text), "perf-script"));
 }

@@ -123,6 +123,8 @@ impl TraceField {
         let Some(number) = number(field, order) else { return };
         let written = match self.kind {
             Kind::Address => write!(out, "0x{number:x}"),
+            // An address in the kernel, such as that of a caller.
+            Kind::Unsigned if number >= 1 << 63 => write!(out, "0x{number:x}"),
             Kind::State => {
                 write_state(number, out);
                 Ok(())
@@ -175,6 +177,7 @@ mod tests {
         print fmt: \"x\"\nname: all\nID: 571\nformat:\n\
         \tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n\
         \tfield:const void * ptr;\toffset:8;\tsize:8;\tsigned:0;\n\
+        \tfield:unsigned long call_site;\toffset:0;\tsize:8;\tsigned:0;\n\
         \tfield:size_t bytes_req;\toffset:16;\tsize:8;\tsigned:0;\n\
         \tfield:char comm[4];\toffset:24;\tsize:4;\tsigned:0;\n\
         \tfield:__data_loc char[] name;\toffset:28;\tsize:4;\tsigned:1;\n\
@@ -186,7 +189,7 @@ mod tests {
     #[test]
     fn fields_are_written_as_perf_script_does() {
         let fields = described(FORMATS, 571);
-        let mut data = vec![0; 8];
+        let mut data = vec![0, 0, 0, 0, 0, 0, 0, 0xff];
         data.extend(0xffff_8880u64.to_le_bytes());
         data.extend(64u64.to_le_bytes());
         data.extend(*b"ab\0c");
@@ -204,7 +207,16 @@ mod tests {
             .collect();
         assert_eq!(
             shown,
-            ["ptr=0xffff8880", "bytes_req=64", "comm=ab", "name=xyz", "delta=-7", "prev_state=S+", "late="]
+            [
+                "ptr=0xffff8880",
+                "call_site=0xff00000000000000",
+                "bytes_req=64",
+                "comm=ab",
+                "name=xyz",
+                "delta=-7",
+                "prev_state=S+",
+                "late="
+            ]
         );
         assert_eq!(described(FORMATS, 57).len(), 1);
         assert!(described(FORMATS, 5).is_empty() && described(b"\nID: 5\nfield:\nfield:x", 5).is_empty());
