@@ -235,3 +235,35 @@ fn shown_file(file: &[u8], settings: &Settings) -> String {
     let start = if settings.private { memchr::memrchr2(b'/', b'\\', file).map_or(0, |at| at + 1) } else { 0 };
     printable(&file[start..])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folded::Place;
+    use crate::profile::{Context, ProfileBuilder, Sink as _, Wants};
+
+    #[test]
+    fn a_comparison_lists_both_sides() {
+        let mut builder = ProfileBuilder::new(Wants::ALL);
+        builder.columns(Columns::Two).unwrap();
+        for (line, before, after) in [(3, 10, 30), (4, 10, 0)] {
+            let place = Place { file: b"a.c", line, start_line: 2, ..Place::default() };
+            let stack = [builder.frame(b"main"), builder.frame_at(b"work", &place)];
+            let weights = Weights { value: Weight::new(after), before: Weight::new(before) };
+            builder.sample(&stack, weights, &Context::UNKNOWN).unwrap();
+        }
+        let mut settings = Settings::default();
+        settings.list = Some("work".to_owned());
+        let mut out = Vec::new();
+        builder.finish().unwrap().render("list", &settings, &mut out).unwrap();
+        let expected = "\
+total 20 before, 30 after
+
+work in a.c: self 20 (100.00%) before, 30 (100.00%) after, total 20 (100.00%) before, 30 (100.00%) after
+self before  self after  total before  total after  line
+         10          30            10           30     3
+         10           .            10            .     4
+";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+}

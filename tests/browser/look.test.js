@@ -7,6 +7,11 @@ import { address, boxes, clickOn, colourOf, coloursOf, openPage, settled, text, 
 
 afterEach(allQuiet);
 
+test("the hottest functions of waits are those that wait, not the tracer", async () => {
+  const page = await view("main;read;schedule_[k];__schedule_[k];__traceiter_sched_switch_[k];bpf_trace_run4_[k];bpf_prog_9_[k] 60\nmain;lock;schedule_[k];sched_switch_[k] 30\nmain;schedule_[k] 10\n");
+  assert.match(await text(page, "answer"), /^Hottestread 60\.0%lock 30\.0%schedule 10\.0%$/);
+});
+
 /** The contrast of two colours, `rgb(…)` or `#rrggbb`, by the rules of the WCAG. */
 function contrast(...colours) {
   const [a, b] = colours.map((colour) => {

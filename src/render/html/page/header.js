@@ -11,6 +11,10 @@ import { functions } from "./table.js";
 
 /** The number of functions that are named. */
 const HOTTEST = 3;
+/** Frames of what records waits: the leaf of each of its stacks. */
+const TRACER = /^(_*bpf_|__traceiter_|perf_trace_|trace_event_|sched_switch(\b|_\[))/;
+/** The frames between such a leaf and the function that waits. */
+const SWITCH = /^(_*(preempt_)?schedule|finish_task_switch)(\b|_\[)/;
 
 /** @param {App} app */
 export function showHeader(app) {
@@ -41,8 +45,9 @@ function showAnswer(app) {
     return make("span", {}, make("button", open, name.slice(0, 80)), ` ${note}`);
   };
   if (!about.differential) {
-    const hottest = rows.filter((row) => row.self > 0).sort((a, b) => b.self - a.self || a.id - b.id).slice(0, HOTTEST);
-    line.append(make("b", {}, "Hottest"), ...hottest.map((row) => link(row, `${((100 * row.self) / whole.total[0]).toFixed(1)}%`)));
+    const own = ownWeights(model);
+    const hottest = rows.filter(({ id }) => own[id] > 0).sort((a, b) => own[b.id] - own[a.id] || a.id - b.id).slice(0, HOTTEST);
+    line.append(make("b", {}, "Hottest"), ...hottest.map((row) => link(row, `${((100 * own[row.id]) / whole.total[0]).toFixed(1)}%`)));
     return;
   }
   const column = (/** @type {"self" | "before"} */ key) => Float64Array.from(rows, (row) => row[key]);
@@ -59,6 +64,22 @@ function showAnswer(app) {
   line.append(make("b", {}, `${all} in all, ${verdict}`), ...changed.slice(0, HOTTEST).map((row) => {
     return link(row, (change(row) > 0 ? "+" : "−") + numbers.amount(Math.abs(change(row))));
   }));
+}
+
+/** What each function weighs itself; a tracer's own frames count to the function that they were called in.
+ * @param {Model} model */
+function ownWeights({ names, whole }) {
+  const { n, name, parent, self } = whole;
+  const own = new Float64Array(names.texts.length);
+  const traces = Uint8Array.from(names.texts, (text) => Number(TRACER.test(text)));
+  const switches = Uint8Array.from(names.texts, (text, id) => traces[id] | Number(SWITCH.test(text)));
+  for (let i = 1; i < n; i++) {
+    if (!self[i]) continue;
+    let k = i;
+    if (traces[name[i]]) while (k > 0 && switches[name[k]]) k = parent[k];
+    own[name[k > 0 ? k : i]] += self[i];
+  }
+  return own;
 }
 
 /** The words for growing and shrinking: what takes time is slower, all else is more.

@@ -61,7 +61,7 @@ function listing({ model }, one, refill) {
     const line = weights.get(number);
     const cell = (/** @type {number} */ column) => make("td", { class: "num" }, line?.[column] ? numbers.cell(line[column]) : "");
     const made = make("tr", {}, ...columns.map(cell), make("td", { class: "num" }, number ? String(number) : "?"), make("td", {}, make("code", {}, names.harmless(code))));
-    if (line) made.style.setProperty("--heat", `${(60 * Math.max(line[2], line[4] ?? 0)) / (hottest || 1)}%`);
+    if (line) made.style.setProperty("--heat", `${5 + (25 * Math.max(line[2], line[4] ?? 0)) / (hottest || 1)}%`);
     return made;
   };
   const rows = [];
@@ -90,7 +90,7 @@ function listing({ model }, one, refill) {
   }, make("h2", {}, make("bdi", {}, names.harmless(one.name))), make("p", {}, make("bdi", {}, names.harmless(file.name)), ` · ${words}`),
   make("table", {}, make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { class: "num", scope: "col" }, head)), make("th", { class: "num", scope: "col" }, "Line"), make("th", { scope: "col" }, "Code"))), make("tbody", {}, ...rows)));
   if (about !== model.given || model.base !== model.whole || model.refined !== model.base) part.append(make("p", {}, "These are the weights of the whole recording, not of what is chosen."));
-  if (!dropped.has(file)) part.append(make("p", {}, file.runs ? "Only what is around these lines is in this page. For all of it, drop the file here or choose it: " : "The code is not in this page. Drop the file here or choose it: ", input));
+  if (text.length < (file.last ?? Infinity) && !dropped.has(file)) part.append(make("p", {}, file.runs ? "Only what is around these lines is in this page. For all of it, drop the file here or choose it: " : "The code is not in this page. Drop the file here or choose it: ", input));
   return [part];
 }
 

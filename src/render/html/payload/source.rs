@@ -150,3 +150,76 @@ fn runs_of(lines: &BTreeMap<u32, String>) -> Value {
     }
     runs.into_iter().map(|(from, _, text)| json!([from, text])).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::ProfileBuilder;
+    use crate::profile::{Context, Sink as _, Wants};
+    use crate::{Profile, folded::Place};
+    use std::io::Read as _;
+
+    /// `count` functions of a line each in a file that is there, and one that weighs next to nothing.
+    fn profile(count: u32) -> Profile {
+        let mut builder = ProfileBuilder::new(Wants::ALL);
+        builder.columns(Columns::Two).unwrap();
+        for n in 0..=count {
+            let place = Place { file: b"code.c", line: 20 * n + 1, ..Place::default() };
+            let frame = builder.frame_at(format!("f{n}").as_bytes(), &place);
+            let value = if n == count { Weight::ONE } else { Weight::new(10_000) };
+            let weights = Weights { value, before: Weight::ZERO };
+            builder.sample(&[frame], weights, &Context::UNKNOWN).unwrap();
+        }
+        builder.finish().unwrap()
+    }
+
+    fn section_of(profile: &Profile, settings: &Settings) -> Value {
+        let lines = SourceLines::of_profile(profile, &settings.rewrite).unwrap();
+        let names: Vec<Vec<u8>> = lines.functions().iter().map(|function| function.name.clone()).collect();
+        let whole = (Columns::Two, profile.total().unwrap());
+        let section = section(&lines, names.iter().map(Vec::as_slice), 0, whole, settings).unwrap();
+        let mut text = String::new();
+        flate2::read::ZlibDecoder::new(&section.unwrap().1[..]).read_to_string(&mut text).unwrap();
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn lines_of_both_sides_and_only_the_code_around_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let code: String = (1..=100).map(|n| format!("line {n}\n")).collect();
+        std::fs::write(folder.path().join("code.c"), code).unwrap();
+        let mut settings = Settings::default();
+        settings.source_folders = vec![folder.path().to_owned()];
+        let found = section_of(&profile(2), &settings);
+        let functions = found["functions"].as_array().unwrap();
+        assert_eq!(functions.len(), 2, "{found}");
+        assert_eq!(functions[1]["lines"], json!([[21, 10_000, 10_000, 0, 0]]));
+        assert_eq!(functions[1]["frames"], json!([1]));
+        let runs = found["files"][0]["runs"].as_array().unwrap();
+        assert_eq!(runs.len(), 1, "{found}");
+        let text = runs[0][1].as_str().unwrap();
+        assert!(text.starts_with("line 1\nline 2\n") && text.ends_with("\nline 33"), "{text}");
+        settings.source_folders.clear();
+        assert_eq!(section_of(&profile(2), &settings)["files"], json!([{ "name": "code.c" }]));
+    }
+
+    #[test]
+    fn functions_and_code_are_bounded() {
+        let folder = tempfile::tempdir().unwrap();
+        let line = format!("{}\n", "x".repeat(490));
+        std::fs::write(folder.path().join("code.c"), line.repeat(6_100)).unwrap();
+        let mut settings = Settings::default();
+        settings.source_folders = vec![folder.path().to_owned()];
+        let found = section_of(&profile(300), &settings);
+        let code: usize = found["files"][0]["runs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|run| run[1].as_str().unwrap().len())
+            .sum();
+        assert!(code > MOST_CODE / 2 && code < MOST_CODE + 20_000, "{code}");
+        assert!(
+            section_of(&profile(900), &settings)["functions"].as_array().unwrap().len() <= MOST_FUNCTIONS
+        );
+    }
+}
