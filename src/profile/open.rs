@@ -184,7 +184,7 @@ pub fn read(sources: &[Source], options: &ReadOptions) -> Result<(Profile, Repor
 ///
 /// # Errors
 /// Those of [`Profile::read`], and of `each`.
-#[cfg(all(feature = "cli", feature = "record"))]
+#[cfg(all(feature = "cli", feature = "record", target_os = "linux"))]
 pub(crate) fn read_parts(
     source: &Source,
     options: &ReadOptions,
