@@ -55,6 +55,13 @@ Examples:
   fg-record -a -d 5 > machine.folded
   # where threads wait, instead of where they compute
   fg-record --off-cpu -p 1234 -d 10 -o waits.svg
+  # page faults beside time; each call of a function; one processor
+  fg-record -e cpu-clock -e page-faults -o out.html ./app
+  fg-record -e uprobe:./app:parse -o parse.svg ./app
+  fg-record -a -C 3 -d 5 > processor.folded
+  # a file a minute; the last half minute when something went wrong
+  fg-record -p server --every 60s -o 'dir/%Y%m%dT%H%M%S.folded'
+  fg-record -p server --last 30s -o 'stall-%H%M%S.svg'; kill -USR2 RECORDER
   # the recording itself, for perf
   fg-record --raw -o perf.data ./app && perf report
   # a cargo project; a comparison of two builds with a gate
@@ -107,7 +114,7 @@ pub struct Record {
     pub pid: Vec<String>,
 
     /// Record running threads by their numbers, and none that they start
-    #[arg(long, value_name = "TID", value_delimiter = ',', conflicts_with_all = ["all", "pid", "command"])]
+    #[arg(long, value_name = "TID", value_delimiter = ',', conflicts_with_all = ["all", "pid", "command"], help_heading = "Sampling")]
     pub tid: Vec<u32>,
 
     /// The other side of --root.

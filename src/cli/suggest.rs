@@ -50,7 +50,10 @@ const NEIGHBOURS: &[Neighbour] = &[
     (READERS, "--granularity", "modules are shown by fg-render --by module"),
     // perf, samply, py-spy.
     (RECORD, "-g", "stacks are always recorded; '--call-graph' says how they are found"),
-    (RECORD, "-t", "threads are told apart by '--per-thread'"),
+    (RECORD, "-t", "one thread is recorded by '--tid TID'; threads are told apart by '--per-thread'"),
+    (RECORD, "-D", "the beginning is left out by '--delay SECONDS'"),
+    (RECORD, "--switch-output", "a file for every part is written by '--every 60s -o %H%M%S.folded'"),
+    (RECORD, "--snapshot", "the last of a recording is written by '--last 30s' and SIGUSR2"),
     (RECORD, "--no-open", "nothing is opened without '--open'"),
     (RECORD, "--save-only", "nothing is opened without '--open': '-o out.html' writes a page"),
     (RECORD, "--format", "the format is the output's ending: '-o out.speedscope.json', '-o out.svg'"),

@@ -85,7 +85,7 @@ impl ProfileBuilder {
     ///
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
-    #[cfg_attr(not(all(feature = "cli", feature = "record")), allow(dead_code))]
+    #[cfg_attr(not(all(feature = "cli", feature = "record", target_os = "linux")), allow(dead_code))]
     pub(crate) fn add_profile(&mut self, profile: &Profile) -> Result<()> {
         self.flush()?;
         let indices = self.stacks.merge_indexed(&profile.stacks)?;

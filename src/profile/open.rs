@@ -214,7 +214,7 @@ pub(crate) fn read_for_sum(
 ///
 /// # Errors
 /// Those of [`Profile::read`], and of `each`.
-#[cfg(all(feature = "cli", feature = "record"))]
+#[cfg(all(feature = "cli", feature = "record", target_os = "linux"))]
 pub(crate) fn read_parts(
     source: &Source,
     options: &ReadOptions,

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::refusal::Refusal;
-use super::request::{Invocation, Request};
+use super::request::Invocation;
 use super::sys::launch::{End, Launched};
 use super::sys::processes;
 use super::sys::signals::{self, Stop};
@@ -48,10 +48,10 @@ impl Started {
     }
 }
 
-/// Asks a program and all that it has started to end: when its time is over, or when a request to
+/// Asks a program and all that it has started to end: when the recording is over before it, or when a request to
 /// stop reached us alone. A Ctrl-C on the terminal has reached them too.
-pub(super) fn ask_to_end(launched: &Launched, request: &Request, stop: &Stop) {
-    if !pass_on(launched, stop) && request.duration.is_some() {
+pub(super) fn ask_to_end(launched: &Launched, is_over: bool, stop: &Stop) {
+    if !pass_on(launched, stop) && is_over {
         processes::signal_tree(launched.pid(), libc::SIGTERM);
     }
 }

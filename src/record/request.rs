@@ -19,6 +19,8 @@ pub struct Request {
     pub processors: Option<Vec<u32>>,
     /// The time and the ways at which sampling begins, pauses and goes on.
     pub pauses: Pauses,
+    /// The size of the recording's file at which it ends.
+    pub max_size: Option<u64>,
     /// The recording is folded in parts of this length, and where somebody asks for one.
     pub parts: Option<Duration>,
     /// The way in which stacks are found.
@@ -39,6 +41,7 @@ impl Request {
             events: Vec::new(),
             processors: None,
             pauses: Pauses::default(),
+            max_size: None,
             parts: None,
             call_graph: CallGraph::Dwarf(CallGraph::DUMP),
             children: true,

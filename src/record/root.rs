@@ -65,7 +65,7 @@ pub fn record(
                 None
             } else {
                 if !has_ended {
-                    program::ask_to_end(&launched, request, stop);
+                    program::ask_to_end(&launched, request.duration.is_some(), stop);
                 }
                 let running = Started::Running(launched, invocation.clone());
                 Some(if has_ended { Started::Ended(running.wait(stop)?) } else { running })

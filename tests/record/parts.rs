@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use super::process::{signal, until};
-use super::{endless, fg_record, ready, recorded, share, stacks, text, wait_until_recording};
+use super::{Running, endless, fg_record, ready, recorded, share, stacks, text, wait_until_recording};
 
 /// The weight of a file in samples, of one after each millisecond of processor time.
 fn samples(folded: &str) -> u64 {
@@ -95,18 +95,18 @@ fn the_last_of_a_recording_is_written_on_request_and_at_the_end() {
     let out = folder.path().join("last.folded");
     let mut command = fg_record();
     command.args(["--last", "1s", "-p", &target.0.id().to_string(), "-o"]).arg(&out);
-    let mut recorder = command.spawn().expect("it starts");
-    wait_until_recording(&recorder);
+    let mut recorder = Running(command.spawn().expect("it starts"));
+    wait_until_recording(&recorder.0);
     // The handler is there before the events are.
     for end in [false, true] {
         until("it is written", || {
             // Before the first sample there is nothing to write.
-            signal(if end { "TERM" } else { "USR2" }, recorder.id());
+            signal(if end { "TERM" } else { "USR2" }, recorder.0.id());
             std::thread::sleep(std::time::Duration::from_millis(300));
             out.exists() || end
         });
         if end {
-            assert!(recorder.wait().expect("it ends").success());
+            assert!(recorder.0.wait().expect("it ends").success());
         }
         let folded = fs::read_to_string(&out).expect("a profile");
         assert!(share(&folded, "main") > 0.9, "{folded}");

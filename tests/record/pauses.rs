@@ -114,6 +114,23 @@ fn signals_pause_a_recording_and_let_it_go_on() {
 }
 
 #[test]
+fn a_recording_ends_when_its_file_is_large_enough() {
+    let Some(program) = ready() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let raw = folder.path().join("perf.data");
+    let mut command = fg_record();
+    command.args(["--max-size", "2M", "--raw", "-o"]).arg(&raw).arg("--").arg(program).arg("1000000");
+    let Some(output) = recorded(&mut command) else { return };
+    assert_eq!(output.status.code(), Some(128 + 15), "the program is asked to end: {output:?}");
+    assert!(text(&output.stderr).contains("as large as --max-size allows"), "{output:?}");
+    let size = fs::metadata(&raw).expect("a recording").len();
+    // A round may bring all that the rings of a large machine hold.
+    assert!((2 << 20..1 << 30).contains(&size), "{size}");
+    let collapsed = Command::new(env!("CARGO_BIN_EXE_fg-collapse")).arg(&raw).output().expect("it starts");
+    assert!(collapsed.status.success() && share(&text(&collapsed.stdout), "main") > 0.9, "{collapsed:?}");
+}
+
+#[test]
 fn a_delay_leaves_out_the_beginning() {
     let Some(program) = ready() else { return };
     let Some(output) = recorded(fg_record().args(["--delay", "0.1", "--"]).arg(program).arg("3000")) else {

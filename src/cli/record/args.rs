@@ -105,6 +105,10 @@ pub struct SamplingArgs {
     #[arg(long, requires = "output", conflicts_with_all = ["svg", "html", "open"])]
     pub raw: bool,
 
+    /// End the recording when the file of --raw is this large: 500M, 2G
+    #[arg(long, value_name = "SIZE", value_parser = size, requires = "raw")]
+    pub max_size: Option<u64>,
+
     /// Record with root's rights, through sudo; COMMAND and the files stay yours
     #[arg(long)]
     pub root: bool,
@@ -157,6 +161,7 @@ impl RecordArgs {
             events: sampling.events.events.clone(),
             processors: sampling.cpu.as_ref().map(|list| list.0.clone()),
             pauses: Pauses { delay: sampling.delay.unwrap_or_default(), control: sampling.control.clone() },
+            max_size: sampling.max_size,
             parts: self.parts.length(),
             call_graph: sampling.call_graph.unwrap_or(CallGraph::Dwarf(
                 match sampling.raw || sampling.root {
@@ -245,6 +250,20 @@ fn count(text: &str) -> Result<u64, String> {
     })
 }
 
+fn size(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor: u64 = match &text[digits.len()..] {
+        "" => 1,
+        "k" | "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        "T" => 1 << 40,
+        _ => 0,
+    };
+    let size = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
+    size.filter(|size| *size > 0).ok_or_else(|| "expected a number of bytes: 500M, 2G".to_owned())
+}
+
 fn processors(text: &str) -> Result<Processors, String> {
     let wrong = || "expected numbers of processors and ranges: 0,2-3".to_owned();
     let mut all = Vec::new();
@@ -273,4 +292,25 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| *seconds > 0.0);
     let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     duration.ok_or_else(|| "expected a number of seconds above zero".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_processors_and_delays() {
+        assert_eq!([size("512"), size("4k"), size("2G")], [Ok(512), Ok(4096), Ok(2 << 30)]);
+        for wrong in ["", "0", "2GB", "M", "-1", "99999999999T"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(processors("3,0-1,1").unwrap().0, [0, 1, 3]);
+        for wrong in ["", "a", "1-", "2-1", "0-99999999"] {
+            assert!(processors(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(delay("-1"), Ok(Delay::UntilTold));
+        assert_eq!(delay("0.5"), Ok(Delay::For(Duration::from_millis(500))));
+        assert!(delay("-2").is_err() && delay("x").is_err());
+        assert!(count("0").is_err() && count("7") == Ok(7));
+    }
 }

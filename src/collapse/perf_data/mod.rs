@@ -150,7 +150,7 @@ fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut R
 ///
 /// # Errors
 /// Those of the collapser, and of `each`.
-#[cfg_attr(not(feature = "record"), allow(dead_code))]
+#[cfg_attr(not(all(feature = "cli", feature = "record", target_os = "linux")), allow(dead_code))]
 pub(crate) fn collapse_parts(
     input: Input,
     options: &Options,

@@ -9,6 +9,7 @@ use super::bytes::{ByteOrder, Bytes};
 
 /// A part of a recording that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(all(feature = "cli", feature = "record", target_os = "linux")), allow(dead_code))]
 pub(crate) struct Part {
     /// Its beginning.
     pub start: SystemTime,
@@ -20,7 +21,7 @@ pub(crate) struct Part {
 
 impl Part {
     /// The content of the record.
-    #[cfg_attr(not(feature = "record"), allow(dead_code))]
+    #[cfg_attr(not(all(feature = "cli", feature = "record", target_os = "linux")), allow(dead_code))]
     pub fn to_bytes(self) -> Vec<u8> {
         let start = self.start.duration_since(UNIX_EPOCH).unwrap_or_default();
         let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);

@@ -170,7 +170,7 @@ pub fn run(
     let ended = |status| Started::Ended(EndOfProcess { status, cpu_time: None });
     let target = match (target, wishes.request.target.invocation()) {
         (Some(launched), Some(invocation)) => {
-            ask_to_end(&launched, &wishes.request, stop);
+            ask_to_end(&launched, wishes.request.duration.is_some(), stop);
             Some(Started::Running(launched, invocation.clone()))
         }
         (None, Some(_)) if plan.status == Status::Command => Some(ended(status)),

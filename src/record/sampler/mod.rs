@@ -163,6 +163,12 @@ pub fn record(
         progress(Progress { elapsed, samples, lost, is_paused: gate.is_paused() });
         let left = request.duration.map(|duration| duration.saturating_sub(elapsed));
         let is_time_over = left == Some(Duration::ZERO);
+        if let Some(most) = request.max_size
+            && session.output.size() >= most
+        {
+            is_told_to_end = true;
+            notes.push(Note::MaxSize(elapsed));
+        }
         if has_ended || is_told_to_end || stop.requested().is_some() || is_time_over || is_over(request) {
             break end(&mut session, &plan).err();
         }
@@ -178,7 +184,7 @@ pub fn record(
     let target = match (launched, request.target.invocation()) {
         (Some(launched), Some(invocation)) => {
             if !has_ended {
-                ask_to_end(&launched, request, stop);
+                ask_to_end(&launched, request.duration.is_some() || is_told_to_end, stop);
             }
             let running = Started::Running(launched, invocation.clone());
             Some(if has_ended { Started::Ended(running.wait(stop)?) } else { running })

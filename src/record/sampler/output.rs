@@ -53,6 +53,14 @@ impl Output {
         matches!(self, Output::Stream(_))
     }
 
+    /// The number of bytes of the records in a file; 0 without one.
+    pub fn size(&self) -> u64 {
+        match self {
+            Output::File(file) => file.size(),
+            Output::Stream(_) => 0,
+        }
+    }
+
     /// Appends the first records: those of what was there before.
     pub fn begin(&mut self, records: &[u8], about: &About) -> io::Result<()> {
         if let Output::Stream(stream) = self {

@@ -409,6 +409,8 @@ pub enum Note {
     Rate(u64, u64),
     /// Threads that start later are not seen.
     NoLaterThreads,
+    /// The file is as large as was wanted, after this time.
+    MaxSize(std::time::Duration),
     /// A line of the FIFO of `--control` that is no command.
     UnknownCommand(String),
     /// Fewer bytes of each stack are copied than by default, since samples come this often.
@@ -446,6 +448,13 @@ impl std::fmt::Display for Note {
                 write!(
                     f,
                     "this kernel cannot leave out children alone: threads started later are left out too"
+                )
+            }
+            Note::MaxSize(elapsed) => {
+                write!(
+                    f,
+                    "the recording ended after {:.1} s, as large as --max-size allows",
+                    elapsed.as_secs_f64()
                 )
             }
             Note::UnknownCommand(line) => write!(

@@ -283,10 +283,15 @@ mod tests {
         let (_folder, places) = places();
         let itself = std::env::current_exe().unwrap();
         let itself = itself.to_str().unwrap();
-        let probe = |what: &str| Event::parse_below(&format!("{what}:{itself}:main"), &places);
+        // It may be stripped: then it has addresses, and no names.
+        let object = crate::symbolize::Object::parse(fs::read(itself).unwrap()).unwrap();
+        let code = object.segments().find(|segment| segment.executable).unwrap();
+        let probe =
+            |what: &str| Event::parse_below(&format!("{what}:{itself}:{:#x}", code.svma.start + 16), &places);
         let entry = probe("uprobe").unwrap();
-        assert_eq!((entry.kind, entry.config[0]), (9, 0));
-        assert!(entry.config[2] > 0 && entry.config[2] < fs::metadata(itself).unwrap().len());
+        assert_eq!((entry.kind, entry.config), (9, [0, 0, code.file.start + 16]));
+        let beyond = Event::parse_below(&format!("uprobe:{itself}:0xfffffffffffff000"), &places).unwrap_err();
+        assert!(beyond.contains("there is no code at 0xfffffffffffff000"), "{beyond}");
         assert_eq!(entry.probed.as_deref().unwrap().to_str().unwrap(), itself);
         let end = probe("uretprobe").unwrap();
         assert_eq!(end.config, [1, 0, entry.config[2]]);
