@@ -148,7 +148,7 @@ impl Profile {
     }
 
     /// [`Profile::labelled`], with buckets of any lengths, and labels that no sample may have.
-    pub(super) fn with_labels(&self, keys: &[String], buckets: &Buckets, kept: Kept) -> Result<Profile> {
+    fn with_labels(&self, keys: &[String], buckets: &Buckets, kept: Kept) -> Result<Profile> {
         let zero = self.time_zero();
         let latest = self.samples.iter_entries().filter_map(|e| Some(e.time?.saturating_add(e.duration)));
         let latest = latest.max().unwrap_or(0).saturating_sub(zero.unwrap_or(0));
