@@ -59,7 +59,10 @@ impl Collapser for Nettrace {
                 Object::Metadata(bytes) => recording.metadata(bytes),
                 Object::Stacks(bytes) => recording.stacks(bytes),
                 Object::Events(bytes) => recording.events(bytes)?,
-                Object::SequencePoint => Some(recording.sequence_point()),
+                Object::SequencePoint => {
+                    recording.sequence_point();
+                    Some(())
+                }
                 Object::Other => Some(()),
             };
             read.ok_or_else(|| Error::malformed("a block of a trace of .NET", b"other bytes").at(place))?;

@@ -43,6 +43,8 @@ pub struct Recording {
     date: Option<SystemTime>,
     types: HashMap<u32, Event>,
     stacks: HashMap<u32, Vec<u64>>,
+    /// The paths of stacks in the columns where they have been.
+    paths: HashMap<(usize, u32), PathId>,
     items: Vec<Item>,
     item_numbers: HashMap<Item, u32>,
     methods: Vec<Method>,
@@ -85,6 +87,7 @@ impl Recording {
             date: None,
             types: HashMap::new(),
             stacks: HashMap::new(),
+            paths: HashMap::new(),
             items: Vec::new(),
             item_numbers: HashMap::new(),
             methods: Vec::new(),
@@ -144,7 +147,9 @@ impl Recording {
             let addresses = fields.take(size)?.chunks_exact(self.pointer);
             let stack = addresses
                 .map(|bytes| bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)));
-            self.stacks.insert(first.wrapping_add(number), stack.collect());
+            let number = first.wrapping_add(number);
+            self.stacks.insert(number, stack.collect());
+            (0..COLUMNS.len()).for_each(|column| _ = self.paths.remove(&(column, number)));
         }
         Some(())
     }
@@ -152,6 +157,7 @@ impl Recording {
     /// From here on stacks have other numbers.
     pub fn sequence_point(&mut self) {
         self.stacks.clear();
+        self.paths.clear();
     }
 
     /// Reads events; the inner `None` is damage.
@@ -224,19 +230,7 @@ impl Recording {
 
     /// Adds an event to a column.
     fn add(&mut self, column: usize, weight: u64, leaf: Option<Item>, header: &Header) -> Result<()> {
-        let stack = match header.stack {
-            0 => None,
-            number => {
-                let found = self.stacks.get(&number);
-                self.lost_stacks += u64::from(found.is_none());
-                found.cloned()
-            }
-        };
-        let mut path: PathId = Trie::ROOT;
-        for (at, address) in stack.unwrap_or_default().into_iter().enumerate().rev() {
-            let number = self.item(Item::Address(address, at > 0));
-            path = self.tries[column].below(path, number);
-        }
+        let mut path = self.path(column, header.stack);
         if let Some(leaf) = leaf {
             let number = self.item(leaf);
             path = self.tries[column].below(path, number);
@@ -246,6 +240,24 @@ impl Recording {
         let thread = u32::try_from(header.thread).unwrap_or(0);
         let time = u64::try_from(passed).ok();
         self.tries[column].add_from(path, Weight::new(weight.into()), time, thread)
+    }
+
+    /// The path of a stack in a column; 0 is none.
+    fn path(&mut self, column: usize, stack: u32) -> PathId {
+        if let Some(path) = self.paths.get(&(column, stack)) {
+            return *path;
+        }
+        let Some(addresses) = self.stacks.get(&stack).cloned() else {
+            self.lost_stacks += u64::from(stack != 0);
+            return Trie::ROOT;
+        };
+        let mut path = Trie::ROOT;
+        for (at, address) in addresses.into_iter().enumerate().rev() {
+            let number = self.item(Item::Address(address, at > 0));
+            path = self.tries[column].below(path, number);
+        }
+        self.paths.insert((column, stack), path);
+        path
     }
 
     fn item(&mut self, item: Item) -> u32 {

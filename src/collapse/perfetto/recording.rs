@@ -6,6 +6,7 @@ use std::io::Read;
 use super::frames::Frames;
 use super::packet::{Data, LONGEST, Packet};
 use super::tables::{Counter, Stack, Tables};
+use crate::collapse::forest::Budget;
 use crate::collapse::names::NO_STACK;
 use crate::collapse::pprof::wire::{Content, Fields, message, numbers};
 use crate::collapse::threads::Thread;
@@ -25,7 +26,7 @@ pub struct Recording {
     sequences: HashMap<u64, Sequence>,
     frames: Frames,
     /// Each value, and its stacks: a number of a thread, and numbers of frames.
-    columns: Vec<(Value, Trie)>,
+    columns: BTreeMap<Value, Trie>,
     /// Process and thread of the first number of a path.
     threads: Vec<(u64, u64)>,
     thread_numbers: HashMap<(u64, u64), u32>,
@@ -34,6 +35,8 @@ pub struct Recording {
     /// By sequence, process, heap and stack, the sums since the profile began.
     heaps: BTreeMap<(u64, u64, Vec<u8>, u64), [u64; HEAP.len()]>,
     contexts: bool,
+    /// Limits the frames of stacks that samples name by number.
+    budget: Budget,
     times: Option<(u64, u64)>,
     system: Option<String>,
     lost: Lost,
@@ -58,6 +61,8 @@ struct Lost {
 #[derive(Default)]
 struct Sequence {
     tables: Tables,
+    /// The paths of samples, by stack and thread.
+    paths: HashMap<(u64, (u64, u64)), PathId>,
     /// The thread that its samples are of, and the time of the last, in microseconds.
     thread: (u64, u64),
     time: Option<i64>,
@@ -71,13 +76,14 @@ impl Recording {
         Recording {
             sequences: HashMap::new(),
             frames: Frames::default(),
-            columns: Vec::new(),
+            columns: BTreeMap::new(),
             threads: Vec::new(),
             thread_numbers: HashMap::new(),
             thread_names: HashMap::new(),
             process_names: HashMap::new(),
             heaps: BTreeMap::new(),
             contexts: sink.wants().contexts,
+            budget: Budget::default(),
             times: None,
             system: None,
             lost: Lost::default(),
@@ -119,7 +125,8 @@ impl Recording {
         let id = packet.sequence.unwrap_or(0);
         if packet.is_cleared && self.sequences.contains_key(&id) {
             // Heap profiles name their stacks up to the end.
-            if !self.heaps.keys().any(|key| key.0 == id) {
+            let of_heaps = self.heaps.range((id, 0, Vec::new(), 0)..).next();
+            if of_heaps.is_none_or(|(key, _)| key.0 != id) {
                 self.sequences.remove(&id);
             }
         }
@@ -192,16 +199,20 @@ impl Recording {
 
     /// Adds a sample of a stack by its number; 0 is none.
     fn sample(&mut self, id: u64, stack: u64, sample: Sampled) -> Result<()> {
+        let value = Value::new("samples", "samples");
+        let known = |sequence: &Sequence| sequence.paths.get(&(stack, sample.thread)).copied();
+        if let Some(path) = self.sequences.get(&id).and_then(known) {
+            return self.add_to(&value, path, sample);
+        }
         let tables = &mut self.sequences.entry(id).or_default().tables;
-        let frames = match stack {
-            0 => None,
-            number => {
-                let found = tables.stack(number, &mut self.frames);
-                self.lost.stacks += u64::from(found.is_none());
-                found
-            }
-        };
-        self.add(&Value::new("samples", "samples"), frames, sample)
+        let found = if stack == 0 { None } else { tables.stack(stack, &mut self.frames) };
+        self.lost.stacks += u64::from(stack != 0 && found.is_none());
+        let path = self.path(&value, found.as_deref().unwrap_or_default(), sample.thread);
+        // A stack that is lost may come yet.
+        if stack == 0 || found.is_some() {
+            self.sequences.entry(id).or_default().paths.insert((stack, sample.thread), path);
+        }
+        self.add_to(&value, path, sample)
     }
 
     fn stack_sample(&mut self, id: u64, time: Option<u64>, bytes: &[u8]) -> Result<Option<()>> {
@@ -226,6 +237,7 @@ impl Recording {
                 Some((6, Content::Number(number))) => {
                     stack = sequence.tables.stack(number, &mut self.frames);
                     self.lost.stacks += u64::from(stack.is_none());
+                    self.budget.spend(stack.as_deref().map_or(0, <[u32]>::len) / 16)?;
                     Some(())
                 }
                 Some((9, Content::Bytes(own))) => Counter::read(own).map(|(_, own)| counter = own),
@@ -336,36 +348,48 @@ impl Recording {
         Some(())
     }
 
-    /// Adds to a value.
+    /// Adds to a stack of a value.
     fn add(&mut self, value: &Value, stack: Option<Stack>, sample: Sampled) -> Result<()> {
-        let next = self.threads.len() as u32;
-        let thread = *self.thread_numbers.entry(sample.thread).or_insert_with(|| {
-            self.threads.push(sample.thread);
-            next
-        });
-        let trie = match self.columns.iter_mut().position(|(known, _)| known == value) {
-            Some(at) => &mut self.columns[at].1,
-            None => {
-                self.columns.push((value.clone(), Trie::new(self.contexts)));
-                &mut self.columns.last_mut().expect("just added").1
-            }
-        };
-        let start = trie.below(Trie::ROOT, thread);
-        let frames = stack.as_deref().unwrap_or_default();
-        let path: PathId = frames.iter().fold(start, |path, frame| trie.below(path, *frame));
+        let path = self.path(value, stack.as_deref().unwrap_or_default(), sample.thread);
+        self.add_to(value, path, sample)
+    }
+
+    /// Adds to a path of a value.
+    fn add_to(&mut self, value: &Value, path: PathId, sample: Sampled) -> Result<()> {
         if let Some(time) = sample.time {
             let (first, last) = self.times.unwrap_or((time, time));
             self.times = Some((first.min(time), last.max(time)));
         }
-        trie.add_at(path, Weight::new(sample.weight.into()), sample.time)
+        self.trie(value).add_at(path, Weight::new(sample.weight.into()), sample.time)
+    }
+
+    /// The path of a thread's stack in a value.
+    fn path(&mut self, value: &Value, frames: &[u32], thread: (u64, u64)) -> PathId {
+        let next = self.threads.len() as u32;
+        let thread = *self.thread_numbers.entry(thread).or_insert_with(|| {
+            self.threads.push(thread);
+            next
+        });
+        let trie = self.trie(value);
+        let start = trie.below(Trie::ROOT, thread);
+        frames.iter().fold(start, |path, frame| trie.below(path, *frame))
+    }
+
+    fn trie(&mut self, value: &Value) -> &mut Trie {
+        if !self.columns.contains_key(value) {
+            self.columns.insert(value.clone(), Trie::new(self.contexts));
+        }
+        self.columns.get_mut(value).expect("it is there now")
     }
 
     /// Adds the last state of all heaps.
     fn heaps(&mut self) -> Result<()> {
+        let mut budget = Budget::default();
         for ((id, pid, _, stack), sums) in std::mem::take(&mut self.heaps) {
             let tables = &mut self.sequences.entry(id).or_default().tables;
             let frames = tables.stack(stack, &mut self.frames);
             self.lost.stacks += u64::from(frames.is_none());
+            budget.spend(frames.as_deref().map_or(0, <[u32]>::len))?;
             for (weight, (name, unit)) in sums.into_iter().zip(HEAP).filter(|(weight, _)| *weight > 0) {
                 let sample = Sampled { thread: (pid, 0), time: None, weight };
                 self.add(&Value::new(name, unit), frames.clone(), sample)?;
@@ -383,7 +407,7 @@ impl Recording {
         self.facts(report);
         let processes: BTreeSet<u64> = self.threads.iter().map(|(pid, _)| *pid).collect();
         let shown = options.shows_threads(processes.len() > 1);
-        let mut columns = std::mem::take(&mut self.columns);
+        let mut columns: Vec<(Value, Trie)> = std::mem::take(&mut self.columns).into_iter().collect();
         let rank = |value: &Value| match &value.name[..] {
             b"samples" => 0,
             name => 2 - usize::from(!HEAP.iter().any(|(heap, _)| heap.as_bytes() == name)),
