@@ -312,7 +312,7 @@ impl Profile {
             let time = thread.times.get(sample).and_then(|time| nanoseconds(*time, "ms"));
             let category = categories.get(at).copied().flatten().and_then(|at| self.categories.get(at));
             let label = category.map(|name| (&b"category"[..], name.as_bytes()));
-            let labels = label.as_ref().map_or(&[][..], std::slice::from_ref);
+            let labels = label.as_slice();
             let context = Context { labels, ..thread.frame_name().context(time) };
             let weight = thread.weights.get(sample).copied().unwrap_or(Weight::ONE);
             values.add_at(weight_column, frames, weight, 1, &context, sink)?;
