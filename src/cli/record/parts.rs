@@ -142,6 +142,8 @@ mod linux {
         kept: VecDeque<(Profile, Duration)>,
         /// The files of each part, the oldest first.
         files: VecDeque<Vec<PathBuf>>,
+        /// The names by the time of the part before, and the number of parts that had it.
+        dated: (Vec<PathBuf>, u32),
         /// The end of the part before.
         until: Option<SystemTime>,
         said: HashSet<String>,
@@ -152,7 +154,17 @@ mod linux {
     impl<'a> Parts<'a> {
         fn new(how: &'a RecordArgs, request: &'a Request, wants: Wants) -> Parts<'a> {
             let (kept, files, said) = (VecDeque::new(), VecDeque::new(), HashSet::new());
-            Parts { how, request, wants, kept, files, until: None, said, failed: None }
+            Parts {
+                how,
+                request,
+                wants,
+                kept,
+                files,
+                dated: (Vec::new(), 0),
+                until: None,
+                said,
+                failed: None,
+            }
         }
 
         /// Takes a part; without its time it is the last one.
@@ -170,6 +182,8 @@ mod linux {
                 if !profile.is_empty() {
                     let names = self.names(start);
                     self.write(profile, &names);
+                    // A name that has come again is that of a new file.
+                    self.files.iter_mut().for_each(|older| older.retain(|path| !names.contains(path)));
                     self.files.push_back(names);
                     self.forget();
                 }
@@ -227,16 +241,20 @@ mod linux {
         }
 
         /// The names of the files of a part that begins, or ends, at this time.
-        fn names(&self, time: SystemTime) -> Vec<PathBuf> {
-            let is_taken = |path: &PathBuf| self.files.iter().flatten().any(|other| other == path);
+        fn names(&mut self, time: SystemTime) -> Vec<PathBuf> {
             let name = |path: &PathBuf| {
                 let dated = calendar::has_date(path).then(|| calendar::name_at(path, time)).flatten();
-                let dated = dated.unwrap_or_else(|| path.clone());
-                // Parts of less than a second have the same time.
-                let mut others = (2..).map(|n| runs::numbered(&dated, n));
-                if is_taken(&dated) { others.find(|path| !is_taken(path)).unwrap_or(dated) } else { dated }
+                dated.unwrap_or_else(|| path.clone())
             };
-            self.how.results.output.iter().map(name).collect()
+            let dated: Vec<PathBuf> = self.how.results.output.iter().map(name).collect();
+            let (before, number) = &mut self.dated;
+            // Parts of less than a second have the same time. The last of a recording replaces the one before.
+            *number = if *before == dated && self.how.parts.every.is_some() { *number + 1 } else { 1 };
+            before.clone_from(&dated);
+            match *number {
+                1 => dated,
+                number => dated.iter().map(|path| runs::numbered(path, number)).collect(),
+            }
         }
 
         fn write(&mut self, profile: Profile, names: &[PathBuf]) {
