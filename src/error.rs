@@ -165,7 +165,7 @@ impl fmt::Display for ErrorKind {
 }
 
 /// The system's message without the trailing `(os error 2)`.
-fn plain(error: &io::Error) -> String {
+pub(crate) fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
         Some(end) => text[..end].to_lowercase(),

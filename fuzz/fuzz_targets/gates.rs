@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
     let (Some(before), Some(after)) = (profile(before), profile(after)) else { return };
     let bit = |n: u8| flags >> n & 1 == 1;
     let options = ReportOptions::default()
-        .by(GROUPS[usize::from(flags >> 5) % GROUPS.len()])
+        .by(GROUPS[usize::from(flags >> 5) % GROUPS.len()].1)
         .normalize(if bit(0) { Normalize::BeforeToAfter } else { Normalize::No })
         .match_renamed(bit(1))
         .any_change(bit(2))

@@ -21,7 +21,7 @@ pub(super) struct Image {
 impl Image {
     /// Opens a file; what is wrong, else, in words that follow its path.
     pub(super) fn open(path: &Path) -> Result<Image, String> {
-        let data = Data::open(path).map_err(|e| e.to_string())?;
+        let data = Data::open(path).map_err(|e| crate::error::plain(&e))?;
         Image::parse(path, data)
     }
 

@@ -48,7 +48,6 @@ const UNKNOWABLE: &[(&str, Boundary, &str)] = &[
     ("rprof", line, "each line is a sample"),
     ("strace", line, "the last stack goes on to the end of the text"),
     ("systemtap", count, "a stack ends with its count"),
-    ("tcmalloc", after_mappings, "what is missing is not needed"),
     ("vsprof", any, "inferno's reader"),
     ("vtune", any, "inferno's reader"),
 ];

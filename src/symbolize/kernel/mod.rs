@@ -175,7 +175,7 @@ fn find_kallsyms(search: &Search, recorded: &Recorded) -> Result<(Kallsyms, Path
                 None => missing = Missing::Hidden { path },
             },
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => missing = Missing::Unreadable { path, why: error.to_string() },
+            Err(error) => missing = Missing::Unreadable { path, why: crate::error::plain(&error) },
         }
     }
     Err(missing)
