@@ -26,7 +26,7 @@ const SYSCALL: usize = 3;
 const SCHED: usize = 4;
 const WAIT: usize = 5;
 
-/// What a goroutine does.
+/// The state of a goroutine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Running,
@@ -47,7 +47,7 @@ struct Goroutine {
     sequence: (u64, u64),
 }
 
-/// All goroutines, and what they did.
+/// All goroutines, and the time of their states.
 pub struct Goroutines {
     running: HashMap<u64, Goroutine>,
     /// The goroutine on each thread.

@@ -82,7 +82,7 @@ pub struct Packet<'b> {
     pub timestamp: Option<u64>,
     /// The number of its writer.
     pub sequence: Option<u64>,
-    /// What was written to the tables before is void.
+    /// True if the tables before it are void.
     pub is_cleared: bool,
     pub interned: Vec<&'b [u8]>,
     pub defaults: Option<&'b [u8]>,

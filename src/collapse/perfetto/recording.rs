@@ -42,7 +42,7 @@ pub struct Recording {
     lost: Lost,
 }
 
-/// What is missing.
+/// Counts of missing parts.
 #[derive(Default)]
 struct Lost {
     /// Samples whose stack is not in a table.

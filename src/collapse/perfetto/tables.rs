@@ -9,7 +9,7 @@ use crate::collapse::pprof::wire::{Content, Fields, message, numbers};
 /// A stack: the numbers of its frames in [`Frames`], root first.
 pub type Stack = Rc<[u32]>;
 
-/// What one writer has written to its tables.
+/// The tables of one writer.
 #[derive(Default)]
 pub struct Tables {
     functions: HashMap<u64, Rc<[u8]>>,

@@ -46,7 +46,7 @@ pub enum Category {
     PySpy,
     /// A Python function in a trace of PyTorch.
     Python,
-    /// What a program marked, such as the steps of PyTorch's profiler.
+    /// A mark of the program, such as the steps of PyTorch's profiler.
     Annotation,
     /// A kernel of a GPU.
     Kernel,

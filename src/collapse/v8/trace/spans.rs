@@ -1,4 +1,4 @@
-//! What begins and ends on a thread, as stacks: each span lies in the one that was begun before it and not ended.
+//! Beginnings and ends on a thread as stacks: each span lies in the one that was begun before it and not ended.
 
 use std::collections::HashMap;
 
@@ -50,7 +50,7 @@ pub struct Moment {
     pub kind: usize,
 }
 
-/// What [`Spans::collapse`] meets on its way, with the path of what is open there.
+/// A find of [`Spans::collapse`] on its way, told with the path of what is open there.
 pub enum Met<'s> {
     /// A span that begins.
     Span(&'s Span),
