@@ -19,7 +19,7 @@ pub(super) struct Part {
 
 /// Its stacks.
 pub(super) enum Stacks {
-    Folded(Merged),
+    Folded(Box<Merged>),
     Profile(Box<Profile>),
 }
 
@@ -38,7 +38,7 @@ impl Stacks {
     /// [`crate::ErrorKind::Overflow`], and those of temporary files.
     pub fn add_to(self, sums: &mut Merged, roots: &[Vec<u8>], memory: usize) -> Result<()> {
         match self {
-            Stacks::Folded(merged) if roots.is_empty() => sums.absorb(merged, memory),
+            Stacks::Folded(merged) if roots.is_empty() => sums.absorb(*merged, memory),
             Stacks::Folded(merged) => sums.add_under(&merged, roots, memory),
             Stacks::Profile(profile) => sums.add_table(profile.stacks(), roots, memory),
         }
@@ -77,7 +77,7 @@ pub(super) fn read(recording: &Recording, request: &Request, means: &Means) -> R
         let columns = Some(Columns::One);
         let stacks = Merged::read_any(&[text], columns, &reading.collapse, means.memory, means.holders);
         if let Ok(stacks) = stacks {
-            return Ok(Part { stacks: Stacks::Folded(stacks), saved, is_from_cache: true });
+            return Ok(Part { stacks: Stacks::Folded(Box::new(stacks)), saved, is_from_cache: true });
         }
     }
     let part = read_anew(recording, request, &reading, means)?;
@@ -115,7 +115,7 @@ fn read_anew(recording: &Recording, request: &Request, reading: &ReadOptions, me
     if is_folded {
         let mut merged = Merged::read_any(&[source], None, &reading.collapse, means.memory, means.holders)?;
         let saved = Saved { report: std::mem::take(&mut merged.report), ..Saved::default() };
-        return Ok(Part { stacks: Stacks::Folded(merged), saved, is_from_cache: false });
+        return Ok(Part { stacks: Stacks::Folded(Box::new(merged)), saved, is_from_cache: false });
     }
     let (mut profile, report) = profile::open::read_for_sum(&source, reading, means.first_value.clone())?;
     let mut saved = Saved { report, ..Saved::default() };

@@ -32,7 +32,7 @@ impl PathPattern {
                 let Some(end) = named.find('}') else {
                     return wrong("a { needs its }, as in {service}/*".into());
                 };
-                let name = clean_key(named[..end].as_bytes());
+                let name = clean_key(&named.as_bytes()[..end]);
                 if name.is_empty() || named[..end].contains(['{', '/', '*']) {
                     return wrong("a name is wanted between braces, as in {service}/*".into());
                 }
