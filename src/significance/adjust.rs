@@ -14,7 +14,8 @@ pub fn adjust(values: &mut [f64]) {
     let count = values.len() as f64;
     let mut least = 1.0f64;
     for (rank, &index) in order.iter().enumerate().rev() {
-        least = least.min(values[index] * count / (rank as f64 + 1.0));
+        // Rounding must not make a test more certain than it was alone.
+        least = least.min((values[index] * count / (rank as f64 + 1.0)).max(values[index]));
         values[index] = least;
     }
 }
@@ -37,4 +38,19 @@ pub(crate) fn attention(shares: &[f64]) -> Vec<f64> {
         return vec![1.0; shares.len()];
     }
     shares.iter().map(|share| deviation(share) * shares.len() as f64 / sum).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_test_becomes_more_certain() {
+        // 0.7611101602231052 * 3 / 3 is less by the last digit.
+        for before in [[0.2, 0.7611101602231052, 0.1], [0.0071, 0.7591894786559645, 0.7055418504103883]] {
+            let mut after = before;
+            adjust(&mut after);
+            assert!(before.iter().zip(after).all(|(before, after)| after >= *before), "{before:?} {after:?}");
+        }
+    }
 }
