@@ -212,19 +212,18 @@ fn few_descriptors_are_enough_for_many_files() {
     for n in 0..80 {
         fs::write(root.path().join(format!("large{n}")), &lines).unwrap();
     }
-    for threads in [4] {
-        let script = format!("ulimit -n 64; exec \"$0\" -r -n {threads} \"$1\"");
-        let mut command = Command::new("sh");
-        command.args(["-c", &script, env!("CARGO_BIN_EXE_fg-collapse")]).arg(root.path());
-        let out = command.output().unwrap();
-        assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
-        let stacks = text(&out.stdout);
-        let large = stacks.lines().filter(|line| line.starts_with("main;large") && line.ends_with(" 80"));
-        assert_eq!(large.count(), 300);
-        let small = |n: u64| format!("main;small;f{n} {}\n", (0..100).map(|m| 10 * m + n).sum::<u64>());
-        assert!((0..10).all(|n| stacks.contains(&small(n))), "{}", &stacks[stacks.len() - 400..]);
-        assert_eq!(stacks.lines().count(), 310);
-    }
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "ulimit -n 64; exec \"$0\" -r -n 4 \"$1\"", env!("CARGO_BIN_EXE_fg-collapse")])
+        .arg(root.path());
+    let out = command.output().unwrap();
+    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+    let stacks = text(&out.stdout);
+    let large = stacks.lines().filter(|line| line.starts_with("main;large") && line.ends_with(" 80"));
+    assert_eq!(large.count(), 300);
+    let small = |n: u64| format!("main;small;f{n} {}\n", (0..100).map(|m| 10 * m + n).sum::<u64>());
+    assert!((0..10).all(|n| stacks.contains(&small(n))), "{}", &stacks[stacks.len() - 400..]);
+    assert_eq!(stacks.lines().count(), 310);
 }
 
 /// The entries of a cache.
