@@ -210,8 +210,10 @@ mod tests {
         Place { file: file.as_bytes(), line, ..Place::default() }
     }
 
+    type FrameAt = (&'static str, &'static str, u32);
+
     /// A stack for each row: name, file and line of its frames, and its weight.
-    fn lines(stacks: &[(&[(&'static str, &'static str, u32)], i128)], rewrite: &StackRewrite) -> SourceLines {
+    fn lines(stacks: &[(&[FrameAt], i128)], rewrite: &StackRewrite) -> SourceLines {
         let mut builder = ProfileBuilder::new(Wants::ALL);
         for (stack, weight) in stacks {
             let ids: Vec<FrameId> = stack
