@@ -141,7 +141,7 @@ fn reading_and_writing_keep_to_their_budgets() {
         let mut out = Vec::with_capacity(64 << 20);
         let taken = peak(|| {
             let input = Opened::Folded(vec![Source::bytes(text.clone())]);
-            write(&input, vec![(format, &mut out)], &Settings::default().peek("g")).unwrap();
+            write(&input, vec![(format, &mut out)], &Settings::default().peek("g").list("g")).unwrap();
         });
         let more = MORE.iter().find(|(name, ..)| *name == format.name);
         if taken > FIXED + more.map_or(WRITING, |(_, more, _)| *more) * text.len() {

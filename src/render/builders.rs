@@ -235,6 +235,12 @@ impl Settings {
         self.peek = Some(expression.into());
         self
     }
+
+    /// The regular expression of the functions whose source lines `list` shows.
+    pub fn list(mut self, expression: impl Into<String>) -> Self {
+        self.list = Some(expression.into());
+        self
+    }
 }
 
 /// Defines the options of one output: those of [`Settings`]' methods that mean something to it.

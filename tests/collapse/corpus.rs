@@ -168,6 +168,7 @@ const RULES: &[Rule] = &[
     rule("xdebug/trace-format0.xt", "xdebug", Total::Is("400")),
     rule("xdebug/trace-format1.xt", "xdebug", Total::Is("8838")),
     // The sum of the cost lines other than those of calls; the manifest has no total.
+    rule("rbspy/rbspy.raw.gz", "rbspy-raw", Total::Is("201")),
     rule("rbspy/rbspy.callgrind.out", "callgrind", Total::Is("210")),
     rule("python/yappi.callgrind", "callgrind", Total::Is("538277")),
     rule("java/jfr-print*", "jfr-text", Total::Key("events")),
@@ -214,7 +215,6 @@ const DECLINED: &[(&str, &str)] = &[
     ("python/cprofile-text.txt", "a report; the .prof has the numbers"),
     ("python/pyinstrument.text", "a report; -r json has the tree"),
     ("rbspy/rbspy.summary.out", "a report without stacks"),
-    ("rbspy/rbspy.raw.gz", "rbspy's own, of no documented shape: rbspy report makes collapsed of it"),
     ("go/*.traces.txt", "units rounded for eyes: pprof -raw and the profile itself have them exactly"),
     ("heapprof/gperftools-cpu.text.txt", "a report without stacks"),
     ("samply/profile-presym.json.syms.json", "the names beside a profile, no samples"),

@@ -187,9 +187,13 @@ fn a_recording_given_twice_weighs_twice() {
 /// Cases, by the beginning of their names, of which the second is not read and nothing is said: the reason.
 const FIRST_ONLY: &[(&str, &str)] = &[
     ("apple-sample/", "inferno's reader"),
+    ("archive/", "an archive ends with its directory or with zeros, as for unzip and tar"),
     ("callgrind/", "parts are added up before costs are divided among callers, which rounds"),
     ("dtrace/", "inferno's reader"),
-    ("xctrace/", "inferno's reader"),
+    ("nettrace/", "a block says that the recording is complete"),
+    ("parquet/", "a table is read from its end"),
+    ("perfetto/heap", "traces one behind the other are one trace, whose last state counts"),
+    ("stackprof/", "a value of Marshal or JSON ends by itself"),
 ];
 
 #[test]

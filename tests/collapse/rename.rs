@@ -54,7 +54,9 @@ const MEANINGS: &[(&str, &[&str], &str)] = &[
     ("callgrind/", &["0x1f"], "an address, as valgrind writes functions without a name"),
     ("firefox/", &["0x1f"], "an address"),
     ("folded/", &["semi;colon"], "two frames"),
+    ("phpspy/", &["f(int, char)", "two words", "# hash"], "blanks end a name"),
     ("systemtap/", &["0x1f"], "an address"),
+    ("xctrace/", &["a&b", "q\"uote"], "XML writes them as entities"),
 ];
 
 /// A word of the input that is a frame of its stacks and stands for nothing else: the longest.

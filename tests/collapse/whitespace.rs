@@ -40,6 +40,8 @@ const ENCODINGS: &[(&str, Shape)] = &[
 /// Cases, by the beginning of their names, whose stacks a shape changes: the reason.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("bpftrace-json/", "JSON with a line for each item", "refused: each line is a value"),
+    ("eflame/", "blank lines behind", "refused: it is known by every line being a stack"),
+    ("instruments/", "blanks for tabs", "refused: only tabs tell its columns"),
     ("heaptrack/", "trailing blanks", "refused: a compressed file that gives lengths, which nobody pastes"),
     ("perf-script/names-hard", "blanks for tabs", "a command has a tab in its name"),
     ("xdebug/calls", "blanks for tabs", "refused: only tabs tell its columns"),

@@ -32,11 +32,7 @@ const STAND_INS: &[(&str, &str)] = &[
         r#"test "$1" = -XX:StartFlightRecording=settings=profile,filename=app.jfr && play jfr/jdk25 > app.jfr"#,
     ),
     ("asprof", r#"test "$3 $4 $5" = "-o collapsed -f" && play folded/rbspy > "$6""#),
-    (
-        "dotnet-trace",
-        r#"test "$1 $2 $3 $4" = "collect --format speedscope -o" &&
-        play speedscope/pyinstrument-evented > "${5%.nettrace}.speedscope.json""#,
-    ),
+    ("dotnet-trace", r#"test "$1 $2 $4" = "collect -o -p" && play nettrace/samples > "$3""#),
     ("rbspy", r#"test "$1 $2 $3 $4" = "record -f collapsed -o" && play folded/rbspy > "$5""#),
     ("php", r#"test "$2" = xdebug.mode=profile && play callgrind/xdebug > "${6#*=}""#),
 ];

@@ -56,7 +56,7 @@ fn one_command_records_compares_gates_and_reports() {
     let program = program.to_str().expect("a path");
     // Three times the work of the program before, uniformly.
     let against = format!("{} 40", before.display());
-    let base = ["--runs", "2", "-F", "1999", "--against", &against, "--gate", "slower>50%"];
+    let base = ["--runs", "3", "-F", "1999", "--against", &against, "--gate", "slower>50%", "--allow-blind"];
     let reports = ["--markdown", "report.md", "--json", "report.json", "-o", "diff.svg", "--keep", "kept"];
     let arguments = [&base[..], &reports, &["--", program, "120"]].concat();
     let Some(slower) = run(folder.path(), &arguments) else { return };
@@ -70,7 +70,7 @@ fn one_command_records_compares_gates_and_reports() {
     assert!(markdown.starts_with("**Failed: ") && markdown.contains("`diff.svg`"), "{markdown}");
     let json = fs::read(folder.path().join("report.json")).expect("a report");
     let json: serde_json::Value = serde_json::from_slice(&json).expect("JSON");
-    assert_eq!((&json["outcome"], &json["before"]["runs"]), (&"tripped".into(), &2.into()));
+    assert_eq!((&json["outcome"], &json["before"]["runs"]), (&"tripped".into(), &3.into()));
     let picture = fs::read_to_string(folder.path().join("diff.svg")).expect("a picture");
     assert!(picture.contains("<title>hot ("), "{picture:.300}");
     let kept = names(&folder.path().join("kept"));

@@ -148,7 +148,7 @@ fn a_frame_of_any_name_is_in_a_file_that_its_readers_take() {
         let profile = profile(name);
         for format in FORMATS.iter().filter(|format| format.name != "png") {
             let mut out = Vec::new();
-            profile.render(format.name, &Settings::default().peek("."), &mut out).unwrap();
+            profile.render(format.name, &Settings::default().peek(".").list("."), &mut out).unwrap();
             let what = format!("{:?} as {}", String::from_utf8_lossy(name), format.name);
             let text = || std::str::from_utf8(&out).unwrap_or_else(|e| panic!("{what}: {e}"));
             match format.name {

@@ -17,6 +17,7 @@ const COLLAPSE: Manual = Manual {
     uses: &[
         ("Time and labels", "fg-collapse --label time=20ms --label thread perf.data"),
         ("Samples and frames", "fg-collapse --kernel --srcline perf.data > out.folded"),
+        ("Folders", "fg-collapse -r --label service --path-pattern '{service}/*' recordings"),
         ("More", "fg-collapse --strict perf.data > out.folded"),
     ],
     shared: &[],
@@ -64,22 +65,24 @@ const DIFF: Manual = Manual {
 
 const RENDER: Manual = Manual {
     name: "fg-render",
-    first: &["output", "format", "open", "tui", "peek", "list"],
+    first: &["output", "format", "open", "tui", "peek"],
     uses: &[
         ("Input", "fg-render --input-format austin out.txt > out.svg"),
         ("Stacks", "fg-render --reverse --base malloc out.folded > out.svg"),
         ("Text", "fg-render --title x --private -o out.html perf.data"),
-        ("Source code", "fg-render --list '^parse' --source-path ~/app perf.data"),
         ("Size", "fg-render --inverted --minwidth 0.5% -o out.svg in.data"),
         ("Colours", "fg-render --colors rust -o out.svg out.folded"),
         ("Differential graphs", "fg-diff a b | fg-render --widths before > diff.svg"),
         ("Tables and trees", "fg-render --format top --by module perf.data"),
         ("Terminal", "fg-render --format text --columns 120 out.folded"),
         ("File", "fg-render --per-thread -o out.speedscope.json in.data"),
-        ("Time and labels", "fg-render --label thread -o out.svg perf.data"),
         ("Samples and frames", "fg-render --kernel --tid -o out.svg perf.data"),
     ],
-    shared: &[(&["Messages"], "-q/--quiet, -v/--verbose")],
+    shared: &[
+        (&["Source code"], "--list RE, --source-path DIR, --no-source"),
+        (&["Messages"], "-q/--quiet, -v/--verbose"),
+        (&["Time and labels"], "--label KEY, --weight-by KEY"),
+    ],
     environment: &[
         ("COLORTERM", "All colours instead of 256, if it is truecolor or 24bit."),
         ("TERM", "No colours, if it is dumb."),

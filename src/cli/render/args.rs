@@ -258,7 +258,7 @@ pub struct TableArgs {
     pub peek: Option<String>,
     /// Source lines of functions that match RE, a regular expression, with self and total weight;
     /// alone as --format list
-    #[arg(long, value_name = "RE")]
+    #[arg(long, value_name = "RE", help_heading = "Source code")]
     pub list: Option<String>,
 }
 

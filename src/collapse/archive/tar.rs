@@ -30,7 +30,7 @@ fn is_header(block: &[u8]) -> bool {
 fn number(field: &[u8]) -> Option<u64> {
     if field[0] == 0x80 {
         let (high, low) = field.split_at(field.len() - 8);
-        let is_small = high[1..].iter().all(|byte| *byte == 0);
+        let is_small = high.iter().skip(1).all(|byte| *byte == 0);
         return is_small.then(|| low.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)));
     }
     let digits = field.split(|byte| *byte == 0).next()?.trim_ascii();

@@ -52,7 +52,7 @@ impl Collapser for GoTrace {
     }
 
     fn contexts(&self) -> ContextInfo {
-        ContextInfo { times: "samples, waits", clock: Some("monotonic"), labels: "tid, goroutine" }
+        ContextInfo { times: "samples, waits", clock: Some("monotonic"), labels: "thread, tid, goroutine" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
