@@ -16,7 +16,7 @@ use super::names::FrameNames;
 use super::text::{Text, split_first};
 use super::threads::Thread;
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
+use super::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::collapse::forest::Budget;
 use crate::error::Result;
 use crate::folded::FrameId;
@@ -37,6 +37,10 @@ pub struct Javacore;
 impl Collapser for Javacore {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { labels: "thread, tid, process", ..ContextInfo::NONE }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

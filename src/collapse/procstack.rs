@@ -15,7 +15,7 @@ use super::names::FrameNames;
 use super::text::{Text, split_address, split_digits, split_first, split_last};
 use super::threads::Thread;
 use super::values::Values;
-use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
+use super::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
 use crate::collapse::forest::Budget;
 use crate::error::Result;
 use crate::input::Input;
@@ -35,6 +35,10 @@ pub struct Procstack;
 impl Collapser for Procstack {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { labels: "thread, tid, process", ..ContextInfo::NONE }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

@@ -11,7 +11,7 @@ use super::driver::{self, LineParser};
 use super::folded::head_lines;
 use super::names::{FrameNames, NO_STACK};
 use super::threads::Thread;
-use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
+use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::Result;
 use crate::folded::{Columns, FrameId, Line, Weights, parse_line};
 use crate::input::Input;
@@ -31,6 +31,10 @@ pub struct PythonSampling;
 impl Collapser for PythonSampling {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { labels: "thread, tid, process", ..ContextInfo::NONE }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

@@ -33,7 +33,7 @@ impl<V: Visitor + Any + Send> ForkedVisitor for V {}
 /// The end of an attempt.
 pub(super) enum Attempt {
     /// It was walked.
-    Walked(WalkSummary),
+    Walked(Box<WalkSummary>),
     /// The stacks are not in order; the visitor has heard some of them.
     NotInOrder,
     /// One thread has to walk it; the visitor has heard of some stacks if this is true.
@@ -136,7 +136,7 @@ fn walk_file(
         }
         pass.append(part.pass, fork, visitor)?;
     }
-    Ok(Attempt::Walked(WalkSummary { facts, ..pass.finish(visitor)? }))
+    Ok(Attempt::Walked(Box::new(WalkSummary { facts, ..pass.finish(visitor)? })))
 }
 
 /// A part that was walked.
@@ -285,7 +285,7 @@ mod tests {
         let mut log = Log::default();
         let whole = 0..text.len() as u64;
         match walk_file(file.as_file(), whole, &"text".into(), parts, &mut log).ok()? {
-            Attempt::Walked(summary) => Some((log, summary)),
+            Attempt::Walked(summary) => Some((log, *summary)),
             _ => None,
         }
     }

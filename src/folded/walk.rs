@@ -190,7 +190,7 @@ pub fn walk_on(
     };
     if streams && order == Order::Frame {
         match parts::walk(&input, columns, threads::count(threads), visitor) {
-            Attempt::Walked(summary) => return Ok(summary),
+            Attempt::Walked(summary) => return Ok(*summary),
             Attempt::NotInOrder => {
                 visitor.restart()?;
                 streams = false;

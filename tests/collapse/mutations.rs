@@ -89,6 +89,7 @@ fn check(case: &Case, what: &str, mutated: &[u8]) {
                 "a value for each time",
                 // The file in the archive is the place.
                 "damaged archive",
+                "expected Parquet data",
                 // A page is a document of a few lines.
                 "the data of a page",
             ];

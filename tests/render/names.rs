@@ -79,8 +79,11 @@ const NAMES: &[&[u8]] = &[
     b"_ZN3foo3barE",
 ];
 
+/// A change to a name.
+type Change = fn(&[u8]) -> Vec<u8>;
+
 /// The formats that hold stacks, and what is lost of a name in them.
-const HOLDS: &[(&str, fn(&[u8]) -> Vec<u8>)] = &[
+const HOLDS: &[(&str, Change)] = &[
     ("collapsed", <[u8]>::to_vec),
     ("json", <[u8]>::to_vec),
     ("pprof", <[u8]>::to_vec),
@@ -152,7 +155,7 @@ fn a_frame_of_any_name_is_in_a_file_that_its_readers_take() {
             let what = format!("{:?} as {}", String::from_utf8_lossy(name), format.name);
             let text = || std::str::from_utf8(&out).unwrap_or_else(|e| panic!("{what}: {e}"));
             match format.name {
-                "pprof" | "otlp" | "collapsed" => {}
+                "pprof" | "otlp" | "parquet" | "collapsed" => {}
                 "svg" => {
                     let document =
                         roxmltree::Document::parse(text()).unwrap_or_else(|e| panic!("{what}: {e}"));

@@ -37,7 +37,7 @@ impl Collapser for Nettrace {
     }
 
     fn contexts(&self) -> ContextInfo {
-        ContextInfo { times: "samples", clock: Some("recording"), labels: "tid, process" }
+        ContextInfo { times: "samples", clock: Some("recording"), labels: "thread, tid, process" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

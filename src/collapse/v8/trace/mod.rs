@@ -154,7 +154,7 @@ pub(super) fn number(json: &mut Json) -> Result<Weight> {
 }
 
 /// The decimal that was meant by a number that a writer printed with all digits of its binary fraction, as JAX does:
-/// 10.749000000000001 is 10.749.
+/// 10.749000000000001 is 10.749. Other numbers of many digits are what they say.
 fn shortest(text: &str) -> Option<Weight> {
     /// No clock has a femtosecond.
     const MOST_DECIMALS: usize = 9;
@@ -163,8 +163,9 @@ fn shortest(text: &str) -> Option<Weight> {
     if fraction.len() <= MOST_DECIMALS || digits > 20 {
         return None;
     }
-    let number: f64 = text.parse().ok()?;
-    Weight::parse(number.to_string().as_bytes())
+    let meant = text.parse::<f64>().ok()?.to_string();
+    let decimals = meant.split_once('.').map_or(0, |(_, fraction)| fraction.len());
+    if decimals > MOST_DECIMALS { None } else { Weight::parse(meant.as_bytes()) }
 }
 
 /// Process and thread, as numbers or whatever else a writer calls them.
