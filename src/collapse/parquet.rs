@@ -21,7 +21,7 @@ use parquet::schema::types::Type;
 
 use super::names::{FrameNames, NO_STACK};
 use super::values::Values;
-use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, Verdict};
+use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, ErrorKind, Result, excerpt};
 use crate::folded::{FrameId, Place};
 use crate::input::Input;
@@ -45,6 +45,10 @@ pub struct Parquet;
 impl Collapser for Parquet {
     fn info(&self) -> &'static FormatInfo {
         &INFO
+    }
+
+    fn contexts(&self) -> ContextInfo {
+        ContextInfo { times: "rows", clock: None, labels: "what the table has" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
