@@ -116,7 +116,7 @@ type Weighed = (usize, Weight);
 /// A function on the way from the root to the row that was read last.
 struct Level {
     frame: FrameId,
-    /// What it weighs with those it called, where its own weight is not stated, and what these weigh.
+    /// Its weight with those it called, where its own weight is not stated, and the weight of these.
     total: Option<Weight>,
     below: Weight,
 }

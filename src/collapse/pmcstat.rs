@@ -10,7 +10,7 @@
 //! ```
 //! A blank for each level in front of the share, and the executable where it is another one than in the line before;
 //! the first level is the function that ran, below it are its callers.
-//! What a line counts beyond those below it are stacks that begin there. pmcstat leaves out functions of a few
+//! The count of a line beyond those below it is that of stacks that begin there. pmcstat leaves out functions of a few
 //! samples. A file may hold the trees of several events. Made in `pmcpl_callgraph.c` of FreeBSD.
 
 use std::collections::BTreeMap;

@@ -142,7 +142,7 @@ function change() {
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** What axe finds serious on a page. */
+/** The findings of axe on a page that are serious. */
 async function seriousOf(page) {
   await page.evaluate(axe);
   return page.evaluate(async () => {

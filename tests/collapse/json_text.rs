@@ -37,7 +37,7 @@ fn value<'a>(text: &mut &'a [u8]) -> Option<Json<'a>> {
     }
 }
 
-/// What stands between two brackets, with commas between.
+/// The items between two brackets, with commas between.
 fn items<'a, T>(text: &mut &'a [u8], end: u8, item: impl Fn(&mut &'a [u8]) -> Option<T>) -> Option<Vec<T>> {
     *text = &text[1..];
     let mut items = Vec::new();

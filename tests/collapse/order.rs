@@ -49,7 +49,7 @@ const ORDERED: &[(&str, &str)] = &[
     ("bpftrace/print-each", "what is printed as it comes has no mark where it begins"),
 ];
 
-/// What stands before the records, and the records.
+/// The text before the records, and the records.
 fn records<'a>(kind: &Records, text: &'a [u8]) -> (&'a [u8], Vec<&'a [u8]>) {
     let mut starts = Vec::new();
     let (mut at, mut is_after_blank) = (0, true);

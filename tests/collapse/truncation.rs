@@ -113,7 +113,7 @@ fn cuts(bytes: &[u8]) -> Vec<usize> {
     few
 }
 
-/// So many of a list: the first and the last ones, and others between.
+/// A number of items of a list: the first and the last ones, and others between.
 fn some(list: &[usize], most: usize) -> Vec<usize> {
     if list.len() <= most {
         return list.to_vec();

@@ -61,7 +61,7 @@ fn fields_of_tracepoints_and_control_groups_are_labels() {
     }
 }
 
-/// What perf itself writes of the fields of events that it records here.
+/// The output of perf itself on the fields of events that it records here.
 #[test]
 fn fields_of_tracepoints_agree_with_perf_script() {
     let folder = tempfile::tempdir().unwrap();

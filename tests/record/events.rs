@@ -1,4 +1,4 @@
-//! What makes samples, and of whom: `-e`, `--filter`, `-c`, `-C`, `--tid`.
+//! Tests of the events that make samples, and of their owners: `-e`, `--filter`, `-c`, `-C`, `--tid`.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -14,7 +14,7 @@ use crate::input::Reader;
 
 const FILE: &[u8] = b"PK\x03\x04";
 const EMPTY: &[u8] = b"PK\x05\x06";
-/// What stands in front of the list of all files, and of what may precede it.
+/// The marks in front of the list of all files, and of the parts that may precede it.
 const LISTS: [&[u8]; 4] = [b"PK\x01\x02", EMPTY, b"PK\x06\x08", b"PK\x06\x06"];
 
 /// A size of zip's first version that stands for a longer one elsewhere.

@@ -1,4 +1,4 @@
-//! What is said of many recordings, put together in the order of their paths.
+//! The messages about many recordings, put together in the order of their paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -43,7 +43,7 @@ const STACK: usize = 8 << 20;
 
 /// The wishes.
 pub(crate) struct Request {
-    /// How to read a recording.
+    /// The options of reading a recording.
     pub reading: ReadOptions,
     /// The labels that come from the path, and its pattern.
     pub path_keys: Vec<String>,

@@ -79,7 +79,7 @@ impl Collapser for Stackprof {
     }
 }
 
-/// What a dump holds.
+/// The contents of a dump.
 #[derive(Default)]
 struct Dump {
     mode: Vec<u8>,

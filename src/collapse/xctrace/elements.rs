@@ -29,11 +29,11 @@ pub struct Element {
     pub path: Option<String>,
     pub line: u32,
     pub text: String,
-    /// What the elements within it are.
+    /// The meanings of the elements within it.
     pub parts: Vec<Known>,
 }
 
-/// What an element says. Large things are numbers of what is kept once.
+/// The meaning of an element. Large things are numbers of what is kept once.
 #[derive(Clone, Debug)]
 pub enum Known {
     /// Nanoseconds since the recording began.
@@ -98,7 +98,7 @@ impl<'o> Elements<'o> {
         })
     }
 
-    /// What a closed element is, if that is needed.
+    /// The meaning of a closed element, if that is needed.
     ///
     /// # Errors
     /// References to elements that have not been read, and stacks that are too deep.

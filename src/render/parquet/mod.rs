@@ -46,7 +46,7 @@ pub const FORMAT: Format = Format {
 struct Parquet<'a> {
     settings: &'a Settings,
     target: &'a mut dyn Target,
-    /// What the walk tells.
+    /// The results of the walk.
     stacks: StackTable,
     /// The rows are those of a profile, and written.
     is_written: bool,

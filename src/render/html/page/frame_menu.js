@@ -6,7 +6,7 @@ import { byId, make, menuItem, placeAt } from "./dom.js";
 import { literally } from "./refine.js";
 import { showSource, sourcesOf } from "./source_panel.js";
 
-/** What can be done with one frame, not with all of its name.
+/** The actions on one frame, not on all of its name.
  * @typedef {{ zoom: () => void, copy: () => void }} Actions */
 
 /** Opens the menu of a row; lifting the button would close the menu: it opens then.

@@ -66,7 +66,7 @@ function showAnswer(app) {
   }));
 }
 
-/** What each function weighs itself; a tracer's own frames count to the function that they were called in.
+/** The self weight of each function; a tracer's own frames count to the function that they were called in.
  * @param {Model} model */
 function ownWeights({ names, whole }) {
   const { n, name, parent, self } = whole;

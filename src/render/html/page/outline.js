@@ -167,7 +167,7 @@ export class Outline {
     this.#focus();
   }
 
-  /** What a menu and keys do with a row.
+  /** The actions of a menu and of keys on a row.
    * @param {number} node */
   #actions(node) {
     const tree = /** @type {Tree} */ (this.tree);
