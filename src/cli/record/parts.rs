@@ -4,14 +4,9 @@
 //! Stacks are folded while they come, and at the end of a part there is a profile of it. `--every` writes
 //! that, `--last` keeps as many as it needs and adds them up.
 
-use std::collections::{HashSet, VecDeque};
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use clap::Args;
-
-use super::RecordArgs;
 
 /// Results before the end of the recording.
 #[derive(Args, Debug, Default)]
@@ -81,8 +76,13 @@ mod tests {
 
 #[cfg(target_os = "linux")]
 mod linux {
+    use std::collections::{HashSet, VecDeque};
+    use std::fs;
+    use std::path::{Path, PathBuf};
+    use std::time::SystemTime;
+
     use super::super::results::{conclude, write_to};
-    use super::super::{Exit, Record, runs};
+    use super::super::{Exit, Record, RecordArgs, runs};
     use super::*;
     use crate::cli::{Tool, say};
     use crate::collapse::Report;
