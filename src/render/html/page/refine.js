@@ -103,7 +103,8 @@ export function refined(tree, names, chips) {
  * @param {import("./threads.js").Thread[]} threads
  * @param {string} focused an expression of the search that hides the rest
  * @param {[number, number][]} [ranges] of time: one that is kept, or two that are compared
- * @param {boolean} [shares] shares are compared, not weights */
+ * @param {boolean} [shares] shares are compared, not weights
+ * @returns {string} */
 export function command(chips, threads, focused, ranges = [], shares = true) {
   if (ranges.length > 1) {
     const [before, after] = ranges;
