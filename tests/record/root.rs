@@ -154,7 +154,7 @@ fn root_needs_no_sudo() {
     }
     let place = Place::new("exit 1");
     let mut command = place.fg_record();
-    command.uid(0).gid(0).arg("--").arg(program).arg("150");
+    command.uid(0).gid(0).arg("--").arg(program).arg("500");
     let Some(output) = recorded(&mut command) else { return };
     assert!(share(&text(&output.stdout), "hot") > 0.5, "{output:?}");
     assert_eq!(place.sudo_said(), "");
