@@ -1,4 +1,4 @@
-//! Profiles: read the recordings of some fifty profilers, filter, compare and draw them.
+//! Profiles: read the recordings of some seventy profilers, filter, compare and draw them.
 //!
 //! From a file of any format to a picture:
 //!

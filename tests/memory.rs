@@ -66,13 +66,13 @@ fn peak(work: impl FnOnce()) -> usize {
     PEAK.load(Relaxed) - before
 }
 
-/// What any of them may take: blocks, and tables for the first stacks.
+/// The memory that any of them may take: blocks, and tables for the first stacks.
 const FIXED: usize = 3 << 20;
 
-/// What reading may take for each byte of a recording. Measured: below 1, but for small recordings.
+/// The memory that reading may take for each byte of a recording. Measured: below 1, but for small recordings.
 const READING: usize = 6;
 
-/// What writing may take for each byte of folded text: all of its stacks are there at once.
+/// The memory that writing may take for each byte of folded text: all of its stacks are there at once.
 const WRITING: usize = 32;
 
 /// Outputs that take more for each byte: the reason.

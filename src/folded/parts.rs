@@ -51,11 +51,13 @@ pub(super) fn walk(
     if columns != Columns::One || threads < 2 || whole.end - whole.start < PARTS_FROM {
         return Attempt::Unusual(false);
     }
+    // Most visitors have to hear of all frames themselves.
+    if visitor.follows_stacks() || visitor.fork().is_none() {
+        return Attempt::Unusual(false);
+    }
     let name = input.lines().name().clone();
     let facts = input.lines().first_facts().clone();
-    if visitor.follows_stacks()
-        || visitor.begin(&Known { columns, facts: &facts, places: &Places::default() }).is_err()
-    {
+    if visitor.begin(&Known { columns, facts: &facts, places: &Places::default() }).is_err() {
         return Attempt::Unusual(false);
     }
     walk_file(file, whole, &name, threads, visitor).unwrap_or(Attempt::Unusual(true))
