@@ -3,7 +3,8 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use super::{Running, fg_record, ready, recorded, text};
+use super::process::until;
+use super::{Running, fg_record, ready, recorded, share, text};
 
 /// A copy of the busy program under a name that no other process has.
 fn busy_as(folder: &std::path::Path, name: &str) -> Option<std::path::PathBuf> {
@@ -17,6 +18,32 @@ fn busy_as(folder: &std::path::Path, name: &str) -> Option<std::path::PathBuf> {
 fn start(program: &std::path::Path) -> Running {
     let mut command = Command::new(program);
     Running(command.arg("1000000").stdout(Stdio::null()).spawn().expect("it starts"))
+}
+
+/// Issue 15, line 7: the mappings were looked for under the number of the thread, and all code was `[unknown]`.
+#[test]
+fn a_thread_s_number_finds_its_process() {
+    let Some(program) = ready() else { return };
+    let child = Command::new(program).args(["1000000", "thread"]).stdout(Stdio::null()).spawn();
+    let running = Running(child.expect("it starts"));
+    let pid = running.0.id();
+    let mut thread = None;
+    until("it has two threads", || {
+        let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("it runs");
+        let tids = tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse::<u32>().ok());
+        thread = tids.into_iter().find(|tid| *tid != pid);
+        thread.is_some()
+    });
+    let thread = thread.expect("it was seen").to_string();
+    let both = format!("{thread},{pid}");
+    for wanted in [&thread, &both] {
+        let Some(output) = recorded(fg_record().args(["-p", wanted, "-d", "0.3"])) else { return };
+        let folded = text(&output.stdout);
+        assert!(share(&folded, "in_thread") > 0.9, "{folded}");
+        assert!(folded.contains(&format!("recorded processes: {pid}")), "{folded}");
+        let said = format!("-p {thread}: a thread of process {pid}, which is recorded");
+        assert!(text(&output.stderr).contains(&said), "{output:?}");
+    }
 }
 
 /// Issue 17, line 7: only numbers were understood.

@@ -80,11 +80,15 @@ fn a_recursion_with_two_callers_stays_cut_rather_than_wrong() {
     assert!(share_of(&folded, |stack| stack.contains("[truncated]")) > 0.3, "{}", text(&output.stderr));
 }
 
-/// A program whose beginning has no unwind tables, as in C libraries that are built without them.
+/// Programs whose beginning has no unwind tables: as in C libraries that are built without them, and as in the loader, whose
+/// first call has the number of arguments above its return address.
 #[test]
 fn a_program_without_tables_for_its_beginning_is_whole() {
     const BEGINS: &str = r#"
-#if defined __x86_64__
+#if defined LOADER && defined __x86_64__
+asm(".globl _start\n_start: mov %rsp,%rdi\n call begin\n_start_user: hlt\n");
+#define END asm volatile("syscall" :: "a"(60), "D"(0))
+#elif defined __x86_64__
 asm(".globl _start\n.type _start,@function\n_start: xor %ebp,%ebp\n and $-16,%rsp\n call begin\n hlt\n");
 #define END asm volatile("syscall" :: "a"(60), "D"(0))
 #elif defined __aarch64__
@@ -101,17 +105,19 @@ void begin(void) { hot(300000000); END; for (;;) ; }
     let folder = tempfile::tempdir().expect("a folder");
     let (source, program) = (folder.path().join("begins.c"), folder.path().join("begins"));
     std::fs::write(&source, BEGINS).expect("a source");
-    let mut compiler = std::process::Command::new("cc");
-    compiler
-        .args(["-O1", "-nostdlib", "-static", "-fasynchronous-unwind-tables", "-o"])
-        .arg(&program)
-        .arg(&source);
-    assert!(compiler.status().expect("cc starts").success());
-    let Some(output) = recorded(fg_record().args(["-v", "-e", "cpu-clock:u", "--"]).arg(&program)) else {
-        return;
-    };
-    let (folded, said) = (text(&output.stdout), text(&output.stderr));
-    let whole = share_of(&folded, |stack| stack == "begins;_start;begin;hot");
-    assert!(whole > 0.9, "{whole}\n{folded}");
-    assert!(said.contains(" 0% of the weight is in stacks that end before their root"), "{said}");
+    for how in ["-DLIBRARY", "-DLOADER"] {
+        let mut compiler = std::process::Command::new("cc");
+        compiler
+            .args([how, "-O1", "-nostdlib", "-static", "-fasynchronous-unwind-tables", "-o"])
+            .arg(&program)
+            .arg(&source);
+        assert!(compiler.status().expect("cc starts").success());
+        let Some(output) = recorded(fg_record().args(["-v", "-e", "cpu-clock:u", "--"]).arg(&program)) else {
+            return;
+        };
+        let (folded, said) = (text(&output.stdout), text(&output.stderr));
+        let whole = share_of(&folded, |stack| stack == "begins;_start;begin;hot");
+        assert!(whole > 0.9, "{how}: {whole}\n{folded}");
+        assert!(said.contains(" 0% of the weight is in stacks that end before their root"), "{how}: {said}");
+    }
 }

@@ -33,15 +33,43 @@ struct Process {
 pub(super) fn find(wanted: &[String]) -> anyhow::Result<Vec<u32>> {
     let mut pids = Vec::with_capacity(wanted.len());
     for text in wanted {
-        match text.parse() {
-            Ok(pid) => pids.push(pid),
+        let pid = match text.parse() {
+            Ok(id) => process_of(id),
             Err(_) if text.bytes().all(|b| b.is_ascii_digit()) => {
                 anyhow::bail!("-p {text:?}: no process has this number")
             }
-            Err(_) => pids.push(find_one(text)?),
+            Err(_) => find_one(text)?,
+        };
+        // Two threads may be of one process.
+        if !pids.contains(&pid) {
+            pids.push(pid);
         }
     }
     Ok(pids)
+}
+
+/// The process of a number, which may be that of one of its threads.
+#[cfg(target_os = "linux")]
+fn process_of(id: u32) -> u32 {
+    match crate::record::sys::processes::process_of(id) {
+        Some(pid) if pid != id => {
+            say(
+                Record::NAME,
+                format_args!(
+                    "-p {id}: a thread of process {pid}, which is recorded; --tid {id} records it alone"
+                ),
+            );
+            pid
+        }
+        // One that does not run is refused when it is opened.
+        _ => id,
+    }
+}
+
+/// Other systems give threads no numbers among those of processes.
+#[cfg(not(target_os = "linux"))]
+fn process_of(id: u32) -> u32 {
+    id
 }
 
 fn find_one(name: &str) -> anyhow::Result<u32> {

@@ -43,7 +43,7 @@ pub(super) struct Module {
     table: OnceLock<Option<Table>>,
     /// The functions that run on another stack than their callers, by address.
     switching: OnceLock<Vec<Range<u64>>>,
-    /// The functions with which programs begin, if a stack was lost in it.
+    /// The functions with which programs begin, if a place without tables was met in it.
     beginnings: OnceLock<Vec<Range<u64>>>,
 }
 
@@ -135,8 +135,8 @@ impl Module {
     }
 }
 
-/// The functions with which programs begin, of C libraries that are built without unwind tables for them, as
-/// musl is: nothing of a program has called them.
+/// The functions with which programs begin, which nothing has called: the loader's `_start` has no unwind tables, and
+/// musl has none for the others either.
 const BEGINNINGS: &[&[u8]] = &[b"_start", b"_start_c", b"libc_start_main_stage2"];
 
 /// The functions by which Go goes on to the stack of the system's thread: `runtime.topofstack` has

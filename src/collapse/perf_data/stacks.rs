@@ -377,14 +377,20 @@ impl<'o> StackBuilder<'o> {
         let inside = place.place.wrapping_sub(place.called.into());
         let object = module.object(self.search).ok();
         let svma = object.and_then(|object| object.file_offset_to_svma(inside));
-        let rule = match svma.zip(module.table(self.search)) {
+        let mut rule = match svma.zip(module.table(self.search)) {
             Some((svma, _)) if place.called && module.switches_stack(svma, self.search) => {
-                Some(Rule { how: How::Root, ..Rule::default() })
+                Rule { how: How::Root, ..Rule::default() }
             }
-            Some((svma, table)) => Some(table.rule(svma, cpu, &mut self.context)),
-            None => None,
+            Some((svma, table)) => table.rule(svma, cpu, &mut self.context),
+            None => Rule::default(),
         };
-        *place.rule.insert((svma.unwrap_or(0), rule.unwrap_or_default()))
+        // What lies on the stack there are the program's arguments, and no return address.
+        if matches!(rule.how, How::Unknown | How::Uncovered)
+            && svma.is_some_and(|svma| module.begins_program(svma, self.search))
+        {
+            rule.how = How::Root;
+        }
+        *place.rule.insert((svma.unwrap_or(0), rule))
     }
 
     /// Follows the stack dump.
@@ -432,10 +438,7 @@ impl<'o> StackBuilder<'o> {
                 Step::End => return Ok(Unwound::ToRoot),
                 Step::Lost => {
                     // Go keeps frame pointers, and goroutines begin with none.
-                    let begins = mapping.is_some_and(|m| {
-                        regs.get(cpu.fp) == Some(0) && m.module.is_go()
-                            || !dump.missed && m.module.begins_program(svma, self.search)
-                    });
+                    let begins = regs.get(cpu.fp) == Some(0) && mapping.is_some_and(|m| m.module.is_go());
                     return Ok(match (dump.missed, begins) {
                         (true, _) => Unwound::Cut,
                         (false, true) => Unwound::ToRoot,

@@ -21,6 +21,7 @@ use crate::record::request::Target;
 use crate::record::sys::launch::Launched;
 use crate::record::sys::limits;
 use crate::record::sys::perf_event::{Attr, Event, Ring, Who, flag};
+use crate::record::sys::processes::process_of;
 use crate::record::sys::signals::{self, Stop};
 
 /// The events that are open, and the ring of each processor.
@@ -171,7 +172,7 @@ impl Session {
                 pids.iter().for_each(|&pid| existing::process(pid, data, &mut records))
             }
             Target::Threads(tids) => {
-                let mut pids: Vec<u32> = tids.iter().filter_map(|&tid| existing::process_of(tid)).collect();
+                let mut pids: Vec<u32> = tids.iter().filter_map(|&tid| process_of(tid)).collect();
                 pids.sort_unstable();
                 pids.dedup();
                 pids.iter().for_each(|&pid| existing::process(pid, data, &mut records));

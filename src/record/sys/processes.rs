@@ -39,6 +39,13 @@ pub fn signal_tree(pid: u32, signal: i32) {
     }
 }
 
+/// The process that a thread is of; `None` if there is no such thread.
+#[cfg(target_os = "linux")]
+pub fn process_of(tid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
 /// All descendants of a process, as far as their parents still run.
 pub fn descendants(pid: u32) -> Vec<u32> {
     let mut all = children(pid);
