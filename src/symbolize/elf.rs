@@ -31,6 +31,8 @@ pub(super) struct Elf {
     pub(super) kind: u16,
     /// `EM_X86_64`, …
     pub(super) machine: u16,
+    /// Its entry point: the address of the code with which it begins, or 0.
+    pub(super) entry: u64,
     pub(super) segments: Vec<Segment>,
     pub(super) sections: Vec<Section>,
 }
@@ -134,7 +136,7 @@ impl Elf {
         let kind = header.half()?;
         let machine = header.half()?;
         header.word()?;
-        header.address()?;
+        let entry = header.address()?;
         let segments_at = header.address()?;
         let sections_at = header.address()?;
         header.skip(6)?;
@@ -193,7 +195,7 @@ impl Elf {
                 section.name = string_at(strings, u64::from(at)).unwrap_or(b"").into();
             }
         }
-        Some(Elf { format, kind, machine, segments, sections })
+        Some(Elf { format, kind, machine, entry, segments, sections })
     }
 
     /// The section of this name that has contents.

@@ -180,6 +180,11 @@ impl Object {
         self.debug_image().is_some()
     }
 
+    /// The entry point: the address of the code with which a program or the loader begins.
+    pub fn entry(&self) -> Option<u64> {
+        Some(self.main.elf.entry).filter(|&address| address != 0)
+    }
+
     /// The addresses of the functions of these names, sorted.
     pub fn functions_named(&self, names: &[&[u8]]) -> Vec<Range<u64>> {
         let mut all = Vec::new();

@@ -122,10 +122,14 @@ impl Module {
 
     /// Returns true if a stated address is in a function with which programs begin.
     pub fn begins_program(&self, svma: u64, search: &Search) -> bool {
-        /// The code of `_start`, which assemblers give no size.
+        /// The code of `_start`, which assemblers give no size, or of the entry point.
         const SIZE: u64 = 64;
         let ranges = self.beginnings.get_or_init(|| match self.object(search) {
-            Ok(object) => object.functions_named(BEGINNINGS),
+            Ok(object) => {
+                // The loader's symbols may be in another file, or nowhere.
+                let entry = object.entry().map(|address| address..address);
+                object.functions_named(BEGINNINGS).into_iter().chain(entry).collect()
+            }
             _ => Vec::new(),
         });
         ranges.iter().any(|range| {
