@@ -65,7 +65,7 @@ fn without_the_programs_only_their_names_are_known() {
     assert_eq!(String::from_utf8_lossy(&out.stdout), "orders;[orders] 35000000\n", "nothing to unwind with");
     let notes = String::from_utf8_lossy(&out.stderr);
     assert!(
-        notes.contains("most of it 100% in \"/home/user/app/golden/orders\", which was not found"),
+        notes.contains("all of it in \"/home/user/app/golden/orders\", which was not found"),
         "{notes}"
     );
 }

@@ -160,8 +160,8 @@ impl Advice<'_> {
         }
         let what = match worst {
             Some((weight, module)) => format!(
-                "most of it {} in {}, which {}{}",
-                summary.percent(*weight),
+                "{} in {}, which {}{}",
+                if *weight == total { "all of it".to_owned() } else { summary.percent(*weight) },
                 shown(module),
                 self.why(module),
                 Some(self.mend(module))
