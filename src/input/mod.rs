@@ -191,7 +191,7 @@ impl Source {
                         let input = Source::path(data).open()?;
                         return Ok(Input { folder: Some(path.clone()), ..input });
                     }
-                    let error = io::Error::other("it is a directory");
+                    let error = io::Error::other("it is a directory; fg-collapse -r reads the recordings in it");
                     return Err(Error::io("read", error).or_at(at));
                 }
                 if kind.is_file() {

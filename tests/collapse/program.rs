@@ -53,7 +53,7 @@ fn errors_are_one_line_and_status_2() {
     let folder = folder.path().display().to_string();
     for (args, input, message) in [
         (&[missing.as_str()][..], "", "missing.perf: cannot open: no such file or directory"),
-        (&[&folder], "", "cannot read: it is a directory"),
+        (&[&folder], "", "cannot read: it is a directory; fg-collapse -r reads the recordings in it"),
         (&[&gz], "", "cut.gz: damaged gzip data"),
         (
             &["-o", &out],
