@@ -106,8 +106,15 @@ mod tests {
     #[test]
     fn its_signals_reach_it() {
         let launched = held("trap 'exit 9' USR1; kill -s STOP $$; while :; do sleep 0.02; done");
-        std::thread::sleep(std::time::Duration::from_millis(300));
-        let state = std::fs::read_to_string(format!("/proc/{}/stat", launched.pid())).expect("it is there");
+        let stat = format!("/proc/{}/stat", launched.pid());
+        let mut state = String::new();
+        for _ in 0..2000 {
+            state = std::fs::read_to_string(&stat).expect("it is there");
+            if state.contains(") T ") || state.contains(") t ") {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
         assert!(state.contains(") T ") || state.contains(") t "), "it stopped itself: {state}");
         for signal in [libc::SIGCONT, libc::SIGUSR1] {
             send(launched.pid(), signal).expect("it may be told");
