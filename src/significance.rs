@@ -20,6 +20,7 @@ mod hypergeometric;
 pub(crate) mod moderated;
 #[cfg(test)]
 mod oracles;
+pub(crate) mod permutation;
 mod sample_weight;
 
 pub use adjust::adjust;
@@ -27,6 +28,7 @@ pub(crate) use adjust::{adjust_weighted, attention};
 use blocks::welch_freedom;
 use distributions::{Normal, StudentsT};
 use moderated::{by_t, mean, squares};
+pub use permutation::Permutation;
 pub(crate) use sample_weight::SampleWeight;
 
 /// The samples of a function, and those of the whole profile.

@@ -1,5 +1,6 @@
 //! The method of a report and what it assumed, in one sentence.
 
+use super::format::numbers::p_value;
 use super::report::{Report, Sampling, Spread};
 use crate::profile::units;
 use crate::weight::Weight;
@@ -12,8 +13,11 @@ impl Report {
         let adjusted =
             format!("p and {level}% intervals adjusted for {} tests (Benjamini-Hochberg)", self.tests);
         if before.spread == Spread::Runs {
+            let permutation = self.permutation.map_or(String::new(), |check| {
+                format!("; by permutation of the runs, {} that nothing changed", p_value(check.p))
+            });
             return format!(
-                "moderated t on the shares of {} and {} runs, with a spread learnt from all functions; {adjusted}",
+                "moderated t on the shares of {} and {} runs, with a spread learnt from all functions; {adjusted}{permutation}",
                 before.runs, after.runs
             );
         }

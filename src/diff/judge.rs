@@ -15,8 +15,9 @@ use super::whole;
 use crate::error::Result;
 use crate::significance::blocks::{BatchVariance, Moments, Whole, compare_in_blocks};
 use crate::significance::moderated::{self, RunShares};
+use crate::significance::permutation::divide_anew;
 use crate::significance::{
-    Count, Limits, SampleWeight, Test, adjust_weighted, attention, compare_runs, compare_shares,
+    Count, Limits, Permutation, SampleWeight, Test, adjust_weighted, attention, compare_runs, compare_shares,
 };
 use crate::tally::Cell;
 use crate::weight::Weight;
@@ -58,6 +59,15 @@ struct Candidate {
     counts: (Count, Count),
     /// Weights that are all but equal are one test: its number.
     group: usize,
+}
+
+/// Rows whose changes were tested.
+pub(super) struct Judged {
+    pub rows: Vec<Row>,
+    /// The number of tests.
+    pub tests: usize,
+    /// The check by permutation, with enough runs.
+    pub permutation: Option<Permutation>,
 }
 
 /// Tests changes.
@@ -104,8 +114,8 @@ impl<'j> Judge<'j> {
         Ok(whole)
     }
 
-    /// The rows of names with these weights, all tested together; and the number of tests.
-    pub(super) fn rows(&mut self, names: Vec<NamedWeights<'_>>, whole: Weight) -> Result<(Vec<Row>, usize)> {
+    /// The rows of names with these weights, all tested together.
+    pub(super) fn rows(&mut self, names: Vec<NamedWeights<'_>>, whole: Weight) -> Result<Judged> {
         let mut rows = Vec::with_capacity(names.len());
         let mut candidates = Vec::new();
         for (row, weights) in names.into_iter().enumerate() {
@@ -125,7 +135,9 @@ impl<'j> Judge<'j> {
         let tests = self.test(&candidates, groups);
         self.weigh_samples(&candidates, groups);
         self.decide(&mut rows, &candidates, &tests, groups, whole)?;
-        Ok((rows, groups))
+        let shares = || firsts(&candidates, groups).map(|candidate| &candidate.shares).collect::<Vec<_>>();
+        let permutation = if self.has_runs() { divide_anew(&shares()) } else { None };
+        Ok(Judged { rows, tests: groups, permutation })
     }
 
     fn limits(&self) -> Limits {

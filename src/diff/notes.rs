@@ -6,12 +6,13 @@ use std::time::Duration;
 use super::normalize::Normalize;
 use super::options::ReportOptions;
 use super::renamer::Renamer;
-use super::report::{Presence, Row};
+use super::report::{Presence, Report, Row};
 use super::side::Side;
 use crate::error::Result;
 use crate::printable::printable;
 use crate::profile::Facts;
 use crate::profile::units;
+use crate::significance::Permutation;
 use crate::tally::Group;
 
 /// Recordings whose durations differ by more than this ratio did not record as much.
@@ -49,6 +50,8 @@ pub enum NoteKind {
     Recorder,
     /// Functions have another name on each side, by a line number or a hash.
     Names,
+    /// Functions are named, and runs that are divided into two sides in another way differ as much.
+    Permutation,
 }
 
 /// The values of a fact of all runs of a side, each once, in order.
@@ -228,6 +231,22 @@ pub(super) fn of_names(rows: &[Row], options: &ReportOptions) -> Result<Option<N
         helpful.join(",")
     );
     Ok(Some(Note { kind: NoteKind::Names, text, refused_by_gates: false }))
+}
+
+/// The remark on changes that a check without any law of chance does not confirm.
+pub(super) fn of_permutation(report: &Report) -> Option<Note> {
+    let Permutation { p, divisions } = report.permutation?;
+    let alpha = report.options.alpha;
+    // The recorded division is always among them, and the one with both sides exchanged.
+    let is_refuted = p > alpha && 2.0 / divisions as f64 <= alpha;
+    if !is_refuted || report.significant().next().is_none() {
+        return None;
+    }
+    let text = format!(
+        "of {divisions} ways to divide the runs into two sides, {:.0} differ as surely as before and after do: record more runs",
+        p * divisions as f64
+    );
+    Some(Note { kind: NoteKind::Permutation, text, refused_by_gates: false })
 }
 
 fn shortened(name: &[u8]) -> String {

@@ -4,7 +4,7 @@
 use super::detectable::Detectable;
 use super::format::{FormatOptions, ReportFormat};
 use super::gate::Gate;
-use super::judge::Judge;
+use super::judge::{Judge, Judged};
 use super::notes::{self, Note};
 use super::options::{ReportOptions, Sort};
 use super::run_weights::RunWeights;
@@ -12,7 +12,7 @@ use super::survey::Survey;
 use super::verdict::Verdict;
 use crate::error::{ErrorKind, Result};
 use crate::profile::{Facts, units};
-use crate::significance::Test;
+use crate::significance::{Permutation, Test};
 use crate::weight::Weight;
 use std::io::Write;
 
@@ -162,6 +162,8 @@ pub struct Report {
     pub sampling: (Sampling, Sampling),
     /// The number of tests the p-values are adjusted for.
     pub tests: usize,
+    /// The check by permutation of the runs, from five a side.
+    pub permutation: Option<Permutation>,
     /// The options of the report.
     pub options: ReportOptions,
     /// The facts of both sides.
@@ -185,12 +187,13 @@ impl Report {
     ) -> Result<Report> {
         let mut judge = Judge::new(weights, surveys, references, options)?;
         let profile = judge.whole()?;
-        let (rows, tests) = judge.rows(weights.rows(), profile.before)?;
+        let Judged { rows, tests, permutation } = judge.rows(weights.rows(), profile.before)?;
         let mut report = Report {
             rows,
             profile,
             sampling: judge.sampling,
             tests,
+            permutation,
             options: options.clone(),
             facts: Facts::default(),
             renamed: Vec::new(),
@@ -200,6 +203,7 @@ impl Report {
             [surveys.0, surveys.1].map(|runs| runs.iter().map(|run| &run.facts).collect::<Vec<_>>());
         report.notes = notes::of_facts(&before, &after, options);
         report.notes.extend(notes::of_names(&report.rows, options)?);
+        report.notes.extend(notes::of_permutation(&report));
         report.sort()?;
         Ok(report)
     }

@@ -191,7 +191,8 @@ impl Source {
                         let input = Source::path(data).open()?;
                         return Ok(Input { folder: Some(path.clone()), ..input });
                     }
-                    let error = io::Error::other("it is a directory; fg-collapse -r reads the recordings in it");
+                    let error =
+                        io::Error::other("it is a directory; fg-collapse -r reads the recordings in it");
                     return Err(Error::io("read", error).or_at(at));
                 }
                 if kind.is_file() {

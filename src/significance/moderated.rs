@@ -182,9 +182,13 @@ impl Spread {
         }
         // No more degrees of freedom than all functions have together.
         let freedom = (own + self.prior.freedom).min(own * self.informative.max(1) as f64);
-        let deviation = (self.factor(row) * row.expected_of_difference()).sqrt();
         let difference = mean(&row.after) - mean(&row.before);
-        by_t(difference, deviation, freedom, alpha)
+        by_t(difference, self.deviation(row), freedom, alpha)
+    }
+
+    /// The standard deviation of the difference of both means.
+    pub(super) fn deviation(&self, row: &RunShares) -> f64 {
+        (self.factor(row) * row.expected_of_difference()).sqrt()
     }
 }
 

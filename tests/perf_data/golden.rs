@@ -64,8 +64,5 @@ fn without_the_programs_only_their_names_are_known() {
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&out.stdout), "orders;[orders] 35000000\n", "nothing to unwind with");
     let notes = String::from_utf8_lossy(&out.stderr);
-    assert!(
-        notes.contains("all of it in \"/home/user/app/golden/orders\", which was not found"),
-        "{notes}"
-    );
+    assert!(notes.contains("all of it in \"/home/user/app/golden/orders\", which was not found"), "{notes}");
 }

@@ -49,6 +49,7 @@ pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Writ
         "min_effect_pp": given.min_effect,
         "min_samples": given.min_samples,
         "tests": report.tests,
+        "permutation": report.permutation.map(|it| json!({ "p": it.p, "divisions": it.divisions })),
         "before": sampling(report.sampling.0),
         "after": sampling(report.sampling.1),
         "profile": change(&report.profile)?,
@@ -75,6 +76,7 @@ fn kind(kind: NoteKind) -> &'static str {
         NoteKind::Machine => "machine",
         NoteKind::Recorder => "recorder",
         NoteKind::Names => "names",
+        NoteKind::Permutation => "permutation",
     }
 }
 

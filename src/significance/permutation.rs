@@ -1,0 +1,160 @@
+//! Permutation of runs: a check on the moderated t that assumes no law of chance.
+//!
+//! If nothing has changed, each way to divide the runs into two sides is as likely as the one that was recorded.
+//! The largest statistic of all functions is computed for each division; the part of them in which it is at
+//! least that of the recorded one is an exact p-value of "something has changed", whatever the runs' law and
+//! however functions depend on each other (Westfall and Young 1993).
+
+use super::moderated::{RunShares, Spread, mean};
+
+/// The divisions that are looked at; with more, evenly chosen ones stand for all.
+const MOST: u64 = 1000;
+/// The functions that are looked at, heaviest first: others cannot be the largest change of a report for long.
+const ROWS: usize = 2000;
+
+/// The result of dividing the runs in other ways.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Permutation {
+    /// The part of all divisions whose largest change is at least as sure as that of the recorded one.
+    pub p: f64,
+    /// The number of divisions looked at.
+    pub divisions: usize,
+}
+
+/// Divides the runs of both sides anew; `None` if fewer than 100 divisions exist, which could tell little.
+pub(crate) fn divide_anew(rows: &[&RunShares]) -> Option<Permutation> {
+    let first = rows.first()?;
+    let (before, runs) = (first.before.len(), first.before.len() + first.after.len());
+    let all = choices(runs as u64, before as u64);
+    if before.min(runs - before) < 2 || all < 100 {
+        return None;
+    }
+    let mut heavy: Vec<&RunShares> = rows.to_vec();
+    heavy.sort_by(|a, b| b.mean().total_cmp(&a.mean()));
+    heavy.truncate(ROWS);
+
+    let recorded: Vec<usize> = (0..before).collect();
+    let statistic = largest(&heavy, &recorded, runs);
+    let (mut at_least, mut divisions) = (0usize, 0usize);
+    let count = all.min(MOST);
+    for n in 0..count {
+        // The first division is the recorded one.
+        let number = (u128::from(n) * u128::from(all) / u128::from(count)) as u64;
+        let chosen = division(number, runs, before);
+        divisions += 1;
+        // The same numbers in another order add up to the same but for rounding.
+        at_least += usize::from(largest(&heavy, &chosen, runs) >= statistic * (1.0 - 1e-9));
+    }
+    Some(Permutation { p: at_least as f64 / divisions as f64, divisions })
+}
+
+/// The largest statistic of all functions when these runs are those before.
+fn largest(rows: &[&RunShares], before: &[usize], runs: usize) -> f64 {
+    let mut is_before = vec![false; runs];
+    before.iter().for_each(|&run| is_before[run] = true);
+    let divided: Vec<RunShares> = rows.iter().map(|row| divide(row, &is_before)).collect();
+    let spread = Spread::learn(&divided.iter().collect::<Vec<_>>());
+    let statistic = |row: &RunShares| {
+        let difference = (mean(&row.after) - mean(&row.before)).abs();
+        if difference > 0.0 { difference / spread.deviation(row) } else { 0.0 }
+    };
+    divided.iter().map(statistic).fold(0.0, f64::max)
+}
+
+fn divide(row: &RunShares, is_before: &[bool]) -> RunShares {
+    let mut divided = RunShares { is_informative: row.is_informative, ..RunShares::default() };
+    let shares = row.before.iter().chain(&row.after);
+    let expected = row.expected_before.iter().chain(&row.expected_after);
+    for ((share, expected), is_before) in shares.zip(expected).zip(is_before) {
+        let (shares, all) = match is_before {
+            true => (&mut divided.before, &mut divided.expected_before),
+            false => (&mut divided.after, &mut divided.expected_after),
+        };
+        shares.push(*share);
+        all.push(*expected);
+    }
+    divided
+}
+
+/// The number of ways to choose `k` of `n`; `u64::MAX` if it is larger.
+fn choices(n: u64, k: u64) -> u64 {
+    let mut all: u128 = 1;
+    for i in 0..u128::from(k.min(n - k)) {
+        all = all * (u128::from(n) - i) / (i + 1);
+        if all > u128::from(u64::MAX) {
+            return u64::MAX;
+        }
+    }
+    all as u64
+}
+
+/// The division of a number, in the order of the lexicon: 0 has the first `k` of `n` runs.
+fn division(mut number: u64, n: usize, k: usize) -> Vec<usize> {
+    let mut chosen = Vec::with_capacity(k);
+    for run in 0..n {
+        let left = k - chosen.len();
+        if left == 0 {
+            break;
+        }
+        let with = choices((n - run - 1) as u64, left as u64 - 1);
+        if number < with {
+            chosen.push(run);
+        } else {
+            number -= with;
+        }
+    }
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(before: [f64; 5], after: [f64; 5]) -> RunShares {
+        RunShares {
+            before: before.into(),
+            after: after.into(),
+            expected_before: vec![1e-6; 5],
+            expected_after: vec![1e-6; 5],
+            is_informative: true,
+        }
+    }
+
+    #[test]
+    fn divisions_are_all_there_are() {
+        let all: Vec<Vec<usize>> = (0..choices(5, 2)).map(|number| division(number, 5, 2)).collect();
+        assert_eq!(all.len(), 10);
+        assert_eq!((&all[0][..], &all[9][..]), (&[0, 1][..], &[3, 4][..]));
+        assert!(all.is_sorted() && all.windows(2).all(|two| two[0] != two[1]), "{all:?}");
+        assert_eq!(choices(40, 20), 137_846_528_820);
+        assert_eq!(choices(80, 40), u64::MAX);
+    }
+
+    #[test]
+    fn a_change_of_all_runs_is_the_rarest_division() {
+        let still = row([0.2, 0.21, 0.19, 0.2, 0.2], [0.2, 0.19, 0.21, 0.2, 0.2]);
+        let moved = row([0.10, 0.101, 0.099, 0.1, 0.1], [0.13, 0.131, 0.129, 0.13, 0.13]);
+        let found = divide_anew(&[&still, &moved]).expect("ten runs are enough");
+        // The recorded division and its mirror image.
+        assert_eq!(found, Permutation { p: 2.0 / 252.0, divisions: 252 });
+    }
+
+    #[test]
+    fn one_odd_run_is_in_every_division() {
+        let odd = row([0.1, 0.1, 0.1, 0.1, 0.1], [0.1, 0.1, 0.1, 0.1, 0.2]);
+        assert_eq!(divide_anew(&[&odd]).expect("ten runs are enough").p, 1.0);
+    }
+
+    #[test]
+    fn few_runs_tell_nothing() {
+        let few = RunShares {
+            before: vec![0.1; 4],
+            after: vec![0.2; 4],
+            expected_before: vec![1e-6; 4],
+            expected_after: vec![1e-6; 4],
+            is_informative: true,
+        };
+        assert_eq!(divide_anew(&[&few]), None);
+        assert_eq!(divide_anew(&[]), None);
+    }
+}
