@@ -26,6 +26,8 @@ export class App {
   constructor(model, usual) {
     this.model = model;
     this.usual = usual;
+    /** @type {import("./types.js").View | null} the value whose head is shown */
+    this.headed = null;
     this.theme = new Theme(this);
     this.toolbar = new Toolbar(this);
     this.panels = new Panels(this);
@@ -41,7 +43,10 @@ export class App {
     addEventListener("hashchange", () => this.#fromAddress());
     listenToKeys(this);
     listenToPrinting(this);
-    showHeader(this);
+    byId("value").addEventListener("change", (event) => {
+      const { value } = /** @type {HTMLSelectElement} */ (event.target);
+      this.change({ value: value === model.views[0].name ? "" : value });
+    });
     this.show(true);
     byId("loading").hidden = true;
   }
@@ -58,7 +63,7 @@ export class App {
    * @param {State} state */
   #isElsewhere(state) {
     const old = this.model.state;
-    return state.view !== old.view || state.zoom.join(";") !== old.zoom.join(";") || state.focus !== old.focus
+    return state.view !== old.view || state.value !== old.value || state.zoom.join(";") !== old.zoom.join(";") || state.focus !== old.focus
       || state.chips.length !== old.chips.length || state.threads.length !== old.threads.length || state.only !== old.only
       || state.ranges.join(";") !== old.ranges.join(";");
   }
@@ -85,6 +90,8 @@ export class App {
     const { state } = this.model;
     this.theme.set(state.theme);
     if (again) this.selection.reset();
+    if (this.headed !== this.model.view) showHeader(this);
+    this.headed = this.model.view;
     this.toolbar.show();
     byId("legend").replaceChildren(...(state.colour === "change" ? changeLegend(this.model) : []));
     this.chips.show();

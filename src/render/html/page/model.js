@@ -1,6 +1,6 @@
 // The trees that are shown, made from the profile and the state, and the matches of the search.
 
-/** @import { Part, Profile, State, Tree, Window } from "./types.js" */
+/** @import { Part, Profile, State, Tree, View, Window } from "./types.js" */
 /** @import { Found } from "./search.js" */
 
 import { Changes } from "./changes.js";
@@ -22,11 +22,14 @@ export class Model {
   /** @param {Profile} profile
    * @param {State} state */
   constructor(profile, state) {
+    this.names = profile.names;
+    this.views = profile.views ?? [{ name: "", open: () => profile }];
+    /** @type {View} */
+    this.view = profile;
     this.about = profile.about;
     /** The facts of the page; two ranges of time are compared by other ones. */
     this.given = profile.about;
     this.times = profile.times ?? null;
-    this.names = profile.names;
     this.source = profile.source ?? null;
     this.whole = profile.tree;
     this.state = state;
@@ -64,12 +67,22 @@ export class Model {
     this.update(state);
   }
 
+  /** Shows a value of the recording.
+   * @param {View} view */
+  #open(view) {
+    const { about, tree, times = null, source = null } = view;
+    Object.assign(this, { view, given: about, times, source, whole: tree, numbers: new Numbers(about), threads: new Threads(about, this.names, tree, times) });
+    this.memo.values.clear();
+  }
+
   /** Takes a new state.
    * @param {State} state */
   update(state) {
     this.state = state;
     this.problem = "";
     this.moved = null;
+    const view = (this.views.find(({ name }) => name === state.value) ?? this.views[0]).open();
+    if (view.tree !== this.whole) this.#open(view);
     const { memo } = this;
     this.base = memo.get("base", [state.threads.join("\n"), JSON.stringify(this.times && state.ranges)], () => this.#chosen());
     const differs = this.times !== null && state.ranges.length > 1;

@@ -186,6 +186,42 @@ export function kept(tree, marked) {
   return made;
 }
 
+/** The tree of the stacks that weigh something, with other weights.
+ * @param {Tree} tree
+ * @param {Weights} self
+ * @param {Weights | null} before
+ * @returns {{ tree: Tree, places: Int32Array }} and the place in it of each node */
+export function withWeights(tree, self, before) {
+  const { n, parent } = tree;
+  const alive = new Uint8Array(n);
+  alive[0] = 1;
+  let size = 0;
+  let most = 0;
+  for (let i = n - 1; i >= 0; i--) {
+    const own = self[i] + (before ? before[i] : 0);
+    if (own > 0) alive[i] = 1;
+    most += own;
+    if (!alive[i]) continue;
+    size++;
+    if (i > 0) alive[parent[i]] = 1;
+  }
+  const made = emptyTree(size, most, Boolean(before));
+  const places = new Int32Array(n);
+  let at = 0;
+  for (let i = 0; i < n; i++) {
+    if (!alive[i]) continue;
+    places[i] = at;
+    made.name[at] = tree.name[i];
+    made.depth[at] = tree.depth[i];
+    made.parent[at] = i === 0 ? -1 : places[parent[i]];
+    made.self[at] = self[i];
+    if (made.before && before) made.before[at] = before[i];
+    at++;
+  }
+  sumUp(made, size);
+  return { tree: made, places };
+}
+
 /** For each node, whether it or one above it has a marked name.
  * @param {Tree} tree
  * @param {Uint8Array} marks by name */
