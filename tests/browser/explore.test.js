@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { allQuiet, large, run, small } from "./picture.js";
-import { address, box, boxes, clickOn, coloursOf, refine, rows, savedStacks, search, settled, text, view } from "./viewer.js";
+import { address, box, boxes, clickOn, coloursOf, refine, rows, saved, savedStacks, search, settled, text, view } from "./viewer.js";
 
 afterEach(allQuiet);
 
@@ -277,12 +277,7 @@ test("pictures are saved as PNG and SVG", async () => {
       assert.match(problem, /^1[0-9]$/);
     }],
   ]) {
-    const waiting = page.waitForEvent("download");
-    await page.click("#save-open");
-    await page.click(`#save >> text=${label}`);
-    const chunks = [];
-    for await (const chunk of await (await waiting).createReadStream()) chunks.push(chunk);
-    await check(Buffer.concat(chunks));
+    await check(await saved(page, label));
   }
 });
 

@@ -59,13 +59,22 @@ const STYLE: &str = include_str!("page/style.css");
 
 fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dyn Writer + 'a>> {
     let encoder = Encoder::new(settings.factor);
-    Ok(Box::new(Page { encoder, beside: Beside::default(), values: Vec::new(), settings, target }))
+    Ok(Box::new(Page {
+        encoder,
+        beside: Beside::default(),
+        of_profile: false,
+        values: Vec::new(),
+        settings,
+        target,
+    }))
 }
 
 /// A page in the making.
 struct Page<'a> {
     encoder: Encoder,
     beside: Beside,
+    /// Frames of text may name their lines; those of a profile have places instead.
+    of_profile: bool,
     /// All values of the recording, if there are several: they are walked in the end, and nothing before.
     values: Vec<(String, Profile)>,
     settings: &'a Settings,
@@ -73,12 +82,25 @@ struct Page<'a> {
 }
 
 impl Visitor for Page<'_> {
+    fn follows_stacks(&self) -> bool {
+        !self.of_profile
+    }
+
+    fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
+        if self.of_profile {
+            Ok(())
+        } else {
+            self.beside.add_text(stack, self.settings.rewrite.reverse, weights)
+        }
+    }
+
     #[inline]
     fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
         if self.values.is_empty() { self.encoder.exit(frame, so_far) } else { Ok(()) }
     }
 
     fn restart(&mut self) -> Result<()> {
+        self.beside = Beside::default();
         self.encoder.restart()
     }
 }
@@ -90,6 +112,7 @@ impl Writer for Page<'_> {
         if *order == Order::Frame && unit.is_none() && *factor == Weight::ONE {
             self.values = profile.values()?;
         }
+        self.of_profile = !self.values.is_empty() || !profile.places().is_empty();
         if self.values.is_empty() {
             self.beside.take_lines(profile, self.settings)?;
         }
@@ -105,7 +128,7 @@ impl Writer for Page<'_> {
     }
 
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        let Page { mut encoder, mut beside, values, settings, target } = *self;
+        let Page { mut encoder, mut beside, values, settings, target, .. } = *self;
         let span = values::span(&values);
         if let Some((_, first)) = values.first() {
             feed(first, settings, &mut encoder)?;

@@ -6,7 +6,7 @@ use super::about::about;
 use super::payload::times::{self, Times};
 use super::payload::{WeightEncoder, source};
 use crate::error::Result;
-use crate::folded::WalkSummary;
+use crate::folded::{WalkSummary, Weights};
 use crate::profile::{Profile, TimeLine};
 use crate::render::Settings;
 use crate::render::source::SourceLines;
@@ -48,6 +48,16 @@ impl Beside {
         Ok(())
     }
 
+    /// Adds the lines that the frames of a stack of folded text name: `work (app.py:12)`.
+    pub(super) fn add_text(&mut self, stack: &[u8], leaf_first: bool, weights: Weights) -> Result<()> {
+        let ends = memchr::memchr_iter(b')', stack);
+        // Most text has none.
+        if !ends.into_iter().any(|end| is_behind_line(&stack[..end])) {
+            return Ok(());
+        }
+        self.lines.get_or_insert_default().add_text(stack, leaf_first, weights)
+    }
+
     pub(super) fn take_times(
         &mut self,
         line: &TimeLine<'_>,
@@ -79,6 +89,12 @@ impl Beside {
     pub(super) fn about_time(self) -> Value {
         self.times.map_or(Value::Null, |times| times.about)
     }
+}
+
+/// Returns true if a text ends in a colon and a number.
+fn is_behind_line(text: &[u8]) -> bool {
+    let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    digits > 0 && text[..text.len() - digits].ends_with(b":")
 }
 
 /// The first and the last time of all values.

@@ -1,8 +1,10 @@
 // Trees made from trees: parts of them, merged, turned round, reordered.
 
 /** @import { Tree, Names, Weights, Widths } from "./types.js" */
+/** @import { Steps } from "./steps.js" */
 
 import { depthColumn, weightColumn } from "./decode.js";
+import { STEP } from "./steps.js";
 
 /** Puts nodes, each after the one above it, in the order of a tree.
  * @param {number} n
@@ -11,8 +13,8 @@ import { depthColumn, weightColumn } from "./decode.js";
  * @param {Weights} self
  * @param {Weights | null} before
  * @param {Uint32Array | null} ranks of names; without them the heaviest goes first
- * @returns {Tree} */
-export function arrange(n, name, parent, self, before, ranks) {
+ * @returns {Steps<Tree>} */
+export function* arrange(n, name, parent, self, before, ranks) {
   let most = 0;
   let mostBefore = 0;
   for (let i = 0; i < n; i++) most += self[i];
@@ -43,6 +45,7 @@ export function arrange(n, name, parent, self, before, ranks) {
   const children = [];
   let at = 0;
   while (waiting.length) {
+    if (at % STEP === 0) yield;
     const node = /** @type {number} */ (waiting.pop());
     const placed = /** @type {number} */ (above.pop());
     made.name[at] = name[node];
@@ -143,7 +146,8 @@ export function isStack({ self, before, end }, i) {
 
 /** The same tree in another order.
  * @param {Tree} tree
- * @param {Uint32Array | null} ranks */
+ * @param {Uint32Array | null} ranks
+ * @returns {Steps<Tree>} */
 export function reordered(tree, ranks) {
   return arrange(tree.n, tree.name, tree.parent, tree.self, tree.before, ranks);
 }
