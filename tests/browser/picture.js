@@ -150,7 +150,7 @@ export async function show(path, { hash = "", query = "", init, damaged = false,
   // What moves is somewhere else a moment later.
   const asked = { viewport: { width: 1200, height: 800 }, reducedMotion: "reduce", ...options };
   const browser = await browserFor(asked);
-  if (firefoxPath) for (const option of ["permissions", "isMobile", "hasTouch", "reducedMotion", "colorScheme"]) delete asked[option];
+  if (firefoxPath) for (const option of ["permissions", "isMobile", "reducedMotion", "colorScheme"]) delete asked[option];
   const context = await browser.newContext(asked);
   const page = await context.newPage();
   const watch = { complaints: [], context };
@@ -167,6 +167,13 @@ export async function show(path, { hash = "", query = "", init, damaged = false,
   if (init) await page.addInitScript(init);
   await page.goto(pathToFileURL(path).href + query + hash);
   return page;
+}
+
+/** A double click at a point. */
+export async function doubleClick(page, x, y) {
+  await page.mouse.dblclick(x, y);
+  // By this protocol Firefox takes two clicks for two.
+  if (firefoxPath) await page.evaluate(([clientX, clientY]) => document.elementFromPoint(clientX, clientY).dispatchEvent(new MouseEvent("dblclick", { clientX, clientY, bubbles: true, cancelable: true })), [x, y]);
 }
 
 /** The bytes of the file that a page hands to its reader when something is done. */

@@ -74,7 +74,7 @@ test("the lines of a comparison have both weights, and add up to the function", 
   const shown = await openPage(page(folded));
   await source(shown, "main (run.py:47);work (run.py:4)");
   assert.deepEqual(await shown.locator("#source th").allTextContents(), ["Self before", "Self after", "Total before", "Total after", "Line", "Code"]);
-  assert.match(await text(shown, "source"), /work.*run\.py · 70 → 55, −21\.4%/);
+  assert.match(await text(shown, "source"), /work.*run\.py · 70 samples → 55 samples, −21\.4%/);
   const all = await lines(shown);
   assert.ok(all.includes("50 | 10 | 50 | 10 | 4 |     total = 0 # <script>alert(1)</script>"), all.join("\n"));
   assert.ok(all.includes("20 | 45 | 20 | 45 | 45 |     return total"), all.join("\n"));
@@ -86,7 +86,7 @@ test("the lines of a comparison have both weights, and add up to the function", 
   await shown.evaluate(() => globalThis.flame.navigation.refine("strip", "line"));
   await settled(shown);
   await source(shown, "main (run.py);work (run.py)");
-  assert.match(await text(shown, "source"), /70 → 55/);
+  assert.match(await text(shown, "source"), /70 samples → 55 samples/);
 });
 
 test("a page without code, and one without lines", async () => {
