@@ -1,5 +1,6 @@
 //! The pages of `fg-render --format html`: the profile they hold, exactly as it went in, with its
-//! facts, the modules and kinds of functions, and, if they are asked for, the times of samples.
+//! facts, the modules and kinds of functions, and, if they are asked for, the times of samples. Of a page with
+//! several values `--value` chooses one.
 //!
 //! ```text
 //! <meta name="generator" content="fg-render html 1">
@@ -10,10 +11,15 @@
 //! it calls, so columns are read from their ends: then it comes before them.
 
 use std::io::Read;
+use std::rc::Rc;
 
-use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
+use super::values::Values;
+use super::{
+    Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, ValueSelection, ValueTotal,
+    Verdict,
+};
 use crate::error::{Error, Result};
-use crate::folded::{Columns, FrameId, Kind, Place, Weights};
+use crate::folded::{Columns, FrameId, Kind, Place, Weights, sanitize_frame};
 use crate::input::Input;
 use crate::profile::{Facts, header};
 use crate::weight::Weight;
@@ -22,7 +28,7 @@ const INFO: FormatInfo = FormatInfo {
     name: "fg-html",
     producer: "fg-render --format html",
     tested: "this version",
-    values: "-",
+    values: "those of the page",
     unit: "what the page says",
 };
 
@@ -60,24 +66,101 @@ impl Collapser for FgHtml {
         report: &mut Report,
     ) -> Result<()> {
         let page = input.read_all()?;
-        let tree = Tree::read(&page)?;
         if memchr::memmem::find_iter(&page, b"id=\"data-rises\"").count() > 1 {
             report.doubt("there are several pages, of which the first is read");
         }
-        let times = if sink.wants().contexts { Times::read(&page, tree.rises.len())? } else { None };
-        let columns = if tree.befores.is_some() { Columns::Two } else { Columns::One };
-        sink.columns(columns)?;
-        let total = tree.tell(&page, options.count, times.as_ref(), sink)?;
-        let unit = tree.facts.unit.clone().map(Into::into);
-        report.facts = tree.facts;
-        report.add_value(Value { name: Vec::new(), unit }, total)
+        let abouts = abouts(&page)?;
+        let declared: Vec<Value> = abouts.iter().map(value_of).collect();
+        let chosen = match declared.len() {
+            1 => None,
+            _ => Some(Values::new(options, declared.clone(), 0)?),
+        };
+        let rises: Rc<[u32]> = small_numbers(&page, "rises")?.into();
+        let names: Rc<[u32]> = names(&rises, &page)?.into();
+        let ids = name_ids(&page, sink)?;
+        for (number, (about, value)) in abouts.iter().zip(declared).enumerate() {
+            let part =
+                Part { page: &page, prefix: if number > 0 { format!("{number}-") } else { String::new() } };
+            let tree = Tree::read(&part, about, &rises, &names)?;
+            if chosen.as_ref().is_some_and(|chosen| !chosen.is_kept(number)) {
+                report.add_value(value, tree.total()?)?;
+                continue;
+            }
+            let times = if sink.wants().contexts { Times::read(&part, about, rises.len())? } else { None };
+            let columns = if tree.befores.is_some() { Columns::Two } else { Columns::One };
+            sink.columns(columns)?;
+            let is_one_of_all = chosen.is_some() && options.values == ValueSelection::All;
+            let root = is_one_of_all.then(|| {
+                let mut name = Vec::new();
+                sanitize_frame(&value.name, &mut name);
+                sink.frame(&name)
+            });
+            let told = Told { ids: &ids, root, count: options.count, zeros: chosen.is_none() };
+            let total = tree.tell(told, times.as_ref(), sink)?;
+            report.add_value(value, total)?;
+            // What several values do not have in common is no fact of all.
+            report.facts = if is_one_of_all { tree.facts.without_counts() } else { tree.facts };
+        }
+        Ok(())
     }
+}
+
+/// A page, and what the names of the sections of a value begin with.
+struct Part<'p> {
+    page: &'p [u8],
+    prefix: String,
+}
+
+impl Part<'_> {
+    fn name(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+
+    fn numbers(&self, name: &str) -> Result<Option<Vec<u128>>> {
+        numbers(self.page, &self.name(name))
+    }
+
+    fn small_numbers(&self, name: &str) -> Result<Vec<u32>> {
+        small_numbers(self.page, &self.name(name))
+    }
+}
+
+/// The facts of each value of a page, those of the first in front.
+fn abouts(page: &[u8]) -> Result<Vec<serde_json::Value>> {
+    let about = section(page, "about")?.ok_or_else(damaged)?;
+    let about: serde_json::Value = serde_json::from_slice(&about).map_err(|_| damaged())?;
+    let mut all = vec![about.clone()];
+    for other in about["values"].as_array().into_iter().flatten() {
+        let mut facts = about.clone();
+        for (key, value) in other.as_object().ok_or_else(damaged)? {
+            facts[key.as_str()] = value.clone();
+        }
+        all.push(facts);
+    }
+    Ok(all)
+}
+
+fn value_of(about: &serde_json::Value) -> Value {
+    let name = about["value"].as_str().unwrap_or("").as_bytes().to_vec();
+    Value { name, unit: about["unit"].as_str().map(|unit| unit.to_owned().into()) }
+}
+
+/// The way in which stacks are told.
+struct Told<'i> {
+    /// Every name, as the sink numbers it.
+    ids: &'i [FrameId],
+    /// The frame that all stacks begin with.
+    root: Option<FrameId>,
+    /// Stacks weigh one each.
+    count: bool,
+    /// Leaves that weigh nothing are stacks too; of several values they are stacks of another one.
+    zeros: bool,
 }
 
 /// The columns of a page, one entry for each frame.
 struct Tree {
-    rises: Vec<u32>,
-    names: Vec<u32>,
+    rises: Rc<[u32]>,
+    names: Rc<[u32]>,
     weights: Vec<u128>,
     befores: Option<Vec<u128>>,
     /// The number of a frame, and the decimals of the weights from there on.
@@ -87,12 +170,13 @@ struct Tree {
 }
 
 impl Tree {
-    fn read(page: &[u8]) -> Result<Tree> {
-        let rises = small_numbers(page, "rises")?;
-        let names = names(&rises, page)?;
-        let (weights, befores) = weights(&rises, page)?;
-        let about = section(page, "about")?.ok_or_else(damaged)?;
-        let about: serde_json::Value = serde_json::from_slice(&about).map_err(|_| damaged())?;
+    fn read(
+        part: &Part<'_>,
+        about: &serde_json::Value,
+        rises: &Rc<[u32]>,
+        names: &Rc<[u32]>,
+    ) -> Result<Tree> {
+        let (weights, befores) = weights(rises, part)?;
         let scales = about["scales"]
             .as_array()
             .ok_or_else(damaged)?
@@ -100,35 +184,46 @@ impl Tree {
             .map(|scale| Some((scale.get(0)?.as_u64()?, u8::try_from(scale.get(1)?.as_u64()?).ok()?)));
         let scales = scales.collect::<Option<Vec<_>>>().ok_or_else(damaged)?;
         let facts = header::read(about["header"].as_str().ok_or_else(damaged)?.as_bytes())?;
-        Ok(Tree { rises, names, weights, befores, scales, facts })
+        Ok(Tree { rises: rises.clone(), names: names.clone(), weights, befores, scales, facts })
+    }
+
+    /// The weight of all stacks.
+    fn total(&self) -> Result<ValueTotal> {
+        let mut total = ValueTotal::default();
+        let mut scales = self.scales.iter().peekable();
+        let mut decimals = 0;
+        for (frame, &weight) in self.weights.iter().enumerate() {
+            while let Some((_, other)) = scales.next_if(|(from, _)| *from <= frame as u64) {
+                decimals = *other;
+            }
+            if weight > 0 {
+                total.add(Weight::from_steps(weight, decimals)?)?;
+            }
+        }
+        Ok(total)
     }
 
     /// Pushes every stack, the last one first.
-    fn tell(
-        &self,
-        page: &[u8],
-        count: bool,
-        times: Option<&Times>,
-        sink: &mut dyn Sink,
-    ) -> Result<ValueTotal> {
-        let ids = name_ids(page, sink)?;
+    fn tell(&self, told: Told<'_>, times: Option<&Times>, sink: &mut dyn Sink) -> Result<ValueTotal> {
+        let Told { ids, root, count, zeros } = told;
+        let above = usize::from(root.is_some());
         let mut total = ValueTotal { kept: true, ..ValueTotal::default() };
         let mut depth = self.last_depth()?;
-        let mut stack: Vec<FrameId> = Vec::new();
+        let mut stack: Vec<FrameId> = root.into_iter().collect();
         let mut scales = self.scales.iter().rev().peekable();
         let last_decimals = self.scales.last().map_or(0, |(_, decimals)| *decimals);
         let mut timed = times.map_or(&[][..], |times| &times.samples).iter().peekable();
         for frame in (0..self.rises.len()).rev() {
-            if depth > stack.len() {
+            if depth + above > stack.len() {
                 return Err(damaged());
             }
-            stack.truncate(depth);
+            stack.truncate(depth + above);
             stack.push(*ids.get(self.names[frame] as usize).ok_or_else(damaged)?);
             while scales.next_if(|(from, _)| *from > frame as u64).is_some() {}
             let decimals = scales.peek().map_or(0, |(_, decimals)| *decimals);
             let (value, before) = (self.weights[frame], self.befores.as_ref().map_or(0, |b| b[frame]));
             let is_leaf = self.rises[frame] > 0;
-            if value > 0 || before > 0 || is_leaf {
+            if value > 0 || before > 0 || (is_leaf && zeros) {
                 let weights = if count {
                     Weights::one(Weight::ONE)
                 } else {
@@ -163,7 +258,7 @@ impl Tree {
 
     fn last_depth(&self) -> Result<usize> {
         let mut depth = 0usize;
-        for &rise in &self.rises {
+        for &rise in &*self.rises {
             depth = (depth + rise as usize)
                 .checked_sub(1)
                 .filter(|&depth| depth < DEEPEST)
@@ -203,20 +298,18 @@ struct SampleOfPage {
 
 impl Times {
     /// Reads the time line of a page with a number of frames; `None` if it has none.
-    fn read(page: &[u8], frames: usize) -> Result<Option<Times>> {
-        let about = section(page, "about")?.ok_or_else(damaged)?;
-        let about: serde_json::Value = serde_json::from_slice(&about).map_err(|_| damaged())?;
+    fn read(part: &Part<'_>, about: &serde_json::Value, frames: usize) -> Result<Option<Times>> {
         let about = &about["time"];
         if about.is_null() {
             return Ok(None);
         }
         let start = about["start"].as_str().and_then(|start| start.parse().ok()).ok_or_else(damaged)?;
         let step = about["step"].as_u64().ok_or_else(damaged)?;
-        let mut deltas = numbers(page, "time-deltas")?.ok_or_else(damaged)?.into_iter();
-        let mut stacks = numbers(page, "time-stacks")?.ok_or_else(damaged)?.into_iter();
-        let mut weights = small_numbers(page, "time-weights")?.into_iter();
-        let mut durations = numbers(page, "time-durations")?.map(Vec::into_iter);
-        let mut values = numbers(page, "time-values")?.ok_or_else(damaged)?.into_iter();
+        let mut deltas = part.numbers("time-deltas")?.ok_or_else(damaged)?.into_iter();
+        let mut stacks = part.numbers("time-stacks")?.ok_or_else(damaged)?.into_iter();
+        let mut weights = part.small_numbers("time-weights")?.into_iter();
+        let mut durations = part.numbers("time-durations")?.map(Vec::into_iter);
+        let mut values = part.numbers("time-values")?.ok_or_else(damaged)?.into_iter();
         let mut known = vec![0u128];
         let (mut threads, mut samples) = (Vec::new(), Vec::new());
         for thread in about["threads"].as_array().ok_or_else(damaged)? {
@@ -296,18 +389,18 @@ fn names(rises: &[u32], page: &[u8]) -> Result<Vec<u32>> {
 }
 
 /// The self weight of each frame, after and, if there are two columns, before.
-fn weights(rises: &[u32], page: &[u8]) -> Result<(Vec<u128>, Option<Vec<u128>>)> {
+fn weights(rises: &[u32], part: &Part<'_>) -> Result<(Vec<u128>, Option<Vec<u128>>)> {
     let side = |kind: &str| -> Result<Option<[std::vec::IntoIter<u32>; 2]>> {
         let leaves = format!("leaf-{kind}");
-        if section(page, &leaves)?.is_none() {
+        if section(part.page, &part.name(&leaves))?.is_none() {
             return Ok(None);
         }
-        let callers = small_numbers(page, &format!("caller-{kind}"))?;
-        Ok(Some([callers, small_numbers(page, &leaves)?].map(Vec::into_iter)))
+        let callers = part.small_numbers(&format!("caller-{kind}"))?;
+        Ok(Some([callers, part.small_numbers(&leaves)?].map(Vec::into_iter)))
     };
     let mut after = side("weights")?.ok_or_else(damaged)?;
     let mut before = side("befores")?;
-    let mut values = numbers(page, "values")?.ok_or_else(damaged)?.into_iter();
+    let mut values = part.numbers("values")?.ok_or_else(damaged)?.into_iter();
     let mut known = vec![0u128];
     let mut next = |columns: &mut [std::vec::IntoIter<u32>; 2], is_leaf: bool| {
         let number = columns[usize::from(is_leaf)].next().ok_or_else(damaged)?;

@@ -166,6 +166,29 @@ impl Source {
         Ok((Source::opened(input).weighted(self.factor), seen))
     }
 
+    /// The same source, such that it can be opened again: of a pipe the bytes are kept, if there are at
+    /// most so many. A longer one can still be opened once.
+    ///
+    /// # Errors
+    /// Those of [`Source::open`], and the system's.
+    pub(crate) fn kept(&self, most: usize) -> Result<Source> {
+        if self.is_rereadable() {
+            return Ok(self.clone());
+        }
+        let Input { name, head, rest, live, .. } = self.open()?;
+        let mut all = io::Cursor::new(head).chain(rest);
+        let mut bytes = Vec::new();
+        let failed = |e| decompress::error(e).or_at(|| Position::file(name.clone()));
+        if !live {
+            all.by_ref().take(most as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+        }
+        let source = match !live && bytes.len() <= most {
+            true => Source::bytes(bytes).named(name),
+            false => Source::reader(name, io::Cursor::new(bytes).chain(all)),
+        };
+        Ok(source.weighted(self.factor))
+    }
+
     /// Opens the source and reads its first bytes, decompressed as often as it was compressed.
     ///
     /// # Errors

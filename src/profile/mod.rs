@@ -25,6 +25,7 @@ mod label;
 mod label_counts;
 mod labelled;
 pub mod open;
+mod other_values;
 #[cfg(feature = "render")]
 mod render;
 mod samples;
@@ -85,6 +86,7 @@ pub struct Profile {
     samples: Samples,
     places: Arc<Places>,
     exchanged: Option<Exchanged>,
+    other_values: Option<Box<other_values::OtherValues>>,
 }
 
 impl fmt::Debug for Profile {
@@ -101,7 +103,7 @@ impl Profile {
             samples.sort(&stacks.ranks());
         }
         let places = Arc::new(stacks.places()?);
-        Ok(Profile { facts, stacks, samples, places, exchanged: None })
+        Ok(Profile { facts, stacks, samples, places, exchanged: None, other_values: None })
     }
 
     /// A builder, for samples in memory.

@@ -1,7 +1,7 @@
 //! Opens input of any format: folded text to be streamed, everything else as a profile.
 
-use super::{Profile, ProfileBuilder, Sink, TIME, Wants, header};
-use crate::collapse::{self, Options, Report, registry};
+use super::{Profile, ProfileBuilder, Sink, TIME, Wants, header, other_values};
+use crate::collapse::{self, Options, Report, ValueSelection, registry};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{Order, Rewrite, Visitor, WalkSummary, is_comment, walk_on};
 use crate::input::{Input, Source};
@@ -33,6 +33,9 @@ pub struct ReadOptions {
     /// Leaves folded text with labels of time to be streamed as it stands. Otherwise it becomes a
     /// profile whose stacks do not begin with the time; where samples are kept, they have it.
     pub time_frames: bool,
+    /// Keeps the other values of the recording beside the producer's default, for a page to have a menu
+    /// of: up to seven, each of which is read by itself. Without effect where values are chosen.
+    pub other_values: bool,
 }
 
 /// The parts of pprof and OTLP that a reader keeps for writers of those formats: all sample types, labels,
@@ -57,6 +60,7 @@ impl Default for ReadOptions {
             samples: false,
             exchange: ExchangeParts::Nothing,
             time_frames: false,
+            other_values: false,
         }
     }
 }
@@ -96,6 +100,20 @@ impl ReadOptions {
     /// Leaves folded text with labels of time to be streamed as it stands.
     pub fn time_frames(mut self, time_frames: bool) -> Self {
         self.time_frames = time_frames;
+        self
+    }
+
+    /// Keeps the other values of the recording, for a page to have a menu of.
+    ///
+    /// ```
+    /// use fg_tools::profile::ReadOptions;
+    ///
+    /// // A Go profile of the heap has four values; `html` of its profile shows each.
+    /// let options = ReadOptions::default().other_values(true);
+    /// # assert!(options.other_values);
+    /// ```
+    pub fn other_values(mut self, other_values: bool) -> Self {
+        self.other_values = other_values;
         self
     }
 
@@ -177,6 +195,13 @@ fn expect_no_labels(source: &Source) -> Result<Source> {
 /// # Errors
 /// Those of [`Profile::read`].
 pub fn read(sources: &[Source], options: &ReadOptions) -> Result<(Profile, Report)> {
+    if options.other_values && options.collapse.values == ValueSelection::Default {
+        let sources = other_values::rereadable(sources)?;
+        let options = ReadOptions { other_values: false, ..options.clone() };
+        let (mut profile, report) = read(&sources, &options)?;
+        profile.other_values = other_values::read_others(&sources, &options, &report);
+        return Ok((profile, report));
+    }
     let format = options.format.as_deref().map(registry::by_name).transpose()?;
     let mut builder = ProfileBuilder::new(options.wants());
     if options.exchange != ExchangeParts::Nothing {

@@ -17,7 +17,7 @@
 //! `self_before`, `self_after`, `total_before` and `total_after`, and the whole `total_before` and
 //! `total_after`. Numbers are exact decimals; what reads them as floating point numbers rounds
 //! those of more than 15 digits. A name that is not UTF-8 stands as `{"hex": "66ff"}` in place of
-//! a string. What this leaves out will not change while it says `profile 1`; keys may be added.
+//! a string. With `--by` there are `by`, what has rows, and `rows` as `functions` are. What this leaves out will not change while it says `profile 1`; keys may be added.
 
 use std::io::Write;
 
@@ -37,14 +37,17 @@ pub const FORMAT: Format = Format {
     name: "json",
     endings: &["json"],
     about: "all stacks and functions, for scripts",
-    takes: &[takes::UNIT],
+    takes: &[takes::UNIT, &["by"]],
     streams: true,
     open: |settings, target| {
         let functions = Functions::new(Group::Function);
+        let has_rows = settings.table.label.is_some() || settings.table.by != Group::Function;
+        let rows = has_rows.then(|| Functions::of_table(settings));
         Ok(Box::new(Json {
             settings,
             target,
             functions,
+            rows,
             columns: Columns::One,
             any: false,
             line: Vec::new(),
@@ -56,6 +59,8 @@ struct Json<'a> {
     settings: &'a Settings,
     target: &'a mut dyn Target,
     functions: Functions,
+    /// The rows of something else.
+    rows: Option<Functions>,
     columns: Columns,
     any: bool,
     line: Vec<u8>,
@@ -67,6 +72,7 @@ impl Visitor for Json<'_> {
     }
 
     fn begin(&mut self, known: &Known<'_>) -> Result<()> {
+        self.rows.iter_mut().try_for_each(|rows| rows.begin(known))?;
         self.columns = known.columns;
         self.line.clear();
         self.line.extend_from_slice(b"{\"fg-tools\": \"profile 1\", \"unit\": ");
@@ -85,10 +91,12 @@ impl Visitor for Json<'_> {
     }
 
     fn enter(&mut self, name: &[u8], depth: usize) -> Result<()> {
+        self.rows.iter_mut().try_for_each(|rows| rows.enter(name, depth))?;
         self.functions.enter(name, depth)
     }
 
     fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
+        self.rows.iter_mut().try_for_each(|rows| rows.stack(stack, weights))?;
         self.line.clear();
         if std::mem::replace(&mut self.any, true) {
             self.line.extend_from_slice(b",\n");
@@ -109,34 +117,31 @@ impl Visitor for Json<'_> {
     }
 
     fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
+        self.rows.iter_mut().try_for_each(|rows| rows.exit(frame, so_far))?;
         self.functions.exit(frame, so_far)
     }
 
     fn restart(&mut self) -> Result<()> {
         self.any = false;
         self.functions.restart()?;
+        self.rows.iter_mut().try_for_each(Visitor::restart)?;
         self.target.start_over()
     }
 }
 
 impl Writer for Json<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        let Json { settings, target, functions, mut line, .. } = *self;
+        let Json { settings, target, functions, rows, .. } = *self;
         let two = summary.columns == Columns::Two;
         write!(target, "],\n\"functions\": [")?;
-        for (n, row) in functions.rows(Some(Sort::Own), settings, summary)?.into_iter().enumerate() {
-            line.clear();
-            line.extend_from_slice(if n > 0 { b",\n{\"name\": " } else { b"\n{\"name\": " });
-            string(row.name, &mut line)?;
-            for (kind, weights) in [("self", row.own), ("total", row.total)] {
-                let Weights { value, before } = weights;
-                match two {
-                    false => write!(line, ", \"{kind}\": {value}")?,
-                    true => write!(line, ", \"{kind}_before\": {before}, \"{kind}_after\": {value}")?,
-                }
-            }
-            line.push(b'}');
-            target.write_all(&line)?;
+        write_rows(&functions, settings, summary, target)?;
+        if let Some(rows) = rows {
+            write!(
+                target,
+                "],\n\"by\": {},\n\"rows\": [",
+                serde_json::Value::from(settings.table.row_name())
+            )?;
+            write_rows(&rows, settings, summary, target)?;
         }
         let Weights { value, before } = settings.shown_both(summary.total)?;
         match two {
@@ -145,6 +150,30 @@ impl Writer for Json<'_> {
         }
         Ok(Finished::default())
     }
+}
+
+fn write_rows(
+    rows: &Functions,
+    settings: &Settings,
+    summary: &WalkSummary,
+    target: &mut dyn Target,
+) -> Result<()> {
+    let mut line = Vec::new();
+    for (n, row) in rows.rows(Some(Sort::Own), settings, summary)?.into_iter().enumerate() {
+        line.clear();
+        line.extend_from_slice(if n > 0 { b",\n{\"name\": " } else { b"\n{\"name\": " });
+        string(row.name, &mut line)?;
+        for (kind, weights) in [("self", row.own), ("total", row.total)] {
+            let Weights { value, before } = weights;
+            match summary.columns {
+                Columns::One => write!(line, ", \"{kind}\": {value}")?,
+                Columns::Two => write!(line, ", \"{kind}_before\": {before}, \"{kind}_after\": {value}")?,
+            }
+        }
+        line.push(b'}');
+        target.write_all(&line)?;
+    }
+    Ok(())
 }
 
 /// The facts under the keys of the header of folded text, each value as it stands there; warnings

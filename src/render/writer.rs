@@ -199,7 +199,7 @@ pub fn write<'a>(
 }
 
 /// The time line of a profile, where there is one and it is wanted.
-fn time_line<'a>(input: Input<'a>, settings: &Settings) -> Result<Option<TimeLine<'a>>> {
+pub(super) fn time_line<'a>(input: Input<'a>, settings: &Settings) -> Result<Option<TimeLine<'a>>> {
     let profile = match input {
         Input::Profile(profile) => profile,
         Input::Opened(Opened::Profile(profile, _)) => &**profile,

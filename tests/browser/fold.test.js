@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { allQuiet, until } from "./picture.js";
-import { address, box, boxes, clickOn, search, settled, text, view } from "./viewer.js";
+import { address, box, boxes, clickOn, savedStacks, search, settled, text, view } from "./viewer.js";
 
 afterEach(allQuiet);
 
@@ -34,6 +34,19 @@ test("runs of frames with one callee become one frame", async () => {
   await settled(long);
   assert.ok((await paths(long)).includes("main;a;b;c;d;e;leaf"));
   assert.equal(await address(long), "");
+});
+
+test("runs of unknown frames become one of them", async () => {
+  const page = await view("main;[unknown];[unknown];[unknown];leaf 6\nmain;[unknown];[unknown];x 3\nmain;[unknown] 1\n");
+  await page.keyboard.press("f");
+  await settled(page);
+  assert.deepEqual(await paths(page), ["", "main", "main;[unknown]", "main;[unknown];leaf", "main;[unknown];x"]);
+  const { weight } = await box(page, "main;[unknown]");
+  assert.equal(weight, 10);
+  assert.deepEqual((await savedStacks(page)).toString().trim().split("\n"), [
+    "main;[unknown] 1", "main;[unknown];[unknown];[unknown];leaf 6", "main;[unknown];[unknown];x 3"]);
+  await search(page, "unknown");
+  assert.ok((await paths(page)).includes("main;[unknown];[unknown];[unknown];leaf"), "what is searched for is not hidden");
 });
 
 test("a folded comparison keeps both sides", async () => {

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { allQuiet } from "./picture.js";
+import { allQuiet, doubleClick, inChromium } from "./picture.js";
 import { address, box, boxes, clickOn, settled, text, view } from "./viewer.js";
 
 afterEach(allQuiet);
@@ -46,7 +46,7 @@ test("a double click beside all frames shows all again", async () => {
   await clickOn(page, "main;eval");
   assert.match(await address(page), /zoom=main;eval/);
   const { left, top } = await box(page, "main;eval;lex");
-  await page.mouse.dblclick(left + 5, top - 60);
+  await doubleClick(page, left + 5, top - 60);
   await settled(page);
   assert.equal(await address(page), "");
 });
@@ -74,7 +74,7 @@ test("one sample is one, frames without a name say so, times and bytes are scale
   }
 });
 
-test("on paper the whole height is there, in light colours", async () => {
+test("on paper the whole height is there, in light colours", inChromium("paper is asked for by its own protocol"), async () => {
   const deep = Array.from({ length: 120 }, (_, n) => `f${n}`).join(";") + " 1\n";
   const page = await view(deep, { colorScheme: "dark" });
   const { height, light } = await page.evaluate(() => {

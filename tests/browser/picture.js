@@ -8,15 +8,20 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { after, before } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { chromium } from "playwright-core";
+import playwright from "playwright-core";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const project = resolve(here, "../..");
-// The binaries and the browser.
+// The binaries and the browser: Chromium, or with FIREFOX=PATH that.
 const binaries = resolve(process.env.FG_BIN ?? join(project, "target/debug"));
 const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const firefoxPath = process.env.FIREFOX;
 
-let browser;
+/** For `test(NAME, inChromium(WHY), …)`: skips what Firefox cannot be asked for. */
+export const inChromium = (why) => ({ skip: firefoxPath ? `in Firefox: ${why}` : false });
+
+/** The running browsers, by what only a setting of theirs says. */
+const browsers = new Map();
 let folder;
 let serial = 0;
 const open = new Set(); // the pages of the running test, with their complaints
@@ -24,17 +29,56 @@ const open = new Set(); // the pages of the running test, with their complaints
 before(async () => {
   assert.ok(existsSync(join(binaries, "fg-render")), `no fg-render in ${binaries}: cargo build, or set FG_BIN`);
   folder = mkdtempSync(join(tmpdir(), "fg-browser-"));
-  browser = await chromium.launch({
+});
+
+/** Starts a browser for pages of these options, or gives the one that runs. */
+function browserFor(options) {
+  // A page of Firefox has the colours, motion and pointers that the browser is set to have.
+  const settings = firefoxPath ? JSON.stringify([options.colorScheme ?? "light", options.reducedMotion, Boolean(options.hasTouch)]) : "";
+  if (!browsers.has(settings)) browsers.set(settings, firefoxPath ? startFirefox(...JSON.parse(settings)) : startChromium());
+  return browsers.get(settings);
+}
+
+function startChromium() {
+  return playwright.chromium.launch({
     executablePath: browserPath,
     args: [
       "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
       "--disable-background-networking", "--disable-component-update", "--disable-sync",
     ],
   });
-});
+}
+
+/** Firefox as it is shipped, by WebDriver BiDi. */
+async function startFirefox(colours, motion, hasTouch) {
+  const pointers = hasTouch ? 1 : 6; // coarse; or fine and able to hover
+  const browser = await playwright.firefox.launch({
+    channel: "moz-firefox",
+    executablePath: firefoxPath,
+    firefoxUserPrefs: {
+      "layout.css.prefers-color-scheme.content-override": colours === "dark" ? 0 : 1,
+      "ui.prefersReducedMotion": Number(motion === "reduce"),
+      "ui.primaryPointerCapabilities": pointers,
+      "ui.allPointerCapabilities": pointers,
+      "dom.events.testing.asyncClipboard": true,
+      "network.captive-portal-service.enabled": false,
+      "network.connectivity-service.enabled": false,
+    },
+  });
+  // Firefox 153 does not know the command; the settings above say the same.
+  const session = Object.getPrototypeOf(browser._connection.toImpl(browser)._browserSession);
+  const { send } = session;
+  if (!session.asks) {
+    session.asks = true;
+    session.send = function (method, values) {
+      return method === "emulation.setMediaFeaturesOverride" ? Promise.resolve({}) : send.call(this, method, values);
+    };
+  }
+  return browser;
+}
 
 after(async () => {
-  await browser?.close();
+  for (const browser of browsers.values()) await (await browser).close();
   if (folder) rmSync(folder, { recursive: true, force: true });
 });
 
@@ -104,7 +148,10 @@ export function save(extension, content) {
 /** Opens a file. `options`: of the browser context, and `hash`, `query`, `init`; the script of a `damaged` page may throw. */
 export async function show(path, { hash = "", query = "", init, damaged = false, ...options } = {}) {
   // What moves is somewhere else a moment later.
-  const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, reducedMotion: "reduce", ...options });
+  const asked = { viewport: { width: 1200, height: 800 }, reducedMotion: "reduce", ...options };
+  const browser = await browserFor(asked);
+  if (firefoxPath) for (const option of ["permissions", "isMobile", "reducedMotion", "colorScheme"]) delete asked[option];
+  const context = await browser.newContext(asked);
   const page = await context.newPage();
   const watch = { complaints: [], context };
   if (!damaged) page.on("pageerror", (error) => watch.complaints.push(`threw: ${error.stack ?? error}`));
@@ -120,6 +167,37 @@ export async function show(path, { hash = "", query = "", init, damaged = false,
   if (init) await page.addInitScript(init);
   await page.goto(pathToFileURL(path).href + query + hash);
   return page;
+}
+
+/** A double click at a point. */
+export async function doubleClick(page, x, y) {
+  await page.mouse.dblclick(x, y);
+  // By this protocol Firefox takes two clicks for two.
+  if (firefoxPath) await page.evaluate(([clientX, clientY]) => document.elementFromPoint(clientX, clientY).dispatchEvent(new MouseEvent("dblclick", { clientX, clientY, bubbles: true, cancelable: true })), [x, y]);
+}
+
+/** The bytes of the file that a page hands to its reader when something is done. */
+export async function downloaded(page, act) {
+  if (firefoxPath) {
+    // It does not tell of downloads: the page's own part is watched.
+    await page.evaluate(() => {
+      const { createObjectURL } = URL;
+      URL.createObjectURL = (blob) => {
+        blob.arrayBuffer().then((bytes) => (globalThis.handedOut = [...new Uint8Array(bytes)]));
+        return createObjectURL(blob);
+      };
+    });
+    await act();
+    const bytes = await page.waitForFunction(() => globalThis.handedOut);
+    const all = await bytes.jsonValue();
+    await page.evaluate(() => (globalThis.handedOut = null));
+    return Buffer.from(all);
+  }
+  const waiting = page.waitForEvent("download");
+  await act();
+  const chunks = [];
+  for await (const chunk of await (await waiting).createReadStream()) chunks.push(chunk);
+  return Buffer.concat(chunks);
 }
 
 /** To be called after each test: closes its pages; they must have kept quiet. */

@@ -1,8 +1,10 @@
 // The time line of the page: made by the real program from perf script's text, used as a reader would.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { run, save } from "./picture.js";
+import { deflateSync, inflateSync } from "node:zlib";
+import { doubleClick, inChromium, run, save } from "./picture.js";
 import { address, box, makePage, openPage, search, settled, text, view } from "./viewer.js";
 
 const SECONDS = 10;
@@ -190,7 +192,7 @@ test("the wheel zooms time, and a double click shows all", async () => {
   const [from, to] = await one.evaluate(() => globalThis.flame.timeline.span);
   assert.ok(to - from < SECONDS / 2 && Math.abs((from + to) / 2 - SECONDS / 2) < 0.2, `${from} ${to}`);
   assert.match(await address(one), /span=/);
-  await one.mouse.dblclick(x + width / 2, y + 10);
+  await doubleClick(one, x + width / 2, y + 10);
   await settled(one);
   assert.equal(await one.evaluate(() => globalThis.flame.model.state.span), null);
 });
@@ -215,7 +217,31 @@ test("the time line works by keyboard", async () => {
   assert.deepEqual(await one.evaluate(() => globalThis.flame.model.state.threads), ["worker"]);
 });
 
-test("a finger chooses a range, and a button the next one", async () => {
+test("a coarse time line says the length of its steps", async () => {
+  const path = makePage(recording);
+  const text = readFileSync(path, "utf8");
+  // As of more samples than fit, all of a stack in a step are one.
+  const coarse = text.replace(/(id="data-about">)([^<]+)/, (_, tag, data) => {
+    const about = JSON.parse(inflateSync(Buffer.from(data, "base64")));
+    Object.assign(about.time, { coarse: true, step: about.time.step * 200 });
+    return tag + deflateSync(JSON.stringify(about)).toString("base64");
+  });
+  const [fine, steps] = [await openPage(path), await openPage(save("html", coarse))];
+  const { step } = await fine.evaluate(() => globalThis.flame.model.times);
+  const words = `, in steps of ${step * 200 >= 1e6 ? `${(step * 200) / 1e6} ms` : `${(step * 200) / 1e3} µs`}`;
+  assert.equal((await labels(fine))[0], "All threads100.0%");
+  assert.equal((await labels(steps))[0], `All threads${words}100.0%`);
+  assert.equal(await steps.getAttribute("#time-labels > :first-child", "title"), `All threads${words}`);
+  // Its entries are no samples: a range has a weight instead of their number.
+  await steps.evaluate(() => globalThis.flame.timeline.select([0, 100], false));
+  await settled(steps);
+  assert.doesNotMatch((await pills(steps))[0], /sample/);
+  await fine.evaluate(() => globalThis.flame.timeline.select([0, 1], false));
+  await settled(fine);
+  assert.match((await pills(fine))[0], /500 samples/);
+});
+
+test("a finger chooses a range, and a button the next one", inChromium("fingers that move are asked for by its own protocol"), async () => {
   const one = await openPage(makePage(recording), { width: 390, height: 844, touch: true, hasTouch: true });
   const { x, y, width } = await one.locator("#time-canvas").boundingBox();
   const client = await one.context().newCDPSession(one);

@@ -2,7 +2,7 @@
 // is on the screen, by the address, and by the place of frames, computed here once more.
 
 import assert from "node:assert/strict";
-import { run, save, show } from "./picture.js";
+import { downloaded, run, save, show } from "./picture.js";
 
 /** Folded text to a file with a page; the path of the file. */
 export function makePage(folded, ...options) {
@@ -21,8 +21,9 @@ export async function view(folded, options = {}, ...arguments_) {
   return openPage(makePage(folded, ...arguments_), options);
 }
 
-/** Waits for everything that was asked for to be drawn. */
+/** Waits for everything that was asked for to be drawn, however long it is worked on. */
 export async function settled(page) {
+  await page.waitForFunction(() => !globalThis.flame?.work);
   await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 }
 
@@ -109,13 +110,15 @@ export async function search(page, term) {
 
 /** The stacks of the view, as the page saves them. */
 export async function savedStacks(page) {
-  const waiting = page.waitForEvent("download");
-  await page.click("#save-open");
-  await page.click("#save >> text=Folded stacks of this view");
-  const download = await waiting;
-  const chunks = [];
-  for await (const chunk of await download.createReadStream()) chunks.push(chunk);
-  return Buffer.concat(chunks);
+  return saved(page, "Folded stacks of this view");
+}
+
+/** The file that an item of the menu Save hands out. */
+export function saved(page, label) {
+  return downloaded(page, async () => {
+    await page.click("#save-open");
+    await page.click(`#save >> text=${label}`);
+  });
 }
 
 export async function refine(page, label, expression) {

@@ -182,3 +182,65 @@ proptest! {
         prop_assert_eq!(String::from_utf8(there_and_back(&[], text.as_bytes())).unwrap(), text);
     }
 }
+
+/// A recording among the fixtures.
+fn fixture(name: &str) -> std::path::PathBuf {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+    let is_input = |path: &std::path::Path| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("input"))
+    };
+    let mut files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    files.find(|path| is_input(path)).unwrap_or_else(|| panic!("no input in {}", folder.display()))
+}
+
+/// The stacks that fg-collapse reads of an input.
+fn stacks(options: &[&str], input: &[u8]) -> Vec<u8> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fg-collapse"));
+    let output = super::feed(command.args(options).args(["--no-header", "-"]), input);
+    assert!(output.status.success(), "{options:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+#[test]
+fn a_page_holds_every_value_of_a_recording() {
+    let heap = std::fs::read(fixture("pprof/heap")).unwrap();
+    // A pipe can be read once only.
+    let page = run(&["--format", "html"], &heap);
+    assert_eq!((page.status, page.stderr.as_str()), (0, ""));
+    let values = ["alloc_objects", "alloc_space", "inuse_objects", "inuse_space"];
+    for value in values {
+        let wanted = stacks(&["--value", value], &heap);
+        assert!(!wanted.is_empty());
+        assert_eq!(stacks(&["--value", value], &page.stdout), wanted, "{value}");
+    }
+    assert_eq!(stacks(&[], &page.stdout), stacks(&[], &heap));
+    assert_eq!(stacks(&["--all-values"], &page.stdout), stacks(&["--all-values"], &heap));
+}
+
+#[test]
+fn other_outputs_of_a_run_do_not_change_with_the_values_of_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let heap = std::fs::read(fixture("pprof/heap")).unwrap();
+    let both = run_in(folder.path(), &["-o", "a.html", "-o", "a.json", "-o", "a.top"], &heap);
+    assert_eq!((both.status, both.stderr.as_str()), (0, ""));
+    for (name, format) in [("a.json", "json"), ("a.top", "top")] {
+        let alone = run(&["--format", format], &heap).stdout;
+        assert_eq!(std::fs::read(folder.path().join(name)).unwrap(), alone, "{name}");
+    }
+}
+
+#[test]
+fn a_value_that_was_chosen_is_alone() {
+    let heap = std::fs::read(fixture("pprof/heap")).unwrap();
+    let has_others = |options: &[&str]| {
+        let page = run(&[&["--format", "html"], options].concat(), &heap);
+        assert_eq!((page.status, page.stderr.as_str()), (0, ""), "{options:?}");
+        String::from_utf8(page.stdout).unwrap().contains("data-1-values")
+    };
+    assert!(has_others(&[]));
+    for options in
+        [&["--value", "alloc_space"][..], &["--all-values"], &["--factor", "2"], &["--countname", "x"]]
+    {
+        assert!(!has_others(options), "{options:?}");
+    }
+}

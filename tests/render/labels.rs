@@ -118,3 +118,26 @@ fn order_of_time_needs_times() {
     // Plain text is in its own order.
     assert_eq!(written("main;g 4\nmain;f 6\n").text(), "main;g 4\nmain;f 6\n");
 }
+
+#[test]
+fn json_has_the_values_of_a_label() {
+    let json = |arguments: &[&str], input: &str| -> serde_json::Value {
+        serde_json::from_str(&written(&[&["--format", "json"], arguments].concat(), input)).unwrap()
+    };
+    let by = json(&["--by", "endpoint"], TIMED);
+    assert_eq!(by["by"], "endpoint");
+    assert_eq!(
+        by["rows"],
+        serde_json::json!([
+            {"name": "/b", "self": 130, "total": 130},
+            {"name": "/a", "self": 40, "total": 40},
+            {"name": "[no endpoint]", "self": 10, "total": 10},
+        ])
+    );
+    assert_eq!(by["functions"].as_array().unwrap().iter().filter(|row| row["name"] == "g").count(), 1);
+    let threads = json(&["--by", "thread"], EVENTS);
+    assert_eq!(threads["by"], "thread");
+    assert_eq!(threads["rows"][0], serde_json::json!({"name": "pool_2", "self": 2, "total": 2}));
+    let plain = json(&[], TIMED);
+    assert!(plain["by"].is_null() && plain["rows"].is_null());
+}

@@ -65,3 +65,39 @@ fn without_stacks_it_says_so() {
     assert_eq!(run.status, 2);
     assert_eq!(Pixmap::decode_png(&run.stdout).unwrap().width(), 1200);
 }
+
+#[test]
+fn a_scale_makes_every_pixel_as_large() {
+    let once = pixels(&[], SMALL);
+    for (scale, factor) in [("2", 2), ("3", 3)] {
+        let scaled = pixels(&["--scale", scale], SMALL);
+        assert_eq!((scaled.width(), scaled.height()), (factor * once.width(), factor * once.height()));
+        for frame in Picture::parse(run(&[], SMALL).text()).frames {
+            let x = (10.0 + 1180.0 * (frame.x + frame.width) / 100.0 - 4.0) * f64::from(factor);
+            assert_eq!(
+                colour_at(&scaled, x, (frame.y + 3.0) * f64::from(factor)),
+                frame.fill,
+                "{}",
+                frame.title
+            );
+        }
+    }
+    let half = pixels(&["--scale", "0.5"], SMALL);
+    assert_eq!((half.width(), half.height()), (once.width().div_ceil(2), once.height().div_ceil(2)));
+    // Letters are drawn anew, not stretched: sharp ones have pixels that differ from their neighbours.
+    let twice = pixels(&["--scale", "2"], SMALL);
+    let differs = |x: u32, y: u32| twice.pixel(x, y) != twice.pixel(x + 1, y);
+    assert!((0..twice.height()).any(|y| (0..twice.width() / 2).any(|x| differs(2 * x, y))));
+}
+
+#[test]
+fn a_scale_that_makes_too_many_pixels_or_none_is_refused() {
+    let large = run(&["--format", "png", "--scale", "10", "--width", "10000"], SMALL);
+    assert_eq!((large.status, large.stdout.len()), (2, 0));
+    assert!(large.stderr.contains("pixels is too large; --height, --width, --scale"), "{}", large.stderr);
+    for scale in ["0", "-1", "11", "x"] {
+        let refused = run(&["--format", "png", "--scale", scale], SMALL);
+        assert_eq!((refused.status, refused.stdout.len()), (2, 0), "{scale}");
+        assert!(refused.stderr.contains("expected a number from 0.1 to 10"), "{}", refused.stderr);
+    }
+}

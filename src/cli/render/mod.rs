@@ -176,7 +176,9 @@ impl Render {
         let samples = self.picture.needs_samples(formats.iter().copied());
         let mut reading = self.recording.read_options(self.talk.quiet).samples(samples);
         reading.format = self.reading.input_format.clone();
-        let reading = reading.exchange(exchange_parts(formats));
+        // A page has a menu of all values of a recording.
+        let several = formats.iter().any(|format| format.name == "html");
+        let reading = reading.exchange(exchange_parts(formats)).other_values(several);
         let sources = self.input.sources();
         person::say_waiting(Self::NAME, &sources);
         let labels = self.labels_at_the_root();
@@ -184,7 +186,8 @@ impl Render {
             open(&sources, &reading)?
         } else {
             self.refuse_labels_beside(formats)?;
-            let (profile, report) = profile::open::read(&sources, &reading.samples(true))?;
+            let (profile, report) =
+                profile::open::read(&sources, &reading.samples(true).other_values(false))?;
             let (mut profile, note) = self.labels.weigh(profile)?;
             note.iter().for_each(|note| self.say(note));
             if !labels.is_empty() {

@@ -15,6 +15,7 @@ const LOADER: &[&str] = &[include_str!("page/sections.js"), include_str!("page/l
 const MODULES: &[&str] = &[
     include_str!("page/sections.js"),
     include_str!("page/dom.js"),
+    include_str!("page/steps.js"),
     include_str!("page/numbers.js"),
     include_str!("page/names.js"),
     include_str!("page/decode.js"),
@@ -178,7 +179,7 @@ mod tests {
             let mut names: Vec<&str> = Vec::new();
             let mut depth = 0i32;
             for line in script.lines() {
-                let declared = ["function ", "async function ", "class ", "const ", "let "]
+                let declared = ["function ", "function* ", "async function ", "class ", "const ", "let "]
                     .iter()
                     .find_map(|word| line.strip_prefix(word))
                     .filter(|_| depth == 0);

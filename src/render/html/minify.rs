@@ -371,9 +371,12 @@ fn uses(tokens: &[Token<'_>]) -> Vec<Use> {
     // The depth of a `case` whose colon is still to come; the token that was such a colon.
     let mut case: Option<usize> = None;
     let mut colon = usize::MAX;
-    let mut previous = usize::MAX;
+    let (mut previous, mut earlier) = (usize::MAX, usize::MAX);
     for (at, token) in tokens.iter().enumerate() {
-        let before = tokens.get(previous).map_or("", |token| token.text);
+        let text_at = |at: usize| tokens.get(at).map_or("", |token| token.text);
+        // `yield* f()` calls; `* f()` of a class or an object is a method.
+        let yields = text_at(earlier) == "yield" && text_at(previous) == "*";
+        let before = if yields { "yield" } else { text_at(previous) };
         let text = token.text;
         match token.kind {
             Kind::LineEnd => continue,
@@ -414,7 +417,7 @@ fn uses(tokens: &[Token<'_>]) -> Vec<Use> {
             }
             Kind::Number | Kind::Regex => {}
         }
-        previous = at;
+        (earlier, previous) = (previous, at);
     }
     uses
 }
@@ -588,6 +591,12 @@ mod tests {
     fn blanks_go_and_line_ends_stay_between_statements() {
         let script = "if (1 < 2) {\n  f(1, [ 2 ])\n    .g();\n} else {\n  return /a b/g;\n}\nx = 1 + +2 - -3;\n1 .a; // z\n";
         assert_eq!(minify(script), "if(1<2){f(1,[2]).g();}else{return/a b/g;}\nx=1+ +2- -3;\n1 .a;");
+    }
+
+    #[test]
+    fn generators_are_called_by_their_short_names() {
+        let script = "function* steps(size) {\nyield;\nconst { n } = { n: yield* steps(size), *each() { yield* steps(n); } };\n}";
+        assert_eq!(minify(script), "function*a(b){yield;\nlet{n:c}={n:yield*a(b),*each(){yield*a(c);}};}");
     }
 
     #[test]

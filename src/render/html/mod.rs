@@ -10,25 +10,26 @@
 
 mod about;
 mod base64;
+mod base85;
 mod bundle;
 mod minify;
 pub mod payload;
+mod values;
 
 use std::io::Write;
 
 use serde_json::Value;
 
 use crate::error::Result;
-use crate::folded::{Frame, Visitor, WalkSummary, Weights};
+use crate::folded::{Frame, Order, Visitor, WalkSummary, Weights};
 use crate::profile::{Profile, TimeLine};
 use crate::render::colour::Palette;
 use crate::render::format::takes;
-use crate::render::source::SourceLines;
-use crate::render::writer::{Finished, Target, Writer};
+use crate::render::writer::{Finished, Target, Writer, feed};
 use crate::render::{Format, Settings};
-use payload::source;
-use payload::times::{self, Times};
+use crate::weight::Weight;
 use payload::{Encoder, Hues, Payload, deflate};
+use values::Beside;
 
 /// The program that made the page and the version of the payload's rules; `fg-collapse` looks for it.
 pub const GENERATOR: &str = "fg-render html 1";
@@ -57,63 +58,100 @@ const BODY: &str = include_str!("page/body.html");
 const STYLE: &str = include_str!("page/style.css");
 
 fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dyn Writer + 'a>> {
-    Ok(Box::new(Page { encoder: Encoder::new(settings.factor), times: None, lines: None, settings, target }))
+    let encoder = Encoder::new(settings.factor);
+    Ok(Box::new(Page {
+        encoder,
+        beside: Beside::default(),
+        of_profile: false,
+        values: Vec::new(),
+        settings,
+        target,
+    }))
 }
 
 /// A page in the making.
 struct Page<'a> {
     encoder: Encoder,
-    times: Option<Times>,
-    lines: Option<SourceLines>,
+    beside: Beside,
+    /// Frames of text may name their lines; those of a profile have places instead.
+    of_profile: bool,
+    /// All values of the recording, if there are several: they are walked in the end, and nothing before.
+    values: Vec<(String, Profile)>,
     settings: &'a Settings,
     target: &'a mut dyn Target,
 }
 
 impl Visitor for Page<'_> {
+    fn follows_stacks(&self) -> bool {
+        !self.of_profile
+    }
+
+    fn stack(&mut self, stack: &[u8], weights: Weights) -> Result<()> {
+        if self.of_profile {
+            Ok(())
+        } else {
+            self.beside.add_text(stack, self.settings.rewrite.reverse, weights)
+        }
+    }
+
     #[inline]
     fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
-        self.encoder.exit(frame, so_far)
+        if self.values.is_empty() { self.encoder.exit(frame, so_far) } else { Ok(()) }
     }
 
     fn restart(&mut self) -> Result<()> {
+        self.beside = Beside::default();
         self.encoder.restart()
     }
 }
 
 impl Writer for Page<'_> {
     fn take(&mut self, profile: &Profile) -> Result<bool> {
-        if !profile.places().is_empty() {
-            self.lines = Some(SourceLines::of_profile(profile, &self.settings.rewrite)?);
+        let Settings { order, unit, factor, .. } = self.settings;
+        // A unit that was asked for is that of one value.
+        if *order == Order::Frame && unit.is_none() && *factor == Weight::ONE {
+            self.values = profile.values()?;
+        }
+        self.of_profile = !self.values.is_empty() || !profile.places().is_empty();
+        if self.values.is_empty() {
+            self.beside.take_lines(profile, self.settings)?;
         }
         Ok(false)
     }
 
     fn wants_times(&self) -> bool {
-        true
+        self.values.is_empty()
     }
 
     fn times(&mut self, line: &TimeLine<'_>) -> Result<()> {
-        let shown = |weight| self.settings.shown(weight);
-        self.times = Some(times::encode(line, self.encoder.decimals(), &shown)?);
-        Ok(())
+        self.beside.take_times(line, self.encoder.decimals(), self.settings)
     }
 
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        let Page { encoder, times, lines, settings, target } = *self;
-        let whole = (summary.columns, summary.total);
-        let source = lines
-            .map(|lines| source::section(&lines, encoder.names(), encoder.decimals(), whole, settings))
-            .transpose()?;
+        let Page { mut encoder, mut beside, values, settings, target, .. } = *self;
+        let span = values::span(&values);
+        if let Some((_, first)) = values.first() {
+            feed(first, settings, &mut encoder)?;
+            beside.take(first, encoder.decimals(), span, settings)?;
+        }
+        let mut sections = beside.sections("", encoder.names(), encoder.decimals(), summary, settings)?;
+        let mut abouts = Vec::new();
+        for (number, (name, profile)) in values.iter().enumerate().skip(1) {
+            let (about, more) = values::other(number, name, profile, span, encoder.names(), settings)?;
+            abouts.push(about);
+            sections.extend(more);
+        }
         let palette = settings.picture.colours.palette;
         let hue = |name: &[u8]| palette.hue(name).map_or(0, |hue| hue as u8);
         let asks_names = matches!(palette, Palette::Named(_));
         let hues = asks_names.then_some(&hue as Hues<'_>);
         let mut payload = encoder.finish(hues, &summary.places, settings.private)?;
-        payload.sections.extend(source.flatten());
+        payload.sections.extend(sections);
         let mut about = about::about(&payload, summary, settings)?;
-        if let Some(times) = times {
-            about["time"] = times.about;
-            payload.sections.extend(times.sections);
+        about["time"] = beside.about_time();
+        if let Some((name, _)) = values.first() {
+            about["value"] = name.as_str().into();
+            about["values"] = abouts.iter().map(|other| values::differing(other, &about)).collect();
         }
         write(&payload, &about, &settings.page_title(&summary.facts, summary.columns), target)?;
         Ok(Finished::default())
@@ -136,19 +174,28 @@ fn write(payload: &Payload, about: &Value, title: &str, mut out: &mut dyn Target
     for (name, bytes) in &payload.sections {
         section(name, bytes, &mut out)?;
     }
-    section("style", &deflate(bundle::style(STYLE).as_bytes())?, &mut out)?;
-    section("body", &deflate(BODY.as_bytes())?, &mut out)?;
-    section("script", &deflate(bundle::script().as_bytes())?, &mut out)?;
+    for (name, text) in [("style", &*bundle::style(STYLE)), ("body", BODY), ("script", &*bundle::script())] {
+        begin_section(name, &mut out)?;
+        base85::write(&deflate(text.as_bytes())?, &mut out)?;
+        end_section(&mut out)?;
+    }
     until("{loader}", out)?;
     out.write_all(bundle::loader().as_bytes())?;
     Ok(out.write_all(rest.as_bytes())?)
 }
 
 fn section(name: &str, bytes: &[u8], out: &mut dyn Write) -> Result<()> {
-    write!(out, "<script type=\"application/octet-stream\" id=\"data-{name}\">")?;
+    begin_section(name, out)?;
     base64::write(bytes, out)?;
-    out.write_all(b"</script>\n")?;
-    Ok(())
+    end_section(out)
+}
+
+fn begin_section(name: &str, out: &mut dyn Write) -> Result<()> {
+    Ok(write!(out, "<script type=\"application/octet-stream\" id=\"data-{name}\">")?)
+}
+
+fn end_section(out: &mut dyn Write) -> Result<()> {
+    Ok(out.write_all(b"</script>\n")?)
 }
 
 /// Text between tags.

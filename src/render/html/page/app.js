@@ -16,6 +16,7 @@ import { listenToPrinting } from "./print.js";
 import { Selection } from "./selection.js";
 import { Stage } from "./stage.js";
 import { fromHash, toHash } from "./state.js";
+import { Work } from "./steps.js";
 import { Theme } from "./theme.js";
 import { Timeline } from "./timeline.js";
 import { Toolbar } from "./toolbar.js";
@@ -26,6 +27,12 @@ export class App {
   constructor(model, usual) {
     this.model = model;
     this.usual = usual;
+    /** @type {import("./types.js").View | null} the value whose head is shown */
+    this.headed = null;
+    /** @type {Work | null} what is being made */
+    this.work = null;
+    /** @type {State | null} the state that it is made for */
+    this.pending = null;
     this.theme = new Theme(this);
     this.toolbar = new Toolbar(this);
     this.panels = new Panels(this);
@@ -41,24 +48,61 @@ export class App {
     addEventListener("hashchange", () => this.#fromAddress());
     listenToKeys(this);
     listenToPrinting(this);
-    showHeader(this);
-    this.show(true);
+    byId("value").addEventListener("change", (event) => {
+      const { value } = /** @type {HTMLSelectElement} */ (event.target);
+      this.change({ value: value === model.views[0].name ? "" : value });
+    });
+    byId("stop").addEventListener("click", () => this.stop());
+    this.#take(fromHash(location.hash, usual));
+    if (this.work) this.show(true);
     byId("loading").hidden = true;
   }
 
   #fromAddress() {
     const state = fromHash(location.hash, this.usual);
-    if (toHash(state, this.usual) === toHash(this.model.state, this.usual)) return;
-    const again = this.#isElsewhere(state);
-    this.model.update(state);
-    this.show(again);
+    if (toHash(state, this.usual) !== toHash(this.model.state, this.usual)) this.#take(state);
+  }
+
+  /** Shows a state once what it needs is made, unless somebody stops it or changes it again.
+   * @param {State} state
+   * @param {(again: boolean) => void} [taken] */
+  #take(state, taken) {
+    this.work?.stop();
+    this.pending = state;
+    const again = this.headed === null || this.#isElsewhere(state);
+    const ended = () => {
+      this.#rest();
+      taken?.(again);
+      this.show(again);
+    };
+    const waits = () => {
+      byId("working").hidden = false;
+      byId("working-on").textContent = `Working on ${this.model.whole.n.toLocaleString("en")} frames …`;
+    };
+    this.work = new Work(this.model.updating(state), { ended, waits });
+    if (!this.work.isGoingOn) this.work = null;
+  }
+
+  #rest() {
+    this.work = this.pending = null;
+    byId("working").hidden = true;
+  }
+
+  /** Stops what is being worked on, if anything is, and leaves all as it was.
+   * @returns {boolean} */
+  stop() {
+    if (!this.work) return false;
+    this.work.stop();
+    this.#rest();
+    this.show();
+    return true;
   }
 
   /** Returns true if a state shows another part of the profile.
    * @param {State} state */
   #isElsewhere(state) {
     const old = this.model.state;
-    return state.view !== old.view || state.zoom.join(";") !== old.zoom.join(";") || state.focus !== old.focus
+    return state.view !== old.view || state.value !== old.value || state.zoom.join(";") !== old.zoom.join(";") || state.focus !== old.focus
       || state.chips.length !== old.chips.length || state.threads.length !== old.threads.length || state.only !== old.only
       || state.ranges.join(";") !== old.ranges.join(";");
   }
@@ -67,17 +111,16 @@ export class App {
    * @param {Partial<State>} part */
   change(part) {
     byId("hint").hidden = true;
-    const old = this.model.state;
+    const old = this.pending ?? this.model.state;
     const state = { ...old, ...part };
     const turns = (/** @type {string} */ view) => view === "flame" || view === "icicle";
     // A path through one tree leads nowhere in another; flames and icicles are the same one.
     if (part.view && part.view !== old.view && !(turns(part.view) && turns(old.view)) && !part.zoom) state.zoom = [];
-    const again = this.#isElsewhere(state);
-    const address = toHash(state, this.usual) || location.pathname + location.search;
-    if (again) history.pushState({ inside: true }, "", address);
-    else history.replaceState(history.state, "", address);
-    this.model.update(state);
-    this.show(again);
+    this.#take(state, (again) => {
+      const address = toHash(state, this.usual) || location.pathname + location.search;
+      if (again) history.pushState({ inside: true }, "", address);
+      else history.replaceState(history.state, "", address);
+    });
   }
 
   /** @param {boolean} [again] from the beginning */
@@ -85,6 +128,8 @@ export class App {
     const { state } = this.model;
     this.theme.set(state.theme);
     if (again) this.selection.reset();
+    if (this.headed !== this.model.view) showHeader(this);
+    this.headed = this.model.view;
     this.toolbar.show();
     byId("legend").replaceChildren(...(state.colour === "change" ? changeLegend(this.model) : []));
     this.chips.show();

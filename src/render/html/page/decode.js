@@ -1,10 +1,11 @@
 // Reads the sections of the page: ../payload/mod.rs specifies them.
 
-/** @import { About, Places, Tree, Profile } from "./types.js" */
+/** @import { About, Places, Tree, Profile, Source, View } from "./types.js" */
 
 import { Names } from "./names.js";
 import { section } from "./sections.js";
 import { Times } from "./timeline_data.js";
+import { withWeights } from "./tree.js";
 
 /** The most names that are guessed after another. */
 const MOST_GUESSES = 126;
@@ -50,28 +51,81 @@ export function depthColumn(size) {
   return size < 65536 ? new Uint16Array(size) : new Uint32Array(size);
 }
 
+/** The sections of the tree and its names; and those that each value has for itself, with its number before their names. */
+const SHARED = ["rises", "leaves", "callers", "known", "ranks", "shared", "lengths", "texts", "hues", "kinds", "modules", "name-modules"];
+const OWN = ["values", "leaf-weights", "caller-weights", "leaf-befores", "caller-befores",
+  "time-deltas", "time-stacks", "time-weights", "time-values", "time-durations", "source"];
+
 /** The whole profile of the page.
  * @returns {Promise<Profile>} */
 export async function readProfile() {
-  const all = ["about", "rises", "leaves", "callers", "known", "values", "leaf-weights", "caller-weights",
-    "leaf-befores", "caller-befores", "ranks", "shared", "lengths", "texts", "hues", "kinds", "modules", "name-modules",
-    "time-deltas", "time-stacks", "time-weights", "time-values", "time-durations", "source"];
-  const sections = await Promise.all(all.map(section));
-  const optional = (/** @type {string} */ name) => sections[all.indexOf(name)];
+  /** @type {Map<string, Uint8Array | null>} */
+  const sections = new Map();
+  const load = async (/** @type {string[]} */ names) => {
+    const all = await Promise.all(names.map((name) => section(name)));
+    names.forEach((name, n) => sections.set(name, all[n]));
+  };
+  const optional = (/** @type {string} */ name) => sections.get(name) ?? null;
   const get = (/** @type {string} */ name) => {
     const bytes = optional(name);
     if (!bytes) throw new Error(`the part "${name}" of this page is missing; fetch it again, or draw it again`);
     return bytes;
   };
   const json = (/** @type {Uint8Array} */ bytes) => JSON.parse(new TextDecoder().decode(bytes));
+  await load(["about"]);
   const about = /** @type {About} */ (json(get("about")));
-  const lines = optional("source");
+  /** The facts of each value, and what the names of its sections begin with.
+   * @type {[About, string][]} */
+  const abouts = [[about, ""], ...(about.values ?? []).map((own, n) => /** @type {[About, string]} */ ([{ ...about, ...own }, `${n + 1}-`]))];
+  await load([...SHARED, ...abouts.flatMap(([, prefix]) => OWN.map((name) => prefix + name))]);
   const { bytes, starts, ranks } = readNames(get("ranks"), get("shared"), get("lengths"), get("texts"));
   const names = new Names(bytes, starts, ranks, optional("hues"), about.seed);
   names.places = readPlaces(ranks.length, optional("kinds"), optional("modules"), optional("name-modules"));
-  const nodeOf = about.time ? new Uint32Array(about.frames) : null;
-  const tree = readTree(about, get, optional, names.all, nodeOf);
-  return { about, names, tree, times: nodeOf && new Times(about, get, optional, nodeOf, tree.total[0]), source: lines && json(lines) };
+  const isAlone = abouts.length < 2;
+  const nodeOf = about.time || !isAlone ? new Uint32Array(about.frames) : null;
+  const all = readTree(about, get, optional, names.all, nodeOf);
+  const open = (/** @type {[About, string]} */ [own, prefix]) => {
+    const given = (/** @type {string} */ name) => get(prefix + name);
+    const perhaps = (/** @type {string} */ name) => optional(prefix + name);
+    let tree = all;
+    let nodes = nodeOf;
+    if (nodeOf && !isAlone) {
+      const self = prefix ? readWeights(own, given, all, nodeOf) : all.self;
+      const kept = withWeights(all, self, null);
+      ({ tree } = kept);
+      // Only stacks that weigh something have samples.
+      nodes = nodeOf.map((node) => kept.places[node]);
+    }
+    const times = own.time && nodes ? new Times(own, given, perhaps, nodes, tree.total[0]) : null;
+    const source = perhaps("source");
+    return { about: own, tree, times, source: source && /** @type {Source} */ (json(source)) };
+  };
+  const views = abouts.map((one) => {
+    /** @type {View | null} */
+    let opened = null;
+    return { name: one[0].value ?? "", open: () => (opened ??= open(one)) };
+  });
+  return { names, views, ...views[0].open() };
+}
+
+/** The own weights of another value, by node.
+ * @param {About} about
+ * @param {(name: string) => Uint8Array} get
+ * @param {Tree} tree
+ * @param {Uint32Array} nodeOf the node of each frame of the file */
+function readWeights({ scales, total, frames }, get, { n, end }, nodeOf) {
+  const decimals = scales.at(-1)?.[1] ?? 0;
+  const self = weightColumn(n, Number(total) * 10 ** decimals);
+  const [callers, leaves] = [new Column(get("caller-weights")), new Column(get("leaf-weights"))];
+  const values = new Values(get("values"));
+  let scale = 10 ** decimals;
+  let scaleAt = 0;
+  for (let i = 0; i < frames; i++) {
+    if (i === scales[scaleAt]?.[0]) scale = 10 ** (decimals - scales[scaleAt++][1]);
+    const node = nodeOf[i];
+    self[node] = values.weight((end[node] === node + 1 ? leaves : callers).next()) * scale;
+  }
+  return self;
 }
 
 /** The kinds and modules of names, where any are known.

@@ -1,19 +1,26 @@
-// Runs of frames that only call one another, as one frame: "⋯ 12".
+// Runs of frames that only call one another, as one frame: "⋯ 12"; and runs of unknown frames as one of them.
 
 /** @import { Names, Tree } from "./types.js" */
+/** @import { Steps } from "./steps.js" */
 
 import { changed } from "./merge.js";
 
 /** The least frames that become one. */
 const LEAST_RUN = 3;
 
-/** A tree with one frame for each run of frames that weigh nothing themselves and call one function each; the first of
+/** Frames without a name. */
+const NAMELESS = /^\[unknown\](_\[\w\])?$/;
+
+/** A tree with one frame for each run of unknown frames, and for each run of frames that weigh nothing themselves and call one function each; the first of
  * a run stays, and so does what was searched for.
  * @param {Tree} tree
  * @param {Names} names
  * @param {Uint8Array | null} marks
- * @returns {Tree} */
-export function foldRuns(tree, names, marks) {
+ * @returns {Steps<Tree>} */
+export function* foldRuns(tree, names, marks) {
+  const unknown = Uint8Array.from(names.texts, (text, id) => Number(NAMELESS.test(text) && !marks?.[id]));
+  const behind = Uint8Array.from(tree.name, (id, i) => Number(i > 0 && unknown[id] & unknown[tree.name[tree.parent[i]]]));
+  if (behind.includes(1)) tree = yield* changed(tree, names, { gone: behind });
   const { n, self, before, end, parent } = tree;
   const name = tree.name.slice();
   const gone = new Uint8Array(n);
@@ -28,5 +35,5 @@ export function foldRuns(tree, names, marks) {
     gone.fill(1, i + 1, to);
     i = to - 1;
   }
-  return changed({ ...tree, name }, names, { gone });
+  return yield* changed({ ...tree, name }, names, { gone });
 }

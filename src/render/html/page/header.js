@@ -22,8 +22,12 @@ export function showHeader(app) {
   byId("title").textContent = names.harmless(about.title);
   byId("title").title = names.harmless(about.title);
   const facts = byId("facts");
+  const menu = /** @type {HTMLSelectElement} */ (byId("value"));
+  const { views } = app.model;
+  menu.hidden = views.length < 2;
+  menu.replaceChildren(...views.map(({ name }) => make("option", { value: name, selected: name === about.value }, names.harmless(name))));
   const parts = lineOf({ about, numbers, whole }).map((part) => names.harmless(part));
-  facts.append(make("b", {}, parts[0]), ...parts.slice(1).map((part) => ` · ${part}`));
+  facts.replaceChildren(make("b", {}, parts[0]), ...parts.slice(1).map((part) => ` · ${part}`));
   facts.title = facts.textContent ?? "";
   const warnings = byId("warnings");
   warnings.hidden = about.warnings.length === 0;
@@ -47,7 +51,7 @@ function showAnswer(app) {
   if (!about.differential) {
     const own = ownWeights(model);
     const hottest = rows.filter(({ id }) => own[id] > 0).sort((a, b) => own[b.id] - own[a.id] || a.id - b.id).slice(0, HOTTEST);
-    line.append(make("b", {}, "Hottest"), ...hottest.map((row) => link(row, `${((100 * own[row.id]) / whole.total[0]).toFixed(1)}%`)));
+    line.replaceChildren(make("b", {}, "Hottest"), ...hottest.map((row) => link(row, `${((100 * own[row.id]) / whole.total[0]).toFixed(1)}%`)));
     return;
   }
   const column = (/** @type {"self" | "before"} */ key) => Float64Array.from(rows, (row) => row[key]);
@@ -61,7 +65,7 @@ function showAnswer(app) {
   const count = (/** @type {number} */ n) => `${n.toLocaleString("en")} function${n === 1 ? "" : "s"}`;
   const judged = about.alpha === null ? "" : "significantly ";
   const verdict = changed.length ? `${count(grew)} ${judged}${more}, ${(changed.length - grew).toLocaleString("en")} ${less}` : "no function changed significantly";
-  line.append(make("b", {}, `${all} in all, ${verdict}`), ...changed.slice(0, HOTTEST).map((row) => {
+  line.replaceChildren(make("b", {}, `${all} in all, ${verdict}`), ...changed.slice(0, HOTTEST).map((row) => {
     return link(row, (change(row) > 0 ? "+" : "−") + numbers.amount(Math.abs(change(row))));
   }));
 }

@@ -3,8 +3,10 @@
 // stretching is not followed further; a zoom makes the tree anew, with more detail there.
 
 /** @import { Names, Tree, Weights } from "./types.js" */
+/** @import { Steps } from "./steps.js" */
 
 import { changed } from "./merge.js";
+import { STEP } from "./steps.js";
 import { arrange, isStack, reordered } from "./tree.js";
 
 /** The least share of the zoomed frame that is followed: a hundredth of a pixel. */
@@ -47,9 +49,10 @@ export function callsOf(tree, id) {
  * that nothing is weighed twice.
  * @param {Tree} tree
  * @param {Names} names
- * @param {number} id */
-export function callees(tree, names, id) {
-  return reordered(changed(tree, names, { roots: callsOf(tree, id).nodes }), null);
+ * @param {number} id
+ * @returns {Steps<Tree>} */
+export function* callees(tree, names, id) {
+  return yield* reordered(yield* changed(tree, names, { roots: callsOf(tree, id).nodes }), null);
 }
 
 /** The tree of callers, the heaviest first.
@@ -57,8 +60,8 @@ export function callees(tree, names, id) {
  * @param {Names} names
  * @param {Leaves} leaves
  * @param {string[]} zoom keys of names, of the frame to show in detail
- * @returns {Tree} */
-export function inverted(tree, names, { nodes, after, before }, zoom) {
+ * @returns {Steps<Tree>} */
+export function* inverted(tree, names, { nodes, after, before }, zoom) {
   const weigh = (/** @type {number} */ leaf) => after[leaf] + (before ? before[leaf] : 0);
   // For each stack, the leaf with its weight and the frame it has come to.
   const leaves = nodes.slice();
@@ -73,8 +76,14 @@ export function inverted(tree, names, { nodes, after, before }, zoom) {
   // Stacks that are together so far: which, at what node, how much of the path led there (-1 is
   // beside it), and what is too light.
   const waiting = [{ from: 0, to: leaves.length, at: 0, path: 0, least: whole * FOLLOWED }];
+  let looked = 0;
   for (let group = waiting.pop(); group; group = waiting.pop()) {
     const { from, at, path, least } = group;
+    looked += group.to - from;
+    if (looked > STEP) {
+      looked = 0;
+      yield;
+    }
     const end = (/** @type {number} */ leaf) => {
       made.self[at] += after[leaf];
       if (before) made.before[at] += before[leaf];
@@ -120,7 +129,7 @@ export function inverted(tree, names, { nodes, after, before }, zoom) {
     }
   }
   const { name, parent, self } = made;
-  return arrange(name.length, Uint32Array.from(name), Int32Array.from(parent), Float64Array.from(self), before && Float64Array.from(made.before), null);
+  return yield* arrange(name.length, Uint32Array.from(name), Int32Array.from(parent), Float64Array.from(self), before && Float64Array.from(made.before), null);
 
   /** Sorts stacks by the names they have come to.
    * @param {number} from

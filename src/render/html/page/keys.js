@@ -57,7 +57,7 @@ function act(app, key) {
   else if (key === "c" && place) selection.copyName(model.parts[place.part].tree.name[place.node]);
   else if (key === "C" && place) selection.copyStack(place);
   else if (key === "m" && place) selection.openOwnMenu();
-  else if (key === "Escape") selection.select(null);
+  else if (key === "Escape") app.stop() || selection.select(null);
   else return false;
   return true;
 }

@@ -5,6 +5,18 @@ import { section } from "./sections.js";
 // The page is here to its end: see page.html.
 Object.assign(window, { complete: true });
 
+/** The bytes of a text as ../base85.rs writes them.
+ * @param {string} text */
+function fromBase85(text) {
+  const bytes = new Uint8Array(Math.floor(text.length * 0.8));
+  for (let i = 0, at = 0; at < bytes.length; i += 5) {
+    let value = 0;
+    for (const digit of text.slice(i, i + 5).padEnd(5, "w").replaceAll("~", "<")) value = value * 85 + digit.charCodeAt(0) - 35;
+    for (let k = 24; k >= 0 && at < bytes.length; k -= 8) bytes[at++] = value >>> k;
+  }
+  return bytes;
+}
+
 /** @param {string} text */
 function say(text) {
   const line = document.getElementById("loading");
@@ -15,7 +27,7 @@ if (typeof DecompressionStream === "undefined") {
   say("This page needs a newer browser, of 2023 or later. fg-collapse reads the profile back out of it.");
 } else {
   try {
-    const [style, body, code] = (await Promise.all([section("style"), section("body"), section("script")]))
+    const [style, body, code] = (await Promise.all(["style", "body", "script"].map((name) => section(name, fromBase85))))
       .map((bytes) => new TextDecoder().decode(bytes ?? new Uint8Array()));
     /** @type {HTMLElement} */ (document.getElementById("style")).textContent = style;
     // Our own markup: nothing of a profile is in it.

@@ -3,7 +3,9 @@
 // they stand, since most of a large tree does not change.
 
 /** @import { Names, Tree } from "./types.js" */
+/** @import { Steps } from "./steps.js" */
 
+import { STEP } from "./steps.js";
 import { emptyTree, sumUp, trimmed } from "./tree.js";
 
 /** The changes to a tree's frames.
@@ -16,8 +18,8 @@ import { emptyTree, sumUp, trimmed } from "./tree.js";
 /** @param {Tree} tree
  * @param {Names} names
  * @param {Change} change
- * @returns {Tree} */
-export function changed(tree, names, { gone = new Uint8Array(tree.n), renamed, roots }) {
+ * @returns {Steps<Tree>} */
+export function* changed(tree, names, { gone = new Uint8Array(tree.n), renamed, roots }) {
   const { n, parent, end } = tree;
   const name = renamed ? tree.name.map((id) => renamed[id]) : tree.name;
   const ranks = names.inOrder();
@@ -46,7 +48,12 @@ export function changed(tree, names, { gone = new Uint8Array(tree.n), renamed, r
   } else {
     wait([0], -1);
   }
+  let stepped = 0;
   while (starts.length) {
+    if (at - stepped > STEP) {
+      stepped = at;
+      yield;
+    }
     const start = /** @type {number} */ (starts.pop());
     sources.length = 0;
     for (let k = start; k < used; k++) sources.push(pool[k]);

@@ -1,7 +1,8 @@
 // The trees that are shown, made from the profile and the state, and the matches of the search.
 
-/** @import { Part, Profile, State, Tree, Window } from "./types.js" */
+/** @import { Part, Profile, State, Tree, View, Window } from "./types.js" */
 /** @import { Found } from "./search.js" */
+/** @import { Steps } from "./steps.js" */
 
 import { Changes } from "./changes.js";
 import { foldRuns } from "./fold.js";
@@ -12,6 +13,7 @@ import { Numbers } from "./numbers.js";
 import { Paints } from "./paints.js";
 import { refined } from "./refine.js";
 import { expression, ignoresCase, matching, measure } from "./search.js";
+import { atOnce } from "./steps.js";
 import { Threads } from "./threads.js";
 import { chartOf } from "./time_order.js";
 import { belowMarked, find, kept, reordered, setWidths } from "./tree.js";
@@ -22,11 +24,14 @@ export class Model {
   /** @param {Profile} profile
    * @param {State} state */
   constructor(profile, state) {
+    this.names = profile.names;
+    this.views = profile.views ?? [{ name: "", open: () => profile }];
+    /** @type {View} */
+    this.view = profile;
     this.about = profile.about;
     /** The facts of the page; two ranges of time are compared by other ones. */
     this.given = profile.about;
     this.times = profile.times ?? null;
-    this.names = profile.names;
     this.source = profile.source ?? null;
     this.whole = profile.tree;
     this.state = state;
@@ -42,7 +47,6 @@ export class Model {
     /** @type {Window | null} the window that a gesture has moved to */
     this.moved = null;
     this.minHeight = 0;
-    this.searchProblem = "";
     /** The tree of the chosen threads and times. */
     this.base = this.whole;
     /** @type {import("./time_order.js").Chart | null} the chart that is drawn */
@@ -51,6 +55,8 @@ export class Model {
     this.refined = this.whole;
     /** The tree that all views are made from. */
     this.tree = this.whole;
+    /** The tree of the outline: callers or callees below each other. */
+    this.outline = this.whole;
     /** @type {Part[]} */
     this.parts = [];
     /** The tree that is zoomed into. */
@@ -61,119 +67,78 @@ export class Model {
     this.marks = null;
     /** @type {Found | null} */
     this.found = null;
-    this.update(state);
+    atOnce(this.updating(state));
   }
 
-  /** Takes a new state.
-   * @param {State} state */
-  update(state) {
-    this.state = state;
-    this.problem = "";
-    this.moved = null;
-    const { memo } = this;
-    this.base = memo.get("base", [state.threads.join("\n"), JSON.stringify(this.times && state.ranges)], () => this.#chosen());
-    const differs = this.times !== null && state.ranges.length > 1;
-    this.about = differs ? memo.get("comparing", [], () => ({ ...this.given, differential: true })) : this.given;
-    this.refined = memo.get("refined", [this.base, JSON.stringify(state.chips)], () => this.#refined(this.base));
-    this.marks = memo.get("marks", [state.query, state.matchCase, this.names.texts.length], () => this.#marks());
-    if (state.query && !this.marks) this.problem ||= this.searchProblem;
-    const { marks } = this;
-    this.found = memo.get("found", [this.refined, marks], () => marks && measure(this.refined, marks));
-    const chosen = memo.get("chosen", [this.refined, state.only ? marks : null], () =>
-      state.only && marks ? kept(this.refined, belowMarked(this.refined, marks)) : this.refined);
-    this.tree = memo.get("ordered", [chosen, state.order], () =>
-      state.order === "weight" ? reordered(chosen, null) : chosen);
-    this.chart = this.#chart();
-    this.parts = this.#parts();
-    for (const { tree } of this.parts) {
-      if (tree !== this.chart?.tree) setWidthsOnce(tree, state.widths);
+  /** The parts of the model that are those of a value of the recording.
+   * @param {View} view */
+  #opened(view) {
+    const { about, tree, times = null, source = null } = view;
+    return { view, given: about, times, source, whole: tree, memo: new Memo(), numbers: new Numbers(about), threads: new Threads(about, this.names, tree, times) };
+  }
+
+  /** Takes a new state. Until its steps are done, everything is as it was.
+   * @param {State} state
+   * @returns {Steps<void>} */
+  *updating(state) {
+    const { names } = this;
+    const view = (this.views.find(({ name }) => name === state.value) ?? this.views[0]).open();
+    const from = view.tree === this.whole ? this : this.#opened(view);
+    const { memo, times, given } = from;
+    let problem = "";
+    const failed = (/** @type {unknown} */ error) => (problem ||= String(error instanceof Error ? error.message : error));
+    const base = memo.get("base", [state.threads.join("\n"), JSON.stringify(times && state.ranges)], () => chosenOf(from, state));
+    const differs = times !== null && state.ranges.length > 1;
+    const about = differs ? memo.get("comparing", [], () => ({ ...given, differential: true })) : given;
+    let refinedTree = base;
+    try {
+      refinedTree = yield* memo.getting("refined", [base, JSON.stringify(state.chips)], () => refined(base, names, state.chips));
+    } catch (error) {
+      failed(error);
     }
-    this.main = this.parts.at(-1)?.tree ?? this.tree;
-    this.zoomed = find(this.main, this.names, state.zoom);
+    /** @type {Uint8Array | null} */
+    let marks = null;
+    try {
+      const { query, matchCase } = state;
+      if (query) marks = yield* memo.getting("marks", [query, matchCase, names.texts.length], () => matching(names, expression(query, !ignoresCase(state))));
+    } catch (error) {
+      failed(error);
+    }
+    const found = memo.get("found", [refinedTree, marks], () => marks && measure(refinedTree, marks));
+    const chosen = memo.get("chosen", [refinedTree, state.only ? marks : null], () =>
+      state.only && marks ? kept(refinedTree, belowMarked(refinedTree, marks)) : refinedTree);
+    const tree = state.order === "weight" ? yield* memo.getting("ordered", [chosen], () => reordered(chosen, null)) : chosen;
+    const chart = chartFor(from, names, state);
+    const callers = () => memo.getting("callers", [tree, state.zoom.join(";")], () => inverted(tree, names, allLeaves(tree), state.zoom));
+    const outline = state.view === "bottomup" ? yield* callers() : tree;
+    /** @type {Part[]} */
+    let parts = [];
+    if (state.view === "time") {
+      parts = [{ tree: chart?.tree ?? tree, up: false, skip: 0 }];
+    } else if (state.view === "flame" || state.view === "icicle") {
+      const folded = state.fold ? yield* memo.getting("folded", [tree, marks], () => foldRuns(tree, names, marks)) : tree;
+      parts = [{ tree: folded, up: state.view === "flame", skip: 0 }];
+    } else if (state.view === "callers") {
+      parts = [{ tree: yield* callers(), up: false, skip: 0 }];
+    } else if (state.view === "butterfly") {
+      const focus = focusOf(memo, names, tree, state);
+      if (focus >= 0) {
+        const above = yield* memo.getting("callers of", [tree, focus], () => inverted(tree, names, callsOf(tree, focus), []));
+        const below = yield* memo.getting("callees of", [tree, focus], () => callees(tree, names, focus));
+        // The function itself stands between the two, once.
+        parts = [{ tree: above, up: true, skip: 2 }, { tree: below, up: false, skip: 1 }];
+      }
+    }
+    for (const part of parts) if (part.tree !== chart?.tree) setWidthsOnce(part.tree, state.widths);
+    Object.assign(this, from === this ? {} : from, { state, problem, about, base, refined: refinedTree, marks, found, tree, chart, outline, parts, moved: null });
+    this.main = parts.at(-1)?.tree ?? tree;
+    this.zoomed = find(this.main, names, state.zoom);
     this.place();
-  }
-
-  /** The tree of the threads and times of the state. */
-  #chosen() {
-    const { state, threads, times, whole } = this;
-    if (!times || !(state.ranges.length || threads.areTimed && threads.chosen(state.threads).length)) return threads.only(state.threads);
-    return times.tree(whole, state.ranges, state.threads, threads.mask(state.threads));
-  }
-
-  /** @returns {import("./time_order.js").Chart | null} */
-  #chart() {
-    const { memo, names, state, times, whole } = this;
-    if (!times || state.view !== "time") return null;
-    const range = times.steps(state.ranges[0] ?? state.span ?? [0, times.all]);
-    return memo.get("chart", [state.threads.join("\n"), range.join()], () => chartOf(times, whole, names, times.heaviest(state.threads, range), range));
-  }
-
-  /** @param {Tree} tree */
-  #refined(tree) {
-    try {
-      return refined(tree, this.names, this.state.chips);
-    } catch (error) {
-      this.problem = String(error instanceof Error ? error.message : error);
-      return tree;
-    }
-  }
-
-  #marks() {
-    const { query, matchCase } = this.state;
-    if (!query) return null;
-    try {
-      return matching(this.names, expression(query, !ignoresCase({ query, matchCase })));
-    } catch (error) {
-      this.searchProblem = String(error instanceof Error ? error.message : error);
-      return null;
-    }
   }
 
   /** The butterfly's function; -1 when nobody chose one and nothing weighs anything. */
   get focus() {
-    const { names, state } = this;
-    return this.memo.get("focus", [state.focus, this.tree, names.texts.length], () => {
-      if (state.focus) {
-        for (let id = 0; id < names.texts.length; id++) if (id !== names.all && names.key(id) === state.focus) return id;
-      }
-      return heaviest(this.tree, names.texts.length);
-    });
-  }
-
-  /** @returns {Part[]} */
-  #parts() {
-    const { memo, tree, names } = this;
-    switch (this.state.view) {
-      case "time": return [{ tree: this.chart?.tree ?? tree, up: false, skip: 0 }];
-      case "flame": return [{ tree: this.#folded(), up: true, skip: 0 }];
-      case "icicle": return [{ tree: this.#folded(), up: false, skip: 0 }];
-      case "callers": return [{ tree: this.#callers(), up: false, skip: 0 }];
-      case "butterfly": {
-        const { focus } = this;
-        if (focus < 0) return [];
-        const above = memo.get("callers of", [tree, focus], () => inverted(tree, names, callsOf(tree, focus), []));
-        const below = memo.get("callees of", [tree, focus], () => callees(tree, names, focus));
-        // The function itself stands between the two, once.
-        return [{ tree: above, up: true, skip: 2 }, { tree: below, up: false, skip: 1 }];
-      }
-      default: return [];
-    }
-  }
-
-  /** The tree as it is drawn, from the root. */
-  #folded() {
-    const { memo, tree, names, marks, state } = this;
-    return state.fold ? memo.get("folded", [tree, marks], () => foldRuns(tree, names, marks)) : tree;
-  }
-
-  /** The tree of the outline, callers or callees below each other. */
-  get outline() {
-    return this.state.view === "bottomup" ? this.#callers() : this.tree;
-  }
-
-  #callers() {
-    const { memo, tree, names, state } = this;
-    return memo.get("callers", [tree, state.zoom.join(";")], () => inverted(tree, names, allLeaves(tree), state.zoom));
+    return focusOf(this.memo, this.names, this.tree, this.state);
   }
 
   /** Lays the parts out, for a place to draw of this height. */
@@ -200,6 +165,38 @@ export class Model {
     const start = Math.min(Math.max(from, 0), whole - width);
     this.moved = { from: start, to: start + width };
   }
+}
+
+/** The tree of the threads and times of a state.
+ * @param {Pick<Model, "threads" | "times" | "whole">} from
+ * @param {State} state */
+function chosenOf({ threads, times, whole }, state) {
+  if (!times || !(state.ranges.length || threads.areTimed && threads.chosen(state.threads).length)) return threads.only(state.threads);
+  return times.tree(whole, state.ranges, state.threads, threads.mask(state.threads));
+}
+
+/** @param {Pick<Model, "memo" | "times" | "whole">} from
+ * @param {import("./types.js").Names} names
+ * @param {State} state
+ * @returns {import("./time_order.js").Chart | null} */
+function chartFor({ memo, times, whole }, names, state) {
+  if (!times || state.view !== "time") return null;
+  const range = times.steps(state.ranges[0] ?? state.span ?? [0, times.all]);
+  return memo.get("chart", [state.threads.join("\n"), range.join()], () => chartOf(times, whole, names, times.heaviest(state.threads, range), range));
+}
+
+/** The function that a state names, or the heaviest one.
+ * @param {Memo} memo
+ * @param {import("./types.js").Names} names
+ * @param {Tree} tree
+ * @param {State} state */
+function focusOf(memo, names, tree, { focus }) {
+  return memo.get("focus", [focus, tree, names.texts.length], () => {
+    if (focus) {
+      for (let id = 0; id < names.texts.length; id++) if (id !== names.all && names.key(id) === focus) return id;
+    }
+    return heaviest(tree, names.texts.length);
+  });
 }
 
 /** @type {WeakMap<Tree, string>} */

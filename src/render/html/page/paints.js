@@ -33,9 +33,10 @@ export class Paints {
       return paint(changeColour(about, changes.of(tree, node), changes.largest, dark));
     }
     if (about.byWidth && state.colour === "name") return paint(widthColour(tree.width[node] / tree.width[0]));
-    if (this.knownBy !== state.colour + dark) {
+    const by = state.colour + dark + state.value;
+    if (this.knownBy !== by) {
       this.known = [];
-      this.knownBy = state.colour + dark;
+      this.knownBy = by;
     }
     return (this.known[id] ??= paint(state.colour === "name" ? nameColour(about, names, id) : toned(this.#calm(id), dark)));
   }

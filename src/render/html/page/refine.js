@@ -1,6 +1,7 @@
 // Refining: steps that choose stacks or change frames, each as fg-filter's operation of the name.
 
 /** @import { Chip, Names, Tree } from "./types.js" */
+/** @import { Steps } from "./steps.js" */
 
 import { withoutLine } from "./lines.js";
 import { changed } from "./merge.js";
@@ -15,7 +16,7 @@ import { belowMarked, kept } from "./tree.js";
  * @property {string} label
  * @property {string} about
  * @property {string} [value] the only value it takes; others take an expression
- * @property {(tree: Tree, names: Names, marks: Uint8Array) => Tree} apply
+ * @property {(tree: Tree, names: Names, marks: Uint8Array) => Steps<Tree> | Tree} apply
  */
 
 /** @type {Operation[]} */
@@ -87,13 +88,15 @@ export function operationOf({ op, value }) {
 /** Applies steps one after the other.
  * @param {Tree} tree
  * @param {Names} names
- * @param {Chip[]} chips */
-export function refined(tree, names, chips) {
+ * @param {Chip[]} chips
+ * @returns {Steps<Tree>} */
+export function* refined(tree, names, chips) {
   for (const chip of chips) {
     const operation = operationOf(chip);
     if (!operation) continue;
-    const marks = operation.value ? new Uint8Array(0) : matching(names, expression(chip.value, true));
-    tree = operation.apply(tree, names, marks);
+    const marks = operation.value ? new Uint8Array(0) : yield* matching(names, expression(chip.value, true));
+    const applied = operation.apply(tree, names, marks);
+    tree = "next" in applied ? yield* applied : applied;
   }
   return tree;
 }

@@ -1,7 +1,9 @@
 // Searching: the expression runs once for each name, then trees are walked by the answers.
 
 /** @import { Names, Tree } from "./types.js" */
+/** @import { Steps } from "./steps.js" */
 
+import { STEP } from "./steps.js";
 import { isStack } from "./tree.js";
 
 /** Returns true if a search ignores case: unless that was asked for, or it has a capital letter.
@@ -27,10 +29,17 @@ export function expression(text, matchCase) {
 
 /** Marks the names that match.
  * @param {Names} names
- * @param {RegExp} regex */
-export function matching(names, regex) {
+ * @param {RegExp} regex
+ * @returns {Steps<Uint8Array>} */
+export function* matching(names, regex) {
   const marks = new Uint8Array(names.texts.length);
-  for (let id = 0; id < marks.length; id++) {
+  // An expression may take long on a long name.
+  for (let id = 0, letters = 0; id < marks.length; id++) {
+    letters += names.texts[id].length;
+    if (letters > STEP) {
+      letters = 0;
+      yield;
+    }
     if (id !== names.all && regex.test(names.texts[id])) marks[id] = 1;
   }
   return marks;

@@ -1,15 +1,16 @@
-// The sections of the page: zlib streams in base64.
+// The sections of the page: zlib streams, in base64 or, those of the code, in base 85.
 
 /** The bytes of a section, inflated; null when there is none. One that was changed has another checksum.
  * @param {string} name
+ * @param {(text: string) => Uint8Array<ArrayBuffer>} [decode]
  * @returns {Promise<Uint8Array | null>} */
-export async function section(name) {
+export async function section(name, decode = fromBase64) {
   const element = document.getElementById("data-" + name);
   if (!element) return null;
   const text = element.textContent ?? "";
   element.remove();
   try {
-    const stream = new Blob([fromBase64(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
+    const stream = new Blob([decode(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
     return new Uint8Array(await new Response(stream).arrayBuffer());
   } catch {
     throw new Error(`the part "${name}" of this page is damaged; fetch it again, or draw it again`);

@@ -4,7 +4,7 @@ import { App } from "./app.js";
 import { readProfile } from "./decode.js";
 import { byId } from "./dom.js";
 import { Model } from "./model.js";
-import { fromHash, initial } from "./state.js";
+import { initial } from "./state.js";
 
 async function start() {
   try {
@@ -18,7 +18,7 @@ async function start() {
       loading.textContent = "There are no stacks in the input: nothing was recorded, or a filter left nothing." + warnings;
       return;
     }
-    Object.assign(window, { flame: new App(new Model(profile, fromHash(location.hash, usual)), usual) });
+    Object.assign(window, { flame: new App(new Model(profile, usual), usual) });
   } catch (error) {
     document.body.classList.add("failed");
     byId("loading").textContent = `This page cannot be shown: ${error instanceof Error ? error.message : error}`;

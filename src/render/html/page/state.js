@@ -14,7 +14,7 @@ const WIDTHS = ["after", "before", "union"];
 export function initial(profile) {
   const { about } = profile;
   return {
-    view: about.icicle ? "icicle" : "flame",
+    view: about.icicle ? "icicle" : "flame", value: "",
     zoom: [], query: "", matchCase: false, only: false, chips: [], threads: [], focus: "",
     ranges: [], span: null, heat: false,
     order: "name", fold: false, theme: "", colour: usualColouring(profile),
@@ -28,6 +28,7 @@ export function toHash(state, usual) {
   const parts = [];
   const say = (/** @type {string} */ key, /** @type {string} */ value) => parts.push(`${key}=${encoded(value)}`);
   if (state.view !== usual.view) say("view", state.view);
+  if (state.value) say("value", state.value);
   if (state.zoom.length) parts.push("zoom=" + state.zoom.map(encoded).join(";"));
   if (state.query) say("q", state.query);
   if (state.matchCase) say("case", "match");
@@ -91,6 +92,7 @@ export function fromHash(hash, usual) {
     const raw = part.slice(cut + 1);
     const value = decoded(raw);
     if (key === "view" && VIEWS.some((view) => view === value)) state.view = value;
+    else if (key === "value") state.value = value;
     else if (key === "zoom") state.zoom = raw ? raw.split(";").map(decoded) : [];
     else if (key === "q") state.query = value;
     else if (key === "case") state.matchCase = value === "match";

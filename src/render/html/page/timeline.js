@@ -44,18 +44,19 @@ export class Timeline {
     this.compares = false;
     /** The time of the last drawing, in milliseconds. */
     this.took = 0;
-    this.times = app.model.times;
-    this.box.hidden = !this.times;
-    if (!this.times) return;
     this.heat.addEventListener("click", () => app.change({ heat: !app.model.state.heat }));
     this.second.addEventListener("click", () => {
       this.compares = !this.compares;
       this.show();
       this.canvas.focus();
     });
-    this.#listenToPointers(this.times);
+    this.#listenToPointers();
     this.canvas.addEventListener("keydown", (event) => this.#press(event));
     new ResizeObserver(() => this.redraw()).observe(this.canvas);
+  }
+
+  get times() {
+    return this.app.model.times;
   }
 
   /** The seconds in sight.
@@ -67,6 +68,7 @@ export class Timeline {
   /** Brings labels, pills and the picture up to date. */
   show() {
     const { times, app } = this;
+    this.box.hidden = !times;
     if (!times) return;
     const { state } = app.model;
     this.heat.hidden = times.all < LEAST_HEAT;
@@ -88,7 +90,7 @@ export class Timeline {
     const isHeat = state.heat && times.all >= LEAST_HEAT;
     const isNarrow = document.documentElement.clientWidth < 760 || innerHeight < 600;
     // As long as they are the same, so are their bars.
-    const key = `${isHeat} ${isNarrow} ${state.threads.join("\n")}`;
+    const key = `${isHeat} ${isNarrow} ${state.value} ${state.threads.join("\n")}`;
     if (key === this.laidOut) return;
     this.laidOut = key;
     if (isHeat) {
@@ -247,8 +249,7 @@ export class Timeline {
     return start + (column + offset) * unit;
   }
 
-  /** @param {Times} times */
-  #listenToPointers(times) {
+  #listenToPointers() {
     const { canvas, app } = this;
     /** @type {Map<number, { clientX: number, clientY: number }>} */
     const fingers = new Map();
@@ -270,7 +271,7 @@ export class Timeline {
       }
       if (before) fingers.set(event.pointerId, event);
       if (!drag) {
-        this.#point(event, times);
+        this.#point(event);
         return;
       }
       drag.moved ||= Math.hypot(event.clientX - drag.x, event.clientY - drag.y) >= CLICK;
@@ -326,11 +327,11 @@ export class Timeline {
   }
 
   /** Says what is below the pointer.
-   * @param {PointerEvent} event
-   * @param {Times} times */
-  #point(event, times) {
+   * @param {PointerEvent} event */
+  #point(event) {
+    const { times } = this;
     const strip = this.#stripAt(event.clientY);
-    if (event.pointerType !== "mouse" || !strip) {
+    if (event.pointerType !== "mouse" || !strip || !times) {
       this.app.selection.showTip(null);
       return;
     }

@@ -5,7 +5,7 @@
 
 import { Column, Values, weightColumn } from "./decode.js";
 import { nanosecondsIn } from "./numbers.js";
-import { emptyTree, sumUp } from "./tree.js";
+import { withWeights } from "./tree.js";
 
 /** With more threads than this, all of one name are a row. */
 const MOST_ROWS_OF_THREADS = 40;
@@ -189,44 +189,8 @@ export class Times {
       if (mask) for (let i = 0; i < self.length; i++) if (!mask[i]) self[i] = 0;
       return self;
     });
-    return withWeights(whole, /** @type {Float64Array} */ (columns.at(-1)), columns.length > 1 ? columns[0] : null);
+    return withWeights(whole, /** @type {Float64Array} */ (columns.at(-1)), columns.length > 1 ? columns[0] : null).tree;
   }
-}
-
-/** The tree of the stacks that weigh something, with other weights.
- * @param {Tree} tree
- * @param {Float64Array} self
- * @param {Float64Array | null} before
- * @returns {Tree} */
-function withWeights(tree, self, before) {
-  const { n, parent } = tree;
-  const alive = new Uint8Array(n);
-  alive[0] = 1;
-  let size = 0;
-  let most = 0;
-  for (let i = n - 1; i >= 0; i--) {
-    const own = self[i] + (before ? before[i] : 0);
-    if (own > 0) alive[i] = 1;
-    most += own;
-    if (!alive[i]) continue;
-    size++;
-    if (i > 0) alive[parent[i]] = 1;
-  }
-  const made = emptyTree(size, most, Boolean(before));
-  const places = new Int32Array(n);
-  let at = 0;
-  for (let i = 0; i < n; i++) {
-    if (!alive[i]) continue;
-    places[i] = at;
-    made.name[at] = tree.name[i];
-    made.depth[at] = tree.depth[i];
-    made.parent[at] = i === 0 ? -1 : places[parent[i]];
-    made.self[at] = self[i];
-    if (made.before && before) made.before[at] = before[i];
-    at++;
-  }
-  sumUp(made, size);
-  return made;
 }
 
 /** A range of seconds in words: `12.4 – 18.1 s`.

@@ -7,6 +7,7 @@ import { byId } from "./dom.js";
 import { percent } from "./numbers.js";
 import { expression, ignoresCase, matching, measure } from "./search.js";
 import { VIEWS } from "./state.js";
+import { atOnce } from "./steps.js";
 
 /** The milliseconds for which typing has to rest before a search runs. */
 const REST = 120;
@@ -117,7 +118,7 @@ export class Toolbar {
   #otherwise() {
     const { names, state, refined } = this.app.model;
     if (ignoresCase(state)) return "";
-    const { frames } = measure(refined, matching(names, expression(state.query, false)));
+    const { frames } = measure(refined, atOnce(matching(names, expression(state.query, false))));
     return frames ? ` · ${frames.toLocaleString("en")} match${frames === 1 ? "" : "es"} if case is ignored` : "";
   }
 

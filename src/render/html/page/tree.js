@@ -1,8 +1,10 @@
 // Trees made from trees: parts of them, merged, turned round, reordered.
 
 /** @import { Tree, Names, Weights, Widths } from "./types.js" */
+/** @import { Steps } from "./steps.js" */
 
 import { depthColumn, weightColumn } from "./decode.js";
+import { STEP } from "./steps.js";
 
 /** Puts nodes, each after the one above it, in the order of a tree.
  * @param {number} n
@@ -11,8 +13,8 @@ import { depthColumn, weightColumn } from "./decode.js";
  * @param {Weights} self
  * @param {Weights | null} before
  * @param {Uint32Array | null} ranks of names; without them the heaviest goes first
- * @returns {Tree} */
-export function arrange(n, name, parent, self, before, ranks) {
+ * @returns {Steps<Tree>} */
+export function* arrange(n, name, parent, self, before, ranks) {
   let most = 0;
   let mostBefore = 0;
   for (let i = 0; i < n; i++) most += self[i];
@@ -43,6 +45,7 @@ export function arrange(n, name, parent, self, before, ranks) {
   const children = [];
   let at = 0;
   while (waiting.length) {
+    if (at % STEP === 0) yield;
     const node = /** @type {number} */ (waiting.pop());
     const placed = /** @type {number} */ (above.pop());
     made.name[at] = name[node];
@@ -143,7 +146,8 @@ export function isStack({ self, before, end }, i) {
 
 /** The same tree in another order.
  * @param {Tree} tree
- * @param {Uint32Array | null} ranks */
+ * @param {Uint32Array | null} ranks
+ * @returns {Steps<Tree>} */
 export function reordered(tree, ranks) {
   return arrange(tree.n, tree.name, tree.parent, tree.self, tree.before, ranks);
 }
@@ -184,6 +188,42 @@ export function kept(tree, marked) {
   }
   sumUp(made, size);
   return made;
+}
+
+/** The tree of the stacks that weigh something, with other weights.
+ * @param {Tree} tree
+ * @param {Weights} self
+ * @param {Weights | null} before
+ * @returns {{ tree: Tree, places: Int32Array }} and the place in it of each node */
+export function withWeights(tree, self, before) {
+  const { n, parent } = tree;
+  const alive = new Uint8Array(n);
+  alive[0] = 1;
+  let size = 0;
+  let most = 0;
+  for (let i = n - 1; i >= 0; i--) {
+    const own = self[i] + (before ? before[i] : 0);
+    if (own > 0) alive[i] = 1;
+    most += own;
+    if (!alive[i]) continue;
+    size++;
+    if (i > 0) alive[parent[i]] = 1;
+  }
+  const made = emptyTree(size, most, Boolean(before));
+  const places = new Int32Array(n);
+  let at = 0;
+  for (let i = 0; i < n; i++) {
+    if (!alive[i]) continue;
+    places[i] = at;
+    made.name[at] = tree.name[i];
+    made.depth[at] = tree.depth[i];
+    made.parent[at] = i === 0 ? -1 : places[parent[i]];
+    made.self[at] = self[i];
+    if (made.before && before) made.before[at] = before[i];
+    at++;
+  }
+  sumUp(made, size);
+  return { tree: made, places };
 }
 
 /** For each node, whether it or one above it has a marked name.

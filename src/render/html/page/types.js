@@ -35,7 +35,9 @@
  * @property {boolean} ownChange
  * @property {number | null} alpha the share of noise among significant changes; null takes all changes as significant
  * @property {number} minEffect the least significant change, in percentage points
- * @property {AboutTime} [time] the time line, where there is one
+ * @property {AboutTime | null} [time] the time line, where there is one
+ * @property {string} [value] the name of the value, where there are several
+ * @property {Partial<About>[]} [values] the facts of the other values that are not those of the first
  * @property {number | null} period the weight of a sample in tests of significance, if one was given
  */
 
@@ -78,7 +80,11 @@
  * @property {Weights} width its width with all below it
  */
 
-/** @typedef {{ about: About, names: Names, tree: Tree, times?: import("./timeline_data.js").Times | null, source?: Source | null }} Profile */
+/** A value of the recording: its tree, and what it has for itself.
+ * @typedef {{ about: About, tree: Tree, times?: import("./timeline_data.js").Times | null, source?: Source | null }} View */
+
+/** The value that a page shows at first, and all of them.
+ * @typedef {View & { names: Names, views?: { name: string, open: () => View }[] }} Profile */
 
 /**
  * The source lines of functions: see ../payload/source.rs.
@@ -114,6 +120,7 @@
  * The state of the page that the address holds.
  * @typedef {object} State
  * @property {string} view
+ * @property {string} value the name of the value that is shown; "" is the first
  * @property {string[]} zoom keys of names from below the root on
  * @property {string} query
  * @property {boolean} matchCase

@@ -30,6 +30,10 @@
 //! | `time-values` | weight that `time-weights` says is to be found here |
 //! | `time-durations` | sample of the time line: the steps over which its weight is spread, those of a wait or a call; 0 for a moment; missing where all are |
 //!
+//! A recording of several values has all stacks of all of them in `rises` to `known`. The weights above
+//! are those of the first; another one has `leaf-weights`, `caller-weights`, `values`, `source` and the
+//! sections of a time line for itself, with its number and a hyphen in front of the name: `1-values`.
+//!
 //! Without source lines there is no section `source`, which is JSON: see `source.rs`. Without times there is no section of the time line. The step of time and the threads with their
 //! numbers of samples are in `about`; with `coarse`, all samples of a thread, a step and a stack are one.
 //!
@@ -64,12 +68,12 @@ use crate::weight::Weight;
 use column::Column;
 pub(super) use column::deflate;
 use guesses::{Guesses, KNOWN};
-use weights::{Side, Values};
+use weights::WeightColumns;
 
 /// The sections of a page, compressed, and the numbers that are needed to read them.
 pub struct Payload {
     /// The name and the bytes of each section.
-    pub sections: Vec<(&'static str, Vec<u8>)>,
+    pub sections: Vec<(String, Vec<u8>)>,
     /// The number of frames.
     pub frames: u64,
     /// The number of a frame, and the decimals of the weights from there on.
@@ -84,54 +88,39 @@ pub type Hues<'a> = &'a dyn Fn(&[u8]) -> u8;
 
 /// Takes a walked call tree.
 pub struct Encoder {
-    /// The factor of all weights, if it is not one.
-    factor: Option<Weight>,
     names: StackTable,
     /// The names of frames without a caller.
     roots: Vec<FrameId>,
     previous_depth: usize,
-    frames: u64,
-    leaf_count: u64,
-    decimals: u8,
-    scales: Vec<(u64, u8)>,
     rises: Column,
     leaves: Column,
     callers: Column,
     known: Column,
     guesses: Guesses,
     previous_name: FrameId,
-    values: Values,
-    weights: Side,
-    befores: Option<Side>,
+    weights: WeightColumns,
 }
 
 impl Encoder {
     /// Writes every weight multiplied by this.
     pub fn new(factor: Weight) -> Encoder {
         Encoder {
-            factor: Some(factor).filter(|&factor| factor != Weight::ONE),
             names: StackTable::default(),
             roots: Vec::new(),
             previous_depth: 0,
-            frames: 0,
-            leaf_count: 0,
-            decimals: 0,
-            scales: Vec::new(),
             rises: Column::default(),
             leaves: Column::default(),
             callers: Column::default(),
             known: Column::default(),
             guesses: Guesses::default(),
             previous_name: FrameId(0),
-            values: Values::default(),
-            weights: Side::default(),
-            befores: None,
+            weights: WeightColumns::new(factor),
         }
     }
 
     /// The number of decimals of the weights, once all frames are told.
     pub fn decimals(&self) -> u8 {
-        self.decimals
+        self.weights.decimals()
     }
 
     /// The names so far.
@@ -154,44 +143,18 @@ impl Encoder {
             self.names().try_for_each(|name| hues.extend(&[hue(name)]))?;
             names.push(("hues", hues.finish()?));
         }
+        let frames = self.weights.frames();
         let mut sections = vec![
             ("rises", self.rises.finish()?),
             ("leaves", self.leaves.finish()?),
             ("callers", self.callers.finish()?),
             ("known", self.known.finish()?),
-            ("values", self.values.finish()?),
         ];
-        let (leaves, callers) = self.weights.finish()?;
-        sections.extend([("leaf-weights", leaves), ("caller-weights", callers)]);
-        if let Some(befores) = self.befores {
-            let (leaves, callers) = befores.finish()?;
-            sections.extend([("leaf-befores", leaves), ("caller-befores", callers)]);
-        }
+        let (weights, scales) = self.weights.finish()?;
+        sections.extend(weights);
         sections.extend(names);
-        Ok(Payload { sections, frames: self.frames, scales: self.scales, roots_are_code })
-    }
-
-    /// Weights as whole numbers, after and before; a finer weight than all before makes the step smaller.
-    #[inline]
-    fn whole(&mut self, own: Weights) -> Result<(u128, u128)> {
-        let mut own = own;
-        if let Some(factor) = self.factor {
-            own = Weights { value: own.value.checked_mul(factor)?, before: own.before.checked_mul(factor)? };
-        }
-        let decimals = own.value.decimals().max(own.before.decimals());
-        if decimals > self.decimals {
-            self.decimals = decimals;
-            self.scales.push((self.frames, decimals));
-        }
-        Ok((own.value.in_steps(self.decimals)?, own.before.in_steps(self.decimals)?))
-    }
-
-    /// The second column, with nothing in it for the frames so far.
-    fn no_befores(&self) -> Result<Side> {
-        let mut befores = Side::default();
-        (0..self.leaf_count).try_for_each(|_| befores.push(true, 1))?;
-        (self.leaf_count..self.frames).try_for_each(|_| befores.push(false, 1))?;
-        Ok(befores)
+        let sections = sections.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect();
+        Ok(Payload { sections, frames, scales, roots_are_code })
     }
 }
 
@@ -212,21 +175,53 @@ impl Visitor for Encoder {
         if guess == KNOWN {
             self.known.push(name.0.into())?;
         }
-        let (value, before) = self.whole(own)?;
-        self.weights.push(is_leaf, self.values.number(value)?)?;
-        if self.befores.is_none() && before > 0 {
-            self.befores = Some(self.no_befores()?);
-        }
-        if let Some(befores) = &mut self.befores {
-            befores.push(is_leaf, self.values.number(before)?)?;
-        }
-        self.leaf_count += u64::from(is_leaf);
-        self.frames += 1;
-        Ok(())
+        self.weights.push(is_leaf, own)
     }
 
     fn restart(&mut self) -> Result<()> {
-        *self = Encoder::new(self.factor.unwrap_or(Weight::ONE));
+        *self = Encoder::new(self.weights.factor());
+        Ok(())
+    }
+}
+
+/// Takes the weights of another value of a call tree that an [`Encoder`] has taken.
+pub struct WeightEncoder {
+    previous_depth: usize,
+    weights: WeightColumns,
+}
+
+impl WeightEncoder {
+    /// Writes every weight multiplied by this.
+    pub fn new(factor: Weight) -> WeightEncoder {
+        WeightEncoder { previous_depth: 0, weights: WeightColumns::new(factor) }
+    }
+
+    /// The number of decimals of the weights, once all frames are told.
+    pub fn decimals(&self) -> u8 {
+        self.weights.decimals()
+    }
+
+    /// The sections of the weights, without names.
+    ///
+    /// # Errors
+    /// None in practice: compressing into memory does not fail.
+    pub fn finish(self) -> Result<Payload> {
+        let frames = self.weights.frames();
+        let (sections, scales) = self.weights.finish()?;
+        let sections = sections.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect();
+        Ok(Payload { sections, frames, scales, roots_are_code: None })
+    }
+}
+
+impl Visitor for WeightEncoder {
+    fn exit(&mut self, frame: Frame<'_>, _: Weights) -> Result<()> {
+        let is_leaf = frame.depth + 1 > self.previous_depth;
+        self.previous_depth = frame.depth;
+        self.weights.push(is_leaf, frame.own)
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        *self = WeightEncoder::new(self.weights.factor());
         Ok(())
     }
 }

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use super::column::Column;
 use crate::error::Result;
+use crate::folded::Weights;
+use crate::weight::Weight;
 
 /// The most weights that have numbers: two bytes hold each.
 const MOST: usize = 1 << 14;
@@ -88,5 +90,102 @@ impl Side {
     /// The columns of leaves and of callers.
     pub(super) fn finish(self) -> Result<(Vec<u8>, Vec<u8>)> {
         Ok((self.leaves.finish()?, self.callers.finish()?))
+    }
+}
+
+/// The own weights of all frames, of both sides, as they are told.
+pub(super) struct WeightColumns {
+    /// The factor of all weights, if it is not one.
+    factor: Option<Weight>,
+    frames: u64,
+    leaf_count: u64,
+    decimals: u8,
+    scales: Vec<(u64, u8)>,
+    values: Values,
+    weights: Side,
+    befores: Option<Side>,
+}
+
+/// A section of a page, and the part of its name behind that of the value.
+pub(super) type Sections = Vec<(&'static str, Vec<u8>)>;
+
+impl WeightColumns {
+    pub(super) fn new(factor: Weight) -> WeightColumns {
+        WeightColumns {
+            factor: Some(factor).filter(|&factor| factor != Weight::ONE),
+            frames: 0,
+            leaf_count: 0,
+            decimals: 0,
+            scales: Vec::new(),
+            values: Values::default(),
+            weights: Side::default(),
+            befores: None,
+        }
+    }
+
+    /// The factor of all weights.
+    pub(super) fn factor(&self) -> Weight {
+        self.factor.unwrap_or(Weight::ONE)
+    }
+
+    /// The number of frames so far.
+    pub(super) fn frames(&self) -> u64 {
+        self.frames
+    }
+
+    /// The number of decimals of the weights so far.
+    pub(super) fn decimals(&self) -> u8 {
+        self.decimals
+    }
+
+    /// Adds the own weight of a frame.
+    #[inline]
+    pub(super) fn push(&mut self, is_leaf: bool, own: Weights) -> Result<()> {
+        let (value, before) = self.whole(own)?;
+        self.weights.push(is_leaf, self.values.number(value)?)?;
+        if self.befores.is_none() && before > 0 {
+            self.befores = Some(self.no_befores()?);
+        }
+        if let Some(befores) = &mut self.befores {
+            befores.push(is_leaf, self.values.number(before)?)?;
+        }
+        self.leaf_count += u64::from(is_leaf);
+        self.frames += 1;
+        Ok(())
+    }
+
+    /// Weights as whole numbers, after and before; a finer weight than all before makes the step smaller.
+    #[inline]
+    fn whole(&mut self, own: Weights) -> Result<(u128, u128)> {
+        let mut own = own;
+        if let Some(factor) = self.factor {
+            own = Weights { value: own.value.checked_mul(factor)?, before: own.before.checked_mul(factor)? };
+        }
+        let decimals = own.value.decimals().max(own.before.decimals());
+        if decimals > self.decimals {
+            self.decimals = decimals;
+            self.scales.push((self.frames, decimals));
+        }
+        Ok((own.value.in_steps(self.decimals)?, own.before.in_steps(self.decimals)?))
+    }
+
+    /// The second column, with nothing in it for the frames so far.
+    fn no_befores(&self) -> Result<Side> {
+        let mut befores = Side::default();
+        (0..self.leaf_count).try_for_each(|_| befores.push(true, 1))?;
+        (self.leaf_count..self.frames).try_for_each(|_| befores.push(false, 1))?;
+        Ok(befores)
+    }
+
+    /// The sections, and the decimals: the number of a frame, and those of the weights from there on.
+    pub(super) fn finish(self) -> Result<(Sections, Vec<(u64, u8)>)> {
+        let (leaves, callers) = self.weights.finish()?;
+        let mut sections =
+            vec![("values", self.values.finish()?), ("leaf-weights", leaves), ("caller-weights", callers)];
+        if let Some(befores) = self.befores {
+            let (leaves, callers) = befores.finish()?;
+            sections.extend([("leaf-befores", leaves), ("caller-befores", callers)]);
+        }
+        Ok((sections, self.scales))
     }
 }

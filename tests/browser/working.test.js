@@ -1,0 +1,136 @@
+// What takes long says so, and can be stopped. The page's clock runs fast here, so that everything takes long, and
+// its timers without a delay wait until a test lets them run.
+
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+import { allQuiet, until } from "./picture.js";
+import { address, makePage, openPage, refine, savedStacks, search, settled, text } from "./viewer.js";
+
+afterEach(allQuiet);
+
+/** Stacks with a name of their own each, so deep that every tree of them takes some steps. */
+const deep = Array.from({ length: 3000 }, (_, n) => {
+  const frames = Array.from({ length: 10 }, (_, depth) => (depth % 2 ? `shared_${(n * 7 + depth * 3) % 40}` : `step_${depth}`));
+  return `${frames.join(";")};a_leaf_with_a_long_name_${n} ${n + 1}\n`;
+}).join("");
+
+let path;
+const page = async (options = {}) => openPage(path ??= makePage(deep), options);
+
+/** The page of a reader whose machine is slow. */
+async function slowPage(options = {}) {
+  const init = () => {
+    let now = 0;
+    performance.now = () => (now += 1000);
+    const { setTimeout } = globalThis;
+    const held = [];
+    globalThis.slow = { holds: false, held };
+    globalThis.setTimeout = (act, delay, ...rest) => (globalThis.slow.holds && !delay ? held.push(act) : setTimeout(act, delay, ...rest));
+  };
+  const slow = await page({ init, ...options });
+  await slow.evaluate(() => (globalThis.slow.holds = true));
+  return slow;
+}
+
+const isWorking = (slow) => slow.isVisible("#working");
+/** Lets all work go on. */
+const release = (slow) => slow.evaluate(() => {
+  globalThis.slow.holds = false;
+  for (const act of globalThis.slow.held.splice(0)) act();
+});
+
+const WAYS = {
+  callers: (slow) => slow.click("#tab-callers"),
+  "bottom up": (slow) => slow.click("#tab-bottomup"),
+  butterfly: (slow) => slow.click("#tab-butterfly"),
+  search: (slow) => slow.fill("#query", "a_leaf.*[13579]$"),
+  hide: async (slow) => {
+    await slow.click("#refine-open");
+    await slow.fill("#refine input", "shared_");
+    await slow.click("#refine >> text=\"Hide\"");
+  },
+  order: (slow) => slow.evaluate(() => globalThis.flame.change({ order: "weight" })),
+};
+
+for (const [name, start] of Object.entries(WAYS)) {
+  test(`${name}: says that it takes long, can be stopped, and leaves all as it was`, async () => {
+    const slow = await slowPage();
+    const before = await slow.evaluate(() => [globalThis.flame.model.main.n, globalThis.flame.model.state.view]);
+    for (const stop of [() => slow.click("#stop"), async () => {
+      await slow.evaluate(() => document.activeElement?.blur());
+      await slow.keyboard.press("Escape");
+    }]) {
+      await start(slow);
+      await until(() => isWorking(slow), `${name} is worked on`);
+      assert.match(await text(slow, "working"), /^Working on [\d,]+ frames …Stop$/);
+      await slow.evaluate(() => document.querySelectorAll(":popover-open").forEach((panel) => panel.hidePopover()));
+      await stop();
+      assert.equal(await isWorking(slow), false);
+      assert.deepEqual(await slow.evaluate(() => [globalThis.flame.model.main.n, globalThis.flame.model.state.view]), before);
+      assert.equal(await address(slow), "");
+      assert.equal(await slow.getAttribute("#tab-flame", "aria-selected"), "true");
+      await slow.evaluate(() => globalThis.slow.held.splice(0).forEach((act) => act()));
+    }
+  });
+
+  test(`${name}: what takes long ends as what does not`, async () => {
+    const slow = await slowPage();
+    await start(slow);
+    await until(() => isWorking(slow), `${name} is worked on`);
+    await release(slow);
+    await settled(slow);
+    assert.equal(await isWorking(slow), false);
+    const quick = await page();
+    await start(quick);
+    await until(() => quick.evaluate(() => location.hash !== ""), `${name} is shown`);
+    await settled(quick);
+    const shown = (one) => one.evaluate(() => {
+      const { main, outline, found, state } = globalThis.flame.model;
+      return [main.n, outline.n, found, state, [...main.total.slice(0, 300)], [...main.name.slice(0, 300)]];
+    });
+    assert.deepEqual(await shown(slow), await shown(quick));
+    assert.equal(await address(slow), await address(quick));
+    assert.deepEqual(await savedStacks(slow), await savedStacks(quick));
+  });
+}
+
+test("a change while something is worked on is added to it", async () => {
+  const slow = await slowPage();
+  await slow.click("#tab-callers");
+  await until(() => isWorking(slow), "callers are worked on");
+  await slow.fill("#query", "shared_7");
+  await until(() => slow.evaluate(() => globalThis.flame.pending?.query === "shared_7"), "the search is worked on");
+  await release(slow);
+  await settled(slow);
+  assert.equal(await address(slow), "#view=callers&q=shared_7");
+});
+
+test("a link to what takes long shows the profile meanwhile", async () => {
+  const init = () => {
+    let now = 0;
+    performance.now = () => (now += 1000);
+    const { setTimeout } = globalThis;
+    globalThis.setTimeout = (act, delay, ...rest) => (delay ? setTimeout(act, delay, ...rest) : (globalThis.held = act, 0));
+  };
+  const { show } = await import("./picture.js");
+  const slow = await show(path ??= makePage(deep), { init, hash: "#view=callers" });
+  await until(() => isWorking(slow), "callers are worked on");
+  assert.equal(await slow.isVisible("#loading"), false);
+  assert.equal(await slow.evaluate(() => globalThis.flame.model.state.view), "flame");
+  await until(() => slow.evaluate(() => (globalThis.held?.(), !globalThis.flame.work)), "callers are shown");
+  assert.equal(await slow.evaluate(() => globalThis.flame.model.state.view), "callers");
+});
+
+test("what is quick does not say so", async () => {
+  const quick = await page({ init: () => (performance.now = () => 0) });
+  await quick.evaluate(() => {
+    const bar = document.getElementById("working");
+    new MutationObserver(() => (globalThis.said ||= !bar.hidden)).observe(bar, { attributes: true });
+    globalThis.said = false;
+  });
+  await search(quick, "shared_1");
+  await refine(quick, "Focus", "shared_");
+  await quick.click("#tab-callers");
+  await settled(quick);
+  assert.equal(await quick.evaluate(() => globalThis.said), false);
+});
