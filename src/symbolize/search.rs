@@ -262,12 +262,12 @@ pub(super) fn same_id(a: &[u8], b: &[u8]) -> bool {
 }
 
 #[cfg(unix)]
-pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
+pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
     std::ffi::OsStr::from_bytes(bytes).into()
 }
 
 #[cfg(not(unix))]
-pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
+pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
     String::from_utf8_lossy(bytes).into_owned().into()
 }

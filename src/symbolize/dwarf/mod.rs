@@ -8,6 +8,7 @@
 mod functions;
 mod lines;
 mod meter;
+mod sites;
 mod space;
 mod split;
 
@@ -24,6 +25,8 @@ use lines::Lines;
 use meter::Work;
 use space::{Dwarf, Space, Unit, load, size};
 use split::{Split, SplitUnit};
+
+pub(crate) use sites::{DebugFunction, Site};
 
 /// The number of units tried for one address: their ranges overlap where equal code was merged.
 const OVERLAPS: usize = 16;
@@ -44,6 +47,13 @@ struct UnitCode<'o> {
     functions: Functions,
     split: Option<SplitUnit<'o>>,
     lines: OnceLock<Lines>,
+}
+
+impl<'o> UnitCode<'o> {
+    /// The lines of the unit, of which `skeleton` has the line program.
+    fn lines(&self, skeleton: &Unit<'o>) -> &Lines {
+        self.lines.get_or_init(|| Lines::parse(skeleton))
+    }
 }
 
 /// A function at an address, as the debug information has it.
@@ -122,8 +132,7 @@ impl<'o> DebugInfo<'o> {
     }
 
     fn place(&self, skeleton: &Unit<'o>, code: &UnitCode<'o>, address: u64) -> Option<Place> {
-        let lines = code.lines.get_or_init(|| Lines::parse(skeleton));
-        let (file, line) = lines.find(address)?;
+        let (file, line) = code.lines(skeleton).find(address)?;
         let file = lines::file_name(&self.space.dwarf, skeleton, file)?;
         // 0 says that the code has no line, not that it has the first.
         (line > 0).then(|| Place { file: file.into(), line })
