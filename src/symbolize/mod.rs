@@ -42,6 +42,6 @@ pub use data::Bytes;
 pub(crate) use dwarf::{DebugFunction, Site};
 pub use object::{Contents, Language, Machine, Object, Segment};
 pub use owned::{NotBelieved, Owners};
-pub(crate) use search::path_of;
 pub use search::{Missing, Module, Search};
+pub(crate) use search::{build_id_from_hex, path_of};
 pub use symbolizer::{Place, ResolvedFrame, Symbolizer, SymbolizerOptions};

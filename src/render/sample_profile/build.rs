@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::branch_length::Code;
 use super::counts::Counts;
-use super::samples::{Compiler, FunctionSamples, Functions, Name};
+use super::samples::{FunctionSamples, Functions, Name, copies, line_of, name_in_source};
 use crate::symbolize::{CodeMap, DebugFunction, Object, Site};
 
 /// The functions of a profile, and how much of the counts is in them.
@@ -71,12 +71,12 @@ impl<'o> Finder<'_, 'o> {
 }
 
 /// The profile of an object that has debug information.
-pub(super) fn build(object: &Object, map: &CodeMap<'_>, counts: &Counts, compiler: Compiler) -> Built {
+pub(super) fn build(object: &Object, map: &CodeMap<'_>, counts: &Counts) -> Built {
     let mut built = Built::default();
     let mut finder = Finder { map, ranges: BTreeMap::new(), found: Vec::new() };
     let mut names = Names::default();
     if counts.has_branches() {
-        add_branches(object, counts, compiler, &mut finder, &mut names, &mut built);
+        add_branches(object, counts, &mut finder, &mut names, &mut built);
     } else {
         for (&address, &count) in &counts.addresses {
             built.all = built.all.saturating_add(count);
@@ -86,7 +86,7 @@ pub(super) fn build(object: &Object, map: &CodeMap<'_>, counts: &Counts, compile
         }
     }
     for counted in &finder.found {
-        add_function(counted, map, compiler, &mut names, &mut built);
+        add_function(counted, map, &mut names, &mut built);
     }
     built.functions.values_mut().for_each(FunctionSamples::raise_to_calls);
     built.functions.retain(|_, function| {
@@ -99,7 +99,6 @@ pub(super) fn build(object: &Object, map: &CodeMap<'_>, counts: &Counts, compile
 fn add_branches(
     object: &Object,
     counts: &Counts,
-    compiler: Compiler,
     finder: &mut Finder<'_, '_>,
     names: &mut Names,
     built: &mut Built,
@@ -124,7 +123,7 @@ fn add_branches(
         let Some(callee) = finder.number(to) else { continue };
         let callee = &finder.found[callee].function;
         let Some(name) = callee.name.filter(|_| callee.start == to) else { continue };
-        let name = names.get(compiler.name(name));
+        let name = names.get(name_in_source(name));
         let head = &mut built.functions.entry(name.clone()).or_default().head;
         *head = head.saturating_add(count);
         if let Some((from, caller)) = from.and_then(|from| Some((from, finder.number(from)?))) {
@@ -134,15 +133,9 @@ fn add_branches(
 }
 
 /// Adds the lines of a function.
-fn add_function<'o>(
-    counted: &Counted<'o>,
-    map: &CodeMap<'o>,
-    compiler: Compiler,
-    names: &mut Names,
-    built: &mut Built,
-) {
+fn add_function<'o>(counted: &Counted<'o>, map: &CodeMap<'o>, names: &mut Names, built: &mut Built) {
     let Some(name) = counted.function.name else { return };
-    let name = names.get(compiler.name(name));
+    let name = names.get(name_in_source(name));
     // The count of code from each address on.
     let mut running = 0;
     let ran: Vec<(u64, u64)> = counted
@@ -168,11 +161,11 @@ fn add_function<'o>(
         let total = samples.iter().copied().chain(bytes).fold(0, |a: u64, b| a.saturating_add(b));
         let function = built.functions.entry(name.clone()).or_default();
         let mut get = |name: &[u8]| names.get(name);
-        let Some(function) = function.innermost(sites, compiler, total, &mut get) else { return };
-        let Some(line) = compiler.line(innermost) else { return };
+        let Some(function) = function.innermost(sites, total, &mut get) else { return };
+        let Some(line) = line_of(innermost) else { return };
         let count = samples.iter().copied().chain(pieces.iter().map(|(_, count)| *count)).max();
         if let Some(count) = count {
-            function.raise(line, count.saturating_mul(compiler.copies(innermost)));
+            function.raise(line, count.saturating_mul(copies(innermost)));
         }
         for (_, callee, count) in calls {
             let target = function.body.entry(line).or_default().targets.entry(callee.clone()).or_default();
@@ -226,15 +219,15 @@ impl Names {
     }
 }
 
-/// The sites of the innermost functions and of the calls on the way: the lines that a compiler can match.
+/// The sites of the innermost functions and of the calls on the way, as far as they have lines.
 pub(super) fn lines_of<'s, 'o>(
     sites: &'s [Site<'o>],
-    compiler: Compiler,
 ) -> impl Iterator<Item = (&'o [u8], super::samples::Line)> + 's
 where
     'o: 's,
 {
-    sites.iter().filter_map(move |site| Some((compiler.name(site.function), compiler.line(site)?)))
+    let with_line = sites.iter().filter(|site| site.line > 0);
+    with_line.filter_map(move |site| Some((name_in_source(site.function), line_of(site)?)))
 }
 
 #[cfg(test)]

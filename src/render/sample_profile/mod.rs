@@ -18,7 +18,6 @@ use std::sync::Arc;
 
 use self::build::{Built, build};
 use self::counts::{Counts, Recorded};
-use self::samples::Compiler;
 use self::staleness::{Shapes, Staleness};
 use super::columns::share;
 use super::format::takes;
@@ -29,7 +28,7 @@ use crate::folded::{Frame, Visitor, WalkSummary, Weights};
 use crate::printable::printable;
 use crate::profile::Profile;
 use crate::profile::exchange::{Exchanged, Mapping};
-use crate::symbolize::{CodeMap, Module, Object, Search};
+use crate::symbolize::{CodeMap, Module, Object, Search, build_id_from_hex};
 use crate::weight::Weight;
 
 /// The format.
@@ -95,7 +94,6 @@ fn make(profile: &Profile, settings: &Settings) -> Result<Option<Made>> {
     let Some(exchanged) = profile.exchanged().filter(|parts| parts.exchange.has_codes()) else {
         return Ok(None);
     };
-    let compiler = Compiler::Llvm;
     let recorded = Recorded::of(profile, exchanged)?;
     let (object, counts, name) = program(&recorded, exchanged, settings)?;
     let Some(map) = CodeMap::new(&object) else {
@@ -105,7 +103,7 @@ fn make(profile: &Profile, settings: &Settings) -> Result<Option<Made>> {
         );
         return Err(setting(what));
     };
-    let built = build(&object, &map, &counts, compiler);
+    let built = build(&object, &map, &counts);
     let mut notes = notes(&built, &recorded, &counts, &name);
     if let Some(path) = &settings.stale_against {
         let other = open(&Search::default(), path, None)?;
@@ -113,7 +111,7 @@ fn make(profile: &Profile, settings: &Settings) -> Result<Option<Made>> {
         let Some(other) = CodeMap::new(&other) else {
             return Err(setting(format!("{shown} has no debug information to compare lines with")));
         };
-        let (before, after) = (Shapes::of(&map, compiler), Shapes::of(&other, compiler));
+        let (before, after) = (Shapes::of(&map), Shapes::of(&other));
         notes.extend(Staleness::of(&built.functions, &before, &after).report(&shown));
     }
     Ok(Some(Made { built, notes }))
@@ -150,7 +148,7 @@ fn program(
     let exchange = &exchanged.exchange;
     let mapping = |number: u32| &exchange.mappings[number as usize];
     let file = |mapping: &Mapping| exchange.text_of(mapping.file);
-    let build_id = |mapping: &Mapping| from_hex(exchange.text_of(mapping.build_id));
+    let build_id = |mapping: &Mapping| build_id_from_hex(exchange.text_of(mapping.build_id));
     let mut files: Vec<(u32, &Counts)> =
         recorded.files.iter().map(|(number, counts)| (*number, counts)).collect();
     // Those of equal weight in the order of their numbers.
@@ -196,15 +194,6 @@ fn program(
 
 fn file_name(path: &[u8]) -> &[u8] {
     path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
-}
-
-fn from_hex(text: &[u8]) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    let bytes = text.chunks(2).map(|pair| match *pair {
-        [high, low] => Some((digit(high)? << 4 | digit(low)?) as u8),
-        _ => None,
-    });
-    bytes.collect::<Option<Vec<u8>>>().filter(|id| !id.is_empty())
 }
 
 /// Opens a program of a build.

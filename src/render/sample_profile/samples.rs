@@ -37,51 +37,28 @@ pub(super) struct Body {
     pub targets: BTreeMap<Name, u64>,
 }
 
-/// The compilers that put different things into discriminators.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Compiler {
-    /// clang, rustc, swiftc: a part for the line, a number of copies of unrolled code, a number of the copy.
-    Llvm,
-    Gcc,
+/// The line of a site in its function; `None` in a function without a name. Code that the compiler has made
+/// without a line has line 0, and the compiler looks for its counts there, too.
+pub(super) fn line_of(site: &Site<'_>) -> Option<Line> {
+    let offset = site.line.wrapping_sub(site.start_line) & 0xffff;
+    is_nameable(site.function).then(|| Line { offset, discriminator: prefix_decoded(site.discriminator) })
 }
 
-impl Compiler {
-    /// The line of a site in its function; `None` in a function without a name. Code that the compiler has
-    /// made without a line has line 0, and the compiler looks for its counts there, too.
-    pub fn line(self, site: &Site<'_>) -> Option<Line> {
-        if !is_nameable(site.function) {
-            return None;
-        }
-        let discriminator = match self {
-            Compiler::Llvm => prefix_decoded(site.discriminator),
-            Compiler::Gcc => site.discriminator & 0xffff,
-        };
-        Some(Line { offset: site.line.wrapping_sub(site.start_line) & 0xffff, discriminator })
-    }
+/// The number of copies of the code of a site that the compiler has made, of a loop that it unrolled.
+pub(super) fn copies(site: &Site<'_>) -> u64 {
+    u64::from(prefix_decoded(next_component(site.discriminator))).max(1)
+}
 
-    /// The number of copies of the code that the compiler has made.
-    pub fn copies(self, site: &Site<'_>) -> u64 {
-        match self {
-            Compiler::Llvm => u64::from(prefix_decoded(next_component(site.discriminator))).max(1),
-            Compiler::Gcc => 1,
+/// The name by which the compiler will look for a function: clones have suffixes.
+pub(super) fn name_in_source(mut name: &[u8]) -> &[u8] {
+    const SUFFIXES: &[&[u8]] = &[b".llvm.", b".part.", b".cold"];
+    while let Some(at) = SUFFIXES.iter().find_map(|suffix| memchr::memmem::rfind(name, suffix)) {
+        if at == 0 {
+            break;
         }
+        name = &name[..at];
     }
-
-    /// The name by which the compiler will look for a function: clones have suffixes.
-    pub fn name(self, name: &[u8]) -> &[u8] {
-        let suffixes: &[&[u8]] = match self {
-            Compiler::Llvm => &[b".llvm.", b".part.", b".cold"],
-            Compiler::Gcc => &[b".cold", b".part.", b".isra.", b".constprop.", b".lto_priv."],
-        };
-        let mut name = name;
-        while let Some(at) = suffixes.iter().find_map(|suffix| memchr::memmem::rfind(name, suffix)) {
-            if at == 0 {
-                break;
-            }
-            name = &name[..at];
-        }
-        name
-    }
+    name
 }
 
 /// Names stand in lines of text between blanks and colons.
@@ -89,7 +66,7 @@ fn is_nameable(name: &[u8]) -> bool {
     !name.is_empty() && !name.iter().any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control())
 }
 
-/// The first component of a discriminator of LLVM's: 0 in one bit, 5 or 12 bits in 7 or 14. The encoding is
+/// The first component of a discriminator, which is the line's own: 0 in one bit, 5 or 12 bits in 7 or 14. The encoding is
 /// described at `DILocation::encodeDiscriminator` in llvm/IR/DebugInfoMetadata.h.
 fn prefix_decoded(discriminator: u32) -> u32 {
     if discriminator & 1 != 0 {
@@ -114,16 +91,15 @@ impl FunctionSamples {
     pub fn innermost(
         &mut self,
         sites: &[Site<'_>],
-        compiler: Compiler,
         total: u64,
         names: &mut dyn FnMut(&[u8]) -> Name,
     ) -> Option<&mut FunctionSamples> {
         let mut function = self;
         function.total = function.total.saturating_add(total);
         for pair in sites.windows(2) {
-            let line = compiler.line(&pair[0])?;
-            compiler.line(&pair[1])?;
-            let name = names(compiler.name(pair[1].function));
+            let line = line_of(&pair[0])?;
+            line_of(&pair[1])?;
+            let name = names(name_in_source(pair[1].function));
             function = function.inlined.entry(line).or_default().entry(name).or_default();
             function.total = function.total.saturating_add(total);
         }
@@ -146,7 +122,7 @@ impl FunctionSamples {
     }
 
     /// Calls `each` with every line that has a count, by the function it was written in.
-    pub fn for_each_line<'f>(&'f self, name: &'f Name, each: &mut dyn FnMut(&'f Name, Line, u64)) {
+    pub fn for_each_line(&self, name: &Name, each: &mut dyn FnMut(&Name, Line, u64)) {
         self.body.iter().for_each(|(line, body)| each(name, *line, body.count));
         for (name, function) in self.inlined.values().flatten() {
             function.for_each_line(name, each);
@@ -165,20 +141,18 @@ mod tests {
             [(0, 0, 1), (2, 1, 1), (4, 2, 1), (0x3e, 31, 1), (0x40 | 1 << 8, 0x40, 1), (1 | 4 << 2, 0, 8)]
         {
             let site = Site { function: b"f", start_line: 10, line: 12, discriminator: encoded };
-            let line = Compiler::Llvm.line(&site).unwrap();
+            let line = line_of(&site).unwrap();
             assert_eq!((line.offset, line.discriminator), (2, base), "{encoded:#x}");
-            assert_eq!(Compiler::Llvm.copies(&site), copies, "{encoded:#x}");
+            assert_eq!(copies(&site), copies, "{encoded:#x}");
         }
-        let site = Site { function: b"f", start_line: 10, line: 9, discriminator: 7 };
-        assert_eq!(Compiler::Gcc.line(&site), Some(Line { offset: 0xffff, discriminator: 7 }));
-        assert_eq!(Compiler::Gcc.line(&Site { function: b"", ..site }), None);
+        let site = Site { function: b"f", start_line: 10, line: 9, discriminator: 0 };
+        assert_eq!(line_of(&site), Some(Line { offset: 0xffff, discriminator: 0 }));
+        assert_eq!(line_of(&Site { function: b"", ..site }), None);
     }
 
     #[test]
     fn clones_are_known_by_the_name_in_the_source() {
-        assert_eq!(Compiler::Llvm.name(b"_Z1fv.llvm.123"), b"_Z1fv");
-        assert_eq!(Compiler::Llvm.name(b"_Z1fv.part.0.llvm.9"), b"_Z1fv");
-        assert_eq!(Compiler::Gcc.name(b"f.constprop.0.isra.0"), b"f");
-        assert_eq!(Compiler::Gcc.name(b".cold"), b".cold");
+        assert_eq!(name_in_source(b"_Z1fv.llvm.123"), b"_Z1fv");
+        assert_eq!(name_in_source(b"_Z1fv.part.0.llvm.9"), b"_Z1fv");
     }
 }

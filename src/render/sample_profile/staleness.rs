@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::build::lines_of;
-use super::samples::{Compiler, Functions, Line, Name};
+use super::samples::{Functions, Line, Name};
 use crate::render::columns::share;
 use crate::symbolize::CodeMap;
 use crate::weight::Weight;
@@ -16,11 +16,11 @@ use crate::weight::Weight;
 pub(super) struct Shapes(HashMap<Vec<u8>, BTreeSet<Line>>);
 
 impl Shapes {
-    pub fn of(map: &CodeMap<'_>, compiler: Compiler) -> Shapes {
+    pub fn of(map: &CodeMap<'_>) -> Shapes {
         let mut shapes: HashMap<Vec<u8>, BTreeSet<Line>> = HashMap::new();
         map.for_each_function(&mut |function| {
             map.for_each_stretch(function, &mut |_, sites| {
-                for (name, line) in lines_of(sites, compiler) {
+                for (name, line) in lines_of(sites) {
                     match shapes.get_mut(name) {
                         Some(lines) => _ = lines.insert(line),
                         None => _ = shapes.insert(name.to_vec(), [line].into()),
@@ -36,7 +36,7 @@ impl Shapes {
     }
 }
 
-/// The weight of lines of a profile, by what has become of them.
+/// The counts of lines of a profile, by what has become of them.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Staleness {
     pub all: u64,
@@ -53,20 +53,23 @@ pub(super) struct Staleness {
 }
 
 /// The least share of the lines of two builds of a function that both have, if it is to count as the same.
-/// Optimizing by another profile removes lines too: of a program that was not changed, 97 of 100 functions
-/// with weight keep this share.
+/// Optimizing by another profile removes and adds lines too.
 const SAME: f64 = 0.8;
 
 impl Staleness {
     /// Compares the build that was profiled with another one.
     pub fn of(functions: &Functions, profiled: &Shapes, built: &Shapes) -> Staleness {
         let mut staleness = Staleness::default();
-        let mut bad: HashMap<&Name, u64> = HashMap::new();
-        let mut alike: HashMap<&Name, Option<bool>> = HashMap::new();
-        let mut each = |name, line: Line, count: u64| {
+        let mut bad: HashMap<Name, u64> = HashMap::new();
+        let mut alike: HashMap<Name, Option<bool>> = HashMap::new();
+        let mut each = |name: &Name, line: Line, count: u64| {
+            // Code without a line in the source has no place that could have changed.
+            if !profiled.get(name).is_some_and(|lines| lines.contains(&line)) {
+                return;
+            }
             let add = |sum: &mut u64| *sum = sum.saturating_add(count);
             add(&mut staleness.all);
-            let is_same = *alike.entry(name).or_insert_with(|| {
+            let is_same = *alike.entry(name.clone()).or_insert_with(|| {
                 let lines = built.get(name)?;
                 let Some(before) = profiled.get(name) else { return Some(true) };
                 let common = before.intersection(lines).count();
@@ -80,10 +83,10 @@ impl Staleness {
                 (Some(_), false) => add(&mut staleness.lines_gone),
                 (None, _) => add(&mut staleness.functions_gone),
             }
-            add(bad.entry(name).or_default());
+            add(bad.entry(name.clone()).or_default());
         };
         functions.iter().for_each(|(name, function)| function.for_each_line(name, &mut each));
-        staleness.heaviest = bad.into_iter().map(|(name, weight)| (name.clone(), weight)).collect();
+        staleness.heaviest = bad.into_iter().collect();
         staleness.heaviest.retain(|(_, weight)| *weight > 0);
         staleness.heaviest.sort_by(|(a, one), (b, other)| other.cmp(one).then_with(|| a.cmp(b)));
         staleness

@@ -129,7 +129,7 @@ impl<'o> DebugInfo<'o> {
         function: &Function,
         ranges: Vec<Range<u64>>,
     ) -> DebugFunction<'o> {
-        let name = read.space.name(read.unit, function.entry, self.supplement.as_ref());
+        let (name, _) = read.space.declaration(read.unit, function.entry, self.supplement.as_ref());
         DebugFunction { name, start: function.start, ranges, unit }
     }
 
@@ -147,8 +147,7 @@ impl<'o> DebugInfo<'o> {
         let Some(mut entry) = functions.find(address, inlined) else { return };
         let mut declared = |entry: UnitOffset<usize>| {
             *known.entry(entry).or_insert_with(|| {
-                let name = read.space.name(read.unit, entry, self.supplement.as_ref());
-                let line = read.space.start_line(read.unit, entry, self.supplement.as_ref());
+                let (name, line) = read.space.declaration(read.unit, entry, self.supplement.as_ref());
                 (name.unwrap_or_default(), line)
             })
         };

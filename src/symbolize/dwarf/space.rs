@@ -113,41 +113,28 @@ impl<'o> Space<'o> {
         Some((unit, inside))
     }
 
-    /// The name of a function: the linker's if there is one, else the one in the source.
-    pub(super) fn name<'s>(
+    /// The name of a function, the linker's if there is one, else the one in the source; and the line on which
+    /// it begins, 0 if that is not known.
+    pub(super) fn declaration<'s>(
         &'s self,
         unit: &'s Unit<'o>,
         at: UnitOffset<usize>,
         supplement: Option<&'s Space<'o>>,
-    ) -> Option<&'o [u8]> {
-        let (mut linkage, mut plain) = (None, None);
+    ) -> (Option<&'o [u8]>, u32) {
+        let (mut linkage, mut plain, mut line) = (None, None, 0);
         self.for_each_attribute(unit, at, supplement, |space, unit, attribute| {
             let text = || space.dwarf.attr_string(unit, attribute.value()).ok().map(|text| text.bytes());
             match attribute.name() {
-                gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name => linkage = text(),
+                gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name if linkage.is_none() => {
+                    linkage = text();
+                }
                 gimli::DW_AT_name if plain.is_none() => plain = text(),
+                gimli::DW_AT_decl_line if line == 0 => line = number(attribute),
                 _ => {}
             }
-            linkage.is_none()
+            linkage.is_none() || line == 0
         });
-        linkage.or(plain)
-    }
-
-    /// The line on which a function begins in the source; 0 if that is not known.
-    pub(super) fn start_line(
-        &self,
-        unit: &Unit<'o>,
-        at: UnitOffset<usize>,
-        supplement: Option<&Space<'o>>,
-    ) -> u32 {
-        let mut line = 0;
-        self.for_each_attribute(unit, at, supplement, |_, _, attribute| {
-            if attribute.name() == gimli::DW_AT_decl_line {
-                line = number(attribute);
-            }
-            line == 0
-        });
-        line
+        (linkage.or(plain), line)
     }
 
     /// Calls `each` with the attributes of a function until it returns false.
