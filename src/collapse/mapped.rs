@@ -132,6 +132,7 @@ mod with_symbols {
                         srcline: srcline.as_deref().unwrap_or_default(),
                         file: line.as_ref().map_or(b"", |line| &line.file),
                         line: line.as_ref().map_or(0, |line| line.line),
+                        start_line: line.as_ref().map_or(0, |line| line.start_line),
                         inlined: *inlined,
                         ..SymbolFrame::default()
                     };

@@ -24,6 +24,8 @@ pub(super) struct SymbolFrame<'a> {
     pub file: &'a [u8],
     /// The line in the source file, from 1; 0 is unknown.
     pub line: u32,
+    /// The line on which the function begins; 0 is unknown.
+    pub start_line: u32,
     /// The compiler has put the code into its caller.
     pub inlined: bool,
 }
@@ -82,7 +84,7 @@ impl SymbolFrame<'_> {
             module: module_name(self.module),
             file: self.file,
             line: self.line,
-            start_line: 0,
+            start_line: self.start_line,
             kind: kind_of(self.module, self.address),
             inlined: self.inlined,
             code: 0,

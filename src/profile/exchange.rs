@@ -41,6 +41,8 @@ pub struct Exchange {
     samples: Vec<Sample>,
     values: Vec<i64>,
     parts: Vec<Part>,
+    /// The code that ran between branches and the branches, of recordings that have them.
+    pub(crate) branches: Vec<Branch>,
     factor: Weight,
     /// The frames that a recording asks to leave out are left out: other outputs do not show them either.
     pub(crate) prunes: bool,
@@ -151,6 +153,29 @@ pub(crate) struct Sample {
     values: usize,
 }
 
+/// Code that ran from one branch to the next, or a branch, and how often that was seen. Addresses are those of
+/// the locations of the mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Branch {
+    /// The index of the mapping.
+    pub mapping: u32,
+    pub kind: BranchKind,
+    /// The first instruction of the code; the instruction that branches. `None` where that is in another file.
+    pub from: Option<u64>,
+    /// The last instruction of the code, which branches; the instruction that is branched to.
+    pub to: u64,
+    pub count: u64,
+}
+
+/// The kinds of [`Branch`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BranchKind {
+    /// Code that ran without a branch in it.
+    Straight,
+    /// A branch that was taken.
+    Taken,
+}
+
 /// The samples of one input.
 struct Part {
     /// The number among all types of each value of a sample.
@@ -175,6 +200,7 @@ impl Default for Exchange {
             samples: Vec::new(),
             values: Vec::new(),
             parts: Vec::new(),
+            branches: Vec::new(),
             factor: Weight::ONE,
             prunes: false,
         }
@@ -325,17 +351,25 @@ pub(crate) struct Exchanged {
     pub exchange: Arc<Exchange>,
     samples: Vec<Sample>,
     factor: Weight,
+    /// Stacks were left out, whose branches are still there.
+    lacks_stacks: bool,
 }
 
 impl Exchanged {
     pub(super) fn new(mut exchange: Exchange) -> Exchanged {
         let samples = std::mem::take(&mut exchange.samples);
-        Exchanged { exchange: Arc::new(exchange), samples, factor: Weight::ONE }
+        Exchanged { exchange: Arc::new(exchange), samples, factor: Weight::ONE, lacks_stacks: false }
     }
 
     /// The samples, in the order in which they were read.
     pub fn samples(&self) -> &[Sample] {
         &self.samples
+    }
+
+    /// The branches of a recording, unless a filter has left out stacks: it is not known which of the branches
+    /// belong to the others.
+    pub fn branches(&self) -> Option<&[Branch]> {
+        (!self.lacks_stacks).then_some(&self.exchange.branches)
     }
 
     /// Returns true if samples were read, whatever a filter has left of them.
@@ -381,6 +415,7 @@ impl Exchanged {
             exchange: self.exchange.clone(),
             samples: self.samples.iter().filter_map(moved).collect(),
             factor: self.factor.checked_mul(factor)?,
+            lacks_stacks: self.lacks_stacks || numbers.contains(&None),
         })
     }
 }

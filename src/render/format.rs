@@ -52,6 +52,8 @@ pub const FORMATS: &[Format] = &[
     firefox::FORMAT,
     chrome_trace::FORMAT,
     dot::FORMAT,
+    #[cfg(feature = "perf-data")]
+    super::sample_profile::FORMAT,
     #[cfg(feature = "parquet")]
     super::parquet::FORMAT,
 ];
@@ -80,6 +82,8 @@ pub mod takes {
     pub const LIST: &[&str] = &["list"];
     /// The folders of source files.
     pub const SOURCE: &[&str] = &["source-path", "no-source"];
+    /// The program that a profile for compilers is of.
+    pub const PROGRAM: &[&str] = &["binary", "stale-against"];
     /// The name.
     pub const TITLE: &[&str] = &["title", "private"];
     /// The lines above text.
@@ -160,7 +164,9 @@ impl Format {
 
 /// The parts that a reader has to keep for outputs of these formats.
 pub fn exchange_parts(formats: &[&Format]) -> ExchangeParts {
-    match formats.iter().filter(|format| exchange::NAMES.contains(&format.name)).count() {
+    let is_whole =
+        |format: &&&Format| exchange::NAMES.contains(&format.name) || format.takes == [takes::PROGRAM];
+    match formats.iter().filter(is_whole).count() {
         0 => ExchangeParts::Nothing,
         all if all == formats.len() => ExchangeParts::Whole,
         _ => ExchangeParts::Shown,

@@ -50,6 +50,8 @@ mod peek;
 mod png;
 mod pprof;
 pub mod rewrite;
+#[cfg(feature = "perf-data")]
+mod sample_profile;
 pub mod settings;
 mod shown_places;
 mod source;

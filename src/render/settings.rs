@@ -55,6 +55,12 @@ pub struct Settings {
     pub list: Option<String>,
     /// Outputs show source code that is found below these folders; without any they read no files.
     pub source_folders: Vec<PathBuf>,
+    /// The program that a profile for compilers is of; `None` is the one with most samples.
+    pub binary: Option<PathBuf>,
+    /// Another build of it: how much of the profile fits that one is said.
+    pub stale_against: Option<PathBuf>,
+    /// The root of the system that the recording was made on, instead of `/`.
+    pub symfs: Option<PathBuf>,
     /// Each thread is a profile of its own.
     pub per_thread: bool,
     /// The number of threads that read folded text in order; 0 is as many as there are processors. The
@@ -85,6 +91,9 @@ impl Default for Settings {
             peek: None,
             list: None,
             source_folders: Vec::new(),
+            binary: None,
+            stale_against: None,
+            symfs: None,
             per_thread: false,
             threads: 0,
             times: true,

@@ -76,6 +76,8 @@ pub struct Finished {
     pub nothing_selected: bool,
     /// With [`Settings::keep_colours`], the colours that names have now.
     pub colours: Option<PaletteMap>,
+    /// Remarks on the output, for its user.
+    pub notes: Vec<String>,
 }
 
 /// The number of frames of a drawing.

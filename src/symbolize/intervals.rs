@@ -76,6 +76,11 @@ impl<T> Intervals<T> {
         self.starts.iter().zip(&self.rest).map(|(start, interval)| (*start, interval.end))
     }
 
+    /// Starts, ends and values, in the order of the starts.
+    pub(super) fn all(&self) -> impl Iterator<Item = (u64, u64, &T)> {
+        self.starts.iter().zip(&self.rest).map(|(start, interval)| (*start, interval.end, &interval.value))
+    }
+
     pub(super) fn len(&self) -> usize {
         self.starts.len()
     }

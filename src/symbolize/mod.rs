@@ -18,6 +18,7 @@
 //! symbolizer.resolve(0x1234, false, &mut frames);
 //! ```
 
+mod code_map;
 mod data;
 mod dwarf;
 mod elf;
@@ -36,8 +37,11 @@ mod symbols;
 mod unpack;
 mod xz;
 
+pub(crate) use code_map::CodeMap;
 pub use data::Bytes;
+pub(crate) use dwarf::{DebugFunction, Site};
 pub use object::{Contents, Language, Machine, Object, Segment};
 pub use owned::{NotBelieved, Owners};
 pub use search::{Missing, Module, Search};
+pub(crate) use search::{build_id_from_hex, path_of};
 pub use symbolizer::{Place, ResolvedFrame, Symbolizer, SymbolizerOptions};

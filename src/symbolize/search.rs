@@ -241,6 +241,16 @@ fn is_build(image: &Image, module: &Module) -> bool {
     recorded.is_none_or(|id| image.build_id().is_some_and(|found| same_id(found, id)))
 }
 
+/// The build id that recordings write as hexadecimal digits.
+pub(crate) fn build_id_from_hex(text: &[u8]) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let bytes = text.chunks(2).map(|pair| match *pair {
+        [high, low] => Some((digit(high)? << 4 | digit(low)?) as u8),
+        _ => None,
+    });
+    bytes.collect::<Option<Vec<u8>>>().filter(|id| !id.is_empty())
+}
+
 /// The checksum of `.gnu_debuglink`, that of gzip.
 fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = flate2::Crc::new();
@@ -262,12 +272,12 @@ pub(super) fn same_id(a: &[u8], b: &[u8]) -> bool {
 }
 
 #[cfg(unix)]
-pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
+pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
     std::ffi::OsStr::from_bytes(bytes).into()
 }
 
 #[cfg(not(unix))]
-pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
+pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
     String::from_utf8_lossy(bytes).into_owned().into()
 }

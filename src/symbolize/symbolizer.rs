@@ -50,6 +50,8 @@ pub struct Place {
     pub file: Arc<[u8]>,
     /// The line, counted from 1.
     pub line: u32,
+    /// The line on which the function begins; 0 if that is not known.
+    pub start_line: u32,
 }
 
 impl Place {

@@ -21,6 +21,7 @@ const JOBS: &[(&str, &str)] = &[
     ("duckdb and pyarrow", "python3 -c 'import duckdb, pyarrow.parquet'"),
     ("dot", "echo 'digraph { a -> b }' | dot -Tsvg >a.svg && grep -q '<svg' a.svg"),
     ("go", "go version && go tool pprof -h 2>&1 | grep -q usage"),
+    ("llvm-profdata", "printf 'f:1:1\\n 1: 1\\n' >a.prof && llvm-profdata show --sample a.prof"),
     ("llvm-symbolizer", "echo 0x1000 | llvm-symbolizer --obj=/bin/sh --no-demangle --inlines"),
     ("nm", "nm --no-demangle -D /bin/sh >/dev/null"),
     ("perf record", PERF_RECORD),

@@ -27,6 +27,8 @@ mod program;
 #[path = "../common/recordings.rs"]
 mod recordings;
 mod round_trip;
+#[cfg(feature = "perf-data")]
+mod sample_profile;
 #[path = "../common/skip.rs"]
 mod skip;
 mod stacks;

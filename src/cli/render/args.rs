@@ -310,6 +310,20 @@ pub struct FileArgs {
     pub per_thread: bool,
 }
 
+/// The program that a profile for compilers is of.
+#[cfg(feature = "perf-data")]
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Profiles for compilers")]
+pub struct ProgramArgs {
+    /// Write the profile of the program FILE (default: the one with most samples, where it was
+    /// recorded)
+    #[arg(long, value_name = "FILE")]
+    pub binary: Option<PathBuf>,
+    /// Say how much of the profile fits the lines of FILE, a later build of the program
+    #[arg(long, value_name = "FILE")]
+    pub stale_against: Option<PathBuf>,
+}
+
 /// The messages on standard error.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Messages")]

@@ -25,6 +25,8 @@ use crate::profile::open::open;
 use crate::profile::{self, ExchangeParts, Label, Opened};
 use crate::render::format::exchange_parts;
 use crate::render::{FORMATS, Format, Written};
+#[cfg(feature = "perf-data")]
+pub use args::ProgramArgs;
 pub use args::{
     ChangeArgs, ColourArgs, FileArgs, InputFormatArgs, OutputArgs, Rows, SizeArgs, SourceArgs, StackArgs,
     TableArgs, TalkArgs, TerminalArgs, TextArgs,
@@ -90,6 +92,10 @@ pub struct Render {
     /// The file it is.
     #[command(flatten)]
     pub file: FileArgs,
+    /// The program that a profile for compilers is of.
+    #[cfg(feature = "perf-data")]
+    #[command(flatten)]
+    pub program: ProgramArgs,
     /// The messages on standard error.
     #[command(flatten)]
     pub talk: TalkArgs,
@@ -151,6 +157,7 @@ impl Tool for Render {
             self.say("colours show changes in a differential graph; --cp keeps none");
         }
         self.say_drawn(&written);
+        written.outputs.iter().flat_map(|finished| &finished.notes).for_each(|note| self.say(note));
         if to_person && formats[0].name == LETTERS && self.output.format.is_none() && stderr().is_terminal() {
             self.say("drawn in letters; -o out.svg draws a picture, -o out.html a page to explore");
         }

@@ -51,6 +51,11 @@ impl Render {
             threads: self.recording.threads,
             peek: self.table.peek.clone(),
             list: self.table.list.clone(),
+            symfs: self.recording.symfs.clone(),
+            #[cfg(feature = "perf-data")]
+            binary: self.program.binary.clone(),
+            #[cfg(feature = "perf-data")]
+            stale_against: self.program.stale_against.clone(),
             ..settings
         })
     }

@@ -26,10 +26,17 @@ const HAS: &[&[u8]] = &[
 
 /// Fills a model, message by message.
 pub struct Loader {
-    model: Model,
+    pub(super) model: Model,
     numbers: HashMap<Vec<u8>, u64>,
     /// The mappings of all messages so far.
     mappings: u64,
+    /// The files of mappings, by their numbers: path, and the build id that linkers give.
+    #[cfg_attr(not(feature = "perf-data"), allow(dead_code))]
+    pub(super) files: HashMap<u64, (model::Mapping, Option<Vec<u8>>)>,
+    /// The locations of functions that were found here begin at this number.
+    pub(super) found: u64,
+    /// Remarks on files that were looked for.
+    pub(super) notes: Vec<String>,
     /// The column of each sample type.
     columns: HashMap<(u64, u64), usize>,
     budget: Budget,
@@ -86,6 +93,9 @@ impl Loader {
             model,
             numbers: HashMap::from([(Vec::new(), 0)]),
             mappings: 0,
+            files: HashMap::new(),
+            found: 0,
+            notes: Vec::new(),
             columns: HashMap::new(),
             budget: Budget::default(),
             end: 0,
@@ -138,6 +148,7 @@ impl Loader {
             facts.set_command(command.text());
         }
         facts.comment("OTLP profiles v1development");
+        self.notes.iter().for_each(|note| report.note(note.clone()));
         if self.links > 0 {
             let links = self.links;
             report.details.push(format!("{links} samples are linked to traces; the links are left out"));
@@ -149,7 +160,7 @@ impl Loader {
         Ok(())
     }
 
-    fn number(&mut self, text: &[u8]) -> u64 {
+    pub(super) fn number(&mut self, text: &[u8]) -> u64 {
         if let Some(&known) = self.numbers.get(text) {
             return known;
         }
@@ -178,12 +189,13 @@ impl Loader {
                 file: text(&base, mapping.file)?,
                 ..model::Mapping::default()
             };
-            let mut best = BUILD_IDS.len();
+            let (mut best, mut linked) = (BUILD_IDS.len(), None);
             for &index in &mapping.attributes {
                 let attribute = entry("attributes", &dictionary.attributes, index)?;
                 let key = entry("strings", &dictionary.texts, attribute.key)?;
                 if let Some(at) = BUILD_IDS.iter().position(|name| name == key).filter(|at| *at < best) {
                     (best, known.build_id) = (at, self.value(&base, dictionary, &attribute.value)?);
+                    linked = (at == 0).then(|| self.model.texts.get(known.build_id).map(<[u8]>::to_vec));
                 }
                 if let Some(bit) = HAS.iter().position(|name| name == key) {
                     known.has |= u8::from(attribute.value == AnyValue::Bool(true)) << bit;
@@ -191,6 +203,7 @@ impl Loader {
             }
             let is_none = at == base.mappings && mapping.limit == 0 && mapping.file == 0;
             if !is_none {
+                self.files.insert(at, (known, linked.transpose()?));
                 self.model.mapping(at, known);
             }
         }

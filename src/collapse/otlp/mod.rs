@@ -16,6 +16,8 @@
 mod data;
 mod json;
 mod load;
+#[cfg(feature = "perf-data")]
+mod native;
 mod protobuf;
 
 use std::io::Read;
@@ -86,6 +88,8 @@ impl Collapser for Otlp {
         let mut loader = Loader::new(options, wants_labels);
         loader.load(&messages).map_err(|e| e.or_at(at))?;
         drop(messages);
+        #[cfg(feature = "perf-data")]
+        loader.name_native(options).map_err(|e| e.or_at(at))?;
         loader.collapse(options, sink, report).map_err(|e| e.or_at(at))
     }
 }

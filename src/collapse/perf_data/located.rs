@@ -24,7 +24,7 @@ pub(super) fn locate(
     sink: &mut dyn Sink,
 ) {
     let Some(exchange) = sink.exchange() else { return };
-    let mut mappings = Mappings { modules, numbers: HashMap::new() };
+    let mut mappings = Mappings::new(modules);
     // The first mapping is the program to pprof, and never the kernel.
     for &(module, _, _, number) in places {
         if modules.all()[module as usize].kind == Kind::File {
@@ -62,15 +62,20 @@ pub(super) fn locate(
 }
 
 /// The mappings of modules.
-struct Mappings<'m> {
+pub(super) struct Mappings<'m> {
     modules: &'m Modules,
     /// By the module, and by the meaning of addresses there: true for offsets.
     numbers: HashMap<(u32, bool), u32>,
 }
 
-impl Mappings<'_> {
+impl<'m> Mappings<'m> {
+    /// No mappings yet.
+    pub fn new(modules: &'m Modules) -> Mappings<'m> {
+        Mappings { modules, numbers: HashMap::new() }
+    }
+
     /// The number of the mapping of a module, in which addresses are those that the file states, or offsets.
-    fn number(&mut self, module: u32, is_stated: bool, exchange: &mut Exchange) -> u32 {
+    pub fn number(&mut self, module: u32, is_stated: bool, exchange: &mut Exchange) -> u32 {
         let known = &self.modules.all()[module as usize];
         let is_offset = known.kind == Kind::File && !is_stated;
         *self.numbers.entry((module, is_offset)).or_insert_with(|| {

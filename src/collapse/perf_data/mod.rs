@@ -24,6 +24,7 @@
 
 mod advice;
 mod attr;
+mod branches;
 mod bytes;
 mod cfi;
 mod chunk;
@@ -59,6 +60,7 @@ mod zstd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use self::branches::BranchTable;
 use self::held::Held;
 use self::modules::{Kind, Modules};
 use self::names::{FrameNames, Namer, SymbolState};
@@ -138,6 +140,7 @@ impl Collapser for PerfData {
 fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
     let search = Search { symfs: options.symfs.clone(), ..Search::default() };
     let mut folding = Folding::new(input, options, &search, sink.wants(), report.first_value.take())?;
+    folding.branches = sink.exchange().is_some();
     // Whoever has not asked for parts gets them as one.
     while folding.fold()?.is_some() {
         folding.next_part = NextPart::Joins;
@@ -192,6 +195,8 @@ struct Folding<'o> {
     builders: Vec<StackBuilder<'o>>,
     kernel: OnceLock<std::result::Result<Kernel, Missing>>,
     next_part: NextPart,
+    /// The branches of samples are kept.
+    branches: bool,
 }
 
 impl<'o> Folding<'o> {
@@ -210,7 +215,8 @@ impl<'o> Folding<'o> {
         let threads = threads::count(options.threads);
         let (builders, kernel) = (Vec::new(), OnceLock::new());
         let next_part = NextPart::Joins;
-        Ok(Folding { options, search, wants, threads, samples, builders, kernel, next_part })
+        let branches = false;
+        Ok(Folding { options, search, wants, threads, samples, builders, kernel, next_part, branches })
     }
 
     /// Folds up to the end of the recording, or of a part.
@@ -221,7 +227,11 @@ impl<'o> Folding<'o> {
         self.samples.ended_part = None;
         if self.builders.is_empty() {
             let order = self.samples.records.description.order;
-            let builder = |_| StackBuilder::new(self.options, self.search, order, self.wants.contexts);
+            let builder = |_| {
+                let mut stacks = StackBuilder::new(self.options, self.search, order, self.wants.contexts);
+                stacks.branches = self.branches.then(BranchTable::default);
+                stacks
+            };
             self.builders = (0..self.threads).map(builder).collect();
         }
         let samples = Mutex::new(GroupedSamples { samples: &mut self.samples, left: 0, ended: false });
@@ -247,6 +257,7 @@ impl<'o> Folding<'o> {
         let mut raw = StackTable::default();
         let mut all_singles: Vec<SingleSample> = Vec::new();
         let mut all_fields = Interner::default();
+        let mut branches = BranchTable::default();
         for (n, stacks) in self.builders.drain(..).enumerate() {
             summary.truncated.add(stacks.truncated)?;
             summary.stitched.add(stacks.stitched)?;
@@ -255,6 +266,7 @@ impl<'o> Folding<'o> {
                 let sum = summary.lost.entry(module).or_default();
                 *sum = sum.checked_add(weight)?;
             }
+            stacks.branches.iter().try_for_each(|table| branches.merge(table))?;
             let mut singles = stacks.singles.unwrap_or_default();
             let fields: Vec<u32> = stacks.fields.all().map(|set| all_fields.key(set)).collect();
             singles.iter_mut().for_each(|single| single.fields = fields[single.fields as usize]);
@@ -284,6 +296,7 @@ impl<'o> Folding<'o> {
             not_believed: Mutex::default(),
         };
         let names = namer.name_all(&raw, self.threads, sink);
+        branches.locate(&samples.modules, self.search, sink)?;
         if self.wants.contexts {
             let mut named = NamedStacks::default();
             name_stacks(&raw, &names, &samples.modules, &mut summary, |stack, _| {

@@ -385,6 +385,7 @@ impl<'n> Worker<'n> {
         }
         let place = frame.place.as_ref().filter(|_| self.namer.places);
         let (file, line) = place.map_or((&b""[..], 0), |place| (&*place.file, place.line));
+        let start_line = place.map_or(0, |place| place.start_line);
         if place.is_some() {
             self.key.extend_from_slice(file);
             self.key.extend_from_slice(&line.to_le_bytes());
@@ -398,6 +399,7 @@ impl<'n> Worker<'n> {
                     srcline: &srcline,
                     file,
                     line,
+                    start_line,
                     inlined: frame.inlined,
                     ..SymbolFrame::default()
                 };

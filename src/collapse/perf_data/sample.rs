@@ -14,6 +14,8 @@ pub struct SampleBody<'a> {
     pub chain: Option<U64s<'a>>,
     /// Calls not yet returned from, latest first: from, to and flags of each.
     pub calls: Option<U64s<'a>>,
+    /// The branches last taken, latest first: from, to and flags of each.
+    pub branches: Option<U64s<'a>>,
     /// The payload of a tracepoint.
     pub raw: &'a [u8],
     /// The program's registers.
@@ -77,8 +79,9 @@ impl<'a> SampleBody<'a> {
             if attr.branch_sample_type & branch::COUNTERS != 0 {
                 fields.u64s(count)?;
             }
-            if attr.branch_sample_type & branch::CALL_STACK != 0 {
-                parts.calls = Some(branches);
+            match attr.branch_sample_type & branch::CALL_STACK {
+                0 => parts.branches = Some(branches),
+                _ => parts.calls = Some(branches),
             }
         }
         if attr.has(sample::REGS_USER) {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::attr::Attr;
+use super::branches::BranchTable;
 use super::bytes::{ByteOrder, U64s};
 use super::cfi::{Context, How, Rule};
 use super::modules::{KERNEL, Module, UNKNOWN};
@@ -77,6 +78,8 @@ pub(super) struct StackBuilder<'o> {
     pub singles: Option<Vec<SingleSample>>,
     /// The values of the tracepoints' fields of single samples: see [`fields_of`].
     pub fields: Interner,
+    /// The branches of samples, if they are wanted.
+    pub branches: Option<BranchTable>,
     pub truncated: TruncatedStacks,
     /// Stacks that were cut, and have their callers from other stacks of the thread.
     pub stitched: TruncatedStacks,
@@ -151,6 +154,7 @@ impl<'o> StackBuilder<'o> {
             table: StackTable::default(),
             singles: contexts.then(Vec::new),
             fields: Interner::default(),
+            branches: None,
             truncated: TruncatedStacks::default(),
             stitched: TruncatedStacks::default(),
             chains: Chains::default(),
@@ -192,6 +196,9 @@ impl<'o> StackBuilder<'o> {
                 self.push(work.mode, work.ip, false, work, batch);
             }
             None => {}
+        }
+        if let (Some(table), Some(list)) = (&mut self.branches, parts.branches) {
+            table.add(list, &work.space)?;
         }
         let unwound = self.unwind(&parts, work, batch)?;
         let PendingSample { time, away, processor, pid, tid, comm, weight, .. } = *work;

@@ -180,6 +180,7 @@ impl<'o> Symbols<'o> {
             file,
             line,
             inlined: frame.is_inlined(),
+            ..SymbolFrame::default()
         };
         let mut frames = Vec::new();
         let last = frame.frames(self.options, sink, |id| frames.push(id));

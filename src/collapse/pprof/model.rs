@@ -151,6 +151,14 @@ impl Model {
         self.mappings.push(mapping);
     }
 
+    /// Adds to what is known of a mapping: functions, files, lines and inlined frames are bits 0 to 3.
+    #[cfg_attr(not(feature = "perf-data"), allow(dead_code))]
+    pub fn known_mapping(&mut self, id: u64, has: u8) {
+        if let Some(mapping) = self.mapping_numbers.get(&id).and_then(|at| self.mappings.get_mut(*at)) {
+            mapping.has |= has;
+        }
+    }
+
     /// Ends the sample being read, which has these labels.
     pub fn end_sample(&mut self, labels: Vec<RawLabel>) {
         let next = self.origins.len();

@@ -18,19 +18,23 @@ pub(super) struct Functions {
 }
 
 #[derive(Clone, Copy)]
-struct Function {
-    entry: UnitOffset<usize>,
+pub(super) struct Function {
+    pub(super) entry: UnitOffset<usize>,
+    /// The address at which it begins: that of the first of its ranges.
+    pub(super) start: u64,
     /// The range of its own in `inlined`.
     inlined: (u32, u32),
 }
 
 /// Code of an inlined function.
 pub(super) struct InlinedRange {
-    start: u64,
-    end: u64,
+    pub(super) start: u64,
+    pub(super) end: u64,
     depth: u32,
     /// The line that it was called from.
     pub(super) call_line: u32,
+    /// Tells apart several calls on that line.
+    pub(super) call_discriminator: u32,
     /// Its file, by the number the unit gives it.
     pub(super) call_file: u64,
     pub(super) entry: UnitOffset<usize>,
@@ -43,6 +47,20 @@ struct Extent {
     high: Option<u64>,
     size: Option<u64>,
     list: Option<gimli::RangeListsOffset<usize>>,
+}
+
+/// The place that an inlined function was called from.
+#[derive(Default)]
+struct Call {
+    /// By the number the unit gives it.
+    file: u64,
+    line: u32,
+    discriminator: u32,
+}
+
+/// The value of an attribute that is a small number; 0 for any other.
+pub(super) fn number(attribute: &gimli::Attribute<Metered<'_>>) -> u32 {
+    attribute.udata_value().and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
 }
 
 /// A function or inlined function whose children are being read.
@@ -88,6 +106,21 @@ impl Functions {
         Some(function.entry)
     }
 
+    /// The function at an address.
+    pub(super) fn at(&self, address: u64) -> Option<&Function> {
+        self.ranges.find(address)
+    }
+
+    /// The ranges of all functions: start, end, function.
+    pub(super) fn all(&self) -> impl Iterator<Item = (u64, u64, &Function)> {
+        self.ranges.all()
+    }
+
+    /// The code of all that was inlined into a function.
+    pub(super) fn inlined_into(&self, function: &Function) -> &[InlinedRange] {
+        &self.inlined[function.inlined.0 as usize..function.inlined.1 as usize]
+    }
+
     pub(super) fn inlined(&self, at: usize) -> &InlinedRange {
         &self.inlined[at]
     }
@@ -120,22 +153,22 @@ impl Reading<'_, '_> {
                 }
                 gimli::DW_TAG_inlined_subroutine if !self.open.is_empty() => {
                     let mut extent = Extent::default();
-                    let (mut call_file, mut call_line) = (0, 0);
+                    let mut call = Call::default();
                     for spec in abbreviation.attributes() {
                         let attribute = entries.read_attribute(*spec)?;
                         match attribute.name() {
                             gimli::DW_AT_call_file => {
-                                call_file = match attribute.value() {
+                                call.file = match attribute.value() {
                                     AttributeValue::FileIndex(file) => file,
                                     other => other.udata_value().unwrap_or(0),
                                 };
                             }
-                            gimli::DW_AT_call_line => call_line = attribute.udata_value().unwrap_or(0),
+                            gimli::DW_AT_call_line => call.line = number(&attribute),
+                            gimli::DW_AT_GNU_discriminator => call.discriminator = number(&attribute),
                             _ => extent.note(self.dwarf, self.unit, &attribute)?,
                         }
                     }
-                    let call_line = u32::try_from(call_line).unwrap_or(0);
-                    self.inlined(entry, level, &extent, (call_file, call_line))?;
+                    self.inlined(entry, level, &extent, &call)?;
                 }
                 _ => entries.skip_attributes(abbreviation.attributes())?,
             }
@@ -159,13 +192,22 @@ impl Reading<'_, '_> {
         entry: UnitOffset<usize>,
         level: isize,
         extent: &Extent,
-        (call_file, call_line): (u64, u32),
+        call: &Call,
     ) -> gimli::Result<()> {
         let depth = self.open.last().map_or(0, |open| open.depth) + 1;
         let Some(function) = self.pending.last_mut().filter(|_| depth <= DEEPEST) else { return Ok(()) };
         extent.for_each(self.dwarf, self.unit, |start, end| {
-            let depth = depth as u32;
-            function.inlined.push(InlinedRange { start, end, depth, call_line, call_file, entry });
+            let (depth, call_line, call_file) = (depth as u32, call.line, call.file);
+            let call_discriminator = call.discriminator;
+            function.inlined.push(InlinedRange {
+                start,
+                end,
+                depth,
+                call_line,
+                call_discriminator,
+                call_file,
+                entry,
+            });
         })?;
         self.open.push(Open { level, depth });
         Ok(())
@@ -181,7 +223,8 @@ impl Reading<'_, '_> {
             function.inlined.sort_by_key(|range| (range.depth, range.start));
             let from = self.inlined.len() as u32;
             self.inlined.append(&mut function.inlined);
-            let value = Function { entry: function.entry, inlined: (from, self.inlined.len() as u32) };
+            let start = function.ranges.first().map_or(0, |range| range.0);
+            let value = Function { entry: function.entry, start, inlined: (from, self.inlined.len() as u32) };
             self.ranges.extend(function.ranges.into_iter().map(|(start, end)| (start, end, value)));
         }
     }

@@ -11,10 +11,13 @@ pub(super) struct Lines {
     sequences: Intervals<Vec<Row>>,
 }
 
-struct Row {
-    address: u64,
+pub(super) struct Row {
+    pub(super) address: u64,
     file: u64,
-    line: u32,
+    /// 0 for code without a line.
+    pub(super) line: u32,
+    /// Tells apart several pieces of code of one line.
+    pub(super) discriminator: u32,
 }
 
 impl Lines {
@@ -42,6 +45,13 @@ impl Lines {
         Some((row.file, row.line))
     }
 
+    /// The rows of a range, in order, and the one in which it begins.
+    pub(super) fn rows(&self, from: u64, to: u64) -> &[Row] {
+        let Some(rows) = self.sequences.find(from) else { return &[] };
+        let first = rows.partition_point(|row| row.address <= from).saturating_sub(1);
+        &rows[first..rows.partition_point(|row| row.address < to).max(first)]
+    }
+
     /// The addresses that it has lines for.
     pub(super) fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
         self.sequences.ranges()
@@ -60,7 +70,8 @@ fn close(mut rows: Vec<Row>, end: u64) -> Option<(u64, u64, Vec<Row>)> {
 /// Takes the last of several rows of one address.
 fn note(rows: &mut Vec<Row>, row: &LineRow) {
     let line = row.line().map_or(0, |line| u32::try_from(line.get()).unwrap_or(0));
-    let row = Row { address: row.address(), file: row.file_index(), line };
+    let discriminator = u32::try_from(row.discriminator()).unwrap_or(0);
+    let row = Row { address: row.address(), file: row.file_index(), line, discriminator };
     match rows.last_mut() {
         Some(last) if last.address == row.address => *last = row,
         _ => rows.push(row),

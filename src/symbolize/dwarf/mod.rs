@@ -8,13 +8,14 @@
 mod functions;
 mod lines;
 mod meter;
+mod sites;
 mod space;
 mod split;
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use gimli::{DebugInfoOffset, DwarfFileType, UnitType};
+use gimli::{DebugInfoOffset, DwarfFileType, UnitOffset, UnitType};
 
 use super::intervals::Intervals;
 use super::object::Object;
@@ -24,6 +25,8 @@ use lines::Lines;
 use meter::Work;
 use space::{Dwarf, Space, Unit, load, size};
 use split::{Split, SplitUnit};
+
+pub(crate) use sites::{DebugFunction, Site};
 
 /// The number of units tried for one address: their ranges overlap where equal code was merged.
 const OVERLAPS: usize = 16;
@@ -44,6 +47,13 @@ struct UnitCode<'o> {
     functions: Functions,
     split: Option<SplitUnit<'o>>,
     lines: OnceLock<Lines>,
+}
+
+impl<'o> UnitCode<'o> {
+    /// The lines of the unit, of which `skeleton` has the line program.
+    fn lines(&self, skeleton: &Unit<'o>) -> &Lines {
+        self.lines.get_or_init(|| Lines::parse(skeleton))
+    }
 }
 
 /// A function at an address, as the debug information has it.
@@ -94,22 +104,36 @@ impl<'o> DebugInfo<'o> {
                 continue;
             };
             for range in inlined.iter().rev().map(|at| code.functions.inlined(*at)) {
-                let name = space.name(unit, range.entry, self.supplement.as_ref());
-                out.push(DebugFrame { name, place: place.take() });
+                out.push(self.frame(space, unit, range.entry, place.take()));
                 if lines && range.call_line > 0 {
                     // The files of a split unit are numbered by its own table, if it has one.
                     let file = lines::file_name(&space.dwarf, unit, range.call_file)
                         .or_else(|| lines::file_name(&self.space.dwarf, skeleton, range.call_file));
-                    place = file.map(|file| Place { file: file.into(), line: range.call_line });
+                    place =
+                        file.map(|file| Place { file: file.into(), line: range.call_line, start_line: 0 });
                 }
             }
-            let name = space.name(unit, function, self.supplement.as_ref());
-            out.push(DebugFrame { name, place });
+            out.push(self.frame(space, unit, function, place));
             return;
         }
         if only_line.is_some() {
             out.push(DebugFrame { name: None, place: only_line });
         }
+    }
+
+    /// A function at a place in it.
+    fn frame<'s>(
+        &'s self,
+        space: &'s Space<'o>,
+        unit: &'s Unit<'o>,
+        entry: UnitOffset<usize>,
+        mut place: Option<Place>,
+    ) -> DebugFrame<'o> {
+        let (name, start_line) = space.declaration(unit, entry, self.supplement.as_ref());
+        if let Some(place) = &mut place {
+            place.start_line = start_line;
+        }
+        DebugFrame { name, place }
     }
 
     fn read(&self, skeleton: &Unit<'o>) -> UnitCode<'o> {
@@ -122,11 +146,10 @@ impl<'o> DebugInfo<'o> {
     }
 
     fn place(&self, skeleton: &Unit<'o>, code: &UnitCode<'o>, address: u64) -> Option<Place> {
-        let lines = code.lines.get_or_init(|| Lines::parse(skeleton));
-        let (file, line) = lines.find(address)?;
+        let (file, line) = code.lines(skeleton).find(address)?;
         let file = lines::file_name(&self.space.dwarf, skeleton, file)?;
         // 0 says that the code has no line, not that it has the first.
-        (line > 0).then(|| Place { file: file.into(), line })
+        (line > 0).then(|| Place { file: file.into(), line, start_line: 0 })
     }
 }
 

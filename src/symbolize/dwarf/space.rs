@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use gimli::{AttributeValue, DebugInfoOffset, DwarfFileType, Section, SectionId, UnitHeader, UnitOffset};
 
 use super::super::image::Image;
+use super::functions::number;
 use super::meter::Metered;
 
 pub(super) type Dwarf<'o> = gimli::Dwarf<Metered<'o>>;
@@ -112,54 +113,70 @@ impl<'o> Space<'o> {
         Some((unit, inside))
     }
 
-    /// The name of a function: the linker's if there is one, else the one in the source.
+    /// The name of a function, the linker's if there is one, else the one in the source; and the line on which
+    /// it begins, 0 if that is not known.
+    pub(super) fn declaration<'s>(
+        &'s self,
+        unit: &'s Unit<'o>,
+        at: UnitOffset<usize>,
+        supplement: Option<&'s Space<'o>>,
+    ) -> (Option<&'o [u8]>, u32) {
+        let (mut linkage, mut plain, mut line) = (None, None, 0);
+        self.for_each_attribute(unit, at, supplement, |space, unit, attribute| {
+            let text = || space.dwarf.attr_string(unit, attribute.value()).ok().map(|text| text.bytes());
+            match attribute.name() {
+                gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name if linkage.is_none() => {
+                    linkage = text();
+                }
+                gimli::DW_AT_name if plain.is_none() => plain = text(),
+                gimli::DW_AT_decl_line if line == 0 => line = number(attribute),
+                _ => {}
+            }
+            linkage.is_none() || line == 0
+        });
+        (linkage.or(plain), line)
+    }
+
+    /// Calls `each` with the attributes of a function until it returns false.
     ///
-    /// Inlined functions and instances of templates have no names of their own but refer to a
+    /// Inlined functions and instances of templates have few of their own but refer to a
     /// declaration, often in another unit, with `dwz` in another file (`supplement`).
-    pub(super) fn name<'s>(
+    fn for_each_attribute<'s>(
         &'s self,
         mut unit: &'s Unit<'o>,
         mut at: UnitOffset<usize>,
         supplement: Option<&'s Space<'o>>,
-    ) -> Option<&'o [u8]> {
+        mut each: impl FnMut(&'s Space<'o>, &'s Unit<'o>, &gimli::Attribute<Metered<'o>>) -> bool,
+    ) {
         let mut space = self;
-        let mut plain = None;
         for _ in 0..LONGEST_CHAIN {
             let mut next = None;
-            let mut entries = unit.entries_raw(Some(at)).ok()?;
-            for spec in entries.read_abbreviation().ok()??.attributes() {
-                let attribute = entries.read_attribute(*spec).ok()?;
-                let text = || space.dwarf.attr_string(unit, attribute.value()).ok().map(|text| text.bytes());
-                match attribute.name() {
-                    gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name => {
-                        if let Some(name) = text() {
-                            return Some(name);
-                        }
-                    }
-                    gimli::DW_AT_name if plain.is_none() => plain = text(),
-                    gimli::DW_AT_abstract_origin | gimli::DW_AT_specification => {
-                        next = Some(attribute.value())
-                    }
-                    _ => {}
+            let Ok(mut entries) = unit.entries_raw(Some(at)) else { return };
+            let Ok(Some(abbreviation)) = entries.read_abbreviation() else { return };
+            for spec in abbreviation.attributes() {
+                let Ok(attribute) = entries.read_attribute(*spec) else { return };
+                if let gimli::DW_AT_abstract_origin | gimli::DW_AT_specification = attribute.name() {
+                    next = Some(attribute.value());
+                } else if !each(space, unit, &attribute) {
+                    return;
                 }
             }
             match next {
                 Some(AttributeValue::UnitRef(offset)) => at = offset,
                 Some(AttributeValue::DebugInfoRef(offset)) => match space.containing(offset) {
                     Some(found) => (unit, at) = found,
-                    None => break,
+                    None => return,
                 },
                 Some(AttributeValue::DebugInfoRefSup(offset)) => {
-                    let Some(other) = supplement else { break };
+                    let Some(other) = supplement else { return };
                     space = other;
                     match space.containing(offset) {
                         Some(found) => (unit, at) = found,
-                        None => break,
+                        None => return,
                     }
                 }
-                _ => break,
+                _ => return,
             }
         }
-        plain
     }
 }

@@ -129,7 +129,7 @@ impl JitDump {
             let offset = address - start;
             let at = lines.partition_point(|(line, ..)| line.wrapping_sub(code.written_at) <= offset);
             let (_, line, file) = lines.get(at.checked_sub(1)?)?;
-            Some(Place { file: self.bytes[file.clone()].into(), line: *line })
+            Some(Place { file: self.bytes[file.clone()].into(), line: *line, start_line: 0 })
         });
         Some(JitSymbol { name: &self.bytes[code.name.clone()], place })
     }
