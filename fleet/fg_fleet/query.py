@@ -228,7 +228,8 @@ def top(question: Question, labels: list[str], limit: int, by: str, tsv: bool) -
 
 def _top(sums: DataFrame, unit: str | None, labels: list[str], limit: int, by: str, tsv: bool) -> int:
     whole = _add(*sums.agg(F.sum("self_whole"), F.sum("self_part")).collect()[0])
-    rows = sums.orderBy(F.desc(f"{by}_whole"), F.desc(f"{by}_part"), *map(F.col, labels), F.col("function"))
+    weights = [f"{name}_{part}" for name in (by, "total", "self") for part in ("whole", "part")]
+    rows = sums.orderBy(*map(F.desc, weights), *map(F.col, labels), F.col("function"))
     cells = [("self", "self%", "total", "total%", *labels, "function")]
     for row in (rows.limit(limit) if limit else rows).collect():
         own, total = (_add(row[f"{name}_whole"], row[f"{name}_part"]) for name in ("self", "total"))
