@@ -55,8 +55,14 @@ class Question:
             is_it = "value_type = '" + value.replace("'", "\\'") + "'"
             self.where = f"({where}) and {is_it}" if where else is_it
         table = "stacks" if {"stack", "weight"} & set(words(self.where or "")) else "recordings"
-        kinds = select(store.read(table), self.where).groupBy("value_type", "unit").count()
-        found = sorted((row.unit or "", row.value_type, row["count"]) for row in kinds.collect())
+        frame = select(store.read(table), self.where)
+        facts = F.col("facts") if table == "recordings" else F.lit("")
+        frame = frame.withColumn("period", F.regexp_extract(facts, "(?m)^(# period: .*)$", 1))
+        kinds = frame.groupBy("value_type", "unit").agg(F.count("*").alias("count"), F.collect_set("period"))
+        rows = kinds.collect()
+        # The weight of a sample, by which fg-diff judges, if all recordings have the same.
+        self.periods = {period for row in rows for period in row[3]}
+        found = sorted((row.unit or "", row.value_type, row["count"]) for row in rows)
         if not found:
             keys = store.read("recordings").select(F.explode(F.map_keys("labels"))).distinct().collect()
             names = ", ".join(sorted(row[0] for row in keys)) or "none"
@@ -79,6 +85,7 @@ class Question:
         unnamed = ["weight", *self.units, *(VALUE_TYPES.get(unit) for unit in self.units)]
         if len(self.value_types) == 1 and self.value_types[0] not in unnamed:
             lines.append(f"# event: {self.value_types[0]}")
+        lines += [period for period in self.periods if period and len(self.periods) == 1]
         if labels:
             lines.append(f"# labels: {', '.join(labels)}")
         return to_bytes("".join(line + "\n" for line in lines))
@@ -90,16 +97,19 @@ class Question:
 
 
 def _sums(name: str) -> list[Column]:
-    whole = F.floor(name)
-    return [F.sum(whole).alias(f"{name}_whole"), F.sum(F.col(name) - whole).alias(f"{name}_part")]
+    weight = F.col(name)
+    whole = F.when(weight < 0, F.ceil(weight)).otherwise(F.floor(weight))
+    return [F.sum(whole).alias(f"{name}_whole"), F.sum(weight % F.lit(1)).alias(f"{name}_part")]
 
 
-def _lines(stack: Column) -> Column:
-    """Folded lines: that of the whole number, and that of the fraction, if there is one."""
-    text = F.array_join(stack, ";")
-    part = F.col("weight_part")
-    whole = F.concat(text, F.lit(" "), F.col("weight_whole").cast("string"))
-    return F.when(part == 0, whole).otherwise(F.concat(whole, F.lit("\n"), text, F.lit(" "), part.cast("string")))
+def _lines(sums: DataFrame, *keys: str) -> Iterator[tuple[list[str], bytes]]:
+    """The keys and the folded line of each row, in order."""
+    part = F.when(F.col("weight_part") != 0, F.col("weight_part"))
+    columns = [F.array_join("frames", ";"), F.col("weight_whole").cast("string"), part]
+    for row in sums.orderBy(*keys, "frames").select(*keys, *columns).toLocalIterator(prefetchPartitions=True):
+        *found, stack, whole, fraction = row
+        weight = whole if fraction is None else _text(_add(Decimal(whole), fraction))
+        yield found, to_bytes(f"{stack} {weight}\n")
 
 
 def _frame(key: str) -> Column:
@@ -114,9 +124,8 @@ def folded_lines(question: Question, labels: list[str]) -> Iterator[bytes]:
     frame = question.stacks(labels)
     roots = F.array(*[_frame(key) for key in labels]) if labels else F.array().cast("array<string>")
     frame = frame.withColumn("frames", F.concat(roots, F.col("frames")))
-    sums = frame.groupBy("frames").agg(*_sums("weight")).orderBy("frames")
-    for row in sums.select(_lines(F.col("frames"))).toLocalIterator(prefetchPartitions=True):
-        yield to_bytes(row[0]) + b"\n"
+    for _, line in _lines(frame.groupBy("frames").agg(*_sums("weight"))):
+        yield line
 
 
 def tool(name: str) -> str:
@@ -179,21 +188,21 @@ def _runs(question: Question, where: str, host: str, folder: Path) -> list[str]:
     if len(hosts) > RUNS:
         print(f"fg-fleet: {host}: more than {RUNS} of them are put together as {RUNS} runs", file=sys.stderr)
         frame = frame.withColumn(host, F.format_string("%02d", F.pmod(F.xxhash64(host), F.lit(RUNS))))
-    sums = frame.groupBy(host, "frames").agg(*_sums("weight")).orderBy(host, "frames")
+    sums = frame.groupBy(host, "frames").agg(*_sums("weight"))
     files: list[str] = []
     file: IO[bytes] | None = None
-    current = None
+    current = ""
     try:
-        for row in sums.select(host, _lines(F.col("frames"))).toLocalIterator(prefetchPartitions=True):
-            if file is None or row[0] != current:
+        for (run,), line in _lines(sums, host):
+            if file is None or run != current:
                 if file:
                     file.close()
-                current = row[0]
+                current = run
                 name = re.sub(r"[^\w.-]", "_", current)[:80]
                 files.append(str(folder / f"{len(files):04}-{name}.folded"))
                 file = open(files[-1], "wb")
                 file.write(question.header([]))
-            file.write(to_bytes(row[1]) + b"\n")
+            file.write(line)
     finally:
         if file:
             file.close()

@@ -190,8 +190,6 @@ class Facts:
         key, _, value = text[2:].partition(": ")
         if len(value) > 1 and value[0] == value[-1] == '"':
             value = value[1:-1]
-        if key == "columns":
-            raise Reject("a differential profile, with two weights on each line, cannot be added up with others")
         if key == "unit":
             self.unit = value
         elif key == "event":
@@ -440,6 +438,10 @@ def lines(out: IO[bytes], facts: Facts) -> Iterator[tuple[tuple[tuple[str, str],
         yield tuple(labels), stack, scaled(weight)
 
 
+# A profile is a differential one if all its lines end in two numbers.
+_NUMBER = re.compile(rb" -?\d+(\.\d+)?$")
+
+
 def survey(out: IO[bytes], path_labels: dict[str, str]) -> tuple[Facts, int]:
     """Reads the header, and refuses a recording before any row of it has left."""
     facts = Facts()
@@ -451,7 +453,13 @@ def survey(out: IO[bytes], path_labels: dict[str, str]) -> tuple[Facts, int]:
     both = [key for key in facts.labels if key in path_labels]
     if both:
         raise Reject(f"the label {both[0]} is in the path and in the recording")
-    return facts, sum(weight for _, _, weight in lines(out, facts))
+    total, is_differential = 0, True
+    for _, stack, weight in lines(out, facts):
+        total += weight
+        is_differential = is_differential and _NUMBER.search(stack) is not None
+    if is_differential:
+        raise Reject("a differential profile, with two weights on each line, cannot be added up with others")
+    return facts, total
 
 
 def read(batches: Iterator[pa.RecordBatch], program: Program, root: str) -> Iterator[pa.RecordBatch]:

@@ -16,7 +16,14 @@ from fg_fleet.store import Trouble
 class Names(unittest.TestCase):
     def test_every_name_comes_back(self) -> None:
         chosen = random.Random(1)
-        names = [b"", b"main", "Stra\u00dfe".encode(), b"\xff\x80", "\uef7f\uef80\uefff\uf000".encode(), b"\xed\xb2\x80"]
+        names = [
+            b"",
+            b"main",
+            "Stra\u00dfe".encode(),
+            b"\xff\x80",
+            "\uef7f\uef80\uefff\uf000".encode(),
+            b"\xed\xb2\x80",
+        ]
         names += [bytes(chosen.choices(b"a\x7f\x80\xbe\xbf\xee\xef\xff\xc3", k=9)) for _ in range(2000)]
         for name in names:
             text = reader.to_text(name)
