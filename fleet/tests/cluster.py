@@ -17,7 +17,7 @@ import pyspark
 
 T = TypeVar("T")
 # Nothing here takes long; a machine that is busy may.
-PATIENCE = 180
+PATIENCE = 600
 
 
 def until(look: Callable[[], T | None], what: str) -> T:
