@@ -148,7 +148,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     try:
         return run(args, options)
-    except Trouble as error:
+    except (Trouble, OSError) as error:
         message = str(error)
     except (PySparkException, Py4JJavaError) as error:
         message = reason(str(error))

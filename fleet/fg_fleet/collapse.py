@@ -21,8 +21,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from pyarrow import fs
 from pyspark import StorageLevel
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from fg_fleet import reader
@@ -129,15 +131,22 @@ def _is_threaded(path: str) -> bool:
 
 def _find_remote(root: str, own: str) -> Iterator[Recording]:
     scheme = root.partition("://")[0]
-    filesystem, top = reader.filesystem(root)
-    # The data set, if it is in the same store.
-    own = re.sub("^s3[an]://", "s3://", own.rstrip("/")) + "/"
-    for info in filesystem.get_file_info(fs.FileSelector(top, recursive=True)):
-        relative = info.path[len(top) :].lstrip("/")
-        shown = f"{scheme}://{info.path.lstrip('/')}"
-        is_own = re.sub("^s3[an]://", "s3://", shown).startswith(own)
-        if info.is_file and not is_own and not any(part.startswith(".") for part in relative.split("/")):
+    try:
+        filesystem, top = reader.filesystem(root)
+        infos = filesystem.get_file_info(fs.FileSelector(top, recursive=True))
+    except (OSError, pa.ArrowException) as error:
+        raise Trouble(f"{root}: cannot list it: {error}") from error
+    own = _plain(own.rstrip("/")) + "/"
+    for info in infos:
+        relative = info.path[len(top.rstrip("/")) :].lstrip("/")
+        shown = f"{scheme}://{info.path}"
+        if info.is_file and not _plain(shown).startswith(own) and "/." not in f"/{relative}":
             yield Recording(info.path, shown, relative, info.size, info.mtime_ns or 0)
+
+
+def _plain(url: str) -> str:
+    """A place without what its names differ in: `s3a` and `s3`, `file:/x` and `file:///x`."""
+    return re.sub("^s3[an]:", "s3:", re.sub("^file:/+", "file:///", url))
 
 
 def day_of(recording: Recording) -> str:
@@ -198,11 +207,12 @@ def collapse(
     store = Store(spark, out)
     store.begin()
     labels = PathPattern(pattern) if pattern else None
-    taken, known_rejects = _known(store)
+    found = list(find(root, store.root))
+    taken, known_rejects = _known(store, _prefix(root))
     new: list[Recording] = []
     rejects: list[tuple[Recording, str]] = []
     there = 0
-    for recording in find(root, store.root):
+    for recording in found:
         recording.labels = labels.labels(recording.relative) if labels else {}
         recording.path, recording.relative = _clean(recording.path), _clean(recording.relative)
         recording.day = day_of(recording)
@@ -233,7 +243,7 @@ def collapse(
             kept = rows.where("kind <> 'rejects'")
             if fresh:
                 said = [reader.one("rejects", **_given(recording), message=why) for recording, why in fresh]
-                table = reader.pa.Table.from_batches(said, schema=reader.ROW)
+                table = pa.Table.from_batches(said, schema=reader.ROW)
                 kept = kept.unionByName(spark.createDataFrame(table).select(kept.columns))
             store.write(_run(new, fresh, shipped), kept, len(parts))
     finally:
@@ -244,11 +254,20 @@ def collapse(
     return 1 if rejects else 0
 
 
-def _known(store: Store) -> tuple[dict[str, tuple[int, int]], set[tuple[str, int, int, str]]]:
-    """The recordings that are there, and the rejects with their messages."""
+def _prefix(root: str) -> str:
+    """The beginning of all paths below a folder."""
+    if not reader.is_remote(root):
+        return _clean(os.path.abspath(root).rstrip("/") + "/")
+    return f"{root.partition('://')[0]}://{reader.filesystem(root)[1].rstrip('/')}/"
+
+
+def _known(store: Store, prefix: str) -> tuple[dict[str, tuple[int, int]], set[tuple[str, int, int, str]]]:
+    """The recordings of a folder that are there, and the rejects with their messages."""
     identity = ("path", "size", "modified")
-    taken = store.read("recordings").select(*identity).toLocalIterator()
-    rejects = store.read("rejects").select(*identity, "message").toLocalIterator()
+    # Parquet's statistics tell the runs that hold none of them.
+    is_below = F.col("path").startswith(prefix)
+    taken = store.read("recordings").where(is_below).select(*identity).toLocalIterator()
+    rejects = store.read("rejects").where(is_below).select(*identity, "message").toLocalIterator()
     return {row.path: (row.size, row.modified) for row in taken}, {tuple(row) for row in rejects}
 
 

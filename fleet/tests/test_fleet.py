@@ -51,10 +51,10 @@ class Fleet(unittest.TestCase):
         self.assertEqual(found, status, f"{given}: {says.getvalue()}")
         return out.getvalue(), says.getvalue()
 
-    def collapse(self, status: int = 0, *more: object) -> str:
+    def collapse(self, status: int = 0, *more: object, folder: object = None) -> str:
         """Adds the recordings to the data set."""
         labels = ["--labels", recordings.PATTERN]
-        return self.fleet("collapse", self.profiles, "--out", self.data, *labels, *more, status=status)[1]
+        return self.fleet("collapse", folder or self.profiles, "--out", self.data, *labels, *more, status=status)[1]
 
     def folded(self, where: str, *by: str) -> bytes:
         """The answer of the data set."""
@@ -212,7 +212,13 @@ class OnThisMachine(Fleet):
             self.skipTest("no DuckDB: pip install duckdb")
         recordings.write(self.profiles, 8)
         recordings.write_broken(self.profiles)
-        self.collapse(1)
+        # As from an object store: listed by PyArrow, and piped.
+        _, says = self.fleet("collapse", "file:///nowhere", "--out", self.data, status=2)
+        self.assertIn("file:///nowhere: cannot list it: ", says)
+        says = self.collapse(1, folder=f"file://{self.folder}/p")
+        self.assertEqual(says.splitlines()[-1], "fg-fleet: 10 recordings added, 0 there before, 5 left out")
+        self.assertRegex(says, f"file://{self.profiles}/.*/cut.gz: damaged gzip data")
+        self.expect_equal_to_one_machine()
         readme = (Path(__file__).parents[1] / "README.md").read_text()
         block = next(part for part in readme.split("```text\n") if part.startswith("create view")).partition("```")[0]
         connection = duckdb.connect()
