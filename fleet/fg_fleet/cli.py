@@ -148,6 +148,8 @@ def main(arguments: list[str] | None = None) -> int:
 
     try:
         return run(args, options)
+    except KeyboardInterrupt:
+        return 130
     except (Trouble, OSError) as error:
         message = str(error)
     except (PySparkException, Py4JJavaError) as error:

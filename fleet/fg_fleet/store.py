@@ -100,7 +100,7 @@ class Store:
             if now - status.getModificationTime() > LEFT_MS:
                 self._fs.delete(status.getPath(), True)
 
-    def write(self, run: str, rows: DataFrame, files: int) -> None:
+    def write(self, run: str, rows: DataFrame, tasks: int) -> None:
         """Writes the rows of all tables as a run, or leaves the data set as it was."""
         before = self.runs()
         staging = f"{run}-{uuid.uuid4().hex[:8]}"
@@ -114,7 +114,7 @@ class Store:
                     # One file for a day of a service, in the order in which it is looked at.
                     frame = frame.repartition("day", "service").sortWithinPartitions("day", "service", "function")
                 elif table != "stacks":
-                    frame = frame.coalesce(max(1, files // 64))
+                    frame = frame.repartition(max(1, tasks // 64))
                 writer = frame.write.mode("overwrite").option("compression", "zstd")
                 if table in PARTITIONED:
                     writer = writer.partitionBy("day", "service")

@@ -21,7 +21,8 @@ from cluster import Cluster, kill_executor_of, until
 from fg_fleet import cli
 
 PROGRAMS = Path(os.environ.get("FG_BIN", Path(__file__).parents[2] / "target" / "debug")).resolve()
-COUNT = int(os.environ.get("FG_FLEET_RECORDINGS", "200"))
+# The recordings that the cluster reads; ten thousand take a quarter of an hour.
+COUNT = int(os.environ.get("FG_FLEET_RECORDINGS", "60"))
 SMALL = ["--conf", "spark.sql.shuffle.partitions=2", "--conf", "spark.driver.host=127.0.0.1"]
 
 
@@ -253,7 +254,7 @@ def rows(report: bytes) -> object:
 
 class OnACluster(Fleet):
     def test_a_worker_that_is_killed_loses_nothing(self) -> None:
-        recordings.write(self.profiles, COUNT, large=100_000)
+        recordings.write(self.profiles, COUNT, large=20_000)
         recordings.write_broken(self.profiles)
         waiting, gate = self.folder / "waiting", self.folder / "gate"
         gate.touch()
