@@ -167,7 +167,6 @@ fn the_path_gives_labels() {
         (&["--label", "x", "--path-pattern", pattern], "none of the labels"),
         (&["--path-pattern", "{a"], "needs its }"),
         (&["--label", "thread,thread"], "\"thread\" was asked for twice"),
-        (&["-o", "x.pb.gz"], "-r writes folded text"),
     ] {
         let out = run(root.path(), args);
         assert_eq!(out.status.code(), Some(2), "{args:?}");
@@ -324,4 +323,38 @@ fn a_cache_is_bounded() {
     let out = run(root.path(), &["--cache=file/x"]);
     assert_eq!(out.status.code(), Some(2));
     assert!(text(&out.stderr).starts_with("fg-collapse: file/x: cannot make the folder"), "{out:?}");
+}
+
+#[test]
+fn a_folder_is_written_in_formats_of_exchange() {
+    let root = tempfile::tempdir().unwrap();
+    write(
+        root.path(),
+        &[
+            ("api/n1/a.perf", &perf("srv", "cpu-clock", 3, "f")),
+            ("api/n2/b.folded", "# unit: ns\nsrv;f 5\n"),
+            ("web/n1/notes.txt", "hello there\nthis is no recording\n"),
+        ],
+    );
+    let labels = ["--label=service,host", "--path-pattern={service}/{host}/*"];
+    for name in ["out.pb.gz", "out.pprof", "out.otlp"] {
+        let out = run(root.path(), &[labels[0], labels[1], "-q", "-o", name, "api", "web/n1"]);
+        // The path below `api` has no service.
+        assert_eq!(out.status.code(), Some(2), "{out:?}");
+        assert!(!root.path().join(name).exists());
+        let out = run(root.path(), &[labels[0], labels[1], "--no-header", "-o", name]);
+        assert_eq!(out.status.code(), Some(1), "{out:?}");
+        assert!(text(&out.stderr).starts_with("fg-collapse: web/n1/notes.txt: not a format"), "{out:?}");
+        let back =
+            Command::new(env!("CARGO_BIN_EXE_fg-collapse")).arg(root.path().join(name)).output().unwrap();
+        let back = text(&back.stdout);
+        assert!(back.contains("# unit: ns\n") && back.contains("# labels: service, host\n"), "{back}");
+        let stacks: String =
+            back.lines().filter(|line| !line.starts_with("# ")).map(|l| format!("{l}\n")).collect();
+        assert_eq!(stacks, "service=api;host=n1;srv;f 3\nservice=api;host=n2;srv;f 5\n", "{name}");
+        std::fs::remove_file(root.path().join(name)).unwrap();
+    }
+    let missing = run(root.path(), &["-o", "missing/out.pb.gz", "api"]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(text(&missing.stderr).starts_with("fg-collapse: missing/out.pb.gz: cannot open"), "{missing:?}");
 }

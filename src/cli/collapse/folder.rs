@@ -1,7 +1,7 @@
 //! `-r`: folders of recordings.
 
 use std::fs::Metadata;
-use std::io::Write;
+use std::io::{BufWriter, Seek, Write};
 use std::path::PathBuf;
 
 use anyhow::bail;
@@ -9,12 +9,15 @@ use clap::Args;
 
 use super::Collapse;
 use super::size::size;
-use crate::cli::output::Output;
+use crate::cli::render::write_files;
 use crate::cli::{Exit, Tool, progress, say};
 use crate::collapse::Options;
 use crate::collapse::folder::{self, Cache, Folders, Found, PathPattern, Request};
-use crate::error::{ErrorKind, Position};
-use crate::profile::{Label, header};
+use crate::collapse::merge::Merged;
+use crate::error::{Error, ErrorKind, Position};
+use crate::input::Source;
+use crate::profile::{Label, Opened, header};
+use crate::render::Settings;
 use crate::weight::Weight;
 
 /// The options of folders.
@@ -53,7 +56,10 @@ pub struct FolderArgs {
 
 impl Collapse {
     /// Collapses folders of recordings.
-    pub(super) fn run_folder(&self, mut output: Output) -> anyhow::Result<Exit> {
+    pub(super) fn run_folder(&self) -> anyhow::Result<Exit> {
+        let format = self.output.exchange_format();
+        // A place that cannot be written to is said before anything is read.
+        let output = format.is_none().then(|| self.output.open()).transpose()?;
         let request = self.folder_request()?;
         let mut found = self.find_recordings();
         let sources = found.recordings.iter().map(|recording| recording.source.clone()).collect();
@@ -80,15 +86,29 @@ impl Collapse {
             };
             let root =
                 self.input.files.first().map_or("the current folder".into(), |root| root.to_string_lossy());
-            return Err(crate::Error::new(ErrorKind::Empty { what }, Position::file(&*root)).into());
+            return Err(Error::new(ErrorKind::Empty { what }, Position::file(&*root)).into());
         }
-        if !self.no_header {
-            output
-                .write_all(header::write(&read.sums.report.facts).as_bytes())
-                .map_err(crate::Error::from)?;
-        }
-        let stacks = read.sums.write(&mut output)?;
-        output.finish()?;
+        let stacks = match (output, format) {
+            (Some(mut output), _) => {
+                let stacks = write(&read.sums, !self.no_header, &mut output)?;
+                output.finish()?;
+                stacks
+            }
+            (None, format) => {
+                // The sums may be larger than memory, and writers of other formats read folded text.
+                let mut file = tempfile::tempfile().map_err(|e| Error::io("make a temporary file", e))?;
+                let mut text = BufWriter::new(&mut file);
+                let stacks = write(&read.sums, true, &mut text)?;
+                text.flush().map_err(|e| Error::io("write a temporary file", e))?;
+                drop(text);
+                file.rewind().map_err(|e| Error::io("read a temporary file", e))?;
+                let input = Opened::Folded(vec![Source::file("the sums", file)]);
+                let files: Vec<_> =
+                    format.into_iter().map(|format| (self.output.output.as_deref(), format)).collect();
+                write_files(&input, &files, &Settings::default())?;
+                stacks
+            }
+        };
         if let Some(trouble) = request.cache.as_ref().and_then(Cache::finish)
             && !self.quiet
         {
@@ -174,6 +194,14 @@ impl Collapse {
             say(Self::NAME, format_args!("read {} files, {cached} of them from the cache", read.read));
         }
     }
+}
+
+/// Writes the sums as folded text, and returns the number of stacks.
+fn write(sums: &Merged, has_header: bool, out: &mut dyn Write) -> crate::Result<usize> {
+    if has_header {
+        out.write_all(header::write(&sums.report.facts).as_bytes()).map_err(Error::from)?;
+    }
+    sums.write(out)
 }
 
 /// A label that is there twice.

@@ -47,7 +47,8 @@ Exit status: 0 if there are samples, 1 if -r left out files that it could not re
 /// programs these lines are comments; `--no-header` leaves them out.
 ///
 /// An output that ends in `.pb.gz`, `.pprof` or `.otlp` is a profile in pprof's or OpenTelemetry's format, with
-/// everything that folded text has no room for: all values, labels, lines, addresses, mappings.
+/// everything that folded text has no room for: all values, labels, lines, addresses, mappings; with `-r` it holds
+/// the stacks and labels of one value.
 ///
 /// Formats that record callers instead of stacks (`pstats`, `callgrind`) give estimated stacks; the
 /// cost of each function itself is exact.
@@ -128,6 +129,9 @@ impl Tool for Collapse {
 
     fn run(self) -> anyhow::Result<Exit> {
         let lists = self.list_formats || self.list_values || self.list_labels;
+        if self.folder.recursive && !lists {
+            return self.run_folder();
+        }
         if let Some(format) = self.output.exchange_format().filter(|_| !lists) {
             return self.write_exchange(format);
         }
@@ -138,9 +142,6 @@ impl Tool for Collapse {
             output.write_all(table.as_bytes()).map_err(crate::Error::from)?;
             output.finish()?;
             return Ok(Exit::Yes);
-        }
-        if self.folder.recursive {
-            return self.run_folder(output);
         }
         terminal::say_waiting(Self::NAME, &self.input.sources());
         let samples = self.list_labels || self.labels.are_given();
@@ -248,9 +249,6 @@ impl Collapse {
 
     /// Writes everything that is known of the inputs, not folded text.
     fn write_exchange(&self, format: &'static Format) -> anyhow::Result<Exit> {
-        if self.folder.recursive {
-            anyhow::bail!("-r writes folded text; {} is written from single files", format.name);
-        }
         if self.labels.are_given() {
             anyhow::bail!(
                 "--label and --weight-by are for folded text: {} keeps all labels as they are",
