@@ -19,7 +19,7 @@ use std::sync::{Arc, Once};
 use ::inferno::collapse::{self as inferno, Collapse};
 
 use super::forest::Budget;
-use super::text::{split_digits, split_last};
+use super::text::{split_digits, split_first, split_last};
 use super::times::duration;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
@@ -43,6 +43,8 @@ pub struct Inferno {
     note: Option<&'static str>,
     /// Reads facts of the recording from its first lines.
     facts: fn(&[u8], &mut Facts),
+    /// Holds what was read, of so many lines, against the totals that the first ones state.
+    check: fn(&[u8], u64, &mut Report),
 }
 
 /// `dtrace`: blocks of frames, leaf first, and a count.
@@ -61,6 +63,7 @@ pub static DTRACE: Inferno = Inferno {
     frame: |name| name,
     note: None,
     facts: |_, _| (),
+    check: |_, _, _| (),
 };
 
 /// `sample` of macOS: a tree drawn with `+`, `!`, `:` and `|`.
@@ -87,6 +90,7 @@ pub static SAMPLE: Inferno = Inferno {
     },
     note: Some("threads that wait (in kevent, mach_msg_trap, read, …) are left out"),
     facts: sample_facts,
+    check: |_, _, _| (),
 };
 
 /// Visual Studio's call tree as CSV, with its level in the first column.
@@ -107,6 +111,7 @@ pub static VSPROF: Inferno = Inferno {
     frame: |name| name,
     note: Some("weights are numbers of calls, the table's exact column, and no times"),
     facts: |_, _| (),
+    check: |_, _, _| (),
 };
 
 /// GHC's `.prof`: a table of cost centres, indented.
@@ -140,6 +145,7 @@ pub static GHC_PROF: Inferno = Inferno {
     frame: |name| name,
     note: None,
     facts: ghc_facts,
+    check: check_ghc,
 };
 
 impl Collapser for Inferno {
@@ -163,25 +169,28 @@ impl Collapser for Inferno {
         let mut values = Values::new(options, declared, 0)?;
         let name = input.name().clone();
         let head = input.head().to_vec();
+        let mut read = 0;
         if columns > 1 {
             // A pass for each column.
             let bytes = input.read_all()?;
             for at in 0..columns {
-                self.read(at, &name, &bytes[..], &mut values, sink)?;
+                read = self.read(at, &name, &bytes[..], &mut values, sink, report)?;
             }
         } else {
-            self.read(0, &name, input.into_reader(), &mut values, sink)?;
+            read = self.read(0, &name, input.into_reader(), &mut values, sink, report)?;
         }
         if let Some(note) = self.note {
             report.warn(note);
         }
         (self.facts)(&head, &mut report.facts);
-        values.finish(report)
+        values.finish(report)?;
+        (self.check)(&head, read, report);
+        Ok(())
     }
 }
 
 impl Inferno {
-    /// Reads one of the values. Where the text is wrong inferno does not say: it is in the last
+    /// Reads one of the values, and returns the number of lines. Where the text is wrong inferno does not say: it is in the last
     /// line that it took, or before.
     fn read<R: BufRead>(
         &self,
@@ -190,7 +199,8 @@ impl Inferno {
         from: R,
         values: &mut Values,
         sink: &mut dyn Sink,
-    ) -> Result<()> {
+        report: &mut Report,
+    ) -> Result<u64> {
         let mut from = WithoutSemicolons::new(from);
         let mut to = Folded {
             at,
@@ -208,8 +218,11 @@ impl Inferno {
         if let Some(error) = to.failed {
             return Err(error.or_at(place));
         }
+        if from.unfinished {
+            report.not_understood.ends_within.get_or_insert(place());
+        }
         match result {
-            Ok(Ok(())) => Ok(()),
+            Ok(Ok(())) => Ok(from.line),
             Ok(Err(_)) if from.length > MAX_RECORD => {
                 Err(Error::new(ErrorKind::TooLong { limit: MAX_RECORD }, place()))
             }
@@ -282,6 +295,8 @@ struct WithoutSemicolons<R> {
     line: u64,
     length: usize,
     in_entity: bool,
+    /// True if the line has no newline.
+    unfinished: bool,
     /// True if what is read could not be had.
     failed: bool,
 }
@@ -289,7 +304,16 @@ struct WithoutSemicolons<R> {
 impl<R: BufRead> WithoutSemicolons<R> {
     fn new(inner: R) -> Self {
         let buffer = Vec::new();
-        WithoutSemicolons { inner, buffer, taken: 0, line: 1, length: 0, in_entity: false, failed: false }
+        WithoutSemicolons {
+            inner,
+            buffer,
+            taken: 0,
+            line: 1,
+            length: 0,
+            in_entity: false,
+            unfinished: false,
+            failed: false,
+        }
     }
 }
 
@@ -310,6 +334,9 @@ impl<R: BufRead> BufRead for WithoutSemicolons<R> {
             self.buffer.clear();
             self.buffer.extend_from_slice(&bytes[..len]);
             self.inner.consume(len);
+            if len > 0 {
+                self.unfinished = !self.buffer.ends_with(b"\n");
+            }
             for byte in &mut self.buffer {
                 let ends_entity = self.in_entity && *byte == b';';
                 self.in_entity =
@@ -401,6 +428,37 @@ fn ghc_facts(head: &[u8], facts: &mut Facts) {
     facts.rate = micros.and_then(|micros| 1_000_000_u64.checked_div(micros)).filter(|rate| *rate > 0);
 }
 
+/// The ticks and bytes of all cost centres are those of the heading, and their shares are all but rounded.
+fn check_ghc(head: &[u8], read: u64, report: &mut Report) {
+    let total = |name: &[u8]| {
+        let value = report.values.iter().find(|(value, _)| value.name == name);
+        value.map(|(_, total)| total.weight)
+    };
+    let number = |text: &[u8]| {
+        let digits: Vec<u8> = text.iter().copied().filter(u8::is_ascii_digit).collect();
+        Weight::parse(&digits)
+    };
+    let stated = |key: &[u8], before: &[u8], after: &[u8]| {
+        let line = lines(head).map(<[u8]>::trim_ascii).find(|line| line.starts_with(key))?;
+        number(split_last(split_first(line, before)?.1, after)?.0)
+    };
+    let ticks = (total(b"ticks"), stated(b"total time", b"(", b" ticks @ "));
+    let bytes = (total(b"bytes"), stated(b"total alloc", b"=", b" bytes "));
+    let time = total(b"time");
+    for (what, (sum, stated)) in [("the ticks", ticks), ("the bytes", bytes)] {
+        if let (Some(sum), Some(stated)) = (sum, stated) {
+            report.check_total(what, sum, stated);
+        }
+    }
+    // Each line may be rounded by half of a tenth of a percent.
+    if ticks.0.is_none()
+        && let Some(time) = time
+        && (time.to_f64() - 1000.0).abs() > read as f64 / 2.0
+    {
+        report.check_total("the tenths of percents", time, Weight::new(1000));
+    }
+}
+
 fn samples(_: &[u8]) -> Vec<Value> {
     vec![Value::new("samples", "samples")]
 }
@@ -428,6 +486,25 @@ mod tests {
     const CALL_TREE: &str = "Level,Function Name,Number of Calls,Elapsed Inclusive Time %,Elapsed Exclusive Time %,\
         Avg Elapsed Inclusive Time,Avg Elapsed Exclusive Time,Module Name,\n\
         1,\"f\",\"1\",\"1\",\"1\",\"1\",\"1\",\"m\",\n";
+
+    #[test]
+    fn a_text_that_is_cut_is_noticed() {
+        let bytes = include_str!("../../tests/fixtures/ghc-prof/bytes/input.txt");
+        let time = include_str!("../../tests/fixtures/ghc-prof/time/input.txt");
+        let read = |text: &str| collapse_bytes(&super::GHC_PROF, text, &Options::default()).unwrap().1;
+        for whole in [bytes, time] {
+            let report = read(whole);
+            assert!(report.facts.warnings.is_empty(), "{:?}", report.facts.warnings);
+            assert!(report.not_understood.ends_within.is_none());
+            let without_last = &whole[..whole.trim_end().rfind('\n').unwrap() + 1];
+            let warnings = read(without_last).facts.warnings;
+            assert!(warnings.iter().any(|warning| warning.contains("add up to")), "{warnings:?}");
+            assert!(read(&whole[..whole.len() - 1]).not_understood.ends_within.is_some());
+        }
+        let cut = CALL_TREE.trim_end();
+        let (_, report) = collapse_bytes(&super::VSPROF, cut, &Options::default()).unwrap();
+        assert!(report.not_understood.ends_within.is_some());
+    }
 
     #[test]
     fn mistakes_are_placed_and_panics_are_errors() {

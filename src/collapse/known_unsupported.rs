@@ -1,7 +1,7 @@
 //! Files that profilers write and that are not read here, each with the command that makes of it
 //! one that is.
 //!
-//! Whoever recorded with memray wants to hear of `memray transform`, not that the format is unknown. What
+//! Whoever recorded with NYTProf wants to hear of `nytprofcalls`, not that the format is unknown. What
 //! stands here is only looked at when no format claims the input.
 
 use memchr::memmem::find;
@@ -26,15 +26,6 @@ const FOREIGN: &[Foreign] = &[
             head.starts_with(b"SLOW\x01\0")
                 || head.starts_with(b"SLOW\x02\0")
                 || head.starts_with(b"*version\n")
-        },
-    },
-    Foreign {
-        what: "a profile of Scalene, which keeps lines and no stacks",
-        instead: "record with py-spy or austin",
-        is: |head| {
-            head.starts_with(b"{")
-                && holds(head, b"\"alloc_samples\"")
-                && holds(head, b"\"elapsed_time_sec\"")
         },
     },
     Foreign {
@@ -63,16 +54,6 @@ const FOREIGN: &[Foreign] = &[
         is: |head| {
             let start = &head[..head.len().min(1000)];
             holds(start, b"Showing nodes accounting for ") || holds(start, b"\n-----------+-------")
-        },
-    },
-    Foreign {
-        what: "a recording of memray",
-        instead: "convert it: memray transform speedscope FILE",
-        is: |head| {
-            // In a frame of LZ4, or with --no-compress without one.
-            let start = &head[..head.len().min(64)];
-            head.starts_with(b"memray\0")
-                || (head.starts_with(b"\x04\x22\x4d\x18") && holds(start, b"memray"))
         },
     },
     Foreign {
@@ -221,11 +202,6 @@ const FOREIGN: &[Foreign] = &[
         is: |head| head.starts_with(b"\x5e\x97\xca\xfd"),
     },
     Foreign {
-        what: "a full report of SPX",
-        instead: "record with Excimer, or with xdebug: php -d xdebug.mode=profile app.php",
-        is: |head| head.starts_with(b"[events]\n"),
-    },
-    Foreign {
         what: "a program or a core, and no recording",
         instead: "eu-stack and gdb print the stacks of a core",
         is: |head| head.starts_with(b"\x7fELF"),
@@ -297,13 +273,11 @@ mod tests {
             (b"SLOW\x02\0 \0", "Android's runtime"),
             (b"HCAT\x02\0\0\0", "profiling.sampling"),
             (b"*version\n3\nclock=dual\n", "Android's runtime"),
-            (b"{\"alloc_samples\":0,\"elapsed_time_sec\":1.5,\"files\":{", "Scalene"),
             (b"JAVA PROFILE 1.0.2\0", "heap dump of Java"),
             (b"go 1.21 trace\0\0\0\x01", "execution trace of Go"),
             (b"go 1.5 trace\0\0\0\0\x01", "execution trace of Go"),
             (b"File: x\nType: cpu\nShowing nodes accounting for 3s, 100% of 3s total\n", "go tool pprof"),
             (b"File: x\nType: cpu\n-----------+---------------------\n     10ms   main\n", "go tool pprof"),
-            (b"\x04\x22\x4d\x18\x40\x40\xc0\x99\x4e\0\0\xf9\x05memray\0\r\0\0", "memray"),
             (b"\x80\x02cyappi\nYFuncStats\nq\0", "yappi"),
             (b"   9 function calls in 0.1 seconds\n\n   ncalls  tottime  percall  cumtime  x", "cProfile"),
             (b"v8-version,11,3,244,8,-node.38,0\n", "log of V8"),
@@ -338,7 +312,6 @@ mod tests {
             ("Overhead ╎ [+additional indent] Count File:Line; Function\n".as_bytes(), "Julia"),
             (b"\xc1\x1f\xfc\xc1\0\0", "memtrace"),
             (b"\x5e\x97\xca\xfd\x01\x01\0\0", "sysprof"),
-            (b"[events]\n0 1 1.5 390\n", "SPX"),
             (b"7z\xbc\xaf\x27\x1c\0\x04", "7-Zip"),
             (b"# HELP go_goroutines x\ngo_goroutines 8\n", "Prometheus"),
             (b"The year was 1999\n", "do not look like stacks"),

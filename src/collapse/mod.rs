@@ -106,7 +106,11 @@ mod json_trees;
 mod jstack;
 mod known_unsupported;
 #[cfg(feature = "collapse")]
+mod lightweight_java_profiler;
+#[cfg(feature = "collapse")]
 mod massif;
+#[cfg(feature = "collapse")]
+mod memray;
 #[cfg(feature = "cli")]
 pub(crate) mod merge;
 #[cfg(feature = "collapse")]
@@ -148,11 +152,15 @@ mod rprof;
 #[cfg(feature = "collapse")]
 mod safari;
 #[cfg(feature = "collapse")]
+mod scalene;
+#[cfg(feature = "collapse")]
 mod sentry;
 #[cfg(feature = "collapse")]
 mod simpleperf;
 #[cfg(feature = "collapse")]
 mod speedscope;
+#[cfg(feature = "collapse")]
+mod spx;
 #[cfg(feature = "collapse")]
 mod stackprof;
 #[cfg(feature = "collapse")]
@@ -168,9 +176,15 @@ mod valgrind;
 #[cfg(feature = "collapse")]
 mod vtune;
 #[cfg(feature = "collapse")]
+mod wall_clock_profiler;
+#[cfg(feature = "collapse")]
+mod wpa;
+#[cfg(feature = "collapse")]
 mod xctrace;
 #[cfg(feature = "collapse")]
 mod xdebug;
+#[cfg(feature = "collapse")]
+mod xperf;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

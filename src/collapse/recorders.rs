@@ -134,12 +134,25 @@ pub const RECORDERS: &[Recorder] = &[
         "folded",
     ),
     Recorder::new(
+        "PHP, by SPX",
+        "`SPX_ENABLED=1 SPX_REPORT=full php app.php`",
+        "`/tmp/spx/spx-full-*.txt.gz`",
+        "spx",
+    ),
+    Recorder::new(
         "Python",
         "`py-spy record -f raw -o out.py-spy -- python3 app.py`",
         "`out.py-spy`",
         "py-spy",
     ),
     Recorder::new("Python, from within", "`python3 -m cProfile -o out.prof app.py`", "`out.prof`", "pstats"),
+    Recorder::new("Python: memory", "`memray run -o out.bin app.py`", "`out.bin`", "memray"),
+    Recorder::new(
+        "Python: lines and memory",
+        "`scalene run --stacks -o out.json app.py`",
+        "`out.json`",
+        "scalene",
+    ),
     Recorder::new(
         "R",
         "`Rscript -e 'Rprof(\"Rprof.out\"); source(\"app.R\"); Rprof(NULL)'`",
@@ -154,6 +167,12 @@ pub const RECORDERS: &[Recorder] = &[
         "stackprof",
     ),
     Recorder::new("Safari", "Web Inspector: Timelines, record, Export", "the JSON", "safari"),
+    Recorder::new(
+        "Windows, the whole machine",
+        "`xperf -on PROC_THREAD+LOADER+PROFILE -stackwalk Profile`, `xperf -d trace.etl`",
+        "`xperf -i trace.etl -symbols -o out.txt -a dumper -stacktimeshifting`",
+        "xperf",
+    ),
     Recorder::new(
         "Windows, by VTune",
         "`vtune -collect hotspots -r result ./app`",

@@ -8,9 +8,10 @@ use super::{Collapser, Verdict, folded, known_unsupported};
 use super::{
     archive, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eflame, eu_stack, faulthandler, fg_html,
     fg_json, firefox, gdb, ghc_json, gperftools, heap_text, heaptrack, instruments, java_exceptions,
-    javacore, jfr, json_trees, jstack, massif, mojo, otlp, perf_script, phpspy, pmcstat, pprof, procstack,
-    pstats, py_spy, py_spy_dump, pyinstrument, pyinstrument_session, rbspy, rprof, safari, sentry,
-    simpleperf, speedscope, stackprof, strace, systemtap, v8, vtune, xctrace, xdebug,
+    javacore, jfr, json_trees, jstack, lightweight_java_profiler, massif, memray, mojo, otlp, perf_script,
+    phpspy, pmcstat, pprof, procstack, pstats, py_spy, py_spy_dump, pyinstrument, pyinstrument_session,
+    rbspy, rprof, safari, scalene, sentry, simpleperf, speedscope, spx, stackprof, strace, systemtap, v8,
+    vtune, wall_clock_profiler, wpa, xctrace, xdebug, xperf,
 };
 #[cfg(feature = "collapse")]
 use super::{go_trace, nettrace, perfetto, python_sampling};
@@ -34,6 +35,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &bcc::memleak::Memleak,
     &eu_stack::EuStack,
     &gdb::Gdb,
+    &wall_clock_profiler::WallClockProfiler,
     &strace::Strace,
     &systemtap::SystemTap,
     &austin::Austin,
@@ -60,6 +62,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &massif::Massif,
     &dhat::Dhat,
     &heaptrack::Heaptrack,
+    &memray::Memray,
     &heap_text::Jemalloc,
     &heap_text::Tcmalloc,
     &gperftools::Gperftools,
@@ -68,12 +71,14 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &jfr::Jfr,
     &jfr::JfrText,
     &jfr::JfrJson,
+    &lightweight_java_profiler::LightweightJavaProfiler,
     &rprof::Rprof,
     &rbspy::RbspyRaw,
     &stackprof::Stackprof,
     &eflame::Eflame,
     &xdebug::Xdebug,
     &phpspy::Phpspy,
+    &spx::Spx,
     #[cfg(feature = "inferno")]
     &inferno::DTRACE,
     #[cfg(feature = "inferno")]
@@ -83,6 +88,8 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &pmcstat::Pmcstat,
     &procstack::Procstack,
     &vtune::Vtune,
+    &wpa::Wpa,
+    &xperf::Xperf,
     #[cfg(feature = "inferno")]
     &inferno::VSPROF,
     #[cfg(feature = "inferno")]
@@ -94,6 +101,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &firefox::Firefox,
     &json_trees::flamebearer::Flamebearer,
     &json_trees::d3::D3FlameGraph,
+    &scalene::Scalene,
     &sentry::Sentry,
     &safari::Safari,
     &v8::cpu_profile::CpuProfile,

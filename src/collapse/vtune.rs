@@ -162,7 +162,7 @@ impl Tree {
 }
 
 /// The cells of a line, without the quotes around them; blanks in front of a quote are part of the cell.
-fn cells(line: &[u8], delimiter: u8) -> Vec<Vec<u8>> {
+pub(super) fn cells(line: &[u8], delimiter: u8) -> Vec<Vec<u8>> {
     let mut cells = vec![Vec::new()];
     let mut quoted = false;
     let mut bytes = line.iter().copied().peekable();

@@ -1,4 +1,4 @@
-//! gzip, zstd, bzip2 and xz, told by their magic and undone while reading; encodings of text as well.
+//! gzip, zstd, bzip2, xz and lz4, told by their magic and undone while reading; encodings of text as well.
 
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -15,6 +15,9 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 #[cfg(feature = "collapse")]
 const XZ: &[u8] = b"\xfd7zXZ\0";
+
+#[cfg(feature = "collapse")]
+const LZ4: &[u8] = &[0x04, 0x22, 0x4d, 0x18];
 
 /// The memory that an xz file may ask for, in KiB: `xz -9` takes 64 MiB.
 #[cfg(feature = "collapse")]
@@ -45,6 +48,8 @@ pub(super) fn open(mut reader: Box<dyn Read + Send>) -> Result<(Vec<u8>, Box<dyn
             bzip2(whole(head, reader))
         } else if is_xz(&head) {
             xz(whole(head, reader))
+        } else if is_lz4(&head) {
+            lz4(whole(head, reader))
         } else if let Some(encoding) = Encoding::of(&head) {
             let mut reader = Box::new(Utf8Text::new(whole(head, reader), encoding));
             let mut head = vec![0; HEAD];
@@ -81,6 +86,35 @@ fn xz(input: Whole) -> Box<dyn Read + Send> {
     Box::new(Codec { name: "xz", inner: lzma_rust2::XzReader::new_mem_limit(input, true, MOST_XZ_MEMORY) })
 }
 
+#[cfg(feature = "collapse")]
+fn is_lz4(head: &[u8]) -> bool {
+    head.starts_with(LZ4)
+}
+
+#[cfg(feature = "collapse")]
+fn lz4(input: Whole) -> Box<dyn Read + Send> {
+    let inner = Lz4Frames(lz4_flex::frame::FrameDecoder::new(input));
+    Box::new(Codec { name: "lz4", inner })
+}
+
+/// Frames of lz4 one after the other; a block of 4 MiB is the most that one may ask for.
+#[cfg(feature = "collapse")]
+struct Lz4Frames(lz4_flex::frame::FrameDecoder<Whole>);
+
+#[cfg(feature = "collapse")]
+impl Read for Lz4Frames {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while !buffer.is_empty() {
+            match self.0.read(buffer)? {
+                // The end of a frame, behind which the next one may stand.
+                0 if !self.0.get_mut().fill_buf()?.is_empty() => {}
+                n => return Ok(n),
+            }
+        }
+        Ok(0)
+    }
+}
+
 /// Without the formats of others, their compression is not known either.
 #[cfg(not(feature = "collapse"))]
 fn is_bzip2(_: &[u8]) -> bool {
@@ -99,6 +133,16 @@ fn is_xz(_: &[u8]) -> bool {
 
 #[cfg(not(feature = "collapse"))]
 fn xz(input: Whole) -> Box<dyn Read + Send> {
+    Box::new(input)
+}
+
+#[cfg(not(feature = "collapse"))]
+fn is_lz4(_: &[u8]) -> bool {
+    false
+}
+
+#[cfg(not(feature = "collapse"))]
+fn lz4(input: Whole) -> Box<dyn Read + Send> {
     Box::new(input)
 }
 

@@ -1,4 +1,4 @@
-//! Input: paths, standard input, bytes and readers, plain, gzip, zstd, bzip2 or xz, as blocks. UTF-16 becomes UTF-8.
+//! Input: paths, standard input, bytes and readers, plain, gzip, zstd, bzip2, xz or lz4, as blocks. UTF-16 becomes UTF-8.
 //!
 //! Everything above this module reads decompressed bytes and does not know what was on disk. An
 //! [`Input`] shows its first bytes ([`Input::head`]) so that a format can be recognised before
@@ -502,6 +502,23 @@ mod tests {
             let error = read(bytes[..bytes.len() - 9].to_vec()).unwrap_err().to_string();
             assert!(error.starts_with(&format!("test: damaged {codec} data")), "{error}");
         }
+    }
+
+    #[test]
+    #[cfg(feature = "collapse")]
+    fn lz4_is_undone() {
+        let lz4 = |bytes: &[u8]| {
+            let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());
+            std::io::Write::write_all(&mut encoder, bytes).unwrap();
+            encoder.finish().unwrap()
+        };
+        let text = b"a;b 1\n".repeat(100_000);
+        assert_eq!(read(lz4(&text)).unwrap(), text);
+        assert_eq!(read([lz4(b"a 1\n"), lz4(b"b 2\n")].concat()).unwrap(), b"a 1\nb 2\n");
+        assert_eq!(read(gzip(&lz4(b"a 1\n"))).unwrap(), b"a 1\n");
+        let whole = lz4(&text);
+        let error = read(whole[..whole.len() - 9].to_vec()).unwrap_err().to_string();
+        assert!(error.starts_with("test: damaged lz4 data"), "{error}");
     }
 
     #[test]

@@ -242,6 +242,26 @@ fn units_that_do_not_add_up_are_refused() {
     assert_eq!(text(&run(&[&at("time.folded"), &at("unknown.folded")], b"").stdout), "main 6\n");
 }
 
+/// The recordings of each format that are part of the tests, as a table of Markdown.
+fn tried() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let mut table = String::from("| format | files | made by |\n| --- | --- | --- |\n");
+    for format in fg_tools::collapse::registry::FORMATS {
+        let Ok(cases) = fs::read_dir(root.join(format.name())) else { continue };
+        let mut tools = std::collections::BTreeSet::new();
+        let mut files = 0;
+        for case in cases {
+            let text = fs::read_to_string(case.unwrap().path().join("case.toml")).unwrap();
+            let tool = text.lines().find_map(|line| line.strip_prefix("tool = ")).expect("a tool");
+            tools.insert(tool.trim_matches('"').replace('|', "\\|"));
+            files += 1;
+        }
+        let tools = tools.into_iter().collect::<Vec<_>>().join("; ");
+        table += &format!("| `{}` | {files} | {tools} |\n", format.name());
+    }
+    table
+}
+
 #[test]
 fn the_table_in_the_documentation_is_the_registry_s() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/formats.md");
@@ -250,9 +270,12 @@ fn the_table_in_the_documentation_is_the_registry_s() {
     let contexts = fg_tools::collapse::format_info::context_table(fg_tools::collapse::registry::FORMATS);
     let languages = fg_tools::collapse::recorders::table();
     let mut current = document.clone();
-    for (head, table) in
-        [("| name | written by |", table), ("| name | times |", contexts), ("| language |", languages)]
-    {
+    for (head, table) in [
+        ("| name | written by |", table),
+        ("| name | times |", contexts),
+        ("| language |", languages),
+        ("| format | files |", tried()),
+    ] {
         let (before, rest) = current.split_once(head).expect("the table");
         let after = rest.split_once("\n\n").map_or("", |(_, after)| after);
         current = format!("{before}{table}\n{after}");

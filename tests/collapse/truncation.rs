@@ -29,7 +29,7 @@ const UNKNOWABLE: &[(&str, Boundary, &str)] = &[
     ("faulthandler", line, "the last stack goes on to the end of the text"),
     ("folded", line, "any number of lines is a profile"),
     ("gdb", line, "the last stack goes on to the end of the text"),
-    ("ghc-prof", any, "inferno's reader"),
+    ("ghc-prof", line, "shares are rounded; cost centres without any may be missing"),
     ("go-text", blank, "a record ends with a blank line; most kinds state no total"),
     ("goroutines", line, "the last stack goes on to the end of the text"),
     ("heaptrack", line, "a recording as heaptrack makes it has no end of its own: the program may still run"),
@@ -57,8 +57,8 @@ const UNKNOWABLE: &[(&str, Boundary, &str)] = &[
     ("rprof", line, "each line is a sample"),
     ("strace", line, "the last stack goes on to the end of the text"),
     ("systemtap", count, "a stack ends with its count"),
-    ("vsprof", any, "inferno's reader"),
-    ("vtune", any, "inferno's reader"),
+    ("vsprof", line, "any number of lines is a tree"),
+    ("vtune", line, "any number of lines is a tree"),
 ];
 
 fn any(_: &[u8]) -> bool {
