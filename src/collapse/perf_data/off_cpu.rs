@@ -54,6 +54,8 @@ pub(super) struct OffCpu {
     away: HashMap<i32, Away>,
     /// The time since which a thread that is back has run, while there are records of all switches.
     back: HashMap<i32, u64>,
+    /// The processor time that was sampled since, once the kernel had no room for some records.
+    spent: HashMap<i32, u64>,
     totals: [ValueTotal; 4],
     decided: bool,
     /// True if each value has a root of its own.
@@ -180,7 +182,7 @@ impl OffCpu {
         let away = Away { work, since: time, runnable: switch.runnable, is_noted: false };
         match self.away.insert(tid, away) {
             // It leaves again, so it was back in between.
-            Some(before) if self.is_whole => self.add_lost(before.work, before.since, time, out),
+            Some(before) if self.is_whole => self.add_lost(tid, before.work, before.since, time, out),
             Some(_) => {
                 self.unseen += 1;
                 Ok(())
@@ -211,7 +213,7 @@ impl OffCpu {
         self.switches += 1;
         let away = Away { work: Some(lost), since: time, runnable: preempted, is_noted: true };
         match self.away.insert(tid, away) {
-            Some(before) => self.add_lost(before.work, before.since, time, out),
+            Some(before) => self.add_lost(tid, before.work, before.since, time, out),
             None => Ok(()),
         }
     }
@@ -220,6 +222,7 @@ impl OffCpu {
     pub fn end(&mut self, tid: i32) {
         self.away.remove(&tid);
         self.back.remove(&tid);
+        self.spent.remove(&tid);
     }
 
     /// A thread is back. `lost` makes what stands for its stack if that was lost.
@@ -234,14 +237,16 @@ impl OffCpu {
         out: &mut Vec<PendingSample>,
     ) -> Result<()> {
         let before = if self.is_whole && tid != 0 { self.back.insert(tid, time) } else { None };
-        match (self.away.remove(&tid), before) {
+        let added = match (self.away.remove(&tid), before) {
             (Some(away), _) => self.add(away, time, out),
             // It had left, at a time that nobody knows.
             (None, Some(before)) if self.has_losses && self.is_kept() => {
-                self.add_lost(Some(lost()), before, time, out)
+                self.add_lost(tid, Some(lost()), before, time, out)
             }
             (None, _) => Ok(()),
-        }
+        };
+        self.spent.remove(&tid);
+        added
     }
 
     /// The recording ends at this time.
@@ -269,20 +274,27 @@ impl OffCpu {
         out: &mut Vec<PendingSample>,
     ) -> Result<()> {
         self.totals[WALL].add(weight)?;
+        if self.has_losses {
+            let spent = self.spent.entry(sample.tid).or_default();
+            let nanoseconds = weight.to_u64().unwrap_or(0);
+            *spent = spent.saturating_add(nanoseconds);
+        }
         if self.roots {
             out.push(PendingSample { value: FIRST_NUMBER + WALL as u32, weight, ..sample.clone() });
         }
         Ok(())
     }
 
-    /// Adds time of which nobody knows how it was spent.
+    /// Adds time of which nobody knows how it was spent, but for the samples of processor time in it.
     fn add_lost(
         &mut self,
+        tid: i32,
         work: Option<PendingSample>,
         since: u64,
         now: u64,
         out: &mut Vec<PendingSample>,
     ) -> Result<()> {
+        let since = since.saturating_add(self.spent.remove(&tid).unwrap_or(0));
         let work = work.map(|work| PendingSample { state: State::Lost, ..work });
         self.add(Away { work, since, runnable: false, is_noted: true }, now, out)
     }
@@ -298,7 +310,8 @@ impl OffCpu {
             return Ok(());
         }
         let weight = if self.count { Weight::ONE } else { Weight::new(time.into()) };
-        let (part, state) = if away.runnable { (RUNNABLE, State::Runnable) } else { (BLOCKED, State::Blocked) };
+        let (part, state) =
+            if away.runnable { (RUNNABLE, State::Runnable) } else { (BLOCKED, State::Blocked) };
         if let Some(work) = &mut away.work {
             work.time = Some(away.since);
             work.away = time;

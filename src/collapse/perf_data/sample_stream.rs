@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use super::attr::{Attr, sample};
 use super::bytes::Bytes;
+use super::chunk::Slice;
 use super::content::{Content, Record};
 use super::modules::Modules;
 use super::off_cpu::OffCpu;
 use super::part::Part;
-use super::chunk::Slice;
 use super::pending::{Batch, PendingSample, State};
 use super::process::Processes;
 use super::record::{Mode, SampleHead, Switched, kind};
@@ -268,8 +268,7 @@ impl<'o> SampleStream<'o> {
         let events = &self.records.description.events;
         let Some(of) = events.get(event as usize) else { return Ok(()) };
         // Of two events that sample switches, one has all of them.
-        let is_copy =
-            of.attr.is_some_switches() && events.iter().any(|event| event.attr.is_each_switch());
+        let is_copy = of.attr.is_some_switches() && events.iter().any(|event| event.attr.is_each_switch());
         let switch = if event == layout {
             let body = record.body.from(head.len);
             of.switch(body.as_ref(), self.records.description.order, &self.records.description.switch_layout)

@@ -107,7 +107,7 @@ impl Capability {
             Capability::Processors => "-C",
             Capability::Delay => "--delay",
             Capability::Control => "--control",
-            Capability::Parts => "--every and --last",
+            Capability::Parts => "--every, --last and --live",
             Capability::Dwarf => "--call-graph dwarf",
             Capability::FramePointers => "--call-graph fp",
             Capability::NoStacks => "--call-graph none",

@@ -239,7 +239,6 @@ impl Plan {
             ..Attr::default()
         }
     }
-
 }
 
 /// The fields that every sample holds. [`super::data_file`] relies on their order.

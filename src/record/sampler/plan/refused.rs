@@ -139,7 +139,12 @@ pub(super) mod tests {
         Request { call_graph, ..Request::new(Target::Processes(vec![7])) }
     }
 
-    pub(in super::super) fn refused(plan: &Plan, doing: Doing, code: i32, facts: &Permissions) -> Result<(Plan, Note), Refusal> {
+    pub(in super::super) fn refused(
+        plan: &Plan,
+        doing: Doing,
+        code: i32,
+        facts: &Permissions,
+    ) -> Result<(Plan, Note), Refusal> {
         plan.after(doing, 0, &io::Error::from_raw_os_error(code), facts)
     }
 

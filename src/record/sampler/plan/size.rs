@@ -93,8 +93,8 @@ pub(super) fn ring_size(rate: Rate, call_graph: CallGraph, processors: usize) ->
 
 #[cfg(test)]
 mod tests {
-    use super::super::refused::tests::{refused, request};
     use super::super::Doing;
+    use super::super::refused::tests::{refused, request};
     use super::*;
     use crate::record::request::Request;
     use crate::record::system::Permissions;
