@@ -24,6 +24,7 @@ mod pauses;
 mod process;
 #[path = "../common/pty.rs"]
 mod pty;
+mod python;
 mod rights;
 mod root;
 mod runs;

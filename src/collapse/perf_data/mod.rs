@@ -53,6 +53,7 @@ mod summary;
 mod switch;
 mod time_order;
 mod tracepoint;
+mod trampoline;
 mod unwind;
 mod zstd;
 

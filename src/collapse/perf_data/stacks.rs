@@ -399,6 +399,9 @@ impl<'o> StackBuilder<'o> {
                 Some(Rule { how: How::Root, ..Rule::default() })
             }
             Some((svma, table)) => Some(table.rule(svma, cpu, &mut self.context)),
+            None if place.called && module.is_trampoline(place.place, self.options.just_recorded) => {
+                Some(Rule { how: How::Trampoline, ..Rule::default() })
+            }
             None => None,
         };
         *place.rule.insert((svma.unwrap_or(0), rule.unwrap_or_default()))

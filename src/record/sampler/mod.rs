@@ -9,6 +9,7 @@ mod pause;
 pub mod plan;
 mod session;
 pub mod stream;
+mod trim;
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -22,6 +23,7 @@ use self::pause::Gate;
 use self::plan::{Note, Plan};
 use self::session::{Opened, Refused, Session, Wait};
 use self::stream::Part;
+use self::trim::Layout;
 use super::program::{Started, ask_to_end, cannot, launch, message};
 use super::refusal::Refusal;
 use super::request::{Control, EventRequest, Request, Target, Time};
@@ -127,7 +129,15 @@ pub fn record(
     let output =
         Output::new(destination.into(), &plan, &ids).map_err(|e| cannot("write the recording", &e))?;
     let about = About { command_line: command_line(&request.target), ..about(&plan, &online) };
-    let mut session = Session { opened, output, about, counted: Counted::default(), asleep: 0 };
+    let mut session = Session {
+        opened,
+        output,
+        about,
+        counted: Counted::default(),
+        asleep: 0,
+        layout: Layout::of(&plan.attr_of(plan.events.len() - 1)),
+        buffer: Vec::new(),
+    };
     session.begin(&plan, &request.target).map_err(|e| cannot("begin", &e))?;
     let reference = clock::Reference::now();
     session.about.reference = reference;

@@ -17,6 +17,7 @@ use super::existing;
 use super::output::Output;
 use super::plan::{Doing, Plan};
 use super::stream::Part;
+use super::trim::{self, Layout};
 use crate::record::request::{Target, Time};
 use crate::record::sys::clock;
 use crate::record::sys::launch::Launched;
@@ -159,6 +160,10 @@ pub(super) struct Session {
     pub counted: Counted,
     /// The number of threads that could not be woken to tell their stacks.
     pub asleep: usize,
+    /// The layout of samples with copies of the stack.
+    pub layout: Option<Layout>,
+    /// Records on their way.
+    pub buffer: Vec<u8>,
 }
 
 impl Session {
@@ -228,8 +233,8 @@ impl Session {
                 continue;
             }
             any = true;
-            self.output.append(first)?;
-            self.output.append(second)?;
+            let output = &mut self.output;
+            trim::records((first, second), self.layout, &mut self.buffer, |records| output.append(records))?;
             self.counted.merge(Counted::of(first, second));
             ring.release(length);
         }
