@@ -1,6 +1,7 @@
 //! The options of reading a recording, shared by every tool that reads one.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -101,6 +102,7 @@ impl From<ReadingArgs> for Options {
             srcline: args.srcline,
             no_inline: args.no_inline,
             symfs: args.symfs,
+            min_wait: Duration::ZERO,
             just_recorded: false,
             skip_after: bytes(args.skip_after),
             values,

@@ -12,6 +12,8 @@ pub mod compare;
 mod ending;
 pub mod events;
 pub mod foreign;
+#[cfg(all(feature = "tui", target_os = "linux"))]
+mod live;
 pub mod parts;
 mod processes;
 // The sampler that fills the file is part of Linux only.
@@ -209,7 +211,7 @@ impl RecordArgs {
         }
         let request = self.request(invocation, which);
         if self.raw_file()?.is_none() {
-            self.results.check(self.parts.length().is_some())?;
+            self.results.check(self.parts.are_dated())?;
         }
         match self.record_with(&request, stop)? {
             Some(exit) => Ok(exit),

@@ -189,6 +189,7 @@ mod xperf;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::NotUnderstood;
@@ -274,6 +275,8 @@ pub struct Options {
     pub threads_as_frames: Option<bool>,
     /// Count samples, whatever they weigh.
     pub count: bool,
+    /// Leave out waits that are shorter, of time off the processor.
+    pub min_wait: Duration,
     /// True if this program has just made the recording: the recorded processes may still run, and
     /// notes advise how to record again, not how to read with other options.
     pub just_recorded: bool,

@@ -104,7 +104,7 @@ impl fmt::Display for Refusal {
             ),
             Refusal::OffCpu(value) => write!(
                 f,
-                "--off-cpu needs to see the kernel (kernel.perf_event_paranoid is {value}); \
+                "--off-cpu and --wall need to see the kernel (kernel.perf_event_paranoid is {value}); \
                  use `fg-record --root`, or `sudo sysctl kernel.perf_event_paranoid=1`"
             ),
             Refusal::Seccomp => write!(

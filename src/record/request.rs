@@ -27,8 +27,8 @@ pub struct Request {
     pub call_graph: CallGraph,
     /// Follows the processes that the target starts.
     pub children: bool,
-    /// Records where threads wait, not where they compute.
-    pub off_cpu: bool,
+    /// The time that is recorded.
+    pub time: Time,
 }
 
 impl Request {
@@ -45,7 +45,7 @@ impl Request {
             parts: None,
             call_graph: CallGraph::Dwarf(CallGraph::DUMP),
             children: true,
-            off_cpu: false,
+            time: Time::OnCpu,
         }
     }
 }
@@ -158,6 +158,18 @@ pub struct Invocation {
     pub environment: Vec<(OsString, OsString)>,
     /// Standard output is taken by the profile: the program writes to standard error instead.
     pub stdout_is_taken: bool,
+}
+
+/// The time of threads that is recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Time {
+    /// On a processor: where they compute.
+    #[default]
+    OnCpu,
+    /// Off the processors: where they wait.
+    OffCpu,
+    /// Both: all of the time that passes.
+    Wall,
 }
 
 /// The rate of samples.

@@ -11,6 +11,8 @@ mod facts;
 mod gone;
 #[path = "../common/installed.rs"]
 mod installed;
+#[cfg(feature = "tui")]
+mod live;
 mod lost;
 mod names;
 mod off_cpu;
@@ -22,6 +24,7 @@ mod pauses;
 mod process;
 #[path = "../common/pty.rs"]
 mod pty;
+mod python;
 mod rights;
 mod root;
 mod runs;
@@ -29,6 +32,7 @@ mod runs;
 mod skip;
 mod stitched;
 mod terminal;
+mod wall;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -221,7 +221,10 @@ fn an_ordinary_user_records_without_the_kernel() {
     let said = text(&nobody.fg_record().args(["-p", "1", "-d", "0.1"]).output().expect("it starts").stderr);
     assert!(said.contains("process 1 may not be looked at"), "{said}");
     let said = refused(nobody.fg_record().args(["--off-cpu", "--", "true"]));
-    assert!(said.contains("--off-cpu needs to see the kernel (kernel.perf_event_paranoid is 2)"), "{said}");
+    assert!(
+        said.contains("--off-cpu and --wall need to see the kernel (kernel.perf_event_paranoid is 2)"),
+        "{said}"
+    );
     assert!(said.contains("sudo sysctl kernel.perf_event_paranoid=1"), "{said}");
 }
 

@@ -13,7 +13,7 @@ use super::runs::RunsArgs;
 use super::with::WithArgs;
 use crate::cli::progress;
 use crate::collapse::{Options, ValueSelection};
-use crate::record::request::{CallGraph, Control, Delay, Invocation, Pauses, Rate, Request, Target};
+use crate::record::request::{CallGraph, Control, Delay, Invocation, Pauses, Rate, Request, Target, Time};
 use crate::record::sys::processes;
 
 /// All options of a recording but its target.
@@ -58,7 +58,7 @@ pub struct SamplingArgs {
 
     /// Sample after each EVENTS of the event, instead of so many times a second; nanoseconds of
     /// processor time by default
-    #[arg(short = 'c', long, value_name = "EVENTS", value_parser = count, conflicts_with_all = ["freq", "off_cpu"])]
+    #[arg(short = 'c', long, value_name = "EVENTS", value_parser = count, conflicts_with_all = ["freq", "off_cpu", "wall"])]
     pub count: Option<u64>,
 
     /// The events.
@@ -66,8 +66,18 @@ pub struct SamplingArgs {
     pub events: EventArgs,
 
     /// Record where threads wait, and for how long, instead of where they compute
-    #[arg(long, conflicts_with_all = ["event", "freq"])]
+    #[arg(long, conflicts_with_all = ["event", "freq"], group = "waits")]
     pub off_cpu: bool,
+
+    /// Record all of the time that passes, on and off the processor, of each thread: where it
+    /// computes and where it waits. Threads that wait all the time are woken once to tell their
+    /// stack, unless the whole machine is recorded
+    #[arg(long, conflicts_with_all = ["event", "count"], group = "waits")]
+    pub wall: bool,
+
+    /// Leave out waits shorter than TIME: 1ms
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "waits", conflicts_with = "raw")]
+    pub min: Option<Duration>,
 
     /// Find stacks by frame pointers (fp), from a copy of the stack (dwarf, or dwarf,BYTES), or
     /// not at all (none) [default: dwarf, with up to 65520 bytes, or 32768 with --raw, as
@@ -171,7 +181,11 @@ impl RecordArgs {
                 },
             )),
             children: !sampling.no_children,
-            off_cpu: sampling.off_cpu,
+            time: match (sampling.off_cpu, sampling.wall) {
+                (true, _) => Time::OffCpu,
+                (_, true) => Time::Wall,
+                _ => Time::OnCpu,
+            },
         }
     }
 
@@ -207,6 +221,7 @@ impl SamplingArgs {
             pid: self.per_process,
             tid: self.per_thread,
             no_inline: self.no_inline,
+            min_wait: self.min.unwrap_or_default(),
             just_recorded: true,
             values: match self.events.events.len() {
                 0 | 1 => ValueSelection::Default,
@@ -292,6 +307,10 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| *seconds > 0.0);
     let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     duration.ok_or_else(|| "expected a number of seconds above zero".to_owned())
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|_| "expected a time: 1ms, 0.5s is 500ms".to_owned())
 }
 
 #[cfg(test)]

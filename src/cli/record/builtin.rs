@@ -19,6 +19,10 @@ impl RecordArgs {
     /// Records a program, processes or the whole machine.
     pub(super) fn record_builtin(&self, request: &Request, stop: &Stop) -> anyhow::Result<Exit> {
         let raw = self.raw_file()?;
+        #[cfg(feature = "tui")]
+        if self.parts.live {
+            return self.record_in_terminal(request, stop);
+        }
         let is_sudo = self.sampling.root && limits::effective_user() != 0;
         if request.parts.is_some() {
             return self.record_parts(request, stop);

@@ -17,6 +17,12 @@ pub struct PartArgs {
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "output", conflicts_with_all = ["raw", "svg", "html", "open", "last", "runs", "against", "root"])]
     pub every: Option<Duration>,
 
+    /// Watch the profile grow here in the terminal: the hottest functions and a flame graph. Keys:
+    /// s sorts, / searches, space holds the picture, q ends the recording, ? shows the others
+    #[cfg(feature = "tui")]
+    #[arg(long, conflicts_with_all = ["raw", "every", "last", "runs", "against", "root", "tui", "open", "control"])]
+    pub live: bool,
+
     /// Keep the files of the last N parts of --every, and remove older ones
     #[arg(long, value_name = "N", requires = "every", default_value = "1000", value_parser = clap::value_parser!(u32).range(1..))]
     pub keep_files: u32,
@@ -29,6 +35,9 @@ pub struct PartArgs {
 
 /// The number of parts that `--last` keeps.
 const KEPT_PARTS: u32 = 10;
+/// The time between two pictures of `--live`.
+#[cfg(feature = "tui")]
+const PICTURE: Duration = Duration::from_secs(1);
 /// The shortest part: each is named anew.
 const SHORTEST: Duration = Duration::from_millis(100);
 
@@ -40,8 +49,17 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 impl PartArgs {
+    /// Returns true if the outputs are written before the end, with their time in their names.
+    pub(super) fn are_dated(&self) -> bool {
+        self.every.or(self.last).is_some()
+    }
+
     /// The length of the parts, if any are wanted.
     pub(super) fn length(&self) -> Option<Duration> {
+        #[cfg(feature = "tui")]
+        if self.live {
+            return Some(PICTURE);
+        }
         self.every.or_else(|| Some((self.last? / KEPT_PARTS).max(SHORTEST)))
     }
 }

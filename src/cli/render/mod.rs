@@ -35,6 +35,8 @@ pub use explicit_options::ExplicitOptions;
 pub use picture_args::{PictureArgs, write_files};
 #[cfg(feature = "tui")]
 pub use tui::show;
+#[cfg(all(feature = "tui", feature = "record", target_os = "linux"))]
+pub use tui::{LiveView, Wish};
 
 /// Draw folded stacks as a flame graph, or write them for another viewer
 ///

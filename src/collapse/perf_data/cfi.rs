@@ -44,6 +44,8 @@ pub(super) enum How {
     Simple,
     /// The description has to be read anew each time: [`Table::step`].
     Complex,
+    /// A few instructions that call what they are given: see [`super::trampoline`].
+    Trampoline,
     /// There is no caller.
     Root,
     /// The object has tables, but not of this place: a stub that changes nothing, if anything.

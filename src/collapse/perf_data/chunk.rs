@@ -80,6 +80,11 @@ pub(super) struct Slice {
 }
 
 impl Slice {
+    /// No bytes.
+    pub fn empty() -> Slice {
+        Slice { chunk: Arc::default(), start: 0, end: 0 }
+    }
+
     /// A range of the chunk, which has less than four gigabytes.
     pub fn new(chunk: &Arc<Chunk>, range: Range<usize>) -> Slice {
         Slice { chunk: chunk.clone(), start: range.start as u32, end: range.end as u32 }

@@ -54,6 +54,7 @@ mod summary;
 mod switch;
 mod time_order;
 mod tracepoint;
+mod trampoline;
 mod unwind;
 mod zstd;
 
@@ -93,7 +94,7 @@ const INFO: FormatInfo = FormatInfo {
     name: "perf-data",
     producer: "perf record",
     tested: "perf 6.1",
-    values: "the recording's events; offcpu, blocked, runnable",
+    values: "the recording's events; offcpu, blocked, runnable, wall",
     unit: "ns for clocks, else the event",
 };
 
@@ -109,7 +110,7 @@ impl Collapser for PerfData {
         ContextInfo {
             times: "samples, waits",
             clock: Some("perf"),
-            labels: "thread, tid, process, processor, cgroup, the fields of tracepoints",
+            labels: "thread, tid, process, processor, cgroup, state, the fields of tracepoints",
         }
     }
 
@@ -460,6 +461,7 @@ fn add_singles(
     for &SingleSample {
         time,
         away,
+        state,
         processor,
         cgroup,
         fields: of_tracepoint,
@@ -481,6 +483,7 @@ fn add_singles(
         let mut labels: Vec<(&[u8], &[u8])> = Vec::new();
         labels.extend(processor.iter().map(|number| (&b"processor"[..], number.as_bytes())));
         labels.extend(cgroup.iter().map(|name| (&b"cgroup"[..], &name[..])));
+        labels.extend(state.name().map(|name| (&b"state"[..], name.as_bytes())));
         labels.extend(stacks::fields_of(fields.name(of_tracepoint)));
         let context = Context { time, process: known(pid), thread: known(tid), thread_name, labels: &labels };
         sink.lasting_sample(stack, Weights::one(weight), &context, away)?;

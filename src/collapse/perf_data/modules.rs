@@ -8,6 +8,7 @@ use super::cfi::Table;
 use super::held::Held;
 use super::record::{FileId, KernelFunction, Mmap};
 use super::runtime::Runtime;
+use super::trampoline::Trampolines;
 use crate::symbolize::kernel::{Recorded, RecordedModule};
 use crate::symbolize::{self, Language, Missing, Object, Owners, Search};
 
@@ -45,6 +46,7 @@ pub(super) struct Module {
     switching: OnceLock<Vec<Range<u64>>>,
     /// The functions with which programs begin, if a place without tables was met in it.
     beginnings: OnceLock<Vec<Range<u64>>>,
+    trampolines: Trampolines,
 }
 
 impl Module {
@@ -59,6 +61,7 @@ impl Module {
             table: OnceLock::new(),
             switching: OnceLock::new(),
             beginnings: OnceLock::new(),
+            trampolines: Trampolines::default(),
         }
     }
 
@@ -103,6 +106,15 @@ impl Module {
     /// Its unwind tables, if there is a file.
     pub fn table(&self, search: &Search) -> Option<&Table> {
         self.table.get_or_init(|| self.object(search).ok().map(|object| Table::new(object))).as_ref()
+    }
+
+    /// Returns true if a call of its process returns to one of Python's trampolines; `may_run` if it may still be
+    /// the process that was recorded.
+    pub fn is_trampoline(&self, returns_to: u64, may_run: bool) -> bool {
+        match self.kind {
+            Kind::Anonymous(pid) => self.trampolines.contain(pid, returns_to, may_run),
+            _ => false,
+        }
     }
 
     /// Returns true if it was opened, and is a program of Go's.

@@ -23,6 +23,8 @@ use crate::symbolize::{
 
 /// The frame at the root of a stack whose rootward part is missing.
 const TRUNCATED: &[u8] = b"[truncated]";
+/// The frame of a thread off the processor of which the kernel had no room for the stack.
+const LOST: &[u8] = b"[lost]";
 /// Functions that nothing calls, and those of the C library that lack frame pointers above them.
 const STARTS: &[&[u8]] = &[
     b"_start",
@@ -436,6 +438,7 @@ impl<'n> Worker<'n> {
                 sanitize_frame(event, &mut name);
             }
             RawFrame::Truncated => name.extend_from_slice(TRUNCATED),
+            RawFrame::Lost => name.extend_from_slice(LOST),
             RawFrame::Code { .. } => {}
         }
         let start = self.frames.len();

@@ -8,20 +8,30 @@
 //! `fg-record --off-cpu` writes such recordings, and so do `perf record -e context-switches -c 1
 //! --switch-events -g` and `perf sched record -g`. Of a thread that is still away at the end
 //! something is known only where the kernel noted its switches, which it would have done.
+//!
+//! `fg-record --wall` samples processor time as well: the value `wall` is both.
+//!
+//! Where the kernel notes all switches and had no room for some, a thread's time between two of its records may
+//! be known, but not where it was: that is the time of `[lost]`.
 
 use std::collections::HashMap;
 
 use super::attr::Event;
-use super::pending::PendingSample;
+use super::pending::{PendingSample, State};
+use super::record::Switched;
 use super::switch::Switch;
-use crate::collapse::{Options, Value, ValueTotal};
+use crate::collapse::{Options, Value, ValueSelection, ValueTotal};
 use crate::error::Result;
 use crate::weight::Weight;
 
-/// All the time away, and its two parts: waiting for something, and for a processor.
-const VALUES: [&str; 3] = ["offcpu", "blocked", "runnable"];
+/// All the time away, its two parts (waiting for something, and for a processor), and all time.
+const VALUES: [&str; 4] = ["offcpu", "blocked", "runnable", "wall"];
+const OFF_CPU: usize = 0;
+const BLOCKED: usize = 1;
+const RUNNABLE: usize = 2;
+const WALL: usize = 3;
 /// The number of the first of them where events have numbers.
-const FIRST_NUMBER: u32 = u32::MAX - 2;
+const FIRST_NUMBER: u32 = u32::MAX - 3;
 
 /// The name of a value by its number.
 pub(super) fn name_of(number: u32) -> Option<&'static str> {
@@ -34,19 +44,35 @@ struct Away {
     work: Option<PendingSample>,
     since: u64,
     runnable: bool,
+    /// The kernel has noted that it left.
+    is_noted: bool,
 }
 
 /// Follows threads off their processors.
 #[derive(Default)]
 pub(super) struct OffCpu {
     away: HashMap<i32, Away>,
-    totals: [ValueTotal; 3],
+    /// The time since which a thread that is back has run, while there are records of all switches.
+    back: HashMap<i32, u64>,
+    /// The processor time that was sampled since, once the kernel had no room for some records.
+    spent: HashMap<i32, u64>,
+    totals: [ValueTotal; 4],
     decided: bool,
     /// True if each value has a root of its own.
     roots: bool,
     count: bool,
+    /// Waits that are shorter are left out.
+    least: u64,
+    /// The number of waits that were left out, and their time.
+    left_out: (u64, u64),
     /// True if the kernel notes all switches.
     is_noted: bool,
+    /// True if there is a sample of each switch as well, as far as there was room.
+    is_whole: bool,
+    /// True if there is processor time as well.
+    is_wall: bool,
+    /// True if the kernel had no room for some records.
+    has_losses: bool,
     switches: u64,
     /// The number of times that nobody saw a thread come back.
     unseen: u64,
@@ -65,22 +91,37 @@ impl OffCpu {
             && events.iter().any(|event| event.attr.context_switch)
     }
 
+    /// Returns whether a recording was made for all time that passes: where threads leave their processors comes
+    /// first in it, processor time next, and nothing else.
+    pub fn is_wall(events: &[Event]) -> bool {
+        let mut sampled = events.iter().filter(|event| !event.attr.is_dummy());
+        sampled.next().is_some_and(Event::is_switch)
+            && sampled.clone().any(|event| event.attr.is_clock())
+            && sampled.all(|event| event.is_switch() || event.attr.is_clock())
+            && events.iter().any(|event| event.attr.context_switch)
+    }
+
     /// Decides which values are kept, when the first thread leaves.
     pub fn decide(&mut self, options: &Options, events: &[Event], first: &mut Option<Vec<u8>>) {
         if std::mem::replace(&mut self.decided, true) {
             return;
         }
-        for (name, total) in VALUES.iter().zip(&mut self.totals) {
+        let is_wall = OffCpu::is_wall(events);
+        self.is_wall = is_wall;
+        for (at, total) in self.totals.iter_mut().enumerate().filter(|(at, _)| *at != WALL || is_wall) {
             // It is not the first value of anything else.
             let mut first = Some(first.clone().unwrap_or_default());
-            total.kept = options.values.keeps_event(name.as_bytes(), &mut first);
+            total.kept = options.values.keeps_event(VALUES[at].as_bytes(), &mut first);
         }
-        self.roots = options.values == crate::collapse::ValueSelection::All;
+        self.roots = options.values == ValueSelection::All;
         self.count = options.count;
+        self.least = u64::try_from(options.min_wait.as_nanos()).unwrap_or(u64::MAX);
         self.is_noted = events.iter().any(|event| event.attr.context_switch);
-        if first.is_none() && OffCpu::is_meant(events) {
-            *first = Some(VALUES[0].into());
-            self.totals[0].kept |= options.values == crate::collapse::ValueSelection::Default;
+        self.is_whole = is_wall || OffCpu::is_meant(events);
+        let own = if is_wall { WALL } else { OFF_CPU };
+        if first.is_none() && self.is_whole {
+            *first = Some(VALUES[own].into());
+            self.totals[own].kept |= options.values == ValueSelection::Default;
         }
     }
 
@@ -89,50 +130,123 @@ impl OffCpu {
         self.totals.iter().any(|total| total.kept)
     }
 
+    /// Returns whether time on the processor is part of what is kept.
+    pub fn keeps_wall(&self) -> bool {
+        self.totals[WALL].kept
+    }
+
     /// Counts anew; threads that are away stay away.
     pub fn begin_part(&mut self) {
         for total in &mut self.totals {
             *total = ValueTotal { kept: total.kept, ..ValueTotal::default() };
         }
-        (self.switches, self.unseen) = (0, 0);
+        (self.switches, self.unseen, self.left_out) = (0, 0, (0, 0));
+    }
+
+    /// The kernel had no room for some records.
+    pub fn lose(&mut self) {
+        self.has_losses = true;
+    }
+
+    /// Returns whether a switch that the kernel notes needs the stack that it lost: see [`OffCpu::left`].
+    pub fn lacks(&self, tid: i32) -> bool {
+        self.is_whole && tid != 0 && self.is_kept() && self.away.get(&tid).is_none_or(|away| away.is_noted)
     }
 
     /// A thread leaves: its stack is `work`.
-    pub fn leave(&mut self, tid: i32, time: u64, switch: Switch, work: Option<PendingSample>) {
+    ///
+    /// # Errors
+    /// More time than can be added up.
+    pub fn leave(
+        &mut self,
+        tid: i32,
+        time: u64,
+        switch: Switch,
+        work: Option<PendingSample>,
+        out: &mut Vec<PendingSample>,
+    ) -> Result<()> {
         // The idle one is everywhere, and waits for nothing.
         if tid == 0 || switch.ends {
-            return;
+            return Ok(());
+        }
+        if self.is_noted
+            && let Some(away) = self.away.get_mut(&tid).filter(|away| !away.is_noted)
+        {
+            // Sampled twice, by different events: the longer copy of its stack is the better one.
+            if work.as_ref().map(|work| work.body.len()) > away.work.as_ref().map(|work| work.body.len()) {
+                away.work = work;
+            }
+            return Ok(());
         }
         self.switches += 1;
-        let away = Away { work, since: time, runnable: switch.runnable };
-        if self.away.insert(tid, away).is_some() {
+        let away = Away { work, since: time, runnable: switch.runnable, is_noted: false };
+        match self.away.insert(tid, away) {
             // It leaves again, so it was back in between.
-            self.unseen += 1;
+            Some(before) if self.is_whole => self.add_lost(tid, before.work, before.since, time, out),
+            Some(_) => {
+                self.unseen += 1;
+                Ok(())
+            }
+            None => Ok(()),
         }
     }
 
-    /// The kernel notes that a thread has left.
-    pub fn left(&mut self, tid: i32, time: u64, preempted: bool) {
-        if let Some(away) = self.away.get_mut(&tid) {
+    /// The kernel notes that a thread has left. `lost` stands for its stack where that [was lost](OffCpu::lacks).
+    ///
+    /// # Errors
+    /// More time than can be added up.
+    pub fn left(
+        &mut self,
+        switched: Switched,
+        time: u64,
+        lost: Option<PendingSample>,
+        out: &mut Vec<PendingSample>,
+    ) -> Result<()> {
+        let Switched { tid, preempted, .. } = switched;
+        if let Some(away) = self.away.get_mut(&tid).filter(|away| !away.is_noted) {
             away.since = time;
             away.runnable |= preempted;
+            away.is_noted = true;
+            return Ok(());
+        }
+        let Some(lost) = lost else { return Ok(()) };
+        self.switches += 1;
+        let away = Away { work: Some(lost), since: time, runnable: preempted, is_noted: true };
+        match self.away.insert(tid, away) {
+            Some(before) => self.add_lost(tid, before.work, before.since, time, out),
+            None => Ok(()),
         }
     }
 
     /// A thread has ended: it is not waited for.
     pub fn end(&mut self, tid: i32) {
         self.away.remove(&tid);
+        self.back.remove(&tid);
+        self.spent.remove(&tid);
     }
 
-    /// A thread is back.
+    /// A thread is back. `lost` makes what stands for its stack if that was lost.
     ///
     /// # Errors
     /// More time than can be added up.
-    pub fn back(&mut self, tid: i32, time: u64, out: &mut Vec<PendingSample>) -> Result<()> {
-        match self.away.remove(&tid) {
-            Some(away) => self.add(away, time, out),
-            None => Ok(()),
-        }
+    pub fn back(
+        &mut self,
+        tid: i32,
+        time: u64,
+        lost: impl FnOnce() -> PendingSample,
+        out: &mut Vec<PendingSample>,
+    ) -> Result<()> {
+        let before = if self.is_whole && tid != 0 { self.back.insert(tid, time) } else { None };
+        let added = match (self.away.remove(&tid), before) {
+            (Some(away), _) => self.add(away, time, out),
+            // It had left, at a time that nobody knows.
+            (None, Some(before)) if self.has_losses && self.is_kept() => {
+                self.add_lost(tid, Some(lost()), before, time, out)
+            }
+            (None, _) => Ok(()),
+        };
+        self.spent.remove(&tid);
+        added
     }
 
     /// The recording ends at this time.
@@ -149,20 +263,65 @@ impl OffCpu {
         away.into_iter().try_for_each(|(_, away)| self.add(away, time, out))
     }
 
+    /// Counts processor time towards the time that passes.
+    ///
+    /// # Errors
+    /// More time than can be added up.
+    pub fn add_running(
+        &mut self,
+        weight: Weight,
+        sample: &PendingSample,
+        out: &mut Vec<PendingSample>,
+    ) -> Result<()> {
+        self.totals[WALL].add(weight)?;
+        if self.has_losses {
+            let spent = self.spent.entry(sample.tid).or_default();
+            let nanoseconds = weight.to_u64().unwrap_or(0);
+            *spent = spent.saturating_add(nanoseconds);
+        }
+        if self.roots {
+            out.push(PendingSample { value: FIRST_NUMBER + WALL as u32, weight, ..sample.clone() });
+        }
+        Ok(())
+    }
+
+    /// Adds time of which nobody knows how it was spent, but for the samples of processor time in it.
+    fn add_lost(
+        &mut self,
+        tid: i32,
+        work: Option<PendingSample>,
+        since: u64,
+        now: u64,
+        out: &mut Vec<PendingSample>,
+    ) -> Result<()> {
+        let since = since.saturating_add(self.spent.remove(&tid).unwrap_or(0));
+        let work = work.map(|work| PendingSample { state: State::Lost, ..work });
+        self.add(Away { work, since, runnable: false, is_noted: true }, now, out)
+    }
+
     fn add(&mut self, mut away: Away, now: u64, out: &mut Vec<PendingSample>) -> Result<()> {
         // Processors' clocks differ a little.
-        let time = Weight::new(now.saturating_sub(away.since).into());
-        if time.is_zero() {
+        let time = now.saturating_sub(away.since);
+        if time == 0 {
             return Ok(());
         }
-        let weight = if self.count { Weight::ONE } else { time };
+        if time < self.least {
+            self.left_out = (self.left_out.0 + 1, self.left_out.1.saturating_add(time));
+            return Ok(());
+        }
+        let weight = if self.count { Weight::ONE } else { Weight::new(time.into()) };
+        let (part, state) =
+            if away.runnable { (RUNNABLE, State::Runnable) } else { (BLOCKED, State::Blocked) };
         if let Some(work) = &mut away.work {
             work.time = Some(away.since);
-            work.away = now.saturating_sub(away.since);
+            work.away = time;
+            if work.state != State::Lost {
+                work.state = state;
+            }
         }
         let mut sum = Weight::ZERO;
-        let part = if away.runnable { 2 } else { 1 };
-        for at in [0, part] {
+        let all = if self.is_wall { &[OFF_CPU, part, WALL][..] } else { &[OFF_CPU, part] };
+        for &at in all {
             let total = &mut self.totals[at];
             total.add(weight)?;
             if !total.kept {
@@ -182,8 +341,13 @@ impl OffCpu {
     /// The values that there were, with their totals.
     pub fn values(&self) -> impl Iterator<Item = (Value, ValueTotal)> {
         let unit = if self.count { "samples" } else { "ns" };
-        let values = VALUES.iter().zip(&self.totals);
-        values.filter(|_| self.decided).map(move |(name, total)| (Value::new(*name, unit), *total))
+        let count = match (self.decided, self.is_wall) {
+            (false, _) => 0,
+            (true, false) => WALL,
+            (true, true) => VALUES.len(),
+        };
+        let values = VALUES.iter().zip(&self.totals).take(count);
+        values.map(move |(name, total)| (Value::new(*name, unit), *total))
     }
 
     /// A note of the threads nobody saw come back, if time off the processor is kept.
@@ -194,6 +358,16 @@ impl OffCpu {
                  perf record --switch-events, or perf sched record, sees all",
                 self.unseen, self.switches
             )
+        })
+    }
+
+    /// A line on the waits that were left out as too short.
+    pub fn left_out(&self) -> Option<String> {
+        let (count, time) = self.left_out;
+        (count > 0).then(|| {
+            let shortest = std::time::Duration::from_nanos(self.least);
+            let seconds = time as f64 / 1e9;
+            format!("{count} waits shorter than {shortest:?}, {seconds:.3} s together, are left out")
         })
     }
 }

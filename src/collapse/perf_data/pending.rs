@@ -8,6 +8,35 @@ use super::process::{AddressSpace, CommId};
 use super::record::Mode;
 use crate::weight::Weight;
 
+/// The state of a thread, where time off the processor is recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum State {
+    /// It is not followed.
+    #[default]
+    Unknown,
+    /// It is on a processor.
+    Running,
+    /// It waits for a processor.
+    Runnable,
+    /// It waits for something else.
+    Blocked,
+    /// The kernel had no room for the records that would tell.
+    Lost,
+}
+
+impl State {
+    /// The value of the label `state`.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            State::Unknown => None,
+            State::Running => Some("running"),
+            State::Runnable => Some("runnable"),
+            State::Blocked => Some("blocked"),
+            State::Lost => Some("lost"),
+        }
+    }
+}
+
 /// A sample whose stack has still to be found.
 #[derive(Clone)]
 pub(super) struct PendingSample {
@@ -29,6 +58,8 @@ pub(super) struct PendingSample {
     pub time: Option<u64>,
     /// The nanoseconds that its thread was off the processor.
     pub away: u64,
+    /// The state of its thread; where that is [`State::Lost`], there is no stack.
+    pub state: State,
     /// The number of the processor that it ran on.
     pub processor: Option<u32>,
     /// The byte of the record in its file.

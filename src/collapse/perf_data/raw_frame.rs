@@ -24,6 +24,8 @@ pub(super) enum RawFrame {
     Event(u32),
     /// The rootward part is missing: the dump of the stack was too short.
     Truncated,
+    /// All of the stack is missing: the kernel had no room for it.
+    Lost,
 }
 
 const CODE: u8 = 0;
@@ -31,6 +33,7 @@ const RETURN: u8 = 1;
 const THREAD: u8 = 2;
 const EVENT: u8 = 3;
 const TRUNCATED: u8 = 4;
+const LOST: u8 = 5;
 
 impl RawFrame {
     /// Its number in a table.
@@ -46,6 +49,7 @@ impl RawFrame {
             }
             RawFrame::Event(event) => (EVENT, event.to_le_bytes(), [0; 8]),
             RawFrame::Truncated => (TRUNCATED, [0; 4], [0; 8]),
+            RawFrame::Lost => (LOST, [0; 4], [0; 8]),
         };
         bytes[0] = parts.0;
         bytes[1..5].copy_from_slice(&parts.1);
@@ -62,6 +66,7 @@ impl RawFrame {
             THREAD => RawFrame::Thread { comm: CommId(number), pid: (place >> 32) as i32, tid: place as i32 },
             EVENT => RawFrame::Event(number),
             TRUNCATED => RawFrame::Truncated,
+            LOST => RawFrame::Lost,
             kind => RawFrame::Code { module: number, place, called: kind == RETURN },
         }
     }
@@ -80,10 +85,11 @@ mod tests {
             RawFrame::Thread { comm: CommId(3), pid: -1, tid: 77 },
             RawFrame::Event(2),
             RawFrame::Truncated,
+            RawFrame::Lost,
         ] {
             let id = raw.in_table(&mut table);
             assert_eq!(RawFrame::of(&table, id), raw);
         }
-        assert_eq!(table.frame_count(), 5);
+        assert_eq!(table.frame_count(), 6);
     }
 }

@@ -147,6 +147,8 @@ fn time_at(body: &[u8], attr: &Attr) -> Option<usize> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Switched {
+    /// The process.
+    pub pid: i32,
     /// The thread.
     pub tid: i32,
     /// It has left.
@@ -163,9 +165,10 @@ impl Switched {
         if !attr.has(sample::TID) {
             return None;
         }
-        let at = time_at(body, attr)?.checked_sub(4)?;
-        let tid = Bytes::new(&body[at..], order).i32()?;
-        Some(Switched { tid, out: header.misc & OUT != 0, preempted: header.misc & PREEMPTED != 0 })
+        let at = time_at(body, attr)?.checked_sub(8)?;
+        let mut fields = Bytes::new(&body[at..], order);
+        let (pid, tid) = (fields.i32()?, fields.i32()?);
+        Some(Switched { pid, tid, out: header.misc & OUT != 0, preempted: header.misc & PREEMPTED != 0 })
     }
 }
 

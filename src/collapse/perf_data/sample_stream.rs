@@ -9,17 +9,18 @@ use std::sync::Arc;
 
 use super::attr::{Attr, sample};
 use super::bytes::Bytes;
+use super::chunk::Slice;
 use super::content::{Content, Record};
 use super::modules::Modules;
 use super::off_cpu::OffCpu;
 use super::part::Part;
-use super::pending::{Batch, PendingSample};
+use super::pending::{Batch, PendingSample, State};
 use super::process::Processes;
 use super::record::{Mode, SampleHead, Switched, kind};
 use super::sample::{Counters, no_sample};
 use super::time_order::InTimeOrder;
 use crate::collapse::events::{CommonWeight, event_unit};
-use crate::collapse::{Listener, Options, Value, ValueTotal};
+use crate::collapse::{Listener, Options, Value, ValueSelection, ValueTotal};
 use crate::error::Result;
 use crate::weight::Weight;
 
@@ -210,10 +211,20 @@ impl<'o> SampleStream<'o> {
             Content::Cgroup(cgroup) => {
                 self.cgroups.insert(cgroup.id, cgroup.path.to_vec());
             }
-            Content::Lost(count) => self.lost = self.lost.saturating_add(count),
-            Content::Switch(Switched { tid, out, preempted }) => match record.time {
-                Some(time) if out => self.off_cpu.left(tid, time, preempted),
-                Some(time) => self.off_cpu.back(tid, time, pending)?,
+            Content::Lost(count) => {
+                self.lost = self.lost.saturating_add(count);
+                self.off_cpu.lose();
+            }
+            Content::Switch(switched @ Switched { pid, tid, out, .. }) => match record.time {
+                Some(time) if out => {
+                    let lacks = self.off_cpu.lacks(tid) && !self.processes.has_ended(tid);
+                    let lost = lacks.then(|| no_stack(&mut self.processes, pid, tid));
+                    self.off_cpu.left(switched, time, lost, pending)?;
+                }
+                Some(time) => {
+                    let processes = &mut self.processes;
+                    self.off_cpu.back(tid, time, || no_stack(processes, pid, tid), pending)?;
+                }
                 None => {}
             },
             _ => {}
@@ -254,14 +265,17 @@ impl<'o> SampleStream<'o> {
         head: &SampleHead,
         pending: &mut Vec<PendingSample>,
     ) -> Result<()> {
-        let Some(of) = self.records.description.events.get(event as usize) else { return Ok(()) };
+        let events = &self.records.description.events;
+        let Some(of) = events.get(event as usize) else { return Ok(()) };
+        // Of two events that sample switches, one has all of them.
+        let is_copy = of.attr.is_some_switches() && events.iter().any(|event| event.attr.is_each_switch());
         let switch = if event == layout {
             let body = record.body.from(head.len);
             of.switch(body.as_ref(), self.records.description.order, &self.records.description.switch_layout)
         } else {
             None
         };
-        if switch.is_some() {
+        if switch.is_some() || self.handed_out == 0 && self.samples == 0 && OffCpu::is_wall(events) {
             self.off_cpu.decide(self.options, &self.records.description.events, &mut self.first);
         }
         let weight = match (self.options.count, head.period, of.attr.period) {
@@ -280,19 +294,22 @@ impl<'o> SampleStream<'o> {
             }
             counted.total.kept = self.options.values.keeps_event(&of.name, &mut self.first);
         }
-        self.samples += 1;
-        counted.total.add(weight)?;
-        counted.period.add(weight);
+        if !is_copy {
+            self.samples += 1;
+            counted.total.add(weight)?;
+            counted.period.add(weight);
+        }
         if let Some(time) = head.time {
             let (first, last) = self.times.unwrap_or((time, time));
             self.times = Some((first.min(time), last.max(time)));
         }
-        let is_kept = counted.total.kept;
+        let is_kept = counted.total.kept && !is_copy;
+        let is_wall = of.attr.is_clock() && self.off_cpu.keeps_wall();
         if record.header.mode() == Mode::User {
             self.processes.runs(head.pid);
         }
         let is_away = switch.is_some() && self.off_cpu.is_kept();
-        let made = (is_kept || is_away).then(|| PendingSample {
+        let made = (is_kept || is_away || is_wall).then(|| PendingSample {
             body: record.body.from(head.len),
             layout,
             value: event,
@@ -305,24 +322,51 @@ impl<'o> SampleStream<'o> {
             weight,
             time: head.time,
             away: 0,
+            state: if is_wall { State::Running } else { State::Unknown },
             processor: head.processor,
             at: record.at,
         });
         if let (Some(switch), Some(time)) = (switch, head.time) {
             if let Some(next) = switch.next {
-                self.off_cpu.back(next, time, pending)?;
+                let processes = &mut self.processes;
+                self.off_cpu.back(next, time, || no_stack(processes, -1, next), pending)?;
             }
             if !self.processes.has_ended(head.tid) {
                 let stack = made.as_ref().filter(|_| is_away).map(|sample| self.kept_longer(sample));
-                self.off_cpu.leave(head.tid, time, switch, stack);
+                self.off_cpu.leave(head.tid, time, switch, stack, pending)?;
             }
         }
-        pending.extend(made.filter(|_| is_kept));
+        if let Some(made) = made.as_ref().filter(|_| is_wall) {
+            self.off_cpu.add_running(weight, made, pending)?;
+        }
+        let has_root = self.options.values == ValueSelection::All;
+        pending.extend(made.filter(|_| is_kept || is_wall && !has_root));
         Ok(())
     }
 
     /// A sample with a copy of its bytes: a thread may be away for long, and would keep all of a chunk.
     fn kept_longer(&self, sample: &PendingSample) -> PendingSample {
         PendingSample { body: sample.body.copied(), ..sample.clone() }
+    }
+}
+
+/// Stands for the stack of a thread that the kernel had no room for.
+fn no_stack(processes: &mut Processes, pid: i32, tid: i32) -> PendingSample {
+    PendingSample {
+        body: Slice::empty(),
+        layout: 0,
+        value: 0,
+        ip: 0,
+        mode: Mode::User,
+        pid,
+        tid,
+        comm: processes.comm_of(tid),
+        space: processes.space_of(pid).clone(),
+        weight: Weight::ZERO,
+        time: None,
+        away: 0,
+        state: State::Lost,
+        processor: None,
+        at: 0,
     }
 }

@@ -7,7 +7,7 @@ use super::branches::BranchTable;
 use super::bytes::{ByteOrder, U64s};
 use super::cfi::{Context, How, Rule};
 use super::modules::{KERNEL, Module, UNKNOWN};
-use super::pending::{Batch, PendingSample};
+use super::pending::{Batch, PendingSample, State};
 use super::process::{CommId, Mapping};
 use super::raw_frame::RawFrame;
 use super::record::Mode;
@@ -55,6 +55,7 @@ pub(super) struct SingleSample {
     pub number: u64,
     pub time: Option<u64>,
     pub away: u64,
+    pub state: State,
     pub processor: Option<u32>,
     pub cgroup: Option<u64>,
     /// The number of the values of its tracepoint's fields.
@@ -65,6 +66,13 @@ pub(super) struct SingleSample {
     /// The number of its stack in the table.
     pub stack: u32,
     pub weight: Weight,
+}
+
+/// A sample by itself, as far as it is known before its stack is.
+fn single(number: u64, work: &PendingSample) -> SingleSample {
+    let PendingSample { time, away, state, processor, pid, tid, comm, weight, .. } = *work;
+    let (cgroup, fields, stack) = (None, 0, 0);
+    SingleSample { number, time, away, state, processor, cgroup, fields, pid, tid, comm, stack, weight }
 }
 
 /// The stacks of one thread's samples.
@@ -186,6 +194,12 @@ impl<'o> StackBuilder<'o> {
     fn add_sample(&mut self, number: u64, work: &PendingSample, batch: &Batch) -> Result<()> {
         self.stack.clear();
         self.links.clear();
+        if work.state == State::Lost {
+            self.stack.push(RawFrame::Lost.in_table(&mut self.table));
+            let fields = if self.singles.is_some() { self.fields.key(&[]) } else { 0 };
+            self.push_roots(work);
+            return self.finish(SingleSample { fields, ..single(number, work) });
+        }
         let attr = &batch.attrs[work.layout as usize];
         let parts = SampleBody::parse(&work.body, self.order, attr).ok_or_else(|| no_sample(&work.body))?;
         match parts.chain {
@@ -201,19 +215,11 @@ impl<'o> StackBuilder<'o> {
             table.add(list, &work.space)?;
         }
         let unwound = self.unwind(&parts, work, batch)?;
-        let PendingSample { time, away, processor, pid, tid, comm, weight, .. } = *work;
         let fields = if self.singles.is_some() { self.trace_fields(attr, &parts) } else { 0 };
-        let cgroup = parts.cgroup;
-        let sample =
-            SingleSample { number, time, away, processor, cgroup, fields, pid, tid, comm, stack: 0, weight };
+        let sample = SingleSample { cgroup: parts.cgroup, fields, ..single(number, work) };
+        let tid = work.tid;
         let end = self.stack.len();
-        if self.options.threads_as_frames != Some(false) {
-            let thread = self.thread(work);
-            self.stack.push(thread);
-        }
-        if self.options.values == ValueSelection::All {
-            self.stack.push(RawFrame::Event(work.value).in_table(&mut self.table));
-        }
+        self.push_roots(work);
         match unwound {
             Unwound::Cut => {
                 let (frames, behind) = self.stack.split_at(end);
@@ -226,6 +232,17 @@ impl<'o> StackBuilder<'o> {
             Unwound::Nothing => {}
         }
         self.finish(sample)
+    }
+
+    /// Pushes the frames that stand for thread and event.
+    fn push_roots(&mut self, work: &PendingSample) {
+        if self.options.threads_as_frames != Some(false) {
+            let thread = self.thread(work);
+            self.stack.push(thread);
+        }
+        if self.options.values == ValueSelection::All {
+            self.stack.push(RawFrame::Event(work.value).in_table(&mut self.table));
+        }
     }
 
     /// The number of the values that a sample's tracepoint has.
@@ -389,6 +406,9 @@ impl<'o> StackBuilder<'o> {
                 Rule { how: How::Root, ..Rule::default() }
             }
             Some((svma, table)) => table.rule(svma, cpu, &mut self.context),
+            None if place.called && module.is_trampoline(place.place, self.options.just_recorded) => {
+                Rule { how: How::Trampoline, ..Rule::default() }
+            }
             None => Rule::default(),
         };
         // What lies on the stack there are the program's arguments, and no return address.

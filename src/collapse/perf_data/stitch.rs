@@ -301,6 +301,7 @@ mod tests {
             number,
             time: None,
             away: 0,
+            state: Default::default(),
             processor: None,
             cgroup: None,
             fields: 0,

@@ -97,6 +97,7 @@ impl Summary {
     pub fn report(self, samples: &SampleStream<'_>, namer: &Namer<'_>, report: &mut Report) -> Result<()> {
         samples.values().into_iter().try_for_each(|(value, total)| report.add_value(value, total))?;
         report.notes.extend(samples.off_cpu.note());
+        report.details.extend(samples.off_cpu.left_out());
         if report.first_value.is_none() {
             report.first_value.clone_from(&samples.first);
         }

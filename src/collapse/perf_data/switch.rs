@@ -93,6 +93,23 @@ impl SwitchLayout {
 }
 
 impl Attr {
+    /// Returns whether it samples processor time, in nanoseconds.
+    pub(super) fn is_clock(&self) -> bool {
+        const SOFTWARE: u32 = 1;
+        const CLOCKS: [u64; 2] = [0, 1];
+        self.kind == SOFTWARE && CLOCKS.contains(&self.config)
+    }
+
+    /// Returns whether it samples some of the switches, so many a second.
+    pub(super) fn is_some_switches(&self) -> bool {
+        self.is_context_switches() && self.frequency > 0
+    }
+
+    /// Returns whether it samples each switch.
+    pub(super) fn is_each_switch(&self) -> bool {
+        self.is_context_switches() && self.frequency == 0
+    }
+
     /// Returns whether it counts threads leaving their processors, each of them.
     fn is_context_switches(&self) -> bool {
         const SOFTWARE: u32 = 1;

@@ -37,6 +37,7 @@ pub(super) fn step(
         (How::Complex, Some((table, svma))) => {
             table.step(svma, cpu, regs, dump, context).map(|caller| *regs = caller)
         }
+        (How::Trampoline, _) if !is_leaf && !cpu.link_register => by_trampoline(cpu, regs, dump),
         (How::Uncovered, _) if is_leaf => by_return(cpu, regs, dump),
         _ => by_frame_pointer(cpu, regs, dump),
     };
@@ -104,6 +105,19 @@ fn by_frame_pointer(cpu: &Cpu, regs: &mut Regs, dump: &mut Dump<'_>) -> Option<(
     Some(())
 }
 
+/// A trampoline that has called something: below its return address there are eight bytes of nothing, or the
+/// caller's frame pointer, which its own points at.
+fn by_trampoline(cpu: &Cpu, regs: &mut Regs, dump: &mut Dump<'_>) -> Option<()> {
+    let sp = regs.get(cpu.sp)?;
+    if regs.get(cpu.fp) == Some(sp) {
+        return by_frame_pointer(cpu, regs, dump);
+    }
+    let returns_to = dump.read(sp.wrapping_add(8))?;
+    regs.set(cpu.sp, Some(sp.wrapping_add(16)));
+    regs.set_ip(cpu, returns_to);
+    Some(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::attr::Arch;
@@ -148,6 +162,17 @@ mod tests {
         assert_eq!(go(&Rule { how: How::Root, ..rule }, true, start()).0, Step::End);
         let (step, regs, _) = go(&Rule { how: How::Uncovered, ..rule }, true, start());
         assert_eq!((step, regs.get(7)), (Step::End, Some(SP + 8)), "returns to nothing");
+    }
+
+    #[test]
+    fn a_trampoline_returns_to_what_is_behind_eight_bytes() {
+        let rule = Rule { how: How::Trampoline, ..Rule::default() };
+        let at = |fp| start(Arch::X86_64, &[(6, fp), (7, SP), (8, 0x1000)], &[SP + 64, 0x2000, 0, 0x3000]);
+        let (step, regs, _) = go(&rule, false, at(SP + 16));
+        assert_eq!((step, regs.ip, regs.get(7)), (Step::Caller { called: true }, 0x2000, Some(SP + 16)));
+        assert_eq!(regs.get(6), Some(SP + 16), "it has no frame pointer of its own");
+        let (step, regs, _) = go(&rule, false, at(SP));
+        assert_eq!((step, regs.ip, regs.get(6)), (Step::Caller { called: true }, 0x2000, Some(SP + 64)));
     }
 
     #[test]

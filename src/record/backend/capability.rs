@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::{ALL, Backend, BackendInfo, Refusal};
-use crate::record::request::{CallGraph, Delay, Rate, Request, Target};
+use crate::record::request::{CallGraph, Delay, Rate, Request, Target, Time};
 
 /// Everything the user asks of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +78,8 @@ pub enum Capability {
     NoChildren,
     /// Records where threads wait.
     OffCpu,
+    /// Records where threads compute, and where they wait.
+    Wall,
     /// Tells processes apart.
     PerProcess,
     /// Tells threads apart.
@@ -105,13 +107,14 @@ impl Capability {
             Capability::Processors => "-C",
             Capability::Delay => "--delay",
             Capability::Control => "--control",
-            Capability::Parts => "--every and --last",
+            Capability::Parts => "--every, --last and --live",
             Capability::Dwarf => "--call-graph dwarf",
             Capability::FramePointers => "--call-graph fp",
             Capability::NoStacks => "--call-graph none",
             Capability::Children => "child processes",
             Capability::NoChildren => "--no-children",
             Capability::OffCpu => "--off-cpu",
+            Capability::Wall => "--wall",
             Capability::PerProcess => "--per-process",
             Capability::PerThread => "--per-thread",
             Capability::Raw => "--raw",
@@ -156,7 +159,8 @@ impl Wishes {
             asked(request.parts.is_some(), Capability::Parts),
             call_graph,
             asked(!request.children, Capability::NoChildren),
-            asked(request.off_cpu, Capability::OffCpu),
+            asked(request.time == Time::OffCpu, Capability::OffCpu),
+            asked(request.time == Time::Wall, Capability::Wall),
             roots,
             asked(self.raw, Capability::Raw),
             asked(self.root, Capability::Root),

@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::{Row, Verdict};
 use crate::record::program::message;
 use crate::record::refusal::Refusal;
-use crate::record::request::{CallGraph, Request, Target};
+use crate::record::request::{CallGraph, Request, Target, Time};
 use crate::record::sampler;
 use crate::record::sampler::plan::{Note, Plan};
 use crate::record::sys::limits;
@@ -78,7 +78,7 @@ impl Findings {
             own = busy(|| trial(request(itself(), call_graph, LONG), stop));
         }
         let others = fs::metadata("/proc/1").is_ok_and(|first| first.uid() != limits::effective_user());
-        let off_cpu = Request { off_cpu: true, ..request(itself(), call_graph, SHORT) };
+        let off_cpu = Request { time: Time::OffCpu, ..request(itself(), call_graph, SHORT) };
         let kallsyms = fs::read("/proc/kallsyms").ok().and_then(Kallsyms::parse);
         Findings {
             own,
@@ -378,7 +378,7 @@ mod tests {
             (
                 &Findings { off_cpu: Err(Refusal::OffCpu(2)), ..findings() },
                 "waiting",
-                "no --off-cpu needs to see the kernel",
+                "no --off-cpu and --wall need to see the kernel",
             ),
         ] {
             let found = row(findings, what);

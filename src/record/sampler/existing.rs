@@ -83,6 +83,33 @@ fn numbers_in(folder: &str) -> Vec<u32> {
     numbers
 }
 
+/// Threads that wait, among these; `true` for those that can be woken.
+pub fn asleep(tids: &[u32]) -> Vec<(u32, bool)> {
+    let state = |tid: u32| {
+        let stat = fs::read(format!("/proc/{tid}/stat")).ok()?;
+        // The name before the state may hold anything.
+        let at = stat.iter().rposition(|&b| b == b')')?;
+        stat.get(at + 2).copied()
+    };
+    let waits = |tid: &u32| match state(*tid)? {
+        b'S' => Some((*tid, true)),
+        // On a disk, stopped, traced.
+        b'D' | b'T' | b't' | b'I' => Some((*tid, false)),
+        _ => None,
+    };
+    tids.iter().filter_map(waits).collect()
+}
+
+/// A record that says that a thread is off its processor, since `time` at least.
+pub fn is_away(tid: u32, time: u64, records: &mut Vec<u8>) {
+    let pid = process_of(tid).unwrap_or(tid);
+    let at = records.len();
+    append(record::SWITCH, record::MISC_DATA_OR_OUT, &[], records);
+    records[at + 8..at + 12].copy_from_slice(&pid.to_ne_bytes());
+    records[at + 12..at + 16].copy_from_slice(&tid.to_ne_bytes());
+    records[at + 16..at + 24].copy_from_slice(&time.to_ne_bytes());
+}
+
 /// Records of the kernel's own text and its modules.
 pub fn kernel(records: &mut Vec<u8>) {
     if let Some((start, end)) = kernel_text() {

@@ -9,6 +9,7 @@ mod pause;
 pub mod plan;
 mod session;
 pub mod stream;
+mod trim;
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -22,9 +23,10 @@ use self::pause::Gate;
 use self::plan::{Note, Plan};
 use self::session::{Opened, Refused, Session, Wait};
 use self::stream::Part;
+use self::trim::Layout;
 use super::program::{Started, ask_to_end, cannot, launch, message};
 use super::refusal::Refusal;
-use super::request::{Control, EventRequest, Request, Target};
+use super::request::{Control, EventRequest, Request, Target, Time};
 use super::sys::clock;
 use super::sys::launch::{End, Launched};
 use super::sys::limits;
@@ -127,7 +129,15 @@ pub fn record(
     let output =
         Output::new(destination.into(), &plan, &ids).map_err(|e| cannot("write the recording", &e))?;
     let about = About { command_line: command_line(&request.target), ..about(&plan, &online) };
-    let mut session = Session { opened, output, about, counted: Counted::default() };
+    let mut session = Session {
+        opened,
+        output,
+        about,
+        counted: Counted::default(),
+        asleep: 0,
+        layout: Layout::of(&plan.attr_of(plan.events.len() - 1)),
+        buffer: Vec::new(),
+    };
     session.begin(&plan, &request.target).map_err(|e| cannot("begin", &e))?;
     let reference = clock::Reference::now();
     session.about.reference = reference;
@@ -191,6 +201,9 @@ pub fn record(
         }
         _ => None,
     };
+    if session.asleep > 0 {
+        notes.push(Note::Asleep(session.asleep));
+    }
     let Counted { samples, lost, .. } = session.counted;
     Ok(Outcome { target, samples, lost, start: reference.wall, elapsed, notes, plan, full })
 }
@@ -272,7 +285,7 @@ fn end(session: &mut Session, plan: &Plan) -> io::Result<()> {
     session.disable()?;
     session.round()?;
     // Threads may still wait when the recording ends.
-    session.end(if plan.off_cpu { ended_at } else { 0 })
+    session.end(if plan.time == Time::OnCpu { 0 } else { ended_at })
 }
 
 /// Keeps what fits into a file that could not be written any more. Without a file, the reader says why it

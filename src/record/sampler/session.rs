@@ -17,15 +17,20 @@ use super::existing;
 use super::output::Output;
 use super::plan::{Doing, Plan};
 use super::stream::Part;
-use crate::record::request::Target;
+use super::trim::{self, Layout};
+use crate::record::request::{Target, Time};
+use crate::record::sys::clock;
 use crate::record::sys::launch::Launched;
 use crate::record::sys::limits;
 use crate::record::sys::perf_event::{Attr, Event, Ring, Who, flag};
 use crate::record::sys::processes::process_of;
 use crate::record::sys::signals::{self, Stop};
+use crate::record::sys::wake::wake;
 
 /// The events that are open, and the ring of each processor.
 pub(super) struct Opened {
+    /// Threads that ran before the recording.
+    running: Vec<u32>,
     events: Vec<Event>,
     /// The number of each event in the plan.
     numbers: Vec<usize>,
@@ -73,7 +78,13 @@ impl Opened {
             .enumerate()
             .map(|(number, event)| (number, event, plan.attr_of(number)))
             .collect();
-        let mut opened = Opened { events: Vec::new(), numbers: Vec::new(), rings: Vec::new() };
+        let is_running = matches!(target, Target::Processes(_) | Target::Threads(_));
+        let thread = |&(who, _): &(Who, Doing)| match who {
+            Who::Thread(tid) if is_running => Some(tid),
+            _ => None,
+        };
+        let running = whom.iter().filter_map(thread).collect();
+        let mut opened = Opened { running, events: Vec::new(), numbers: Vec::new(), rings: Vec::new() };
         for &processor in processors {
             let first = opened.events.len();
             let each = all.iter().flat_map(|event| whom.iter().map(move |&(who, doing)| (event, who, doing)));
@@ -148,6 +159,12 @@ pub(super) struct Session {
     pub output: Output,
     pub about: About,
     pub counted: Counted,
+    /// The number of threads that could not be woken to tell their stacks.
+    pub asleep: usize,
+    /// The layout of samples with copies of the stack.
+    pub layout: Option<Layout>,
+    /// Records on their way.
+    pub buffer: Vec<u8>,
 }
 
 impl Session {
@@ -180,7 +197,23 @@ impl Session {
             // The kernel reports everything when the child becomes the program.
             Target::Command(_) | Target::Waiting(_) => {}
         }
-        self.output.begin(&records, &self.about)
+        self.output.begin(&records, &self.about)?;
+        if plan.is_paused { Ok(()) } else { self.wake_waiting(plan) }
+    }
+
+    /// Makes the threads known that wait, if all time is recorded: those that never move would have no stack.
+    fn wake_waiting(&mut self, plan: &Plan) -> io::Result<()> {
+        if plan.time != Time::Wall {
+            return Ok(());
+        }
+        let (asleep, mut others): (Vec<_>, Vec<_>) =
+            existing::asleep(&self.opened.running).into_iter().partition(|(_, can_be_woken)| *can_be_woken);
+        let asleep: Vec<u32> = asleep.into_iter().map(|(tid, _)| tid).collect();
+        others.extend(wake(&asleep).into_iter().map(|tid| (tid, false)));
+        let mut records = Vec::new();
+        others.iter().for_each(|(tid, _)| existing::is_away(*tid, clock::now(), &mut records));
+        self.asleep = others.len();
+        self.output.append(&records)
     }
 
     /// Reads every ring once, and marks the end of the round.
@@ -201,8 +234,8 @@ impl Session {
                 continue;
             }
             any = true;
-            self.output.append(first)?;
-            self.output.append(second)?;
+            let output = &mut self.output;
+            trim::records((first, second), self.layout, &mut self.buffer, |records| output.append(records))?;
             self.counted.merge(Counted::of(first, second));
             ring.release(length);
         }
@@ -257,10 +290,11 @@ impl Session {
     }
 
     /// Begins or ends a pause: no samples, but what processes map.
-    pub fn pause(&self, plan: &Plan, is_paused: bool) -> io::Result<()> {
+    pub fn pause(&mut self, plan: &Plan, is_paused: bool) -> io::Result<()> {
         let all = self.opened.events.iter().zip(&self.opened.numbers);
         let mut sampled = all.filter(|(_, number)| !plan.events[**number].is_tracking());
-        sampled.try_for_each(|(event, _)| if is_paused { event.disable() } else { event.enable() })
+        sampled.try_for_each(|(event, _)| if is_paused { event.disable() } else { event.enable() })?;
+        if is_paused { Ok(()) } else { self.wake_waiting(plan) }
     }
 
     /// Ends a part of the recording that is folded, `begin` to now.

@@ -19,3 +19,5 @@ pub mod perf_event;
 pub mod processes;
 pub mod signals;
 pub mod wait;
+#[cfg(target_os = "linux")]
+pub mod wake;

@@ -1,5 +1,8 @@
 //! The state of the terminal view, and the effect of each key on it. Nothing here draws.
 
+#[cfg(all(feature = "record", target_os = "linux"))]
+use std::collections::HashMap;
+
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use regex::bytes::Regex;
 
@@ -13,6 +16,8 @@ pub(super) enum View {
     Flame,
     Table,
     Butterfly,
+    /// The table above, the flame graph below: of a profile that grows.
+    Both,
 }
 
 /// The orders of the table, in the order in which `s` goes through them.
@@ -70,6 +75,10 @@ pub(super) struct App {
     pub(super) butterfly: List,
     pub(super) help: bool,
     pub(super) done: bool,
+    /// The profile grows.
+    pub(super) is_live: bool,
+    /// A line about the recording.
+    pub(super) about: String,
 }
 
 impl App {
@@ -89,10 +98,39 @@ impl App {
             butterfly: List::default(),
             help: false,
             done: false,
+            is_live: false,
+            about: String::new(),
         };
         app.sort();
         app.function = app.rows.first().copied();
         app
+    }
+
+    /// Takes a profile that has grown; what is marked, zoomed to and searched stays, as far as it is there.
+    #[cfg(all(feature = "record", target_os = "linux"))]
+    pub(super) fn replace(&mut self, model: Model) {
+        let before = std::mem::replace(&mut self.model, model);
+        let functions = self.model.functions.iter().zip(0u32..);
+        let numbers: HashMap<Vec<u8>, u32> = functions.map(|(f, n)| (f.name.clone(), n)).collect();
+        let number = |function: u32| numbers.get(&before.functions[function as usize].name).copied();
+        let marked = self.rows.get(self.table.cursor).and_then(|&function| number(function));
+        self.function = self.function.and_then(number);
+        self.history = self.history.iter().filter_map(|&function| number(function)).collect();
+        for node in [&mut self.zoom, &mut self.selected] {
+            *node = same_node(&before, *node, &self.model, number);
+        }
+        if let Some(pattern) = &self.search.pattern {
+            self.search.matches =
+                self.model.functions.iter().map(|function| pattern.is_match(&function.name)).collect();
+            self.search.share = self.matched_share();
+        }
+        let cursor = self.table.cursor;
+        self.sort();
+        // At the top, the hottest is marked, whichever it is.
+        if cursor > 0 {
+            let at = marked.and_then(|marked| self.rows.iter().position(|&function| function == marked));
+            self.table.cursor = at.unwrap_or(cursor).min(self.rows.len().saturating_sub(1));
+        }
     }
 
     pub(super) fn key(&mut self, key: KeyEvent) {
@@ -111,17 +149,19 @@ impl App {
             KeyCode::Char('?') => self.help = true,
             KeyCode::Char('/') => self.search.typing = Some(String::new()),
             KeyCode::Esc => self.look_for(""),
+            KeyCode::Char('0') if self.is_live => self.view = View::Both,
             KeyCode::Char('1') => self.view = View::Flame,
             KeyCode::Char('2') => self.view = View::Table,
             KeyCode::Char('3') => self.show_butterfly(),
             KeyCode::Tab => match self.view {
                 View::Flame => self.view = View::Table,
                 View::Table => self.show_butterfly(),
-                View::Butterfly => self.view = View::Flame,
+                View::Butterfly if self.is_live => self.view = View::Both,
+                View::Butterfly | View::Both => self.view = View::Flame,
             },
             code => match self.view {
                 View::Flame => self.flame_key(code),
-                View::Table => self.table_key(code),
+                View::Table | View::Both => self.table_key(code),
                 View::Butterfly => self.butterfly_key(code),
             },
         }
@@ -238,7 +278,7 @@ impl App {
     fn show_butterfly(&mut self) {
         let marked = match self.view {
             View::Flame => self.model.nodes[self.selected].function,
-            View::Table => self.rows.get(self.table.cursor).copied(),
+            View::Table | View::Both => self.rows.get(self.table.cursor).copied(),
             View::Butterfly => self.function,
         };
         if let Some(function) = marked {
@@ -327,6 +367,26 @@ impl App {
         self.rows = rows;
         self.table = List::default();
     }
+}
+
+/// The frame of a profile that another one has at the same path, or its caller.
+#[cfg(all(feature = "record", target_os = "linux"))]
+fn same_node(before: &Model, node: usize, now: &Model, number: impl Fn(u32) -> Option<u32>) -> usize {
+    let mut path = Vec::new();
+    let mut at = node;
+    while at != 0 {
+        path.push(before.nodes[at].function.and_then(&number));
+        at = before.nodes[at].parent;
+    }
+    let mut found = 0;
+    for function in path.into_iter().rev() {
+        let callee = now.callees(found).find(|&callee| now.nodes[callee].function == function);
+        match callee.filter(|_| function.is_some()) {
+            Some(callee) => found = callee,
+            None => break,
+        }
+    }
+    found
 }
 
 /// The distance by which a key moves the cursor of a list.

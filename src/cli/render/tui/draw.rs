@@ -27,8 +27,19 @@ const HELP: &[&str] = &[
     "r              the whole again",
     "/  n  N  Esc   look for a regular expression, next, previous, forget it",
     "s              the next order of the table",
+    "space          while recording: hold the picture, go on",
     "q, Ctrl-C      leave",
 ];
+
+/// The rows of the table above a flame graph, with its head.
+const TOP_ROWS: u16 = 13;
+
+/// Draws a line alone: there is no profile yet.
+#[cfg(all(feature = "record", target_os = "linux"))]
+pub(super) fn waiting(about: &str, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    lines([about.to_owned()].into_iter(), area, frame.buffer_mut());
+}
 
 /// Draws everything.
 pub(super) fn draw(app: &App, paint: Paint, frame: &mut Frame<'_>) {
@@ -43,6 +54,12 @@ pub(super) fn draw(app: &App, paint: Paint, frame: &mut Frame<'_>) {
         View::Flame => painter.flame(body, buffer),
         View::Table => painter.table(body, buffer),
         View::Butterfly => painter.butterfly(body, buffer),
+        View::Both => {
+            let [table, graph] =
+                Layout::vertical([Constraint::Max(TOP_ROWS), Constraint::Fill(1)]).areas(body);
+            painter.table(table, buffer);
+            painter.flame(graph, buffer);
+        }
     }
     painter.foot(foot, buffer);
 }
@@ -56,9 +73,9 @@ impl Painter<'_> {
     fn head(&self, area: Rect, buffer: &mut Buffer) {
         let app = self.app;
         let mut x = area.x;
-        for (view, name) in
-            [(View::Flame, "1 Flame"), (View::Table, "2 Table"), (View::Butterfly, "3 Butterfly")]
-        {
+        let live = app.is_live.then_some((View::Both, "0 Live"));
+        let others = [(View::Flame, "1 Flame"), (View::Table, "2 Table"), (View::Butterfly, "3 Butterfly")];
+        for (view, name) in live.into_iter().chain(others) {
             let style = if view == app.view { reversed() } else { Style::new() };
             (x, _) = buffer.set_stringn(x, area.y, format!(" {name} "), room(area, x), style);
         }
@@ -68,7 +85,13 @@ impl Painter<'_> {
             Columns::One => self.shown(all.value, |weight| amounts.with_samples(weight)),
             Columns::Two => format!("{} → {}", self.weight(all.before), self.weight(all.value)),
         };
-        buffer.set_stringn(x, area.y, format!("  {total}   ? help"), room(area, x), Style::new());
+        buffer.set_stringn(
+            x,
+            area.y,
+            format!("  {total}   {}{}? help", app.about, if app.is_live { "   " } else { "" }),
+            room(area, x),
+            Style::new(),
+        );
     }
 
     fn foot(&self, area: Rect, buffer: &mut Buffer) {
@@ -88,7 +111,7 @@ impl Painter<'_> {
             };
             let about = match app.view {
                 View::Flame => self.about(&app.model.nodes[app.selected]),
-                View::Table => format!("{} functions", app.rows.len()),
+                View::Table | View::Both => format!("{} functions", app.rows.len()),
                 View::Butterfly => String::new(),
             };
             format!("{about}{found}")

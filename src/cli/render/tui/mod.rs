@@ -7,6 +7,8 @@
 
 mod app;
 mod draw;
+#[cfg(all(feature = "record", target_os = "linux"))]
+mod live;
 mod model;
 
 use std::io::{self, IsTerminal};
@@ -20,6 +22,8 @@ use crate::render::format::takes;
 use crate::render::writer::{Drawn, Finished, feed};
 use crate::render::{Settings, Written};
 use app::App;
+#[cfg(all(feature = "record", target_os = "linux"))]
+pub use live::{LiveView, Wish};
 use model::{Collector, Model};
 
 /// The options that mean something to it.

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 pub use self::names::available;
 use self::names::{CACHE, SOFTWARE};
 pub use self::names::{HARDWARE, TRACEPOINT};
+use crate::record::request::Rate;
 
 /// An event by its name and numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,6 +33,10 @@ pub struct Event {
     pub filter: Option<String>,
     /// The file of a uprobe, or the function of a kprobe: `attr.config1` is its address.
     pub probed: Option<CString>,
+    /// Its own rate, instead of the one of all.
+    pub rate: Option<Rate>,
+    /// The most bytes of the stack that its samples copy, if that is less than those of others.
+    pub largest_dump: Option<u32>,
 }
 
 /// A mode of the processor.

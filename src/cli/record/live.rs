@@ -1,0 +1,152 @@
+//! `--live`: the profile in the terminal, as it grows.
+//!
+//! Three threads: one takes samples, one folds them and hands over a profile of each second, and this one adds
+//! those up and draws.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::builtin::known;
+use super::results::{OnFailure, conclude};
+use super::{Exit, RecordArgs};
+use crate::cli::render::{LiveView, OutputArgs, TerminalArgs, Wish};
+use crate::collapse::Report;
+use crate::error::Error;
+use crate::profile::{Facts, Opened, Profile, ProfileBuilder, Wants, open};
+use crate::record::facts::complete;
+use crate::record::request::Request;
+use crate::record::sampler::{Progress, stream};
+use crate::record::sys::signals::{self, Stop};
+
+/// The longest time for which a key is waited for.
+const TICK: Duration = Duration::from_millis(100);
+
+/// The state that the threads share.
+#[derive(Default)]
+struct State {
+    /// The profiles that have not been added yet.
+    parts: Vec<Profile>,
+    progress: Option<Progress>,
+    report: Report,
+    has_ended: bool,
+}
+
+impl RecordArgs {
+    /// Records, and shows what there is by now.
+    pub(super) fn record_in_terminal(&self, request: &Request, stop: &Stop) -> anyhow::Result<Exit> {
+        if let Some(program) = request.target.invocation() {
+            anyhow::bail!(
+                "--live draws in the terminal that {} uses; start it elsewhere, and name it by -p",
+                program.program.to_string_lossy()
+            );
+        }
+        let mut settings = self.results.picture.settings(&mut |error| Err(error))?;
+        settings.terminal = TerminalArgs::default().find(&OutputArgs::default());
+        let view = LiveView::open(settings)?;
+        let (writer, records) = stream::channel();
+        let reading = self.reading();
+        let wants = Wants { places: reading.places, contexts: reading.samples };
+        let state = Mutex::new(State::default());
+        let sampling = &self.sampling;
+        let (outcome, folded, seen) = std::thread::scope(|scope| {
+            let sampler = scope.spawn(|| {
+                let mut note = |at| lock(&state).progress = Some(at);
+                let outcome = sampling.sample(request, writer, stop, false, &mut note);
+                lock(&state).has_ended = true;
+                outcome
+            });
+            let folding = scope.spawn(|| {
+                open::read_parts(&records, &reading, &mut |profile, report, _| {
+                    let mut state = lock(&state);
+                    state.parts.push(profile);
+                    state.report = report;
+                    Ok(())
+                })
+            });
+            let seen = watch(view, &state, wants);
+            if seen.is_err() {
+                end_recording();
+            }
+            (sampler.join().expect("no thread panics"), folding.join().expect("no thread panics"), seen)
+        });
+        let outcome = outcome?;
+        let notes = sampling.describe(&outcome);
+        let (mut total, broken) = match seen {
+            Ok(total) => (total, None),
+            Err(error) => (None, Some(error)),
+        };
+        let state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        add(&mut total, state.parts, wants)?;
+        let written = match total {
+            _ if outcome.samples == 0 => sampling.expect_samples(&outcome, &request.target),
+            None => folded.map_err(anyhow::Error::from),
+            Some(mut profile) => {
+                let known = known(request, &outcome, &notes);
+                // Those of the parts add up to the whole, but for the time between the last two.
+                (profile.facts_mut().start, profile.facts_mut().duration) = (known.start, known.duration);
+                complete(profile.facts_mut(), known.clone());
+                let profile = self.complete(profile, &state.report, known, true);
+                self.write_or(profile, OnFailure::Keep).and(folded.map_err(anyhow::Error::from))
+            }
+        };
+        let written = broken.map_or(written, Err);
+        conclude(written, outcome.target, stop)
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Shows the profile until the recording has ended; returns it as far as it was shown.
+fn watch(mut view: LiveView, state: &Mutex<State>, wants: Wants) -> anyhow::Result<Option<Profile>> {
+    let mut total: Option<Profile> = None;
+    loop {
+        let (parts, progress, has_ended) = {
+            let mut state = lock(state);
+            let parts = if view.is_held() { Vec::new() } else { std::mem::take(&mut state.parts) };
+            (parts, state.progress, state.has_ended)
+        };
+        if has_ended {
+            add(&mut total, parts, wants)?;
+            return Ok(total);
+        }
+        if !parts.is_empty() {
+            add(&mut total, parts, wants)?;
+            if let Some(profile) = total.take().filter(|profile| !profile.is_empty()) {
+                let opened = Opened::Profile(Box::new(profile), Box::default());
+                view.update(&opened)?;
+                if let Opened::Profile(profile, _) = opened {
+                    total = Some(*profile);
+                }
+            }
+        }
+        let about = progress.map_or_else(String::new, |at| {
+            let lost = if at.lost > 0 { format!(", {} lost", at.lost) } else { String::new() };
+            format!("{} s, {} samples{lost}", at.elapsed.as_secs(), at.samples)
+        });
+        if view.step(&about, TICK)? == Wish::Leave {
+            end_recording();
+        }
+    }
+}
+
+/// Ends the recording as Ctrl-C does, which is a key like others while the terminal is drawn in.
+fn end_recording() {
+    let _ = signals::send(std::process::id(), libc::SIGINT);
+}
+
+/// Adds the profiles of some parts.
+fn add(total: &mut Option<Profile>, parts: Vec<Profile>, wants: Wants) -> Result<(), Error> {
+    let mut parts: Vec<Profile> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() {
+        return Ok(());
+    }
+    parts.splice(..0, total.take());
+    let mut builder = ProfileBuilder::new(wants);
+    parts.iter().try_for_each(|part| builder.add_profile(part))?;
+    let facts: Vec<Facts> = parts.iter().map(|part| part.facts().clone()).collect();
+    builder.facts = Facts::merged(&facts);
+    *total = Some(builder.finish()?);
+    Ok(())
+}
