@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 
 use crate::record::sys::perf_event::record;
+use crate::record::sys::processes::process_of;
 use crate::symbolize::{Module, Search};
 
 /// The size of the fields behind each record: thread, time, processor, id; see
