@@ -177,9 +177,9 @@ proptest! {
             let fraction = ["", ".25", ".5", ".75"][*quarters as usize];
             format!("{} {}{fraction}\n", stack.join(";"), whole + 1)
         }).collect();
-        let sorted = run(&["--format", "html"], &text);
-        prop_assert_eq!(sorted.status, 0);
-        prop_assert_eq!(String::from_utf8(there_and_back(&[], text.as_bytes())).unwrap(), text);
+        // A few functions without callers could be any text.
+        let folded = ["--input-format", "folded"];
+        prop_assert_eq!(String::from_utf8(there_and_back(&folded, text.as_bytes())).unwrap(), text);
     }
 }
 
