@@ -299,7 +299,7 @@ test("names, stacks and links are copied", async () => {
   assert.equal(await copied(), "run;eval;gc");
 });
 
-test("fingers tap, hold, move and stretch", inChromium("fingers that move are asked for by its own protocol"), async () => {
+test("fingers tap, hold, move and stretch", inChromium("its protocol has no fingers"), async () => {
   const page = await view(small, { hasTouch: true, viewport: { width: 800, height: 1000 } });
   const at = async (path) => {
     const { left, top, width } = await box(page, path);

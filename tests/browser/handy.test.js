@@ -74,7 +74,7 @@ test("one sample is one, frames without a name say so, times and bytes are scale
   }
 });
 
-test("on paper the whole height is there, in light colours", inChromium("paper is asked for by its own protocol"), async () => {
+test("on paper the whole height is there, in light colours", inChromium("its protocol has no paper"), async () => {
   const deep = Array.from({ length: 120 }, (_, n) => `f${n}`).join(";") + " 1\n";
   const page = await view(deep, { colorScheme: "dark" });
   const { height, light } = await page.evaluate(() => {

@@ -20,6 +20,9 @@ const firefoxPath = process.env.FIREFOX;
 /** For `test(NAME, inChromium(WHY), …)`: skips what Firefox cannot be asked for. */
 export const inChromium = (why) => ({ skip: firefoxPath ? `in Firefox: ${why}` : false });
 
+/** The milliseconds in which everything has to happen. */
+const PATIENCE = 120_000;
+
 /** The running browsers, by what only a setting of theirs says. */
 const browsers = new Map();
 let folder;
@@ -42,6 +45,7 @@ function browserFor(options) {
 function startChromium() {
   return playwright.chromium.launch({
     executablePath: browserPath,
+    timeout: PATIENCE,
     args: [
       "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
       "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -55,6 +59,7 @@ async function startFirefox(colours, motion, hasTouch) {
   const browser = await playwright.firefox.launch({
     channel: "moz-firefox",
     executablePath: firefoxPath,
+    timeout: PATIENCE,
     firefoxUserPrefs: {
       "layout.css.prefers-color-scheme.content-override": colours === "dark" ? 0 : 1,
       "ui.prefersReducedMotion": Number(motion === "reduce"),
@@ -152,6 +157,8 @@ export async function show(path, { hash = "", query = "", init, damaged = false,
   const browser = await browserFor(asked);
   if (firefoxPath) for (const option of ["permissions", "isMobile", "reducedMotion", "colorScheme"]) delete asked[option];
   const context = await browser.newContext(asked);
+  // A machine may be busy: what does not come at all takes longer than this.
+  context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   const watch = { complaints: [], context };
   if (!damaged) page.on("pageerror", (error) => watch.complaints.push(`threw: ${error.stack ?? error}`));
@@ -226,12 +233,13 @@ export async function frames(page) {
     return [...box.querySelectorAll(".frame")].map((g) => {
       const rect = g.querySelector("rect");
       const title = g.querySelector("title").textContent;
-      const place = rect.getBoundingClientRect();
+      // Without its outline, which some browsers add to what it takes on the screen.
+      const [place, scale] = [rect.getBBox(), rect.getScreenCTM()];
       const text = g.querySelector("text");
       return {
         title,
-        left: place.left - origin,
-        width: place.width,
+        left: scale.a * place.x + scale.e - origin,
+        width: scale.a * place.width,
         y: Number(rect.getAttribute("y")),
         visible: getComputedStyle(rect).visibility === "visible",
         classes: [...g.classList],

@@ -241,7 +241,7 @@ test("a coarse time line says the length of its steps", async () => {
   assert.match((await pills(fine))[0], /500 samples/);
 });
 
-test("a finger chooses a range, and a button the next one", inChromium("fingers that move are asked for by its own protocol"), async () => {
+test("a finger chooses a range, and a button the next one", inChromium("its protocol has no fingers"), async () => {
   const one = await openPage(makePage(recording), { width: 390, height: 844, touch: true, hasTouch: true });
   const { x, y, width } = await one.locator("#time-canvas").boundingBox();
   const client = await one.context().newCDPSession(one);

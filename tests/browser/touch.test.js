@@ -6,6 +6,7 @@ import { allQuiet, draw, drawn, frame, inChromium, near, passed, save, says, sho
 
 afterEach(allQuiet);
 
+const FINGERS = inChromium("its protocol has no fingers");
 const phone = { hasTouch: true, isMobile: true, viewport: { width: 400, height: 700 } };
 
 async function press(page, name, milliseconds, move = 0) {
@@ -20,7 +21,7 @@ async function press(page, name, milliseconds, move = 0) {
 
 const whole = async (page) => (await visible(page)).includes("start");
 
-test("a tap selects and tells, a double tap zooms", async () => {
+test("a tap selects and tells, a double tap zooms", FINGERS, async () => {
   const page = await show(draw(small), phone);
   const at = await spot(page, "parse");
   await page.touchscreen.tap(at.x, at.y);
@@ -35,7 +36,7 @@ test("a tap selects and tells, a double tap zooms", async () => {
   near((await frame(page, "parse")).width, (await frame(page, "all")).width);
 });
 
-test("two quick taps on two frames are two taps", async () => {
+test("two quick taps on two frames are two taps", FINGERS, async () => {
   const page = await show(draw(small), phone);
   for (const name of ["parse", "run"]) {
     const at = await spot(page, name);
@@ -45,7 +46,7 @@ test("two quick taps on two frames are two taps", async () => {
   assert.ok((await frame(page, "run")).classes.includes("selected"));
 });
 
-test("a long press zooms, a short or a moving one does not", inChromium("fingers that move are asked for by its own protocol"), async () => {
+test("a long press zooms, a short or a moving one does not", FINGERS, async () => {
   const page = await show(draw(small), phone);
   await press(page, "parse", 700, 40);
   assert.ok(await whole(page));
@@ -57,7 +58,7 @@ test("a long press zooms, a short or a moving one does not", inChromium("fingers
   near((await frame(page, "parse")).width, (await frame(page, "all")).width);
 });
 
-test("a tap on a link follows it", async () => {
+test("a tap on a link follows it", FINGERS, async () => {
   const target = save("html", "<title>elsewhere</title>");
   const page = await show(draw(small, "--nameattr", save("txt", `parse\thref=${target}\n`)), phone);
   const at = await spot(page, "parse");

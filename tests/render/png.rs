@@ -92,11 +92,11 @@ fn a_scale_makes_every_pixel_as_large() {
 
 #[test]
 fn a_scale_that_makes_too_many_pixels_or_none_is_refused() {
-    let large = run(&["--format", "png", "--scale", "10", "--width", "10000"], SMALL);
+    let large = run(&["--format", "png", "--scale", "10", "--width", "10000", "--height", "60"], SMALL);
     assert_eq!((large.status, large.stdout.len()), (2, 0));
     assert!(large.stderr.contains("pixels is too large; --height, --width, --scale"), "{}", large.stderr);
     for scale in ["0", "-1", "11", "x"] {
-        let refused = run(&["--format", "png", "--scale", scale], SMALL);
+        let refused = run(&["--format", "png", &format!("--scale={scale}")], SMALL);
         assert_eq!((refused.status, refused.stdout.len()), (2, 0), "{scale}");
         assert!(refused.stderr.contains("expected a number from 0.1 to 10"), "{}", refused.stderr);
     }
