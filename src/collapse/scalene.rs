@@ -45,7 +45,7 @@ impl Collapser for Scalene {
     }
 
     fn contexts(&self) -> ContextInfo {
-        ContextInfo { times: "samples", clock: Some("recording"), labels: "tid" }
+        ContextInfo { times: "samples", clock: Some("recording"), labels: "thread, tid" }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

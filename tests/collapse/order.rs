@@ -112,7 +112,6 @@ fn ended(record: &[u8], kind: &Records) -> Vec<u8> {
 
 /// Cases, by the beginning of their names, whose keys have an order: the reason.
 const KEYS: &[(&str, &str)] = &[
-    ("firefox/firefox", "refused: the columns of a table are named before its rows"),
     ("jstack/", "the number of the process stands before its threads"),
     ("bpftrace-json/", "refused: its first key tells that it is a map"),
     ("pyinstrument-session/", "refused: its first key tells the format"),

@@ -42,7 +42,7 @@ use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
     name: "firefox",
-    producer: "samply, the Firefox Profiler, perf script gecko",
+    producer: "samply, the Firefox Profiler, perf script gecko, Vernier of Ruby",
     tested: "samply 0.13, Firefox 153",
     values: "samples, cpu if it was measured; or size, of allocations",
     unit: "samples or ms, us; bytes",
@@ -665,7 +665,21 @@ mod tests {
                "processes":[{{"meta":{{}},"threads":[{thread}]}}]}}"#
         );
         let none = Options { threads_as_frames: Some(false), ..Options::default() };
-        assert_eq!(collapsed(&text, &none).unwrap(), "[no stack] 2\nmain 2\nmain;f (in l:x) 2\n");
+        let expected = "[no stack] 2\nmain 2\nmain;f (in l:x) 2\n";
+        assert_eq!(collapsed(&text, &none).unwrap(), expected);
+        // Sorted keys: the columns are named behind the rows.
+        let mut sorted = text;
+        for schema in [
+            r#""schema":{"prefix":0,"frame":1}"#,
+            r#""schema":{"location":0,"line":1}"#,
+            r#""schema":{"time":1,"stack":0,"responsiveness":2}"#,
+        ] {
+            let (_, rest) = sorted.split_once(schema).unwrap();
+            let data = rest[1..].split_once("]]").unwrap().0.to_owned() + "]]";
+            sorted = sorted.replace(&format!("{schema},{data}"), &format!("{data},{schema}"));
+        }
+        assert!(sorted.contains(r#"]],"schema""#) && !sorted.contains(r#"},"data""#));
+        assert_eq!(collapsed(&sorted, &none).unwrap(), expected);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::collapse::json::{Json, Kind};
 use crate::error::Result;
+use crate::weight::Weight;
 
 /// The tables that link a sample to names; `None` is a `null`.
 #[derive(Default)]
@@ -64,6 +65,10 @@ impl Tables {
                 ("data", Kind::Array) => {
                     json.begin_array()?;
                     while json.next_item()? {
+                        if !schema.is_read {
+                            schema.keep(json)?;
+                            continue;
+                        }
                         columns.iter_mut().for_each(|(_, column)| column.push(None));
                         schema.row(json, |json, at| {
                             if let (Some(cell), Kind::Number) = (columns[at].1.last_mut(), json.peek()?) {
@@ -86,15 +91,28 @@ impl Tables {
                 _ => json.skip()?,
             }
         }
+        for row in schema.kept() {
+            columns.iter_mut().for_each(|(_, column)| column.push(None));
+            for (at, number) in row {
+                if let Some(cell) = columns[at].1.last_mut() {
+                    *cell = number.to_u64().and_then(|number| usize::try_from(number).ok());
+                }
+            }
+        }
         Ok(())
     }
 }
 
 /// The column of each cell of a row, in profiles as Firefox and perf's `gecko` script write
-/// them: `"schema": {"prefix": 0, "frame": 1}, "data": [[null, 0], [0, 1]]`.
+/// them: `"schema": {"prefix": 0, "frame": 1}, "data": [[null, 0], [0, 1]]`. Programs that sort keys
+/// put it behind the rows, which are kept until then.
 #[derive(Default)]
 pub struct Schema {
     columns: Vec<Option<usize>>,
+    /// True if the columns are known.
+    pub is_read: bool,
+    /// The numbers of the rows that came before.
+    early: Vec<Vec<Option<Weight>>>,
 }
 
 impl Schema {
@@ -103,6 +121,7 @@ impl Schema {
 
     pub fn read(&mut self, json: &mut Json, column: impl Fn(&str) -> Option<usize>) -> Result<()> {
         let mut key = String::new();
+        self.is_read = true;
         json.begin_object()?;
         while json.next_key(&mut key)? {
             let known = column(&key);
@@ -112,6 +131,33 @@ impl Schema {
             }
         }
         Ok(())
+    }
+
+    /// Keeps the numbers of a row whose columns are not known yet.
+    pub fn keep(&mut self, json: &mut Json) -> Result<()> {
+        let mut row = Vec::new();
+        json.begin_array()?;
+        while json.next_item()? {
+            match json.peek()? {
+                Kind::Number if row.len() < Schema::WIDEST => row.push(Some(json.weight()?)),
+                _ => {
+                    json.skip()?;
+                    row.push(None);
+                }
+            }
+        }
+        row.truncate(Schema::WIDEST);
+        self.early.push(row);
+        Ok(())
+    }
+
+    /// The rows that were kept: the numbers of known columns.
+    pub fn kept(self) -> impl Iterator<Item = Vec<(usize, Weight)>> {
+        let Schema { columns, early, .. } = self;
+        early.into_iter().map(move |row| {
+            let cells = row.into_iter().enumerate();
+            cells.filter_map(|(at, number)| Some((columns.get(at).copied().flatten()?, number?))).collect()
+        })
     }
 
     /// Shows the cells of a row that are of a known column to `cell`, which takes them.

@@ -76,6 +76,10 @@ impl Thread {
                 ("data", Kind::Array) => {
                     json.begin_array()?;
                     while json.next_item()? {
+                        if !schema.is_read {
+                            schema.keep(json)?;
+                            continue;
+                        }
                         let (mut stack, mut cpu, mut time) = (None, Weight::ZERO, Weight::ZERO);
                         schema.row(json, |json, column| {
                             match (column, json.peek()?) {
@@ -93,6 +97,13 @@ impl Thread {
                 }
                 _ => json.skip()?,
             }
+        }
+        for row in schema.kept() {
+            let of = |column| row.iter().find(|(at, _)| *at == column).map(|(_, number)| *number);
+            let stack = of(0).and_then(Weight::to_u64);
+            self.stacks.push(stack.and_then(|stack| usize::try_from(stack).ok()));
+            self.cpu.push(of(1).unwrap_or_default());
+            self.times.push(of(2).unwrap_or_default());
         }
         Ok(())
     }
