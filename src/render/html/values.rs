@@ -50,9 +50,9 @@ impl Beside {
 
     /// Adds the lines that the frames of a stack of folded text name: `work (app.py:12)`.
     pub(super) fn add_text(&mut self, stack: &[u8], leaf_first: bool, weights: Weights) -> Result<()> {
-        let ends = memchr::memchr_iter(b')', stack);
+        let mut ends = memchr::memchr_iter(b')', stack);
         // Most text has none.
-        if !ends.into_iter().any(|end| is_behind_line(&stack[..end])) {
+        if !ends.any(|end| is_behind_line(&stack[..end])) {
             return Ok(());
         }
         self.lines.get_or_insert_default().add_text(stack, leaf_first, weights)
