@@ -160,6 +160,8 @@ fn native_frames_of_otlp_are_named_by_build_id() {
         std::fs::write(folder.path().join("in.json"), otlp(build_id)).unwrap();
         let out = Command::new(env!("CARGO_BIN_EXE_fg-collapse"))
             .args([&["--no-header", "--inline", "--srcline", "in.json"], arguments].concat())
+            // There perf keeps copies of programs by build id.
+            .env("HOME", folder.path())
             .current_dir(folder.path())
             .output()
             .unwrap();

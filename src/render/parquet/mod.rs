@@ -20,7 +20,7 @@ mod rows;
 
 use std::time::SystemTime;
 
-use self::rows::{FrameRow, Row, Rows, Shared};
+use self::rows::{FrameRow, ROWS, Row, Rows, Shared};
 use super::format::takes;
 use super::pprof::value_type;
 use super::shown_places::ShownPlaces;
@@ -28,7 +28,7 @@ use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
 use crate::error::{ErrorKind, Result};
 use crate::folded::{Columns, Frame, Known, StackTable, Visitor, WalkSummary, Weights};
-use crate::profile::{Facts, Profile, TIME, header, read_time, value_in};
+use crate::profile::{Facts, Profile, SampleRef, TIME, header, read_time, value_in};
 use crate::weight::Weight;
 
 /// The format.
@@ -91,7 +91,16 @@ impl Parquet<'_> {
         let mut rows = rows(&facts, decimals, offset, self.target)?;
         let table = profile.stacks();
         let (mut tid, mut process);
-        for sample in profile.samples().iter() {
+        // Row groups follow one another in time. Within one, rows of the same stack stand together, which
+        // compresses better.
+        let ranks = table.ranks();
+        let mut samples = profile.samples().iter();
+        let groups = std::iter::from_fn(|| {
+            let mut group: Vec<SampleRef<'_>> = samples.by_ref().take(ROWS).collect();
+            group.sort_by_key(|sample| (ranks[sample.stack], sample.thread, sample.time));
+            (!group.is_empty()).then_some(group)
+        });
+        for sample in groups.flatten() {
             let stack = profile.stack(sample.stack);
             let mut labels = frame_labels(&facts.labels, stack.iter().map(|&frame| table.name(frame)));
             let frames = &stack[labels.len()..];

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
-use parquet::basic::{Compression, ZstdLevel};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{
     ByteArray, ByteArrayType, DataType, FixedLenByteArray, FixedLenByteArrayType, Int64Type,
 };
@@ -12,6 +12,7 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::ColumnPath;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::folded::Interner;
@@ -19,8 +20,10 @@ use crate::render::Target;
 use crate::weight::Weight;
 
 /// Rows and frames of a row group: some megabytes in memory, and enough for a dictionary to pay.
-const ROWS: usize = 128 * 1024;
+pub(super) const ROWS: usize = 128 * 1024;
 const FRAMES: usize = 4 << 20;
+/// Bytes of a page before compression, which finds what repeats within one.
+const PAGE: usize = 8 << 20;
 /// The digits of a decimal of 16 bytes.
 const DIGITS: u32 = 38;
 
@@ -191,6 +194,10 @@ impl<'a> Rows<'a> {
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(level))
             .set_statistics_enabled(EnabledStatistics::Chunk)
+            // Times differ from row to row, by little where rows are those of one stack.
+            .set_column_dictionary_enabled(ColumnPath::from("time"), false)
+            .set_column_encoding(ColumnPath::from("time"), Encoding::DELTA_BINARY_PACKED)
+            .set_data_page_size_limit(PAGE)
             .set_created_by(concat!("fg-render ", env!("CARGO_PKG_VERSION")).to_owned())
             .set_key_value_metadata(Some(metadata.collect()))
             .build();

@@ -241,6 +241,6 @@ mod tests {
         assert_eq!(pieces(&ran, &(12..14)), [(2, 5)]);
         assert_eq!(pieces(&ran, &(20..30)), [(10, 8)]);
         assert_eq!(pieces(&ran, &(35..36)), [(1, 0)]);
-        assert_eq!(pieces(&[], &(0..5)), []);
+        assert!(pieces(&[], &(0..5)).is_empty());
     }
 }

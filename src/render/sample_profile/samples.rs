@@ -137,13 +137,13 @@ mod tests {
     #[test]
     fn discriminators_of_llvm_have_components() {
         // As `DILocation::encodeDiscriminator` makes them: base, copies, copy.
-        for (encoded, base, number) in
-            [(0, 0, 1), (2, 1, 1), (4, 2, 1), (0x3e, 31, 1), (0x40 | 1 << 8, 0x40, 1), (1 | 8 << 2, 0, 8)]
+        for (encoded, base, count) in
+            [(0, 0, 1), (2, 1, 1), (4, 2, 1), (0x3e, 31, 1), (0x40 | 1 << 8, 0x40, 1), (1 | 4 << 2, 0, 4)]
         {
             let site = Site { function: b"f", start_line: 10, line: 12, discriminator: encoded };
             let line = line_of(&site).unwrap();
             assert_eq!((line.offset, line.discriminator), (2, base), "{encoded:#x}");
-            assert_eq!(copies(&site), number, "{encoded:#x}");
+            assert_eq!(copies(&site), count, "{encoded:#x}");
         }
         let site = Site { function: b"f", start_line: 10, line: 9, discriminator: 0 };
         assert_eq!(line_of(&site), Some(Line { offset: 0xffff, discriminator: 0 }));
