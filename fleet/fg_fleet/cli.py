@@ -98,6 +98,10 @@ def session(args: argparse.Namespace):  # type: ignore[no-untyped-def]
         "spark.sql.maxConcurrentOutputFileWriters": "16",
     }.items():
         spark.conf.set(key, value)
+    # Spark's 200 parts of a sort are for clusters: each is a job when a result is read in order.
+    context, parts = spark.sparkContext, "spark.sql.shuffle.partitions"
+    if (context.master or "").startswith("local") and not context.getConf().contains(parts):
+        spark.conf.set(parts, str(2 * context.defaultParallelism))
     return spark
 
 
