@@ -170,10 +170,13 @@ int main(void) {
     // Two threads, each on a processor or off it. The record of a thread's end may be lost as well.
     let profile = fg_tools::Profile::from_bytes(folded.clone().into_bytes()).expect("folded text");
     let duration = profile.facts().duration.expect("a duration").as_secs_f64() * 1e9;
-    assert!(
-        seen["ping"] > 1.5 * took && seen["ping"] < 2.2 * duration,
-        "{took} {duration} {seen:?}\n{folded}"
-    );
+    if folded.contains("events were lost") {
+        // A machine that has much else to do: the records of the end may be among those that were lost.
+        assert!(seen["[lost]"] > 0.0, "{took} {duration} {seen:?}\n{folded}");
+    } else {
+        assert!(seen["ping"] > 1.5 * took, "{took} {duration} {seen:?}\n{folded}");
+        assert!(seen["ping"] < 2.2 * duration, "{took} {duration} {seen:?}\n{folded}");
+    }
 }
 
 #[test]
