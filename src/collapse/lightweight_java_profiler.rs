@@ -64,10 +64,10 @@ impl Collapser for LightweightJavaProfiler {
         let mut text = Text::new(input);
         text.for_each(report, |line| {
             let line = line.trim_ascii();
-            if ended || line.is_empty() {
-                return Ok(ended || line.is_empty());
-            }
             let begins = begin(line);
+            if line.is_empty() || ended && begins.is_none() {
+                return Ok(true);
+            }
             if begins.is_some() || is_end(line) {
                 is_cut |= missing > 0;
                 if !stack.is_empty() {
@@ -159,6 +159,11 @@ mod tests {
         for other in [&b"42 3 x\n f(a:3)\n"[..], b"42 f(a:3)\n", b"12 retries (5)\n", b"42 3 f(a:3)\n", b""] {
             assert_eq!(LightweightJavaProfiler.detect(other), Verdict::No, "{other:?}");
         }
+    }
+
+    #[test]
+    fn a_report_behind_another_is_added() {
+        assert!(fold(&LightweightJavaProfiler, &TEXT.repeat(2), &Options::default()).ends_with("main 6\n"));
     }
 
     #[test]

@@ -51,7 +51,8 @@ impl Collapser for Scalene {
     fn detect(&self, head: &[u8]) -> Verdict {
         let is_of_it = HeadKeys::read(head).is_some_and(|keys| {
             let others = ["args", "combined_stacks", "elapsed_time_sec"];
-            !keys.array && keys.has("alloc_samples") && others.iter().any(|key| keys.has(key))
+            let sorted = keys.has("alloc_samples") && others.iter().any(|key| keys.has(key));
+            !keys.array && (sorted || keys.has_all(&["start_time_absolute", "start_time_perf", "stacks"]))
         });
         if is_of_it { Verdict::Yes } else { Verdict::No }
     }

@@ -70,8 +70,11 @@ impl Collapser for Spx {
         let mut calls = Calls::new(sink.wants().contexts);
         let mut names = FrameNames::default();
         let mut functions: Option<Vec<FrameId>> = None;
+        let mut is_second = false;
         Text::new(input).for_each(report, |line| {
+            is_second |= line == EVENTS && functions.is_some();
             match &mut functions {
+                _ if is_second => {}
                 Some(functions) if !line.is_empty() => functions.push(names.plain(line, sink)),
                 None if line == FUNCTIONS => functions = Some(Vec::new()),
                 None if line != EVENTS && !line.is_empty() => {
@@ -96,6 +99,9 @@ impl Collapser for Spx {
                     values.add_lasting(column, stack, weight, samples, (&context, duration), sink)
                 },
             )?;
+        }
+        if is_second {
+            report.doubt("a second report follows the first and is left out: give each as a file");
         }
         if !has_names || !unnamed.is_empty() {
             report.doubt("functions have no name: the report is cut off");

@@ -55,8 +55,9 @@ impl Collapser for WallClockProfiler {
         report: &mut Report,
     ) -> Result<()> {
         let mut stacks = Stacks::default();
+        let mut before = Vec::new();
         let mut names = FrameNames::default();
-        let mut stated = None;
+        let mut stated: Option<Weight> = None;
         let mut text = Text::new(input);
         text.for_each(report, |line| {
             if line.starts_with(b"Full stacks") {
@@ -80,8 +81,12 @@ impl Collapser for WallClockProfiler {
                 }));
             } else {
                 // What the program and the profiler print besides has no stacks.
-                stated = line.strip_suffix(b" stack samples taken").and_then(Weight::parse).or(stated);
                 stacks.end()?;
+                if let Some(count) = line.strip_suffix(b" stack samples taken").and_then(Weight::parse) {
+                    // A report begins, perhaps behind another.
+                    stated = Some(stated.unwrap_or(Weight::ZERO).checked_add(count)?);
+                    before.push(std::mem::take(&mut stacks).paths);
+                }
             }
             Ok(true)
         })?;
@@ -91,15 +96,18 @@ impl Collapser for WallClockProfiler {
         stacks.end()?;
         let mut values = Values::single(options, "samples", "samples");
         let mut total = ValueTotal::default();
-        stacks.paths.for_each(
-            None,
-            |frame| Ok(FrameId(frame)),
-            |stack, sampled| {
-                total.add(sampled.weight)?;
-                let samples = sampled.weight.to_u64().unwrap_or(1);
-                values.add_many(0, stack, sampled.weight, samples, sink)
-            },
-        )?;
+        before.push(stacks.paths);
+        for paths in before {
+            paths.for_each(
+                None,
+                |frame| Ok(FrameId(frame)),
+                |stack, sampled| {
+                    total.add(sampled.weight)?;
+                    let samples = sampled.weight.to_u64().unwrap_or(1);
+                    values.add_many(0, stack, sampled.weight, samples, sink)
+                },
+            )?;
+        }
         if let Some(stated) = stated {
             report.check_total("the stacks", total.weight, stated);
         }
@@ -180,6 +188,13 @@ mod tests {
             fold(&WallClockProfiler, &twice, &Options::default()),
             fold(&WallClockProfiler, TEXT, &Options::default())
         );
+    }
+
+    #[test]
+    fn a_report_behind_another_is_added() {
+        let once = fold(&WallClockProfiler, TEXT, &Options::default());
+        let twice = once.replace(" 2\n", " 4\n").replace(" 5\n", " 10\n");
+        assert_eq!(fold(&WallClockProfiler, &TEXT.repeat(2), &Options::default()), twice);
     }
 
     #[test]

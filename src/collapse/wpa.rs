@@ -69,7 +69,8 @@ impl Collapser for Wpa {
                 }
                 Ok(line.is_empty())
             }
-            Some(_) if line.is_empty() => Ok(true),
+            // A table behind another begins with the names again.
+            Some(_) if line.is_empty() || Columns::read(line).is_some() => Ok(true),
             Some(table) => table.row(line, options, sink),
         })?;
         table.map_or(Ok(()), |table| table.values.finish(report))

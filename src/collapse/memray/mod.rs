@@ -84,6 +84,11 @@ impl Collapser for Memray {
             let events = Weight::from(recording.events);
             report.check_total("allocations and frees", events, Weight::from(stated));
         }
+        if let Some(byte) = wire.rest()? {
+            report.doubt(format!(
+                "there is more behind the end of the recording, at byte {byte}, which is not read"
+            ));
+        }
         recording.finish(&header, options, sink, report)
     }
 }

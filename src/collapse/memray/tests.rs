@@ -45,6 +45,15 @@ fn a_recording_is_replayed() {
 }
 
 #[test]
+fn what_stands_behind_the_end_is_said() {
+    let bytes = [&header_11(1, 0)[..], &two_frames(), EVENTS].concat();
+    assert!(fold(&[&bytes[..], &[0; 99]].concat(), "peak").1.facts.warnings.is_empty());
+    let (text, report) = fold(&bytes.repeat(2), "peak");
+    assert_eq!(text, "outer (a.py:3);f (a.py:5) 48\n");
+    assert!(report.facts.warnings[0].contains("behind the end"), "{:?}", report.facts.warnings);
+}
+
+#[test]
 fn frames_of_memray_itself_are_left_out() {
     let all = |skipped| [&header_11(1, skipped)[..], &two_frames(), EVENTS].concat();
     assert_eq!(fold(&all(1), "peak").0, "f (a.py:5) 48\n");

@@ -38,6 +38,19 @@ impl Wire {
         self.reader.is_at_end()
     }
 
+    /// Passes over the zeros that fill a file up; the place of anything else behind its end.
+    ///
+    /// # Errors
+    /// The system's or a decoder's.
+    pub fn rest(&mut self) -> Result<Option<u64>> {
+        while let Some(byte) = self.token()? {
+            if byte != 0 && !byte.is_ascii_whitespace() {
+                return Ok(Some(self.reader.position() - 1));
+            }
+        }
+        Ok(None)
+    }
+
     /// The next byte, or `None` at the end.
     ///
     /// # Errors
