@@ -23,7 +23,7 @@ fn code_without_symbols_is_said_when_it_is_much() {
         let notes = report.notes.join("\n");
         assert_eq!(notes.contains("of the weight is in code without a symbol"), said, "{notes}");
         assert!(
-            !said || notes.contains("26% in \"/lib/x.so\", which was not found: name the folder"),
+            !said || notes.contains("26% of the weight is in code without a symbol, all of it in \"/lib/x.so\", which was not found: name the folder"),
             "{notes}"
         );
         let details = report.details.join("\n");

@@ -313,7 +313,7 @@ pub struct FileArgs {
 /// The program that a profile for compilers is of.
 #[cfg(feature = "perf-data")]
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Profiles for compilers")]
+#[command(next_help_heading = "File")]
 pub struct ProgramArgs {
     /// Write the profile of the program FILE (default: the one with most samples, where it was
     /// recorded)
