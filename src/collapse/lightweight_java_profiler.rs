@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_report_behind_another_is_added() {
-        assert!(fold(&LightweightJavaProfiler, &TEXT.repeat(2), &Options::default()).ends_with("main 6\n"));
+        assert!(fold(&LightweightJavaProfiler, TEXT.repeat(2), &Options::default()).ends_with("main 6\n"));
     }
 
     #[test]

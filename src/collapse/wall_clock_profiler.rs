@@ -194,7 +194,7 @@ mod tests {
     fn a_report_behind_another_is_added() {
         let once = fold(&WallClockProfiler, TEXT, &Options::default());
         let twice = once.replace(" 2\n", " 4\n").replace(" 5\n", " 10\n");
-        assert_eq!(fold(&WallClockProfiler, &TEXT.repeat(2), &Options::default()), twice);
+        assert_eq!(fold(&WallClockProfiler, TEXT.repeat(2), &Options::default()), twice);
     }
 
     #[test]

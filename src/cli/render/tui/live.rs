@@ -90,7 +90,9 @@ impl LiveView {
                     self.terminal.draw(|frame| draw::draw(app, paint, frame))?;
                 }
             }
-            None => drop(self.terminal.draw(|frame| draw::waiting(&about, frame))?),
+            None => {
+                self.terminal.draw(|frame| draw::waiting(&about, frame))?;
+            }
         }
         self.has_changed = false;
         if !event::poll(wait)? {
