@@ -55,7 +55,7 @@ impl Collapser for WallClockProfiler {
         report: &mut Report,
     ) -> Result<()> {
         let mut stacks = Stacks::default();
-        let mut before = Vec::new();
+        let mut earlier = Trie::default();
         let mut names = FrameNames::default();
         let mut stated: Option<Weight> = None;
         let mut text = Text::new(input);
@@ -85,7 +85,7 @@ impl Collapser for WallClockProfiler {
                 if let Some(count) = line.strip_suffix(b" stack samples taken").and_then(Weight::parse) {
                     // A report begins, perhaps behind another.
                     stated = Some(stated.unwrap_or(Weight::ZERO).checked_add(count)?);
-                    before.push(std::mem::take(&mut stacks).paths);
+                    std::mem::take(&mut stacks).put(&mut earlier)?;
                 }
             }
             Ok(true)
@@ -96,18 +96,16 @@ impl Collapser for WallClockProfiler {
         stacks.end()?;
         let mut values = Values::single(options, "samples", "samples");
         let mut total = ValueTotal::default();
-        before.push(stacks.paths);
-        for paths in before {
-            paths.for_each(
-                None,
-                |frame| Ok(FrameId(frame)),
-                |stack, sampled| {
-                    total.add(sampled.weight)?;
-                    let samples = sampled.weight.to_u64().unwrap_or(1);
-                    values.add_many(0, stack, sampled.weight, samples, sink)
-                },
-            )?;
-        }
+        stacks.put(&mut earlier)?;
+        earlier.for_each(
+            None,
+            |frame| Ok(FrameId(frame)),
+            |stack, sampled| {
+                total.add(sampled.weight)?;
+                let samples = sampled.weight.to_u64().unwrap_or(1);
+                values.add_many(0, stack, sampled.weight, samples, sink)
+            },
+        )?;
         if let Some(stated) = stated {
             report.check_total("the stacks", total.weight, stated);
         }
@@ -135,6 +133,18 @@ impl Stacks {
         let paths = &mut self.paths;
         let path = self.frames.drain(..).rev().fold(Trie::ROOT, |path, frame| paths.below(path, frame.0));
         paths.add_at(path, std::mem::take(&mut self.count), None)
+    }
+
+    /// Adds them to those of earlier reports.
+    fn put(self, earlier: &mut Trie) -> Result<()> {
+        self.paths.for_each(
+            None,
+            |frame| Ok(FrameId(frame)),
+            |stack, sampled| {
+                let path = stack.iter().fold(Trie::ROOT, |path, frame| earlier.below(path, frame.0));
+                earlier.add_at(path, sampled.weight, None)
+            },
+        )
     }
 }
 

@@ -59,6 +59,8 @@ const UNKNOWABLE: &[(&str, Boundary, &str)] = &[
     ("systemtap", count, "a stack ends with its count"),
     ("vsprof", line, "any number of lines is a tree"),
     ("vtune", line, "any number of lines is a tree"),
+    ("wpa", line, "each line is a stack"),
+    ("xperf", line, "each line is an event or a frame; nothing tells how many there are"),
 ];
 
 fn any(_: &[u8]) -> bool {
