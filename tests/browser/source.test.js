@@ -80,7 +80,7 @@ test("the lines of a comparison have both weights, and add up to the function", 
   assert.ok(all.includes("20 | 45 | 20 | 45 | 45 |     return total"), all.join("\n"));
   await shown.keyboard.press("Escape");
   await source(shown, "main (run.py:47)");
-  assert.ok((await lines(shown)).includes(" |  | 100 | 85 | 47 |     work()"), (await lines(shown)).join("\n"));
+  assert.ok((await lines(shown)).includes(" |  | 100 | 85 | 47 | def main():"), (await lines(shown)).join("\n"));
   await shown.keyboard.press("Escape");
   // A name without its line has the source of all its lines.
   await shown.evaluate(() => globalThis.flame.navigation.refine("strip", "line"));

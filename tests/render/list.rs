@@ -152,7 +152,11 @@ fn a_page_has_the_code_around_hot_lines_unless_it_is_unwanted() {
         "{private}"
     );
     let run = list(folder.path(), &["--format", "html"]);
-    assert_eq!(section(&text(run.stdout), "source"), "", "folded text streams by");
+    let folded = section(&text(run.stdout), "source");
+    assert!(
+        folded.contains("[3,50,50]") && folded.contains("[9,0,90]"),
+        "names that end in lines have them: {folded}"
+    );
     let run = list(folder.path(), &["--format", "svg", "--no-source"]);
     assert!(run.stderr.contains("--no-source means nothing to svg; it is for html, list"), "{}", run.stderr);
 }
