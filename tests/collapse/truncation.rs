@@ -29,7 +29,6 @@ const UNKNOWABLE: &[(&str, Boundary, &str)] = &[
     ("faulthandler", line, "the last stack goes on to the end of the text"),
     ("folded", line, "any number of lines is a profile"),
     ("gdb", line, "the last stack goes on to the end of the text"),
-    ("ghc-prof", line, "shares are rounded; cost centres without any may be missing"),
     ("go-text", blank, "a record ends with a blank line; most kinds state no total"),
     ("goroutines", line, "the last stack goes on to the end of the text"),
     ("heaptrack", line, "a recording as heaptrack makes it has no end of its own: the program may still run"),
