@@ -16,7 +16,9 @@ impl Reading {
     /// Returns true if the user is told of something that the reading of the whole recording does not say.
     pub fn says_more_than(&self, whole: &Reading) -> bool {
         let lines = &self.report.not_understood;
-        let is_new = |note: &String| !whole.report.notes.contains(note);
+        // The same words with other numbers say nothing new.
+        let words = |note: &String| note.replace(|c: char| c.is_ascii_digit() || c == ',', "");
+        let is_new = |note: &String| !whole.report.notes.iter().any(|known| words(known) == words(note));
         lines.count > 0
             || !lines.doubts.is_empty()
             || lines.ends_within.is_some()

@@ -38,7 +38,6 @@ const UNKNOWABLE: &[(&str, Boundary, &str)] = &[
     ("jemalloc", after_mappings, "what is missing is not needed"),
     ("jfr-text", |left| blank(left) || left.ends_with(b"\n}\n"), "an event ends with its bracket"),
     ("jstack", line, "the last stack goes on to the end of the text; a dump to a file states no number"),
-    ("otlp", |left| line(left) || left.ends_with(b"]}}"), "each line is a message"),
     ("perf-sched", |left| blank(left) || !left.ends_with(b")\n"), "a switch without a stack is one, too"),
     (
         "perf-script",
