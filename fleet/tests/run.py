@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import unittest
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 
 def main() -> int:
     """Runs the tests of this folder."""
+    # The name of this machine may stand in no table of hosts.
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     here = Path(__file__).parent
     sys.path[:0] = [str(here), str(here.parent)]
     tests = unittest.defaultTestLoader.discover(str(here))

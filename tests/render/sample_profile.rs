@@ -135,7 +135,7 @@ fn llvm_reads_it() {
     }
 }
 
-/// What OpenTelemetry's eBPF profiler writes of native code, by the conventions of its `reporter/internal/pdata`:
+/// Native code as OpenTelemetry's eBPF profiler writes it, by the conventions of its `reporter/internal/pdata`:
 /// no functions, file names without folders, build ids as attributes.
 fn otlp(build_id: &str) -> String {
     let location = |address: u64| format!("{{\"mappingIndex\":1,\"address\":\"{address}\"}}");

@@ -11,7 +11,7 @@
 //!
 //! `fg-record --wall` samples processor time as well: the value `wall` is both.
 //!
-//! Where the kernel notes all switches and had no room for some, a thread's time between two of its records may
+//! If the kernel notes all switches and had no room for some, a thread's time between two of its records may
 //! be known, but not where it was: that is the time of `[lost]`.
 
 use std::collections::HashMap;

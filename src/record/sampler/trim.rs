@@ -37,7 +37,7 @@ impl Layout {
     }
 }
 
-/// What is in a ring, in two pieces where it runs over its end. All of a record is aligned to numbers, and so
+/// The bytes in a ring, in two pieces where it runs over its end. All of a record is aligned to numbers, and so
 /// is the end of the ring.
 #[derive(Clone, Copy)]
 struct Pieces<'a>(&'a [u8], &'a [u8]);

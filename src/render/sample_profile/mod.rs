@@ -117,7 +117,7 @@ fn make(profile: &Profile, settings: &Settings) -> Result<Option<Made>> {
     Ok(Some(Made { built, notes }))
 }
 
-/// What part of a recording the profile holds.
+/// The part of a recording that the profile holds.
 fn notes(built: &Built, recorded: &Recorded, counts: &Counts, name: &str) -> Vec<String> {
     let of = |part: u64, whole: u64| share(Weight::from(part), Weight::from(whole));
     let in_file = counts.addresses.values().fold(0, |a: u64, b| a.saturating_add(*b));
