@@ -14,7 +14,7 @@ impl Report {
             format!("p and {level}% intervals adjusted for {} tests (Benjamini-Hochberg)", self.tests);
         if before.spread == Spread::Runs {
             let permutation = self.permutation.map_or(String::new(), |check| {
-                format!("; by permutation of the runs, {} that nothing changed", p_value(check.p))
+                format!("; p {} by permutation of the runs", p_value(check.p))
             });
             return format!(
                 "moderated t on the shares of {} and {} runs, with a spread learnt from all functions; {adjusted}{permutation}",

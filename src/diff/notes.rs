@@ -260,6 +260,9 @@ fn shortened(name: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Profile;
+    use crate::diff::Diff;
+    use crate::weight::Weight;
 
     #[test]
     fn programs_of_commands() {
@@ -272,6 +275,44 @@ mod tests {
             assert_eq!(program(command).as_deref(), Some(name));
         }
         assert_eq!(program(" "), None);
+    }
+
+    /// Five runs a side in which `a` works by a fifth more.
+    fn five_runs() -> Report {
+        let run = |a: u32, n: u32| {
+            let lines = [
+                format!("main;a {}", a + n % 3),
+                format!("main;b {}", 5000 - n),
+                format!("main;c {}", 3000 + n),
+            ];
+            Profile::from_lines(lines.each_ref().map(String::as_str)).unwrap()
+        };
+        let side = |a: u32| [0, 7, 14, 21, 28].map(|n| run(a, n));
+        let (before, after) = (side(2000), side(2400));
+        let options = ReportOptions::default().period(Weight::ONE);
+        Diff::of_runs(&before.each_ref(), &after.each_ref()).report_with(&options).unwrap()
+    }
+
+    #[test]
+    fn changes_that_permutation_does_not_confirm_are_said() {
+        let mut report = five_runs();
+        let known = report.permutation.expect("five runs a side are enough");
+        assert_eq!((known.divisions, known.p), (252, 2.0 / 252.0));
+        assert!(report.significant().any(|row| row.name == b"a"), "{}", report.headline());
+        assert!(
+            report.assumption().contains("p = 0.008 by permutation of the runs"),
+            "{}",
+            report.assumption()
+        );
+        assert_eq!(of_permutation(&report), None);
+        report.permutation = Some(Permutation { p: 0.25, divisions: 252 });
+        let note = of_permutation(&report).expect("a remark");
+        assert!(
+            note.text.contains("of 252 ways") && note.text.contains(" 63 differ as surely"),
+            "{}",
+            note.text
+        );
+        assert!(!note.refused_by_gates);
     }
 
     #[test]

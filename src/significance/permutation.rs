@@ -9,7 +9,7 @@ use super::moderated::{RunShares, Spread, mean};
 
 /// The divisions that are looked at; with more, evenly chosen ones stand for all.
 const MOST: u64 = 1000;
-/// The functions that are looked at, heaviest first: others cannot be the largest change of a report for long.
+/// The functions that are looked at, the heaviest ones: more of them in a report only cost time.
 const ROWS: usize = 2000;
 
 /// The result of dividing the runs in other ways.

@@ -170,7 +170,7 @@ fn native_frames_of_otlp_are_named_by_build_id() {
     let build_id = "1c855ff57ce0c8d45639c89a72ce969a9cb86815";
     let (stacks, said) = collapse(build_id, &[]);
     assert!(stacks.ends_with(" 7\n") && !stacks.contains("sum"), "{stacks}");
-    assert!(said.contains("2 places in 1 files have no names; calc was not found"), "{said}");
+    assert!(said.contains("no names for 2 places in 1 file; calc was not found"), "{said}");
     // The file by its name, below a folder; and not one of another build.
     std::fs::copy(file("calc"), folder.path().join("calc")).unwrap();
     let (stacks, said) = collapse(build_id, &["--symfs", "."]);

@@ -50,10 +50,12 @@ impl Loader {
         let all: usize = missing.iter().map(|(.., places)| places).sum();
         if let Some((path, why, _)) = missing.first() {
             let path = printable(path);
+            let number =
+                |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
             self.notes.push(format!(
-                "{all} places in {} files have no names; {path} {why}: name the folder where the files are with \
-                 --symfs",
-                missing.len()
+                "no names for {} in {}; {path} {why}: name the folder where the files are with --symfs",
+                number(all, "place"),
+                number(missing.len(), "file"),
             ));
         }
         Ok(())
