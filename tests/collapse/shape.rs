@@ -13,17 +13,26 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Returns true if the user is told of something that the reading of the whole recording does not say.
+    /// Returns true if the user is told of something that the reading of the whole recording does not say: a note with
+    /// the same words and other numbers says nothing of its own.
     pub fn says_more_than(&self, whole: &Reading) -> bool {
+        let words = |note: &str| note.replace(|c: char| c.is_ascii_digit() || c == ',', "");
+        self.says_anew(|note| !whole.report.notes.iter().any(|known| words(known) == words(note)))
+    }
+
+    /// Returns true if the user is told of something that the reading of one recording does not say: "4 snapshots" where
+    /// that says "2 snapshots", too.
+    pub fn says_other_than(&self, one: &Reading) -> bool {
+        self.says_anew(|note| one.report.notes.iter().all(|known| known != note))
+    }
+
+    fn says_anew(&self, is_new: impl Fn(&str) -> bool) -> bool {
         let lines = &self.report.not_understood;
-        // The same words with other numbers say nothing new.
-        let words = |note: &String| note.replace(|c: char| c.is_ascii_digit() || c == ',', "");
-        let is_new = |note: &String| !whole.report.notes.iter().any(|known| words(known) == words(note));
         lines.count > 0
             || !lines.doubts.is_empty()
             || lines.ends_within.is_some()
             || lines.ends_within_record.is_some()
-            || self.report.notes.iter().any(is_new)
+            || self.report.notes.iter().any(|note| is_new(note))
     }
 }
 
