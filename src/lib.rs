@@ -95,6 +95,7 @@ pub mod profile;
 pub mod record;
 #[cfg(feature = "render")]
 pub mod render;
+pub(crate) mod scan;
 pub mod significance;
 pub mod symbol;
 #[cfg(feature = "perf-data")]

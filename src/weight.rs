@@ -239,6 +239,12 @@ impl Weight {
         self.mantissa == 0
     }
 
+    /// The value of a whole number that fits.
+    #[inline]
+    pub(crate) fn as_u64(self) -> Option<u64> {
+        if self.decimals == 0 { u64::try_from(self.mantissa).ok() } else { None }
+    }
+
     /// Returns true below zero.
     pub const fn is_negative(self) -> bool {
         self.mantissa < 0

@@ -54,6 +54,17 @@ impl KeyedHasher {
         Hash { slot: a, check: b as u32 }
     }
 
+    /// The hash of one key more, whose hash is `next`, behind those that made `before`.
+    #[inline]
+    pub(super) fn hash_next(&self, before: Hash, next: Hash) -> Hash {
+        let [_, _, by_a, by_b] = self.seeds;
+        let b = u64::from(before.check) << 32 | u64::from(next.check);
+        Hash {
+            slot: fold(before.slot ^ next.slot.rotate_left(32), by_a),
+            check: fold(b ^ before.slot, by_b) as u32,
+        }
+    }
+
     /// The hash of a stack.
     #[inline]
     pub(super) fn hash_stack(&self, stack: &[FrameId]) -> Hash {
@@ -79,6 +90,14 @@ impl KeyedHasher {
 pub(crate) struct Hash {
     slot: u64,
     check: u32,
+}
+
+impl Hash {
+    /// The bits that tell where the key is looked for.
+    #[inline]
+    pub(super) fn slot(self) -> u64 {
+        self.slot
+    }
 }
 
 /// The two halves of a product, put together: every bit of the result depends on every bit.

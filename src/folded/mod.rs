@@ -28,6 +28,7 @@
 //! # Ok::<(), fg_tools::Error>(())
 //! ```
 
+mod heavy;
 mod id_table;
 mod interner;
 mod line;

@@ -11,6 +11,7 @@ use crate::error::{Error, ErrorKind, Position, Result, excerpt};
 use crate::input::{Block, Blocks, Source, last_newline};
 use crate::profile::Facts;
 use crate::profile::header::{self, HeaderReader};
+use crate::scan::line_and_semicolons;
 
 /// Small enough for the second-level cache, large enough that system calls do not matter.
 pub(super) const BLOCK: usize = 128 * 1024;
@@ -245,6 +246,22 @@ impl Lines {
     /// much need not be searched for one.
     #[inline]
     pub(crate) fn next_line_like(&mut self, before: &[u8]) -> Result<Option<(&[u8], usize)>> {
+        self.next_by(|text| {
+            let same = common_prefix(before, text);
+            let rest = &text[same..];
+            (same + memchr::memchr(b'\n', rest).unwrap_or(rest.len()), same)
+        })
+    }
+
+    /// [`Lines::next_line`], and the places of the `;` in it.
+    #[inline]
+    pub(crate) fn next_line_split(&mut self, semicolons: &mut Vec<u32>) -> Result<Option<&[u8]>> {
+        Ok(self.next_by(|text| (line_and_semicolons(text, semicolons), ()))?.map(|(line, ())| line))
+    }
+
+    /// The next line, as long as `measure` says of the text that it begins, and what else that says.
+    #[inline]
+    fn next_by<T>(&mut self, mut measure: impl FnMut(&[u8]) -> (usize, T)) -> Result<Option<(&[u8], T)>> {
         loop {
             let bytes = self.block.bytes();
             if self.at >= bytes.len() {
@@ -254,9 +271,8 @@ impl Lines {
                 continue;
             }
             let start = self.at;
-            let same = common_prefix(before, &bytes[start..]);
-            let rest = &bytes[start + same..];
-            let end = memchr::memchr(b'\n', rest).map_or(bytes.len(), |n| start + same + n);
+            let (len, more) = measure(&bytes[start..]);
+            let end = start + len;
             self.at = end + 1;
             self.line += 1;
             if end == start {
@@ -270,7 +286,7 @@ impl Lines {
                 continue;
             }
             self.header.is_open = false;
-            return Ok(Some((&self.block.bytes()[start..end], same)));
+            return Ok(Some((&self.block.bytes()[start..end], more)));
         }
     }
 

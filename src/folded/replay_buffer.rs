@@ -70,6 +70,20 @@ impl<'s> Rereadable<'s> {
         }
     }
 
+    /// The next line, and the places of the `;` in it.
+    #[inline]
+    pub(crate) fn next_line_split(&mut self, semicolons: &mut Vec<u32>) -> Result<Option<&[u8]>> {
+        match self.replay {
+            None => self.lines.next_line_split(semicolons),
+            Some(_) => {
+                let line = self.next_replayed()?;
+                semicolons.clear();
+                semicolons.extend(memchr::memchr_iter(b';', line.unwrap_or_default()).map(|at| at as u32));
+                Ok(line)
+            }
+        }
+    }
+
     fn next_replayed(&mut self) -> Result<Option<&[u8]>> {
         let Some(replay) = &mut self.replay else { return Ok(None) };
         if replay.step(&mut self.cursor) {

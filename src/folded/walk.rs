@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::heavy;
 use super::line::{Columns, Weights, parse_line};
 use super::order::{cmp_at, common_prefix};
 use super::parts::{self, Attempt, ForkedVisitor};
@@ -213,6 +214,12 @@ pub fn walk_on(
             return Ok(WalkSummary { facts: input.lines().facts(), ..pass.finish(visitor)? });
         }
         visitor.restart()?;
+        input.rewind()?;
+    }
+    if order == Order::Frame && sources.len() == 1 && rewrite.is_none() {
+        if let Some(summary) = heavy::walk(&mut input, visitor)? {
+            return Ok(summary);
+        }
         input.rewind()?;
     }
     input.read_once_more();

@@ -3,6 +3,8 @@
 //! A frame line is read from the right, so its last blank is where reading starts. Looking for
 //! newlines and blanks in the same pass costs hardly more than looking for newlines.
 
+use crate::scan::{CHUNK, places};
+
 /// Calls `each` with the start and end of every line and the place of its last blank (0 if it
 /// has none). A last line without a newline is one too.
 #[inline]
@@ -10,14 +12,13 @@ pub(super) fn for_each_line<E>(
     bytes: &[u8],
     mut each: impl FnMut(usize, usize, usize) -> Result<(), E>,
 ) -> Result<(), E> {
-    const CHUNK: usize = 64;
     let mut start = 0;
     let mut space = 0;
     let mut base = 0;
     let mut chunks = bytes.chunks_exact(CHUNK);
     for chunk in &mut chunks {
         let chunk: &[u8; CHUNK] = chunk.try_into().expect("an exact chunk");
-        let (mut newlines, spaces) = find(chunk);
+        let (mut newlines, spaces) = places(chunk, b'\n', b' ');
         while newlines != 0 {
             let at = newlines.trailing_zeros();
             let before = spaces & ((1 << at) - 1);
@@ -48,39 +49,6 @@ pub(super) fn for_each_line<E>(
         each(start, bytes.len(), if space < start { 0 } else { space })?;
     }
     Ok(())
-}
-
-/// Masks with a bit for each newline and each blank.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-#[allow(unsafe_code)]
-fn find(chunk: &[u8; 64]) -> (u64, u64) {
-    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set_epi64x, _mm_set1_epi8};
-    let (mut newlines, mut spaces) = (0, 0);
-    for (n, part) in chunk.chunks_exact(16).enumerate() {
-        let word = |half: &[u8]| i64::from_le_bytes(half.try_into().expect("eight bytes"));
-        // SAFETY: SSE2 is part of x86-64, and nothing here goes through a pointer.
-        let (newline, space) = unsafe {
-            let part = _mm_set_epi64x(word(&part[8..]), word(&part[..8]));
-            let mask = |byte: u8| _mm_movemask_epi8(_mm_cmpeq_epi8(part, _mm_set1_epi8(byte as i8)));
-            (mask(b'\n'), mask(b' '))
-        };
-        newlines |= u64::from(newline as u16) << (16 * n);
-        spaces |= u64::from(space as u16) << (16 * n);
-    }
-    (newlines, spaces)
-}
-
-/// Masks with a bit for each newline and each blank.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline]
-fn find(chunk: &[u8; 64]) -> (u64, u64) {
-    let (mut newlines, mut spaces) = (0, 0);
-    for (n, &byte) in chunk.iter().enumerate() {
-        newlines |= u64::from(byte == b'\n') << n;
-        spaces |= u64::from(byte == b' ') << n;
-    }
-    (newlines, spaces)
 }
 
 #[cfg(test)]

@@ -1,0 +1,93 @@
+//! The places of two bytes in some text, 64 bytes at a time.
+
+/// The number of bytes that are looked at in one step.
+pub(crate) const CHUNK: usize = 64;
+
+/// Masks with a bit for each place of `a` and of `b` in the chunk.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[allow(unsafe_code)]
+pub(crate) fn places(chunk: &[u8; CHUNK], a: u8, b: u8) -> (u64, u64) {
+    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set_epi64x, _mm_set1_epi8};
+    let (mut places_a, mut places_b) = (0, 0);
+    for (n, part) in chunk.chunks_exact(16).enumerate() {
+        let word = |half: &[u8]| i64::from_le_bytes(half.try_into().expect("eight bytes"));
+        // SAFETY: SSE2 is part of x86-64, and nothing here goes through a pointer.
+        let (found_a, found_b) = unsafe {
+            let part = _mm_set_epi64x(word(&part[8..]), word(&part[..8]));
+            let mask = |byte: u8| _mm_movemask_epi8(_mm_cmpeq_epi8(part, _mm_set1_epi8(byte as i8)));
+            (mask(a), mask(b))
+        };
+        places_a |= u64::from(found_a as u16) << (16 * n);
+        places_b |= u64::from(found_b as u16) << (16 * n);
+    }
+    (places_a, places_b)
+}
+
+/// Masks with a bit for each place of `a` and of `b` in the chunk.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+pub(crate) fn places(chunk: &[u8; CHUNK], a: u8, b: u8) -> (u64, u64) {
+    let (mut places_a, mut places_b) = (0, 0);
+    for (n, &byte) in chunk.iter().enumerate() {
+        places_a |= u64::from(byte == a) << n;
+        places_b |= u64::from(byte == b) << n;
+    }
+    (places_a, places_b)
+}
+
+/// The length of the line that a text begins with, without its newline; puts the places of the `;` in it
+/// into `semicolons`.
+#[inline]
+pub(crate) fn line_and_semicolons(text: &[u8], semicolons: &mut Vec<u32>) -> usize {
+    semicolons.clear();
+    let mut at = 0;
+    while let Some(chunk) = text[at..].first_chunk::<CHUNK>() {
+        let (newlines, found) = places(chunk, b'\n', b';');
+        // All bits below the first newline, or all.
+        let mut found = found & (newlines & newlines.wrapping_neg()).wrapping_sub(1);
+        while found != 0 {
+            semicolons.push(at as u32 + found.trailing_zeros());
+            found &= found - 1;
+        }
+        if newlines != 0 {
+            return at + newlines.trailing_zeros() as usize;
+        }
+        at += CHUNK;
+    }
+    for (n, &byte) in text.iter().enumerate().skip(at) {
+        match byte {
+            b'\n' => return n,
+            b';' => semicolons.push(n as u32),
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_line_and_its_semicolons_are_those_of_the_text(text in "[a;\n]{0,300}", long in ".{0,80}") {
+            for text in [text.clone(), long.replace('\n', " ") + &text] {
+                let mut found = vec![7];
+                let len = line_and_semicolons(text.as_bytes(), &mut found);
+                let line = text.split('\n').next().unwrap_or_default();
+                prop_assert_eq!(len, line.len());
+                let expected: Vec<u32> = line.bytes().zip(0..).filter(|&(b, _)| b == b';').map(|(_, n)| n).collect();
+                prop_assert_eq!(&found, &expected);
+            }
+        }
+
+        #[test]
+        fn every_byte_is_found_where_it_is(bytes in proptest::collection::vec(any::<u8>(), CHUNK), a: u8, b: u8) {
+            let chunk: &[u8; CHUNK] = bytes[..].try_into().unwrap();
+            let expected = |wanted: u8| (0..CHUNK).filter(|&n| bytes[n] == wanted).map(|n| 1u64 << n).sum::<u64>();
+            prop_assert_eq!(places(chunk, a, b), (expected(a), expected(b)));
+        }
+    }
+}
