@@ -41,7 +41,13 @@ pub(crate) fn places(chunk: &[u8; CHUNK], a: u8, b: u8) -> (u64, u64) {
 #[inline]
 pub(crate) fn line_and_semicolons(text: &[u8], semicolons: &mut Vec<u32>) -> usize {
     semicolons.clear();
-    let mut at = 0;
+    line_and_semicolons_from(0, text, semicolons)
+}
+
+/// [`line_and_semicolons`] of a line whose first bytes, up to `at`, are known to hold no newline: only the
+/// `;` behind them are added.
+#[inline]
+pub(crate) fn line_and_semicolons_from(mut at: usize, text: &[u8], semicolons: &mut Vec<u32>) -> usize {
     while let Some(chunk) = text[at..].first_chunk::<CHUNK>() {
         let (newlines, found) = places(chunk, b'\n', b';');
         // All bits below the first newline, or all.
@@ -76,10 +82,13 @@ mod tests {
             for text in [text.clone(), long.replace('\n', " ") + &text] {
                 let mut found = vec![7];
                 let len = line_and_semicolons(text.as_bytes(), &mut found);
+                let mut behind = vec![];
+                prop_assert_eq!(line_and_semicolons_from(len / 2, text.as_bytes(), &mut behind), len);
                 let line = text.split('\n').next().unwrap_or_default();
                 prop_assert_eq!(len, line.len());
                 let expected: Vec<u32> = line.bytes().zip(0..).filter(|&(b, _)| b == b';').map(|(_, n)| n).collect();
                 prop_assert_eq!(&found, &expected);
+                prop_assert_eq!(behind, expected.into_iter().filter(|&n| n as usize >= len / 2).collect::<Vec<_>>());
             }
         }
 

@@ -18,6 +18,8 @@ use crate::error::{ErrorKind, Result};
 /// # Ok::<(), fg_tools::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
+// The alignment of an i128 would make it larger by a third.
+#[repr(packed(8))]
 pub struct Weight {
     mantissa: i128,
     decimals: u8,
@@ -376,7 +378,8 @@ impl Ord for Weight {
     #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         if self.decimals == other.decimals {
-            return self.mantissa.cmp(&other.mantissa);
+            let (own, other) = (self.mantissa, other.mantissa);
+            return own.cmp(&other);
         }
         let decimals = self.decimals.max(other.decimals);
         match (self.mantissa_at(decimals), other.mantissa_at(decimals)) {

@@ -3,15 +3,18 @@
 //! A picture shows the frames that weigh at least some least share; of a large profile that is one in
 //! hundreds. The first pass adds the weight of each stack to a counter of each of its beginnings. Several
 //! beginnings share a counter, by their hashes, so that one whose counter is below the least is light for
-//! certain. The second pass builds the call tree of the others, with exact weights: in it a light frame has a
-//! node, and no callees. Memory is needed for what is drawn and for what hangs from it.
+//! certain. The second pass builds the call tree of the others, with exact weights; of the stacks that leave
+//! it, it notes where. What both passes look up for each frame fits the second-level cache, and memory is
+//! needed for what is drawn and for what hangs from it.
+
+use std::ops::Range;
 
 use super::id_table::{Hash, IdTable, KeyedHasher};
+use super::interner::Interner;
 use super::line::{Columns, Weights, parse_line};
 use super::place::Places;
 use super::reader::NotUnderstood;
 use super::replay_buffer::Rereadable;
-use super::table::{FrameId, StackTable};
 use super::walk::{Frame, Known, Visitor, WalkSummary};
 use crate::error::Result;
 use crate::weight::Weight;
@@ -19,13 +22,9 @@ use crate::weight::Weight;
 /// A smaller file is soon sorted.
 const FROM: u64 = 8 << 20;
 
-/// The number of counters is 2 to this: 8 MB of them. Each beginning of each stack adds to one, so a counter
-/// that nothing heavy adds to holds some 15 millionths of the whole; a tenth of a pixel is some 80.
-const COUNTER_BITS: u32 = 20;
-
-/// Walks the frames of the text of `input` that weigh enough for the visitor. `None`, and the visitor has
-/// heard nothing, if it has to be sorted: it is no large file, the visitor wants all frames, or a weight is
-/// no whole number. The input has been rewound or has to be.
+/// Walks the frames of the text of `input` that weigh enough for the visitor; lighter ones it need not hear
+/// of. `None`, and the visitor has heard nothing, if the text has to be sorted: it is no large file, the
+/// visitor wants all frames, or a weight is no whole number. The input was rewound or has to be.
 pub(super) fn walk(input: &mut Rereadable<'_>, visitor: &mut dyn Visitor) -> Result<Option<WalkSummary>> {
     let is_large = input.lines().plain_file().is_some_and(|(_, whole)| whole.end - whole.start >= FROM);
     let wants_all = visitor.follows_stacks() || visitor.least(whole(u64::MAX)).is_zero();
@@ -36,26 +35,45 @@ pub(super) fn walk(input: &mut Rereadable<'_>, visitor: &mut dyn Visitor) -> Res
 }
 
 fn walk_text(input: &mut Rereadable<'_>, visitor: &mut dyn Visitor) -> Result<Option<WalkSummary>> {
-    let hasher = KeyedHasher::default();
-    let mut sketch = Sketch { counters: vec![0; 1 << COUNTER_BITS] };
-    let Some((total, not_understood)) = sketch.count(input, &hasher)? else { return Ok(None) };
-    let least = visitor.least(whole(total)).as_u64().unwrap_or(u64::MAX);
+    let names = Interner::default();
+    let least_of = |total: u64| visitor.least(whole(total)).as_u64().unwrap_or(u64::MAX);
+    let Some(guess) = guess_total(input)? else { return Ok(None) };
     input.rewind()?;
-    let mut tree = Tree::new(hasher);
-    let Some(again) = tree.add_up(input, &sketch, least)? else { return Ok(None) };
+    let mut sketch = Sketch::new(least_of(guess));
+    let Some((total, not_understood)) = sketch.count(input, names.hasher())? else { return Ok(None) };
+    let least = least_of(total);
+    let heavy = sketch.heavy(least);
     drop(sketch);
-    if again != total {
+    input.rewind()?;
+    let mut tree = Tree::new(names, heavy);
+    if tree.add_up(input)? != Some(total) {
         // Somebody has written to it since.
         return Ok(None);
     }
     let (columns, facts) = (Columns::One, input.lines().facts());
     visitor.begin(&Known { columns, facts: &facts, places: &Places::default() })?;
-    tree.tell(visitor)?;
+    tree.tell(least, visitor)?;
     Ok(Some(WalkSummary { columns, total: whole(total), facts, not_understood, ..WalkSummary::default() }))
 }
 
 fn whole(weight: u64) -> Weights {
     Weights::one(Weight::new(weight.into()))
+}
+
+/// The total of the text if all of it is as its first lines are.
+fn guess_total(input: &mut Rereadable<'_>) -> Result<Option<u64>> {
+    const LINES: u64 = 4096;
+    let Some((_, whole)) = input.lines().plain_file() else { return Ok(Some(0)) };
+    let size = whole.end - whole.start;
+    let (mut bytes, mut total, mut lines) = (0u64, 0u64, 0);
+    while let Some(line) = input.next_line()?.filter(|_| lines < LINES) {
+        (bytes, lines) = (bytes + line.len() as u64 + 1, lines + 1);
+        let weight = parse_line(line, Columns::One).map_or(Some(0), |parsed| parsed.weights.value.as_u64());
+        let Some(weight) = weight else { return Ok(None) };
+        total = total.saturating_add(weight);
+    }
+    let guess = u128::from(total) * u128::from(size) / u128::from(bytes.max(1));
+    Ok(Some(u64::try_from(guess).unwrap_or(u64::MAX)))
 }
 
 /// The frames of a stack whose `;` are at some places.
@@ -70,12 +88,23 @@ fn frames<'s>(stack: &'s [u8], semicolons: &[u32]) -> impl Iterator<Item = &'s [
     })
 }
 
-/// At least the weight of every beginning of a stack.
+/// At least the weight of every beginning of a stack, in some unit, as far as that can be counted.
 struct Sketch {
-    counters: Vec<u64>,
+    counters: Vec<u16>,
+    unit: u64,
 }
 
 impl Sketch {
+    /// The number of counters is 2 to this: 2 MB of them. Each beginning of each stack adds to one, so a
+    /// counter that nothing heavy adds to holds some 15 millionths of the whole; a tenth of a pixel is some 80.
+    const BITS: u32 = 20;
+
+    /// With a unit of which the least, as it is guessed, has some thousand: a wrong guess makes heavy what is
+    /// none, or takes a counter to its end, where all is heavy.
+    fn new(least: u64) -> Sketch {
+        Sketch { counters: vec![0; 1 << Self::BITS], unit: (least / 6000).max(1) }
+    }
+
     /// Adds up a text: its weight, and what was left out. `None` if a weight is no whole number.
     fn count(
         &mut self,
@@ -93,135 +122,254 @@ impl Sketch {
             let Some(weight) = parsed.weights.value.as_u64() else { return Ok(None) };
             let Some(sum) = total.checked_add(weight) else { return Ok(None) };
             total = sum;
+            let units = u16::try_from(weight.div_ceil(self.unit)).unwrap_or(u16::MAX);
             let mut beginning = Hash::default();
             for frame in frames(parsed.stack, &semicolons) {
                 beginning = hasher.hash_next(beginning, hasher.hash_bytes(frame));
-                // None is more than the sum of all weights.
-                self.counters[Self::place(beginning)] += weight;
+                let counter = &mut self.counters[Self::counter(beginning)];
+                *counter = counter.saturating_add(units);
             }
         }
         not_understood.ends_within = input.lines().ends_within();
         Ok(Some((total, not_understood)))
     }
 
-    fn place(beginning: Hash) -> usize {
-        (beginning.slot() >> (u64::BITS - COUNTER_BITS)) as usize
+    /// The counter of a beginning.
+    #[inline]
+    fn counter(beginning: Hash) -> usize {
+        (beginning.slot() >> (u64::BITS - Self::BITS)) as usize
+    }
+
+    /// The counters that may stand for something that weighs at least this much.
+    fn heavy(&self, least: u64) -> Heavy {
+        let least = u16::try_from(least / self.unit).unwrap_or(u16::MAX);
+        let bits = |counters: &[u16]| (0..).zip(counters).map(|(n, &c)| u64::from(c >= least) << n).sum();
+        Heavy { bits: self.counters.chunks(64).map(bits).collect() }
     }
 }
 
-/// A frame below its callers.
+/// Says of a beginning of a stack if it may be heavy.
+struct Heavy {
+    bits: Vec<u64>,
+}
+
+impl Heavy {
+    #[inline]
+    fn may_be(&self, beginning: Hash) -> bool {
+        let counter = Sketch::counter(beginning);
+        self.bits[counter / 64] >> (counter % 64) & 1 == 1
+    }
+}
+
+/// A frame that may be heavy, below others that may be.
 struct Node {
-    total: u64,
     caller: u32,
-    name: FrameId,
-    /// It may weigh enough to be drawn: its callees are nodes too.
-    may_be_heavy: bool,
+    name: u32,
+}
+
+/// The weight of stacks that go on from a node, or from none, with a frame that is light.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Left {
+    node: u32,
+    with: u32,
+    weight: u64,
 }
 
 /// The call tree of what may be heavy.
 struct Tree {
-    hasher: KeyedHasher,
+    names: Interner,
+    heavy: Heavy,
     /// The nodes by the hash of their frame and its callers.
     slots: IdTable,
     nodes: Vec<Node>,
-    names: StackTable,
+    /// The weight of the stacks whose last node this is.
+    weights: Vec<u64>,
+    left: Vec<Left>,
 }
 
 /// The caller of root frames.
 const NONE: u32 = u32::MAX;
 
 impl Tree {
-    fn new(hasher: KeyedHasher) -> Tree {
-        Tree { hasher, slots: IdTable::default(), nodes: Vec::new(), names: StackTable::default() }
+    /// Notes of stacks that have left the tree are added up when there are this many.
+    const NOTES: usize = 1 << 20;
+
+    fn new(names: Interner, heavy: Heavy) -> Tree {
+        let (slots, nodes, weights, left) = Default::default();
+        Tree { names, heavy, slots, nodes, weights, left }
     }
 
     /// Adds up a text, and returns its weight.
-    fn add_up(&mut self, input: &mut Rereadable<'_>, sketch: &Sketch, least: u64) -> Result<Option<u64>> {
+    fn add_up(&mut self, input: &mut Rereadable<'_>) -> Result<Option<u64>> {
         let (mut total, mut semicolons) = (0u64, Vec::new());
+        let mut notes = Self::NOTES;
         while let Some(line) = input.next_line_split(&mut semicolons)? {
             let Some(parsed) = parse_line(line, Columns::One) else { continue };
             let Some(weight) = parsed.weights.value.as_u64() else { return Ok(None) };
             let Some(sum) = total.checked_add(weight) else { return Ok(None) };
             total = sum;
-            let (mut beginning, mut caller) = (Hash::default(), NONE);
-            for frame in frames(parsed.stack, &semicolons) {
-                beginning = self.hasher.hash_next(beginning, self.hasher.hash_bytes(frame));
-                let node = match self.slots.get_or_insert(beginning, self.nodes.len()) {
-                    Some(known) => known,
-                    None => {
-                        let name = self.names.frame(frame);
-                        let may_be_heavy = sketch.counters[Sketch::place(beginning)] >= least;
-                        self.nodes.push(Node { total: 0, caller, name, may_be_heavy });
-                        self.nodes.len() - 1
-                    }
-                };
-                self.nodes[node].total += weight;
-                if !self.nodes[node].may_be_heavy {
-                    break;
-                }
-                caller = node as u32;
+            self.add(parsed.stack, &semicolons, weight);
+            if self.left.len() >= notes {
+                add_equal(&mut self.left);
+                notes = Self::NOTES.max(2 * self.left.len());
             }
         }
+        add_equal(&mut self.left);
         Ok(Some(total))
     }
 
-    /// Tells a visitor of all nodes, in frame order.
-    fn tell(&self, visitor: &mut dyn Visitor) -> Result<()> {
-        let ranks = self.names.name_ranks();
-        let rank = |node: u32| ranks[self.nodes[node as usize].name.0 as usize];
-        // The nodes one caller after the other, those of one in the order of their names.
-        let place = |caller: u32| caller.wrapping_add(1) as usize;
-        let mut starts = vec![0u32; self.nodes.len() + 2];
-        self.nodes.iter().for_each(|node| starts[place(node.caller) + 1] += 1);
+    #[inline]
+    fn add(&mut self, stack: &[u8], semicolons: &[u32], weight: u64) {
+        let (mut last, mut depth, mut left) = (Hash::default(), 0, None);
+        for frame in frames(stack, semicolons) {
+            let of_frame = self.names.hasher().hash_bytes(frame);
+            let beginning = self.names.hasher().hash_next(last, of_frame);
+            if !self.heavy.may_be(beginning) {
+                left = Some((frame, of_frame));
+                break;
+            }
+            (last, depth) = (beginning, depth + 1);
+        }
+        let node = if depth == 0 { NONE } else { self.node(last, stack, semicolons, depth) };
+        if let Some(weights) = self.weights.get_mut(node as usize) {
+            *weights += weight;
+        }
+        if let Some((frame, hash)) = left {
+            let with = self.names.key_hashed(frame, hash);
+            self.left.push(Left { node, with, weight });
+        }
+    }
+
+    /// The node of the first `depth` frames of a stack, whose hash is known.
+    #[inline]
+    fn node(&mut self, beginning: Hash, stack: &[u8], semicolons: &[u32], depth: usize) -> u32 {
+        match self.slots.get(beginning) {
+            Some(node) => node as u32,
+            None => self.new_node(stack, semicolons, depth),
+        }
+    }
+
+    #[cold]
+    fn new_node(&mut self, stack: &[u8], semicolons: &[u32], depth: usize) -> u32 {
+        let (mut beginning, mut caller) = (Hash::default(), NONE);
+        for frame in frames(stack, semicolons).take(depth) {
+            beginning = self.names.hasher().hash_next(beginning, self.names.hasher().hash_bytes(frame));
+            caller = match self.slots.get_or_insert(beginning, self.nodes.len()) {
+                Some(known) => known as u32,
+                None => {
+                    let name = self.names.key(frame);
+                    self.nodes.push(Node { caller, name });
+                    self.weights.push(0);
+                    self.nodes.len() as u32 - 1
+                }
+            };
+        }
+        caller
+    }
+
+    /// Tells a visitor of all nodes that are not light, in frame order.
+    fn tell(&self, least: u64, visitor: &mut dyn Visitor) -> Result<()> {
+        let callees = Callees::of(self);
+        let mut totals = self.weights.clone();
+        for (n, node) in self.nodes.iter().enumerate().rev() {
+            let total = totals[n];
+            if let Some(caller) = totals.get_mut(node.caller as usize) {
+                *caller += total;
+            }
+        }
+        // A node that is open, and the places of its callees that are still to come.
+        struct Open {
+            node: u32,
+            start: u64,
+            callees: Range<usize>,
+        }
+        let (mut open, mut so_far, mut passed_over) = (Vec::<Open>::new(), 0, 0);
+        let mut roots = callees.places(NONE);
+        loop {
+            let next = open.last_mut().map_or(&mut roots, |caller| &mut caller.callees).next();
+            if let Some(place) = next {
+                let node = callees.order[place];
+                let start = so_far + callees.light_before[place];
+                let total = totals[node as usize];
+                if total < least {
+                    // Which nodes are light depends on chance, which of them have a heavy caller does not.
+                    (so_far, passed_over) = (start + total, passed_over + 1);
+                    continue;
+                }
+                so_far = start + callees.own[node as usize];
+                open.push(Open { node, start, callees: callees.places(node) });
+                continue;
+            }
+            let Some(Open { node, start, .. }) = open.pop() else { break };
+            let total = totals[node as usize];
+            so_far = start + total;
+            let name = self.names.name(self.nodes[node as usize].name);
+            let own = whole(callees.own[node as usize]);
+            let frame = Frame { name, depth: open.len(), start: whole(start), own, total: whole(total) };
+            visitor.exit(frame, whole(so_far))?;
+        }
+        let is_heavy = |left: &&Left| totals.get(left.node as usize).is_none_or(|&total| total >= least);
+        visitor.passed_over(passed_over + self.left.iter().filter(is_heavy).count() as u64);
+        Ok(())
+    }
+}
+
+/// Adds up notes of the same frame below the same node.
+fn add_equal(left: &mut Vec<Left>) {
+    left.sort_unstable();
+    left.dedup_by(|next, first| {
+        let is_same = (next.node, next.with) == (first.node, first.with);
+        if is_same {
+            first.weight += next.weight;
+        }
+        is_same
+    });
+}
+
+/// The nodes below each node, in the order of their names.
+struct Callees {
+    /// One caller after the other, first those without one.
+    order: Vec<u32>,
+    /// The beginning of each caller's in `order`.
+    starts: Vec<usize>,
+    /// The weight of light frames between each node in `order` and the one before.
+    light_before: Vec<u64>,
+    /// The weight of the stacks that end in each node.
+    own: Vec<u64>,
+}
+
+impl Callees {
+    fn of(tree: &Tree) -> Callees {
+        let ranks = tree.names.ranks();
+        let rank = |node: u32| ranks[tree.nodes[node as usize].name as usize];
+        let mut order: Vec<u32> = (0..tree.nodes.len() as u32).collect();
+        let caller = |node: u32| tree.nodes[node as usize].caller.wrapping_add(1);
+        order.sort_unstable_by_key(|&node| (caller(node), rank(node)));
+        let mut starts = vec![0; tree.nodes.len() + 2];
+        order.iter().for_each(|&node| starts[caller(node) as usize + 1] += 1);
         for n in 1..starts.len() {
             starts[n] += starts[n - 1];
         }
-        let mut free = starts.clone();
-        let mut order = vec![0u32; self.nodes.len()];
-        for (n, node) in (0u32..).zip(&self.nodes) {
-            let at = &mut free[place(node.caller)];
-            order[*at as usize] = n;
-            *at += 1;
-        }
-        drop(free);
-        for pair in starts.windows(2) {
-            order[pair[0] as usize..pair[1] as usize].sort_unstable_by_key(|&node| rank(node));
-        }
-        let callees = |node: u32| &order[starts[place(node)] as usize..starts[place(node) + 1] as usize];
-        struct Open<'t> {
-            node: u32,
-            start: u64,
-            own: u64,
-            callees: std::slice::Iter<'t, u32>,
-        }
-        let enter = |node: u32, start: u64| {
-            let callees = callees(node);
-            let below: u64 = callees.iter().map(|&callee| self.nodes[callee as usize].total).sum();
-            Open { node, start, own: self.nodes[node as usize].total - below, callees: callees.iter() }
-        };
-        let (mut open, mut so_far): (Vec<Open<'_>>, u64) = (Vec::new(), 0);
-        let mut roots = callees(NONE).iter();
-        loop {
-            let next = match open.last_mut() {
-                Some(caller) => caller.callees.next(),
-                None => roots.next(),
-            };
-            match (next, open.pop()) {
-                (Some(&node), caller) => {
-                    open.extend(caller);
-                    let entered = enter(node, so_far);
-                    so_far += entered.own;
-                    open.push(entered);
-                }
-                (None, Some(Open { node, start, own, .. })) => {
-                    let Node { total, name, .. } = self.nodes[node as usize];
-                    let (start, own, total) = (whole(start), whole(own), whole(total));
-                    let frame = Frame { name: self.names.name(name), depth: open.len(), start, own, total };
-                    visitor.exit(frame, whole(so_far))?;
-                }
-                (None, None) => return Ok(()),
+        let (light_before, own) = (vec![0; order.len()], tree.weights.clone());
+        let mut callees = Callees { order, starts, light_before, own };
+        for left in &tree.left {
+            let places = callees.places(left.node);
+            let with = ranks[left.with as usize];
+            let before = callees.order[places.clone()].partition_point(|&node| rank(node) < with);
+            if before < places.len() {
+                callees.light_before[places.start + before] += left.weight;
+            }
+            if let Some(own) = callees.own.get_mut(left.node as usize) {
+                *own -= left.weight;
             }
         }
+        callees
+    }
+
+    /// The places in `order` of those below a node, or of the roots.
+    fn places(&self, node: u32) -> Range<usize> {
+        let caller = node.wrapping_add(1) as usize;
+        self.starts[caller]..self.starts[caller + 1]
     }
 }
 

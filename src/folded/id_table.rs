@@ -28,7 +28,10 @@ impl KeyedHasher {
     #[inline]
     pub(crate) fn hash_bytes(&self, bytes: &[u8]) -> Hash {
         const STEP: usize = 16;
-        let [mut a, mut b, by_a, by_b] = self.seeds;
+        let [a, b, by_a, by_b] = self.seeds;
+        let len = bytes.len();
+        // Keys of different lengths begin with different numbers that nobody knows.
+        let (mut a, mut b) = (a ^ by_b.rotate_left(len as u32), b ^ by_a.rotate_left(len as u32));
         let mut mix = |first: u64, second: u64| {
             a = fold(first ^ by_a, second ^ a);
             b = fold(first ^ by_b, second ^ b);
@@ -36,7 +39,6 @@ impl KeyedHasher {
         let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
         let half =
             |at: usize| u64::from(u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes")));
-        let len = bytes.len();
         let mut at = 0;
         while at + STEP < len {
             mix(word(at), word(at + 8));
@@ -50,7 +52,6 @@ impl KeyedHasher {
             1.. => mix(u64::from(bytes[0]) << 8 | u64::from(bytes[len / 2]), bytes[len - 1].into()),
             0 => {}
         }
-        mix(len as u64, 0);
         Hash { slot: a, check: b as u32 }
     }
 
@@ -129,6 +130,23 @@ impl IdTable {
         match self.slots.len().checked_sub(1) {
             Some(mask) => self.slots[hash as usize & mask].id.wrapping_sub(1),
             None => 0,
+        }
+    }
+
+    /// The number of the key with this hash.
+    #[inline]
+    pub(super) fn get(&self, Hash { slot: hash, check }: Hash) -> Option<usize> {
+        let mask = self.slots.len().checked_sub(1)?;
+        let mut at = hash as usize & mask;
+        loop {
+            let slot = self.slots[at];
+            if slot.id == 0 {
+                return None;
+            }
+            if slot.hash == hash && slot.check == check {
+                return Some(slot.id as usize - 1);
+            }
+            at = (at + 1) & mask;
         }
     }
 

@@ -1,6 +1,6 @@
 //! A number for each different run of bytes.
 
-use super::id_table::{IdTable, KeyedHasher};
+use super::id_table::{Hash, IdTable, KeyedHasher};
 
 /// A number for each different run of bytes, in the order in which they come.
 #[derive(Default)]
@@ -12,6 +12,22 @@ pub(crate) struct Interner {
 }
 
 impl Interner {
+    /// The hashes by which texts are told apart.
+    pub(super) fn hasher(&self) -> &KeyedHasher {
+        &self.hasher
+    }
+
+    /// The place of each text among all, in the order of their bytes.
+    pub(super) fn ranks(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.len() as u32).collect();
+        order.sort_unstable_by(|&a, &b| self.name(a).cmp(self.name(b)));
+        let mut ranks = vec![0; order.len()];
+        for (rank, text) in (0..).zip(order) {
+            ranks[text as usize] = rank;
+        }
+        ranks
+    }
+
     /// The number of names.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
@@ -20,8 +36,14 @@ impl Interner {
     /// The number of a text: the next one, if it is new.
     #[inline]
     pub(crate) fn key(&mut self, text: &[u8]) -> u32 {
+        self.key_hashed(text, self.hasher.hash_bytes(text))
+    }
+
+    /// [`Interner::key`] for a text whose hash by [`Interner::hasher`] is known.
+    #[inline]
+    pub(super) fn key_hashed(&mut self, text: &[u8], hash: Hash) -> u32 {
         let next = self.ends.len();
-        match self.ids.get_or_insert(self.hasher.hash_bytes(text), next) {
+        match self.ids.get_or_insert(hash, next) {
             Some(key) => key as u32,
             None => {
                 self.text.extend_from_slice(text);

@@ -216,6 +216,7 @@ impl Pass {
             }
         }
         self.path = part.path;
+        self.passed_over += part.passed_over;
         self.summary.total = offset.checked_add(part.summary.total)?;
         Ok(())
     }

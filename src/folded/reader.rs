@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Position, Result, excerpt};
 use crate::input::{Block, Blocks, Source, last_newline};
 use crate::profile::Facts;
 use crate::profile::header::{self, HeaderReader};
-use crate::scan::line_and_semicolons;
+use crate::scan::{line_and_semicolons, line_and_semicolons_from};
 
 /// Small enough for the second-level cache, large enough that system calls do not matter.
 pub(super) const BLOCK: usize = 128 * 1024;
@@ -250,6 +250,20 @@ impl Lines {
             let same = common_prefix(before, text);
             let rest = &text[same..];
             (same + memchr::memchr(b'\n', rest).unwrap_or(rest.len()), same)
+        })
+    }
+
+    /// [`Lines::next_line_like`], and the places of the `;` behind what it has in common with `before`.
+    #[inline]
+    pub(crate) fn next_line_split_like(
+        &mut self,
+        before: &[u8],
+        semicolons: &mut Vec<u32>,
+    ) -> Result<Option<(&[u8], usize)>> {
+        self.next_by(|text| {
+            let same = common_prefix(before, text);
+            semicolons.clear();
+            (line_and_semicolons_from(same, text, semicolons), same)
         })
     }
 

@@ -9,6 +9,7 @@ use super::reader::Lines;
 use super::table::StackTable;
 use crate::error::{Position, Result};
 use crate::input::Source;
+use crate::scan::line_and_semicolons;
 
 /// [`Lines`] that can be [rewound](Rereadable::rewind).
 pub(crate) struct Rereadable<'s> {
@@ -70,6 +71,21 @@ impl<'s> Rereadable<'s> {
         }
     }
 
+    /// [`Rereadable::next_line_like`], and the places of the `;` behind what it has in common with `before`.
+    #[inline]
+    pub(crate) fn next_line_split_like(
+        &mut self,
+        before: &[u8],
+        semicolons: &mut Vec<u32>,
+    ) -> Result<Option<(&[u8], usize)>> {
+        if self.replay.is_none() {
+            return self.lines.next_line_split_like(before, semicolons);
+        }
+        let line = self.next_replayed()?;
+        line_and_semicolons(line.unwrap_or_default(), semicolons);
+        Ok(line.map(|line| (line, common_prefix(before, line))))
+    }
+
     /// The next line, and the places of the `;` in it.
     #[inline]
     pub(crate) fn next_line_split(&mut self, semicolons: &mut Vec<u32>) -> Result<Option<&[u8]>> {
@@ -77,8 +93,7 @@ impl<'s> Rereadable<'s> {
             None => self.lines.next_line_split(semicolons),
             Some(_) => {
                 let line = self.next_replayed()?;
-                semicolons.clear();
-                semicolons.extend(memchr::memchr_iter(b';', line.unwrap_or_default()).map(|at| at as u32));
+                line_and_semicolons(line.unwrap_or_default(), semicolons);
                 Ok(line)
             }
         }

@@ -472,24 +472,10 @@ impl StackTable {
         ranks
     }
 
-    /// The numbers of all names, in the order of their bytes.
-    fn by_name(&self) -> Vec<u32> {
-        let mut by_name: Vec<u32> = (0..self.names.len() as u32).collect();
-        by_name.sort_unstable_by(|&a, &b| self.name(FrameId(a)).cmp(self.name(FrameId(b))));
-        by_name
-    }
-
-    /// The place of each name among all, in the order of their bytes.
-    pub(super) fn name_ranks(&self) -> Vec<u32> {
-        let mut ranks = vec![0; self.names.len()];
-        for (rank, name) in (0..).zip(self.by_name()) {
-            ranks[name as usize] = rank;
-        }
-        ranks
-    }
-
     /// [`StackTable::for_each_heavy`] by the numbers of the frames.
     fn in_order(&self, least: Weight, each: &mut dyn FnMut(&[FrameId], Weights) -> Result<()>) -> Result<()> {
+        let mut by_name: Vec<u32> = (0..self.names.len() as u32).collect();
+        by_name.sort_unstable_by(|&a, &b| self.name(FrameId(a)).cmp(self.name(FrameId(b))));
         let weights = |index| self.weights(index);
         // Order is that of names: frames that differ in their places only are one.
         let named: Vec<FrameId>;
@@ -501,7 +487,7 @@ impl StackTable {
             }
         };
         let view = View { frames, ends: &self.stacks.ends, weights: &weights };
-        sort::in_order(view, 0, &Ranks::new(&self.by_name()), least, each)
+        sort::in_order(view, 0, &Ranks::new(&by_name), least, each)
     }
 
     /// Writes folded text in frame order.

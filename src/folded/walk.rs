@@ -17,6 +17,7 @@ use super::table::{Batch, FrameId, StackTable};
 use crate::error::Result;
 use crate::input::Source;
 use crate::profile::Facts;
+use crate::scan::line_and_semicolons;
 use crate::threads;
 use crate::weight::Weight;
 
@@ -106,11 +107,16 @@ pub trait Visitor {
         Ok(())
     }
 
-    /// Frames whose total is below this, now that the weight of all stacks is known, may be left
-    /// out: the visitor would do nothing with them.
+    /// Frames whose total is below this may be passed over, if all stacks weigh at least this much: the
+    /// visitor would do nothing with them.
     fn least(&self, all: Weights) -> Weight {
         let _ = all;
         Weight::ZERO
+    }
+
+    /// This many frames were passed over, and [`Visitor::exit`] not called for them.
+    fn passed_over(&mut self, frames: u64) {
+        let _ = frames;
     }
 
     /// The input was not in order after all: forget everything, it comes again.
@@ -276,13 +282,14 @@ pub fn walk_table(table: &StackTable, known: &Known<'_>, visitor: &mut dyn Visit
         Columns::One => visitor.least(table.total()?),
         Columns::Two => Weight::ZERO,
     };
-    let mut negative = 0;
+    let (mut negative, mut semicolons) = (0, Vec::new());
     table.for_each_heavy(least, |stack, weights| {
         if is_negative(weights) {
             negative += 1;
             return Ok(());
         }
-        pass.push(stack, 0, weights, visitor).map(|_| ())
+        places_of_semicolons(stack, &mut semicolons);
+        pass.push(stack, 0, &semicolons, weights, visitor).map(|_| ())
     })?;
     let summary = pass.finish(visitor)?;
     Ok(WalkSummary {
@@ -308,7 +315,7 @@ pub(crate) fn walk_profile<'t>(
 ) -> Result<WalkSummary> {
     visitor.begin(known)?;
     let mut pass = Pass::new(order, known.columns, visitor.follows_stacks());
-    let (mut text, mut rewritten) = (Vec::new(), Vec::new());
+    let (mut text, mut rewritten, mut semicolons) = (Vec::new(), Vec::new(), Vec::new());
     for (root, stack, weights) in stacks {
         text.clear();
         text.extend_from_slice(root);
@@ -326,10 +333,15 @@ pub(crate) fn walk_profile<'t>(
             }
             stack = &rewritten;
         }
-        pass.push(stack, 0, weights, visitor)?;
+        places_of_semicolons(stack, &mut semicolons);
+        pass.push(stack, 0, &semicolons, weights, visitor)?;
     }
     let summary = pass.finish(visitor)?;
     Ok(WalkSummary { facts: known.facts.clone(), ..summary })
+}
+
+fn places_of_semicolons(stack: &[u8], places: &mut Vec<u32>) {
+    line_and_semicolons(stack, places);
 }
 
 fn is_negative(weights: Weights) -> bool {
@@ -359,6 +371,11 @@ pub(super) struct Pass {
     /// True if the visitor is told of stacks; and the weight so far of the one on the path.
     follows_stacks: bool,
     stack: Option<Weights>,
+    /// Frames whose total is below this are passed over, and so many were.
+    light: Weight,
+    pub(super) passed_over: u64,
+    /// The number of stacks until the visitor is asked again for the weight of light ones.
+    until_asked: u32,
     pub(super) summary: WalkSummary,
 }
 
@@ -366,7 +383,20 @@ impl Pass {
     pub(super) fn new(order: Order, columns: Columns, follows_stacks: bool) -> Self {
         let summary = WalkSummary { columns, ..WalkSummary::default() };
         let (path, open, ended) = Default::default();
-        Pass { order, path, open, inherited: 0, ended, follows_stacks, stack: None, summary }
+        let (inherited, stack, light, passed_over, until_asked) = Default::default();
+        Pass {
+            order,
+            path,
+            open,
+            inherited,
+            ended,
+            follows_stacks,
+            stack,
+            light,
+            passed_over,
+            until_asked,
+            summary,
+        }
     }
 
     /// Takes all stacks; `false` if they are not in order.
@@ -377,8 +407,8 @@ impl Pass {
         visitor: &mut dyn Visitor,
     ) -> Result<bool> {
         let columns = self.summary.columns;
-        let mut rewritten = Vec::new();
-        while let Some((line, mut same)) = input.next_line_like(&self.path)? {
+        let (mut rewritten, mut semicolons) = (Vec::new(), Vec::new());
+        while let Some((line, mut same)) = input.next_line_split_like(&self.path, &mut semicolons)? {
             let Some(parsed) = parse_line(line, columns) else {
                 let line = line.to_vec();
                 self.summary.not_understood.note(&line, || input.position());
@@ -392,8 +422,9 @@ impl Pass {
                 }
                 stack = &rewritten;
                 same = 0;
+                places_of_semicolons(stack, &mut semicolons);
             }
-            match self.push(stack, same, parsed.weights, visitor) {
+            match self.push(stack, same, &semicolons, parsed.weights, visitor) {
                 Ok(true) => {}
                 Ok(false) => return Ok(false),
                 Err(e) => return Err(e.or_at(|| input.position())),
@@ -402,13 +433,14 @@ impl Pass {
         Ok(true)
     }
 
-    /// Takes the next stack, whose first `same` bytes are known to be those of the path; `false`,
-    /// and nothing done, if it is out of order.
+    /// Takes the next stack, whose first `same` bytes are known to be those of the path, and behind
+    /// them the places of all `;`; `false`, and nothing done, if it is out of order.
     #[inline]
     fn push(
         &mut self,
         stack: &[u8],
         same: usize,
+        semicolons: &[u32],
         weights: Weights,
         visitor: &mut dyn Visitor,
     ) -> Result<bool> {
@@ -444,7 +476,10 @@ impl Pass {
             let known = self.open.len();
             let start = self.summary.total;
             let new = |end| Open { end, start, own: Weights::default() };
-            self.open.extend(memchr::memchr_iter(b';', &stack[from..]).map(|n| new(from + n)));
+            let ends = semicolons.iter().map(|&at| at as usize);
+            // The first may be the one before the frame; the line has more behind the stack.
+            self.open
+                .extend(ends.skip_while(|&end| end < from).take_while(|&end| end < stack.len()).map(new));
             self.open.push(new(stack.len()));
             if self.follows_stacks {
                 self.tell_entered(known, from, visitor)?;
@@ -456,7 +491,21 @@ impl Pass {
         let leaf = self.open.last_mut().expect("a stack has at least one frame");
         leaf.own = leaf.own.checked_add(weights)?;
         self.summary.total = self.summary.total.checked_add(weights)?;
+        if self.until_asked == 0 {
+            self.ask(visitor);
+        }
+        self.until_asked -= 1;
         Ok(true)
+    }
+
+    /// Asks the visitor which frames are light by now.
+    #[cold]
+    fn ask(&mut self, visitor: &dyn Visitor) {
+        const EVERY: u32 = 64;
+        self.until_asked = EVERY;
+        if !self.follows_stacks && self.summary.columns == Columns::One {
+            self.light = visitor.least(self.summary.total);
+        }
     }
 
     #[inline(never)]
@@ -483,6 +532,10 @@ impl Pass {
             return Ok(());
         }
         let total = self.summary.total.checked_sub(start)?;
+        if total.value < self.light {
+            self.passed_over += 1;
+            return Ok(());
+        }
         let from = self.open.last().map_or(0, |caller| caller.end + 1);
         let frame = Frame { name: &self.path[from..end], depth: self.open.len(), start, own, total };
         visitor.exit(frame, self.summary.total)
@@ -493,6 +546,7 @@ impl Pass {
         while !self.open.is_empty() {
             self.exit(visitor)?;
         }
+        visitor.passed_over(self.passed_over);
         Ok(self.summary)
     }
 }

@@ -63,6 +63,10 @@ impl Visitor for GraphWriter<'_> {
         self.layout.least(all)
     }
 
+    fn passed_over(&mut self, frames: u64) {
+        self.layout.passed_over(frames);
+    }
+
     fn fork(&self) -> Option<Box<dyn ForkedVisitor>> {
         self.layout.fork()
     }

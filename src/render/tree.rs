@@ -93,6 +93,10 @@ impl Visitor for Pruned {
         self.layout.least(all)
     }
 
+    fn passed_over(&mut self, frames: u64) {
+        self.layout.passed_over(frames);
+    }
+
     fn restart(&mut self) -> Result<()> {
         self.layout.restart()
     }
@@ -115,6 +119,10 @@ impl Visitor for TopDown<'_> {
 
     fn least(&self, all: Weights) -> Weight {
         self.pruned.least(all)
+    }
+
+    fn passed_over(&mut self, frames: u64) {
+        self.pruned.passed_over(frames);
     }
 
     fn restart(&mut self) -> Result<()> {

@@ -271,6 +271,10 @@ impl Visitor for FanOut<'_, '_> {
         self.0.iter().map(|writer| writer.least(all)).min().unwrap_or(Weight::ZERO)
     }
 
+    fn passed_over(&mut self, frames: u64) {
+        self.0.iter_mut().for_each(|writer| writer.passed_over(frames));
+    }
+
     fn fork(&self) -> Option<Box<dyn ForkedVisitor>> {
         match &self.0 {
             [writer] => writer.fork(),
@@ -320,6 +324,10 @@ impl Visitor for Stated<'_, '_> {
 
     fn least(&self, all: Weights) -> Weight {
         self.visitor.least(all)
+    }
+
+    fn passed_over(&mut self, frames: u64) {
+        self.visitor.passed_over(frames);
     }
 
     fn fork(&self) -> Option<Box<dyn ForkedVisitor>> {

@@ -298,6 +298,10 @@ impl Visitor for Layout {
         Weight::new((self.least_share * whole.to_f64()).floor() as i128)
     }
 
+    fn passed_over(&mut self, frames: u64) {
+        self.left_out += frames;
+    }
+
     fn begin(&mut self, known: &Known<'_>) -> Result<()> {
         self.has_ghosts =
             self.wants_ghosts && known.columns == Columns::Two && self.comparison.widths == Widths::After;
