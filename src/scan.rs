@@ -71,6 +71,18 @@ pub(crate) fn line_and_semicolons_from(mut at: usize, text: &[u8], semicolons: &
     text.len()
 }
 
+/// The frames of a stack of folded text, in a line whose `;` are at these places.
+#[inline]
+pub(crate) fn frames<'s>(stack: &'s [u8], semicolons: &[u32]) -> impl Iterator<Item = &'s [u8]> {
+    let within = semicolons.iter().map(|&at| at as usize).take_while(|&at| at < stack.len());
+    let mut start = 0;
+    within.chain([stack.len()]).map(move |end| {
+        let frame = &stack[start..end];
+        start = end + 1;
+        frame
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

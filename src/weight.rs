@@ -241,6 +241,32 @@ impl Weight {
         self.mantissa == 0
     }
 
+    /// Returns true if this is more than `other` by less than `limit`; `false`, too, where that takes more
+    /// than a comparison to tell.
+    #[inline]
+    pub(crate) fn is_surely_within(self, other: Weight, limit: Weight) -> bool {
+        let Weight { mantissa: most, decimals } = limit;
+        self.decimals == decimals
+            && other.decimals == decimals
+            && matches!(self.mantissa.checked_sub(other.mantissa), Some(apart) if apart < most)
+    }
+
+    /// Adds another, in place.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`] when the sum cannot be held; then this is as it was.
+    #[inline]
+    pub(crate) fn try_add(&mut self, other: Weight) -> Result<()> {
+        if self.decimals == other.decimals
+            && let Some(sum) = self.mantissa.checked_add(other.mantissa)
+        {
+            self.mantissa = sum;
+            return Ok(());
+        }
+        *self = self.plus_scaled(other)?;
+        Ok(())
+    }
+
     /// The value of a whole number that fits.
     #[inline]
     pub(crate) fn as_u64(self) -> Option<u64> {

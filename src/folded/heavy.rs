@@ -17,6 +17,7 @@ use super::reader::NotUnderstood;
 use super::replay_buffer::Rereadable;
 use super::walk::{Frame, Known, Visitor, WalkSummary};
 use crate::error::Result;
+use crate::scan::frames;
 use crate::weight::Weight;
 
 /// A smaller file is soon sorted.
@@ -74,18 +75,6 @@ fn guess_total(input: &mut Rereadable<'_>) -> Result<Option<u64>> {
     }
     let guess = u128::from(total) * u128::from(size) / u128::from(bytes.max(1));
     Ok(Some(u64::try_from(guess).unwrap_or(u64::MAX)))
-}
-
-/// The frames of a stack whose `;` are at some places.
-#[inline]
-fn frames<'s>(stack: &'s [u8], semicolons: &[u32]) -> impl Iterator<Item = &'s [u8]> {
-    let within = semicolons.iter().map(|&at| at as usize).take_while(|&at| at < stack.len());
-    let mut start = 0;
-    within.chain([stack.len()]).map(move |end| {
-        let frame = &stack[start..end];
-        start = end + 1;
-        frame
-    })
 }
 
 /// At least the weight of every beginning of a stack, in some unit, as far as that can be counted.

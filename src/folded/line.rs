@@ -40,6 +40,18 @@ impl Weights {
         Ok(Weights { value: self.value.checked_add(other.value)?, before })
     }
 
+    /// Adds column by column, in place.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    #[inline]
+    pub(crate) fn try_add(&mut self, other: Weights) -> crate::Result<()> {
+        if !other.before.is_zero() {
+            self.before.try_add(other.before)?;
+        }
+        self.value.try_add(other.value)
+    }
+
     /// Subtracts column by column.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ use super::place::{Place, PlaceTable, Places};
 use super::sort::{self, Ranks, View};
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::MAX_RECORD;
+use crate::scan::frames;
 use crate::weight::Weight;
 
 /// A frame's name in a [`StackTable`]: equal names have equal numbers, given in order of
@@ -353,6 +354,12 @@ impl StackTable {
             ids.push(self.frame(&stack[start..end]));
             start = end + 1;
         }
+    }
+
+    /// [`StackTable::split`] of a stack whose `;` are at these places.
+    #[inline]
+    pub(super) fn split_at(&mut self, stack: &[u8], semicolons: &[u32], ids: &mut Vec<FrameId>) {
+        frames(stack, semicolons).for_each(|frame| ids.push(self.frame(frame)));
     }
 
     /// Adds a line of folded text in one column.

@@ -241,9 +241,9 @@ fn sorted(
     let columns = input.lines().columns();
     let mut table = StackTable::default();
     let mut not_understood = NotUnderstood::default();
-    let mut rewritten = Vec::new();
+    let (mut rewritten, mut semicolons) = (Vec::new(), Vec::new());
     let (mut batch, mut ids) = (Batch::default(), Vec::new());
-    while let Some(line) = input.next_line()? {
+    while let Some(line) = input.next_line_split(&mut semicolons)? {
         let Some(parsed) = parse_line(line, columns) else {
             let line = line.to_vec();
             not_understood.note(&line, || input.position());
@@ -256,9 +256,10 @@ fn sorted(
                 continue;
             }
             stack = &rewritten;
+            places_of_semicolons(stack, &mut semicolons);
         }
         ids.clear();
-        table.split(stack, &mut ids);
+        table.split_at(stack, &semicolons, &mut ids);
         if batch.push(&ids, parsed.weights) {
             table.add_mostly_new(&mut batch).map_err(|e| e.or_at(|| input.position()))?;
         }
@@ -478,8 +479,9 @@ impl Pass {
             let new = |end| Open { end, start, own: Weights::default() };
             let ends = semicolons.iter().map(|&at| at as usize);
             // The first may be the one before the frame; the line has more behind the stack.
-            self.open
-                .extend(ends.skip_while(|&end| end < from).take_while(|&end| end < stack.len()).map(new));
+            for end in ends.skip_while(|&end| end < from).take_while(|&end| end < stack.len()) {
+                self.open.push(new(end));
+            }
             self.open.push(new(stack.len()));
             if self.follows_stacks {
                 self.tell_entered(known, from, visitor)?;
@@ -489,8 +491,8 @@ impl Pass {
             self.stack = Some(self.stack.unwrap_or_default().checked_add(weights)?);
         }
         let leaf = self.open.last_mut().expect("a stack has at least one frame");
-        leaf.own = leaf.own.checked_add(weights)?;
-        self.summary.total = self.summary.total.checked_add(weights)?;
+        leaf.own.try_add(weights)?;
+        self.summary.total.try_add(weights)?;
         if self.until_asked == 0 {
             self.ask(visitor);
         }
@@ -525,17 +527,21 @@ impl Pass {
     }
 
     pub(super) fn exit(&mut self, visitor: &mut dyn Visitor) -> Result<()> {
-        let Some(Open { end, start, own }) = self.open.pop() else { return Ok(()) };
+        let Some(&Open { end, ref start, ref own }) = self.open.last() else { return Ok(()) };
+        let is_light = self.summary.total.value.is_surely_within(start.value, self.light);
+        if is_light && self.open.len() > self.inherited {
+            self.open.truncate(self.open.len() - 1);
+            self.passed_over += 1;
+            return Ok(());
+        }
+        let (start, own) = (*start, *own);
+        self.open.truncate(self.open.len() - 1);
         if self.open.len() < self.inherited {
             self.inherited = self.open.len();
             self.ended.push((own, self.summary.total));
             return Ok(());
         }
         let total = self.summary.total.checked_sub(start)?;
-        if total.value < self.light {
-            self.passed_over += 1;
-            return Ok(());
-        }
         let from = self.open.last().map_or(0, |caller| caller.end + 1);
         let frame = Frame { name: &self.path[from..end], depth: self.open.len(), start, own, total };
         visitor.exit(frame, self.summary.total)

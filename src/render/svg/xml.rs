@@ -168,7 +168,12 @@ struct Escaper<'s> {
 
 impl fmt::Write for Escaper<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        for c in text.chars() {
+        // Nearly all of nearly every text needs no care.
+        let needs_care = |byte: &u8| !matches!(byte, b' '..=b'~') || b"&<>\"'".contains(byte);
+        let plain = text.as_bytes().iter().position(needs_care).unwrap_or(text.len());
+        let (plain, rest) = text.split_at(plain);
+        self.out.push_str(plain);
+        for c in rest.chars() {
             match c {
                 '&' => self.out.push_str("&amp;"),
                 '<' => self.out.push_str("&lt;"),
