@@ -5,23 +5,27 @@ pub(crate) const CHUNK: usize = 64;
 
 /// Masks with a bit for each place of `a` and of `b` in the chunk.
 #[cfg(target_arch = "x86_64")]
-#[inline]
+#[inline(always)]
 #[allow(unsafe_code)]
 pub(crate) fn places(chunk: &[u8; CHUNK], a: u8, b: u8) -> (u64, u64) {
-    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set_epi64x, _mm_set1_epi8};
-    let (mut places_a, mut places_b) = (0, 0);
-    for (n, part) in chunk.chunks_exact(16).enumerate() {
-        let word = |half: &[u8]| i64::from_le_bytes(half.try_into().expect("eight bytes"));
-        // SAFETY: SSE2 is part of x86-64, and nothing here goes through a pointer.
-        let (found_a, found_b) = unsafe {
-            let part = _mm_set_epi64x(word(&part[8..]), word(&part[..8]));
-            let mask = |byte: u8| _mm_movemask_epi8(_mm_cmpeq_epi8(part, _mm_set1_epi8(byte as i8)));
-            (mask(a), mask(b))
-        };
-        places_a |= u64::from(found_a as u16) << (16 * n);
-        places_b |= u64::from(found_b as u16) << (16 * n);
+    use std::arch::x86_64::{__m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
+    let first: *const __m128i = chunk.as_ptr().cast();
+    // SAFETY: SSE2 is part of x86-64; the four parts of 16 bytes are the chunk, wherever it begins.
+    unsafe {
+        let [p, q, r, s] = [
+            _mm_loadu_si128(first),
+            _mm_loadu_si128(first.add(1)),
+            _mm_loadu_si128(first.add(2)),
+            _mm_loadu_si128(first.add(3)),
+        ];
+        let (a, b) = (_mm_set1_epi8(a as i8), _mm_set1_epi8(b as i8));
+        let mask =
+            |part: __m128i, byte: __m128i| u64::from(_mm_movemask_epi8(_mm_cmpeq_epi8(part, byte)) as u32);
+        (
+            mask(p, a) | mask(q, a) << 16 | mask(r, a) << 32 | mask(s, a) << 48,
+            mask(p, b) | mask(q, b) << 16 | mask(r, b) << 32 | mask(s, b) << 48,
+        )
     }
-    (places_a, places_b)
 }
 
 /// Masks with a bit for each place of `a` and of `b` in the chunk.
