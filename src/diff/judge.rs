@@ -274,7 +274,7 @@ impl<'j> Judge<'j> {
             let RunShares { before, after, expected_before, expected_after, .. } = &candidate.shares;
             let sides =
                 [(before, expected_before, self.sums.before), (after, expected_after, self.sums.after)];
-            let factor = spread.map_or(1.0, |spread| spread.factor(&candidate.shares));
+            let factor = spread.as_ref().map_or(1.0, |spread| spread.factor(&candidate.shares));
             let periods = [self.sampling.0.period, self.sampling.1.period];
             for (side, (shares, expected, sums)) in sides.into_iter().enumerate() {
                 for ((share, expected), sum) in shares.iter().zip(expected).zip(sums) {

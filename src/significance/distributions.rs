@@ -91,7 +91,7 @@ impl StudentsT {
     /// The probability of a value above `t`, which is at least 0.
     pub(super) fn upper(self, t: f64) -> f64 {
         let x = self.freedom / (self.freedom + t * t);
-        0.5 * incomplete_beta_with_half(self.freedom / 2.0, x)
+        0.5 * incomplete_beta(self.freedom / 2.0, 0.5, x)
     }
 
     /// The value that is exceeded with probability `p`, between 0 and 1/2.
@@ -111,16 +111,31 @@ impl StudentsT {
     }
 }
 
-/// The regularised incomplete beta function I(x; a, 1/2).
-fn incomplete_beta_with_half(a: f64, x: f64) -> f64 {
+/// Fisher and Snedecor's F distribution.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct F {
+    /// The degrees of freedom of the numerator and of the denominator, above 0.
+    pub(super) freedom: (f64, f64),
+}
+
+impl F {
+    /// The probability of a value above `f`, which is at least 0.
+    pub(super) fn upper(self, f: f64) -> f64 {
+        let (above, below) = self.freedom;
+        incomplete_beta(below / 2.0, above / 2.0, below / (below + above * f))
+    }
+}
+
+/// The regularised incomplete beta function I(x; a, b).
+fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
     }
     // The fraction converges quickly on the near side of the mean only.
-    if x <= (a + 1.0) / (a + 2.5) {
-        beta_fraction(a, 0.5, x, 1.0 - x)
+    if x <= (a + 1.0) / (a + b + 2.0) {
+        beta_fraction(a, b, x, 1.0 - x)
     } else {
-        1.0 - beta_fraction(0.5, a, 1.0 - x, x)
+        1.0 - beta_fraction(b, a, 1.0 - x, x)
     }
 }
 
@@ -156,6 +171,16 @@ mod tests {
         for p in [0.5, 0.4999, 0.3, 0.1, 0.025, 0.005, 1e-6, 1e-12] {
             let z = Normal::upper_quantile(p);
             assert!((z + oracle.inverse_cdf(p)).abs() < 1e-8, "{p}: {z}");
+        }
+    }
+
+    #[test]
+    fn f_agrees_with_the_oracle() {
+        for freedom in [(1.0, 1.0), (4.0, 3.3), (8.0, 40.0), (4.0, 1e4), (30.0, 2.0)] {
+            let oracle = statrs::distribution::FisherSnedecor::new(freedom.0, freedom.1).unwrap();
+            for f in [0.01, 0.5, 1.0, 2.2, 9.0, 300.0] {
+                assert_near(F { freedom }.upper(f), oracle.sf(f), &format!("{freedom:?} {f}"));
+            }
         }
     }
 

@@ -7,7 +7,7 @@
 //! `fitFDist` and `squeezeVar` are the oracles here.
 
 use super::blocks::welch_freedom;
-use super::distributions::{Normal, StudentsT};
+use super::distributions::{F, Normal, StudentsT};
 use super::gamma::{digamma, trigamma, trigamma_inverse};
 use super::{Test, UNKNOWN};
 
@@ -84,13 +84,14 @@ pub(super) fn squares(values: &[f64]) -> f64 {
 }
 
 /// The spread between runs, learnt from many functions.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Spread {
     /// The squared relative spread of a function between runs, beyond that within them: a run may be slow
     /// in a function as a whole. It is the trend of the variance with the share.
     between: f64,
     prior: Prior,
-    informative: usize,
+    /// The quotients of the functions that the prior was learnt from, ascending.
+    quotients: Vec<f64>,
 }
 
 /// A prior of variances: a scaled inverse chi-square distribution.
@@ -156,7 +157,33 @@ impl Spread {
             .map(|(quotient, height)| quotient / (1.0 + between * height))
             .collect();
         let freedom = informative.first().map_or(1.0, |row| row.freedom());
-        Spread { between, prior: Prior::fit(&relative, freedom), informative: informative.len() }
+        let prior = Prior::fit(&relative, freedom);
+        let mut quotients = relative;
+        quotients.sort_by(f64::total_cmp);
+        Spread { between, prior, quotients }
+    }
+
+    /// The degrees of freedom of the prior: at most a quarter of those that all functions have together, which do
+    /// not tell more of it.
+    fn prior_freedom(&self, own: f64) -> f64 {
+        self.prior.freedom.min(own * self.quotients.len() as f64 / 4.0)
+    }
+
+    /// The prior for a function with this quotient of its variance and the expected one.
+    ///
+    /// A function may differ between runs by more than all others do: a table whose hashes are random, a lock.
+    /// The less likely a quotient as large is by the prior, beside the part of the functions that have one, the less
+    /// the prior says of it (Phipson, Lee, Majewski, Alexander and Smyth 2016).
+    fn prior_for(&self, quotient: f64, freedom: f64) -> Prior {
+        let count = self.quotients.len() as f64;
+        let prior = Prior { freedom: self.prior_freedom(freedom), ..self.prior };
+        if prior.freedom <= 0.0 {
+            return prior;
+        }
+        let smaller = self.quotients.partition_point(|other| *other < quotient * (1.0 - 1e-9));
+        let as_large = (count - smaller as f64 - 0.5) / count;
+        let chance = F { freedom: (freedom, prior.freedom) }.upper(quotient / prior.variance);
+        Prior { freedom: prior.freedom * (chance / as_large).min(1.0), ..prior }
     }
 
     /// The factor between the variance that is expected within runs and the one that holds between them;
@@ -170,8 +197,18 @@ impl Spread {
         if !row.is_informative {
             return trend.max(row.variance() / expected);
         }
-        let quotient = row.variance() / (expected * trend);
-        trend * self.prior.squeeze(quotient, row.freedom()).max(1.0)
+        let (quotient, freedom) = (row.variance() / (expected * trend), row.freedom());
+        trend * self.prior_for(quotient, freedom).squeeze(quotient, freedom).max(1.0)
+    }
+
+    /// The degrees of freedom of the test of a function.
+    fn freedom(&self, row: &RunShares) -> f64 {
+        let (own, expected) = (row.freedom(), row.expected());
+        if !row.is_informative || expected <= 0.0 {
+            return own + self.prior_freedom(own);
+        }
+        let trend = 1.0 + self.between * row.mean().powi(2) / expected;
+        own + self.prior_for(row.variance() / (expected * trend), own).freedom
     }
 
     /// Tests whether the shares of a function differ between both sides.
@@ -180,10 +217,8 @@ impl Spread {
         if own < 1.0 {
             return UNKNOWN;
         }
-        // No more degrees of freedom than all functions have together.
-        let freedom = (own + self.prior.freedom).min(own * self.informative.max(1) as f64);
         let difference = mean(&row.after) - mean(&row.before);
-        by_t(difference, self.deviation(row), freedom, alpha)
+        by_t(difference, self.deviation(row), self.freedom(row), alpha)
     }
 
     /// The standard deviation of the difference of both means.

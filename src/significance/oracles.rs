@@ -177,10 +177,10 @@ fn a_moderated_t_by_hand() {
     assert!(factor > 1.0);
     let deviation = (factor * (1e-8 / 2.0 + 1e-8 / 3.0)).sqrt();
     assert_near(test.deviation, deviation, 1e-9, "deviation");
-    // One prior for all: no more freedom than three rows of three have.
-    assert_near(test.freedom, 9.0, 1e-9, "freedom");
+    // A prior that is certain has a quarter of the freedom that three rows of three have.
+    assert_near(test.freedom, 3.0 + 9.0 / 4.0, 1e-9, "freedom");
     let t = (4e-3 / 3.0) / deviation;
-    let law = statrs::distribution::StudentsT::new(0.0, 1.0, 9.0).unwrap();
+    let law = statrs::distribution::StudentsT::new(0.0, 1.0, 5.25).unwrap();
     let p = 2.0 * statrs::distribution::ContinuousCDF::sf(&law, t);
     assert_near(test.p, p, 1e-7, "p");
     let quantile = -statrs::distribution::ContinuousCDF::inverse_cdf(&law, 0.025);
@@ -189,6 +189,29 @@ fn a_moderated_t_by_hand() {
     // A row that is expected to spread as much as it does has the same variance without the trend.
     let alone = row(&rows[0].before, &rows[0].after, variance);
     assert_near(Spread::learn(&[&alone, &alone]).factor(&alone), 1.0, 1e-9, "as expected");
+}
+
+/// The calm of many functions says little of one that differs between runs much more than they do.
+#[test]
+fn a_function_that_spreads_as_no_other_is_tested_by_its_own_spread() {
+    let at = |centre: f64, noise: f64| {
+        let deviation = (noise * 1e-6).sqrt();
+        row(
+            &[centre - deviation, centre, centre + deviation],
+            &[centre + 0.01, centre + 0.01 + deviation, centre + 0.01 - deviation],
+            1e-6,
+        )
+    };
+    let noises = [0.3, 0.6, 0.9, 1.1, 1.4, 2.0];
+    let mut rows: Vec<RunShares> = (0..30).map(|n| at(0.02, noises[n % 6])).collect();
+    rows.push(at(0.02, 25.0));
+    let spread = Spread::learn(&rows.iter().collect::<Vec<_>>());
+    let tests: Vec<_> = rows.iter().map(|row| spread.test(row, 0.05)).collect();
+    // Both sides of three have four degrees of freedom; the prior's come on top.
+    assert!(tests[0].freedom > 20.0, "{}", tests[0].freedom);
+    assert!(tests[30].freedom < 5.0, "{}", tests[30].freedom);
+    assert!(spread.factor(&rows[30]) > 0.8 * 25.0, "{}", spread.factor(&rows[30]));
+    assert!(tests[0].p < 1e-6 && tests[30].p > 0.01, "{} {}", tests[0].p, tests[30].p);
 }
 
 #[test]
