@@ -3,6 +3,7 @@
 
 #[cfg(target_os = "linux")]
 mod advice;
+pub mod alloc;
 pub mod args;
 #[cfg(target_os = "linux")]
 mod builtin;
@@ -57,6 +58,9 @@ Examples:
   fg-record -a -d 5 > machine.folded
   # where threads wait, instead of where they compute
   fg-record --off-cpu -p 1234 -d 10 -o waits.svg
+  # where a program allocates, and what it still holds at its end
+  fg-record --alloc -o allocated.svg ./app
+  fg-record --alloc=live -o held.svg ./app
   # page faults beside time; each call of a function; one processor
   fg-record -e cpu-clock -e page-faults -o out.html ./app
   fg-record -e uprobe:./app:parse -o parse.svg ./app
@@ -209,11 +213,14 @@ impl RecordArgs {
                 "--tree is for running processes, named by -p; those that COMMAND starts are recorded anyway"
             );
         }
-        let request = self.request(invocation, which);
+        let mut request = self.request(invocation, which);
+        // Removed at the end of this function.
+        let library = self.prepare_allocations(&mut request)?;
         if self.raw_file()?.is_none() {
             self.results.check(self.parts.are_dated())?;
         }
-        match self.record_with(&request, stop)? {
+        let others = if library.is_some() { None } else { self.record_with(&request, stop)? };
+        match others {
             Some(exit) => Ok(exit),
             None => self.record_builtin(&request, stop),
         }

@@ -178,6 +178,9 @@ impl SamplingArgs {
         if self.off_cpu {
             anyhow::bail!(advice::without_waits(target, outcome.elapsed));
         }
+        if self.alloc.alloc.is_some() {
+            anyhow::bail!(advice::without_allocations(outcome.elapsed));
+        }
         if let names @ [_, ..] = &self.events.events[..]
             && outcome.plan.sampled().all(|event| event.is_counted_singly())
         {

@@ -66,6 +66,9 @@ impl Attr {
     }
 }
 
+/// The type of a breakpoint: [`Attr::breakpoint`] at a write.
+pub const BREAKPOINT_WRITE: u32 = 2;
+
 /// Bits of [`Attr::flags`].
 #[allow(missing_docs)]
 pub mod flag {
