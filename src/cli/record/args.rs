@@ -124,6 +124,11 @@ pub struct SamplingArgs {
     #[arg(long, value_name = "SIZE", value_parser = size, requires = "raw")]
     pub max_size: Option<u64>,
 
+    /// Compress the file of --raw, with zstd: fg-collapse reads it as it is, and perf if it was built with
+    /// zstd
+    #[arg(long, requires = "raw", conflicts_with = "with")]
+    pub compress: bool,
+
     /// Record with root's rights, through sudo; COMMAND and the files stay yours
     #[arg(long)]
     pub root: bool,

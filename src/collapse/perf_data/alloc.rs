@@ -119,6 +119,8 @@ pub(super) struct Allocations {
     without_library: HashMap<i32, Vec<u8>>,
     /// The number of programs that were started.
     programs: u64,
+    /// The kernel had no room for some records.
+    has_losses: bool,
 }
 
 impl Allocations {
@@ -223,6 +225,11 @@ impl Allocations {
         }
     }
 
+    /// The kernel had no room for some records.
+    pub fn lose(&mut self) {
+        self.has_losses = true;
+    }
+
     /// Counts what is in use at the end.
     ///
     /// # Errors
@@ -248,6 +255,15 @@ impl Allocations {
         let values = VALUES.iter().zip(&self.totals).take(count);
         values.map(|((name, unit), total)| {
             (Value::new(*name, if self.count { "samples" } else { *unit }), *total)
+        })
+    }
+
+    /// A note on what is in use, if it may be less.
+    pub fn note_of_losses(&self) -> Option<String> {
+        let is_kept = self.totals[ALLOCATED..].iter().any(|total| total.kept);
+        (self.has_losses && is_kept).then(|| {
+            "releases may be among the events that were lost: what they released counts as still held"
+                .to_owned()
         })
     }
 

@@ -229,6 +229,7 @@ impl<'o> SampleStream<'o> {
             Content::Lost(count) => {
                 self.lost = self.lost.saturating_add(count);
                 self.off_cpu.lose();
+                self.allocations.lose();
             }
             Content::Switch(switched @ Switched { pid, tid, out, .. }) => match record.time {
                 Some(time) if out => {

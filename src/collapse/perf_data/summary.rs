@@ -98,6 +98,7 @@ impl Summary {
         samples.values().into_iter().try_for_each(|(value, total)| report.add_value(value, total))?;
         report.notes.extend(samples.off_cpu.note());
         report.notes.extend(samples.allocations.note());
+        report.notes.extend(samples.allocations.note_of_losses());
         report.details.extend(samples.off_cpu.left_out());
         if report.first_value.is_none() {
             report.first_value.clone_from(&samples.first);

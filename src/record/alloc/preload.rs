@@ -351,12 +351,14 @@ struct Table {
     last: u64,
     /// Numbers of samples that were released, and not yet told.
     released: [u64; RELEASED],
+    /// The process that has released them: a forked one has a copy of what its parent tells.
+    owner: u32,
     /// The time of the last adjustment.
     adjusted: u64,
 }
 
 static mut TABLE: Table =
-    Table { entries: null_mut(), size: 0, used: 0, last: 0, released: [0; RELEASED], adjusted: 0 };
+    Table { entries: null_mut(), size: 0, used: 0, last: 0, released: [0; RELEASED], owner: 0, adjusted: 0 };
 /// The process that has locked the table; 0 if none has.
 static LOCK: AtomicU32 = AtomicU32::new(0);
 
@@ -383,7 +385,12 @@ fn with_table<T>(call: impl FnOnce(&mut Table) -> T) -> Option<T> {
         core::hint::spin_loop();
     }
     // SAFETY: the lock is ours.
-    let result = call(unsafe { &mut *(&raw mut TABLE) });
+    let table = unsafe { &mut *(&raw mut TABLE) };
+    if table.owner != own {
+        table.owner = own;
+        table.released = [0; RELEASED];
+    }
+    let result = call(table);
     LOCK.store(0, Release);
     Some(result)
 }
@@ -536,7 +543,9 @@ fn tell(released: [u64; RELEASED]) {
 }
 
 extern "C" fn end() {
-    if MEAN.load(Relaxed) == 0 {
+    // SAFETY: reads a number. A process made by vfork ends in its parent's memory.
+    let owner = unsafe { (&raw const TABLE.owner).read_volatile() };
+    if MEAN.load(Relaxed) == 0 || owner != getpid() as u32 {
         return;
     }
     let rest = with_table(|table| core::mem::take(&mut table.released));
@@ -549,6 +558,21 @@ extern "C" fn end() {
 #[used]
 #[unsafe(link_section = ".fini_array")]
 static END: extern "C" fn() = end;
+
+/// Ends the process at once, which runs no functions of its end.
+#[unsafe(no_mangle)]
+extern "C" fn _exit(status: c_int) -> ! {
+    end();
+    // SAFETY: a system call that does not return: `exit_group`.
+    unsafe { asm!("syscall", "ud2", in("rax") 231, in("rdi") status, options(noreturn)) }
+}
+
+/// The same by its name in the C standard.
+#[allow(non_snake_case)]
+#[unsafe(no_mangle)]
+extern "C" fn _Exit(status: c_int) -> ! {
+    _exit(status)
+}
 
 /// Writes to the breakpoint's address, with the registers of the thread's report, and returns.
 #[unsafe(naked)]
