@@ -3,6 +3,7 @@
 
 #[cfg(target_os = "linux")]
 mod advice;
+pub mod alloc;
 pub mod args;
 #[cfg(target_os = "linux")]
 mod builtin;
@@ -45,7 +46,22 @@ fg-record [OPTIONS] COMMAND [ARGUMENT]...
        fg-record [OPTIONS] <--pid PID|NAME | --tid TID | --all>
        fg-record <cargo|check> [OPTIONS]";
 
-const EXAMPLES: &str = "\
+/// The example of an option that not every build has.
+#[cfg(feature = "tui")]
+macro_rules! live_example {
+    () => {
+        "  # the profile as it grows, in the terminal; q ends the recording\n  fg-record --live -p server -o server.svg\n"
+    };
+}
+#[cfg(not(feature = "tui"))]
+macro_rules! live_example {
+    () => {
+        ""
+    };
+}
+
+const EXAMPLES: &str = concat!(
+    "\
 Examples:
   # a page in the browser, a picture, or several files of one recording
   fg-record --open ./app --its-args
@@ -55,8 +71,14 @@ Examples:
   fg-record -p server -d 10 -o out.svg
   fg-record -p 1234 -d 10 | fg-filter --hide '^tokio::' | fg-render > out.svg
   fg-record -a -d 5 > machine.folded
-  # where threads wait, instead of where they compute
+  # where threads wait, instead of where they compute; or both
   fg-record --off-cpu -p 1234 -d 10 -o waits.svg
+  fg-record --wall -p 1234 -d 10 -o wall.html
+",
+    live_example!(),
+    "  # where a program allocates, and what it still holds at its end
+  fg-record --alloc -o allocated.svg ./app
+  fg-record --alloc=live -o held.svg ./app
   # page faults beside time; each call of a function; one processor
   fg-record -e cpu-clock -e page-faults -o out.html ./app
   fg-record -e uprobe:./app:parse -o parse.svg ./app
@@ -79,7 +101,8 @@ reads any more is saved as fg-record-PID.folded. Stacks are folded while they co
 only with --raw is there a file, which can be read when the recorder was killed.
 
 Exit status: that of COMMAND, or 128 plus the number of the signal that killed it; 2
-if nothing was recorded, or the profile could not be written where it was wanted.";
+if nothing was recorded, or the profile could not be written where it was wanted."
+);
 
 /// Record where a program spends its time
 ///
@@ -209,11 +232,14 @@ impl RecordArgs {
                 "--tree is for running processes, named by -p; those that COMMAND starts are recorded anyway"
             );
         }
-        let request = self.request(invocation, which);
+        let mut request = self.request(invocation, which);
+        // Removed at the end of this function.
+        let library = self.prepare_allocations(&mut request)?;
         if self.raw_file()?.is_none() {
             self.results.check(self.parts.are_dated())?;
         }
-        match self.record_with(&request, stop)? {
+        let others = if library.is_some() { None } else { self.record_with(&request, stop)? };
+        match others {
             Some(exit) => Ok(exit),
             None => self.record_builtin(&request, stop),
         }

@@ -57,6 +57,12 @@ pub const RECORDERS: &[Recorder] = &[
         "`xctrace export --input app.trace --xpath '/trace-toc/*/data/table[@schema=\"time-profile\"]' > app.xml`",
         "xctrace",
     ),
+    Recorder::new(
+        "C, C++, Rust: allocations",
+        "`fg-record --alloc --raw -o app.data ./app`",
+        "`app.data`",
+        "perf-data",
+    ),
     Recorder::new("C, C++: allocations", "`heaptrack ./app`", "`heaptrack.app.77.zst`", "heaptrack"),
     Recorder::new(
         "C, C++: exact instructions",

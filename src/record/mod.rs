@@ -12,6 +12,8 @@
 //! to do ([`refusal`]). The sampler, `check` and `root` are for Linux only. The other profilers run on
 //! any Unix.
 
+#[cfg(target_os = "linux")]
+pub mod alloc;
 pub mod backend;
 pub mod cargo;
 pub mod check;

@@ -29,6 +29,8 @@ pub struct Request {
     pub children: bool,
     /// The time that is recorded.
     pub time: Time,
+    /// Allocations are recorded, and no time.
+    pub allocations: Option<AllocationRate>,
 }
 
 impl Request {
@@ -46,7 +48,31 @@ impl Request {
             call_graph: CallGraph::Dwarf(CallGraph::DUMP),
             children: true,
             time: Time::OnCpu,
+            allocations: None,
         }
+    }
+}
+
+/// The rate at which allocations are sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AllocationRate {
+    /// The mean number of bytes from one sample to the next.
+    pub mean: u64,
+    /// The most samples of a process in a second, beyond which the mean grows.
+    pub most: Option<u64>,
+}
+
+impl Default for AllocationRate {
+    /// The mean of Go and of jemalloc; a sample costs some 50 microseconds in a virtual machine.
+    fn default() -> Self {
+        AllocationRate { mean: 512 * 1024, most: Some(250) }
+    }
+}
+
+impl AllocationRate {
+    /// A sample in this number of bytes, however many that makes.
+    pub fn once_in(mean: u64) -> AllocationRate {
+        AllocationRate { mean, most: None }
     }
 }
 

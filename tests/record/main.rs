@@ -4,6 +4,7 @@
 #![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 
+mod alloc;
 mod cargo;
 mod check;
 mod events;

@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use super::{fg_record, ready, recorded, stacks, text};
+use super::{fg_record, ready, recorded, share, skip, stacks, text};
 
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder").flatten();
@@ -36,6 +37,44 @@ fn each_ending_has_its_format() {
     assert!(folded.contains(";main;hot"), "{folded}");
     assert_eq!(bytes("plain"), bytes("a.folded"));
     assert_eq!(text(&output.stdout), folded);
+}
+
+/// `--raw` wrote every byte as it was.
+#[test]
+fn a_recording_may_be_compressed() {
+    let Some(program) = ready() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.data");
+    let mut command = fg_record();
+    command.args(["--raw", "--compress", "-v", "-o"]).arg(&path).arg("--").arg(program).arg("300");
+    let Some(output) = recorded(&mut command) else { return };
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let said = text(&output.stderr);
+    let samples = said.lines().find_map(|line| line.strip_prefix("fg-record: ")?.split_once(" samples of "));
+    let (samples, _) = samples.unwrap_or_else(|| panic!("{said}"));
+    let bytes = fs::read(&path).expect("the recording");
+    let number = |at: usize| u64::from_ne_bytes(*bytes[at..].first_chunk().expect("a number"));
+    // The header says where the records are; all of them are of the kind that is compressed.
+    let (mut at, size) = (number(40) as usize, number(48) as usize);
+    let end = at + size;
+    while at < end {
+        assert_eq!(number(at) as u32, 81, "the record at {at} of {end}");
+        at += (number(at) >> 48) as usize;
+    }
+    assert_eq!(at, end);
+    let mut collapse = Command::new(env!("CARGO_BIN_EXE_fg-collapse"));
+    let folded = text(&collapse.arg("--strict").arg(&path).output().expect("fg-collapse starts").stdout);
+    assert!(folded.contains(&format!("# samples: {samples} samples\n")), "{said}\n{folded}");
+    assert!(share(&folded, "main") > 0.97, "{folded}");
+    let options = Command::new("perf").args(["version", "--build-options"]).output();
+    let has_zstd = |line: &str| line.contains("zstd: [ on");
+    if !options.is_ok_and(|it| text(&it.stdout).lines().any(has_zstd)) {
+        return skip("no perf that reads zstd");
+    }
+    let perf =
+        Command::new("perf").args(["script", "-F", "ip", "-i"]).arg(&path).output().expect("perf starts");
+    let blank = text(&perf.stdout).split("\n\n").filter(|sample| !sample.trim().is_empty()).count();
+    assert_eq!(blank.to_string(), samples, "{}", text(&perf.stderr));
 }
 
 #[test]

@@ -4,17 +4,30 @@ use std::fs;
 use std::time::Duration;
 
 use crate::record::request::{CallGraph, Rate, Target};
+use crate::record::sampler::event::Event;
 use crate::record::sampler::plan::Plan;
 
 /// The advice when samples were lost.
 pub(super) fn on_losses(plan: &Plan) -> &'static str {
     let is_rate = matches!(plan.rate, Rate::PerSecond(_));
+    if plan.sampled().all(Event::is_allocations) {
+        return "record fewer by a larger -c";
+    }
     match (plan.call_graph, is_rate) {
         (CallGraph::Dwarf(_), true) => "lower -F, or use --call-graph fp",
         (CallGraph::Dwarf(_), false) => "use --call-graph fp",
         (_, true) => "lower -F",
         (_, false) => "record fewer processes at a time",
     }
+}
+
+/// The message when no allocation was a sample, with --alloc.
+pub(super) fn without_allocations(elapsed: Duration) -> String {
+    format!(
+        "no allocation was sampled in {:.1} s: the program allocates little (-c 4096 samples more often), is linked \
+         statically, or brings an allocator of its own",
+        elapsed.as_secs_f64()
+    )
 }
 
 /// The message when nobody left a processor, with --off-cpu.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::alloc::AllocArgs;
 use super::events::EventArgs;
 use super::foreign::ForeignArgs;
 use super::parts::PartArgs;
@@ -57,7 +58,7 @@ pub struct SamplingArgs {
     pub freq: Option<u64>,
 
     /// Sample after each EVENTS of the event, instead of so many times a second; nanoseconds of
-    /// processor time by default
+    /// processor time by default, bytes with --alloc
     #[arg(short = 'c', long, value_name = "EVENTS", value_parser = count, conflicts_with_all = ["freq", "off_cpu", "wall"])]
     pub count: Option<u64>,
 
@@ -74,6 +75,10 @@ pub struct SamplingArgs {
     /// stack, unless the whole machine is recorded
     #[arg(long, conflicts_with_all = ["event", "count"], group = "waits")]
     pub wall: bool,
+
+    /// Allocations.
+    #[command(flatten)]
+    pub alloc: AllocArgs,
 
     /// Leave out waits shorter than TIME: 1ms
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "waits", conflicts_with = "raw")]
@@ -118,6 +123,11 @@ pub struct SamplingArgs {
     /// End the recording when the file of --raw is this large: 500M, 2G
     #[arg(long, value_name = "SIZE", value_parser = size, requires = "raw")]
     pub max_size: Option<u64>,
+
+    /// Compress the file of --raw, with zstd: fg-collapse reads it as it is, and perf if it was built with
+    /// zstd
+    #[arg(long, requires = "raw", conflicts_with = "with")]
+    pub compress: bool,
 
     /// Record with root's rights, through sudo; COMMAND and the files stay yours
     #[arg(long)]
@@ -186,6 +196,7 @@ impl RecordArgs {
                 (_, true) => Time::Wall,
                 _ => Time::OnCpu,
             },
+            allocations: sampling.alloc.rate(sampling.count),
         }
     }
 
@@ -223,9 +234,10 @@ impl SamplingArgs {
             no_inline: self.no_inline,
             min_wait: self.min.unwrap_or_default(),
             just_recorded: true,
-            values: match self.events.events.len() {
-                0 | 1 => ValueSelection::Default,
-                _ => ValueSelection::All,
+            values: match (self.alloc.values(), self.events.events.len()) {
+                (Some(values), _) => values,
+                (None, 0 | 1) => ValueSelection::Default,
+                (None, _) => ValueSelection::All,
             },
             skip_after: self.skip_after.iter().map(|name| name.clone().into_bytes()).collect(),
             ..Options::default()

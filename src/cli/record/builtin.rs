@@ -1,5 +1,7 @@
 //! Records with the built-in sampler.
 
+use std::fs::File;
+
 use super::args::{RecordArgs, SamplingArgs};
 use super::recording::Recording;
 use super::results::{OnFailure, conclude};
@@ -9,6 +11,7 @@ use crate::profile::{Facts, open};
 use crate::record::facts::facts;
 use crate::record::refusal::Refusal;
 use crate::record::request::{Control, Delay, Rate, Request, Target};
+use crate::record::sampler::data_file::Compression;
 use crate::record::sampler::output::Destination;
 use crate::record::sampler::plan::Note;
 use crate::record::sampler::{self, Outcome, stream};
@@ -39,7 +42,7 @@ impl RecordArgs {
         }
         self.sampling.say_where(&recording);
         let live = self.sampling.shows_progress(request.target.runs_program());
-        let file = recording.file()?;
+        let file = self.sampling.destination(recording.file()?);
         // The recording gets the name of --raw as soon as it can be read.
         let mut begun = |_| drop(recording.appear());
         let outcome = self.sampling.sample(request, file, stop, live, &mut begun)?;
@@ -95,6 +98,12 @@ impl SamplingArgs {
         if self.verbose {
             say(Record::NAME, format_args!("recording into {}", recording.path().display()));
         }
+    }
+
+    /// The file as the place of a recording.
+    pub(super) fn destination(&self, file: File) -> Destination {
+        let compression = if self.compress { Compression::Zstd } else { Compression::None };
+        Destination::File(file, compression)
     }
 
     /// Records into a file or for a reader, and reports progress to `also` and, if it is `live`, to the user.
@@ -177,6 +186,9 @@ impl SamplingArgs {
         let seconds = outcome.elapsed.as_secs_f64();
         if self.off_cpu {
             anyhow::bail!(advice::without_waits(target, outcome.elapsed));
+        }
+        if self.alloc.alloc.is_some() {
+            anyhow::bail!(advice::without_allocations(outcome.elapsed));
         }
         if let names @ [_, ..] = &self.events.events[..]
             && outcome.plan.sampled().all(|event| event.is_counted_singly())

@@ -108,7 +108,13 @@ impl RecordArgs {
         let mut server = Server::listen();
         let live = self.sampling.shows_progress(waiting > 0);
         let mut begun = |_| server.is_recording();
-        let outcome = self.sampling.sample(&request, recording.file()?, &stop, live, &mut begun)?;
+        let outcome = self.sampling.sample(
+            &request,
+            self.sampling.destination(recording.file()?),
+            &stop,
+            live,
+            &mut begun,
+        )?;
         server.is_recorded();
         let notes = self.sampling.describe(&outcome);
         self.sampling.expect_samples(&outcome, &request.target)?;

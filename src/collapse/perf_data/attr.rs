@@ -93,6 +93,8 @@ const SAMPLE_ID_ALL: u64 = 1 << 18;
 pub(super) struct Attr {
     pub kind: u32,
     pub config: u64,
+    /// More of `config`: the address of a breakpoint.
+    pub config1: u64,
     /// The fixed period; 0 for a frequency.
     pub period: u64,
     /// The frequency that was asked for, in samples a second; 0 for a fixed period.
@@ -141,7 +143,8 @@ impl Attr {
             ByteOrder::Big => fields.u64()?.reverse_bits(),
         };
         let frequency = flags & (1 << 10) != 0;
-        fields.skip(16)?; // Wake-up, breakpoint type, config1.
+        fields.skip(8)?; // Wake-up, breakpoint type.
+        let config1 = fields.u64()?;
         // Fields that an older kernel does not know are zero.
         let _config2 = fields.u64().unwrap_or(0);
         let branch_sample_type = fields.u64().unwrap_or(0);
@@ -152,6 +155,7 @@ impl Attr {
         Some(Attr {
             kind,
             config,
+            config1,
             period: if frequency { 0 } else { period },
             frequency: if frequency { period } else { 0 },
             sample_type,

@@ -23,6 +23,7 @@
 //! [`PerfData`] is one user.
 
 mod advice;
+mod alloc;
 mod attr;
 mod branches;
 mod bytes;
@@ -81,6 +82,8 @@ use crate::symbolize::kernel::{Kernel, Recorded};
 use crate::symbolize::{Missing, Search};
 use crate::threads;
 
+#[cfg(all(feature = "record", target_os = "linux"))]
+pub(crate) use self::alloc::{LIBRARY as ALLOCATION_LIBRARY, TRIGGER as ALLOCATION_TRIGGER};
 pub use self::attr::Event;
 pub use self::bytes::U64s;
 pub use self::content::{Content, Record, Sample};
@@ -94,8 +97,8 @@ const INFO: FormatInfo = FormatInfo {
     name: "perf-data",
     producer: "perf record",
     tested: "perf 6.1",
-    values: "the recording's events; offcpu, blocked, runnable, wall",
-    unit: "ns for clocks, else the event",
+    values: "the recording's events; offcpu, blocked, runnable, wall; alloc_space, alloc_objects, inuse_space, inuse_objects",
+    unit: "ns for clocks, bytes, objects, else the event",
 };
 
 /// Collapses what `perf record` writes.
@@ -244,6 +247,9 @@ impl<'o> Folding<'o> {
                 shared.work(first);
             });
             stitch_group(&mut self.builders)?;
+            let samples = shared.samples.lock().expect("no thread panics");
+            let allocations = &samples.samples.allocations;
+            self.builders.iter_mut().for_each(|stacks| stacks.drop_released(allocations));
         }
         match shared.error.into_inner().expect("no thread panics") {
             Some(error) => Err(error),
@@ -253,13 +259,15 @@ impl<'o> Folding<'o> {
 
     /// Names the stacks, and hands them over.
     fn write(&mut self, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
+        self.samples.allocations.settle()?;
         let samples = &self.samples;
         let mut summary = Summary::default();
         let mut raw = StackTable::default();
         let mut all_singles: Vec<SingleSample> = Vec::new();
         let mut all_fields = Interner::default();
         let mut branches = BranchTable::default();
-        for (n, stacks) in self.builders.drain(..).enumerate() {
+        for (n, mut stacks) in self.builders.drain(..).enumerate() {
+            stacks.add_in_use(&samples.allocations)?;
             summary.truncated.add(stacks.truncated)?;
             summary.stitched.add(stacks.stitched)?;
             summary.not_unwound += stacks.not_unwound;

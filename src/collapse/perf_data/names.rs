@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use super::alloc;
 use super::located::locate;
 use super::modules::{Kind, Module, Modules};
 use super::off_cpu;
@@ -434,7 +435,8 @@ impl<'n> Worker<'n> {
             }
             RawFrame::Event(event) => {
                 let of_event = || self.namer.events.get(event as usize).copied().unwrap_or_default();
-                let event = off_cpu::name_of(event).map_or_else(of_event, str::as_bytes);
+                let made = off_cpu::name_of(event).or_else(|| alloc::name_of(event));
+                let event = made.map_or_else(of_event, str::as_bytes);
                 sanitize_frame(event, &mut name);
             }
             RawFrame::Truncated => name.extend_from_slice(TRUNCATED),

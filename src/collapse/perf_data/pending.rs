@@ -60,6 +60,9 @@ pub(super) struct PendingSample {
     pub away: u64,
     /// The state of its thread; where that is [`State::Lost`], there is no stack.
     pub state: State,
+    /// The number by which it counts only while it is in use: see
+    /// [`Allocations`](super::alloc::Allocations).
+    pub in_use: Option<u64>,
     /// The number of the processor that it ran on.
     pub processor: Option<u32>,
     /// The byte of the record in its file.

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::alloc::{Allocation, Allocations};
 use super::attr::{Attr, sample};
 use super::bytes::Bytes;
 use super::chunk::Slice;
@@ -17,7 +18,7 @@ use super::part::Part;
 use super::pending::{Batch, PendingSample, State};
 use super::process::Processes;
 use super::record::{Mode, SampleHead, Switched, kind};
-use super::sample::{Counters, no_sample};
+use super::sample::{Counters, SampleBody, no_sample};
 use super::time_order::InTimeOrder;
 use crate::collapse::events::{CommonWeight, event_unit};
 use crate::collapse::{Listener, Options, Value, ValueSelection, ValueTotal};
@@ -52,6 +53,7 @@ pub(super) struct SampleStream<'o> {
     pub lost: u64,
     pub samples: u64,
     pub off_cpu: OffCpu,
+    pub allocations: Allocations,
     /// The paths of control groups, by their numbers.
     cgroups: HashMap<u64, Vec<u8>>,
     /// The latest record.
@@ -79,6 +81,7 @@ impl<'o> SampleStream<'o> {
             lost: 0,
             samples: 0,
             off_cpu: OffCpu::default(),
+            allocations: Allocations::default(),
             cgroups: HashMap::new(),
             latest: 0,
             times: None,
@@ -103,7 +106,7 @@ impl<'o> SampleStream<'o> {
             let unit = event_unit(&event.name, event.attr.has_weight());
             (Value { name: event.name.clone(), unit: Some(unit) }, counted.total)
         });
-        events.chain(self.off_cpu.values()).collect()
+        events.chain(self.off_cpu.values()).chain(self.allocations.values()).collect()
     }
 
     /// The weight that all kept samples have in common, and the rate that was asked for.
@@ -143,6 +146,7 @@ impl<'o> SampleStream<'o> {
             counted.period = CommonWeight::default();
         }
         self.off_cpu.begin_part();
+        self.allocations.begin_part();
         (self.lost, self.samples, self.times) = (0, 0, None);
     }
 
@@ -193,6 +197,7 @@ impl<'o> SampleStream<'o> {
     fn apply(&mut self, record: &Record, pending: &mut Vec<PendingSample>) -> Result<()> {
         match record.content()? {
             Content::Mmap(mut mmap) => {
+                self.allocations.mmap(mmap.pid, mmap.path);
                 if mmap.build_id.is_none() {
                     mmap.build_id = self.records.description.build_id_of(mmap.path);
                 }
@@ -201,8 +206,18 @@ impl<'o> SampleStream<'o> {
                 }
                 self.processes.mmap(&mmap, record.header.mode() == Mode::Kernel, &mut self.modules);
             }
-            Content::Comm(comm) => self.processes.comm(&comm),
-            Content::Fork(fork) => self.processes.fork(&fork),
+            Content::Comm(comm) => {
+                if comm.exec && Allocations::is_possible(&self.records.description.events) {
+                    self.allocations.exec(comm.pid, comm.name);
+                }
+                self.processes.comm(&comm);
+            }
+            Content::Fork(fork) => {
+                if fork.pid != fork.parent_pid {
+                    self.allocations.fork(fork.pid);
+                }
+                self.processes.fork(&fork);
+            }
             Content::Exit(ended) => {
                 self.processes.exit(&ended);
                 self.off_cpu.end(ended.tid);
@@ -214,6 +229,7 @@ impl<'o> SampleStream<'o> {
             Content::Lost(count) => {
                 self.lost = self.lost.saturating_add(count);
                 self.off_cpu.lose();
+                self.allocations.lose();
             }
             Content::Switch(switched @ Switched { pid, tid, out, .. }) => match record.time {
                 Some(time) if out => {
@@ -237,6 +253,9 @@ impl<'o> SampleStream<'o> {
     fn sample(&mut self, record: Record, head: SampleHead, pending: &mut Vec<PendingSample>) -> Result<()> {
         let event = record.event;
         let Some(of) = self.records.description.events.get(event as usize) else { return Ok(()) };
+        if of.attr.is_allocations() {
+            return self.allocation(record, head, pending);
+        }
         if !of.attr.has(sample::READ) {
             return self.count(&record, event, event, &head, pending);
         }
@@ -255,6 +274,43 @@ impl<'o> SampleStream<'o> {
             }
         }
         Ok(())
+    }
+
+    /// Counts an allocation, and the releases before it.
+    fn allocation(
+        &mut self,
+        record: Record,
+        head: SampleHead,
+        pending: &mut Vec<PendingSample>,
+    ) -> Result<()> {
+        let event = &self.records.description.events[record.event as usize];
+        let body = record.body.from(head.len);
+        let parts = SampleBody::parse(&body, self.records.description.order, &event.attr)
+            .ok_or_else(|| no_sample(&record.body))?;
+        // Nobody else writes to that address.
+        let Some(allocation) = parts.registers.as_ref().and_then(Allocation::of) else { return Ok(()) };
+        self.allocations.decide(self.options, &mut self.first);
+        if allocation.is_one() {
+            self.samples += 1;
+            if let Some(time) = head.time {
+                let (first, last) = self.times.unwrap_or((time, time));
+                self.times = Some((first.min(time), last.max(time)));
+            }
+        }
+        self.processes.runs(head.pid);
+        let processes = &mut self.processes;
+        let sample = || PendingSample {
+            layout: record.event,
+            ip: head.ip,
+            mode: record.header.mode(),
+            time: head.time,
+            state: State::Unknown,
+            processor: head.processor,
+            at: record.at,
+            body: body.clone(),
+            ..no_stack(processes, head.pid, head.tid)
+        };
+        self.allocations.add(&allocation, head.pid, sample, pending)
     }
 
     fn count(
@@ -322,6 +378,7 @@ impl<'o> SampleStream<'o> {
             weight,
             time: head.time,
             away: 0,
+            in_use: None,
             state: if is_wall { State::Running } else { State::Unknown },
             processor: head.processor,
             at: record.at,
@@ -366,6 +423,7 @@ fn no_stack(processes: &mut Processes, pid: i32, tid: i32) -> PendingSample {
         time: None,
         away: 0,
         state: State::Lost,
+        in_use: None,
         processor: None,
         at: 0,
     }

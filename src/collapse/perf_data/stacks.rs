@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::alloc::Allocations;
 use super::attr::Attr;
 use super::branches::BranchTable;
 use super::bytes::{ByteOrder, U64s};
@@ -66,13 +67,29 @@ pub(super) struct SingleSample {
     /// The number of its stack in the table.
     pub stack: u32,
     pub weight: Weight,
+    /// The number of an allocation that counts only if it is in use at the end.
+    pub in_use: Option<u64>,
 }
 
 /// A sample by itself, as far as it is known before its stack is.
 fn single(number: u64, work: &PendingSample) -> SingleSample {
-    let PendingSample { time, away, state, processor, pid, tid, comm, weight, .. } = *work;
+    let PendingSample { time, away, state, processor, pid, tid, comm, weight, in_use, .. } = *work;
     let (cgroup, fields, stack) = (None, 0, 0);
-    SingleSample { number, time, away, state, processor, cgroup, fields, pid, tid, comm, stack, weight }
+    SingleSample {
+        number,
+        time,
+        away,
+        state,
+        processor,
+        cgroup,
+        fields,
+        pid,
+        tid,
+        comm,
+        stack,
+        weight,
+        in_use,
+    }
 }
 
 /// The stacks of one thread's samples.
@@ -96,6 +113,8 @@ pub(super) struct StackBuilder<'o> {
     /// Weights of stacks that end before their root though the dump goes on, by the module that was
     /// left without a caller.
     pub lost: HashMap<u32, Weight>,
+    /// The stacks of allocations that were in use when they were added, root first.
+    in_use: Vec<(u64, SingleSample, Box<[FrameId]>)>,
     /// Samples of 32-bit programs, which are not unwound.
     pub not_unwound: u64,
     /// Places that were met before.
@@ -167,6 +186,7 @@ impl<'o> StackBuilder<'o> {
             stitched: TruncatedStacks::default(),
             chains: Chains::default(),
             lost: HashMap::new(),
+            in_use: Vec::new(),
             not_unwound: 0,
             places: vec![nothing; PLACES],
             threads: HashMap::new(),
@@ -284,9 +304,33 @@ impl<'o> StackBuilder<'o> {
     /// Adds the stack that was put together.
     fn finish(&mut self, sample: SingleSample) -> Result<()> {
         self.stack.reverse();
+        if let Some(number) = sample.in_use {
+            self.in_use.push((number, sample, self.stack.as_slice().into()));
+            return Ok(());
+        }
         let stack = self.table.add_indexed(&self.stack, Weights::one(sample.weight))?;
         if let Some(singles) = &mut self.singles {
             singles.push(SingleSample { stack: stack as u32, ..sample });
+        }
+        Ok(())
+    }
+
+    /// Forgets allocations that were released.
+    pub fn drop_released(&mut self, allocations: &Allocations) {
+        self.in_use.retain(|(number, ..)| allocations.is_in_use(*number));
+    }
+
+    /// Adds the stacks of allocations that are in use.
+    ///
+    /// # Errors
+    /// Weights that are too large.
+    pub fn add_in_use(&mut self, allocations: &Allocations) -> Result<()> {
+        for (number, sample, stack) in std::mem::take(&mut self.in_use) {
+            if allocations.is_in_use(number) {
+                self.stack = stack.into();
+                self.stack.reverse();
+                self.finish(SingleSample { in_use: None, ..sample })?;
+            }
         }
         Ok(())
     }
@@ -437,6 +481,13 @@ impl<'o> StackBuilder<'o> {
         let Some(sp) = regs.get(cpu.sp) else { return Ok(Unwound::Nothing) };
         let mut dump = Dump::new(parts, sp);
         let mut called = false;
+        if batch.attrs[work.layout as usize].is_allocations() {
+            // The sample was taken just before the return to whoever allocates.
+            let Some(returns_to) = dump.read(sp) else { return Ok(Unwound::Nothing) };
+            regs.set(cpu.sp, sp.checked_add(8));
+            regs.set_ip(cpu, returns_to);
+            called = true;
+        }
         // Every step goes up the stack by a word at least, but for a few that do not use it.
         let most = parts.stack.len() / 8 + 16;
         let mut last = UNKNOWN;

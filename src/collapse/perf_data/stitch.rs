@@ -298,6 +298,7 @@ mod tests {
     fn cut(chains: &mut Chains, number: u64, frames: &[(u64, u64)]) {
         let (comm, weight) = (CommId(0), Weight::ONE);
         let sample = SingleSample {
+            in_use: None,
             number,
             time: None,
             away: 0,

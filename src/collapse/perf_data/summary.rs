@@ -97,6 +97,8 @@ impl Summary {
     pub fn report(self, samples: &SampleStream<'_>, namer: &Namer<'_>, report: &mut Report) -> Result<()> {
         samples.values().into_iter().try_for_each(|(value, total)| report.add_value(value, total))?;
         report.notes.extend(samples.off_cpu.note());
+        report.notes.extend(samples.allocations.note());
+        report.notes.extend(samples.allocations.note_of_losses());
         report.details.extend(samples.off_cpu.left_out());
         if report.first_value.is_none() {
             report.first_value.clone_from(&samples.first);
@@ -140,7 +142,11 @@ fn facts(samples: &SampleStream<'_>) -> Facts {
     // The parts of time off the processor are in the whole already.
     let kept: Vec<u64> =
         samples.values().iter().filter(|(_, total)| total.kept).map(|(_, total)| total.samples).collect();
-    let count = if samples.off_cpu.is_kept() { kept.iter().max().copied() } else { Some(kept.iter().sum()) };
+    let count = if samples.off_cpu.is_kept() || samples.allocations.is_kept() {
+        kept.iter().max().copied()
+    } else {
+        Some(kept.iter().sum())
+    };
     let duration = times.map(|(first, last)| Duration::from_nanos(last - first));
     Facts {
         period,

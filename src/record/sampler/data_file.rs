@@ -13,6 +13,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 
 use super::counted::Counted;
+use super::packed::Packer;
 use super::plan::Plan;
 use crate::record::facts::PRODUCER;
 use crate::record::sys::clock::{self, Reference};
@@ -36,6 +37,7 @@ pub(super) enum Feature {
     Events = 12,
     SampleTime = 21,
     ClockId = 23,
+    Compressed = 27,
     ClockData = 29,
 }
 
@@ -54,6 +56,16 @@ pub struct About {
     pub kernel_build_id: Option<Vec<u8>>,
 }
 
+/// The way in which records are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// As they are.
+    #[default]
+    None,
+    /// Compressed, as by `perf record -z`.
+    Zstd,
+}
+
 /// A recording being written.
 #[derive(Debug)]
 pub struct DataFile {
@@ -66,6 +78,8 @@ pub struct DataFile {
     end: u64,
     /// The header says where the features are.
     is_complete: bool,
+    /// Compresses the records, if that is wanted.
+    packer: Option<Packer>,
 }
 
 impl DataFile {
@@ -73,7 +87,7 @@ impl DataFile {
     ///
     /// # Errors
     /// The error of the system.
-    pub fn new(file: File, plan: &Plan, ids: &[Vec<u64>]) -> io::Result<DataFile> {
+    pub fn new(file: File, plan: &Plan, ids: &[Vec<u64>], compression: Compression) -> io::Result<DataFile> {
         let mut bytes = Vec::new();
         ids.iter().flatten().for_each(|id| put(&mut bytes, *id));
         let mut ids_at = HEADER_SIZE;
@@ -86,7 +100,11 @@ impl DataFile {
         }
         let data = HEADER_SIZE + bytes.len() as u64;
         let (plan, ids) = (plan.clone(), ids.to_vec());
-        let file = DataFile { file, plan, ids, data, end: data, is_complete: false };
+        let packer = match compression {
+            Compression::None => None,
+            Compression::Zstd => Some(Packer::default()),
+        };
+        let file = DataFile { file, plan, ids, data, end: data, is_complete: false, packer };
         file.file.write_all_at(&bytes, HEADER_SIZE)?;
         file.write_header(0, 0)?;
         Ok(file)
@@ -97,11 +115,37 @@ impl DataFile {
         self.end - self.data
     }
 
-    /// Appends whole records.
+    /// Appends records, or parts of one; compressed ones wait until they are [packed](DataFile::pack).
     ///
     /// # Errors
     /// The error of the system, such as a full disk.
     pub fn append(&mut self, records: &[u8]) -> io::Result<()> {
+        match &mut self.packer {
+            Some(packer) => {
+                packer.add(records);
+                Ok(())
+            }
+            None => self.write(records),
+        }
+    }
+
+    /// Writes the records that wait to be compressed, all of them or if there are enough. They end with a whole
+    /// one.
+    ///
+    /// # Errors
+    /// The error of the system, such as a full disk.
+    pub fn pack(&mut self, all: bool) -> io::Result<()> {
+        let end = self.end;
+        match &mut self.packer {
+            Some(packer) if all || packer.is_worth_it() => {
+                let records = packer.pack(end);
+                self.write(&records)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn write(&mut self, records: &[u8]) -> io::Result<()> {
         if self.is_complete {
             self.write_header(0, 0)?;
             self.file.set_len(self.end)?;
@@ -122,7 +166,8 @@ impl DataFile {
             // This size would stand for all of the file.
             return Ok(());
         }
-        let features = features(&self.plan, &self.ids, about, times);
+        let packed = self.packer.as_ref().map(Packer::feature);
+        let features = features(&self.plan, &self.ids, about, times, packed);
         let mut table = Vec::new();
         let mut contents = Vec::new();
         let contents_at = self.end + 16 * features.len() as u64;
@@ -146,6 +191,11 @@ impl DataFile {
     /// The error of the system.
     pub fn give_up_end(&mut self, spare: u64) -> io::Result<Counted> {
         let limit = self.file.metadata()?.len().saturating_sub(spare);
+        if let Some(packer) = &mut self.packer {
+            let (end, counted) = packer.keep_until(limit).unwrap_or((self.data, Counted::default()));
+            self.end_at(end)?;
+            return Ok(counted);
+        }
         let mut counted = Counted::default();
         let mut at = self.data;
         // As far as the time of a sample.
@@ -159,11 +209,16 @@ impl DataFile {
             counted.add(&head[..read.min(usize::try_from(size).unwrap_or(read))]);
             at += size;
         }
-        self.end = at;
+        self.end_at(at)?;
+        Ok(counted)
+    }
+
+    fn end_at(&mut self, end: u64) -> io::Result<()> {
+        self.end = end;
         self.write_header(0, 0)?;
         self.file.set_len(self.end)?;
         self.is_complete = false;
-        Ok(counted)
+        Ok(())
     }
 
     /// Writes the header; a size of 0 stands for all of the file.
@@ -184,6 +239,7 @@ pub(super) fn features(
     ids: &[Vec<u64>],
     about: &About,
     times: (u64, u64),
+    packed: Option<Vec<u8>>,
 ) -> Vec<(Feature, Vec<u8>)> {
     let SystemName { host, release, architecture, .. } = &about.system;
     let [host, release, architecture] = [host, release, architecture].map(|text| string(text.as_bytes()));
@@ -215,8 +271,9 @@ pub(super) fn features(
         (Feature::Events, events),
         (Feature::SampleTime, [times.0.to_ne_bytes(), times.1.to_ne_bytes()].concat()),
         (Feature::ClockId, clock::resolution().to_ne_bytes().to_vec()),
-        (Feature::ClockData, clock_data(&about.reference)),
     ]);
+    all.extend(packed.map(|content| (Feature::Compressed, content)));
+    all.push((Feature::ClockData, clock_data(&about.reference)));
     all
 }
 

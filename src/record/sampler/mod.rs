@@ -5,6 +5,7 @@ pub mod data_file;
 pub mod event;
 pub mod existing;
 pub mod output;
+mod packed;
 mod pause;
 pub mod plan;
 mod session;

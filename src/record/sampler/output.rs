@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 
 use super::counted::Counted;
-use super::data_file::{About, DataFile};
+use super::data_file::{About, Compression, DataFile};
 use super::plan::Plan;
 use super::stream::{Part, Stream, Writer};
 
@@ -12,14 +12,14 @@ use super::stream::{Part, Stream, Writer};
 #[derive(Debug)]
 pub enum Destination {
     /// A file, which becomes a perf.data.
-    File(File),
+    File(File, Compression),
     /// A thread that reads it meanwhile.
     Reader(Writer),
 }
 
 impl From<File> for Destination {
     fn from(file: File) -> Destination {
-        Destination::File(file)
+        Destination::File(file, Compression::None)
     }
 }
 
@@ -43,7 +43,9 @@ const MOST_SPARE: u64 = 1 << 20;
 impl Output {
     pub fn new(destination: Destination, plan: &Plan, ids: &[Vec<u64>]) -> io::Result<Output> {
         Ok(match destination {
-            Destination::File(file) => Output::File(DataFile::new(file, plan, ids)?),
+            Destination::File(file, compression) => {
+                Output::File(DataFile::new(file, plan, ids, compression)?)
+            }
             Destination::Reader(writer) => Output::Stream(Stream::new(writer, plan, ids)),
         })
     }
@@ -82,6 +84,7 @@ impl Output {
         match self {
             Output::File(file) => {
                 file.append(&END_OF_ROUND)?;
+                file.pack(false)?;
                 file.complete(about, times)
             }
             Output::Stream(stream) => {
@@ -102,7 +105,10 @@ impl Output {
     /// Writes what is known at the end.
     pub fn end(&mut self, about: &About, times: (u64, u64)) -> io::Result<()> {
         match self {
-            Output::File(file) => file.complete(about, times),
+            Output::File(file) => {
+                file.pack(true)?;
+                file.complete(about, times)
+            }
             Output::Stream(stream) => stream.describe(about, times),
         }
     }

@@ -166,7 +166,7 @@ impl Stream {
             self.describe_events();
             self.is_described = true;
         }
-        for (feature, content) in features(&self.plan, &first_ids(&self.ids), about, times) {
+        for (feature, content) in features(&self.plan, &first_ids(&self.ids), about, times, None) {
             let body = [&(feature as u64).to_ne_bytes()[..], &content].concat();
             // A command line of more than 64 kB; those who read this know it anyway.
             if body.len() < 0xfff0 {

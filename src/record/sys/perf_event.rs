@@ -66,6 +66,9 @@ impl Attr {
     }
 }
 
+/// The type of a breakpoint: [`Attr::breakpoint`] at a write.
+pub const BREAKPOINT_WRITE: u32 = 2;
+
 /// Bits of [`Attr::flags`].
 #[allow(missing_docs)]
 pub mod flag {
@@ -123,6 +126,8 @@ pub mod record {
     pub const LOST_SAMPLES: u32 = 13;
     /// All rings have been read once: only in perf.data.
     pub const FINISHED_ROUND: u32 = 68;
+    /// Records, compressed: only in perf.data.
+    pub const COMPRESSED: u32 = 81;
     /// An event: only in perf.data that goes through a pipe.
     pub const HEADER_ATTR: u32 = 64;
     /// A feature: only in perf.data that goes through a pipe.

@@ -10,8 +10,9 @@ use std::ffi::CString;
 use std::path::PathBuf;
 
 pub use self::names::available;
+pub use self::names::{BREAKPOINT, HARDWARE, TRACEPOINT};
 use self::names::{CACHE, SOFTWARE};
-pub use self::names::{HARDWARE, TRACEPOINT};
+use crate::record::alloc;
 use crate::record::request::Rate;
 
 /// An event by its name and numbers.
@@ -84,6 +85,18 @@ impl Event {
     /// The moment a thread leaves its processor.
     pub fn context_switches() -> Event {
         names::find("context-switches").expect("it is in the list")
+    }
+
+    /// An allocation that the library of `--alloc` has chosen: it writes to this address.
+    pub fn allocations() -> Event {
+        let config = [0, alloc::TRIGGER, alloc::TRIGGER_SIZE];
+        let name = format!("mem:{:#x}/{}:w:u", alloc::TRIGGER, alloc::TRIGGER_SIZE);
+        Event { name, kind: BREAKPOINT, config, only: Some(Mode::User), ..Event::default() }
+    }
+
+    /// Returns true for [`Event::allocations`].
+    pub fn is_allocations(&self) -> bool {
+        self.kind == BREAKPOINT && self.config[1] == alloc::TRIGGER
     }
 
     /// An event that makes no samples. It stands for the records of processes and mappings, which come
@@ -159,7 +172,7 @@ impl Event {
 
     /// Returns true if each event is worth a sample, since such events are rare or meant to be counted.
     pub fn is_counted_singly(&self) -> bool {
-        self.kind == TRACEPOINT || self.probed.is_some() || self.is_tracking()
+        matches!(self.kind, TRACEPOINT | BREAKPOINT) || self.probed.is_some() || self.is_tracking()
     }
 
     /// Returns true if the processor counts it.

@@ -13,6 +13,8 @@ pub const TRACEPOINT: u32 = 2;
 pub const CACHE: u32 = 3;
 /// `attr.type` of events by this processor's own numbers.
 pub const RAW: u32 = 4;
+/// `attr.type` of breakpoints.
+pub const BREAKPOINT: u32 = 5;
 
 /// The software event that never happens.
 pub const DUMMY: u64 = 9;

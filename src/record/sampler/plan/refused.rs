@@ -48,6 +48,9 @@ impl Plan {
             (Doing::Map, _) => {
                 Err(Refusal::Other { doing: "map memory for the samples", said: message(error) })
             }
+            (_, libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV | libc::ENOSPC) if event.is_allocations() => {
+                Err(Refusal::Other { doing: "set a hardware breakpoint", said: message(error) })
+            }
             (_, libc::ENOENT | libc::EOPNOTSUPP | libc::ENODEV) if self.may_replace_event => next(
                 &|plan| {
                     plan.events[number] = Event::cpu_clock();

@@ -1,0 +1,51 @@
+//! Compiles the library of `fg-record --alloc`, `src/record/alloc/preload.rs`: a shared library that needs
+//! nothing but the compiler and its linker. `src/record/alloc/mod.rs` holds the result.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
+
+const SOURCE: &str = "src/record/alloc/preload.rs";
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed={SOURCE}");
+    println!("cargo::rustc-check-cfg=cfg(has_alloc_library)");
+    let is = |name: &str, value: &str| env::var(name).is_ok_and(|found| found == value);
+    let is_wanted = env::var_os("CARGO_FEATURE_RECORD").is_some()
+        && is("CARGO_CFG_TARGET_OS", "linux")
+        && is("CARGO_CFG_TARGET_ARCH", "x86_64")
+        && is("CARGO_CFG_TARGET_POINTER_WIDTH", "64");
+    if !is_wanted {
+        return;
+    }
+    match compile() {
+        Ok(()) => println!("cargo::rustc-cfg=has_alloc_library"),
+        Err(said) => println!("cargo::warning=fg-record is built without --alloc: {said}"),
+    }
+}
+
+fn compile() -> Result<(), String> {
+    let variable = |name: &str| env::var_os(name).ok_or_else(|| format!("cargo sets no {name}"));
+    let library = PathBuf::from(variable("OUT_DIR")?).join("libfg-alloc.so");
+    let mut compiler = Command::new(variable("RUSTC")?);
+    compiler.current_dir(variable("CARGO_MANIFEST_DIR")?).arg(SOURCE).arg("-o").arg(library);
+    compiler.args(["--edition=2024", "--crate-name=fg_alloc", "--crate-type=cdylib", "--target"]);
+    compiler.arg(variable("TARGET")?);
+    // Without the C library and its beginnings it suits every one.
+    for option in ["link-arg=-nostdlib", "link-arg=-nostartfiles", "target-feature=-crt-static"] {
+        compiler.args(["-C", option]);
+    }
+    compiler.args(["-C", "opt-level=3", "-C", "panic=abort", "-C", "strip=symbols"]);
+    if let Some(linker) = env::var_os("RUSTC_LINKER") {
+        compiler.arg("-C").arg(["linker=".into(), linker].into_iter().collect::<std::ffi::OsString>());
+    }
+    let output = compiler.output().map_err(|error| error.to_string())?;
+    match output.status.success() {
+        true => Ok(()),
+        false => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Err(said.lines().find(|line| !line.is_empty()).unwrap_or("the compiler failed").to_owned())
+        }
+    }
+}
