@@ -158,6 +158,8 @@ mod sentry;
 #[cfg(feature = "collapse")]
 mod simpleperf;
 #[cfg(feature = "collapse")]
+pub(crate) mod spans;
+#[cfg(feature = "collapse")]
 mod speedscope;
 #[cfg(feature = "collapse")]
 mod spx;
