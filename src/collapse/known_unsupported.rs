@@ -20,13 +20,9 @@ pub struct Foreign {
 
 const FOREIGN: &[Foreign] = &[
     Foreign {
-        what: "a method trace of Android's runtime",
-        instead: "record with simpleperf, and give what report_sample.py prints",
-        is: |head| {
-            head.starts_with(b"SLOW\x01\0")
-                || head.starts_with(b"SLOW\x02\0")
-                || head.starts_with(b"*version\n")
-        },
+        what: "a method trace of Android's runtime in its newest version",
+        instead: "record without streaming, or with simpleperf, and give what report_sample.py prints",
+        is: |head| head.starts_with(b"SLOW") || head.starts_with(b"*version\n"),
     },
     Foreign {
         what: "a binary recording of Python's profiling.sampling",
@@ -270,9 +266,9 @@ mod tests {
                 &b"<?xml version=\"1.0\"?>\n<recording x=\"y\">\n <events>\n <event type=\"jdk.X\">"[..],
                 "XML of jfr",
             ),
-            (b"SLOW\x02\0 \0", "Android's runtime"),
+            (b"SLOW\xf5\0 \0", "Android's runtime"),
             (b"HCAT\x02\0\0\0", "profiling.sampling"),
-            (b"*version\n3\nclock=dual\n", "Android's runtime"),
+            (b"*version\n5\nclock=dual\n", "Android's runtime"),
             (b"JAVA PROFILE 1.0.2\0", "heap dump of Java"),
             (b"go 1.21 trace\0\0\0\x01", "execution trace of Go"),
             (b"go 1.5 trace\0\0\0\0\x01", "execution trace of Go"),

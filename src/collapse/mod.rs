@@ -49,6 +49,8 @@ pub mod values;
 #[cfg(feature = "collapse")]
 mod archive;
 #[cfg(feature = "collapse")]
+mod art;
+#[cfg(feature = "collapse")]
 mod austin;
 #[cfg(feature = "collapse")]
 mod bcc;

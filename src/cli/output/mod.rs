@@ -72,7 +72,9 @@ impl OutputArgs {
         let name = self.output.as_deref().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
         let lower = name.to_ascii_lowercase();
         if let Some(ending) = OTHERS.iter().find(|ending| lower.ends_with(*ending)) {
-            let what = format!("only fg-render writes {ending} files, here folded text would be in it: fg-render -o '{name}'");
+            let what = format!(
+                "only fg-render writes {ending} files, here folded text would be in it: fg-render -o '{name}'"
+            );
             return Err(ErrorKind::Setting { what }.into());
         }
         self.open()

@@ -29,6 +29,9 @@ const UNNAMED: &[u8] = b"[unnamed]";
 /// Nanoseconds are the third decimal of a microsecond.
 const DECIMALS: u8 = 3;
 
+/// The names of threads or processes by their numbers.
+type Names = HashMap<u64, Vec<u8>>;
+
 /// The slices of all tracks.
 #[derive(Default)]
 pub struct Slices {
@@ -252,7 +255,7 @@ impl Slices {
     pub fn finish(
         mut self,
         columns: [usize; 2],
-        names: (&HashMap<u64, Vec<u8>>, &HashMap<u64, Vec<u8>>),
+        (threads, processes): (&Names, &Names),
         options: &Options,
         values: &mut Values,
         sink: &mut dyn Sink,
@@ -278,7 +281,7 @@ impl Slices {
             let mut stacks = Trie::new(contexts);
             unmatched += spans.collapse(&mut stacks, |_, _| Ok(()))?;
             let own = match thread {
-                Some((pid, tid)) => names.0.get(&tid).or_else(|| names.1.get(&pid)),
+                Some((pid, tid)) => threads.get(&tid).or_else(|| processes.get(&pid)),
                 None => self.track_names.get(&track),
             };
             let own = own.map_or(&b""[..], Vec::as_slice);
