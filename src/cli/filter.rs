@@ -213,7 +213,7 @@ impl Tool for Filter {
             }
             return Ok(exit(&filtered));
         }
-        let mut output = self.output.open()?;
+        let mut output = self.output.open_folded()?;
         let filtered = if self.print_counts {
             let filtered = pipeline.run(&input, &options, &mut std::io::sink())?;
             output.write_all(count(&filtered).as_bytes()).map_err(crate::Error::from)?;

@@ -20,13 +20,9 @@ pub struct Foreign {
 
 const FOREIGN: &[Foreign] = &[
     Foreign {
-        what: "a method trace of Android's runtime",
-        instead: "record with simpleperf, and give what report_sample.py prints",
-        is: |head| {
-            head.starts_with(b"SLOW\x01\0")
-                || head.starts_with(b"SLOW\x02\0")
-                || head.starts_with(b"*version\n")
-        },
+        what: "a method trace of Android's runtime in its newest version",
+        instead: "record without streaming, or with simpleperf, and give what report_sample.py prints",
+        is: |head| head.starts_with(b"SLOW") || head.starts_with(b"*version\n"),
     },
     Foreign {
         what: "a binary recording of Python's profiling.sampling",
@@ -197,6 +193,18 @@ const FOREIGN: &[Foreign] = &[
         is: |head| head.starts_with(b"\xc1\x1f\xfc\xc1"),
     },
     Foreign {
+        what: "JAX's or TensorFlow's own recording, an xplane",
+        instead: "give the .trace.json.gz beside it",
+        is: |head| {
+            // A message of planes, whose names are those of a host or a device.
+            let start = &head[..head.len().min(64)];
+            head.starts_with(b"\x0a")
+                && (holds(start, b"\x12\x09/host:CPU")
+                    || holds(start, b"/host:metadata")
+                    || holds(start, b"\x12\x0d/device:"))
+        },
+    },
+    Foreign {
         what: "a capture of sysprof",
         instead: "record with fg-record, or with perf record -g",
         is: |head| head.starts_with(b"\x5e\x97\xca\xfd"),
@@ -270,9 +278,9 @@ mod tests {
                 &b"<?xml version=\"1.0\"?>\n<recording x=\"y\">\n <events>\n <event type=\"jdk.X\">"[..],
                 "XML of jfr",
             ),
-            (b"SLOW\x02\0 \0", "Android's runtime"),
+            (b"SLOW\xf5\0 \0", "Android's runtime"),
             (b"HCAT\x02\0\0\0", "profiling.sampling"),
-            (b"*version\n3\nclock=dual\n", "Android's runtime"),
+            (b"*version\n5\nclock=dual\n", "Android's runtime"),
             (b"JAVA PROFILE 1.0.2\0", "heap dump of Java"),
             (b"go 1.21 trace\0\0\0\x01", "execution trace of Go"),
             (b"go 1.5 trace\0\0\0\0\x01", "execution trace of Go"),
@@ -311,6 +319,7 @@ mod tests {
             (b"81%  work\n19%  fib\n  -- 60%  main\n", "LuaJIT"),
             ("Overhead ╎ [+additional indent] Count File:Line; Function\n".as_bytes(), "Julia"),
             (b"\xc1\x1f\xfc\xc1\0\0", "memtrace"),
+            (b"\x0a\xc1\x40\x12\x09/host:CPU\x1a", "xplane"),
             (b"\x5e\x97\xca\xfd\x01\x01\0\0", "sysprof"),
             (b"7z\xbc\xaf\x27\x1c\0\x04", "7-Zip"),
             (b"# HELP go_goroutines x\ngo_goroutines 8\n", "Prometheus"),

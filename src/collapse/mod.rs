@@ -49,6 +49,8 @@ pub mod values;
 #[cfg(feature = "collapse")]
 mod archive;
 #[cfg(feature = "collapse")]
+mod art;
+#[cfg(feature = "collapse")]
 mod austin;
 #[cfg(feature = "collapse")]
 mod bcc;
@@ -157,6 +159,8 @@ mod scalene;
 mod sentry;
 #[cfg(feature = "collapse")]
 mod simpleperf;
+#[cfg(feature = "collapse")]
+pub(crate) mod spans;
 #[cfg(feature = "collapse")]
 mod speedscope;
 #[cfg(feature = "collapse")]

@@ -50,6 +50,12 @@ pub const RECORDERS: &[Recorder] = &[
         "`report_sample.py > out.txt`",
         "perf-script",
     ),
+    Recorder::new(
+        "Android, Java and Kotlin methods",
+        "`Debug.startMethodTracing(\"app\")`, or Android Studio",
+        "`app.trace`",
+        "art",
+    ),
     Recorder::new("C, C++, Rust, Zig on Linux", "`perf record -g ./app`", "`perf.data`", "perf-data"),
     Recorder::new(
         "C, C++, Rust, Swift on macOS",

@@ -6,8 +6,8 @@ use super::inferno;
 use super::{Collapser, Verdict, folded, known_unsupported};
 #[cfg(feature = "collapse")]
 use super::{
-    archive, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eflame, eu_stack, faulthandler, fg_html,
-    fg_json, firefox, gdb, ghc_json, gperftools, heap_text, heaptrack, instruments, java_exceptions,
+    archive, art, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eflame, eu_stack, faulthandler,
+    fg_html, fg_json, firefox, gdb, ghc_json, gperftools, heap_text, heaptrack, instruments, java_exceptions,
     javacore, jfr, json_trees, jstack, lightweight_java_profiler, massif, memray, mojo, otlp, perf_script,
     phpspy, pmcstat, pprof, procstack, pstats, py_spy, py_spy_dump, pyinstrument, pyinstrument_session,
     rbspy, rprof, safari, scalene, sentry, simpleperf, speedscope, spx, stackprof, strace, systemtap, v8,
@@ -72,6 +72,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &jfr::JfrText,
     &jfr::JfrJson,
     &lightweight_java_profiler::LightweightJavaProfiler,
+    &art::Art,
     &rprof::Rprof,
     &rbspy::RbspyRaw,
     &stackprof::Stackprof,

@@ -132,3 +132,17 @@ fn a_later_output_that_cannot_be_placed_takes_the_earlier_ones_back() {
     assert_eq!(names(folder.path()), ["a.folded", "late.folded"]);
     assert_eq!(fs::read_to_string(folder.path().join("a.folded")).unwrap(), "old\n");
 }
+
+#[test]
+fn names_of_pictures_and_tables_are_no_names_for_folded_text() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a.svg", "b.parquet", "C.HTML", "d.speedscope.json"] {
+        let output = write(folder.path(), name);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{name}: {message}");
+        assert!(message.contains(&format!("fg-render -o '{name}'")), "{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+        assert!(!folder.path().join(name).exists(), "{name}");
+    }
+    assert!(write(folder.path(), "a.json").status.success(), "any text may have this ending");
+}

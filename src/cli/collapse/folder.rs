@@ -59,7 +59,7 @@ impl Collapse {
     pub(super) fn run_folder(&self) -> anyhow::Result<Exit> {
         let format = self.output.exchange_format();
         // A place that cannot be written to is said before anything is read.
-        let output = format.is_none().then(|| self.output.open()).transpose()?;
+        let output = format.is_none().then(|| self.output.open_folded()).transpose()?;
         let request = self.folder_request()?;
         let mut found = self.find_recordings();
         let sources = found.recordings.iter().map(|recording| recording.source.clone()).collect();

@@ -135,7 +135,7 @@ impl Tool for Collapse {
         if let Some(format) = self.output.exchange_format().filter(|_| !lists) {
             return self.write_exchange(format);
         }
-        let mut output = self.output.open()?;
+        let mut output = self.output.open_folded()?;
         if self.list_formats {
             let table = collapse::format_info::table(registry::FORMATS, false);
             let table = self.fitted(table);

@@ -61,6 +61,25 @@ impl OutputArgs {
         Output::new(self.output.as_deref())
     }
 
+    /// Opens the destination of folded text.
+    ///
+    /// # Errors
+    /// A name that promises a picture or a table, and those of [`OutputArgs::open`].
+    pub fn open_folded(&self) -> Result<Output> {
+        /// The endings of what only fg-render writes, built in or not.
+        const OTHERS: &[&str] =
+            &[".svg", ".html", ".png", ".parquet", ".speedscope.json", ".firefox.json", ".trace.json"];
+        let name = self.output.as_deref().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
+        let lower = name.to_ascii_lowercase();
+        if let Some(ending) = OTHERS.iter().find(|ending| lower.ends_with(*ending)) {
+            let what = format!(
+                "only fg-render writes {ending} files, here folded text would be in it: fg-render -o '{name}'"
+            );
+            return Err(ErrorKind::Setting { what }.into());
+        }
+        self.open()
+    }
+
     /// The format of exchange that the output's ending names, if any: what is written is not folded
     /// text then.
     pub fn exchange_format(&self) -> Option<&'static Format> {

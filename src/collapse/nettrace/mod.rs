@@ -1,5 +1,5 @@
-//! Traces of .NET, `.nettrace` of version 4, as `dotnet-trace` and the runtime itself write them (by the description in
-//! PerfView's sources; .NET Core 3.0 to .NET 10 write this version).
+//! Traces of .NET, `.nettrace` of version 4, as `dotnet-trace` and the runtime itself write them (seen: .NET Core 3.1;
+//! .NET Core 3.0 to .NET 10 write this version).
 //!
 //! ```text
 //! Nettrace 0x14 !FastSerialization.1               then objects: Trace, and blocks of
@@ -23,7 +23,7 @@ use crate::input::Input;
 const INFO: FormatInfo = FormatInfo {
     name: "nettrace",
     producer: "dotnet-trace collect, .NET's EventPipe: .nettrace of version 4",
-    tested: "the format's description",
+    tested: ".NET Core 3.1, and the format's description",
     values: "managed, unmanaged, allocated, exceptions, whichever there are",
     unit: "samples, samples, bytes, exceptions",
 };

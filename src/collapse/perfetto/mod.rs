@@ -1,14 +1,17 @@
-//! Call stacks in traces of Perfetto, `.pftrace` and `.perfetto-trace` (by the messages of Perfetto's sources).
+//! Call stacks and slices in traces of Perfetto, `.pftrace` and `.perfetto-trace` (seen: Chromium 148; stacks by the
+//! messages of Perfetto's sources).
 //!
 //! A protocol buffer, `Trace`, of packets. Three kinds of packets have stacks: samples of the processor by `traced_perf`
 //! (`linux.perf`), samples of single threads as Chrome takes them, and heap profiles of heapprofd. Stacks are numbers
 //! of a table of their sequence, the packets of one writer, and so are their frames, names and mappings. Names of native
-//! code that `traceconv symbolize` has appended are used. Everything else in a trace has no stack. Specified in
+//! code that `traceconv symbolize` has appended are used. Slices that began and ended are in [`slices`]. Specified in
 //! `protos/perfetto/trace/trace_packet.proto` and its neighbours.
 
+mod clocks;
 mod frames;
 mod packet;
 mod recording;
+mod slices;
 mod tables;
 
 use self::packet::{Packet, Packets};
@@ -20,10 +23,10 @@ use crate::input::Input;
 
 const INFO: FormatInfo = FormatInfo {
     name: "perfetto",
-    producer: "Perfetto: linux.perf (traced_perf), Chrome's sampling profiler, heapprofd; .pftrace, .perfetto-trace",
-    tested: "the messages of Perfetto's sources",
-    values: "samples, the counters of stack samples, unreleased, allocated, peak, allocations, whichever there are",
-    unit: "samples, the counter's, bytes, bytes, bytes, objects",
+    producer: "Perfetto: linux.perf (traced_perf), Chrome's sampling profiler, heapprofd, slices of track events and atrace; .pftrace, .perfetto-trace",
+    tested: "Chromium 148; stacks and atrace by the messages of Perfetto's sources",
+    values: "samples, the counters of stack samples, unreleased, allocated, peak, allocations, events, tracks, whichever there are",
+    unit: "samples, the counter's, bytes, bytes, bytes, objects, us, us",
 };
 
 /// Collapses traces of Perfetto.
@@ -35,7 +38,11 @@ impl Collapser for Perfetto {
     }
 
     fn contexts(&self) -> ContextInfo {
-        ContextInfo { times: "samples", clock: Some("monotonic"), labels: "thread, tid, process" }
+        ContextInfo {
+            times: "samples, events",
+            clock: Some("monotonic"),
+            labels: "thread, tid, process, category",
+        }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {

@@ -80,6 +80,8 @@ impl Packets {
 #[derive(Default)]
 pub struct Packet<'b> {
     pub timestamp: Option<u64>,
+    /// The number of the clock that it is of, if it is not that of the defaults.
+    pub clock: Option<u64>,
     /// The number of its writer.
     pub sequence: Option<u64>,
     /// True if the tables before it are void.
@@ -91,7 +93,10 @@ pub struct Packet<'b> {
 
 /// The message that a packet carries.
 pub enum Data<'b> {
+    Ftrace(&'b [u8]),
     ProcessTree(&'b [u8]),
+    ClockSnapshot(&'b [u8]),
+    TrackEvent(&'b [u8]),
     HeapProfile(&'b [u8]),
     ProcessDescriptor(&'b [u8]),
     ThreadDescriptor(&'b [u8]),
@@ -112,6 +117,7 @@ impl<'b> Packet<'b> {
         for field in Fields(bytes) {
             match field? {
                 (8, Content::Number(number)) => packet.timestamp = Some(number),
+                (58, Content::Number(number)) => packet.clock = Some(number),
                 (10, Content::Number(number)) => packet.sequence = Some(number),
                 (13, Content::Number(flags)) => packet.is_cleared |= flags & 1 != 0,
                 (41, Content::Number(flag)) => packet.is_cleared |= flag != 0,
@@ -119,7 +125,10 @@ impl<'b> Packet<'b> {
                 (59, Content::Bytes(bytes)) => packet.defaults = Some(bytes),
                 (number, Content::Bytes(bytes)) => {
                     let data = match number {
+                        1 => Data::Ftrace(bytes),
                         2 => Data::ProcessTree(bytes),
+                        6 => Data::ClockSnapshot(bytes),
+                        11 => Data::TrackEvent(bytes),
                         37 => Data::HeapProfile(bytes),
                         43 => Data::ProcessDescriptor(bytes),
                         44 => Data::ThreadDescriptor(bytes),

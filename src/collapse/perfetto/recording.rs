@@ -5,6 +5,7 @@ use std::io::Read;
 
 use super::frames::Frames;
 use super::packet::{Data, LONGEST, Packet};
+use super::slices::{Slices, Writer};
 use super::tables::{Counter, Stack, Tables};
 use crate::collapse::forest::Budget;
 use crate::collapse::names::NO_STACK;
@@ -25,6 +26,7 @@ const HEAP: [(&str, &str); 4] =
 pub struct Recording {
     sequences: HashMap<u64, Sequence>,
     frames: Frames,
+    slices: Slices,
     /// Each value, and its stacks: a number of a thread, and numbers of frames.
     columns: BTreeMap<Value, Trie>,
     /// Process and thread of the first number of a path.
@@ -68,6 +70,9 @@ struct Sequence {
     time: Option<i64>,
     /// The counter of stack samples that name none.
     counter: Counter,
+    /// The track of events that name none, and the clock of packets that name none.
+    track: Option<u64>,
+    clock: Option<u64>,
 }
 
 impl Recording {
@@ -76,6 +81,7 @@ impl Recording {
         Recording {
             sequences: HashMap::new(),
             frames: Frames::default(),
+            slices: Slices::default(),
             columns: BTreeMap::new(),
             threads: Vec::new(),
             thread_numbers: HashMap::new(),
@@ -141,9 +147,22 @@ impl Recording {
         {
             return Ok(None);
         }
+        let clock = packet.clock.or(sequence.clock);
+        if let Some(Data::ClockSnapshot(bytes)) = packet.data
+            && self.slices.clocks.snapshot(id, bytes).is_none()
+        {
+            return Ok(None);
+        }
+        let to_nanoseconds = |time| match clock {
+            Some(clock) => self.slices.clocks.nanoseconds(id, clock, time),
+            None => time,
+        };
+        let time = packet.timestamp.map(to_nanoseconds);
         match packet.data {
-            Some(Data::PerfSample(bytes)) => self.perf_sample(id, packet.timestamp, bytes),
-            Some(Data::StackSample(bytes)) => self.stack_sample(id, packet.timestamp, bytes),
+            Some(Data::PerfSample(bytes)) => self.perf_sample(id, time, bytes),
+            Some(Data::StackSample(bytes)) => self.stack_sample(id, time, bytes),
+            Some(Data::TrackEvent(bytes)) => Ok(self.track_event(id, time, bytes)),
+            Some(Data::Ftrace(bytes)) => Ok(self.slices.ftrace(bytes)),
             Some(Data::StreamingProfile(bytes)) => self.streaming(id, bytes),
             Some(Data::HeapProfile(bytes)) => Ok(self.heap_profile(id, bytes)),
             Some(Data::ThreadDescriptor(bytes)) => Ok(self.thread_descriptor(id, bytes)),
@@ -315,6 +334,7 @@ impl Recording {
     }
 
     fn track_descriptor(&mut self, id: u64, bytes: &[u8]) -> Option<()> {
+        self.slices.track(bytes)?;
         if let Some(process) = field(bytes, 3)? {
             self.process_descriptor(process)?;
         }
@@ -322,6 +342,17 @@ impl Recording {
             Some(thread) => self.thread_descriptor(id, thread),
             None => Some(()),
         }
+    }
+
+    fn track_event(&mut self, id: u64, time: Option<u64>, bytes: &[u8]) -> Option<()> {
+        let sequence = self.sequences.entry(id).or_default();
+        let mut writer = Writer {
+            tables: &sequence.tables,
+            track: sequence.track,
+            thread: sequence.thread,
+            time: &mut sequence.time,
+        };
+        self.slices.event(&mut writer, time, bytes)
     }
 
     fn process_tree(&mut self, bytes: &[u8]) -> Option<()> {
@@ -414,7 +445,10 @@ impl Recording {
         };
         let heap = |value: &Value| HEAP.iter().position(|(heap, _)| heap.as_bytes() == value.name);
         columns.sort_by(|(a, _), (b, _)| (rank(a), heap(a), a).cmp(&(rank(b), heap(b), b)));
-        let declared = columns.iter().map(|(value, _)| value.clone()).collect();
+        let mut declared: Vec<Value> = columns.iter().map(|(value, _)| value.clone()).collect();
+        declared.extend(self.slices.declare());
+        // Of two values, that of threads comes first.
+        let slices = [columns.len(), declared.len().saturating_sub(1)];
         let mut values = Values::new(options, declared, 0)?;
         let no_stack = sink.frame(NO_STACK);
         let mut stack = Vec::new();
@@ -445,6 +479,8 @@ impl Recording {
                 },
             )?;
         }
+        let names = (&self.thread_names, &self.process_names);
+        std::mem::take(&mut self.slices).finish(slices, names, options, &mut values, sink, report)?;
         values.finish(report)
     }
 
@@ -460,7 +496,9 @@ impl Recording {
     /// Notes what the trace says of itself, and what is missing.
     fn facts(&mut self, report: &mut Report) {
         report.facts.system = self.system.take();
-        let passed = self.times.map(|(first, last)| std::time::Duration::from_nanos(last - first));
+        let times = self.times.into_iter().chain(self.slices.times());
+        let times = times.reduce(|(first, last), (begin, end)| (first.min(begin), last.max(end)));
+        let passed = times.map(|(first, last)| std::time::Duration::from_nanos(last - first));
         report.facts.duration = passed.filter(|passed| !passed.is_zero());
         let Lost { stacks, records, skipped, heaps, packets } = self.lost;
         for (count, what) in [
@@ -488,6 +526,19 @@ struct Sampled {
 impl Sequence {
     /// Takes the defaults of the packets that follow.
     fn defaults(&mut self, bytes: &[u8]) -> Option<()> {
+        self.track = None;
+        self.clock = None;
+        for field in Fields(bytes) {
+            match field? {
+                (58, Content::Number(clock)) => self.clock = Some(clock),
+                (11, Content::Bytes(bytes)) => {
+                    let mut fields = [0; 12];
+                    message(bytes, &mut fields)?;
+                    self.track = Some(fields[11]).filter(|track| *track != 0);
+                }
+                _ => {}
+            }
+        }
         // Of `StackSampleDefaults`, the counter.
         if let Some(stack_samples) = field(bytes, 2000)?
             && let Some(counter) = field(stack_samples, 2)?

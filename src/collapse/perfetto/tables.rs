@@ -1,4 +1,4 @@
-//! The tables of a sequence: texts, mappings, frames and stacks by number.
+//! The tables of a sequence: texts, names of slices, mappings, frames and stacks by number.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -12,6 +12,8 @@ pub type Stack = Rc<[u32]>;
 /// The tables of one writer.
 #[derive(Default)]
 pub struct Tables {
+    pub categories: HashMap<u64, Rc<[u8]>>,
+    pub event_names: HashMap<u64, Rc<[u8]>>,
     functions: HashMap<u64, Rc<[u8]>>,
     paths: HashMap<u64, Rc<[u8]>>,
     sources: HashMap<u64, Rc<[u8]>>,
@@ -62,6 +64,8 @@ impl Tables {
                 (true, _) => continue,
             };
             match number {
+                1 => self.categories.extend([text(bytes)?]),
+                2 => self.event_names.extend([text(bytes)?]),
                 5 => self.functions.extend([text(bytes)?]),
                 17 => self.paths.extend([text(bytes)?]),
                 18 => self.sources.extend([text(bytes)?]),

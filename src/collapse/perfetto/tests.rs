@@ -211,3 +211,92 @@ fn other_messages_are_no_trace() {
     assert_eq!(folded, "[no stack] 1\n");
     assert!(report.notes[0].contains("cut off"), "{:?}", report.notes);
 }
+
+/// A line of atrace on a thread.
+fn atrace(time: u64, tid: u64, line: &str) -> F<'_> {
+    M(2, vec![N(1, time), N(2, tid), M(5, vec![T(2, line)])])
+}
+
+#[test]
+fn atrace_lines_nest_on_their_thread() {
+    let trace = encode(&[
+        M(1, vec![N(10, 1), M(2, vec![M(2, vec![N(1, 12), T(2, "RenderThread"), N(3, 10)])])]),
+        // Two processors, each with its own lines: the order of the file is not that of time.
+        M(1, vec![N(10, 2), M(1, vec![atrace(5000, 12, "E\n"), atrace(9000, 12, "E|10\n")])]),
+        M(
+            1,
+            vec![
+                N(10, 3),
+                M(
+                    1,
+                    vec![
+                        atrace(1000, 12, "B|10|doFrame 1;2\n"),
+                        atrace(2000, 12, "B|10|draw"),
+                        atrace(2500, 12, "C|10|buffers|3"),
+                        atrace(3000, 13, "E|10\n"),
+                    ],
+                ),
+            ],
+        ),
+    ]);
+    let (folded, notes) = collapsed(&trace, &Options::default());
+    assert_eq!(folded, "RenderThread;doFrame 1:2 5\nRenderThread;doFrame 1:2;draw 3\n");
+    assert_eq!(
+        notes,
+        [
+            "1 slices end that began before the trace; they are left out",
+            "1 events have no stack (instants, counters, asynchronous ones, …); they are left out"
+        ]
+    );
+}
+
+#[test]
+fn slices_on_tracks_of_no_thread_are_a_value_of_their_own() {
+    let event = |time: u64, fields: Vec<F<'static>>| M(1, vec![N(8, time), N(10, 3), M(11, fields)]);
+    let trace = encode(&[
+        M(1, vec![N(10, 3), M(60, vec![N(1, 5), M(4, vec![N(1, 70), N(2, 71), T(5, "main")])])]),
+        M(1, vec![N(10, 3), M(60, vec![N(1, 6), T(2, "requests"), N(5, 5)])]),
+        M(
+            1,
+            vec![
+                N(10, 3),
+                N(13, 2),
+                M(12, vec![text(2, 1, "parse"), text(1, 1, "shop")]),
+                M(59, vec![M(11, vec![N(11, 5)])]),
+            ],
+        ),
+        // By the defaults, by a number, with a name of its own, and of Chrome's older kind.
+        event(1000, vec![N(9, 1), N(10, 1), N(3, 1)]),
+        event(1000, vec![N(9, 1), N(11, 6), T(23, "GET /")]),
+        event(3000, vec![M(6, vec![N(1, 1), N(2, u64::from(b'X')), N(3, 2)])]),
+        event(9000, vec![N(9, 2)]),
+        event(4000, vec![N(9, 2), N(11, 6)]),
+        event(4000, vec![N(9, 3), N(11, 6)]),
+    ]);
+    let (folded, notes) = collapsed(&trace, &Options::default());
+    assert_eq!(folded, "parse 6\nparse;parse 2\n");
+    assert_eq!(
+        notes,
+        ["1 events have no stack (instants, counters, asynchronous ones, …); they are left out"]
+    );
+    assert_eq!(collapsed(&trace, &choose("tracks")).0, "requests;GET / 3\n");
+}
+
+#[test]
+fn times_of_slices_count_from_the_snapshot_of_their_writer() {
+    let clock = |id, time| {
+        M(1, vec![N(1, id), N(2, time), N(3, u64::from(id == 64)), N(4, if id == 64 { 1000 } else { 1 })])
+    };
+    let event = |kind: u64, delta: u64| {
+        M(1, vec![N(8, delta), N(58, 64), N(10, 3), M(11, vec![N(9, kind), T(23, "a"), N(11, 5)])])
+    };
+    let trace = encode(&[
+        M(1, vec![N(10, 3), M(6, vec![clock(6, 7_000_000), clock(64, 500)])]),
+        M(1, vec![N(10, 3), M(60, vec![N(1, 5), M(4, vec![N(1, 70), N(2, 71)])])]),
+        event(1, 10),
+        event(1, 5),
+        event(2, 2),
+        event(2, 1),
+    ]);
+    assert_eq!(collapsed(&trace, &Options::default()).0, "a 6\na;a 2\n");
+}

@@ -39,8 +39,8 @@ use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
     name: "cpuprofile",
-    producer: "node --cpu-prof, Chrome DevTools: V8 .cpuprofile",
-    tested: "Node 20",
+    producer: "node, deno and bun --cpu-prof, Chrome DevTools: V8 .cpuprofile",
+    tested: "Node 20, 26, Deno 2.9, Bun 1.4",
     values: "time",
     unit: "us",
 };

@@ -15,16 +15,7 @@ use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU64;
 
 use super::ThreadKey;
-use super::spans::Span;
-
-/// The numbers by which work and its launch find each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Launch {
-    /// The number of a call of the runtime.
-    pub correlation: Option<NonZeroU64>,
-    /// The number of an operator.
-    pub external: Option<NonZeroU64>,
-}
+use crate::collapse::spans::{Launch, Span};
 
 /// The work of all other processors.
 #[derive(Default)]

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::device::Launch;
 use super::number;
 use crate::collapse::Sink;
 use crate::collapse::json::{Json, Kind};
 use crate::collapse::names::FrameNames;
+use crate::collapse::spans::Launch;
 use crate::collapse::v8::cpu_profile::Tree;
 use crate::error::Result;
 use crate::folded::{FrameId, sanitize_frame};

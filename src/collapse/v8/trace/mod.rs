@@ -22,7 +22,6 @@
 
 mod device;
 mod event;
-mod spans;
 mod stacks;
 #[cfg(test)]
 mod tests;
@@ -31,11 +30,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use self::device::Device;
 use self::event::{Category, Event};
-use self::spans::{Mark, Moment, Span, Spans};
 use super::cpu_profile::Tree;
 use super::stack_frames::StackFrames;
 use crate::collapse::json::{HeadKeys, Json, Kind, parse_number};
 use crate::collapse::names::FrameNames;
+use crate::collapse::spans::{Mark, Moment, Span, Spans};
 use crate::collapse::times::date;
 use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::{Error, Result};
@@ -47,7 +46,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "chrome-trace",
     producer: "Chrome, Node, React Native's Hermes, py-spy -f chrometrace, PyTorch's and JAX's profilers: trace events",
-    tested: "Node 20, py-spy 0.4.3; Hermes and GPU kernels by the sources",
+    tested: "Node 20, py-spy 0.4.3, PyTorch 2.15, JAX 0.10, 0.12; Hermes and GPU kernels by the sources",
     values: "cpu-profile or samples if there are any, events, gpu, allocated, gpu-allocated",
     unit: "us, samples, us, us, bytes, bytes",
 };

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::device::{Launch, Work};
-use super::spans::{Met, Span};
+use super::device::Work;
 use super::{Events, ThreadKey, ThreadProfile};
 use crate::collapse::forest::Budget;
 use crate::collapse::names::NO_STACK;
+use crate::collapse::spans::{Launch, Met, Span};
 use crate::collapse::threads::Thread;
 use crate::collapse::times::{duration, lasting, nanoseconds};
 use crate::collapse::trie::{PathId, Trie};

@@ -1,8 +1,9 @@
-//! Beginnings and ends on a thread as stacks: each span lies in the one that was begun before it and not ended.
+//! Beginnings and ends on a thread as stacks: each span lies in the one that was begun before it and not ended. Traces of
+//! Chrome and of Perfetto have them. Times are in microseconds.
 
 use std::collections::HashMap;
+use std::num::NonZeroU64;
 
-use super::device::Launch;
 use crate::collapse::times::{lasting, nanoseconds};
 use crate::collapse::trie::{PathId, Trie};
 use crate::error::Result;
@@ -39,6 +40,15 @@ pub struct Span {
     pub category: u32,
     /// The work of other processors that it may have begun.
     pub launch: Launch,
+}
+
+/// The numbers by which work of another processor and its launch find each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Launch {
+    /// The number of a call of the runtime.
+    pub correlation: Option<NonZeroU64>,
+    /// The number of an operator.
+    pub external: Option<NonZeroU64>,
 }
 
 /// A moment that has a weight of its own, such as an allocation.
