@@ -127,7 +127,9 @@ export class Timeline {
       const steps = n === 0 && this.times?.isCoarse ? `, in steps of ${durationText(this.times.step / 1e9)}` : "";
       const label = names.harmless(strip.label) + steps;
       const share = strips.length > 1 ? percent(strip.weight, whole.total[0]) : "";
-      const inside = [make("span", {}, label), make("small", {}, share.replace(/\.(.)\d%/, ".$1%"))];
+      // Of a name that is too long the end stays, which tells threads apart: `pool-1-thr…-2`.
+      const [end] = /(?:[\s-][^\s-]{1,8})?$/u.exec(label) ?? [""];
+      const inside = [make("span", {}, make("span", {}, label.slice(0, label.length - end.length)), end), make("small", {}, share.replace(/\.(.)\d%/, ".$1%"))];
       const at = `top:${strip.top}px;height:${strip.height}px`;
       if (isHeat) return make("div", { style: at, class: "offsets" }, ...this.#offsets());
       const isRow = strip.key !== "" || (n === 0 && state.threads.length > 0);
