@@ -46,3 +46,19 @@ test("the verdict of a comparison stays above the frames", FINGERS, async () => 
   assert.match(await text(page, "answer"), /in all/);
   assert.equal(await text(page, "sheet"), "Tap to read · tap again to zoom · hold for more");
 });
+
+test("in the table of a phone names are short, and whole in the title", FINGERS, async () => {
+  const name = "std::map<std::basic_string<char, std::char_traits<char> >, int>::find";
+  const page = await view(`main;${name} 7\nmain;b 3\n`, { ...phone, hash: "#view=table" });
+  const row = await page.$eval("#list tbody tr button", (button) => [button.textContent, button.title]);
+  assert.equal(row[0], "std::map::find");
+  assert.ok(row[1].startsWith(`${name}: `), row[1]);
+});
+
+test("a phone on its side has one row of the time line, and more than a third of the screen for frames", FINGERS, async () => {
+  const samples = [1, 2, 3].map((n) => `pool  7/${100 + n}  ${(1 + n / 100).toFixed(6)}:  1 cycles: \n\t 10 f (/bin/app)\n\n`).join("");
+  const page = await view(samples, { ...phone, viewport: { width: 844, height: 390 } });
+  assert.equal(await page.locator("#time-labels > *").count(), 1);
+  const main = await page.locator("main").boundingBox();
+  assert.ok(main.height > 130, JSON.stringify(main));
+});

@@ -90,13 +90,14 @@ export class Timeline {
     const isHeat = state.heat && times.all >= LEAST_HEAT;
     const isNarrow = document.documentElement.clientWidth < 760 || innerHeight < 600;
     // As long as they are the same, so are their bars.
-    const key = `${isHeat} ${isNarrow} ${state.value} ${state.threads.join("\n")}`;
+    const isLow = innerHeight < 450;
+    const key = `${isHeat} ${isNarrow} ${isLow} ${state.value} ${state.threads.join("\n")}`;
     if (key === this.laidOut) return;
     this.laidOut = key;
     if (isHeat) {
       this.strips = [{ label: "", key: "", threads: times.threadsOf(state.threads), weight, top: 0, height: isNarrow ? 100 : HEAT_HEIGHT }];
     } else {
-      const most = times.rows.length < 2 ? 0 : isNarrow ? 3 : 7;
+      const most = times.rows.length < 2 || isLow ? 0 : isNarrow ? 3 : 7;
       const first = times.rows.length < 2 ? 44 : 28;
       this.strips = [{ label: times.rows.length < 2 ? times.rows[0].label : "All threads", key: "", threads: all, weight, top: 0, height: first }];
       // A chosen row that is light takes the place of the last heavy one.
