@@ -60,8 +60,8 @@ Examples:
   fg-render --reverse --base malloc out.folded > who-allocates.svg
   fg-render --list '^parse' perf.data    # its source lines, with weights
 
-Exit status: 0, 1 when --peek or --list matches nothing, 2 for trouble. Without stacks 2, and an
-output that is as valid as any."
+Exit status: 0, 1 when --peek or --list matches nothing, 2 for trouble. Without
+stacks 2, and an output that is as valid as any."
 )]
 pub struct Render {
     /// The options that were given; before all others.
