@@ -35,6 +35,12 @@ pub fn width() -> Option<usize> {
     size.map(|(width, _)| usize::from(width.0)).filter(|width| *width > 0)
 }
 
+/// The rows of the terminal that standard output is.
+pub fn height() -> Option<usize> {
+    let size = terminal_size::terminal_size_of(stdout()).filter(|_| stdout().is_terminal());
+    size.map(|(_, height)| usize::from(height.0)).filter(|height| *height > 0)
+}
+
 /// The columns of the terminal that standard error is.
 pub fn width_of_messages() -> Option<usize> {
     let size = terminal_size::terminal_size_of(stderr()).filter(|_| stderr().is_terminal());

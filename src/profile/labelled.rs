@@ -133,6 +133,19 @@ impl Profile {
         Ok(profile)
     }
 
+    /// The profile with the labels of time that its folded text had, in front of the labels that stacks have. The
+    /// profile itself where the text had none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Overflow`].
+    #[cfg_attr(not(feature = "cli"), allow(dead_code))]
+    pub(crate) fn with_time_again(self) -> Result<Profile> {
+        let Some(step) = self.facts.time_step.and_then(|step| u64::try_from(step.as_nanos()).ok()) else {
+            return Ok(self);
+        };
+        self.with_labels(&[TIME.to_owned()], &Buckets::Even(step.max(1)), Kept::Labels)
+    }
+
     /// The profile with these labels in front of those that stacks have, and its single samples. Time is
     /// cut where one of the ranges begins or ends.
     ///

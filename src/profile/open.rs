@@ -36,6 +36,8 @@ pub struct ReadOptions {
     /// Keeps the other values of the recording beside the producer's default, for a page to have a menu
     /// of: up to seven, each of which is read by itself. Without effect where values are chosen.
     pub other_values: bool,
+    /// Keeps each of several sources by itself, beside all of them together, for a page to have a menu of.
+    pub each_source: bool,
 }
 
 /// The parts of pprof and OTLP that a reader keeps for writers of those formats: all sample types, labels,
@@ -61,6 +63,7 @@ impl Default for ReadOptions {
             exchange: ExchangeParts::Nothing,
             time_frames: false,
             other_values: false,
+            each_source: false,
         }
     }
 }
@@ -117,6 +120,21 @@ impl ReadOptions {
         self
     }
 
+    /// Keeps each of several sources by itself, beside all of them together, for a page to have a menu of.
+    /// The other values of recordings are left out then.
+    ///
+    /// ```
+    /// use fg_tools::profile::ReadOptions;
+    ///
+    /// // Five runs of one program; `html` of their profile shows all together, or one of them.
+    /// let options = ReadOptions::default().each_source(true);
+    /// # assert!(options.each_source);
+    /// ```
+    pub fn each_source(mut self, each_source: bool) -> Self {
+        self.each_source = each_source;
+        self
+    }
+
     fn wants(&self) -> Wants {
         Wants { places: self.places, contexts: self.samples }
     }
@@ -136,6 +154,10 @@ pub enum Opened {
 /// # Errors
 /// Those of [`Profile::read`].
 pub fn open(sources: &[Source], options: &ReadOptions) -> Result<Opened> {
+    if options.each_source && sources.len() > 1 {
+        let (profile, report) = read(sources, options)?;
+        return Ok(Opened::Profile(Box::new(profile), Box::new(report)));
+    }
     if options.format.as_deref().is_some_and(|format| format != registry::FOLDED) {
         let (profile, report) = read(sources, options)?;
         return Ok(Opened::Profile(Box::new(profile), Box::new(report)));
@@ -195,6 +217,14 @@ fn expect_no_labels(source: &Source) -> Result<Source> {
 /// # Errors
 /// Those of [`Profile::read`].
 pub fn read(sources: &[Source], options: &ReadOptions) -> Result<(Profile, Report)> {
+    if options.each_source && sources.len() > 1 {
+        let sources = other_values::rereadable(sources)?;
+        other_values::check_each(&sources)?;
+        let options = ReadOptions { each_source: false, other_values: false, ..options.clone() };
+        let (mut profile, mut report) = read(&sources, &options)?;
+        profile.other_values = Some(other_values::read_each(&sources, &options, &mut report)?);
+        return Ok((profile, report));
+    }
     if options.other_values && options.collapse.values == ValueSelection::Default {
         let sources = other_values::rereadable(sources)?;
         let options = ReadOptions { other_values: false, ..options.clone() };

@@ -90,6 +90,8 @@ pub mod takes {
     pub const HEAD: &[&str] = &["title", "subtitle"];
     /// Threads apart.
     pub const PER_THREAD: &[&str] = &["per-thread"];
+    /// Each of several files by itself.
+    pub const EACH: &[&str] = &["each"];
     /// Times of single samples.
     pub const TIME: &[&str] = &["no-time"];
     /// Other texts of a graph.

@@ -250,6 +250,8 @@ impl Settings {
 pub struct Terminal {
     /// The number of its columns.
     pub columns: usize,
+    /// The most rows of a graph without a depth of its own, so that its root stays in sight; `None` draws all.
+    pub rows: Option<usize>,
     /// Its colours.
     pub paint: Paint,
     /// Flames, not icicles.
@@ -258,7 +260,7 @@ pub struct Terminal {
 
 impl Default for Terminal {
     fn default() -> Self {
-        Terminal { columns: 80, paint: Paint::No, root_at_bottom: false }
+        Terminal { columns: 80, rows: None, paint: Paint::No, root_at_bottom: false }
     }
 }
 

@@ -54,9 +54,9 @@ pub const FORMAT: Format = Format {
 
 fn draw(drawing: &Drawing<'_>, target: &mut dyn Target) -> Result<()> {
     let Drawing { graph, settings, .. } = *drawing;
-    let Terminal { columns, paint, root_at_bottom } = settings.terminal;
-    let depth =
-        settings.tree.depth.map_or(graph.rows, |depth| graph.rows.min(depth.try_into().unwrap_or(u32::MAX)));
+    let Terminal { columns, rows, paint, root_at_bottom } = settings.terminal;
+    let most = settings.tree.depth.or(rows);
+    let depth = most.map_or(graph.rows, |depth| graph.rows.min(depth.try_into().unwrap_or(u32::MAX)));
     // Depth and place of each frame, in the order of depth. A deep stack has as many rows as frames:
     // a list for each would take more memory than all the rest.
     let mut places: Vec<(u32, u32)> = graph.depths().zip(0..).filter(|(at, _)| *at < depth).collect();
@@ -83,6 +83,9 @@ fn draw(drawing: &Drawing<'_>, target: &mut dyn Target) -> Result<()> {
     }
     if left_out > 0 {
         line.push_str(&format!("; {left_out} frames left out"));
+    }
+    if settings.tree.depth.is_none() && depth < graph.rows {
+        line.push_str(&format!("; --depth {} draws all rows", graph.rows));
     }
     let gap = if graph.is_empty() { "" } else { "\n" };
     writeln!(target, "{gap}{line}")?;

@@ -103,6 +103,18 @@ test("threads are told by labels, by their own frames, by the producer", async (
   }
 });
 
+test("the values of a label can be chosen", async () => {
+  const page = await view("# labels: time, endpoint\ntime=000000.000s;endpoint=/api;a 3\ntime=000000.000s;endpoint=;gc 1\ntime=000001.000s;endpoint=/api;b 2\ntime=000001.000s;endpoint=/home;b 2\n");
+  assert.equal(await text(page, "threads-open"), "endpoint: all");
+  await page.click("#threads-open");
+  assert.match(await text(page, "threads"), /^endpoint/);
+  assert.deepEqual(await page.locator("#threads label span:first-of-type").allTextContents(), ["/api", "/home", "no endpoint"]);
+  await page.locator("#threads label input").first().check();
+  await settled(page);
+  assert.equal(await text(page, "threads-open"), "endpoint: 1");
+  assert.equal((await box(page, "all")).weight, 5);
+});
+
 test("first frames that may be either are called so", async () => {
   const page = await view("nginx;a 3\nbash;c 10\n");
   assert.equal(await text(page, "threads-open"), "All first frames");

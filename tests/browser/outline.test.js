@@ -13,6 +13,7 @@ const focused = (page) => page.evaluate(() => document.activeElement.querySelect
 
 test("the tree opens where the weight is, and row by row", async () => {
   const page = await view(small, { hash: "#view=tree" });
+  assert.equal(await page.getAttribute('#outline [role=row]:has-text("parse") .name', "title"), "parse");
   assert.deepEqual(await rows(page), ["1 all 100.00%", "2 main 90.00%", "2 start 10.00%"].flatMap((row) => row === "2 main 90.00%" ? [row, "3 parse 40.00%", "3 run 30.00%", "3 idle 20.00%"] : [row]));
   await page.click('#outline [role=row]:has-text("parse")');
   assert.deepEqual((await rows(page)).slice(2, 5), ["3 parse 40.00%", "4 lex 30.00%", "4 tree 10.00%"]);

@@ -117,6 +117,25 @@ test("without several values, or with one that was chosen, there is no menu", as
   }
 });
 
+test("--each has a menu of all files together and of each, which fg-collapse reads out of the page", async () => {
+  const runs = ["main;parse 30\nmain;draw 10\n", "main;parse 20\nmain;new_one 50\n"];
+  const paths = runs.map((run_) => save("folded", `# unit: ns\n${run_}`));
+  const names = paths.map((path) => path.split("/").pop());
+  const path = save("html", run("fg-render", "", "--format", "html", "--each", ...paths));
+  const page = await openPage(path, { hash: "#view=table" });
+  assert.deepEqual(await page.$$eval("#value option", (all) => all.map((one) => one.value)), ["all 2 files", ...names]);
+  const totals = { "all 2 files": ["main 110", "new_one 50", "parse 50", "draw 10"], [names[0]]: ["main 40", "parse 30", "draw 10"], [names[1]]: ["main 70", "new_one 50", "parse 20"] };
+  for (const [name, wanted] of Object.entries(totals)) {
+    await choose(page, name);
+    assert.deepEqual((await rows(page)).map((row) => `${row[0]} ${parseInt(row[2])}`).sort(), wanted.sort(), name);
+  }
+  const stacks = (bytes) => bytes.toString().split("\n").filter((line) => line && !line.startsWith("# ")).sort();
+  names.forEach((name, n) => assert.deepEqual(stacks(run("fg-collapse", readFileSync(path), "--value", name)), stacks(runs[n]), name));
+  // The same file twice; standard input, which is kept to be read again.
+  const twice = await openPage(save("html", run("fg-render", runs[0], "--format", "html", "--each", paths[0], paths[0], "-")));
+  assert.deepEqual(await twice.$$eval("#value option", (all) => all.map((one) => one.value)), ["all 3 files", paths[0], `${paths[0]} (again)`, "standard input"]);
+});
+
 test("the menu is in sight on a phone", async () => {
   const page = await openPage(heapPage(), { viewport: { width: 320, height: 640 }, hasTouch: true, isMobile: true });
   assert.ok(await page.isVisible("#value"));

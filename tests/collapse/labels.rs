@@ -351,6 +351,20 @@ fn counts_and_factors_keep_the_times_of_folded_text() {
 }
 
 #[test]
+fn weights_of_a_label_keep_the_times_of_folded_text() {
+    let text = "# unit: ns\n# time-zero: 3 s\n# time-step: 0.02 s\n# labels: time, bytes\n\
+                time=000000.000s;bytes=10;main 3\ntime=000000.020s;bytes=30;main 4\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.folded");
+    std::fs::write(&path, text).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fg-collapse"));
+    let out = command.args(["--weight-by", "bytes"]).arg(&path).output().unwrap();
+    let wanted = "# unit: bytes\n# samples: 2 samples\n# time-zero: 3 s\n# time-step: 0.02 s\n# labels: time, bytes\n\
+                  time=000000.000s;bytes=10;main 10\ntime=000000.020s;bytes=30;main 30\n";
+    assert_eq!(String::from_utf8_lossy(&out.stdout), wanted, "{}", String::from_utf8_lossy(&out.stderr));
+}
+
+#[test]
 fn times_and_labels_of_fixtures_are_documented() {
     let mut timed = BTreeSet::new();
     for case in super::fixtures::cases() {

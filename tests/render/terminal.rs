@@ -41,3 +41,18 @@ fn a_terminal_gets_colours_unless_somebody_objects() {
         assert_eq!(screen.contains("\x1b["), coloured, "{environment}: {screen:?}");
     }
 }
+
+#[test]
+fn a_graph_leaves_its_root_on_the_screen() {
+    let stack: Vec<String> = (0..60).map(|n| format!("f{n}")).collect();
+    let folded = format!("{} 1\nf0;wide 99\n", stack.join(";"));
+    let script =
+        |arguments: &str| format!("env NO_COLOR=1 {} {arguments} in.folded", env!("CARGO_BIN_EXE_fg-render"));
+    let Some(terminal) = Terminal::start(80, 24, folded.as_bytes(), &script("")) else { return };
+    let screen = terminal.shows("ended with 0");
+    assert!(screen.starts_with("▏f0 100.00%") && screen.contains("wide 99.00%"), "{screen}");
+    assert!(screen.contains("43 frames left out; --depth 60 draws all rows"), "{screen}");
+    let all = Terminal::start(80, 90, folded.as_bytes(), &script("--depth 60")).unwrap();
+    let screen = all.shows("ended with 0");
+    assert!(!screen.contains("left out"), "{screen}");
+}

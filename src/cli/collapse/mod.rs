@@ -187,6 +187,8 @@ impl Tool for Collapse {
             let labels = &self.labels.label;
             if !labels.is_empty() {
                 **profile = profile.labelled(labels)?;
+            } else if self.labels.weight_by.is_some() {
+                **profile = std::mem::take(&mut **profile).with_time_again()?;
             }
         }
         if !self.no_header {

@@ -23,6 +23,9 @@ pub struct InputFormatArgs {
     /// --list-formats lists the names
     #[arg(long, value_name = "NAME")]
     pub input_format: Option<String>,
+    /// Show each file by itself as well: a page has a menu of all files together and of each
+    #[arg(long, conflicts_with_all = ["flamechart", "order", "no_sort", "countname", "factor"])]
+    pub each: bool,
     /// Fail if a line is not understood
     #[arg(long)]
     pub strict: bool,

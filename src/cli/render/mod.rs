@@ -60,8 +60,8 @@ Examples:
   fg-render --reverse --base malloc out.folded > who-allocates.svg
   fg-render --list '^parse' perf.data    # its source lines, with weights
 
-Exit status: 0, 1 when --peek or --list matches nothing, 2 for trouble. Without stacks 2, and an
-output that is as valid as any."
+Exit status: 0, 1 when --peek or --list matches nothing, 2 for trouble. Without
+stacks 2, and an output that is as valid as any."
 )]
 pub struct Render {
     /// The options that were given; before all others.
@@ -187,7 +187,10 @@ impl Render {
         reading.format = self.reading.input_format.clone();
         // A page has a menu of all values of a recording.
         let several = formats.iter().any(|format| format.name == "html");
-        let reading = reading.exchange(exchange_parts(formats)).other_values(several);
+        let reading = reading
+            .exchange(exchange_parts(formats))
+            .other_values(several)
+            .each_source(self.reading.each && several);
         let sources = self.input.sources();
         person::say_waiting(Self::NAME, &sources);
         let labels = self.labels_at_the_root();
@@ -195,6 +198,9 @@ impl Render {
             open(&sources, &reading)?
         } else {
             self.refuse_labels_beside(formats)?;
+            if self.reading.each {
+                bail!("--each does not go with --label, --weight-by and --by LABEL");
+            }
             let (profile, report) =
                 profile::open::read(&sources, &reading.samples(true).other_values(false))?;
             let (mut profile, note) = self.labels.weigh(profile)?;

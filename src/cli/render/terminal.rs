@@ -4,8 +4,13 @@ use std::env;
 use std::io::IsTerminal;
 
 use super::args::{OutputArgs, TerminalArgs, When};
-use crate::cli::terminal::{wants_colour, width};
+use crate::cli::terminal::{height, wants_colour, width};
 use crate::render::settings::{Paint, Terminal};
+
+/// The rows below a graph: a blank one, the total, title, subtitle, a message of two, and the next prompt.
+const BELOW: usize = 7;
+/// A graph has this many rows in the lowest terminal.
+const LEAST_ROWS: usize = 8;
 
 impl TerminalArgs {
     /// The terminal, where the output goes to one.
@@ -13,6 +18,7 @@ impl TerminalArgs {
         let goes_there = output.output.is_empty() && std::io::stdout().is_terminal();
         let usual = Terminal::default();
         let columns = self.columns.map(usize::from).or_else(|| width().filter(|_| goes_there));
+        let rows = height().filter(|_| goes_there).map(|rows| rows.saturating_sub(BELOW).max(LEAST_ROWS));
         let colour = match self.ansi {
             When::Always => true,
             When::Never => false,
@@ -24,6 +30,6 @@ impl TerminalArgs {
             (true, false) => Paint::Ansi256,
             (true, true) => Paint::True,
         };
-        Terminal { columns: columns.unwrap_or(usual.columns), paint, root_at_bottom: self.upright }
+        Terminal { columns: columns.unwrap_or(usual.columns), rows, paint, root_at_bottom: self.upright }
     }
 }

@@ -30,6 +30,7 @@ const MODULES: &[&str] = &[
     include_str!("page/invert.js"),
     include_str!("page/search.js"),
     include_str!("page/templates.js"),
+    include_str!("page/short.js"),
     include_str!("page/lines.js"),
     include_str!("page/refine.js"),
     include_str!("page/threads.js"),

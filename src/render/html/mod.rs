@@ -47,6 +47,7 @@ pub const FORMAT: Format = Format {
         takes::UNIT,
         takes::CUT,
         takes::TIME,
+        takes::EACH,
         takes::SOURCE,
     ],
     streams: false,
@@ -64,6 +65,7 @@ fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dy
         beside: Beside::default(),
         of_profile: false,
         values: Vec::new(),
+        share_clock: true,
         settings,
         target,
     }))
@@ -77,6 +79,8 @@ struct Page<'a> {
     of_profile: bool,
     /// All values of the recording, if there are several: they are walked in the end, and nothing before.
     values: Vec<(String, Profile)>,
+    /// A range of time is the same in all of them.
+    share_clock: bool,
     settings: &'a Settings,
     target: &'a mut dyn Target,
 }
@@ -111,6 +115,7 @@ impl Writer for Page<'_> {
         // A unit that was asked for is that of one value.
         if *order == Order::Frame && unit.is_none() && *factor == Weight::ONE {
             self.values = profile.values()?;
+            self.share_clock = profile.values_share_clock();
         }
         self.of_profile = !self.values.is_empty() || !profile.places().is_empty();
         if self.values.is_empty() {
@@ -128,8 +133,8 @@ impl Writer for Page<'_> {
     }
 
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        let Page { mut encoder, mut beside, values, settings, target, .. } = *self;
-        let span = values::span(&values);
+        let Page { mut encoder, mut beside, values, share_clock, settings, target, .. } = *self;
+        let span = if share_clock { values::span(&values) } else { None };
         if let Some((_, first)) = values.first() {
             feed(first, settings, &mut encoder)?;
             beside.take(first, encoder.decimals(), span, settings)?;

@@ -137,10 +137,10 @@ export class App {
     byId("stage").hidden = !this.model.parts.length && state.view !== "butterfly";
     this.list.show();
     this.outline.show();
+    this.selection.describe();
     this.stage.fit(again);
     this.timeline.show();
     this.map.redraw();
     this.navigation.showPath();
-    this.selection.describe();
   }
 }

@@ -5,6 +5,7 @@
 
 import { inkOn, partsOf, pixelOf } from "./colour.js";
 import { ROW, eachVisible } from "./layout.js";
+import { shorterForms } from "./short.js";
 
 const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
 const PAD = 5;
@@ -25,6 +26,19 @@ function measured(context, text) {
     widths.set(text, (width = context.measureText(text).width));
   }
   return width;
+}
+
+/** The sign and the name of a frame, in a shorter form or cut where there is no room for all of it.
+ * @param {CanvasRenderingContext2D} context
+ * @param {string} sign
+ * @param {string} name
+ * @param {number} room
+ * @param {boolean} cutStart */
+function labelled(context, sign, name, room, cutStart) {
+  if (cutStart || name.length <= MOST_LETTERS && measured(context, sign + name) <= room) return fitted(context, sign + name, room, cutStart);
+  const forms = shorterForms(name);
+  const fits = forms.find((form) => measured(context, sign + form) <= room);
+  return fits === undefined ? fitted(context, sign + (forms.at(-1) ?? name), room, false) : sign + fits;
 }
 
 /** The part of a text that fits, or nothing if that is only a letter or two.
@@ -57,7 +71,7 @@ function fitted(context, text, room, cutStart) {
 /** @param {Model} model
  * @param {Sheet} sheet */
 export function draw(model, { context, width, height, scroll, hover, selected }) {
-  const { scene, theme } = model;
+  const { names, scene, theme } = model;
   const surface = new Surface(context, width, height, theme.back);
   const run = pixelOf(theme.run);
   context.font = FONT;
@@ -72,12 +86,11 @@ export function draw(model, { context, width, height, scroll, hover, selected })
   scene.parts.forEach((part, index) => {
     const { first, last } = scene.rowsBetween(part, scroll, scroll + height);
     if (last < first) return;
-    const labels = new Labels(model, part);
     const hovered = hover && hover.part === index ? hover.node : -1;
     const chosen = selected && selected.part === index ? selected.node : -1;
     const box = (/** @type {number} */ node, /** @type {number} */ x, /** @type {number} */ w, /** @type {number} */ row) => {
       // A gap in the order of time.
-      if (node > 0 && part.tree.name[node] === model.names.all) return;
+      if (node > 0 && part.tree.name[node] === names.all) return;
       const y = scene.top(part, row) - scroll;
       const left = Math.max(x, 0);
       const right = Math.min(x + w, width);
@@ -86,7 +99,7 @@ export function draw(model, { context, width, height, scroll, hover, selected })
       const pixel = dim < 1 ? surface.faded(colour.pixel, dim) : colour.pixel;
       surface.box(left, right - (w > 3 ? 1 : 0), y, pixel);
       if (right - left > LEAST_LABELLED) {
-        const text = fitted(context, labels.of(node), right - left - 2 * PAD, model.about.cutStart);
+        const text = labelled(context, signOf(model, part, node), names.show(part.tree.name[node]), right - left - 2 * PAD, model.about.cutStart);
         if (text) words.push([text, left + PAD, y + ROW / 2, right - left - PAD, dim < 1 ? inkOn(partsOf(pixel)) : colour.ink]);
       }
       if (right - left > 6 && model.changes.isNew(part, node)) outlined.push([{ part: -1, node }, left, y, right - left]);
@@ -181,23 +194,14 @@ class Surface {
   }
 }
 
-/** The words on frames: the name; in a comparison with a sign before it. */
-class Labels {
-  /** @param {Model} model
-   * @param {Part} part */
-  constructor(model, part) {
-    this.model = model;
-    this.part = part;
-  }
-
-  /** @param {number} node */
-  of(node) {
-    const { model, part } = this;
-    const name = model.names.show(part.tree.name[node]);
-    if (!model.about.differential) return name;
-    const change = model.changes.of(part.tree, node);
-    if (model.changes.isNew(part, node)) return "+ new " + name;
-    if (model.changes.isGone(part, node)) return "− gone " + name;
-    return (change > 0 ? "+ " : change < 0 ? "− " : "") + name;
-  }
+/** The word before the name of a frame in a comparison.
+ * @param {Model} model
+ * @param {Part} part
+ * @param {number} node */
+function signOf({ about, changes }, part, node) {
+  if (!about.differential) return "";
+  if (changes.isNew(part, node)) return "+ new ";
+  if (changes.isGone(part, node)) return "− gone ";
+  const change = changes.of(part.tree, node);
+  return change > 0 ? "+ " : change < 0 ? "− " : "";
 }

@@ -7,10 +7,17 @@
 import { changeText } from "./changes.js";
 import { changeColour, css, insignificant } from "./colour.js";
 import { byId, make, swatch } from "./dom.js";
+import { shorterForms } from "./short.js";
 import { functions } from "./table.js";
 
 /** The number of functions that are named. */
 const HOTTEST = 3;
+/** A function of a smaller share is not among the hottest: it would have 0.0%. */
+const LEAST_NAMED = 0.0005;
+/** Where more than this ends in one function, as waits do in the scheduler and allocations in the allocator, its callers tell more. */
+const NEARLY_ALL = 0.8;
+/** Longer names are shortened. */
+const LONG_NAME = 50;
 /** Frames of what records waits: the leaf of each of its stacks. */
 const TRACER = /^(_*bpf_|__traceiter_|perf_trace_|trace_event_|sched_switch(\b|_\[))/;
 /** The frames between such a leaf and the function that waits. */
@@ -46,12 +53,19 @@ function showAnswer(app) {
   const link = (/** @type {Row} */ row, /** @type {string} */ note) => {
     const name = names.show(row.id);
     const open = { class: "link", title: `${name}: callers and callees`, click: () => navigation.butterfly(row.id) };
-    return make("span", {}, make("button", open, name.slice(0, 80)), ` ${note}`);
+    const label = name.length > LONG_NAME ? shortened(name) : name;
+    return make("span", {}, make("button", open, label.slice(0, 200)), ` ${note}`);
   };
   if (!about.differential) {
     const own = ownWeights(model);
-    const hottest = rows.filter(({ id }) => own[id] > 0).sort((a, b) => own[b.id] - own[a.id] || a.id - b.id).slice(0, HOTTEST);
-    line.replaceChildren(make("b", {}, "Hottest"), ...hottest.map((row) => link(row, `${((100 * own[row.id]) / whole.total[0]).toFixed(1)}%`)));
+    const all = whole.total[0];
+    const share = (/** @type {number} */ weight) => `${((100 * weight) / all).toFixed(1)}%`;
+    const heaviest = (/** @type {Float64Array} */ weights) => rows.filter(({ id }) => weights[id] > 0)
+      .sort((a, b) => weights[b.id] - weights[a.id] || a.id - b.id).slice(0, HOTTEST).filter(({ id }, n) => n === 0 || weights[id] >= LEAST_NAMED * all);
+    const hottest = heaviest(own);
+    const callers = hottest.length && own[hottest[0].id] > NEARLY_ALL * all ? callersOf(model, hottest[0].id) : null;
+    line.replaceChildren(make("b", {}, "Hottest"), ...(callers ? hottest.slice(0, 1) : hottest).map((row) => link(row, share(own[row.id]))));
+    if (callers) line.append(make("b", {}, "called from"), ...heaviest(callers).map((row) => link(row, share(callers[row.id]))));
     return;
   }
   const column = (/** @type {"self" | "before"} */ key) => Float64Array.from(rows, (row) => row[key]);
@@ -84,6 +98,54 @@ function ownWeights({ names, whole }) {
     own[name[k > 0 ? k : i]] += self[i];
   }
   return own;
+}
+
+/** A name without the arguments of templates and the folders of files.
+ * @param {string} name */
+const shortened = (name) => shorterForms(name)[0] ?? name;
+
+/** The self weight of a function by the functions that called it. Where nearly all comes from one caller, by the callers of
+ * that, and so on; null if there is always only one. Functions that differ only in their templates count as one.
+ * @param {Model} model
+ * @param {number} id */
+function callersOf({ names, whole }, id) {
+  const { n, name, parent, self } = whole;
+  const leaves = [];
+  let all = 0;
+  for (let i = 1; i < n; i++) {
+    if (name[i] !== id || !self[i]) continue;
+    all += self[i];
+    leaves.push(i);
+  }
+  const at = leaves.map((leaf) => parent[leaf]);
+  /** @type {Map<string, number>} */
+  const firsts = new Map();
+  /** @type {Map<number, number>} */
+  const alike = new Map([[names.all, names.all]]);
+  const same = (/** @type {number} */ one) => {
+    let first = alike.get(one);
+    if (first === undefined) {
+      const text = shortened(names.show(one));
+      alike.set(one, (first = firsts.get(text) ?? one));
+      firsts.set(text, first);
+    }
+    return first;
+  };
+  const skipped = new Set([same(id)]);
+  for (;;) {
+    const own = new Float64Array(names.texts.length);
+    let most = names.all;
+    leaves.forEach((leaf, m) => {
+      while (at[m] > 0 && skipped.has(same(name[at[m]]))) at[m] = parent[at[m]];
+      const caller = same(name[at[m]]);
+      own[caller] += self[leaf];
+      if (own[caller] > own[most]) most = caller;
+    });
+    if (most === names.all) return null;
+    own[names.all] = 0;
+    if (own[most] <= NEARLY_ALL * all) return own;
+    skipped.add(most);
+  }
 }
 
 /** The words for growing and shrinking: what takes time is slower, all else is more.

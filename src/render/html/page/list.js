@@ -6,6 +6,7 @@
 import { byId, make } from "./dom.js";
 import { openFrameMenu, openRowMenu } from "./frame_menu.js";
 import { percent, signed } from "./numbers.js";
+import { shorterForms } from "./short.js";
 import { functions, sortRows } from "./table.js";
 
 /** Rows shown before one asks for more. */
@@ -113,7 +114,10 @@ export class List {
     const { app } = this;
     const { about, names, numbers, tree } = app.model;
     const whole = tree.total[0];
-    const name = make("button", { title: "Callers and callees; right-click or m for more", click: () => app.navigation.butterfly(row.id) }, make("bdi", {}, names.show(row.id).slice(0, 400)));
+    const shown = names.show(row.id);
+    const text = shown.slice(0, 400);
+    const label = innerWidth < 760 ? (shorterForms(shown)[0] ?? shown).slice(0, 400) : text;
+    const name = make("button", { title: `${text}: callers and callees; right-click or m for more`, click: () => app.navigation.butterfly(row.id) }, make("bdi", {}, label));
     const weight = (/** @type {number} */ value) => {
       return make("td", { class: "num", title: `${numbers.withSamples(value)}, exactly ${numbers.exactly(value)}` },
         numbers.cell(value), make("small", {}, percent(value, whole)));

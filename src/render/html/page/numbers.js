@@ -144,6 +144,7 @@ export class Numbers {
   /** For a table whose head has the unit: without it where it is a count.
    * @param {number} weight */
   cell(weight) {
+    if (weight === 0) return "0";
     const text = this.amount(weight);
     if (!this.isCount || this.unit === null) return text;
     const word = [this.unit, singular(this.unit)].find((one) => text.endsWith(` ${one}`));

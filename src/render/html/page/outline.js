@@ -126,7 +126,8 @@ export class Outline {
     const id = tree.name[node];
     const { before, after } = changes.sides(tree, node, false);
     const cell = (/** @type {string} */ text) => make("span", { role: "gridcell", class: "num" }, text);
-    const name = make("span", { role: "gridcell", class: "name" }, make("i", { "aria-hidden": "true" }, hasChildren ? (isOpen ? "▾" : "▸") : ""), make("bdi", {}, names.show(id).slice(0, 400)));
+    const text = names.show(id).slice(0, 400);
+    const name = make("span", { role: "gridcell", class: "name", title: text }, make("i", { "aria-hidden": "true" }, hasChildren ? (isOpen ? "▾" : "▸") : ""), make("bdi", {}, text));
     name.style.paddingLeft = `${Math.min(tree.depth[node], 40) * 14}px`;
     const cells = about.differential ? [cell(numbers.cell(before)), cell(numbers.cell(after)), cell(changeText(before, after))]
       : [cell(percent(tree.total[node], whole.total[0])), cell(numbers.cell(tree.total[node])), cell(numbers.cell(tree.self[node]))];

@@ -45,7 +45,11 @@ export class Selection {
     const line = byId("chosen");
     line.textContent = "";
     const sheet = byId("sheet");
-    sheet.replaceChildren(make("p", {}, "Tap to read · tap again to zoom · hold for more"));
+    const answer = byId("answer");
+    // On a phone the hottest functions stand where there is room for them until a frame is chosen.
+    const answers = sheet.contains(answer) || (!model.about.differential && matchMedia("(hover: none)").matches) ? [answer] : [];
+    answer.hidden = Boolean(place) && answers.length > 0;
+    sheet.replaceChildren(make("p", {}, "Tap to read · tap again to zoom · hold for more"), ...answers);
     if (!place) return;
     const { tree } = model.parts[place.part];
     const name = make("bdi", {}, model.names.show(tree.name[place.node]).slice(0, 300));
@@ -55,7 +59,7 @@ export class Selection {
     sheet.replaceChildren(make("b", {}, weight), name.cloneNode(true), make("div", { class: "row" },
       make("button", { click: () => navigation.zoomTo(place) }, "Zoom in"),
       make("button", { disabled: !model.zoomed, click: () => navigation.zoomOut() }, "Show all"),
-      make("button", { click: () => this.openMenu(place, 0, innerHeight) }, "More …")));
+      make("button", { click: () => this.openMenu(place, 0, innerHeight) }, "More …")), ...answers);
   }
 
   /** Puts a message into the line at the bottom, for a while.

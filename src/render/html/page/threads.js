@@ -1,4 +1,4 @@
-// The threads of a profile: stacks whose first frames name the same process and thread. Folded text
+// The threads of a profile, or the values of its first label: stacks whose first frames name the same process and thread. Folded text
 // does not say whether its first frames are threads or functions; facts, labels, places and the
 // names themselves do.
 
@@ -18,7 +18,7 @@ import { kept } from "./tree.js";
  * @property {number} after
  */
 
-/** @typedef {"threads" | "first frames" | "none"} RootKind */
+/** @typedef {"threads" | "label" | "first frames" | "none"} RootKind */
 
 /** Labels that name a thread, the closest first. */
 const THREAD_LABELS = ["thread", "tid", "process", "pid", "comm"];
@@ -59,10 +59,13 @@ export class Threads {
     this.whole = whole;
     /** True if samples say of which thread they are. */
     this.areTimed = Boolean(times && times.rows.length > 1);
-    /** The depth of the label that names a thread, from 1; 0 where there is none. */
-    this.labelDepth = about.labels.indexOf(THREAD_LABELS.find((label) => about.labels.includes(label)) ?? "") + 1;
+    const thread = THREAD_LABELS.find((label) => about.labels.includes(label));
+    /** The label whose values can be chosen: that of threads, else the first one that is no time; "" where there is none. */
+    this.label = thread ?? about.labels.find((label) => label !== "time") ?? "";
+    /** Its depth, from 1; 0 where there is none. */
+    this.labelDepth = about.labels.indexOf(this.label) + 1;
     /** @type {RootKind} */
-    this.kind = this.areTimed ? "none" : this.labelDepth ? "threads" : about.labels.length ? "none" : kindOfRoots(about, names, whole);
+    this.kind = this.areTimed ? "none" : thread ? "threads" : this.label ? "label" : about.labels.length ? "none" : kindOfRoots(about, names, whole);
     /** The number of each node's thread; 0 is none. */
     this.of = new Uint32Array(this.kind === "none" ? 0 : whole.n);
     /** @type {Map<string, number>} the number of the thread of each key */
@@ -98,7 +101,7 @@ export class Threads {
         let number = isBehind && !isCloser ? above : numbers.get(path);
         if (number === undefined) {
           const own = names.key(whole.name[i]);
-          const label = labelDepth ? name.slice(name.indexOf("=") + 1) : names.show(whole.name[i]);
+          const label = labelDepth ? name.slice(name.indexOf("=") + 1) || `no ${this.label}` : names.show(whole.name[i]);
           number = found.push({
             path, key: parent ? `${parent.key};${own}` : own, label: parent ? `${parent.label} ${label}` : label,
             isLabel: labelDepth > 0, before: 0, after: 0,

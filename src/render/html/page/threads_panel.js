@@ -13,7 +13,8 @@ export function threadsPanel(app) {
   const { whole, numbers, names, state, threads } = app.model;
   const weigh = (/** @type {import("./threads.js").Thread} */ one) => one.after + one.before;
   const heaviest = threads.all.length ? weigh(threads.all[0]) : 1;
-  const isThreads = threads.kind === "threads";
+  const title = { threads: "Threads and processes", label: names.harmless(threads.label) }[threads.kind + ""] ?? "First frames";
+  const unsure = threads.kind === "first frames" ? "The profile does not say whether its first frames are threads or functions. " : "";
   const choose = (/** @type {string} */ key, /** @type {boolean} */ on) => {
     const chosen = app.model.state.threads.filter((one) => one !== key);
     app.change({ threads: on ? [...chosen, key] : chosen, zoom: [] });
@@ -38,8 +39,8 @@ export function threadsPanel(app) {
     return make("label", {}, box, name, meter(weigh(one) / heaviest), make("span", { class: "num" }, percent(one.after, whole.total[0])));
   }));
   const parts = [
-    make("h2", {}, isThreads ? "Threads and processes" : "First frames"),
-    make("p", {}, `${isThreads ? "" : "The profile does not say whether its first frames are threads or functions. "}The heaviest first; none chosen shows all ${threads.all.length}.`),
+    make("h2", {}, title),
+    make("p", {}, `${unsure}The heaviest first; none chosen shows all ${threads.all.length}.`),
     make("div", { class: "row" }, filter, make("button", { click: () => app.change({ threads: [], zoom: [] }) }, "All")),
     rows,
   ];

@@ -90,13 +90,14 @@ export class Timeline {
     const isHeat = state.heat && times.all >= LEAST_HEAT;
     const isNarrow = document.documentElement.clientWidth < 760 || innerHeight < 600;
     // As long as they are the same, so are their bars.
-    const key = `${isHeat} ${isNarrow} ${state.value} ${state.threads.join("\n")}`;
+    const isLow = innerHeight < 450;
+    const key = `${isHeat} ${isNarrow} ${isLow} ${state.value} ${state.threads.join("\n")}`;
     if (key === this.laidOut) return;
     this.laidOut = key;
     if (isHeat) {
       this.strips = [{ label: "", key: "", threads: times.threadsOf(state.threads), weight, top: 0, height: isNarrow ? 100 : HEAT_HEIGHT }];
     } else {
-      const most = times.rows.length < 2 ? 0 : isNarrow ? 3 : 7;
+      const most = times.rows.length < 2 || isLow ? 0 : isNarrow ? 3 : 7;
       const first = times.rows.length < 2 ? 44 : 28;
       this.strips = [{ label: times.rows.length < 2 ? times.rows[0].label : "All threads", key: "", threads: all, weight, top: 0, height: first }];
       // A chosen row that is light takes the place of the last heavy one.
@@ -127,7 +128,9 @@ export class Timeline {
       const steps = n === 0 && this.times?.isCoarse ? `, in steps of ${durationText(this.times.step / 1e9)}` : "";
       const label = names.harmless(strip.label) + steps;
       const share = strips.length > 1 ? percent(strip.weight, whole.total[0]) : "";
-      const inside = [make("span", {}, label), make("small", {}, share.replace(/\.(.)\d%/, ".$1%"))];
+      // Of a name that is too long the end stays, which tells threads apart: `pool-1-thr…-2`.
+      const [end] = /(?:[\s-][^\s-]{1,8})?$/u.exec(label) ?? [""];
+      const inside = [make("span", {}, make("span", {}, label.slice(0, label.length - end.length)), end), make("small", {}, share.replace(/\.(.)\d%/, ".$1%"))];
       const at = `top:${strip.top}px;height:${strip.height}px`;
       if (isHeat) return make("div", { style: at, class: "offsets" }, ...this.#offsets());
       const isRow = strip.key !== "" || (n === 0 && state.threads.length > 0);

@@ -91,12 +91,13 @@ export class Toolbar {
   }
 
   #showThreads() {
-    const { state, threads } = this.app.model;
+    const { names, state, threads } = this.app.model;
     const button = byId("threads-open");
     const chosen = threads.chosen(state.threads).length;
     const word = threads.kind === "threads" ? "thread" : "first frame";
     button.hidden = threads.all.length < 2;
-    button.textContent = chosen ? `${chosen} ${word}${chosen > 1 ? "s" : ""}` : `All ${word}s`;
+    button.textContent = threads.kind === "label" ? `${names.harmless(threads.label).slice(0, 30)}: ${chosen || "all"}`
+      : chosen ? `${chosen} ${word}${chosen > 1 ? "s" : ""}` : `All ${word}s`;
     button.classList.toggle("on", chosen > 0);
   }
 

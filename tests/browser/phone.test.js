@@ -1,0 +1,64 @@
+// The page on a phone: what is in sight before anything is tapped.
+
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+import { allQuiet, inChromium } from "./picture.js";
+import { box, settled, text, view } from "./viewer.js";
+
+afterEach(allQuiet);
+
+const phone = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+const FINGERS = inChromium("its protocol has no fingers");
+const stacks = "# command: ./app\nmain;read;parse 50\nmain;write 30\nmain;idle 20\n";
+
+test("on a phone the frames have more than half of the screen, above the hottest functions", FINGERS, async () => {
+  const page = await view(stacks, phone);
+  const main = await page.locator("main").boundingBox();
+  assert.ok(main.height > 422, JSON.stringify(main));
+  assert.match(await text(page, "sheet"), /^Tap to read.*Hottestparse 50\.0%write 30\.0%idle 20\.0%$/);
+  const { top } = await box(page, "all");
+  assert.ok(Math.abs(top + 40 - main.y - main.height) < 2, `the root at ${top} is not at the end of ${JSON.stringify(main)}`);
+  // A tapped frame takes their place, and nothing moves.
+  const one = await box(page, "write");
+  await page.touchscreen.tap(one.left + one.width / 2, one.top + 9);
+  await settled(page);
+  assert.match(await page.locator("#sheet").innerText(), /^30, 30\.00%\s+write/);
+  assert.deepEqual(await page.locator("main").boundingBox(), main);
+  const other = await view(stacks, phone);
+  await other.click("#sheet >> text=parse");
+  await settled(other);
+  assert.equal(await other.evaluate(() => globalThis.flame.model.state.view), "butterfly");
+});
+
+test("on a phone the search shares its row until it is used", FINGERS, async () => {
+  const page = await view(stacks, phone);
+  const row = (id) => page.locator(`#${id}`).boundingBox();
+  assert.equal((await row("query")).y, (await row("refine-open")).y);
+  for (const id of ["case", "only", "next"]) assert.ok(await page.isHidden(`#${id}`), id);
+  await page.fill("#query", "write");
+  await settled(page);
+  assert.ok((await row("query")).y > (await row("refine-open")).y);
+  for (const id of ["case", "only", "next"]) assert.ok(await page.isVisible(`#${id}`), id);
+});
+
+test("the verdict of a comparison stays above the frames", FINGERS, async () => {
+  const page = await view("main;a 100 200\nmain;b 50 50\n", phone);
+  assert.match(await text(page, "answer"), /in all/);
+  assert.equal(await text(page, "sheet"), "Tap to read · tap again to zoom · hold for more");
+});
+
+test("in the table of a phone names are short, and whole in the title", FINGERS, async () => {
+  const name = "std::map<std::basic_string<char, std::char_traits<char> >, int>::find";
+  const page = await view(`main;${name} 7\nmain;b 3\n`, { ...phone, hash: "#view=table" });
+  const row = await page.$eval("#list tbody tr button", (button) => [button.textContent, button.title]);
+  assert.equal(row[0], "std::map::find");
+  assert.ok(row[1].startsWith(`${name}: `), row[1]);
+});
+
+test("a phone on its side has one row of the time line, and more than a third of the screen for frames", FINGERS, async () => {
+  const samples = [1, 2, 3].map((n) => `pool  7/${100 + n}  ${(1 + n / 100).toFixed(6)}:  1 cycles: \n\t 10 f (/bin/app)\n\n`).join("");
+  const page = await view(samples, { ...phone, viewport: { width: 844, height: 390 } });
+  assert.equal(await page.locator("#time-labels > *").count(), 1);
+  const main = await page.locator("main").boundingBox();
+  assert.ok(main.height > 130, JSON.stringify(main));
+});
