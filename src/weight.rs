@@ -19,7 +19,7 @@ use crate::error::{ErrorKind, Result};
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 // The alignment of an i128 would make it larger by a third.
-#[repr(packed(8))]
+#[repr(Rust, packed(8))]
 pub struct Weight {
     mantissa: i128,
     decimals: u8,
