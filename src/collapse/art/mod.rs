@@ -1,5 +1,6 @@
 //! Method traces of Android's runtime, `.trace`: `Debug.startMethodTracing`, `am profile start`, and Android Studio's
-//! recordings of Java and Kotlin methods, sampled or traced (by `runtime/trace.cc` of Android 6 to 15).
+//! recordings of Java and Kotlin methods, sampled or traced, as the readers of Firefox's profiler and of Android
+//! Studio (perflib) take them.
 //!
 //! ```text
 //! *version
@@ -34,7 +35,7 @@ use crate::weight::Weight;
 const INFO: FormatInfo = FormatInfo {
     name: "art",
     producer: "Android's method traces: Debug.startMethodTracing, am profile, Android Studio; .trace",
-    tested: "by the runtime's source, Android 6 to 15",
+    tested: "versions 1 to 3, by what other readers say",
     values: "wall, cpu, whichever clocks there are",
     unit: "us, us",
 };
