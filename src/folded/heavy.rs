@@ -368,24 +368,37 @@ mod tests {
     use crate::folded::{Order, walk as walk_all};
     use crate::input::Source;
 
-    /// Every frame that weighs enough: depth, name, start and total weight.
+    /// Every frame that weighs enough: depth, name, start, own and total weight.
     struct Log {
         least: u64,
-        seen: Vec<(usize, Vec<u8>, Weight, Weight)>,
+        /// Lighter frames need not be told.
+        may_pass_over: bool,
+        seen: Vec<(usize, Vec<u8>, [Weight; 3])>,
+        passed_over: u64,
+    }
+
+    impl Log {
+        fn new(least: u64, may_pass_over: bool) -> Log {
+            Log { least, may_pass_over, seen: Vec::new(), passed_over: 0 }
+        }
     }
 
     impl Visitor for Log {
         fn exit(&mut self, frame: Frame<'_>, so_far: Weights) -> Result<()> {
             let Frame { name, depth, start, total, own } = frame;
-            assert!(own.value <= total.value && so_far.value >= total.value);
+            assert!(so_far.value == start.value.checked_add(total.value)?);
             if total.value >= Weight::new(self.least.into()) {
-                self.seen.push((depth, name.to_vec(), start.value, total.value));
+                self.seen.push((depth, name.to_vec(), [start.value, own.value, total.value]));
             }
             Ok(())
         }
 
         fn least(&self, _: Weights) -> Weight {
-            Weight::new(self.least.into())
+            if self.may_pass_over { Weight::new(self.least.into()) } else { Weight::ZERO }
+        }
+
+        fn passed_over(&mut self, frames: u64) {
+            self.passed_over += frames;
         }
 
         fn restart(&mut self) -> Result<()> {
@@ -413,9 +426,23 @@ mod tests {
         text
     }
 
+    /// The number of light frames that roots are or that heavy frames call.
+    fn light_below_heavy(text: &str, least: u64) -> u64 {
+        let mut totals = std::collections::HashMap::new();
+        for line in text.lines().filter(|line| !line.starts_with("# ")) {
+            let (stack, weight) = line.rsplit_once(' ').unwrap();
+            let stack = stack.trim_end_matches(';');
+            let ends = stack.match_indices(';').map(|(at, _)| at).chain([stack.len()]);
+            ends.for_each(|end| *totals.entry(&stack[..end]).or_insert(0) += weight.parse::<u64>().unwrap());
+        }
+        let is_heavy = |stack: &str| totals[stack] >= least;
+        let caller = |stack: &str| stack.rfind(';').is_none_or(|at| is_heavy(&stack[..at]));
+        totals.keys().filter(|stack| !is_heavy(stack) && caller(stack)).count() as u64
+    }
+
     fn heavy(text: &str, least: u64) -> Option<(Log, WalkSummary)> {
         let sources = [Source::bytes(text)];
-        let mut log = Log { least, seen: Vec::new() };
+        let mut log = Log::new(least, true);
         let summary = walk_text(&mut Rereadable::open(&sources).unwrap(), &mut log).unwrap()?;
         Some((log, summary))
     }
@@ -425,11 +452,12 @@ mod tests {
         for seed in 0..50 {
             let text = text(seed);
             for least in [1, 100, 5_000, 60_000, u64::MAX] {
-                let mut sorted = Log { least, seen: Vec::new() };
+                let mut sorted = Log::new(least, false);
                 let all = walk_all(&[Source::bytes(text.clone())], Order::Frame, None, &mut sorted).unwrap();
                 let (log, summary) = heavy(&text, least).unwrap();
                 assert_eq!(log.seen, sorted.seen, "seed {seed}, {least}");
                 assert_eq!((summary.total, summary.facts), (all.total, all.facts));
+                assert_eq!(log.passed_over, light_below_heavy(&text, least), "seed {seed}, {least}");
             }
         }
     }

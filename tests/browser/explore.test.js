@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { allQuiet, inChromium, large, run, small } from "./picture.js";
+import { allQuiet, inChromium, large, run, small, travel } from "./picture.js";
 import { address, box, boxes, clickOn, coloursOf, refine, rows, saved, savedStacks, search, settled, text, view } from "./viewer.js";
 
 afterEach(allQuiet);
@@ -145,7 +145,7 @@ test("chips are taken back one by one", async () => {
   await settled(page);
   assert.equal((await box(page, "all")).weight, 1000);
   assert.ok(await page.isHidden("#chips"));
-  await page.goBack();
+  await travel(page, "back");
   await settled(page);
   assert.equal((await box(page, "all")).weight, 800);
 });
@@ -311,7 +311,7 @@ test("fingers tap, hold, move and stretch", inChromium("its protocol has no fing
   await page.touchscreen.tap(...(await at("main;run")));
   await settled(page);
   assert.match(await address(page), /zoom=main;run/);
-  await page.goBack();
+  await travel(page, "back");
   await settled(page);
   const client = await page.context().newCDPSession(page);
   const [x, y] = await at("main");

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { deflateSync, inflateSync } from "node:zlib";
-import { doubleClick, inChromium, run, save } from "./picture.js";
+import { doubleClick, inChromium, run, save, travel } from "./picture.js";
 import { address, box, makePage, openPage, search, settled, text, view } from "./viewer.js";
 
 const SECONDS = 10;
@@ -73,10 +73,10 @@ test("a drag chooses a range, which the link keeps and the cross clears", async 
   assert.equal(await total(one), 1000 * 2_000_000);
   assert.match(await address(one), /time=2s\.\.4s/);
   assert.match(await text(one, "chips"), /fg-filter --time 2s\.\.4s/);
-  await one.goBack();
+  await travel(one, "back");
   await settled(one);
   assert.equal(await total(one), SAMPLES * 2_000_000);
-  await one.goForward();
+  await travel(one, "forward");
   await settled(one);
   await one.click("#time-pills .pill button");
   await settled(one);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { afterEach, test } from "node:test";
-import { allQuiet, fixture, run, save } from "./picture.js";
+import { allQuiet, fixture, run, save, travel } from "./picture.js";
 import { address, makePage, openPage, refine, rows, savedStacks, settled, text, view } from "./viewer.js";
 
 afterEach(allQuiet);
@@ -38,7 +38,7 @@ test("a page of several values has a menu, and the header, the hottest functions
   assert.match(await address(page), /^#value=page-faults/);
   await choose(page, "cpu-clock");
   assert.equal(await address(page), "");
-  await page.goBack();
+  await travel(page, "back");
   await settled(page);
   assert.match(await text(page, "facts"), /^150 page-faults/);
   assert.equal(await page.inputValue("#value"), "page-faults");

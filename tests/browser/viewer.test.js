@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { afterEach, test } from "node:test";
-import { allQuiet, draw, frames, large, run, show, small } from "./picture.js";
+import { allQuiet, draw, frames, large, run, show, small, travel } from "./picture.js";
 import { address, box, boxes, clickOn, colourOf, coloursOf, inSight, makePage, openPage, rows, search, settled, text, view } from "./viewer.js";
 
 afterEach(allQuiet);
@@ -110,13 +110,13 @@ test("a click zooms, the path leads back, so do back and forward", async () => {
   assert.match(await address(page), /zoom=main;run/);
   await clickOn(page, "main;run;eval");
   assert.ok((await box(page, "main;run;eval")).width > 1190);
-  await page.goBack();
+  await travel(page, "back");
   await settled(page);
   assert.ok((await box(page, "main;run")).width > 1190 && (await box(page, "main;run;eval")).width < 1000);
-  await page.goBack();
+  await travel(page, "back");
   await settled(page);
   assert.ok((await box(page, "main;run")).width < 400);
-  await page.goForward();
+  await travel(page, "forward");
   await settled(page);
   assert.ok((await box(page, "main;run")).width > 1190);
   await page.click('#path button:has-text("all")');

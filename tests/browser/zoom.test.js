@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { allQuiet, click, draw, drawn, frame, frames, near, save, says, searchFor, show, small, visible } from "./picture.js";
+import { allQuiet, click, draw, drawn, frame, frames, near, save, says, searchFor, show, small, travel, visible } from "./picture.js";
 
 afterEach(allQuiet);
 
@@ -65,14 +65,14 @@ test("Back and Forward walk the zooms", async () => {
   await click(page, "main");
   await click(page, "parse");
   await click(page, "lex");
-  await page.goBack();
+  await travel(page, "back");
   assert.deepEqual(await visible(page), zoomedIntoParse);
-  await page.goBack();
+  await travel(page, "back");
   near((await frame(page, "main")).width, 1180);
-  await page.goBack();
+  await travel(page, "back");
   assert.deepEqual(await visible(page), everything);
-  await page.goForward();
-  await page.goForward();
+  await travel(page, "forward");
+  await travel(page, "forward");
   assert.deepEqual(await visible(page), zoomedIntoParse);
 });
 
