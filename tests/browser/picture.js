@@ -95,13 +95,16 @@ export async function until(isSo, what) {
   for (const end = Date.now() + 60_000; !(await isSo());) assert.ok(Date.now() < end, `not so after a minute: ${what}`);
 }
 
-/** Goes "back" or "forward" within a document, and waits until its scripts have heard of that. */
-export async function travel(page, way) {
-  // The script's own listener is older, and so called first.
-  const heard = page.evaluate(() => new Promise((done) => addEventListener("popstate", () => done(), { once: true })));
-  await (way === "back" ? page.goBack() : page.goForward());
-  await heard;
-}
+/**
+ * Goes "back" or "forward" within a document, and waits until its scripts have heard of that. The page is asked: the
+ * browser's own buttons may not know yet of the steps that the page has just added.
+ */
+export const travel = (page, way) =>
+  page.evaluate((to) => new Promise((done) => {
+    // The script's own listener is older, and so called first.
+    addEventListener("popstate", () => done(), { once: true });
+    history[to]();
+  }), way);
 
 /** Waits until what follows from a new size of the window is drawn: observers run before each frame. */
 export const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
