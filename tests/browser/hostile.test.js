@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { allQuiet, click, draw, frames, says, searchFor, show, visible } from "./picture.js";
+import { allQuiet, click, draw, frames, reload, says, searchFor, show, visible } from "./picture.js";
 
 afterEach(allQuiet);
 
@@ -81,6 +81,6 @@ test("a very deep stack neither breaks nor blocks the viewer", async () => {
   await searchFor(page, "f4999");
   assert.equal(await says(page, "matched"), "Matched: 50.0%");
   await page.keyboard.press("z");
-  await page.reload();
+  await reload(page);
   assert.equal((await visible(page)).length, 5001);
 });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { allQuiet, click, draw, frame, frames, near, save, says, searchFor, show, small, spot, until, visible } from "./picture.js";
+import { allQuiet, click, draw, frame, frames, near, reload, save, says, searchFor, show, small, spot, until, visible } from "./picture.js";
 
 afterEach(allQuiet);
 
@@ -68,7 +68,7 @@ test("Tab stops once in the frames, whatever was selected, links or not", async 
   assert.deepEqual(await stops(), ["tree"]);
   await page.keyboard.press("Escape"); // nothing is selected, Tab still finds the frames
   assert.deepEqual(await stops(), ["tree"]);
-  await page.reload();
+  await reload(page);
   await click(page, "run");
   assert.deepEqual(await stops(), ["run"]);
 });

@@ -106,6 +106,13 @@ export const travel = (page, way) =>
     history[to]();
   }), way);
 
+/** Loads the page once more, from the address that it has given itself: the browser may not know of that yet. */
+export async function reload(page) {
+  const loaded = page.waitForEvent("load");
+  await page.evaluate(() => void setTimeout(() => location.reload()));
+  await loaded;
+}
+
 /** Waits until what follows from a new size of the window is drawn: observers run before each frame. */
 export const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { allQuiet, click, draw, frames, large, matchedShare, says, searchFor, show, small } from "./picture.js";
+import { allQuiet, click, draw, frames, large, matchedShare, reload, says, searchFor, show, small } from "./picture.js";
 
 afterEach(allQuiet);
 
@@ -68,7 +68,7 @@ test("case is minded, or not, by button, key and address", async () => {
   assert.deepEqual(await hits(page), ["Read", "read"]);
   assert.equal(await says(page, "matched"), matchedShare(small, /^read$/i));
   assert.equal(await page.getAttribute("#ignorecase", "aria-pressed"), "true");
-  await page.reload();
+  await reload(page);
   assert.deepEqual(await hits(page), ["Read", "read"]);
   await page.keyboard.press("i");
   assert.deepEqual(await hits(page), ["read"]);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { afterEach, test } from "node:test";
-import { allQuiet, draw, frames, large, run, show, small, travel } from "./picture.js";
+import { allQuiet, draw, frames, large, reload, run, show, small, travel } from "./picture.js";
 import { address, box, boxes, clickOn, colourOf, coloursOf, inSight, makePage, openPage, rows, search, settled, text, view } from "./viewer.js";
 
 afterEach(allQuiet);
@@ -197,14 +197,14 @@ test("the address holds the view, for a reload and for a file made anew", async 
   const seen = async (one) => [await inSight(one), await text(one, "found"), await text(one, "chips")];
   const before = await seen(page);
   assert.match(before[1], /Matched: 20\.00%/);
-  await page.reload();
+  await reload(page);
   await page.waitForFunction(() => document.getElementById("loading").hidden);
   await settled(page);
   assert.deepEqual(await seen(page), before);
   assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
   // The same link opens the same place of another recording.
   writeFileSync(path, run("fg-render", small.replace("main;run;Read 100", "main;run;Read 90") + "main;zzz 5\n", "--format", "html"));
-  await page.reload();
+  await reload(page);
   await page.waitForFunction(() => document.getElementById("loading").hidden);
   await settled(page);
   assert.deepEqual(await inSight(page), before[0]);

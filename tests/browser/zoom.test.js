@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { allQuiet, click, draw, drawn, frame, frames, near, save, says, searchFor, show, small, travel, visible } from "./picture.js";
+import { allQuiet, click, draw, drawn, frame, frames, near, reload, save, says, searchFor, show, small, travel, visible } from "./picture.js";
 
 afterEach(allQuiet);
 
@@ -86,7 +86,7 @@ test("Backspace and u go one zoom back, and outward after a reload", async () =>
   assert.deepEqual(await visible(page), everything);
 
   await click(page, "read");
-  await page.reload();
+  await reload(page);
   assert.deepEqual(await visible(page), ["all", "lex", "main", "parse", "read"]);
   await page.keyboard.press("u"); // lex is the nearest caller that is wider
   near((await frame(page, "lex")).width, 1180);
@@ -101,7 +101,7 @@ test("the address keeps zoom and search, and a reload restores them", async () =
   assert.equal(state.get("path"), "main;parse");
   assert.equal(state.get("s"), "^re");
   assert.ok(state.has("x") && state.has("y"));
-  await page.reload();
+  await reload(page);
   assert.deepEqual(await visible(page), zoomedIntoParse);
   assert.equal(await says(page, "matched"), "Matched: 25.0%");
   await page.keyboard.press("0");
@@ -130,7 +130,7 @@ test("a link by position works without a path, as query and as fragment", async 
   assert.equal(await says(page, "matched"), "Matched: 75.0%");
   await page.keyboard.press("r");
   await page.keyboard.press("Escape");
-  await page.reload();
+  await reload(page);
   assert.deepEqual(await visible(page), everything);
 });
 
@@ -142,7 +142,7 @@ test("of frames with one path, the one at the place is meant", async () => {
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   assert.deepEqual(await visible(page), ["a", "all", "y"]);
-  await page.reload();
+  await reload(page);
   assert.deepEqual(await visible(page), ["a", "all", "y"]);
 });
 
