@@ -25,14 +25,18 @@ const FROM: u64 = 8 << 20;
 
 /// Walks the frames of the text of `input` that weigh enough for the visitor; lighter ones it need not hear
 /// of. `None`, and the visitor has heard nothing, if the text has to be sorted: it is no large file, the
-/// visitor wants all frames, or a weight is no whole number. The input was rewound or has to be.
+/// visitor wants all frames, or a weight is no whole number. The input is then as it was, at its beginning.
 pub(super) fn walk(input: &mut Rereadable<'_>, visitor: &mut dyn Visitor) -> Result<Option<WalkSummary>> {
     let is_large = input.lines().plain_file().is_some_and(|(_, whole)| whole.end - whole.start >= FROM);
     let wants_all = visitor.follows_stacks() || visitor.least(whole(u64::MAX)).is_zero();
     if !is_large || wants_all || input.lines().columns() != Columns::One {
         return Ok(None);
     }
-    walk_text(input, visitor)
+    let walked = walk_text(input, visitor)?;
+    if walked.is_none() {
+        input.rewind()?;
+    }
+    Ok(walked)
 }
 
 fn walk_text(input: &mut Rereadable<'_>, visitor: &mut dyn Visitor) -> Result<Option<WalkSummary>> {

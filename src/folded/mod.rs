@@ -36,6 +36,7 @@ mod line;
 mod merge;
 mod order;
 mod parts;
+mod pass;
 mod place;
 mod reader;
 mod replay_buffer;

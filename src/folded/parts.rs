@@ -13,10 +13,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use super::line::{Columns, parse_line};
+use super::pass::{Open, Pass};
 use super::place::Places;
 use super::reader::{BLOCK, Lines};
 use super::replay_buffer::Rereadable;
-use super::walk::{Known, Open, Order, Pass, Visitor, WalkSummary};
+use super::walk::{Known, Order, Visitor, WalkSummary};
 use crate::error::{Position, Result};
 use crate::input::{self, Blocks};
 

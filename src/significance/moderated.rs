@@ -189,26 +189,22 @@ impl Spread {
     /// The factor between the variance that is expected within runs and the one that holds between them;
     /// at least 1.
     pub(crate) fn factor(&self, row: &RunShares) -> f64 {
-        let expected = row.expected();
+        self.squeezed(row).0
+    }
+
+    /// [`Spread::factor`], and the degrees of freedom that the variance is known with.
+    fn squeezed(&self, row: &RunShares) -> (f64, f64) {
+        let (own, expected) = (row.freedom(), row.expected());
         if expected <= 0.0 {
-            return 1.0;
+            return (1.0, own + self.prior_freedom(own));
         }
         let trend = 1.0 + self.between * row.mean().powi(2) / expected;
         if !row.is_informative {
-            return trend.max(row.variance() / expected);
+            return (trend.max(row.variance() / expected), own + self.prior_freedom(own));
         }
-        let (quotient, freedom) = (row.variance() / (expected * trend), row.freedom());
-        trend * self.prior_for(quotient, freedom).squeeze(quotient, freedom).max(1.0)
-    }
-
-    /// The degrees of freedom of the test of a function.
-    fn freedom(&self, row: &RunShares) -> f64 {
-        let (own, expected) = (row.freedom(), row.expected());
-        if !row.is_informative || expected <= 0.0 {
-            return own + self.prior_freedom(own);
-        }
-        let trend = 1.0 + self.between * row.mean().powi(2) / expected;
-        own + self.prior_for(row.variance() / (expected * trend), own).freedom
+        let quotient = row.variance() / (expected * trend);
+        let prior = self.prior_for(quotient, own);
+        (trend * prior.squeeze(quotient, own).max(1.0), own + prior.freedom)
     }
 
     /// Tests whether the shares of a function differ between both sides.
@@ -218,7 +214,8 @@ impl Spread {
             return UNKNOWN;
         }
         let difference = mean(&row.after) - mean(&row.before);
-        by_t(difference, self.deviation(row), self.freedom(row), alpha)
+        let (factor, freedom) = self.squeezed(row);
+        by_t(difference, (factor * row.expected_of_difference()).sqrt(), freedom, alpha)
     }
 
     /// The standard deviation of the difference of both means.

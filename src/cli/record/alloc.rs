@@ -37,7 +37,7 @@ all          each of these under a root frame of its name
 
 With --raw all of them are recorded, and fg-collapse --value NAME chooses one. Not seen: programs that are linked \
 statically, memory from mmap itself, and allocators that do not go through malloc, such as those of Go, Java and \
-node. For Python's small objects set PYTHONMALLOC=malloc."
+node. For Python's small objects set PYTHONMALLOC=malloc. For Linux on x86-64."
     )]
     pub alloc: Option<AllocValue>,
 }
@@ -82,7 +82,7 @@ impl RecordArgs {
     /// returns.
     ///
     /// # Errors
-    /// What cannot be recorded together with allocations.
+    /// A target or an option that does not go with allocations, and a folder that cannot be written to.
     pub(super) fn prepare_allocations(&self, request: &mut Request) -> anyhow::Result<Option<Library>> {
         let Some(rate) = request.allocations else { return Ok(None) };
         if !Library::is_built() {

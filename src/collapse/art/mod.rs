@@ -15,8 +15,8 @@
 //! SLOW …                                  then records: thread, method with enter or exit, times
 //! ```
 //! A trace that was streamed begins with `SLOW`, and has methods and threads between its records and the summary last.
-//! What is entered and left on a thread nests, and weighs the time in which nothing further was entered: on the wall
-//! clock, and on the processor if both clocks were read.
+//! Methods nest on their thread, and each weighs the time in which it entered no further one: on the wall clock, and
+//! on the processor if both clocks were read.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;

@@ -174,7 +174,7 @@ fn slot(address: usize) -> &'static AtomicU8 {
     &IN_USE[((address as u64 >> 4).wrapping_mul(SPREAD) >> 48) as usize]
 }
 
-/// What the program calls before it has an allocator: the dynamic linker itself may allocate while it looks
+/// Memory for calls before the program has an allocator: the dynamic linker itself may allocate while it looks
 /// the functions up.
 static EARLY: [AtomicU64; 4096] = [const { AtomicU64::new(0) }; 4096];
 static EARLY_USED: AtomicUsize = AtomicUsize::new(0);

@@ -67,7 +67,7 @@ impl Packer {
         self.packs.last().map(|(end, _)| (*end, all))
     }
 
-    /// What perf wants to know: version, zstd, level, ratio, and the size of its buffer.
+    /// The content of the feature `COMPRESSED`: version, zstd, level, ratio, and the size of its buffer.
     pub fn feature(&self) -> Vec<u8> {
         const BUFFER: u32 = 4 << 20;
         const { assert!(MOST_IN_FRAME < BUFFER as usize) };

@@ -14,7 +14,7 @@ import { functions } from "./table.js";
 const HOTTEST = 3;
 /** A function of a smaller share is not among the hottest: it would have 0.0%. */
 const LEAST_NAMED = 0.0005;
-/** Where more than this ends in one function, as waits do in the scheduler and allocations in the allocator, its callers tell more. */
+/** The share of one function above which its callers are named instead: waits all end in the scheduler, and allocations in the allocator. */
 const NEARLY_ALL = 0.8;
 /** Longer names are shortened. */
 const LONG_NAME = 50;

@@ -8,7 +8,7 @@ const FOLDERS = / (\(?)[^\s()]*[\\/](?=[^\s()\\/]+:\d+\)?$)/u;
 const PLACE = / \([^\s()]+:\d+\)$/u;
 /** The parameters of a function, but for `operator()`. */
 const PARAMETERS = /(?<=[\w>\]])(?<!\boperator)\([^()]*(?:\([^()]*\)[^()]*)*\)(?: const)?$/u;
-/** What a function returns, in front of its qualified name. */
+/** The type that a function returns, in front of its qualified name. */
 const RETURNED = /^(?!.*\boperator\b|.*:\d+$)(?:[\w:.*&[\]]+ )+(?=[\w$~]+(?:::|\.))/u;
 /** A method of a type: `<alloc::vec::Vec as core::iter::FromIterator>::from_iter`. */
 const IMPLEMENTED = /^<&?(?:mut )?(?:\w+::)*(\w+)(?: as [^<>]*)?>(?=::)/u;
