@@ -100,14 +100,31 @@ impl StudentsT {
         while self.upper(high) > p && high < 1e300 {
             (low, high) = (high, high * 2.0);
         }
+        // Newton's steps on the logarithm of the tail, within the bounds that are known.
+        let mut t = f64::midpoint(low, high);
         for _ in 0..200 {
-            let middle = low + (high - low) / 2.0;
-            if middle <= low || middle >= high {
+            let tail = self.upper(t);
+            if tail > p {
+                low = t
+            } else {
+                high = t
+            }
+            let step = tail * (tail / p).ln() / self.density(t);
+            let next = t + step;
+            let next = if next > low && next < high { next } else { f64::midpoint(low, high) };
+            if (next - t).abs() <= 1e-15 * t {
                 break;
             }
-            if self.upper(middle) > p { low = middle } else { high = middle }
+            t = next;
         }
-        high
+        t
+    }
+
+    fn density(self, t: f64) -> f64 {
+        let half = self.freedom / 2.0;
+        let scale =
+            (ln_gamma(half + 0.5) - ln_gamma(half)).exp() / (self.freedom * std::f64::consts::PI).sqrt();
+        scale * (-(half + 0.5) * (t * t / self.freedom).ln_1p()).exp()
     }
 }
 
@@ -146,7 +163,7 @@ fn beta_fraction(a: f64, b: f64, x: f64, rest: f64) -> f64 {
     let term = |n: f64| {
         let m = (n / 2.0).floor();
         let over = (a + n) * (a + n - 1.0);
-        let top = if n % 2.0 == 0.0 { m * (b - m) } else { -(a + m) * (a + b + m) };
+        let top = if m + m == n { m * (b - m) } else { -(a + m) * (a + b + m) };
         (top * x / over, 1.0)
     };
     scale / continued_fraction(1.0, term)
@@ -195,8 +212,9 @@ mod tests {
                     assert_near(ours.upper(t), expected, &format!("{freedom} {t}"));
                 }
             }
-            for p in [0.4, 0.025, 0.0005] {
-                assert_near(ours.upper(ours.upper_quantile(p)), p, "quantile");
+            for p in [0.499, 0.4, 0.025, 0.0005, 1e-12] {
+                let t = ours.upper_quantile(p);
+                assert_near(ours.upper(t), p, &format!("quantile of {p}, {freedom}"));
             }
         }
     }
