@@ -229,34 +229,46 @@ mod tests {
     use crate::folded::{Frame, Weights, walk_on};
     use crate::{Source, Weight};
 
-    /// Every frame as depth, name, start, own and total weight.
+    /// Every frame as depth, name, start, own and total weight; those below `least` may be counted instead.
     #[derive(Default)]
-    struct Log(Vec<Exit>);
+    struct Log {
+        frames: Vec<Exit>,
+        least: i128,
+        passed_over: u64,
+    }
 
     type Exit = (usize, Vec<u8>, Weight, Weight, Weight);
 
     impl Visitor for Log {
         fn exit(&mut self, f: Frame<'_>, so_far: Weights) -> Result<()> {
             assert!(so_far.value >= f.total.value);
-            self.0.push((f.depth, f.name.to_vec(), f.start.value, f.own.value, f.total.value));
+            self.frames.push((f.depth, f.name.to_vec(), f.start.value, f.own.value, f.total.value));
             Ok(())
         }
 
+        fn least(&self, _: Weights) -> Weight {
+            Weight::new(self.least)
+        }
+
+        fn passed_over(&mut self, frames: u64) {
+            self.passed_over += frames;
+        }
+
         fn fork(&self) -> Option<Box<dyn ForkedVisitor>> {
-            Some(Box::new(Log::default()))
+            Some(Box::new(Log { least: self.least, ..Log::default() }))
         }
 
         fn join(&mut self, fork: Box<dyn ForkedVisitor>, offset: Weights) -> Result<()> {
             let fork: Box<dyn Any> = fork;
             let fork = fork.downcast::<Log>().unwrap_or_else(|_| panic!("a log"));
-            for (depth, name, start, own, total) in fork.0 {
-                self.0.push((depth, name, start.checked_add(offset.value)?, own, total));
+            for (depth, name, start, own, total) in fork.frames {
+                self.frames.push((depth, name, start.checked_add(offset.value)?, own, total));
             }
             Ok(())
         }
 
         fn restart(&mut self) -> Result<()> {
-            self.0.clear();
+            self.frames.clear();
             Ok(())
         }
     }
@@ -284,9 +296,12 @@ mod tests {
 
     /// The frames of a text that is walked in parts, and the summary; `None` if it could not be.
     fn in_parts(text: &str, parts: usize) -> Option<(Log, WalkSummary)> {
+        in_parts_to(text, parts, Log::default())
+    }
+
+    fn in_parts_to(text: &str, parts: usize, mut log: Log) -> Option<(Log, WalkSummary)> {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), text).expect("it is written");
-        let mut log = Log::default();
         let whole = 0..text.len() as u64;
         match walk_file(file.as_file(), whole, &"text".into(), parts, &mut log).ok()? {
             Attempt::Walked(summary) => Some((log, *summary)),
@@ -295,8 +310,8 @@ mod tests {
     }
 
     fn sorted(mut log: Log) -> Vec<Exit> {
-        log.0.sort();
-        log.0
+        log.frames.sort();
+        log.frames
     }
 
     #[test]
@@ -313,6 +328,29 @@ mod tests {
                 assert_eq!(sorted(log), whole, "seed {seed}, {parts} parts\n{text}");
             }
         }
+    }
+
+    #[test]
+    fn light_frames_of_all_parts_are_counted() {
+        let mut most = 0;
+        for seed in 0..50 {
+            let text = text(seed);
+            let all = sorted(in_parts(&text, 2).expect("it is in order").0);
+            for parts in [2, 3, 8] {
+                let least = 5;
+                let to = Log { least, ..Log::default() };
+                let (log, _) = in_parts_to(&text, parts, to).expect("it is in order");
+                let passed_over = log.passed_over;
+                let told = sorted(log);
+                assert_eq!(told.len() as u64 + passed_over, all.len() as u64, "seed {seed}, {parts} parts");
+                let heavy = |frames: &[Exit]| {
+                    frames.iter().filter(|frame| frame.4 >= Weight::new(least)).cloned().collect::<Vec<_>>()
+                };
+                assert_eq!(heavy(&told), heavy(&all), "seed {seed}, {parts} parts");
+                most = most.max(passed_over);
+            }
+        }
+        assert!(most > 0);
     }
 
     #[test]
