@@ -38,6 +38,12 @@ const NEIGHBOURS: &[Neighbour] = &[
     // pprof.
     (ALL, "--http", "a page to explore is written by fg-render -o out.html, and shown by --open"),
     (ALL, "--web", "a page to explore is written by fg-render -o out.html, and shown by --open"),
+    (ALL, "--output-format", "the format is the output's ending: '-o out.svg'"),
+    (
+        RENDER,
+        "--theme",
+        "pages follow the system, dark or light; '--bgcolors' and '--uicolor' colour a picture",
+    ),
     (&["fg-render"], "--svg", "the format is the output's ending: '-o out.svg'"),
     (&["fg-render"], "--html", "the format is the output's ending: '-o out.html'"),
     (&["fg-render"], "--top", "a table is written by '--format top'"),
@@ -141,8 +147,8 @@ fn option_advice(error: &Error, program: &str) -> Option<String> {
     if let Some((.., advice)) = known {
         return Some((*advice).to_owned());
     }
-    let long = option.strip_prefix("--")?;
     let commands = commands();
+    let Some(long) = option.strip_prefix("--") else { return short_advice(option, program, &commands) };
     let has = |command: &Command| {
         let mut options = command.get_arguments().filter(|arg| !arg.is_hide_set());
         options.any(|arg| {
@@ -159,10 +165,30 @@ fn option_advice(error: &Error, program: &str) -> Option<String> {
     nearest(long, program, &commands)
 }
 
+/// The long name of an option that has a short one in another program, `-f` for instance.
+fn short_advice(option: &str, program: &str, commands: &[(String, Command)]) -> Option<String> {
+    let letter = option.strip_prefix('-')?.chars().next()?;
+    let of_others = commands.iter().filter(|(name, _)| name != program).flat_map(|(name, command)| {
+        let visible = command.get_arguments().filter(|arg| !arg.is_hide_set());
+        visible
+            .filter(move |arg| arg.get_short() == Some(letter))
+            .filter_map(move |arg| Some((name.as_str(), arg.get_long()?)))
+    });
+    let of_others: Vec<(&str, &str)> = of_others.collect();
+    let (_, own) = commands.iter().find(|(name, _)| name == program)?;
+    let is_own =
+        |long: &str| own.get_arguments().any(|arg| !arg.is_hide_set() && arg.get_long() == Some(long));
+    if let Some((_, long)) = of_others.iter().find(|(_, long)| is_own(long)) {
+        return Some(format!("it is '--{long}' here"));
+    }
+    let (name, long) = of_others.first()?;
+    Some(format!("{name} has '-{letter}', which is '--{long}'"))
+}
+
 /// The option that is spelled nearly as the wrong one: of the program itself, else of another one, or
 /// of a neighbour.
 fn nearest(long: &str, program: &str, commands: &[(String, Command)]) -> Option<String> {
-    let limit = if long.len() < 5 { 1 } else { 2 };
+    let limit = if long.len() < 6 { 1 } else { 2 };
     let ours = commands.iter().flat_map(|(of, command)| {
         let visible = command.get_arguments().filter(|arg| !arg.is_hide_set());
         visible.filter_map(|arg| arg.get_long()).map(move |name| {

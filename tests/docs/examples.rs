@@ -165,3 +165,20 @@ fn every_page_with_examples_is_run() {
         }
     }
 }
+
+/// A block that begins with a prompt shows what its command prints.
+#[test]
+fn shown_output_is_the_programs() {
+    let mut shown = 0;
+    for page in super::page::pages() {
+        for block in page.blocks.iter().filter(|block| block.text.starts_with("$ fg-")) {
+            let (command, expected) = block.text.split_once('\n').unwrap();
+            let reader = Reader::new();
+            let output = run(&reader, command.trim_start_matches("$ "), 0);
+            let place = format!("{}:{}", page.name, block.line);
+            assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{place}: {command}");
+            shown += 1;
+        }
+    }
+    assert!(shown > 0, "no page shows what a command prints");
+}

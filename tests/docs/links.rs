@@ -52,6 +52,9 @@ fn links_lead_somewhere() {
             let (file, wanted) = target.split_once('#').unwrap_or((&target, ""));
             let path = if file.is_empty() { project().join(&page.name) } else { folder.join(file) };
             assert!(path.exists(), "{place}: there is no such file");
+            // The site holds docs/ and nothing else.
+            let leaves = page.name.starts_with("docs/") && file.starts_with("..");
+            assert!(!leaves, "{place}: name the file in the text, the site has no such page");
             if !wanted.is_empty() {
                 let name = path.canonicalize().unwrap();
                 let name = name.strip_prefix(project().canonicalize().unwrap()).unwrap().to_owned();

@@ -31,6 +31,7 @@ fn short_help_fits_one_screen() {
         for line in help.lines() {
             assert!(line.chars().count() <= 79, "{program} {task:?}: {line}");
         }
+        assert!(!help.contains("\n\n\n"), "{program} {task:?}: two blank lines\n{help}");
         assert!(help.contains("--help explains every option"), "{help}");
     }
 }
@@ -109,6 +110,10 @@ fn a_wrong_option_names_the_right_one() {
         (RECORD, &["--opn", "./app"], "a similar option exists: '--open'"),
         (RECORD, &["-g", "./app"], "'--call-graph'"),
         (DIFF, &["--diff_base", "x"], "fg-diff BEFORE AFTER"),
+        (RENDER, &["-f", "svg"], "it is '--format' here"),
+        (DIFF, &["-F", "99", "a", "b"], "fg-filter has '-F', which is '--fixed-strings'"),
+        (RENDER, &["--output-format", "svg"], "'-o out.svg'"),
+        (RENDER, &["--theme", "dark"], "dark or light"),
     ] {
         let (status, out, said) = shown(program, arguments);
         assert_eq!((status, out.as_str()), (Some(2), ""), "{arguments:?}");

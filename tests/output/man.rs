@@ -87,7 +87,7 @@ fn completed(program: &str, words: &[&str]) -> Option<Vec<String>> {
 #[test]
 fn completions_offer_values() {
     for (program, words, expected) in [
-        (RECORD, &["c"][..], "cargo check"),
+        (RECORD, &[""][..], "cargo check"),
         (RECORD, &["cargo", "--unit-t"], "--unit-test"),
         (RECORD, &["--with", "p"], "perf py-spy"),
         (RECORD, &["--call-graph", ""], "dwarf fp none"),
@@ -101,9 +101,56 @@ fn completions_offer_values() {
         (RENDER, &["--colors", "j"], "java js"),
         (DIFF, &["--by", "m"], "module"),
         (DIFF, &["--strip", "off"], "offset"),
+        // bash takes --option=value for three words.
+        (RENDER, &["--format", "=", "sp"], "speedscope"),
+        (RENDER, &["--format", "="], &all_of(RENDER, "--format")),
+        (RECORD, &["--alloc", "=", "co"], "count"),
+        (RECORD, &["cargo", "--alloc", "=", "live-"], "live-count"),
+        // Behind a blank it is the program to record.
+        (RECORD, &["--alloc", "byt"], ""),
+        // Files come from bash itself, if nothing else is offered.
+        (RENDER, &[""], ""),
+        (RENDER, &["out.folded", ""], ""),
+        (RENDER, &["out.folded", "--vers"], "--version"),
+        // Words of the program to record are its own.
+        (RECORD, &["-q", "ls", "--al"], ""),
+        (RECORD, &["-o", "out.svg", "--", "ls", "--al"], ""),
+        (RECORD, &["-o", "out.svg", "--al"], "--all --alloc --alpha --allow-blind"),
     ] {
         let Some(offered) = completed(program, words) else { return super::skip::skip("no bash") };
         assert_eq!(offered.join(" "), expected, "{program} {words:?}");
+    }
+}
+
+/// The values of an option that bash offers behind a blank.
+fn all_of(program: &str, option: &str) -> String {
+    completed(program, &[option, ""]).unwrap_or_default().join(" ")
+}
+
+/// A program to record is completed among the programs of the system.
+#[test]
+fn completions_offer_programs_to_record() {
+    let Some(offered) = completed(RECORD, &["-q", "bas"]) else { return super::skip::skip("no bash") };
+    assert!(offered.iter().any(|word| word == "bash"), "{offered:?}");
+    let offered = completed(RECORD, &["-o", "out.svg", "che"]).unwrap_or_default();
+    assert_eq!(offered.iter().filter(|word| *word == "check").count(), 1, "{offered:?}");
+}
+
+/// zsh runs the script: `fg-record cargo` has options of its own, and a program to record has its own words.
+#[test]
+fn zsh_completes_subcommands_and_processes() {
+    let script = feed::text(Command::new(RECORD).args(["--generate", "zsh"]).output().unwrap().stdout);
+    for expected in ["(*)\n_normal && ret=0", "$line[1]", "_command_names -e", ":PID|NAME:_fg_processes'"] {
+        assert!(script.contains(expected), "no {expected:?} in {script}");
+    }
+    let of_others = feed::text(Command::new(RENDER).args(["--generate", "zsh"]).output().unwrap().stdout);
+    assert!(!of_others.contains("_fg_processes") && of_others.contains("_files"), "{of_others}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("_fg-record");
+    fs::write(&file, script).unwrap();
+    match Command::new("zsh").args(["-f", "-n"]).arg(&file).output() {
+        Ok(output) => assert!(output.status.success(), "{}", feed::text(output.stderr)),
+        Err(_) => super::skip::skip("zsh is not installed"),
     }
 }
 
@@ -117,8 +164,6 @@ fn completions_offer_processes() {
         let Some(offered) = completed(RECORD, &[option, &own]) else { return super::skip::skip("no bash") };
         assert!(offered.contains(&own), "{option}: {offered:?}");
     }
-    let zsh = feed::text(Command::new(RECORD).args(["--generate", "zsh"]).output().unwrap().stdout);
-    assert!(zsh.contains(":_pids'"), "{zsh}");
     let fish = feed::text(Command::new(RECORD).args(["--generate", "fish"]).output().unwrap().stdout);
     assert!(fish.contains("__fish_complete_pids"), "{fish}");
 }

@@ -11,7 +11,7 @@ use super::{Manual, sections};
 pub const WIDTH: usize = 79;
 /// The position of the text of an option in `-h`, and of the command that uses a group.
 const COLUMN: usize = 27;
-const USES: usize = 22;
+pub(super) const USES: usize = 22;
 
 /// The heading of options that have none.
 pub(super) const WITHOUT: &str = "More";
@@ -56,7 +56,9 @@ fn short(command: &Command, manual: &Manual, name: &str) -> String {
     for arg in manual.first.iter().filter_map(by_id) {
         text.push_str(&line_of(arg));
     }
-    text.push('\n');
+    if !text.is_empty() {
+        text.push('\n');
+    }
     let options: Vec<&Arg> = command
         .get_arguments()
         .filter(|arg| !arg.is_positional() && !arg.is_hide_set() && !is_first(arg, manual))
@@ -85,7 +87,10 @@ fn short(command: &Command, manual: &Manual, name: &str) -> String {
         wrap(names, &mut text);
     }
     let program = name.replacen("-", "\0", 1).replace('-', " ").replace('\0', "-");
-    text + &format!("\n{program} --help explains every option, with examples first.")
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text + &format!("{program} --help explains every option, with examples first.")
 }
 
 fn is_first(arg: &Arg, manual: &Manual) -> bool {

@@ -17,7 +17,7 @@ const COLLAPSE: Manual = Manual {
     uses: &[
         ("Time and labels", "fg-collapse --label time=20ms --label thread perf.data"),
         ("Samples and frames", "fg-collapse --kernel --srcline perf.data > out.folded"),
-        ("Folders", "fg-collapse -r --label service --path-pattern '{service}/*' recordings"),
+        ("Folders", "fg-collapse -r --path-pattern '{service}/*' runs/"),
         ("More", "fg-collapse --strict perf.data > out.folded"),
     ],
     shared: &[],
@@ -174,7 +174,7 @@ mod tests {
     use clap::{Command, CommandFactory};
 
     use super::*;
-    use crate::cli::manual::help::WITHOUT;
+    use crate::cli::manual::help::{USES, WIDTH, WITHOUT};
 
     /// The command of a manual.
     fn command(manual: &Manual) -> Option<Command> {
@@ -223,6 +223,17 @@ mod tests {
             for (heading, _) in manual.uses {
                 let exists = command.get_arguments().any(|arg| arg.get_help_heading() == Some(heading));
                 assert!(exists || *heading == WITHOUT, "{}: there is no group {heading:?}", manual.name);
+            }
+        }
+    }
+
+    /// clap would wrap it otherwise.
+    #[test]
+    fn uses_fit_their_line() {
+        for manual in ALL {
+            for (heading, line) in manual.uses {
+                let columns = USES.max(heading.len() + 1) + line.chars().count();
+                assert!(columns <= WIDTH, "{}: {heading}: {line}: {columns} columns", manual.name);
             }
         }
     }

@@ -76,24 +76,18 @@ fn find_one(name: &str) -> anyhow::Result<u32> {
     let all = running();
     let ours = with_ancestors(&all, std::process::id());
     let others: Vec<&Process> = all.iter().filter(|process| !ours.contains(&process.pid)).collect();
-    let exact: Vec<&Process> = others.iter().copied().filter(|process| process.is_called(name)).collect();
-    if let [process] = exact[..] {
-        return Ok(process.pid);
-    }
-    let found = match exact.is_empty() {
-        true => others.into_iter().filter(|process| process.mentions(name)).collect(),
-        false => exact,
-    };
+    let (nearness, found) = nearest(&others, name);
     match &found[..] {
+        [process] if nearness == Some(Nearness::Name) => Ok(process.pid),
         [] => anyhow::bail!(
             "-p {name:?}: no process has this name; `ps -e` lists those that run, and fg-record {name} starts one"
         ),
         [process] => {
-            say(Record::NAME, format_args!("recording {process}"));
+            say(Record::NAME, format_args!("recording {}", process.shown(name)));
             Ok(process.pid)
         }
         several => {
-            several.iter().take(LISTED).for_each(|process| say(Record::NAME, process));
+            several.iter().take(LISTED).for_each(|process| say(Record::NAME, process.shown(name)));
             let numbers: Vec<String> = several.iter().take(LISTED).map(|it| it.pid.to_string()).collect();
             anyhow::bail!(
                 "-p {name:?}: {} processes match; name one by its number, or all: -p {}",
@@ -104,40 +98,85 @@ fn find_one(name: &str) -> anyhow::Result<u32> {
     }
 }
 
-impl std::fmt::Display for Process {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+/// How closely a process resembles the name that was asked for; the closest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Nearness {
+    /// It is its name.
+    Name,
+    /// It is a part of its name.
+    PartOfName,
+    /// It stands in its command line.
+    CommandLine,
+}
+
+/// The processes that resemble a name most closely, all in the same way.
+fn nearest<'a>(all: &[&'a Process], name: &str) -> (Option<Nearness>, Vec<&'a Process>) {
+    for nearness in [Nearness::Name, Nearness::PartOfName, Nearness::CommandLine] {
+        let found: Vec<&Process> = all.iter().copied().filter(|it| it.is_like(name, nearness)).collect();
+        if !found.is_empty() {
+            return (Some(nearness), found);
+        }
+    }
+    (None, Vec::new())
+}
+
+impl Process {
+    fn is_like(&self, name: &str, nearness: Nearness) -> bool {
+        match nearness {
+            Nearness::Name => self.names().iter().any(|its| its == name),
+            Nearness::PartOfName => self.names().iter().any(|its| its.contains(name)),
+            Nearness::CommandLine => self.words.join(" ").contains(name),
+        }
+    }
+
+    /// Its names: that of the kernel, of the program, and of the script that it interprets.
+    fn names(&self) -> Vec<String> {
+        let file =
+            |word: &str| Path::new(word).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let program = self.words.first().map(|word| file(word)).unwrap_or_default();
+        let kind = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        let mut names = vec![self.comm.clone()];
+        if INTERPRETERS.contains(&kind) {
+            let script = self.words.iter().skip(1).find(|word| !word.starts_with('-')).map(|word| file(word));
+            names.extend(
+                script
+                    .as_deref()
+                    .and_then(|script| Path::new(script).file_stem()?.to_str())
+                    .map(str::to_owned),
+            );
+            names.extend(script);
+        }
+        names.push(program);
+        names
+    }
+
+    /// Its number, and its command line; of a long one the part with the text that was asked for.
+    fn shown(&self, text: &str) -> String {
         /// Characters of a command line that tell enough.
         const ENOUGH: usize = 60;
         let line = match self.words.is_empty() {
             true => format!("[{}]", self.comm),
             false => self.words.join(" "),
         };
-        let line = printable(line.as_bytes());
-        let short: String = line.chars().take(ENOUGH).collect();
-        write!(f, "{} {short}{}", self.pid, if short.len() < line.len() { "…" } else { "" })
-    }
-}
-
-impl Process {
-    /// Returns true if this is its name: of the program, or of the script that it interprets.
-    fn is_called(&self, name: &str) -> bool {
-        let file =
-            |word: &str| Path::new(word).file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let program = self.words.first().map(|word| file(word)).unwrap_or_default();
-        if self.comm == name || program == name {
-            return true;
+        let begins: String = line.chars().take(ENOUGH).collect();
+        let mut shown = printable(begins.as_bytes());
+        if begins.len() < line.len() {
+            shown.push('…');
+            // The reader sees why it is listed.
+            if let Some((before, _)) = line.split_once(text).filter(|_| !begins.contains(text)) {
+                let start = before.char_indices().rev().nth(ENOUGH / 4).map_or(0, |(at, _)| at);
+                let start = start.max(begins.len());
+                if start == begins.len() {
+                    shown.pop();
+                }
+                let part: String = line[start..].chars().take(ENOUGH).collect();
+                shown.push_str(&printable(part.as_bytes()));
+                if start + part.len() < line.len() {
+                    shown.push('…');
+                }
+            }
         }
-        let kind = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let script = self.words.iter().skip(1).find(|word| !word.starts_with('-'));
-        let Some(script) = script.filter(|_| INTERPRETERS.contains(&kind)).map(|word| file(word)) else {
-            return false;
-        };
-        script == name || Path::new(&script).file_stem().is_some_and(|stem| stem == name)
-    }
-
-    /// Returns true if the text stands in its name or command line.
-    fn mentions(&self, text: &str) -> bool {
-        self.comm.contains(text) || self.words.join(" ").contains(text)
+        format!("{} {shown}", self.pid)
     }
 }
 
@@ -214,11 +253,41 @@ mod tests {
             ("hotspot", "hotspot", "hot", false),
             ("worker", "./server --hot", "worker", true),
         ] {
-            assert_eq!(process(comm, line).is_called(name), expected, "{line} {name}");
+            assert_eq!(process(comm, line).is_like(name, Nearness::Name), expected, "{line} {name}");
         }
-        assert!(process("hotspot", "hotspot").mentions("hot"));
     }
 
+    #[test]
+    fn the_nearest_processes_are_meant() {
+        let [named, part, argument] =
+            [process("hot", "./hot"), process("hotspot", "hotspot"), process("vim", "vim hot.c")];
+        for (all, expected) in [
+            (vec![&argument, &part, &named], Some((Nearness::Name, "./hot"))),
+            (vec![&argument, &part], Some((Nearness::PartOfName, "hotspot"))),
+            (vec![&argument], Some((Nearness::CommandLine, "vim hot.c"))),
+            (vec![], None),
+        ] {
+            let (nearness, found) = nearest(&all, "hot");
+            let found: Vec<String> = found.iter().map(|it| it.words.join(" ")).collect();
+            assert_eq!(nearness.zip(found.first().map(String::as_str)), expected);
+            assert!(found.len() <= 1, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_listed_process_shows_where_the_text_stands() {
+        let long = format!("browser {} --show-hotkeys {}", "--option ".repeat(20), "x".repeat(100));
+        let shown = process("browser", &long).shown("hot");
+        assert!(shown.starts_with("7 browser --option ") && shown.contains("--show-hotkeys"), "{shown}");
+        assert!(shown.ends_with('…') && shown.chars().count() < 130, "{shown}");
+        let umlauts = format!("{}hot{}", "ä".repeat(100), "ö".repeat(100));
+        assert!(process("a", &umlauts).shown("hot").contains("hot"));
+        assert_eq!(process("hot", "./hot 3").shown("hot"), "7 ./hot 3");
+        assert_eq!(
+            Process { pid: 7, comm: "kthreadd".to_owned(), ..Process::default() }.shown("k"),
+            "7 [kthreadd]"
+        );
+    }
     #[test]
     fn a_process_and_its_starters_are_never_meant() {
         let all = [(5, 3), (3, 1), (1, 0), (9, 1)];

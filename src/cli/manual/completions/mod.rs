@@ -1,15 +1,19 @@
 //! Completions for shells: options, subcommands, and the values of options.
 
+mod bash;
+mod zsh;
+
 use clap::builder::{PossibleValuesParser, Resettable};
-use clap::{Arg, Command};
+use clap::{Arg, Command, ValueHint};
 use clap_complete::{Shell, generate};
 
 use crate::collapse::registry;
 
 /// The option whose values are running processes, and what its value is called.
 const PROCESS: (&str, &str) = ("pid", "PID|NAME");
-/// Lists processes by number and by name, wherever a shell runs.
-const PROCESSES: &str = "$(ps -axo pid=,ucomm= 2>/dev/null)";
+/// Lists processes by number and by name; those of the kernel itself are left out where ps can do so.
+const PROCESSES: &str =
+    "$(ps --ppid 2 -p 2 -N -o pid=,ucomm= 2>/dev/null || ps -axo pid=,ucomm= 2>/dev/null)";
 
 /// Values that are parsed where they are used, and not by the options' declarations, by the option's
 /// identifier.
@@ -57,21 +61,17 @@ pub fn write(shell: Shell, command: &Command, name: &str, out: &mut Vec<u8>) {
         // bash expands the words of its list.
         command = command.mut_arg(PROCESS.0, |arg| arg.value_parser(PossibleValuesParser::new([PROCESSES])));
     }
-    let is_of_processes = takes_processes(&command);
     let mut text = Vec::new();
     generate(shell, &mut command, name, &mut text);
-    let mut text = String::from_utf8(text).expect("a script is text");
-    if shell == Shell::Bash {
-        // clap_complete cuts a program's name at its dash where subcommands begin, and so finds none.
-        text = text.replace(&name.replace('-', "__subcmd__"), &name.replace('-', "__"));
-    }
-    if is_of_processes {
-        text = match shell {
-            Shell::Zsh => text.replace(&format!(":{}:_default", PROCESS.1), &format!(":{}:_pids", PROCESS.1)),
-            Shell::Fish => text.replace(" -s p -l pid ", " -s p -l pid -f -a '(__fish_complete_pids)' "),
-            _ => text,
-        };
-    }
+    let text = String::from_utf8(text).expect("a script is text");
+    let text = match shell {
+        Shell::Bash => bash::correct(&text, &command, name),
+        Shell::Zsh => zsh::correct(&text, &command, name),
+        Shell::Fish if takes_processes(&command) => {
+            text.replace(" -s p -l pid ", " -s p -l pid -f -a '(__fish_complete_pids)' ")
+        }
+        _ => text,
+    };
     out.extend_from_slice(text.as_bytes());
 }
 
@@ -81,6 +81,11 @@ fn takes_processes(command: &Command) -> bool {
         arg.get_id() == PROCESS.0 && name.is_some_and(|name| *name == PROCESS.1)
     };
     command.get_arguments().any(is_it)
+}
+
+/// Returns true for a program that runs another one, whose words follow its own.
+fn is_of_commands(command: &Command) -> bool {
+    command.get_arguments().any(|arg| arg.get_value_hint() == ValueHint::CommandWithArguments)
 }
 
 /// The command without hidden options: scripts for some shells would name them.
