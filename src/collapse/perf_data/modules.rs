@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::cfi::Table;
+use super::cfi::{Rule, Table};
+use super::compiled::CompiledMethods;
 use super::held::Held;
 use super::record::{FileId, KernelFunction, Mmap};
 use super::runtime::Runtime;
@@ -47,6 +48,7 @@ pub(super) struct Module {
     /// The functions with which programs begin, if a place without tables was met in it.
     beginnings: OnceLock<Vec<Range<u64>>>,
     trampolines: Trampolines,
+    compiled: CompiledMethods,
 }
 
 impl Module {
@@ -62,6 +64,7 @@ impl Module {
             switching: OnceLock::new(),
             beginnings: OnceLock::new(),
             trampolines: Trampolines::default(),
+            compiled: CompiledMethods::default(),
         }
     }
 
@@ -114,6 +117,14 @@ impl Module {
         match self.kind {
             Kind::Anonymous(pid) => self.trampolines.contain(pid, returns_to, may_run),
             _ => false,
+        }
+    }
+
+    /// The rule of the method of Java's that an address is in, in the memory of its process, which runs.
+    pub fn compiled_method(&self, address: u64, called: bool) -> Option<Rule> {
+        match self.kind {
+            Kind::Anonymous(pid) => self.compiled.rule(pid, address, called),
+            _ => None,
         }
     }
 

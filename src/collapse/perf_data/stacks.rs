@@ -7,6 +7,7 @@ use super::attr::Attr;
 use super::branches::BranchTable;
 use super::bytes::{ByteOrder, U64s};
 use super::cfi::{Context, How, Rule};
+use super::compiled;
 use super::modules::{KERNEL, Module, UNKNOWN};
 use super::pending::{Batch, PendingSample, State};
 use super::process::{CommId, Mapping};
@@ -453,6 +454,9 @@ impl<'o> StackBuilder<'o> {
             None if place.called && module.is_trampoline(place.place, self.options.just_recorded) => {
                 Rule { how: How::Trampoline, ..Rule::default() }
             }
+            None if self.options.just_recorded && !cpu.link_register => {
+                module.compiled_method(place.place, place.called).unwrap_or_default()
+            }
             None => Rule::default(),
         };
         // What lies on the stack there are the program's arguments, and no return address.
@@ -491,6 +495,8 @@ impl<'o> StackBuilder<'o> {
         // Every step goes up the stack by a word at least, but for a few that do not use it.
         let most = parts.stack.len() / 8 + 16;
         let mut last = UNKNOWN;
+        // The stack pointer that a frame of Java's interpreter has saved for its caller.
+        let mut sender = None;
         for _ in 0..most {
             let inside = regs.ip.wrapping_sub(u64::from(called));
             let mapping = work.space.find(inside, &mut self.hint);
@@ -507,7 +513,20 @@ impl<'o> StackBuilder<'o> {
             let CachedPlace { module, place, .. } = self.places[slot];
             let sp = regs.get(cpu.sp).unwrap_or(0);
             self.links.push(Link { sp, ip: regs.ip, module, place, called });
-            let (svma, rule) = mapping.map_or_else(Default::default, |m| self.rule(slot, &m.module, cpu));
+            let (svma, mut rule) = mapping.map_or_else(Default::default, |m| self.rule(slot, &m.module, cpu));
+            if rule.how == How::Compiled {
+                let is_code = |address| {
+                    let found = work.space.find(address, &mut self.hint);
+                    found.is_some_and(|mapping| mapping.executable && mapping.module.id == module)
+                };
+                if !compiled::fits(&rule, sender, cpu, &mut regs, &mut dump, is_code) {
+                    rule = Rule::default();
+                }
+            }
+            sender = match (rule.how, mapping) {
+                (How::Unknown, Some(_)) => compiled::sender(cpu, &regs, &mut dump),
+                _ => None,
+            };
             let table =
                 mapping.and_then(|mapping| mapping.module.table(self.search)).map(|table| (table, svma));
             last = mapping.map_or(UNKNOWN, |mapping| mapping.module.id);
