@@ -82,12 +82,14 @@ static void on_signal(int number) {
   orders_run();
 }
 
+#ifdef __GLIBC__
 static ucontext_t first, second;
 
 static void in_coroutine(void) {
   orders_run();
   orders_keep(2);
 }
+#endif
 
 int main(int argc, char **argv) {
   seconds = argc > 1 ? atof(argv[1]) : 2;
@@ -102,7 +104,8 @@ int main(int argc, char **argv) {
     orders_dive(number);
   } else if (!strcmp(manner, "threads")) {
     pthread_t *threads = calloc((size_t)number, sizeof *threads);
-    seconds /= (double)number;
+    /* Long enough for some samples of each. */
+    seconds *= 4 / (double)number;
     for (long n = 0; n < number; n++)
       if (pthread_create(threads + n, NULL, in_thread, NULL))
         return 1;
@@ -114,6 +117,7 @@ int main(int argc, char **argv) {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
     sigaction(SIGUSR1, &action, NULL);
     raise(SIGUSR1);
+#ifdef __GLIBC__
   } else if (!strcmp(manner, "coroutine")) {
     getcontext(&second);
     second.uc_stack.ss_sp = malloc(1 << 17);
@@ -121,6 +125,7 @@ int main(int argc, char **argv) {
     second.uc_link = &first;
     makecontext(&second, in_coroutine, 0);
     swapcontext(&first, &second);
+#endif
   } else if (!strcmp(manner, "processes")) {
     /* Programs that live for 10 ms each. */
     for (double end = now(CLOCK_MONOTONIC) + seconds; now(CLOCK_MONOTONIC) < end;) {

@@ -47,6 +47,8 @@ pub(super) struct Module {
     switching: OnceLock<Vec<Range<u64>>>,
     /// The functions with which programs begin, if a place without tables was met in it.
     beginnings: OnceLock<Vec<Range<u64>>>,
+    /// The function `main`, if a stack was lost behind a frame of it.
+    main: OnceLock<Vec<Range<u64>>>,
     trampolines: Trampolines,
     compiled: CompiledMethods,
 }
@@ -63,6 +65,7 @@ impl Module {
             table: OnceLock::new(),
             switching: OnceLock::new(),
             beginnings: OnceLock::new(),
+            main: OnceLock::new(),
             trampolines: Trampolines::default(),
             compiled: CompiledMethods::default(),
         }
@@ -143,6 +146,16 @@ impl Module {
         ranges.iter().any(|range| range.contains(&svma))
     }
 
+    /// Returns true if a stated address is in `main`: what has called it is the program's beginning, whatever is
+    /// known of that.
+    pub fn is_main(&self, svma: u64, search: &Search) -> bool {
+        let main = self.main.get_or_init(|| match self.object(search) {
+            Ok(object) => object.functions_named(MAIN),
+            _ => Vec::new(),
+        });
+        main.iter().any(|range| range.contains(&svma))
+    }
+
     /// Returns true if a stated address is in a function with which programs begin.
     pub fn begins_program(&self, svma: u64, search: &Search) -> bool {
         /// The code of `_start`, which assemblers give no size, or of the entry point.
@@ -161,6 +174,9 @@ impl Module {
         })
     }
 }
+
+/// The function that is called by the beginning of its program.
+const MAIN: &[&[u8]] = &[b"main"];
 
 /// The functions with which programs begin, which nothing has called: the loader's `_start` has no unwind tables, and
 /// musl has none for the others either.
