@@ -1,15 +1,16 @@
-//! Compiles the library of `fg-record --alloc`, `src/record/alloc/preload.rs`: a shared library that needs
-//! nothing but the compiler and its linker. `src/record/alloc/mod.rs` holds the result.
+//! Compiles the library of `fg-record --alloc`, the folder `src/record/alloc/preload`: a shared library that
+//! needs nothing but the compiler and its linker. `src/record/alloc/mod.rs` holds the result.
 
 use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
-const SOURCE: &str = "src/record/alloc/preload.rs";
+const FOLDER: &str = "src/record/alloc/preload";
+const SOURCE: &str = "src/record/alloc/preload/lib.rs";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed={SOURCE}");
+    println!("cargo::rerun-if-changed={FOLDER}");
     println!("cargo::rustc-check-cfg=cfg(has_alloc_library)");
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|found| found == value);
     let is_wanted = env::var_os("CARGO_FEATURE_RECORD").is_some()
@@ -37,6 +38,8 @@ fn compile() -> Result<(), String> {
         compiler.args(["-C", option]);
     }
     compiler.args(["-C", "opt-level=3", "-C", "panic=abort", "-C", "strip=symbols"]);
+    // Its modules share symbols of assembler that only one unit sees.
+    compiler.args(["-C", "codegen-units=1"]);
     if let Some(linker) = env::var_os("RUSTC_LINKER") {
         compiler.arg("-C").arg(["linker=".into(), linker].into_iter().collect::<std::ffi::OsString>());
     }

@@ -8,6 +8,8 @@ use crate::error::Result;
 use crate::folded::{Batch, Columns, FrameId, Place, StackTable, Weights, sanitize_frame};
 use crate::weight::Weight;
 use std::any::Any;
+#[cfg(all(feature = "tui", feature = "record", target_os = "linux"))]
+use std::sync::Arc;
 
 /// Builds a [`Profile`], sample by sample.
 ///
@@ -103,6 +105,29 @@ impl ProfileBuilder {
         let mut profile = Profile::new(facts, stacks, samples)?;
         profile.exchanged = exchange.map(|exchange| Exchanged::new(*exchange));
         Ok(profile)
+    }
+}
+
+/// A profile that grows by parts of one recording, without building it anew.
+#[cfg(all(feature = "tui", feature = "record", target_os = "linux"))]
+impl Profile {
+    /// Adds another part. [`Profile::sort_samples`] has to follow before single samples are looked at.
+    ///
+    /// # Errors
+    /// [`crate::ErrorKind::Overflow`].
+    pub(crate) fn grow(&mut self, part: &Profile) -> Result<()> {
+        let indices = self.stacks.merge_indexed(&part.stacks)?;
+        self.samples.join(&part.samples, &indices);
+        self.places = Arc::new(self.stacks.places()?);
+        self.facts = Facts::merged(&[std::mem::take(&mut self.facts), part.facts.clone()]);
+        Ok(())
+    }
+
+    /// Puts the single samples in order.
+    pub(crate) fn sort_samples(&mut self) {
+        if !self.samples.is_empty() {
+            self.samples.sort(&self.stacks.ranks());
+        }
     }
 }
 

@@ -12,6 +12,7 @@ mod facts;
 mod gone;
 #[path = "../common/installed.rs"]
 mod installed;
+mod java;
 #[cfg(feature = "tui")]
 mod live;
 mod lost;

@@ -80,6 +80,32 @@ fn a_recursion_with_two_callers_stays_cut_rather_than_wrong() {
     assert!(share_of(&folded, |stack| stack.contains("[truncated]")) > 0.3, "{}", text(&output.stderr));
 }
 
+/// A signal handler on a stack of its own: the kernel copies that one alone.
+#[test]
+fn stacks_that_go_on_on_another_stack_are_said_to() {
+    const HANDLES: &str = r#"
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdlib.h>
+static volatile unsigned long x;
+__attribute__((noinline)) void hot(long n) { for (long i = 0; i < n; i++) x = x * 31 + i; }
+static void handler(int number) { hot(300000000); x += number; }
+int main(void) {
+  stack_t other = {.ss_sp = malloc(1 << 17), .ss_size = 1 << 17};
+  struct sigaction action = {.sa_handler = handler, .sa_flags = SA_ONSTACK};
+  if (sigaltstack(&other, 0) || sigaction(SIGUSR1, &action, 0)) return 1;
+  raise(SIGUSR1);
+  return 0;
+}
+"#;
+    static BUILT: Built = Built::new();
+    let Some(program) = compiled(&BUILT, "handles", HANDLES) else { return };
+    let Some(output) = recorded(fg_record().args(["-e", "cpu-clock:u", "--"]).arg(program)) else { return };
+    let (folded, said) = (text(&output.stdout), text(&output.stderr));
+    assert!(share_of(&folded, |stack| stack.ends_with(";handler;hot")) > 0.9, "{folded}");
+    assert!(said.contains("most as the stack of their callers was not copied: signal handlers"), "{said}");
+}
+
 /// Programs whose beginning has no unwind tables: as in C libraries that are built without them, and as in the loader, whose
 /// first call has the number of arguments above its return address.
 #[test]

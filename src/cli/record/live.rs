@@ -1,10 +1,10 @@
 //! `--live`: the profile in the terminal, as it grows.
 //!
 //! Three threads: one takes samples, one folds them and hands over a profile of each second, and this one adds
-//! those up and draws.
+//! each to the whole and draws.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::builtin::known;
 use super::results::{OnFailure, conclude};
@@ -12,7 +12,8 @@ use super::{Exit, RecordArgs};
 use crate::cli::render::{LiveView, OutputArgs, TerminalArgs, Wish};
 use crate::collapse::Report;
 use crate::error::Error;
-use crate::profile::{Facts, Opened, Profile, ProfileBuilder, Wants, open};
+use crate::folded::Order;
+use crate::profile::{Opened, Profile, open};
 use crate::record::facts::complete;
 use crate::record::request::Request;
 use crate::record::sampler::{Progress, stream};
@@ -20,6 +21,10 @@ use crate::record::sys::signals::{self, Stop};
 
 /// The longest time for which a key is waited for.
 const TICK: Duration = Duration::from_millis(100);
+
+/// A picture is made again when so many times as long has gone by as it took: it costs a tenth of a processor at
+/// most, however many stacks there are.
+const PAUSES: u32 = 9;
 
 /// The state that the threads share.
 #[derive(Default)]
@@ -42,10 +47,10 @@ impl RecordArgs {
         }
         let mut settings = self.results.picture.settings(&mut |error| Err(error))?;
         settings.terminal = TerminalArgs::default().find(&OutputArgs::default());
+        let order = settings.order;
         let view = LiveView::open(settings)?;
         let (writer, records) = stream::channel();
         let reading = self.reading();
-        let wants = Wants { places: reading.places, contexts: reading.samples };
         let state = Mutex::new(State::default());
         let sampling = &self.sampling;
         let (outcome, folded, seen) = std::thread::scope(|scope| {
@@ -63,7 +68,7 @@ impl RecordArgs {
                     Ok(())
                 })
             });
-            let seen = watch(view, &state, wants);
+            let seen = watch(view, &state, order);
             if seen.is_err() {
                 end_recording();
             }
@@ -76,11 +81,12 @@ impl RecordArgs {
             Err(error) => (None, Some(error)),
         };
         let state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        add(&mut total, state.parts, wants)?;
+        add(&mut total, state.parts)?;
         let written = match total {
             _ if outcome.samples == 0 => sampling.expect_samples(&outcome, &request.target),
             None => folded.map_err(anyhow::Error::from),
             Some(mut profile) => {
+                profile.sort_samples();
                 let known = known(request, &outcome, &notes);
                 // Those of the parts add up to the whole, but for the time between the last two.
                 (profile.facts_mut().start, profile.facts_mut().duration) = (known.start, known.duration);
@@ -99,27 +105,33 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 }
 
 /// Shows the profile until the recording has ended; returns it as far as it was shown.
-fn watch(mut view: LiveView, state: &Mutex<State>, wants: Wants) -> anyhow::Result<Option<Profile>> {
+fn watch(mut view: LiveView, state: &Mutex<State>, order: Order) -> anyhow::Result<Option<Profile>> {
     let mut total: Option<Profile> = None;
+    let mut next = Instant::now();
+    let mut has_grown = false;
     loop {
         let (parts, progress, has_ended) = {
             let mut state = lock(state);
             let parts = if view.is_held() { Vec::new() } else { std::mem::take(&mut state.parts) };
             (parts, state.progress, state.has_ended)
         };
+        has_grown |= add(&mut total, parts)?;
         if has_ended {
-            add(&mut total, parts, wants)?;
             return Ok(total);
         }
-        if !parts.is_empty() {
-            add(&mut total, parts, wants)?;
-            if let Some(profile) = total.take().filter(|profile| !profile.is_empty()) {
+        let begin = Instant::now();
+        if has_grown && begin >= next {
+            if let Some(mut profile) = total.take() {
+                if order != Order::Frame {
+                    profile.sort_samples();
+                }
                 let opened = Opened::Profile(Box::new(profile), Box::default());
                 view.update(&opened)?;
                 if let Opened::Profile(profile, _) = opened {
                     total = Some(*profile);
                 }
             }
+            (has_grown, next) = (false, Instant::now() + begin.elapsed() * PAUSES);
         }
         let about = progress.map_or_else(String::new, |at| {
             let lost = if at.lost > 0 { format!(", {} lost", at.lost) } else { String::new() };
@@ -136,17 +148,15 @@ fn end_recording() {
     let _ = signals::send(std::process::id(), libc::SIGINT);
 }
 
-/// Adds the profiles of some parts.
-fn add(total: &mut Option<Profile>, parts: Vec<Profile>, wants: Wants) -> Result<(), Error> {
-    let mut parts: Vec<Profile> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    if parts.is_empty() {
-        return Ok(());
+/// Adds the profiles of some parts; returns true if there was something in them.
+fn add(total: &mut Option<Profile>, parts: Vec<Profile>) -> Result<bool, Error> {
+    let mut has_grown = false;
+    for part in parts.into_iter().filter(|part| !part.is_empty()) {
+        has_grown = true;
+        match total {
+            Some(total) => total.grow(&part)?,
+            None => *total = Some(part),
+        }
     }
-    parts.splice(..0, total.take());
-    let mut builder = ProfileBuilder::new(wants);
-    parts.iter().try_for_each(|part| builder.add_profile(part))?;
-    let facts: Vec<Facts> = parts.iter().map(|part| part.facts().clone()).collect();
-    builder.facts = Facts::merged(&facts);
-    *total = Some(builder.finish()?);
-    Ok(())
+    Ok(has_grown)
 }

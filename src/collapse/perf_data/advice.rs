@@ -12,7 +12,7 @@ use super::modules::{Kind, Module, UNKNOWN};
 use super::names::Namer;
 use super::runtime::Runtime;
 use super::sample_stream::SampleStream;
-use super::stacks::TruncatedStacks;
+use super::stacks::{ELSEWHERE, TruncatedStacks};
 use super::summary::Summary;
 use crate::collapse::Report;
 use crate::symbolize::{Language, Missing};
@@ -176,10 +176,18 @@ impl Advice<'_> {
     fn on_short_stacks(&self, report: &mut Report) {
         let summary = self.summary;
         if self.has_dumps() {
-            let (lost, worst) = self.sum(&summary.lost, |_| true);
+            let (from_modules, worst) = self.sum(&summary.lost, |_| true);
+            let elsewhere = summary.lost.get(&ELSEWHERE).copied().unwrap_or_default();
+            let lost = from_modules.checked_add(elsewhere).unwrap_or(from_modules);
             let said =
                 format!("{} of the weight is in stacks that end before their root", summary.percent(lost));
             match worst.filter(|_| summary.is_share(lost, MUCH)) {
+                _ if summary.is_share(elsewhere, MUCH) => {
+                    report.note(format!(
+                        "{said}, most as the stack of their callers was not copied: signal handlers and coroutines \
+                         have stacks of their own, and the kernel stops copying at memory that was never touched"
+                    ));
+                }
                 Some(module) => {
                     report.note(format!(
                         "{said}, most in {}, which {}",
@@ -225,8 +233,8 @@ impl Advice<'_> {
         weights: &HashMap<u32, Weight>,
         wanted: impl Fn(&Module) -> bool,
     ) -> (Weight, Option<&Module>) {
-        let all =
-            || weights.iter().map(|(id, weight)| (*weight, self.module(*id))).filter(|(_, m)| wanted(m));
+        let known = || weights.iter().filter(|(id, _)| **id != ELSEWHERE);
+        let all = || known().map(|(id, weight)| (*weight, self.module(*id))).filter(|(_, m)| wanted(m));
         let total = all().try_fold(Weight::ZERO, |sum, (weight, _)| sum.checked_add(weight));
         let worst = all().max_by(|(a, x), (b, y)| a.cmp(b).then_with(|| y.path.cmp(&x.path)));
         (total.unwrap_or_default(), worst.map(|(_, module)| module))

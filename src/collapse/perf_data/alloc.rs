@@ -4,7 +4,7 @@
 //! SAMPLE  pid 7 mem:0x275a5a0000:w  di 4096 si 12 dx 524288 r8 9 r9 0 …, and its stack
 //! ```
 //! Sample 12 of process 7 is an allocation of 4096 bytes, taken once in 524,288 bytes on average; sample 9 was
-//! released. The registers are described in `record/alloc/preload.rs`.
+//! released. The registers are described in `record/alloc/preload/lib.rs`.
 //!
 //! An allocation of `size` bytes is a sample with the probability `1 - exp(-size / mean)`, and for certain from
 //! the mean on. Divided by it, bytes and counts are right on average. What was not released when its process
@@ -19,8 +19,10 @@ use crate::collapse::{Options, Value, ValueSelection, ValueTotal};
 use crate::error::Result;
 use crate::weight::Weight;
 
-/// The address of the breakpoint.
-pub(crate) const TRIGGER: u64 = 0x27_5a5a_0000;
+pub(crate) use self::trigger::TRIGGER;
+#[path = "../../record/alloc/preload/trigger.rs"]
+mod trigger;
+
 /// The name of the file of the library that triggers it.
 pub(crate) const LIBRARY: &str = "libfg-alloc.so";
 

@@ -46,6 +46,9 @@ pub(super) enum How {
     Complex,
     /// A few instructions that call what they are given: see [`super::trampoline`].
     Trampoline,
+    /// A method that Java has compiled: see [`super::compiled`]. The rest of the rule describes it, if there is a return
+    /// address into compiled code where it says.
+    Compiled,
     /// There is no caller.
     Root,
     /// The object has tables, but not of this place: a stub that changes nothing, if anything.

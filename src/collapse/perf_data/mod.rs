@@ -29,6 +29,7 @@ mod branches;
 mod bytes;
 mod cfi;
 mod chunk;
+mod compiled;
 mod content;
 mod facts;
 mod header;

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::cfi::Table;
+use super::cfi::{Rule, Table};
+use super::compiled::CompiledMethods;
 use super::held::Held;
 use super::record::{FileId, KernelFunction, Mmap};
 use super::runtime::Runtime;
@@ -46,7 +47,10 @@ pub(super) struct Module {
     switching: OnceLock<Vec<Range<u64>>>,
     /// The functions with which programs begin, if a place without tables was met in it.
     beginnings: OnceLock<Vec<Range<u64>>>,
+    /// The function `main`, if a stack was lost behind a frame of it.
+    main: OnceLock<Vec<Range<u64>>>,
     trampolines: Trampolines,
+    compiled: CompiledMethods,
 }
 
 impl Module {
@@ -61,7 +65,9 @@ impl Module {
             table: OnceLock::new(),
             switching: OnceLock::new(),
             beginnings: OnceLock::new(),
+            main: OnceLock::new(),
             trampolines: Trampolines::default(),
+            compiled: CompiledMethods::default(),
         }
     }
 
@@ -117,6 +123,14 @@ impl Module {
         }
     }
 
+    /// The rule of the method of Java's that an address is in, in the memory of its process, which runs.
+    pub fn compiled_method(&self, address: u64, called: bool) -> Option<Rule> {
+        match self.kind {
+            Kind::Anonymous(pid) => self.compiled.rule(pid, address, called),
+            _ => None,
+        }
+    }
+
     /// Returns true if it was opened, and is a program of Go's.
     pub fn is_go(&self) -> bool {
         matches!(self.opened(), Some(Ok(object)) if object.language() == Some(Language::Go))
@@ -130,6 +144,16 @@ impl Module {
             _ => Vec::new(),
         });
         ranges.iter().any(|range| range.contains(&svma))
+    }
+
+    /// Returns true if a stated address is in `main`: what has called it is the program's beginning, whatever is
+    /// known of that.
+    pub fn is_main(&self, svma: u64, search: &Search) -> bool {
+        let main = self.main.get_or_init(|| match self.object(search) {
+            Ok(object) => object.functions_named(MAIN),
+            _ => Vec::new(),
+        });
+        main.iter().any(|range| range.contains(&svma))
     }
 
     /// Returns true if a stated address is in a function with which programs begin.
@@ -150,6 +174,9 @@ impl Module {
         })
     }
 }
+
+/// The function that is called by the beginning of its program.
+const MAIN: &[&[u8]] = &[b"main"];
 
 /// The functions with which programs begin, which nothing has called: the loader's `_start` has no unwind tables, and
 /// musl has none for the others either.

@@ -130,11 +130,13 @@ pub(super) struct Dump<'a> {
     is_cut: bool,
     /// True if something behind it was asked for.
     pub missed: bool,
+    /// True if something was asked for that is neither in it nor behind a copy that was too short.
+    pub is_elsewhere: bool,
 }
 
 impl<'a> Dump<'a> {
     pub fn new(parts: &SampleBody<'a>, sp: u64) -> Dump<'a> {
-        Dump { bytes: parts.stack, start: sp, is_cut: parts.stack_is_cut, missed: false }
+        Dump { bytes: parts.stack, start: sp, is_cut: parts.stack_is_cut, missed: false, is_elsewhere: false }
     }
 
     /// A word of it. Both processors that are unwound here have the lowest byte first.
@@ -146,7 +148,9 @@ impl<'a> Dump<'a> {
         if word.is_none() {
             /// No frame is larger than the largest stack.
             const FAR: usize = 1 << 30;
-            self.missed |= self.is_cut && at < FAR;
+            let is_missed = self.is_cut && at < FAR;
+            self.missed |= is_missed;
+            self.is_elsewhere |= !is_missed;
         }
         Some(u64::from_le_bytes(word?.try_into().ok()?))
     }

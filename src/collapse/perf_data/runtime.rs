@@ -53,6 +53,15 @@ const RUNTIMES: &[Runtime] = &[
         names: "start it with `erl +JPperf true`",
         frame_pointers: None,
     },
+    // It describes its traces to nobody; its own profiler writes folded text.
+    Runtime {
+        name: "LuaJIT",
+        files: &["luajit", "libluajit"],
+        names: "its own profiler names Lua's functions, `luajit -jp=G,out.folded app.lua`",
+        frame_pointers: Some(
+            "its own profiler sees Lua's callers, `luajit -jp=G,out.folded app.lua`; `luajit -joff` compiles nothing",
+        ),
+    },
     Runtime {
         name: "wasmtime",
         files: &["wasmtime"],
@@ -83,6 +92,7 @@ mod tests {
         assert_eq!(of(b"/usr/lib/jvm/java-17-openjdk-amd64/lib/server/libjvm.so"), Some("Java"));
         assert_eq!(of(b"/usr/bin/node"), Some("Node.js"));
         assert_eq!(of(b"/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1.2"), Some("Ruby"));
+        assert_eq!(of(b"/usr/lib/x86_64-linux-gnu/libluajit-5.1.so.2.1.0"), Some("LuaJIT"));
         assert_eq!(of(b"/home/ada/node_modules/x/y.node"), None);
         assert_eq!(of(b""), None);
     }

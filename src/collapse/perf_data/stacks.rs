@@ -7,6 +7,7 @@ use super::attr::Attr;
 use super::branches::BranchTable;
 use super::bytes::{ByteOrder, U64s};
 use super::cfi::{Context, How, Rule};
+use super::compiled;
 use super::modules::{KERNEL, Module, UNKNOWN};
 use super::pending::{Batch, PendingSample, State};
 use super::process::{CommId, Mapping};
@@ -29,6 +30,9 @@ mod context {
     /// From here on numbers are marks, and no addresses.
     pub const FIRST: u64 = -4095i64 as u64;
 }
+
+/// Stands for the module of stacks whose callers are on a stack, or in a part of it, that the kernel did not copy.
+pub(super) const ELSEWHERE: u32 = u32::MAX;
 
 /// A number of stacks of which a part was missing, and their weight.
 #[derive(Clone, Copy, Debug, Default)]
@@ -111,7 +115,7 @@ pub(super) struct StackBuilder<'o> {
     /// The callers that the stacks of a group of samples tell of each other.
     pub chains: Chains,
     /// Weights of stacks that end before their root though the dump goes on, by the module that was
-    /// left without a caller.
+    /// left without a caller, or [`ELSEWHERE`].
     pub lost: HashMap<u32, Weight>,
     /// The stacks of allocations that were in use when they were added, root first.
     in_use: Vec<(u64, SingleSample, Box<[FrameId]>)>,
@@ -453,6 +457,9 @@ impl<'o> StackBuilder<'o> {
             None if place.called && module.is_trampoline(place.place, self.options.just_recorded) => {
                 Rule { how: How::Trampoline, ..Rule::default() }
             }
+            None if self.options.just_recorded && !cpu.link_register => {
+                module.compiled_method(place.place, place.called).unwrap_or_default()
+            }
             None => Rule::default(),
         };
         // What lies on the stack there are the program's arguments, and no return address.
@@ -491,6 +498,10 @@ impl<'o> StackBuilder<'o> {
         // Every step goes up the stack by a word at least, but for a few that do not use it.
         let most = parts.stack.len() / 8 + 16;
         let mut last = UNKNOWN;
+        // The module of the callee of the frame, and its stated address there.
+        let mut callee: Option<(&Module, u64)> = None;
+        // The stack pointer that a frame of Java's interpreter has saved for its caller.
+        let mut sender = None;
         for _ in 0..most {
             let inside = regs.ip.wrapping_sub(u64::from(called));
             let mapping = work.space.find(inside, &mut self.hint);
@@ -507,21 +518,44 @@ impl<'o> StackBuilder<'o> {
             let CachedPlace { module, place, .. } = self.places[slot];
             let sp = regs.get(cpu.sp).unwrap_or(0);
             self.links.push(Link { sp, ip: regs.ip, module, place, called });
-            let (svma, rule) = mapping.map_or_else(Default::default, |m| self.rule(slot, &m.module, cpu));
+            let (svma, mut rule) = mapping.map_or_else(Default::default, |m| self.rule(slot, &m.module, cpu));
+            if rule.how == How::Compiled {
+                let is_code = |address| {
+                    let found = work.space.find(address, &mut self.hint);
+                    found.is_some_and(|mapping| mapping.executable && mapping.module.id == module)
+                };
+                if !compiled::fits(&rule, sender, cpu, &mut regs, &mut dump, is_code) {
+                    rule = Rule::default();
+                }
+            }
+            sender = match (rule.how, mapping) {
+                (How::Unknown, Some(_)) => compiled::sender(cpu, &regs, &mut dump),
+                _ => None,
+            };
             let table =
                 mapping.and_then(|mapping| mapping.module.table(self.search)).map(|table| (table, svma));
             last = mapping.map_or(UNKNOWN, |mapping| mapping.module.id);
+            dump.is_elsewhere = false;
             match unwind::step(&rule, table, !called, cpu, &mut regs, &mut dump, &mut self.context) {
-                Step::Caller { called: by_call } => called = by_call,
+                Step::Caller { called: by_call } => {
+                    called = by_call;
+                    callee = mapping.map(|mapping| (&*mapping.module, svma));
+                }
                 Step::End => return Ok(Unwound::ToRoot),
                 Step::Lost => {
                     // Go keeps frame pointers, and goroutines begin with none.
                     let begins = regs.get(cpu.fp) == Some(0) && mapping.is_some_and(|m| m.module.is_go());
+                    // The C library of musl has no tables.
+                    let begins =
+                        begins || callee.is_some_and(|(module, svma)| module.is_main(svma, self.search));
                     return Ok(match (dump.missed, begins) {
                         (true, _) => Unwound::Cut,
                         (false, true) => Unwound::ToRoot,
                         (false, false) => {
-                            self.lose(last, work)?;
+                            // The tables are right about the place of the return address, which was not copied.
+                            let has_rule = matches!(rule.how, How::Simple | How::Complex);
+                            let from = if has_rule && dump.is_elsewhere { ELSEWHERE } else { last };
+                            self.lose(from, work)?;
                             Unwound::Lost
                         }
                     });

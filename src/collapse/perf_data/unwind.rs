@@ -33,7 +33,7 @@ pub(super) fn step(
     let before = (regs.get(cpu.sp), regs.ip);
     let stepped = match (rule.how, place) {
         (How::Root, _) => return Step::End,
-        (How::Simple, _) => by_rule(rule, cpu, regs, dump),
+        (How::Simple | How::Compiled, _) => by_rule(rule, cpu, regs, dump),
         (How::Complex, Some((table, svma))) => {
             table.step(svma, cpu, regs, dump, context).map(|caller| *regs = caller)
         }

@@ -1,6 +1,6 @@
 //! The library of `fg-record --alloc`: a file for the dynamic linker, which loads it into what is recorded.
 //!
-//! The library is a part of this program: `build.rs` compiles `preload.rs`. It says there what it does.
+//! The library is a part of this program: `build.rs` compiles the folder `preload`. Its `lib.rs` says what it does.
 
 use std::env;
 use std::fs;
