@@ -145,7 +145,11 @@ impl<'a> Source<'a> {
 
     /// Tells of the samples of a thread, in the order of time: the nanoseconds from the start, the number of the
     /// stack's frame, the weight, the duration.
-    fn each(&self, thread: &ThreadLine, tell: &mut dyn FnMut(u64, u32, u128, u64) -> Result<()>) -> Result<()> {
+    fn each(
+        &self,
+        thread: &ThreadLine,
+        tell: &mut dyn FnMut(u64, u32, u128, u64) -> Result<()>,
+    ) -> Result<()> {
         self.line.samples(thread).try_for_each(|sample| match self.exits[sample.stack] {
             Some(exit) => {
                 tell(sample.time - self.line.start, exit, (self.scaled)(sample.weight)?, sample.duration)
