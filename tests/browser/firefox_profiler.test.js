@@ -2,13 +2,13 @@
 // weigh in a range of time what fg-filter says.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { project, run, save } from "./picture.js";
+import { project, run, save, until } from "./picture.js";
 
 const program = join(dirname(createRequire(import.meta.url).resolve("@firefox-devtools/profiler-cli/package.json")), "dist/profiler-cli.js");
 // The path of a socket has to be short.
@@ -16,8 +16,23 @@ const sessions = mkdtempSync(join(tmpdir(), "fgff"));
 const env = { ...process.env, PROFILER_CLI_SESSION_DIR: sessions };
 const ask = (...words) => execFileSync(process.execPath, [program, ...words], { env, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 
+const servers = [];
+
+/** Opens a profile; its server is started here, as the program itself waits half a second for it and no longer. */
+async function load(path, session) {
+  servers.push(spawn(process.execPath, [program, "--daemon", path, "--session", session], { env, stdio: "ignore", timeout: 300_000 }));
+  const answers = () => {
+    try {
+      return ask("thread", "list", "--session", session).includes("t-0");
+    } catch {
+      return false;
+    }
+  };
+  await until(answers, `the profiler has read ${path}`);
+}
+
 after(() => {
-  ask("stop", "--all");
+  for (const server of servers) server.kill();
   rmSync(sessions, { recursive: true, force: true });
 });
 
@@ -55,13 +70,13 @@ function twoThreads() {
   return lines.join("\n") + "\n";
 }
 
-test("functions weigh in a range of time what fg-filter says", () => {
+test("functions weigh in a range of time what fg-filter says", async () => {
   const recordings = {
     made: [save("perf.txt", twoThreads()), ["worker", "timer"]],
     recorded: [join(project, "tests/perf_data/golden/stall.data.gz"), ["stall", "timer"]],
   };
   for (const [name, [recording, threads]] of Object.entries(recordings)) {
-    ask("load", save("firefox.json", run("fg-render", "", "-q", "--format", "firefox", recording)), "--session", name);
+    await load(save("firefox.json", run("fg-render", "", "-q", "--format", "firefox", recording)), name);
     // The ends of ranges are between samples; seconds, as both have them.
     for (const [from, to] of [["0.3001", "2.7001"], ["1.0501", "3.3101"], ["2.9001", "3.9601"]]) {
       ask("zoom", "push", `${from},${to}`, "--session", name);

@@ -236,8 +236,8 @@ test("a thinned time line says how many samples it holds", async () => {
     await one.evaluate(() => globalThis.flame.timeline.select([0, 1], false));
     await settled(one);
   }
-  assert.deepEqual(await pills(whole), ["0.00 – 1.00 s · 1 s · 500 samples"]);
-  assert.deepEqual(await pills(thinned), ["0.00 – 1.00 s · 1 s · about 1 s"]);
+  assert.deepEqual(await pills(whole), ["0.0 – 1.0 s · 1 s · 500 samples"]);
+  assert.deepEqual(await pills(thinned), ["0.0 – 1.0 s · 1 s · about 1 s"]);
 });
 
 test("a finger chooses a range, and a button the next one", inChromium("its protocol has no fingers"), async () => {
