@@ -4,8 +4,8 @@
 //! That crate holds weights in 32 bits, which nanoseconds and bytes outgrow; so the tables are
 //! written here, and compared with the crate's in the tests. Samples stand at their times and
 //! in their threads where the recording says; nobody knows when a folded stack was
-//! seen: those stand a millisecond apart, in frame order. They weigh what they weigh. Weights in
-//! milliseconds and bytes are shown as such, all others as samples. The facts stand in `meta`; a frame
+//! seen: those stand a millisecond apart, in frame order. The viewer knows milliseconds, bytes and samples:
+//! weights in any unit of time or memory are written in the first two, all others as they are, as samples. The facts stand in `meta`; a frame
 //! has its file, line and module, and is of the category User, Kernel or JIT, where that is known. Memory holds four bytes for
 //! each frame of the call tree twice, and each name once; names that are not UTF-8 lose the bytes
 //! that are not, and differential input its weights before.
@@ -26,6 +26,7 @@ use super::{Format, Settings};
 use crate::error::Result;
 use crate::folded::{Frame, Interner, Kind, Place, Visitor, WalkSummary, Weights};
 use crate::profile::TimeLine;
+use crate::profile::units::in_smallest;
 use crate::tally::thread_of;
 use crate::weight::Weight;
 
@@ -205,12 +206,13 @@ impl Writer for Firefox<'_> {
     }
 
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        let Firefox { settings, target, path, names, threads, .. } = *self;
-        let weight_type = match settings.unit(summary) {
-            Some("ms") => "tracing-ms",
-            Some("bytes") => "bytes",
-            _ => "samples",
-        };
+        let Firefox { settings, target, path, names, mut threads, .. } = *self;
+        let (weight_type, size) = weight_type(settings.unit(summary))?;
+        if size != Weight::ONE {
+            for (_, weight) in threads.iter_mut().flat_map(|thread| &mut thread.samples) {
+                *weight = weight.checked_mul(size)?;
+            }
+        }
         let places = ShownPlaces::new(settings, &summary.places);
         let longest = threads.iter().map(Thread::end).max().unwrap_or(0);
         writeln!(target, "{{\"meta\": {},", meta(settings, summary)?)?;
@@ -224,6 +226,15 @@ impl Writer for Firefox<'_> {
         writeln!(target, "]}}")?;
         Ok(Finished::default())
     }
+}
+
+/// What the viewer calls weights of a unit, and the number of its own units in one of these.
+fn weight_type(unit: Option<&str>) -> Result<(&'static str, Weight)> {
+    Ok(match unit.and_then(in_smallest) {
+        Some(("ns", size)) => ("tracing-ms", size.checked_mul(Weight::from_steps(1, 6)?)?),
+        Some((_, size)) => ("bytes", size),
+        None => ("samples", Weight::ONE),
+    })
 }
 
 /// The categories of frames, by [`category`], and their colours.

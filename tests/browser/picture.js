@@ -11,7 +11,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import playwright from "playwright-core";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const project = resolve(here, "../..");
+/** The folder of the project. */
+export const project = resolve(here, "../..");
 // The binaries and the browser: Chromium, or with FIREFOX=PATH that.
 const binaries = resolve(process.env.FG_BIN ?? join(project, "target/debug"));
 const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";

@@ -217,28 +217,27 @@ test("the time line works by keyboard", async () => {
   assert.deepEqual(await one.evaluate(() => globalThis.flame.model.state.threads), ["worker"]);
 });
 
-test("a coarse time line says the length of its steps", async () => {
+test("a thinned time line says how many samples it holds", async () => {
   const path = makePage(recording);
   const text = readFileSync(path, "utf8");
-  // As of more samples than fit, all of a stack in a step are one.
-  const coarse = text.replace(/(id="data-about">)([^<]+)/, (_, tag, data) => {
+  // As of more samples than fit: some stand for the others of their stack.
+  const some = text.replace(/(id="data-about">)([^<]+)/, (_, tag, data) => {
     const about = JSON.parse(inflateSync(Buffer.from(data, "base64")));
-    Object.assign(about.time, { coarse: true, step: about.time.step * 200 });
+    Object.assign(about.time, { coarse: true, samples: 10 * SAMPLES });
     return tag + deflateSync(JSON.stringify(about)).toString("base64");
   });
-  const [fine, steps] = [await openPage(path), await openPage(save("html", coarse))];
-  const { step } = await fine.evaluate(() => globalThis.flame.model.times);
-  const words = `, in steps of ${step * 200 >= 1e6 ? `${(step * 200) / 1e6} ms` : `${(step * 200) / 1e3} µs`}`;
-  assert.equal((await labels(fine))[0], "All threads100.0%");
-  assert.equal((await labels(steps))[0], `All threads${words}100.0%`);
-  assert.equal(await steps.getAttribute("#time-labels > :first-child", "title"), `All threads${words}`);
-  // Its entries are no samples: a range has a weight instead of their number.
-  await steps.evaluate(() => globalThis.flame.timeline.select([0, 100], false));
-  await settled(steps);
-  assert.doesNotMatch((await pills(steps))[0], /sample/);
-  await fine.evaluate(() => globalThis.flame.timeline.select([0, 1], false));
-  await settled(fine);
-  assert.match((await pills(fine))[0], /500 samples/);
+  const [whole, thinned] = [await openPage(path), await openPage(save("html", some))];
+  const title = (one) => one.getAttribute("#time-labels > :first-child", "title");
+  assert.deepEqual([(await labels(whole))[0], await title(whole)], ["All threads100.0%", "All threads"]);
+  assert.deepEqual([(await labels(thinned))[0], await title(thinned)],
+    ["All threads, 10.00% of samples100.0%", "All threads: 5,000 of 50,000 samples, each with the weight of those that it stands for"]);
+  // A range has a weight instead of a number of samples, which is not exact.
+  for (const one of [whole, thinned]) {
+    await one.evaluate(() => globalThis.flame.timeline.select([0, 1], false));
+    await settled(one);
+  }
+  assert.deepEqual(await pills(whole), ["0.0 – 1.0 s · 1 s · 500 samples"]);
+  assert.deepEqual(await pills(thinned), ["0.0 – 1.0 s · 1 s · about 1 s"]);
 });
 
 test("a finger chooses a range, and a button the next one", inChromium("its protocol has no fingers"), async () => {
@@ -303,16 +302,4 @@ test("several threads of one name are told apart, many are one row", async () =>
   assert.deepEqual((await labels(few)).slice(1).map((label) => label.replace(/\d\d\.\d%$/, "")), ["pool 100", "pool 101", "pool 102"]);
   const many = await view(lines(60));
   assert.deepEqual((await labels(many)).map((label) => label.replace(/100\.0%$/, "")), ["pool ×60"]);
-});
-
-test("steps of a coarse time line are said", async () => {
-  const one = await page();
-  const said = () => one.$$eval("#time-labels > *", (all) => [all[0].textContent, all[0].title]);
-  assert.deepEqual(await said(), ["All threads100.0%", "All threads"]);
-  await one.evaluate(() => {
-    const { timeline } = globalThis.flame;
-    timeline.times.isCoarse = true;
-    timeline.show();
-  });
-  assert.deepEqual(await said(), ["All threads, in steps of 10 µs100.0%", "All threads, in steps of 10 µs"]);
 });

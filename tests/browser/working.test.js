@@ -15,7 +15,7 @@ const deep = Array.from({ length: 3000 }, (_, n) => {
 }).join("");
 
 let path;
-const page = async (options = {}) => openPage(path ??= makePage(deep), options);
+const page = async ({ file, ...options } = {}) => openPage(file ?? (path ??= makePage(deep)), options);
 
 /** The page of a reader whose machine is slow. */
 async function slowPage(options = {}) {
@@ -24,8 +24,11 @@ async function slowPage(options = {}) {
     performance.now = () => (now += 1000);
     const { setTimeout } = globalThis;
     const held = [];
-    globalThis.slow = { holds: false, held };
-    globalThis.setTimeout = (act, delay, ...rest) => (globalThis.slow.holds && !delay ? held.push(act) : setTimeout(act, delay, ...rest));
+    globalThis.slow = { holds: false, held, steps: 0 };
+    globalThis.setTimeout = (act, delay, ...rest) => {
+      if (!delay) globalThis.slow.steps++;
+      return globalThis.slow.holds && !delay ? held.push(act) : setTimeout(act, delay, ...rest);
+    };
   };
   const slow = await page({ init, ...options });
   await slow.evaluate(() => (globalThis.slow.holds = true));
@@ -93,6 +96,68 @@ for (const [name, start] of Object.entries(WAYS)) {
     assert.deepEqual(await savedStacks(slow), await savedStacks(quick));
   });
 }
+
+/** Half a million stacks of eight threads. */
+function halfAMillion() {
+  const lines = [];
+  for (let n = 0; n < 500_000; n++) {
+    const thread = Math.floor(n / 62_500);
+    const within = n % 62_500;
+    const frames = [`pool-7/${thread + 1}`, "run", `task_${Math.floor(within / 2500)}`, `part_${Math.floor(within / 50) % 50}`];
+    // Some call themselves, some only one other.
+    frames.push(...(n % 3 ? ["walk", "walk"] : ["enter", "pass", "step"]), `leaf_${within % 50}`);
+    lines.push(`${frames.join(";")} ${1 + n % 7}`);
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+/** The frames that are looked at before the page looks at its reader. */
+const STEP = 20_000;
+
+test("with half a million stacks everything says so, can be stopped, and goes on in small steps", async () => {
+  const large = await slowPage({ file: makePage(halfAMillion()) });
+  const frames = await large.evaluate(() => globalThis.flame.model.whole.n);
+  assert.ok(frames > 500_000, `${frames} frames`);
+  const isAt = () => large.evaluate(() => [location.hash, globalThis.flame.model.state.view, globalThis.flame.model.main.n]);
+  const whole = await isAt();
+  const change = (part) => () => large.evaluate((one) => globalThis.flame.change(one), part);
+  const refining = (op, value) => () => large.evaluate((words) => globalThis.flame.navigation.refine(...words), [op, value]);
+  const ways = {
+    callers: () => large.click("#tab-callers"),
+    "bottom up": () => large.click("#tab-bottomup"),
+    butterfly: () => large.click("#tab-butterfly"),
+    search: change({ query: "leaf_.*[13579]$" }),
+    "matches only": change({ query: "leaf_.*[13579]$", only: true }),
+    focus: refining("focus", "task_1"),
+    ignore: refining("ignore", "task_1"),
+    hide: refining("hide", "part_"),
+    "show from": refining("show-from", "task_"),
+    recursion: refining("recursion", "direct"),
+    order: change({ order: "weight" }),
+    fold: change({ fold: true }),
+    thread: change({ threads: ["pool-7/3"] }),
+  };
+  for (const [name, start] of Object.entries(ways)) {
+    await start();
+    await until(() => isWorking(large), `${name} is worked on`);
+    assert.equal(await text(large, "working"), `Working on ${frames.toLocaleString("en")} frames …Stop`);
+    await large.click("#stop");
+    assert.equal(await isWorking(large), false, name);
+    assert.deepEqual(await isAt(), whole, name);
+    await large.evaluate(() => Object.assign(globalThis.slow, { steps: 0, holds: false }));
+    await release(large);
+    await start();
+    await settled(large);
+    const steps = await large.evaluate(() => globalThis.slow.steps);
+    assert.ok(steps >= Math.floor(frames / STEP) - 1, `${name}: ${steps} steps for ${frames} frames`);
+    await large.evaluate(() => globalThis.flame.change({ ...globalThis.flame.usual }));
+    await settled(large);
+    assert.deepEqual(await isAt(), whole, name);
+    // What was made is known: the next reader's work begins anew.
+    await large.evaluate(() => globalThis.flame.model.memo.values.clear());
+    await large.evaluate(() => (globalThis.slow.holds = true));
+  }
+});
 
 test("a change while something is worked on is added to it", async () => {
   const slow = await slowPage();

@@ -138,14 +138,13 @@ fn labels_agree_with_pprof() {
     let Some(corpus) = corpus() else { return };
     let path = corpus.join("go/cpu.pb.gz");
     let profile = read(&path).expect("a profile");
-    // What `go tool pprof -tagroot=worker -top -cum` and `-tags` say of it.
+    // As `go tool pprof -tagroot=worker -top -cum` and `-tagfocus=worker=…` say it too.
     let labelled = profile.by("worker");
     assert_eq!(
         labelled,
         [("w 0:x", 360_000_000), ("w 1:x", 330_000_000), ("w 2:x", 400_000_000)].map(|(v, n)| (v.into(), n))
     );
     for (value, weight) in &labelled {
-        // `-tagfocus=worker=…`
         let part = profile.filter(&[Op::label(format!("worker={value}")).unwrap()]).unwrap();
         assert_eq!(part.total().unwrap().value, Weight::from(*weight));
     }
@@ -163,6 +162,15 @@ fn labels_agree_with_pprof() {
         let name = value.replace(':', ";");
         let line = text.lines().find(|line| line.ends_with(&name)).expect("a row for each value");
         assert!(line.contains(&format!(" {weight}ns ")), "{line}");
+        let tagfocus = Command::new("go")
+            .args(["tool", "pprof", "-top", "-unit=ns", "-nodefraction=0"])
+            .arg(format!("-tagfocus=worker=^{name}$"))
+            .arg(&path)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&tagfocus.stdout);
+        assert!(text.contains(&format!("Showing nodes accounting for {weight}ns, ")), "{text}");
     }
 }
 

@@ -162,6 +162,24 @@ fn units_that_viewers_know_come_back_from_them() {
     }
 }
 
+/// The Firefox Profiler knows milliseconds and bytes: what it is told in other units was "56112224 samples" there.
+#[test]
+fn firefox_gets_times_in_milliseconds_and_sizes_in_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    for (unit, weights, theirs, expected) in [
+        ("ns", "56112224", "ms", "56.112224"),
+        ("us", "1500.5", "ms", "1.5005"),
+        ("s", "2", "ms", "2000"),
+        ("KiB", "3", "bytes", "3072"),
+        ("MB", "0.5", "bytes", "500000"),
+    ] {
+        run_in(folder.path(), &["-o", "a.firefox.json"], &format!("# unit: {unit}\nmain;parse {weights}\n"));
+        let back = collapse_with_header(&["-q"], &folder.path().join("a.firefox.json"));
+        assert!(back.starts_with(&format!("# unit: {theirs}\n")), "{unit}: {back}");
+        assert!(back.ends_with(&format!("\nmain;parse {expected}\n")), "{unit}: {back}");
+    }
+}
+
 #[test]
 fn threads_that_were_kept_apart_come_back() {
     let folder = tempfile::tempdir().unwrap();

@@ -29,7 +29,7 @@ use crate::render::writer::{Finished, Target, Writer, feed};
 use crate::render::{Format, Settings};
 use crate::weight::Weight;
 use payload::{Encoder, Hues, Payload, deflate};
-use values::Beside;
+use values::{AllValues, Beside};
 
 /// The program that made the page and the version of the payload's rules; `fg-collapse` looks for it.
 pub const GENERATOR: &str = "fg-render html 1";
@@ -135,14 +135,15 @@ impl Writer for Page<'_> {
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
         let Page { mut encoder, mut beside, values, share_clock, settings, target, .. } = *self;
         let span = if share_clock { values::span(&values) } else { None };
+        let all = AllValues { count: values.len(), span };
         if let Some((_, first)) = values.first() {
             feed(first, settings, &mut encoder)?;
-            beside.take(first, encoder.decimals(), span, settings)?;
+            beside.take(first, encoder.decimals(), &all, settings)?;
         }
         let mut sections = beside.sections("", encoder.names(), encoder.decimals(), summary, settings)?;
         let mut abouts = Vec::new();
         for (number, (name, profile)) in values.iter().enumerate().skip(1) {
-            let (about, more) = values::other(number, name, profile, span, encoder.names(), settings)?;
+            let (about, more) = values::other(number, name, profile, &all, encoder.names(), settings)?;
             abouts.push(about);
             sections.extend(more);
         }

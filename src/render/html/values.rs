@@ -15,6 +15,13 @@ use crate::render::writer::{Input, feed, time_line};
 /// The name and the bytes of each section.
 type Sections = Vec<(String, Vec<u8>)>;
 
+/// The values of a page together.
+pub(super) struct AllValues {
+    pub count: usize,
+    /// The first and the last time of all, so that a range of time is the same in each; `None` if each has its own clock.
+    pub span: Option<(u64, u64)>,
+}
+
 /// The source lines and the time line of a value.
 #[derive(Default)]
 pub(super) struct Beside {
@@ -23,22 +30,22 @@ pub(super) struct Beside {
 }
 
 impl Beside {
-    /// Takes both of a profile, whose weights have so many decimals. The time line is as long as those of all
-    /// values together, so that a range of time is the same in each.
+    /// Takes both of a profile, whose weights have so many decimals.
     pub(super) fn take(
         &mut self,
         profile: &Profile,
         decimals: u8,
-        span: Option<(u64, u64)>,
+        values: &AllValues,
         settings: &Settings,
     ) -> Result<()> {
         self.take_lines(profile, settings)?;
         let Some(mut line) = time_line(Input::Profile(profile), settings)? else { return Ok(()) };
-        if let Some((start, end)) = span {
+        if let Some((start, end)) = values.span {
             line.start = line.start.min(start);
             line.end = line.end.max(end);
         }
-        self.take_times(&line, decimals, settings)
+        self.times = Some(times::encode(&line, values.count, decimals, &|weight| settings.shown(weight))?);
+        Ok(())
     }
 
     pub(super) fn take_lines(&mut self, profile: &Profile, settings: &Settings) -> Result<()> {
@@ -64,7 +71,7 @@ impl Beside {
         decimals: u8,
         settings: &Settings,
     ) -> Result<()> {
-        self.times = Some(times::encode(line, decimals, &|weight| settings.shown(weight))?);
+        self.times = Some(times::encode(line, 1, decimals, &|weight| settings.shown(weight))?);
         Ok(())
     }
 
@@ -111,7 +118,7 @@ pub(super) fn other<'n>(
     number: usize,
     name: &str,
     profile: &Profile,
-    span: Option<(u64, u64)>,
+    values: &AllValues,
     names: impl Iterator<Item = &'n [u8]>,
     settings: &Settings,
 ) -> Result<(Value, Sections)> {
@@ -119,7 +126,7 @@ pub(super) fn other<'n>(
     let summary = feed(profile, settings, &mut weights)?;
     let decimals = weights.decimals();
     let mut beside = Beside::default();
-    beside.take(profile, decimals, span, settings)?;
+    beside.take(profile, decimals, values, settings)?;
     let prefix = format!("{number}-");
     let mut sections = beside.sections(&prefix, names, decimals, &summary, settings)?;
     let payload = weights.finish()?;

@@ -4,6 +4,7 @@
 
 import { Names } from "./names.js";
 import { section } from "./sections.js";
+import { atOnce } from "./steps.js";
 import { Times } from "./timeline_data.js";
 import { withWeights } from "./tree.js";
 
@@ -91,7 +92,7 @@ export async function readProfile() {
     let nodes = nodeOf;
     if (nodeOf && !isAlone) {
       const self = prefix ? readWeights(own, given, all, nodeOf) : all.self;
-      const kept = withWeights(all, self, null);
+      const kept = atOnce(withWeights(all, self, null));
       ({ tree } = kept);
       // Only stacks that weigh something have samples.
       nodes = nodeOf.map((node) => kept.places[node]);

@@ -4,6 +4,7 @@
 /** @import { Steps } from "./steps.js" */
 
 import { changed } from "./merge.js";
+import { STEP } from "./steps.js";
 
 /** The least frames that become one. */
 const LEAST_RUN = 3;
@@ -19,13 +20,21 @@ const NAMELESS = /^\[unknown\](_\[\w\])?$/;
  * @returns {Steps<Tree>} */
 export function* foldRuns(tree, names, marks) {
   const unknown = Uint8Array.from(names.texts, (text, id) => Number(NAMELESS.test(text) && !marks?.[id]));
-  const behind = Uint8Array.from(tree.name, (id, i) => Number(i > 0 && unknown[id] & unknown[tree.name[tree.parent[i]]]));
+  const behind = new Uint8Array(tree.n);
+  for (let i = 1; i < tree.n; i++) {
+    if (i % STEP === 0) yield;
+    behind[i] = unknown[tree.name[i]] & unknown[tree.name[tree.parent[i]]];
+  }
   if (behind.includes(1)) tree = yield* changed(tree, names, { gone: behind });
   const { n, self, before, end, parent } = tree;
   const name = tree.name.slice();
   const gone = new Uint8Array(n);
   const passes = (/** @type {number} */ k) => k > 0 && end[k] > k + 1 && end[k + 1] === end[k] && !self[k] && !before?.[k];
-  for (let i = 1; i < n; i++) {
+  for (let i = 1, looked = 0; i < n; i++) {
+    if (i - looked > STEP / 10) {
+      looked = i;
+      yield;
+    }
     if (!passes(i) || !passes(parent[i])) continue;
     let to = i;
     while (passes(to) && !marks?.[tree.name[to]]) to++;

@@ -23,9 +23,13 @@ export function* changed(tree, names, { gone = new Uint8Array(tree.n), renamed, 
   const { n, parent, end } = tree;
   const name = renamed ? tree.name.map((id) => renamed[id]) : tree.name;
   const ranks = names.inOrder();
+  yield;
   // Frames with something below them that is gone, or that stands or merges elsewhere.
   const mixed = renamed ? outOfOrder(tree, name, ranks) : new Uint8Array(n);
-  for (let i = n - 1; i > 0; i--) mixed[parent[i]] |= mixed[i] | gone[i];
+  for (let i = n - 1; i > 0; i--) {
+    if (i % STEP === 0) yield;
+    mixed[parent[i]] |= mixed[i] | gone[i];
+  }
 
   const made = emptyTree(n, Math.max(tree.total[0], tree.totalBefore?.[0] ?? 0), Boolean(tree.before));
   // A stack of groups of frames, each of which will become one frame: the start of each group in
@@ -60,8 +64,8 @@ export function* changed(tree, names, { gone = new Uint8Array(tree.n), renamed, 
     used = start;
     addNode(/** @type {number} */ (above.pop()));
   }
-  sumUp(made, at);
-  return trimmed(made, at);
+  yield* sumUp(made, at);
+  return yield* trimmed(made, at);
 
   /** Makes one frame of the sources, and lets their callees wait.
    * @param {number} caller */

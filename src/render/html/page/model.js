@@ -87,7 +87,7 @@ export class Model {
     const { memo, times, given } = from;
     let problem = "";
     const failed = (/** @type {unknown} */ error) => (problem ||= String(error instanceof Error ? error.message : error));
-    const base = memo.get("base", [state.threads.join("\n"), JSON.stringify(times && state.ranges)], () => chosenOf(from, state));
+    const base = yield* memo.getting("base", [state.threads.join("\n"), JSON.stringify(times && state.ranges)], () => chosenOf(from, state));
     const differs = times !== null && state.ranges.length > 1;
     const about = differs ? memo.get("comparing", [], () => ({ ...given, differential: true })) : given;
     let refinedTree = base;
@@ -104,9 +104,8 @@ export class Model {
     } catch (error) {
       failed(error);
     }
-    const found = memo.get("found", [refinedTree, marks], () => marks && measure(refinedTree, marks));
-    const chosen = memo.get("chosen", [refinedTree, state.only ? marks : null], () =>
-      state.only && marks ? kept(refinedTree, belowMarked(refinedTree, marks)) : refinedTree);
+    const found = marks && (yield* memo.getting("found", [refinedTree, marks], () => measure(refinedTree, marks)));
+    const chosen = state.only && marks ? yield* memo.getting("chosen", [refinedTree, marks], () => onlyMarked(refinedTree, marks)) : refinedTree;
     const tree = state.order === "weight" ? yield* memo.getting("ordered", [chosen], () => reordered(chosen, null)) : chosen;
     const chart = chartFor(from, names, state);
     const callers = () => memo.getting("callers", [tree, state.zoom.join(";")], () => inverted(tree, names, allLeaves(tree), state.zoom));
@@ -129,7 +128,7 @@ export class Model {
         parts = [{ tree: above, up: true, skip: 2 }, { tree: below, up: false, skip: 1 }];
       }
     }
-    for (const part of parts) if (part.tree !== chart?.tree) setWidthsOnce(part.tree, state.widths);
+    for (const part of parts) if (part.tree !== chart?.tree) yield* setWidthsOnce(part.tree, state.widths);
     Object.assign(this, from === this ? {} : from, { state, problem, about, base, refined: refinedTree, marks, found, tree, chart, outline, parts, moved: null });
     this.main = parts.at(-1)?.tree ?? tree;
     this.zoomed = find(this.main, names, state.zoom);
@@ -167,9 +166,18 @@ export class Model {
   }
 }
 
+/** Only the stacks with a marked name.
+ * @param {Tree} tree
+ * @param {Uint8Array} marks
+ * @returns {Steps<Tree>} */
+function* onlyMarked(tree, marks) {
+  return yield* kept(tree, yield* belowMarked(tree, marks));
+}
+
 /** The tree of the threads and times of a state.
  * @param {Pick<Model, "threads" | "times" | "whole">} from
- * @param {State} state */
+ * @param {State} state
+ * @returns {Steps<Tree>} */
 function chosenOf({ threads, times, whole }, state) {
   if (!times || !(state.ranges.length || threads.areTimed && threads.chosen(state.threads).length)) return threads.only(state.threads);
   return times.tree(whole, state.ranges, state.threads, threads.mask(state.threads));
@@ -203,11 +211,12 @@ function focusOf(memo, names, tree, { focus }) {
 const widthsOf = new WeakMap();
 
 /** @param {Tree} tree
- * @param {import("./types.js").Widths} widths */
-function setWidthsOnce(tree, widths) {
+ * @param {import("./types.js").Widths} widths
+ * @returns {Steps<void>} */
+function* setWidthsOnce(tree, widths) {
   if (widthsOf.get(tree) === widths) return;
+  yield* setWidths(tree, widths);
   widthsOf.set(tree, widths);
-  setWidths(tree, widths);
 }
 
 /** @param {Tree} tree

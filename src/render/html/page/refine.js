@@ -16,7 +16,7 @@ import { belowMarked, kept } from "./tree.js";
  * @property {string} label
  * @property {string} about
  * @property {string} [value] the only value it takes; others take an expression
- * @property {(tree: Tree, names: Names, marks: Uint8Array) => Steps<Tree> | Tree} apply
+ * @property {(tree: Tree, names: Names, marks: Uint8Array) => Steps<Tree>} apply
  */
 
 /** @type {Operation[]} */
@@ -33,10 +33,10 @@ export const OPERATIONS = [
 /** @param {number} wanted
  * @returns {Operation["apply"]} */
 function focus(wanted) {
-  return (tree, _, marks) => {
-    const on = belowMarked(tree, marks);
+  return function* (tree, _, marks) {
+    const on = yield* belowMarked(tree, marks);
     for (let i = 0; i < on.length; i++) on[i] = on[i] === wanted ? 1 : 0;
-    return kept(tree, on);
+    return yield* kept(tree, on);
   };
 }
 
@@ -55,8 +55,10 @@ function namedSo({ n, name }, marks) {
 }
 
 /** @type {Operation["apply"]} */
-function showFrom(tree, names, marks) {
-  return changed(tree, names, { gone: belowMarked(tree, marks).map((on) => 1 - on) });
+function* showFrom(tree, names, marks) {
+  const gone = yield* belowMarked(tree, marks);
+  for (let i = 0; i < gone.length; i++) gone[i] = 1 - gone[i];
+  return yield* changed(tree, names, { gone });
 }
 
 /** @type {Operation["apply"]} */
@@ -95,8 +97,7 @@ export function* refined(tree, names, chips) {
     const operation = operationOf(chip);
     if (!operation) continue;
     const marks = operation.value ? new Uint8Array(0) : yield* matching(names, expression(chip.value, true));
-    const applied = operation.apply(tree, names, marks);
-    tree = "next" in applied ? yield* applied : applied;
+    tree = yield* operation.apply(tree, names, marks);
   }
   return tree;
 }

@@ -50,11 +50,12 @@ export function* matching(names, regex) {
 /** The weight of the stacks with a matching frame, each counted once, and the self weight of these frames.
  * @param {Tree} tree
  * @param {Uint8Array} marks
- * @returns {Found} */
-export function measure(tree, marks) {
+ * @returns {Steps<Found>} */
+export function* measure(tree, marks) {
   const found = { stacks: 0, total: 0, before: 0, self: 0, frames: 0 };
   let outermost = 0;
   for (let i = 1; i < tree.n; i++) {
+    if (i % STEP === 0) yield;
     const is = marks[tree.name[i]] === 1;
     if (is) {
       found.frames++;

@@ -122,17 +122,23 @@ export class Threads {
   }
 
   /** Only the stacks of some threads; all where none of them is known.
-   * @param {string[]} keys */
-  only(keys) {
+   * @param {string[]} keys
+   * @returns {import("./steps.js").Steps<Tree>} */
+  *only(keys) {
     const mask = this.mask(keys);
-    return mask ? kept(this.whole, mask) : this.whole;
+    return mask ? yield* kept(this.whole, mask) : this.whole;
   }
 
   /** Marks the nodes of some threads; null where none of them is known.
    * @param {string[]} keys */
   mask(keys) {
-    const numbers = new Set(keys.map((key) => this.numbers.get(key)).filter((number) => number !== undefined));
-    return numbers.size ? Uint8Array.from(this.of, (number) => (numbers.has(number) ? 1 : 0)) : null;
+    const numbers = keys.map((key) => this.numbers.get(key)).filter((number) => number !== undefined);
+    if (!numbers.length) return null;
+    const chosen = new Uint8Array(this.numbers.size + 1);
+    for (const number of numbers) chosen[number] = 1;
+    const mask = new Uint8Array(this.of.length);
+    for (let i = 0; i < mask.length; i++) mask[i] = chosen[this.of[i]];
+    return mask;
   }
 
   /** @param {string[]} keys */

@@ -4,6 +4,7 @@
 /** @import { Names, Tree } from "./types.js" */
 /** @import { Times } from "./timeline_data.js" */
 
+import { atOnce } from "./steps.js";
 import { emptyTree, sumUp, trimmed } from "./tree.js";
 
 /** The most frames of a chart; with more, only the heaviest stack of each moment is drawn. */
@@ -149,8 +150,8 @@ function arranged(whole, stretches, all, [from, to]) {
     free = Math.max(end, free);
   }
   if (to > free) spend(0, to - free);
-  sumUp(made, at);
-  const tree = trimmed(made, at);
+  atOnce(sumUp(made, at));
+  const tree = atOnce(trimmed(made, at));
   const width = new Float64Array(at);
   for (let i = at - 1; i >= 0; i--) {
     width[i] += own[i];

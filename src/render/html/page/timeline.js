@@ -9,6 +9,7 @@ import { paintRows } from "./timeline_paint.js";
 import { columnsFor } from "./heatmap.js";
 import { percent } from "./numbers.js";
 import { digitsFor, durationText, rangeText } from "./timeline_data.js";
+import { atOnce } from "./steps.js";
 import { belowMarked } from "./tree.js";
 
 const ROW_HEIGHT = 14;
@@ -125,8 +126,7 @@ export class Timeline {
     const { names, state, whole } = app.model;
     const isHeat = strips[0].label === "";
     const labels = strips.map((strip, n) => {
-      const steps = n === 0 && this.times?.isCoarse ? `, in steps of ${durationText(this.times.step / 1e9)}` : "";
-      const label = names.harmless(strip.label) + steps;
+      const label = names.harmless(strip.label) + (n === 0 ? this.#thinned(false) : "");
       const share = strips.length > 1 ? percent(strip.weight, whole.total[0]) : "";
       // Of a name that is too long the end stays, which tells threads apart: `pool-1-thr…-2`.
       const [end] = /(?:[\s-][^\s-]{1,8})?$/u.exec(label) ?? [""];
@@ -135,12 +135,21 @@ export class Timeline {
       if (isHeat) return make("div", { style: at, class: "offsets" }, ...this.#offsets());
       const isRow = strip.key !== "" || (n === 0 && state.threads.length > 0);
       const one = strips.length > 1 && isRow
-        ? make("button", { "aria-pressed": String(state.threads.includes(strip.key)), title: strip.key ? `Only ${label}` : `All threads${steps}`, click: () => this.#choose(strip.key) }, ...inside)
-        : make("div", { title: label }, ...inside);
+        ? make("button", { "aria-pressed": String(state.threads.includes(strip.key)), title: strip.key ? `Only ${label}` : `All threads${this.#thinned(true)}`, click: () => this.#choose(strip.key) }, ...inside)
+        : make("div", { title: names.harmless(strip.label) + (n === 0 ? this.#thinned(true) : "") }, ...inside);
       one.style.cssText = at;
       return one;
     });
     this.labels.replaceChildren(...labels);
+  }
+
+  /** The words on samples that stand for others, if there are any.
+   * @param {boolean} long */
+  #thinned(long) {
+    const { times } = this;
+    if (!times?.isCoarse) return "";
+    const count = (/** @type {number} */ n) => n.toLocaleString("en");
+    return long ? `: ${count(times.n)} of ${count(times.samples)} samples, each with the weight of those that it stands for` : `, ${percent(times.n, times.samples)} of samples`;
   }
 
   /** The words beside a heat map. */
@@ -164,7 +173,7 @@ export class Timeline {
     const pills = state.ranges.map((range, n) => {
       const samples = times.isCoarse ? 0 : app.model.memo.get(`count ${n}`, [range.join(), state.threads.join("\n")], () => times.count(range, state.threads));
       const { total, totalBefore } = app.model.base;
-      const amount = times.isCoarse ? numbers.amount((n < state.ranges.length - 1 ? totalBefore : total)?.[0] ?? 0) : `${samples.toLocaleString("en")} sample${samples === 1 ? "" : "s"}`;
+      const amount = times.isCoarse ? "about " + numbers.amount((n < state.ranges.length - 1 ? totalBefore : total)?.[0] ?? 0) : `${samples.toLocaleString("en")} sample${samples === 1 ? "" : "s"}`;
       const text = `${words[n]}${rangeText(range)} · ${durationText(range[1] - range[0])} · ${amount}`;
       const clear = () => app.change({ ranges: state.ranges.filter((one) => one !== range), ...this.#withoutComparison() });
       const pill = make("div", { class: "pill" }, make("span", {}, text), make("button", { "aria-label": `Clear ${text}`, click: clear }, "✕"));
@@ -398,10 +407,10 @@ export class Timeline {
       return memo.get("hovered in time", [id], () => {
         const one = new Uint8Array(names.texts.length);
         one[id < names.given ? id : names.madeFrom.get(id) ?? id] = 1;
-        return { nodes: belowMarked(whole, one), isFound: false };
+        return { nodes: atOnce(belowMarked(whole, one)), isFound: false };
       });
     }
-    return marks && memo.get("found in time", [marks], () => ({ nodes: belowMarked(whole, marks), isFound: true }));
+    return marks && memo.get("found in time", [marks], () => ({ nodes: atOnce(belowMarked(whole, marks)), isFound: true }));
   }
 
   redraw() {

@@ -174,22 +174,24 @@ export class Times {
    * @param {Tree} whole
    * @param {[number, number][]} ranges
    * @param {string[]} keys
-   * @param {Uint8Array | null} mask the nodes that count; null is all */
-  tree(whole, ranges, keys, mask) {
-    const all = ranges.length ? ranges.map((range) => this.steps(range)) : [[0, Infinity]];
-    const columns = all.map(([from, to]) => {
+   * @param {Uint8Array | null} mask the nodes that count; null is all
+   * @returns {import("./steps.js").Steps<Tree>} */
+  *tree(whole, ranges, keys, mask) {
+    const columns = [];
+    for (const [from, to] of ranges.length ? ranges.map((range) => this.steps(range)) : [[0, Infinity]]) {
       const self = new Float64Array(whole.n);
       const { node, weight } = this;
       for (const n of this.threadsOf(keys)) {
         const thread = this.threads[n];
+        yield;
         if (thread.longest) this.each(thread, from, to, (i, share) => (self[node[i]] += weight[i] * share));
         else for (let i = this.first(thread, from), end = this.first(thread, to); i < end; i++) self[node[i]] += weight[i];
       }
       if (this.duration) for (let i = 0; i < self.length; i++) self[i] = Math.round(self[i]);
       if (mask) for (let i = 0; i < self.length; i++) if (!mask[i]) self[i] = 0;
-      return self;
-    });
-    return withWeights(whole, /** @type {Float64Array} */ (columns.at(-1)), columns.length > 1 ? columns[0] : null).tree;
+      columns.push(self);
+    }
+    return (yield* withWeights(whole, /** @type {Float64Array} */ (columns.at(-1)), columns.length > 1 ? columns[0] : null)).tree;
   }
 }
 

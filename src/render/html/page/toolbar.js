@@ -119,7 +119,7 @@ export class Toolbar {
   #otherwise() {
     const { names, state, refined } = this.app.model;
     if (ignoresCase(state)) return "";
-    const { frames } = measure(refined, atOnce(matching(names, expression(state.query, false))));
+    const { frames } = atOnce(measure(refined, atOnce(matching(names, expression(state.query, false)))));
     return frames ? ` · ${frames.toLocaleString("en")} match${frames === 1 ? "" : "es"} if case is ignored` : "";
   }
 

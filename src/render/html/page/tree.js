@@ -15,16 +15,13 @@ import { STEP } from "./steps.js";
  * @param {Uint32Array | null} ranks of names; without them the heaviest goes first
  * @returns {Steps<Tree>} */
 export function* arrange(n, name, parent, self, before, ranks) {
-  let most = 0;
-  let mostBefore = 0;
-  for (let i = 0; i < n; i++) most += self[i];
-  if (before) for (let i = 0; i < n; i++) mostBefore += before[i];
-  most = Math.max(most, mostBefore);
+  const most = Math.max(yield* sumOf(self, n), before ? yield* sumOf(before, n) : 0);
   const total = weightColumn(n, most);
   const totalBefore = before && weightColumn(n, most);
   const first = new Int32Array(n);
   const next = new Int32Array(n);
   for (let i = n - 1; i >= 0; i--) {
+    if (i % STEP === 0) yield;
     total[i] += self[i];
     if (before && totalBefore) totalBefore[i] += before[i];
     const above = parent[i];
@@ -72,8 +69,20 @@ export function* arrange(n, name, parent, self, before, ranks) {
     }
     at++;
   }
-  setEnds(made);
+  yield* setEnds(made);
   return made;
+}
+
+/** @param {Weights} weights
+ * @param {number} n
+ * @returns {Steps<number>} */
+function* sumOf(weights, n) {
+  let sum = 0;
+  for (let i = 0; i < n; i++) {
+    if (i % STEP === 0) yield;
+    sum += weights[i];
+  }
+  return sum;
 }
 
 /** @param {number} n
@@ -95,9 +104,11 @@ export function emptyTree(n, most, differential) {
 }
 
 /** @param {Tree} tree
- * @param {number} [n] how many nodes it has so far */
-function setEnds({ end, parent }, n = end.length) {
+ * @param {number} [n] how many nodes it has so far
+ * @returns {Steps<void>} */
+function* setEnds({ end, parent }, n = end.length) {
   for (let i = n - 1; i >= 0; i--) {
+    if (i % STEP === 0) yield;
     if (end[i] === 0) end[i] = i + 1;
     const above = parent[i];
     if (above >= 0 && end[above] < end[i]) end[above] = end[i];
@@ -106,10 +117,12 @@ function setEnds({ end, parent }, n = end.length) {
 
 /** Totals and ends, from self weights and what is above what.
  * @param {Tree} tree
- * @param {number} n how many nodes it has so far */
-export function sumUp(tree, n) {
+ * @param {number} n how many nodes it has so far
+ * @returns {Steps<void>} */
+export function* sumUp(tree, n) {
   const { self, total, before, totalBefore, parent } = tree;
   for (let i = n - 1; i >= 0; i--) {
+    if (i % STEP === 0) yield;
     const above = parent[i];
     total[i] += self[i];
     if (above >= 0) total[above] += total[i];
@@ -118,19 +131,21 @@ export function sumUp(tree, n) {
       if (above >= 0) totalBefore[above] += totalBefore[i];
     }
   }
-  setEnds(tree, n);
+  yield* setEnds(tree, n);
 }
 
 /** Without the room that was not needed.
  * @param {Tree} tree
  * @param {number} n
- * @returns {Tree} */
-export function trimmed(tree, n) {
+ * @returns {Steps<Tree>} */
+export function* trimmed(tree, n) {
   if (n === tree.n) return tree;
   /** @type {<C extends Uint16Array | Uint32Array | Int32Array | Float64Array>(column: C) => C} */
   const cut = (column) => /** @type {any} */ (column.slice(0, n));
   const self = cut(tree.self);
+  yield;
   const total = cut(tree.total);
+  yield;
   return {
     n, self, total, own: self, width: total, name: cut(tree.name), depth: cut(tree.depth), parent: cut(tree.parent), end: cut(tree.end),
     before: tree.before && cut(tree.before), totalBefore: tree.totalBefore && cut(tree.totalBefore),
@@ -155,13 +170,14 @@ export function reordered(tree, ranks) {
 /** Only the stacks that end in marked nodes.
  * @param {Tree} tree
  * @param {Uint8Array} marked
- * @returns {Tree} */
-export function kept(tree, marked) {
+ * @returns {Steps<Tree>} */
+export function* kept(tree, marked) {
   const { n } = tree;
   const alive = new Uint8Array(n);
   let size = 0;
   let most = 0;
   for (let i = n - 1; i >= 0; i--) {
+    if (i % STEP === 0) yield;
     if (isStack(tree, i) && marked[i]) {
       alive[i] = 1;
       most += Math.max(tree.self[i], tree.before ? tree.before[i] : 0);
@@ -175,6 +191,7 @@ export function kept(tree, marked) {
   const places = new Int32Array(n);
   let at = 0;
   for (let i = 0; i < n; i++) {
+    if (i % STEP === 0) yield;
     if (!alive[i]) continue;
     places[i] = at;
     made.name[at] = tree.name[i];
@@ -186,7 +203,7 @@ export function kept(tree, marked) {
     }
     at++;
   }
-  sumUp(made, size);
+  yield* sumUp(made, size);
   return made;
 }
 
@@ -194,14 +211,15 @@ export function kept(tree, marked) {
  * @param {Tree} tree
  * @param {Weights} self
  * @param {Weights | null} before
- * @returns {{ tree: Tree, places: Int32Array }} and the place in it of each node */
-export function withWeights(tree, self, before) {
+ * @returns {Steps<{ tree: Tree, places: Int32Array }>} and the place in it of each node */
+export function* withWeights(tree, self, before) {
   const { n, parent } = tree;
   const alive = new Uint8Array(n);
   alive[0] = 1;
   let size = 0;
   let most = 0;
   for (let i = n - 1; i >= 0; i--) {
+    if (i % STEP === 0) yield;
     const own = self[i] + (before ? before[i] : 0);
     if (own > 0) alive[i] = 1;
     most += own;
@@ -213,6 +231,7 @@ export function withWeights(tree, self, before) {
   const places = new Int32Array(n);
   let at = 0;
   for (let i = 0; i < n; i++) {
+    if (i % STEP === 0) yield;
     if (!alive[i]) continue;
     places[i] = at;
     made.name[at] = tree.name[i];
@@ -222,23 +241,28 @@ export function withWeights(tree, self, before) {
     if (made.before && before) made.before[at] = before[i];
     at++;
   }
-  sumUp(made, size);
+  yield* sumUp(made, size);
   return { tree: made, places };
 }
 
 /** For each node, whether it or one above it has a marked name.
  * @param {Tree} tree
- * @param {Uint8Array} marks by name */
-export function belowMarked({ n, name, parent }, marks) {
+ * @param {Uint8Array} marks by name
+ * @returns {Steps<Uint8Array>} */
+export function* belowMarked({ n, name, parent }, marks) {
   const on = new Uint8Array(n);
-  for (let i = 1; i < n; i++) on[i] = on[parent[i]] | marks[name[i]];
+  for (let i = 1; i < n; i++) {
+    if (i % STEP === 0) yield;
+    on[i] = on[parent[i]] | marks[name[i]];
+  }
   return on;
 }
 
 /** Chooses which weights widths are.
  * @param {Tree} tree
- * @param {Widths} widths */
-export function setWidths(tree, widths) {
+ * @param {Widths} widths
+ * @returns {Steps<void>} */
+export function* setWidths(tree, widths) {
   tree.own = tree.self;
   tree.width = tree.total;
   if (!tree.before || !tree.totalBefore || widths === "after") return;
@@ -248,13 +272,15 @@ export function setWidths(tree, widths) {
     return;
   }
   const most = tree.total[0] + tree.totalBefore[0];
-  tree.own = weightColumn(tree.n, most);
-  tree.width = weightColumn(tree.n, most);
+  const own = weightColumn(tree.n, most);
+  const width = weightColumn(tree.n, most);
   for (let i = tree.n - 1; i >= 0; i--) {
-    tree.own[i] = Math.max(tree.self[i], tree.before[i]);
-    tree.width[i] += tree.own[i];
-    if (i > 0) tree.width[tree.parent[i]] += tree.width[i];
+    if (i % STEP === 0) yield;
+    own[i] = Math.max(tree.self[i], tree.before[i]);
+    width[i] += own[i];
+    if (i > 0) width[tree.parent[i]] += width[i];
   }
+  Object.assign(tree, { own, width });
 }
 
 /** Two numbers of the path to a node, for links that would be long; a path of keys that begins with this mark has them. */

@@ -47,7 +47,7 @@
  * @property {string} start nanoseconds on the clock of the recording
  * @property {number} length in nanoseconds
  * @property {number} step in nanoseconds
- * @property {boolean} coarse all samples of a step and a stack are one
+ * @property {boolean} coarse some samples stand for others of their stack
  * @property {number} samples how many there were
  * @property {[string, string, number | null, number | null, number][]} threads label, name, process, thread, samples here
  */

@@ -35,7 +35,7 @@
 //! sections of a time line for itself, with its number and a hyphen in front of the name: `1-values`.
 //!
 //! Without source lines there is no section `source`, which is JSON: see `source.rs`. Without times there is no section of the time line. The step of time and the threads with their
-//! numbers of samples are in `about`; with `coarse`, all samples of a thread, a step and a stack are one.
+//! numbers of samples are in `about`; with `coarse`, some samples stand for others of their stack and thread.
 //!
 //! `kinds` is missing where no kind is known, and so are the modules where none is: folded text
 //! tells neither.

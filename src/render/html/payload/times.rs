@@ -1,35 +1,27 @@
 //! The time line of a page: when each sample was taken, in which thread, in which stack.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Value, json};
 
 use super::column::Column;
 use super::weights::Values;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::profile::{ThreadLine, TimeLine};
 use crate::weight::Weight;
 
-/// Most samples that a page holds; more are coarsened. A page of 50 million samples of a day has
-/// 13 MB with it, and opens in two seconds.
+/// The most samples that a time line holds; of more, some stand for others of their stack.
 const MOST: usize = 4_000_000;
-/// Steps of time, in nanoseconds, of recordings that are not coarsened.
-const FINE: [u64; 6] = [100_000, 10_000, 1000, 100, 10, 1];
+/// The most bytes of its compressed sections: a third more in the page, which has 20 MB with its frames.
+const MOST_BYTES: usize = 13_500_000;
+/// Steps of time, in nanoseconds.
+const STEPS: [u64; 9] = [20_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1000, 100, 10, 1];
+/// The longest step of a recording that is held whole.
+const FINE: u64 = 100_000;
 /// A recording has at least this many steps.
 const LEAST_STEPS: u64 = 100_000;
-/// Steps of time, in nanoseconds, for recordings with too many samples.
-const COARSE: [u64; 12] = [
-    1_000_000,
-    10_000_000,
-    20_000_000,
-    100_000_000,
-    1_000_000_000,
-    10_000_000_000,
-    60_000_000_000,
-    600_000_000_000,
-    3_600_000_000_000,
-    86_400_000_000_000,
-    31_536_000_000_000_000,
-    u64::MAX,
-];
+/// Thinned samples of a thread are this many steps apart, or more.
+const STEPS_APART: u64 = 8;
 
 /// The sections of a time line, and the numbers that are needed to read them.
 pub struct Times {
@@ -39,134 +31,313 @@ pub struct Times {
     pub about: Value,
 }
 
-/// An entry of a time line: a sample, or several of one stack in one step of time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
-    step: u64,
-    /// The steps over which the weight is spread; 0 is a moment.
-    duration: u64,
-    exit: u32,
-    weight: Weight,
+impl Times {
+    fn bytes(&self) -> usize {
+        self.sections.iter().map(|(_, bytes)| bytes.len()).sum()
+    }
 }
 
-/// Encodes a time line. `shown` is the weight of a sample as the page shows it, and `decimals` are
-/// those of the page.
+/// An entry of a time line: a sample, with the weight of those that it stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    step: u64,
+    exit: u32,
+    /// The weight, times ten to the power of the page's decimals.
+    weight: u128,
+    /// The steps over which the weight is spread; 0 is a moment.
+    duration: u64,
+}
+
+/// A limit to the size of a time line.
+#[derive(Clone, Copy)]
+struct Limit {
+    samples: usize,
+    bytes: usize,
+}
+
+/// Encodes a time line, one of so many of a page. `shown` is the weight of a sample as the page shows it, and
+/// `decimals` are those of the page.
 pub(in crate::render::html) fn encode(
     line: &TimeLine<'_>,
+    lines: usize,
     decimals: u8,
     shown: &dyn Fn(Weight) -> Result<Weight>,
 ) -> Result<Times> {
-    encode_within(line, decimals, shown, MOST)
+    encode_within(line, decimals, shown, Limit { samples: MOST / lines, bytes: MOST_BYTES / lines })
 }
 
-/// [`encode`], with at most so many entries.
+/// [`encode`], within a limit: above it, the samples are thinned.
 fn encode_within(
     line: &TimeLine<'_>,
     decimals: u8,
     shown: &dyn Fn(Weight) -> Result<Weight>,
-    most: usize,
+    limit: Limit,
 ) -> Result<Times> {
-    let exits = line.exit_numbers()?;
-    let (step, is_coarse) = step_within(line, &exits, most)?;
-    let [mut deltas, mut stacks, mut weights, mut durations] = [(); 4].map(|()| Column::of_names());
-    let mut values = Values::default();
-    let mut any_lasts = false;
-    let mut threads = Vec::with_capacity(line.threads.len());
-    for thread in &line.threads {
-        let (mut last_step, mut last_exit) = (0, 0i64);
-        let mut count = 0u64;
-        each_entry(line, thread, &exits, (step, is_coarse), &mut |entry| {
-            count += 1;
-            deltas.push(u128::from(entry.step - last_step))?;
-            let exit = i64::from(entry.exit);
-            stacks.push(super::texts::zigzag(exit - last_exit))?;
-            weights.push(values.number(shown(entry.weight)?.in_steps(decimals)?)?)?;
-            durations.push(entry.duration.into())?;
-            any_lasts |= entry.duration > 0;
-            (last_step, last_exit) = (entry.step, exit);
-            Ok(())
-        })?;
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        threads.push(json!([text(&thread.label), text(&thread.name), thread.process, thread.thread, count]));
+    let scaled = |weight: Weight| shown(weight)?.in_steps(decimals);
+    let source = Source { line, exits: line.exit_numbers()?, scaled: &scaled };
+    let mut most = limit.samples;
+    if line.len() <= most {
+        let times = source.encode(None)?;
+        if times.bytes() <= limit.bytes {
+            return Ok(times);
+        }
+        most = within(line.len(), times.bytes(), limit.bytes);
     }
-    let about = json!({
-        // The clock may count from the start of the machine: a number that JSON readers may round.
-        "start": line.start.to_string(),
-        "length": line.end - line.start,
-        "step": step,
-        "coarse": is_coarse,
-        "samples": line.len(),
-        "threads": threads,
-    });
-    let mut sections = vec![
-        ("time-deltas", deltas.finish()?),
-        ("time-stacks", stacks.finish()?),
-        ("time-weights", weights.finish()?),
-        ("time-values", values.finish()?),
-    ];
-    if any_lasts {
-        sections.push(("time-durations", durations.finish()?));
+    let mut threads = source.threads();
+    let (mut total, mut pairs) = source.total_and_pairs(&threads)?;
+    if pairs > most / 2 {
+        threads = source.threads_by_name();
+        (total, pairs) = source.total_and_pairs(&threads)?;
     }
-    Ok(Times { sections, about })
+    loop {
+        // A stack of a thread has an entry for each part of this weight, and one for the rest.
+        let room = most.saturating_sub(pairs).max(most / 2).max(1);
+        let part = total.div_ceil(room as u128).max(1);
+        let times = source.encode(Some(&Thinning { part, threads: &threads, most }))?;
+        // With more stacks than samples nothing makes them fewer.
+        if times.bytes() <= limit.bytes || most <= pairs {
+            return Ok(times);
+        }
+        most = within(most, times.bytes(), limit.bytes);
+    }
 }
 
-/// The step of time with which there are at most so many entries, and true if samples of one step and stack are one entry.
-fn step_within(line: &TimeLine<'_>, exits: &[Option<u32>], most: usize) -> Result<(u64, bool)> {
-    let length = line.end - line.start;
-    let fine = FINE.iter().copied().find(|step| length / step >= LEAST_STEPS).unwrap_or(1);
-    if line.len() <= most {
-        return Ok((fine, false));
+/// A smaller number of samples, of which so many have too many bytes.
+fn within(samples: usize, bytes: usize, most: usize) -> usize {
+    (samples as f64 * 0.95 * most as f64 / bytes as f64) as usize
+}
+
+/// The samples of a time line that a page gets.
+struct Source<'a> {
+    line: &'a TimeLine<'a>,
+    /// The number of the frame in which each stack ends; the page leaves the others out.
+    exits: Vec<Option<u32>>,
+    scaled: &'a dyn Fn(Weight) -> Result<u128>,
+}
+
+/// The threads of a page: each is one of the recording, or all of one name.
+type Threads<'a> = Vec<Vec<&'a ThreadLine>>;
+
+/// Samples that stand for others: those of a stack in a thread are taken together until they weigh a part.
+struct Thinning<'t, 'a> {
+    part: u128,
+    threads: &'t Threads<'a>,
+    /// The most entries that are expected.
+    most: usize,
+}
+
+impl<'a> Source<'a> {
+    fn threads(&self) -> Threads<'a> {
+        self.line.threads.iter().map(|thread| vec![thread]).collect()
     }
-    for step in COARSE {
-        let mut count = 0usize;
-        for thread in &line.threads {
-            each_entry(line, thread, exits, (step, true), &mut |_| {
-                count += 1;
+
+    /// All threads of a name as one, in the order of the heaviest.
+    fn threads_by_name(&self) -> Threads<'a> {
+        let mut places: HashMap<&[u8], usize> = HashMap::new();
+        let mut threads: Threads<'a> = Vec::new();
+        for thread in &self.line.threads {
+            let at = *places.entry(&thread.name).or_insert(threads.len());
+            threads.resize_with(threads.len().max(at + 1), Vec::new);
+            threads[at].push(thread);
+        }
+        threads
+    }
+
+    /// Tells of the samples of a thread, in the order of time: the nanoseconds from the start, the number of the
+    /// stack's frame, the weight, the duration.
+    fn each(
+        &self,
+        thread: &ThreadLine,
+        tell: &mut dyn FnMut(u64, u32, u128, u64) -> Result<()>,
+    ) -> Result<()> {
+        self.line.samples(thread).try_for_each(|sample| match self.exits[sample.stack] {
+            Some(exit) => {
+                tell(sample.time - self.line.start, exit, (self.scaled)(sample.weight)?, sample.duration)
+            }
+            None => Ok(()),
+        })
+    }
+
+    /// The weight of all samples, and the number of pairs of a thread and a stack.
+    fn total_and_pairs(&self, threads: &Threads<'a>) -> Result<(u128, usize)> {
+        let (mut total, mut pairs) = (0u128, 0);
+        let mut stacks = HashSet::new();
+        for of_name in threads {
+            for thread in of_name {
+                self.each(thread, &mut |_, exit, weight, _| {
+                    stacks.insert(exit);
+                    total = total.checked_add(weight).ok_or_else(overflow)?;
+                    Ok(())
+                })?;
+            }
+            pairs += stacks.len();
+            stacks.clear();
+        }
+        Ok((total, pairs))
+    }
+
+    /// Encodes all samples, or those that stand for all.
+    fn encode(&self, thinning: Option<&Thinning<'_, 'a>>) -> Result<Times> {
+        let line = self.line;
+        let length = line.end - line.start;
+        let whole = self.threads();
+        let threads = thinning.map_or(&whole, |thinning| thinning.threads);
+        let step = match thinning {
+            None => fine_step(length),
+            Some(Thinning { most, .. }) => {
+                let apart = u128::from(length) * threads.len() as u128 / (*most).max(1) as u128;
+                let longest = (apart as u64 / STEPS_APART).max(fine_step(length));
+                STEPS.into_iter().find(|step| *step <= longest).unwrap_or(1)
+            }
+        };
+        let mut columns = Columns::default();
+        let mut about = Vec::with_capacity(threads.len());
+        for of_name in threads {
+            let count = match thinning {
+                None => self.write(of_name[0], step, &mut columns)?,
+                Some(thinning) => {
+                    let mut entries = self.thin(of_name, thinning.part, step)?;
+                    entries.sort_unstable();
+                    columns.begin();
+                    entries.iter().try_for_each(|entry| columns.push(*entry))?;
+                    entries.len()
+                }
+            };
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            about.push(match of_name[..] {
+                [one] => json!([text(&one.label), text(&one.name), one.process, one.thread, count]),
+                _ => {
+                    let name = if of_name[0].name.is_empty() { b"threads" } else { &of_name[0].name[..] };
+                    json!([text(name), text(&of_name[0].name), null, null, count])
+                }
+            });
+        }
+        let about = json!({
+            // The clock may count from the start of the machine: a number that JSON readers may round.
+            "start": line.start.to_string(),
+            "length": length,
+            "step": step,
+            "coarse": thinning.is_some(),
+            "samples": line.len(),
+            "threads": about,
+        });
+        Ok(Times { sections: columns.finish()?, about })
+    }
+
+    /// Writes all samples of a thread, and returns their number.
+    fn write(&self, thread: &ThreadLine, step: u64, columns: &mut Columns) -> Result<usize> {
+        let mut count = 0;
+        columns.begin();
+        self.each(thread, &mut |time, exit, weight, duration| {
+            count += 1;
+            columns.push(Entry { step: time / step, exit, weight, duration: duration / step })
+        })?;
+        Ok(count)
+    }
+
+    /// The samples of some threads that stand for all. Those of each stack are taken together, one after the
+    /// other, until they weigh a part; one of them, by chance and the heavier the likelier, gets the weight of all.
+    /// So each stack weighs what it weighs, and no moment more than it should but by chance.
+    fn thin(&self, threads: &[&ThreadLine], part: u128, step: u64) -> Result<Vec<Entry>> {
+        let mut entries = Vec::new();
+        let mut open: HashMap<u32, Entry> = HashMap::new();
+        let mut random = Random(0);
+        for thread in threads {
+            self.each(thread, &mut |time, exit, weight, duration| {
+                if weight == 0 {
+                    return Ok(());
+                }
+                let sample = Entry { step: time / step, exit, weight, duration: duration / step };
+                let entry = open.entry(exit).or_insert(Entry { weight: 0, ..sample });
+                let sum = entry.weight.checked_add(weight).ok_or_else(overflow)?;
+                if random.share() * (sum as f64) < weight as f64 {
+                    *entry = sample;
+                }
+                entry.weight = sum;
+                if sum >= part {
+                    entries.extend(open.remove(&exit));
+                }
                 Ok(())
             })?;
         }
-        if count <= most {
-            return Ok((step, true));
-        }
+        entries.extend(open.into_values());
+        Ok(entries)
     }
-    // More stacks than entries: nothing makes them fewer.
-    Ok((u64::MAX, true))
 }
 
-/// Tells of the entries of a thread, in the order of time, those of one step in the order of stacks.
-fn each_entry(
-    line: &TimeLine<'_>,
-    thread: &ThreadLine,
-    exits: &[Option<u32>],
-    (step, is_coarse): (u64, bool),
-    each: &mut dyn FnMut(Entry) -> Result<()>,
-) -> Result<()> {
-    let mut group: Vec<Entry> = Vec::new();
-    let mut tell = |group: &mut Vec<Entry>| {
-        group.sort_by_key(|entry| (entry.exit, entry.duration > 0));
-        let mut entries = group.drain(..).peekable();
-        while let Some(mut entry) = entries.next() {
-            let is_same = |next: &Entry| next.exit == entry.exit && next.duration == 0;
-            while is_coarse
-                && entry.duration == 0
-                && let Some(same) = entries.next_if(is_same)
-            {
-                entry.weight = entry.weight.checked_add(same.weight)?;
-            }
-            each(entry)?;
-        }
-        Ok::<(), crate::Error>(())
-    };
-    for sample in line.samples(thread) {
-        let Some(exit) = exits[sample.stack] else { continue };
-        let duration = sample.duration / step;
-        let entry = Entry { step: (sample.time - line.start) / step, duration, exit, weight: sample.weight };
-        if group.first().is_some_and(|first| !is_coarse || first.step != entry.step) {
-            tell(&mut group)?;
-        }
-        group.push(entry);
+/// The step of a recording of so many nanoseconds that is held whole.
+fn fine_step(length: u64) -> u64 {
+    let fine = STEPS.into_iter().filter(|step| *step <= FINE);
+    fine.into_iter().find(|step| length / step >= LEAST_STEPS).unwrap_or(1)
+}
+
+fn overflow() -> crate::Error {
+    ErrorKind::Overflow.into()
+}
+
+/// Numbers that look like chance, the same in every run: splitmix64.
+struct Random(u64);
+
+impl Random {
+    /// A number from 0 to below 1.
+    fn share(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
-    tell(&mut group)
+}
+
+/// The columns of a time line while they are written.
+struct Columns {
+    deltas: Column,
+    stacks: Column,
+    weights: Column,
+    durations: Column,
+    values: Values,
+    lasts: bool,
+    last_step: u64,
+    last_exit: i64,
+}
+
+impl Default for Columns {
+    fn default() -> Self {
+        let [deltas, stacks, weights, durations] = [(); 4].map(|()| Column::of_names());
+        let values = Values::default();
+        Columns { deltas, stacks, weights, durations, values, lasts: false, last_step: 0, last_exit: 0 }
+    }
+}
+
+impl Columns {
+    /// Begins a thread.
+    fn begin(&mut self) {
+        (self.last_step, self.last_exit) = (0, 0);
+    }
+
+    fn push(&mut self, entry: Entry) -> Result<()> {
+        self.deltas.push(u128::from(entry.step - self.last_step))?;
+        let exit = i64::from(entry.exit);
+        self.stacks.push(super::texts::zigzag(exit - self.last_exit))?;
+        self.weights.push(self.values.number(entry.weight)?)?;
+        self.durations.push(entry.duration.into())?;
+        self.lasts |= entry.duration > 0;
+        (self.last_step, self.last_exit) = (entry.step, exit);
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Vec<(&'static str, Vec<u8>)>> {
+        let mut sections = vec![
+            ("time-deltas", self.deltas.finish()?),
+            ("time-stacks", self.stacks.finish()?),
+            ("time-weights", self.weights.finish()?),
+            ("time-values", self.values.finish()?),
+        ];
+        if self.lasts {
+            sections.push(("time-durations", self.durations.finish()?));
+        }
+        Ok(sections)
+    }
 }
 
 #[cfg(test)]
@@ -193,84 +364,99 @@ mod tests {
         builder.finish().unwrap()
     }
 
-    fn entries(line: &TimeLine<'_>, step: (u64, bool)) -> Vec<Entry> {
-        let exits = line.exit_numbers().unwrap();
-        let mut entries = Vec::new();
-        for thread in &line.threads {
-            each_entry(line, thread, &exits, step, &mut |entry| {
-                entries.push(entry);
-                Ok(())
-            })
-            .unwrap();
-        }
-        entries
+    fn source<'a>(line: &'a TimeLine<'a>) -> Source<'a> {
+        Source { line, exits: line.exit_numbers().unwrap(), scaled: &|weight| weight.in_steps(0) }
     }
 
     #[test]
-    fn coarse_entries_weigh_as_much_as_the_samples() {
+    fn every_stack_of_a_thread_weighs_what_it_weighs() {
         let profile = recorded(1000);
         let line = TimeLine::new(&profile, None).unwrap().unwrap();
-        let fine = entries(&line, (100_000, false));
-        assert_eq!(fine.len(), 2000);
-        let coarse = entries(&line, (1_000_000_000, true));
-        assert_eq!(coarse.len(), 20);
-        assert!(coarse.iter().all(|entry| entry.weight == Weight::new(1000) && entry.duration == 0));
-    }
-
-    #[test]
-    fn the_step_gets_coarser_until_the_entries_fit() {
-        let profile = recorded(1000);
-        let line = TimeLine::new(&profile, None).unwrap().unwrap();
-        let exits = line.exit_numbers().unwrap();
-        // 2000 samples of 10 ms: of one second there are twenty.
-        for (most, step) in [(2000, (10_000, false)), (1999, (20_000_000, true)), (20, (1_000_000_000, true))]
-        {
-            assert_eq!(step_within(&line, &exits, most).unwrap(), step, "{most}");
-        }
-        assert!(step_within(&line, &exits, 1).is_ok());
-    }
-
-    /// A day of twelve threads, each of which is for a while in one of four hundred stacks or those near it.
-    #[test]
-    fn a_coarse_day_takes_few_bytes() {
-        let mut seed = 7u64;
-        let mut random = move |below: u64| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 33) % below
-        };
-        let mut builder = ProfileBuilder::new(Wants::ALL);
-        let stacks: Vec<Vec<_>> = (0..400)
-            .map(|n| [format!("main;task {}", n / 20), format!("f{}", n / 5), format!("g{n}")].join(";"))
-            .map(|stack| stack.split(';').map(|name| builder.frame(name.as_bytes())).collect())
-            .collect();
-        const SAMPLES: u64 = 400_000;
-        for thread in 0..12 {
-            let mut around = 0;
-            for at in 0..SAMPLES / 12 {
-                if random(50) == 0 {
-                    around = random(400);
+        let source = source(&line);
+        for threads in [source.threads(), source.threads_by_name()] {
+            let per_thread = 2 / threads.len() as u128;
+            for part in [1, 10, 130, 4999, 1_000_000] {
+                for of_name in &threads {
+                    let entries = source.thin(of_name, part, 10_000_000).unwrap();
+                    let of_exit = |exit| entries.iter().filter(move |entry| entry.exit == exit);
+                    for exit in [0, 1] {
+                        let sum: u128 = of_exit(exit).map(|entry| entry.weight).sum();
+                        assert_eq!(sum, 5000 * per_thread, "{part}");
+                        // A stack is told of where it ran: each for a second in turns.
+                        assert!(of_exit(exit).all(|entry| entry.step / 100 % 2 == u64::from(exit == 0)));
+                        let most = (5000 * per_thread).div_ceil(part.max(10)) as usize + 1;
+                        assert!(of_exit(exit).count() <= most, "{part}");
+                    }
                 }
-                let stack = &stacks[((around + random(6)) % 400) as usize];
-                // Of a day, as 50 million samples are of it.
-                let time = Some(at * 86_400_000_000_000 / (SAMPLES / 12) + random(1_000_000_000));
-                let context =
-                    Context { time, thread: Some(thread), thread_name: b"worker", ..Context::UNKNOWN };
-                builder.sample(stack, Weights::one(Weight::new(20_000_000)), &context).unwrap();
             }
         }
-        let profile = builder.finish().unwrap();
+    }
+
+    #[test]
+    fn samples_are_thinned_until_they_fit() {
+        let profile = recorded(1000);
+        let line = TimeLine::new(&profile, None).unwrap().unwrap();
+        let within = |samples, bytes| {
+            let times = encode_within(&line, 0, &Ok, Limit { samples, bytes }).unwrap();
+            let threads = times.about["threads"].as_array().unwrap();
+            let count: u64 = threads.iter().map(|thread| thread[4].as_u64().unwrap()).sum();
+            (times.about["coarse"].as_bool().unwrap(), count)
+        };
+        assert_eq!(within(2000, usize::MAX), (false, 2000));
+        let (is_coarse, count) = within(1999, usize::MAX);
+        assert!(is_coarse && (900..=1999).contains(&count), "{count}");
+        let (is_coarse, count) = within(20, usize::MAX);
+        assert!(is_coarse && (4..=20).contains(&count), "{count}");
+        // No fewer than stacks of threads.
+        assert_eq!(within(1, 1).1, 2);
+    }
+
+    /// A day of ten threads, which are in one of some thousand stacks each time, the first ones mostly.
+    fn day(samples: u64) -> Profile {
+        const THREADS: u64 = 10;
+        let mut random = Random(7);
+        let mut builder = ProfileBuilder::new(Wants::ALL);
+        let stacks: Vec<Vec<_>> = (0..4000)
+            .map(|n| [format!("main;task {}", n / 200), format!("f{}", n / 7), format!("g{n}")].join(";"))
+            .map(|stack| stack.split(';').map(|name| builder.frame(name.as_bytes())).collect())
+            .collect();
+        let distance = 86_400_000_000_000 * THREADS / samples;
+        for at in 0..samples {
+            let share = random.share();
+            let stack = &stacks[(share * share * share * 4000.0) as usize];
+            let time = Some(at / THREADS * distance + (random.share() * distance as f64) as u64);
+            let thread = Some(at % THREADS);
+            let context = Context { time, thread, thread_name: b"worker", ..Context::UNKNOWN };
+            builder.sample(stack, Weights::one(Weight::new(20_000_000)), &context).unwrap();
+        }
+        builder.finish().unwrap()
+    }
+
+    #[test]
+    fn a_thinned_day_takes_few_bytes() {
+        let profile = day(500_000);
         let line = TimeLine::new(&profile, None).unwrap().unwrap();
         // As many samples for each entry as 50 million have of the most.
-        let most = (SAMPLES as f64 * MOST as f64 / 50e6) as usize;
-        let times = encode_within(&line, 0, &Ok, most).unwrap();
+        let most = (line.len() as f64 * MOST as f64 / 50e6) as usize;
+        let times = encode_within(&line, 0, &Ok, Limit { samples: most, bytes: usize::MAX }).unwrap();
         assert_eq!(times.about["coarse"], true);
-        let count =
-            times.about["threads"].as_array().unwrap().iter().map(|thread| thread[4].as_u64().unwrap());
-        let entries = count.sum::<u64>();
-        let bytes: usize = times.sections.iter().map(|(_, bytes)| bytes.len()).sum();
+        let threads = times.about["threads"].as_array().unwrap();
+        let entries: u64 = threads.iter().map(|thread| thread[4].as_u64().unwrap()).sum();
         // Base64 makes four bytes of three. A page has 20 MB at most with the most entries.
-        let page = bytes as f64 / entries as f64 * MOST as f64 * 4.0 / 3.0;
-        assert!(page < 20e6, "{bytes} bytes of {entries} entries, {} ns", times.about["step"]);
+        let page = times.bytes() as f64 / entries as f64 * MOST as f64 * 4.0 / 3.0;
+        assert!(page < 20e6, "{} bytes of {entries} entries, {} ns", times.bytes(), times.about["step"]);
+    }
+
+    #[test]
+    fn few_samples_of_many_bytes_are_thinned() {
+        let profile = day(40_000);
+        let line = TimeLine::new(&profile, None).unwrap().unwrap();
+        let within = |bytes| encode_within(&line, 0, &Ok, Limit { samples: MOST, bytes }).unwrap();
+        let whole = within(usize::MAX);
+        assert_eq!(whole.about["coarse"], false);
+        let thinned = within(whole.bytes() / 2);
+        assert_eq!(thinned.about["coarse"], true);
+        assert!(thinned.bytes() <= whole.bytes() / 2, "{} of {}", thinned.bytes(), whole.bytes());
     }
 
     #[test]
