@@ -46,6 +46,14 @@ def write(root: Path, count: int, large: int = 2000) -> None:
     (odd / "large.folded.gz").write_bytes(gzip.compress(text.encode("utf-8", "surrogateescape"), 1))
 
 
+def write_large(path: Path, size: int) -> None:
+    """Writes a recording of at least so many bytes: one of perf, again and again."""
+    text = gzip.decompress((FIXTURES / SOURCES["ns"][0]).read_bytes())
+    with open(path, "wb") as file:
+        while file.tell() < size:
+            file.write(text)
+
+
 def write_broken(root: Path) -> None:
     """Writes files that are no recordings."""
     folder = root / "ns" / "api" / "2.1" / "host2"

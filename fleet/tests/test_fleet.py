@@ -21,8 +21,10 @@ from cluster import Cluster, kill_executor_of, until
 from fg_fleet import cli
 
 PROGRAMS = Path(os.environ.get("FG_BIN", Path(__file__).parents[2] / "target" / "debug")).resolve()
-# The recordings that the cluster reads; ten thousand take a quarter of an hour.
+# The recordings that are compared with one machine; ten thousand take a quarter of an hour.
 COUNT = int(os.environ.get("FG_FLEET_RECORDINGS", "60"))
+# The bytes of a recording that has a task for itself; 2 GB take some minutes.
+LARGE = int(os.environ.get("FG_FLEET_BYTES", str(8 << 20)))
 SMALL = ["--conf", "spark.sql.shuffle.partitions=2", "--conf", "spark.driver.host=127.0.0.1"]
 
 
@@ -89,14 +91,17 @@ class Fleet(unittest.TestCase):
 
 class OnThisMachine(Fleet):
     def test_sums_are_those_of_one_machine_and_a_repeated_run_adds_nothing(self) -> None:
-        recordings.write(self.profiles, 40)
+        recordings.write(self.profiles, COUNT)
         says = self.collapse()
-        self.assertEqual(says.splitlines()[-1], "fg-fleet: 42 recordings added, 0 there before, 0 left out")
+        all_of_them = COUNT + 2
+        last = f"fg-fleet: {all_of_them} recordings added, 0 there before, 0 left out"
+        self.assertEqual(says.splitlines()[-1], last)
         self.expect_equal_to_one_machine()
         before = self.files()
         self.assertTrue(any(name.startswith("stacks/run=") and "/service=web" in name for name in before))
         says = self.collapse()
-        self.assertEqual(says.splitlines()[-1], "fg-fleet: 0 recordings added, 42 there before, 0 left out")
+        last = f"fg-fleet: 0 recordings added, {all_of_them} there before, 0 left out"
+        self.assertEqual(says.splitlines()[-1], last)
         self.assertEqual(self.files(), before)
         # What a run has left that was killed counts for nothing, and is removed.
         run = next((self.data / "stacks").iterdir())
@@ -112,7 +117,8 @@ class OnThisMachine(Fleet):
         changed.write_bytes(b"# unit: ns\nmain;b 100000\n")
         says = self.collapse(1)
         self.assertIn(f"{changed}: it was changed after it had been read", says)
-        self.assertEqual(says.splitlines()[-1], "fg-fleet: 1 recordings added, 42 there before, 1 left out")
+        last = f"fg-fleet: 1 recordings added, {all_of_them} there before, 1 left out"
+        self.assertEqual(says.splitlines()[-1], last)
         self.assertFalse(any(path.exists() for path in left))
         expected, _ = self.on_one_machine("us")
         self.assertEqual(self.folded("kind = 'us'", "service", "version", "host"), expected)
@@ -142,6 +148,14 @@ class OnThisMachine(Fleet):
         says = self.collapse(1)
         self.assertEqual(says.splitlines()[-1], "fg-fleet: 1 recordings added, 10 there before, 4 left out")
         self.assertIn(b";main;mended 1\n", self.folded("kind = 'ns'", "host"))
+
+    def test_a_large_recording_has_a_task_for_itself_and_equal_sums(self) -> None:
+        recordings.write(self.profiles, 8)
+        large = self.profiles / "ns/api/2.1/host1/large.perf"
+        recordings.write_large(large, LARGE)
+        says = self.collapse()
+        self.assertEqual(says.splitlines()[-1], "fg-fleet: 11 recordings added, 0 there before, 0 left out")
+        self.expect_equal_to_one_machine()
 
     maxDiff = None
 

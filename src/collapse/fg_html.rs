@@ -13,6 +13,7 @@
 use std::io::Read;
 use std::rc::Rc;
 
+use super::base64;
 use super::values::Values;
 use super::{
     Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, ValueSelection, ValueTotal,
@@ -559,7 +560,7 @@ fn section(page: &[u8], name: &str) -> Result<Option<Vec<u8>>> {
     let Some(start) = memchr::memmem::find(page, tag.as_bytes()) else { return Ok(None) };
     let text = &page[start + tag.len()..];
     let text = &text[..memchr::memchr(b'<', text).ok_or_else(damaged)?];
-    let compressed = decode_base64(text).ok_or_else(damaged)?;
+    let compressed = base64::decode(text).ok_or_else(damaged)?;
     let mut bytes = Vec::new();
     let checked = flate2::read::ZlibDecoder::new(&compressed[..]).read_to_end(&mut bytes);
     if checked.is_err() {
@@ -568,27 +569,4 @@ fn section(page: &[u8], name: &str) -> Result<Option<Vec<u8>>> {
         flate2::read::DeflateDecoder::new(&compressed[..]).read_to_end(&mut bytes).map_err(|_| damaged())?;
     }
     Ok(Some(bytes))
-}
-
-fn decode_base64(text: &[u8]) -> Option<Vec<u8>> {
-    let text = text.trim_ascii_end();
-    let digits = text.strip_suffix(b"==").or_else(|| text.strip_suffix(b"=")).unwrap_or(text);
-    let mut bytes = Vec::with_capacity(digits.len() / 4 * 3 + 2);
-    for group in digits.chunks(4) {
-        let mut bits = 0u32;
-        for &digit in group {
-            let value = match digit {
-                b'A'..=b'Z' => digit - b'A',
-                b'a'..=b'z' => digit - b'a' + 26,
-                b'0'..=b'9' => digit - b'0' + 52,
-                b'+' => 62,
-                b'/' => 63,
-                _ => return None,
-            };
-            bits = bits << 6 | u32::from(value);
-        }
-        bits <<= 6 * (4 - group.len());
-        bytes.extend_from_slice(&bits.to_be_bytes()[1..group.len()]);
-    }
-    Some(bytes)
 }

@@ -6,6 +6,8 @@
 //! `driver`; the output does not depend on how many.
 
 #[cfg(feature = "collapse")]
+mod base64;
+#[cfg(feature = "collapse")]
 pub mod clean_symbol;
 pub(crate) mod driver;
 #[cfg(feature = "collapse")]

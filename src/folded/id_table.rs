@@ -124,6 +124,12 @@ pub(crate) struct IdTable {
 }
 
 impl IdTable {
+    /// The number of bytes that the slots take.
+    #[cfg(feature = "cli")]
+    pub(super) fn bytes(&self) -> usize {
+        size_of_val(&self.slots[..])
+    }
+
     /// The number in the first slot of this hash, right or not: to be brought into the cache.
     #[inline]
     pub(super) fn first(&self, Hash { slot: hash, .. }: Hash) -> u32 {

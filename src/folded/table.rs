@@ -191,12 +191,18 @@ impl StackTable {
         self.stacks.len()
     }
 
-    /// The number of bytes that names, stacks and weights take, less what only speeds up their look-up.
+    /// The most bytes that the table takes until it is written: its content, the slots of look-ups, and what
+    /// sorting takes besides.
     #[cfg(feature = "cli")]
     pub(crate) fn bytes(&self) -> usize {
-        let names = self.names.values.len() + size_of_val(&self.names.ends[..]);
-        let stacks = size_of_val(&self.stacks.values[..]) + size_of_val(&self.stacks.ends[..]);
-        names + stacks + size_of_val(&self.values[..]) + size_of_val(&self.befores[..])
+        /// A name has a place in the order of names, and a rank.
+        const NAME: usize = 2 * size_of::<u32>();
+        let names = self.names.values.len() + size_of_val(&self.names.ends[..]) + NAME * self.names.len();
+        let frames = size_of_val(&self.stacks.values[..]);
+        let weights = size_of_val(&self.values[..]) + size_of_val(&self.befores[..]);
+        let stacks = frames + size_of_val(&self.stacks.ends[..]) + weights;
+        let sorting = frames + sort::BYTES_OF_STACK * self.len();
+        names + self.name_slots.bytes() + stacks + self.stack_slots.bytes() + sorting
     }
 
     /// Returns true if nothing was added.
@@ -293,18 +299,35 @@ impl StackTable {
     /// Looks up the stacks from this number on.
     #[cold]
     fn look_up_loose(&mut self, from: usize) -> Result<()> {
-        let ids = self.stacks.values.split_off(self.stacks.ends[from]);
-        let ends = self.stacks.ends.split_off(from + 1);
-        let values = self.values.split_off(from);
-        let befores = self.befores.split_off(from.min(self.befores.len()));
-        let (mut start, first) = (0, self.stacks.values.len());
-        for (n, (end, value)) in ends.iter().zip(&values).enumerate() {
-            let before = befores.get(n).copied().unwrap_or_default();
-            self.add(&ids[start..end - first], Weights { value: *value, before })?;
-            start = end - first;
+        // Each moves forward to where the last new one ends: there may be no room for a copy of them.
+        let loose = self.len() - from;
+        let mut kept = from;
+        let (mut start, mut kept_end) = (self.stacks.ends[from], self.stacks.ends[from]);
+        for index in from..self.len() {
+            let end = self.stacks.ends[index + 1];
+            let weights = self.weights(index);
+            let hash = self.hasher.hash_stack(&self.stacks.values[start..end]);
+            match self.stack_slots.get_or_insert(hash, kept) {
+                Some(known) => {
+                    let sum = self.weights(known).checked_add(weights)?;
+                    self.set_weights(known, sum);
+                }
+                None => {
+                    self.stacks.values.copy_within(start..end, kept_end);
+                    self.set_weights(kept, weights);
+                    kept_end += end - start;
+                    kept += 1;
+                    self.stacks.ends[kept] = kept_end;
+                }
+            }
+            start = end;
         }
-        let are_new = self.stacks.len() - from > values.len() / 2;
-        self.loose = if are_new { Loose::From(self.stacks.len()) } else { Loose::Never };
+        self.stacks.values.truncate(kept_end);
+        self.stacks.ends.truncate(kept + 1);
+        self.values.truncate(kept);
+        self.befores.truncate(kept);
+        let are_new = kept - from > loose / 2;
+        self.loose = if are_new { Loose::From(kept) } else { Loose::Never };
         Ok(())
     }
 
@@ -410,9 +433,16 @@ impl StackTable {
         (0..self.len()).map(|index| (self.stacks.get(index), self.weights(index)))
     }
 
-    fn weights(&self, index: usize) -> Weights {
+    pub(crate) fn weights(&self, index: usize) -> Weights {
         let before = self.befores.get(index).copied().unwrap_or_default();
         Weights { value: self.values[index], before }
+    }
+
+    fn set_weights(&mut self, index: usize, weights: Weights) {
+        self.values[index] = weights.value;
+        if let Some(before) = self.befores.get_mut(index) {
+            *before = weights.before;
+        }
     }
 
     /// The sum of all weights.

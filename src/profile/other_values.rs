@@ -139,6 +139,13 @@ impl Profile {
         self.other_values.as_ref().is_none_or(|values| values.share_clock)
     }
 
+    /// The profiles of the recording's other values, each with stacks of its own.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
+    pub(crate) fn other_values(&self) -> impl Iterator<Item = &Profile> {
+        let others = self.other_values.iter().filter(|values| values.share_clock);
+        others.flat_map(|values| &values.others).map(|(_, other)| other)
+    }
+
     /// Every value of the recording, the one that is shown first: its name, and a profile of the same stacks
     /// in each. Empty where only one is known, and where a stack weighs less than nothing.
     ///

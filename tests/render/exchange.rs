@@ -74,7 +74,7 @@ fn list(field: Field<'_>) -> Vec<u64> {
 }
 
 /// All of a profile.proto in lines that do not depend on order and numbering.
-fn canonical(bytes: &[u8]) -> Vec<String> {
+pub(super) fn canonical(bytes: &[u8]) -> Vec<String> {
     let mut plain = Vec::new();
     match bytes.starts_with(b"\x1f\x8b") {
         true => drop(flate2::read::GzDecoder::new(bytes).read_to_end(&mut plain).unwrap()),

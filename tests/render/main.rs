@@ -17,6 +17,7 @@ mod list;
 mod look;
 mod names;
 mod numbers;
+mod otlp;
 mod outputs;
 #[cfg(feature = "parquet")]
 mod parquet;

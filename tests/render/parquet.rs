@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use fg_tools::Profile;
+
 use super::installed::works;
 use super::recordings::corpus;
 use super::{run_in, text};
@@ -82,6 +84,49 @@ fn single_samples_are_rows_with_times_and_threads() {
         python(folder.path(), script),
         "3 3 30 a f a.so ns cpu-clock\n3 0 30 None f a.so ns cpu-clock\n"
     );
+}
+
+/// A heap of Go has four values: all are rows, in their units, and any of them comes back.
+#[test]
+fn every_value_of_a_recording_is_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let heap = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/pprof/heap/input.pb.gz");
+    let heap = heap.to_str().unwrap();
+    let run = run_in(folder.path(), &[heap, "-o", "heap.parquet"], "");
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    let whole = |arguments: &[&str]| text(&collapse(folder.path(), arguments).stdout);
+    let values = ["alloc_objects", "alloc_space", "inuse_objects", "inuse_space"];
+    for value in values {
+        let of_value = |file: &str| stacks(folder.path(), &["--value", value, file]);
+        let (before, after) = (of_value(heap), of_value("heap.parquet"));
+        assert!(!before.is_empty());
+        assert_eq!(before, after, "{value}");
+    }
+    assert_eq!(stacks(folder.path(), &[heap]), stacks(folder.path(), &["heap.parquet"]), "the default");
+    let headers = [heap, "heap.parquet"].map(|file| whole(&["--value", "alloc_objects", file]));
+    let unit = |text: &str| text.lines().find(|line| line.starts_with("# unit: ")).map(str::to_owned);
+    assert_eq!(unit(&headers[0]), unit(&headers[1]), "{headers:?}");
+    // One that is chosen is the only one.
+    run_in(folder.path(), &[heap, "--value", "alloc_space", "-o", "one.parquet"], "");
+    let listed = whole(&["--list-values", "one.parquet"]);
+    assert!(listed.contains("alloc_space") && !listed.contains("inuse_space"), "{listed}");
+    if !works("duckdb and pyarrow") {
+        return;
+    }
+    let script = "import duckdb\nfor row in duckdb.sql(\"select value_type, unit, sum(weight) from 'heap.parquet' group by all order by 1\").fetchall(): print(*row)";
+    let listed: Vec<String> = python(folder.path(), script).lines().map(str::to_owned).collect();
+    let sum = |value: &str| {
+        let total =
+            Profile::from_bytes(stacks(folder.path(), &["--value", value, heap])).unwrap().total().unwrap();
+        total.value.to_string()
+    };
+    assert_eq!(listed.len(), values.len(), "{listed:?}");
+    for (line, value) in listed.iter().zip(values) {
+        assert!(
+            line.starts_with(&format!("{value} ")) && line.ends_with(&format!(" {}", sum(value))),
+            "{line}"
+        );
+    }
 }
 
 #[test]

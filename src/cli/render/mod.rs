@@ -185,12 +185,12 @@ impl Render {
         let samples = self.picture.needs_samples(formats.iter().copied());
         let mut reading = self.recording.read_options(self.talk.quiet).samples(samples);
         reading.format = self.reading.input_format.clone();
-        // A page has a menu of all values of a recording.
-        let several = formats.iter().any(|format| format.name == "html");
+        // A page has a menu of all values of a recording, and a table of rows has all of them.
+        let is_any = |names: &[&str]| formats.iter().any(|format| names.contains(&format.name));
         let reading = reading
             .exchange(exchange_parts(formats))
-            .other_values(several)
-            .each_source(self.reading.each && several);
+            .other_values(is_any(&["html", "parquet"]))
+            .each_source(self.reading.each && is_any(&["html"]));
         let sources = self.input.sources();
         person::say_waiting(Self::NAME, &sources);
         let labels = self.labels_at_the_root();

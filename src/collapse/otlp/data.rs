@@ -16,6 +16,7 @@ pub struct Dictionary {
     pub functions: Vec<Function>,
     pub texts: Vec<Vec<u8>>,
     pub attributes: Vec<TableAttribute>,
+    pub links: Vec<Link>,
     /// The indices of locations, leaf first.
     pub stacks: Vec<Vec<u64>>,
 }
@@ -58,6 +59,13 @@ pub struct TableAttribute {
     pub key: u64,
     pub value: AnyValue,
     pub unit: u64,
+}
+
+/// A span of a trace, by its numbers in hexadecimal digits.
+#[derive(Debug, Default)]
+pub struct Link {
+    pub trace: Vec<u8>,
+    pub span: Vec<u8>,
 }
 
 /// An attribute of a resource or a scope.

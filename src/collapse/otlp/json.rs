@@ -1,13 +1,16 @@
 //! `ProfilesData` as JSON, as the Collector's file exporter writes it: a message a line. Keys are in camel case,
-//! numbers of 64 bits are texts or numbers, and bytes are in base64.
+//! numbers of 64 bits are texts or numbers, and bytes are in base64, but for those of links: opentelemetry.io/docs/specs/otlp
+//! wants them in hexadecimal digits.
 
 // A line a field: its value is put away, and nothing is left to return.
 #![allow(clippy::unit_arg)]
 
 use super::data::{
-    AnyValue, Attribute, Data, Dictionary, Function, Line, Location, Mapping, Profile, Resource, Sample,
-    Scope, TableAttribute,
+    AnyValue, Attribute, Data, Dictionary, Function, Line, Link, Location, Mapping, Profile, Resource,
+    Sample, Scope, TableAttribute,
 };
+use super::protobuf::hex;
+use crate::collapse::base64;
 use crate::collapse::json::Json;
 use crate::error::{Error, Result};
 
@@ -69,6 +72,22 @@ fn text(json: &mut Json) -> Result<Vec<u8>> {
     Ok(json.text()?.as_bytes().to_vec())
 }
 
+/// Bytes in base64, as hexadecimal digits; any other text as it is.
+fn bytes(json: &mut Json) -> Result<Vec<u8>> {
+    let text = text(json)?;
+    Ok(base64::decode(&text).map_or(text, |bytes| hex(&bytes)))
+}
+
+/// The number of a trace or a span, of `length` bytes, in hexadecimal digits. Libraries of protocol buffers write
+/// base64.
+fn id(json: &mut Json, length: usize) -> Result<Vec<u8>> {
+    let text = text(json)?;
+    match base64::decode(&text).filter(|bytes| bytes.len() == length) {
+        Some(bytes) => Ok(hex(&bytes)),
+        None => Ok(text.to_ascii_lowercase()),
+    }
+}
+
 fn indices(json: &mut Json) -> Result<Vec<u64>> {
     let mut indices = Vec::new();
     list(json, |json| Ok(indices.push(number(json)?)))?;
@@ -92,6 +111,19 @@ fn dictionary(json: &mut Json, out: &mut Dictionary) -> Result<()> {
                 Ok(())
             })?;
             out.functions.push(function);
+            Ok(())
+        }),
+        "linkTable" => list(json, |json| {
+            let mut link = Link::default();
+            object(json, |json, key| {
+                match key {
+                    "traceId" => link.trace = id(json, 16)?,
+                    "spanId" => link.span = id(json, 8)?,
+                    _ => json.skip()?,
+                }
+                Ok(())
+            })?;
+            out.links.push(link);
             Ok(())
         }),
         "stringTable" => list(json, |json| Ok(out.texts.push(text(json)?))),
@@ -193,8 +225,8 @@ fn value(json: &mut Json, depth: usize) -> Result<AnyValue> {
     let mut found = AnyValue::None;
     object(json, |json, key| {
         found = match key {
-            // Bytes stay in base64.
-            "stringValue" | "bytesValue" => AnyValue::Text(text(json)?),
+            "stringValue" => AnyValue::Text(text(json)?),
+            "bytesValue" => AnyValue::Text(bytes(json)?),
             // An entry of a map holds a value.
             "value" => value(json, depth + 1)?,
             "stringValueStrindex" => AnyValue::TextIndex(number(json)?),

@@ -16,6 +16,10 @@ const BUILD_IDS: &[&[u8]] = &[
     b"process.executable.build_id.htlhash",
 ];
 
+/// The labels of a sample that is linked to a span of a trace.
+const TRACE_ID: &[u8] = b"trace_id";
+const SPAN_ID: &[u8] = b"span_id";
+
 /// The knowledge of a mapping, by pprof's bits.
 const HAS: &[&[u8]] = &[
     b"pprof.mapping.has_functions",
@@ -42,7 +46,6 @@ pub struct Loader {
     budget: Budget,
     /// Nanoseconds since 1970.
     end: i64,
-    links: u64,
     /// The formats and bytes of original payloads.
     payloads: Vec<(Vec<u8>, usize)>,
     about: About,
@@ -99,7 +102,6 @@ impl Loader {
             columns: HashMap::new(),
             budget: Budget::default(),
             end: 0,
-            links: 0,
             payloads: Vec::new(),
             about: About::default(),
             resources: 0,
@@ -149,10 +151,6 @@ impl Loader {
         }
         facts.comment("OTLP profiles v1development");
         self.notes.iter().for_each(|note| report.note(note.clone()));
-        if self.links > 0 {
-            let links = self.links;
-            report.details.push(format!("{links} samples are linked to traces; the links are left out"));
-        }
         for (format, bytes) in &self.payloads {
             let format = String::from_utf8_lossy(format);
             report.details.push(format!("an original payload ({format}, {bytes} bytes) is left out"));
@@ -406,13 +404,21 @@ impl Loader {
             (0, true) => &[][..],
             (index, _) => entry("stacks", &dictionary.stacks, index)?,
         };
-        self.links += u64::from(sample.link > 0);
         let mut labels = labels.to_vec();
         if self.model.wants_labels() {
             for &index in &sample.attributes {
                 let attribute = entry("attributes", &dictionary.attributes, index)?;
                 let (key, unit) = (text(base, attribute.key)?, text(base, attribute.unit)?);
                 labels.push(self.label(base, dictionary, key, &attribute.value, unit)?);
+            }
+            if sample.link > 0 {
+                let link = entry("links", &dictionary.links, sample.link)?;
+                for (key, id) in [(TRACE_ID, &link.trace), (SPAN_ID, &link.span)] {
+                    if !id.is_empty() {
+                        let (key, text) = (self.number(key), self.number(id));
+                        labels.push(RawLabel { key, text, number: 0, unit: 0 });
+                    }
+                }
             }
         }
         let Sample { values, timestamps, .. } = sample;

@@ -80,10 +80,9 @@ impl Collapser for Otlp {
     ) -> Result<()> {
         let name = input.name().clone();
         let at = || Position::file(name.clone());
-        let messages = match HeadKeys::read(input.head()) {
-            Some(_) => read_json(input)?,
-            None => read_protobuf(input)?,
-        };
+        // The first two bytes of a protocol buffer are a newline and a brace if its first resource has 123 bytes.
+        let is_json = !is_protobuf(input.head()) && HeadKeys::read(input.head()).is_some();
+        let messages = if is_json { read_json(input)? } else { read_protobuf(input)? };
         let wants_labels = sink.wants().contexts || sink.exchange().is_some();
         let mut loader = Loader::new(options, wants_labels);
         loader.load(&messages).map_err(|e| e.or_at(at))?;

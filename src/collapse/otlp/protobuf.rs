@@ -1,8 +1,8 @@
 //! `ProfilesData` as a protocol buffer.
 
 use super::data::{
-    AnyValue, Attribute, Data, Dictionary, Function, Line, Location, Mapping, Profile, Resource, Sample,
-    Scope, TableAttribute,
+    AnyValue, Attribute, Data, Dictionary, Function, Line, Link, Location, Mapping, Profile, Resource,
+    Sample, Scope, TableAttribute,
 };
 use crate::collapse::pprof::wire::{Content, Fields, fixed_numbers, message, numbers};
 
@@ -45,6 +45,7 @@ fn dictionary(bytes: &[u8], out: &mut Dictionary) -> Option<()> {
                 let [_, name, system_name, file, start_line] = fields;
                 out.functions.push(Function { name, system_name, file, start_line: start_line as i64 });
             }
+            (4, Content::Bytes(bytes)) => out.links.push(link(bytes)?),
             (5, Content::Bytes(bytes)) => out.texts.push(bytes.to_vec()),
             (6, Content::Bytes(bytes)) => out.attributes.push(table_attribute(bytes)?),
             (7, Content::Bytes(bytes)) => {
@@ -95,6 +96,18 @@ fn location(bytes: &[u8]) -> Option<Location> {
         }
     }
     Some(location)
+}
+
+fn link(bytes: &[u8]) -> Option<Link> {
+    let mut link = Link::default();
+    for field in Fields(bytes) {
+        match field? {
+            (1, Content::Bytes(trace)) => link.trace = hex(trace),
+            (2, Content::Bytes(span)) => link.span = hex(span),
+            _ => {}
+        }
+    }
+    Some(link)
 }
 
 fn table_attribute(bytes: &[u8]) -> Option<TableAttribute> {

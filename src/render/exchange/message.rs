@@ -21,6 +21,8 @@ pub trait Message: Default {
     fn flag(&mut self, field: Field, value: bool);
     /// A text, of which bytes that are not UTF-8 are replaced.
     fn text(&mut self, field: Field, value: &[u8]);
+    /// The number of a trace or a span, which JSON has in hexadecimal digits.
+    fn id(&mut self, field: Field, value: u128, length: usize);
     /// A number as the one value of a choice, zero or not.
     fn chosen_int(&mut self, field: Field, value: i64);
     /// A text as the one value of a choice, empty or not.
@@ -70,6 +72,11 @@ impl Message for Protobuf {
         if !value.is_empty() {
             self.chosen_text(field, value);
         }
+    }
+
+    fn id(&mut self, Field(number, _): Field, value: u128, length: usize) {
+        let bytes = value.to_be_bytes();
+        encoding::bytes(number, &bytes[bytes.len() - length..], &mut self.0);
     }
 
     fn chosen_int(&mut self, Field(number, _): Field, value: i64) {
@@ -197,6 +204,10 @@ impl Message for Json {
         if !value.is_empty() {
             self.chosen_text(field, value);
         }
+    }
+
+    fn id(&mut self, field: Field, value: u128, length: usize) {
+        self.quoted(field, format_args!("{value:0width$x}", width = 2 * length));
     }
 
     fn chosen_int(&mut self, field: Field, value: i64) {

@@ -27,6 +27,14 @@ const OF_RESOURCE: &[&[u8]] = &[
 /// The label of a sample's time, in nanoseconds since 1970.
 const TIME: &[u8] = b"end_timestamp_ns";
 
+/// The labels of a sample that is linked to a span of a trace.
+const TRACE_ID: &[u8] = b"trace_id";
+const SPAN_ID: &[u8] = b"span_id";
+
+/// The bytes of these numbers.
+const TRACE_BYTES: usize = 16;
+const SPAN_BYTES: usize = 8;
+
 /// Fields of attributes.
 const KEY: Field = Field(1, "keyStrindex");
 const VALUE: Field = Field(2, "value");
@@ -105,9 +113,11 @@ struct Attributes {
     of_profile: Vec<u32>,
     of_mappings: Vec<Vec<u32>>,
     is_folded: u32,
-    /// The time in each set of labels, and the number of the set without it in `sets`.
-    of_labels: Vec<(Option<u64>, u32)>,
+    /// The time in each set of labels, the number of its link in `links`, and that of the set without them in `sets`.
+    of_labels: Vec<(Option<u64>, u32, u32)>,
     sets: Unique<Vec<u32>>,
+    /// The numbers of traces and spans; the first stands for none.
+    links: Unique<(u128, u128)>,
 }
 
 impl Attributes {
@@ -155,12 +165,14 @@ impl Attributes {
             false => 0,
         };
         let of_resource = common(tables);
-        let mut sets = Unique::default();
+        let (mut sets, mut links) = (Unique::default(), Unique::default());
+        links.number((0, 0));
         let mut of_labels = Vec::with_capacity(tables.labels.all().len());
         for labels in tables.labels.all() {
             let mut time = None;
             let mut set = Vec::new();
-            for label in labels {
+            let link = link(tables, labels);
+            for label in labels.iter().filter(|label| link.is_none() || !is_of_link(tables, label)) {
                 let (value, unit) = match label.value {
                     Labelled::Text(text) => (AttributeValue::Text(text), 0),
                     Labelled::Number(number, 0) if tables.texts.name(label.key) == TIME && time.is_none() => {
@@ -173,10 +185,32 @@ impl Attributes {
                     set.push(table.number(Attribute { key: label.key, value, unit }));
                 }
             }
-            of_labels.push((time, sets.number(set)));
+            let link = link.map_or(0, |link| links.number(link));
+            of_labels.push((time, link, sets.number(set)));
         }
-        Attributes { table, of_resource, of_profile, of_mappings, is_folded, of_labels, sets }
+        Attributes { table, of_resource, of_profile, of_mappings, is_folded, of_labels, sets, links }
     }
+}
+
+/// Returns true for a label that names a trace or a span.
+fn is_of_link(tables: &Tables, label: &Label) -> bool {
+    [TRACE_ID, SPAN_ID].contains(&tables.texts.name(label.key))
+}
+
+/// The numbers of the trace and the span that labels name, if they name one of each and neither is zero.
+fn link(tables: &Tables, labels: &[Label]) -> Option<(u128, u128)> {
+    if labels.iter().filter(|label| is_of_link(tables, label)).count() != 2 {
+        return None;
+    }
+    let id = |key: &[u8], length: usize| {
+        let label = labels.iter().find(|label| tables.texts.name(label.key) == key)?;
+        let Labelled::Text(text) = label.value else { return None };
+        let text = std::str::from_utf8(tables.texts.name(text)).ok()?;
+        let is_id = text.len() == 2 * length && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        let number = u128::from_str_radix(text, 16).ok()?;
+        (is_id && number != 0).then_some(number)
+    };
+    Some((id(TRACE_ID, TRACE_BYTES)?, id(SPAN_ID, SPAN_BYTES)?))
 }
 
 /// The labels of a resource that all samples have.
@@ -219,15 +253,15 @@ fn value_type<M: Message>((kind, unit): (u32, u32)) -> M {
     out
 }
 
-/// The samples of one stack and one set of labels: their values, and the times of those that have one.
-type OfStack = ((u32, u32), Vec<i64>, Vec<u64>);
+/// The samples of one stack, one set of labels and one link: their values, and the times of those that have one.
+type OfStack = ((u32, u32, u32), Vec<i64>, Vec<u64>);
 
 /// The samples of one type.
 fn profile<M: Message>(column: usize, tables: &Tables, attributes: &Attributes, values: &[i64]) -> M {
     let mut out = M::default();
     out.message(Field(1, "sampleType"), value_type(tables.types[column]));
     // Samples that differ in their times only are one.
-    let mut numbers: HashMap<(u32, u32), usize> = HashMap::new();
+    let mut numbers: HashMap<(u32, u32, u32), usize> = HashMap::new();
     let mut samples: Vec<OfStack> = Vec::new();
     for (&(stack, labels), values) in tables.samples.all().iter().zip(values.chunks(tables.types.len())) {
         // A type that is zero is no sample of it, but for the first, which holds those that are all zero.
@@ -235,24 +269,25 @@ fn profile<M: Message>(column: usize, tables: &Tables, attributes: &Attributes, 
         if values[column] == 0 && !is_nothing {
             continue;
         }
-        let (time, set) = attributes.of_labels[labels as usize];
+        let (time, link, set) = attributes.of_labels[labels as usize];
         let Some(time) = time else {
-            samples.push(((stack, set), vec![values[column]], Vec::new()));
+            samples.push(((stack, set, link), vec![values[column]], Vec::new()));
             continue;
         };
-        let at = *numbers.entry((stack, set)).or_insert(samples.len());
+        let at = *numbers.entry((stack, set, link)).or_insert(samples.len());
         if at == samples.len() {
-            samples.push(((stack, set), Vec::new(), Vec::new()));
+            samples.push(((stack, set, link), Vec::new(), Vec::new()));
         }
         samples[at].1.push(values[column]);
         samples[at].2.push(time);
     }
-    let each = |((stack, set), values, times): &OfStack| {
+    let each = |((stack, set, link), values, times): &OfStack| {
         let mut out = M::default();
         // The first stack of the table is none.
         out.index(Field(1, "stackIndex"), stack + 1);
         let set = &attributes.sets.all()[*set as usize];
         out.indices(Field(2, "attributeIndices"), &mut set.iter().copied());
+        out.index(Field(3, "linkIndex"), *link);
         out.ints(Field(4, "values"), values);
         out.fixeds(Field(5, "timestampsUnixNano"), times);
         out
@@ -309,7 +344,13 @@ fn dictionary<M: Message>(tables: &Tables, attributes: &Attributes) -> M {
         out
     };
     out.messages(Field(3, "functionTable"), &mut none().chain(tables.functions.all().iter().map(function)));
-    out.messages(Field(4, "linkTable"), &mut none());
+    let link = |(trace, span): &(u128, u128)| {
+        let mut out = M::default();
+        out.id(Field(1, "traceId"), *trace, TRACE_BYTES);
+        out.id(Field(2, "spanId"), *span, SPAN_BYTES);
+        out
+    };
+    out.messages(Field(4, "linkTable"), &mut none().chain(attributes.links.all()[1..].iter().map(link)));
     out.texts(Field(5, "stringTable"), &mut tables.texts.all());
     let attribute = |(at, attribute): (usize, &Attribute)| {
         let mut out = M::default();

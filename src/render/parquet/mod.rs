@@ -1,6 +1,7 @@
 //! `parquet`: rows for DuckDB, Spark, PyArrow and whatever else reads Parquet.
 //!
-//! A row is a sample where the recording has single ones, else a stack:
+//! A row is a sample where the recording has single ones, else a stack. A recording of several values, such as
+//! Go's of the heap, has rows of each, those of the default first; `--value` chooses. Columns:
 //!
 //! | column | type | |
 //! | --- | --- | --- |
@@ -27,7 +28,7 @@ use super::shown_places::ShownPlaces;
 use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
 use crate::error::{ErrorKind, Result};
-use crate::folded::{Columns, Frame, Known, StackTable, Visitor, WalkSummary, Weights};
+use crate::folded::{Columns, Frame, FrameId, Known, StackTable, Visitor, WalkSummary, Weights};
 use crate::profile::{Facts, Profile, SampleRef, TIME, header, read_time, value_in};
 use crate::weight::Weight;
 
@@ -67,8 +68,9 @@ fn time_offset(facts: &Facts, zero: Option<u64>) -> i64 {
 fn rows<'a>(facts: &Facts, decimals: u8, offset: i64, target: &'a mut dyn Target) -> Result<Rows<'a>> {
     let metadata =
         vec![("fg-tools.facts", header::write(facts)), ("fg-tools.time-offset", offset.to_string())];
-    let shared = Shared { value_type: value_type(facts).0, unit: facts.unit.as_deref(), decimals, metadata };
-    Rows::new(shared, target)
+    let mut rows = Rows::new(Shared { decimals, metadata }, target)?;
+    rows.begin_value(value_type(facts).0, facts.unit.as_deref())?;
+    Ok(rows)
 }
 
 /// The most decimals of any weight.
@@ -83,54 +85,113 @@ fn frame_labels<'n>(keys: &'n [String], frames: impl Iterator<Item = &'n [u8]>) 
 }
 
 impl Parquet<'_> {
-    /// Writes a row for each single sample.
-    fn write_samples(&mut self, profile: &Profile) -> Result<()> {
+    /// Writes rows for each value of a recording.
+    fn write_values(&mut self, profile: &Profile, others: &[&Profile]) -> Result<()> {
         let facts = self.settings.facts(profile.facts())?;
         let offset = time_offset(&facts, profile.time_zero());
-        let decimals = most_decimals(profile.samples().iter().map(|sample| sample.weights.value));
+        let all = || std::iter::once(&profile).chain(others);
+        let decimals = all().map(|one| most_decimals(weights_of_rows(one, self.settings))).max().unwrap_or(0);
         let mut rows = rows(&facts, decimals, offset, self.target)?;
-        let table = profile.stacks();
-        let (mut tid, mut process);
-        // Row groups follow one another in time. Within one, rows of the same stack stand together, which
-        // compresses better.
-        let ranks = table.ranks();
-        let mut samples = profile.samples().iter();
-        let groups = std::iter::from_fn(|| {
-            let mut group: Vec<SampleRef<'_>> = samples.by_ref().take(ROWS).collect();
-            group.sort_by_key(|sample| (ranks[sample.stack], sample.thread, sample.time));
-            (!group.is_empty()).then_some(group)
-        });
-        for sample in groups.flatten() {
-            let stack = profile.stack(sample.stack);
-            let mut labels = frame_labels(&facts.labels, stack.iter().map(|&frame| table.name(frame)));
-            let frames = &stack[labels.len()..];
-            let is_free = |key: &str| !facts.labels.iter().any(|label| label == key);
-            if !sample.thread_name.is_empty() && is_free("thread") {
-                labels.push((b"thread", sample.thread_name));
+        for one in all() {
+            let facts = self.settings.facts(one.facts())?;
+            rows.begin_value(value_type(&facts).0, facts.unit.as_deref())?;
+            match has_sample_rows(one, self.settings) {
+                true => write_samples(one, &facts, offset, &mut rows)?,
+                false => write_stacks(one, &facts, offset, &mut rows)?,
             }
-            let number = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
-            (tid, process) = (number(sample.thread), number(sample.process));
-            for (key, text) in [("tid", &tid), ("process", &process)] {
-                if !text.is_empty() && is_free(key) {
-                    labels.push((key.as_bytes(), text.as_bytes()));
-                }
-            }
-            let own = sample.labels.iter().filter(|(key, _)| !labels.iter().any(|(known, _)| known == key));
-            let own: Vec<(&[u8], &[u8])> = own.copied().collect();
-            labels.extend(own);
-            let time = sample.time.and_then(|time| i64::try_from(time).ok()?.checked_add(offset));
-            let row = Row { time, labels: &labels, weight: sample.weights.value };
-            rows.push(
-                &row,
-                frames.iter().map(|&frame| {
-                    let place = table.place(frame);
-                    let function = table.name(frame);
-                    FrameRow { function, file: place.file, line: place.line, module: place.module }
-                }),
-            )?;
         }
         rows.finish()
     }
+}
+
+/// Returns true if the rows of a profile are its single samples.
+fn has_sample_rows(profile: &Profile, settings: &Settings) -> bool {
+    settings.times && !profile.samples().is_empty()
+}
+
+/// The weights of the rows of a profile.
+fn weights_of_rows<'p>(profile: &'p Profile, settings: &Settings) -> Box<dyn Iterator<Item = Weight> + 'p> {
+    match has_sample_rows(profile, settings) {
+        true => Box::new(profile.samples().iter().map(|sample| sample.weights.value)),
+        false => Box::new(profile.stacks().stacks().map(|(_, weights)| weights.value)),
+    }
+}
+
+/// The frames of a row, with their places.
+fn frame_rows<'t>(table: &'t StackTable, frames: &'t [FrameId]) -> impl Iterator<Item = FrameRow<'t>> {
+    frames.iter().map(|&frame| {
+        let place = table.place(frame);
+        FrameRow { function: table.name(frame), file: place.file, line: place.line, module: place.module }
+    })
+}
+
+/// Writes a row for each single sample.
+fn write_samples(profile: &Profile, facts: &Facts, offset: i64, rows: &mut Rows<'_>) -> Result<()> {
+    let table = profile.stacks();
+    let (mut tid, mut process);
+    // Row groups follow one another in time. Within one, rows of the same stack stand together, which
+    // compresses better.
+    let ranks = table.ranks();
+    let mut samples = profile.samples().iter();
+    let groups = std::iter::from_fn(|| {
+        let mut group: Vec<SampleRef<'_>> = samples.by_ref().take(ROWS).collect();
+        group.sort_by_key(|sample| (ranks[sample.stack], sample.thread, sample.time));
+        (!group.is_empty()).then_some(group)
+    });
+    for sample in groups.flatten() {
+        let stack = profile.stack(sample.stack);
+        let mut labels = frame_labels(&facts.labels, stack.iter().map(|&frame| table.name(frame)));
+        let frames = &stack[labels.len()..];
+        let is_free = |key: &str| !facts.labels.iter().any(|label| label == key);
+        if !sample.thread_name.is_empty() && is_free("thread") {
+            labels.push((b"thread", sample.thread_name));
+        }
+        let number = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
+        (tid, process) = (number(sample.thread), number(sample.process));
+        for (key, text) in [("tid", &tid), ("process", &process)] {
+            if !text.is_empty() && is_free(key) {
+                labels.push((key.as_bytes(), text.as_bytes()));
+            }
+        }
+        let own = sample.labels.iter().filter(|(key, _)| !labels.iter().any(|(known, _)| known == key));
+        let own: Vec<(&[u8], &[u8])> = own.copied().collect();
+        labels.extend(own);
+        let time = sample.time.and_then(|time| i64::try_from(time).ok()?.checked_add(offset));
+        let row = Row { time, labels: &labels, weight: sample.weights.value };
+        rows.push(&row, frame_rows(table, frames))?;
+    }
+    Ok(())
+}
+
+/// Writes a row for each stack, in frame order.
+fn write_stacks(profile: &Profile, facts: &Facts, offset: i64, rows: &mut Rows<'_>) -> Result<()> {
+    let table = profile.stacks();
+    let ranks = table.ranks();
+    let mut order: Vec<usize> = (0..table.len()).collect();
+    order.sort_by_key(|&at| ranks[at]);
+    for at in order {
+        let stack = table.stack(at);
+        let labels = frame_labels(&facts.labels, stack.iter().map(|&frame| table.name(frame)));
+        let frames = &stack[labels.len()..];
+        let (time, labels) = time_apart(labels, profile.time_zero(), offset);
+        let row = Row { time, labels: &labels, weight: table.weights(at).value };
+        rows.push(&row, frame_rows(table, frames))?;
+    }
+    Ok(())
+}
+
+/// The time that labels state, and the others.
+fn time_apart<'n>(
+    mut labels: Vec<(&'n [u8], &'n [u8])>,
+    zero: Option<u64>,
+    offset: i64,
+) -> (Option<i64>, Vec<(&'n [u8], &'n [u8])>) {
+    let time = labels.iter().find(|(key, _)| *key == TIME.as_bytes());
+    let time = time
+        .and_then(|(_, value)| read_time(value))
+        .and_then(|time| i64::try_from(time.checked_add(zero.unwrap_or(0))?).ok()?.checked_add(offset));
+    labels.retain(|(key, _)| *key != TIME.as_bytes());
+    (time, labels)
 }
 
 impl Visitor for Parquet<'_> {
@@ -170,13 +231,14 @@ impl Visitor for Parquet<'_> {
 
 impl Writer for Parquet<'_> {
     fn take(&mut self, profile: &Profile) -> Result<bool> {
-        let has_samples = self.settings.times && !profile.samples().is_empty();
-        if has_samples
+        let others: Vec<&Profile> = profile.other_values().collect();
+        let has_rows = !others.is_empty() || has_sample_rows(profile, self.settings);
+        if has_rows
             && self.settings.shows_all()
             && !self.settings.private
             && profile.columns() == Columns::One
         {
-            self.write_samples(profile)?;
+            self.write_values(profile, &others)?;
             self.is_written = true;
         }
         Ok(self.is_written)
@@ -194,16 +256,9 @@ impl Writer for Parquet<'_> {
         let mut rows = rows(facts, decimals, offset, target)?;
         let places = ShownPlaces::new(settings, &summary.places);
         stacks.for_each(|stack, weights| {
-            let mut labels = frame_labels(&facts.labels, stack.split(|&b| b == b';'));
+            let labels = frame_labels(&facts.labels, stack.split(|&b| b == b';'));
             let count = labels.len();
-            let time = labels
-                .iter()
-                .find(|(key, _)| *key == TIME.as_bytes())
-                .and_then(|(_, value)| read_time(value));
-            let time = time.and_then(|time| {
-                i64::try_from(time.checked_add(zero.unwrap_or(0))?).ok()?.checked_add(offset)
-            });
-            labels.retain(|(key, _)| *key != TIME.as_bytes());
+            let (time, labels) = time_apart(labels, zero, offset);
             let frames = stack.split(|&b| b == b';').skip(count).map(|function| {
                 let place = places.get(function).unwrap_or_default();
                 FrameRow { function, file: place.file, line: place.line, module: place.module }

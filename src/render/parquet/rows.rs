@@ -44,9 +44,7 @@ pub(super) struct Row<'a> {
 }
 
 /// The facts that all rows share.
-pub(super) struct Shared<'a> {
-    pub value_type: &'a str,
-    pub unit: Option<&'a str>,
+pub(super) struct Shared {
     /// The number of decimals of every weight.
     pub decimals: u8,
     /// Keys and values beside the rows.
@@ -161,7 +159,7 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn new(shared: Shared<'_>, target: &'a mut dyn Target) -> Result<Rows<'a>> {
+    pub(super) fn new(shared: Shared, target: &'a mut dyn Target) -> Result<Rows<'a>> {
         let schema = format!(
             "message profile {{
                 OPTIONAL INT64 time (TIMESTAMP(NANOS,true));
@@ -204,14 +202,13 @@ impl<'a> Rows<'a> {
         let bytes = Bytes::default();
         let writer =
             SerializedFileWriter::new(bytes.clone(), schema, Arc::new(properties)).map_err(failed)?;
-        let mut texts = Texts::default();
         Ok(Rows {
             target,
             bytes,
             writer,
-            value_type: texts.get(shared.value_type.as_bytes()),
-            unit: shared.unit.map(|unit| texts.get(unit.as_bytes())),
-            texts,
+            value_type: ByteArray::from(""),
+            unit: None,
+            texts: Texts::default(),
             decimals: shared.decimals,
             rows: 0,
             time: Column::default(),
@@ -224,6 +221,14 @@ impl<'a> Rows<'a> {
             module: Column::default(),
             weight: Column::default(),
         })
+    }
+
+    /// Begins the rows of a value, in a row group of their own.
+    pub(super) fn begin_value(&mut self, value_type: &str, unit: Option<&str>) -> Result<()> {
+        self.end_group()?;
+        self.value_type = self.texts.get(value_type.as_bytes());
+        self.unit = unit.map(|unit| self.texts.get(unit.as_bytes()));
+        Ok(())
     }
 
     /// Adds a row, with its frames from the root on.
