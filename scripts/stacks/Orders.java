@@ -2,7 +2,7 @@
 public class Orders {
     static long orders_work(int parts) {
         long x = 88172645463325252L;
-        for (int n = parts * 400000; n > 0; n--) {
+        for (int n = parts * 4000; n > 0; n--) {
             x ^= x << 13;
             x ^= x >>> 7;
             x ^= x << 17;

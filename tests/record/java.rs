@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use super::{Running, fg_record, installed::works, recorded, skip, stacks, text};
+use super::{Running, fg_record, recorded, skip, stacks, text};
 
 /// A recursion of 31 calls, compiled before it says "ready", and then for ever.
 const SOURCE: &str = "
@@ -22,7 +22,8 @@ public class Deep {
 
 #[test]
 fn callers_of_compiled_methods_are_found_without_frame_pointers() {
-    if !cfg!(target_arch = "x86_64") || !works("java") || Command::new("jcmd").arg("-h").output().is_err() {
+    let starts = |program: &str| Command::new(program).arg("-h").output().is_ok();
+    if !cfg!(target_arch = "x86_64") || !starts("java") || !starts("jcmd") {
         return skip("no Java development kit for x86-64");
     }
     let folder = tempfile::tempdir().expect("a folder");
