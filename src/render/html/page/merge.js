@@ -22,8 +22,7 @@ import { emptyTree, sumUp, trimmed } from "./tree.js";
 export function* changed(tree, names, { gone = new Uint8Array(tree.n), renamed, roots }) {
   const { n, parent, end } = tree;
   const name = renamed ? tree.name.map((id) => renamed[id]) : tree.name;
-  const ranks = names.inOrder();
-  yield;
+  const ranks = yield* names.inOrder();
   // Frames with something below them that is gone, or that stands or merges elsewhere.
   const mixed = renamed ? outOfOrder(tree, name, ranks) : new Uint8Array(n);
   for (let i = n - 1; i > 0; i--) {

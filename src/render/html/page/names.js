@@ -1,6 +1,9 @@
 // The names of frames: bytes, text, annotations, and where their code is.
 
 /** @import { Places } from "./types.js" */
+/** @import { Steps } from "./steps.js" */
+
+import { sortedInSteps } from "./steps.js";
 
 /** Characters that are no letters but steer how letters are shown. */
 // eslint-disable-next-line no-control-regex
@@ -129,14 +132,17 @@ export class Names {
     return hash;
   }
 
-  /** The position of each name in the order of their bytes, as folded files have them. */
-  inOrder() {
-    if (!this.ranks) {
-      const ids = Uint32Array.from(this.texts.keys());
+  /** The position of each name in the order of their bytes, as folded files have them.
+   * @returns {Steps<Uint32Array>} */
+  *inOrder() {
+    const { texts } = this;
+    while (!this.ranks) {
       // The order of UTF-16 is that of UTF-8 but for rare letters beyond the first plane.
-      ids.sort((a, b) => (this.texts[a] < this.texts[b] ? -1 : this.texts[a] > this.texts[b] ? 1 : a - b));
-      this.ranks = new Uint32Array(ids.length);
-      for (let i = 0; i < ids.length; i++) this.ranks[ids[i]] = i;
+      const ids = yield* sortedInSteps(Uint32Array.from(texts.keys()), (a, b) => (texts[a] < texts[b] ? -1 : texts[a] > texts[b] ? 1 : a - b));
+      const ranks = new Uint32Array(ids.length);
+      for (let i = 0; i < ids.length; i++) ranks[ids[i]] = i;
+      // Names that came meanwhile have no place yet.
+      if (ids.length === texts.length) this.ranks = ranks;
     }
     return this.ranks;
   }

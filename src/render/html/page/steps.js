@@ -8,6 +8,8 @@
 
 /** The frames or names between two steps. */
 export const STEP = 20_000;
+/** The numbers that are sorted in a step. */
+const PART = 4096;
 /** The milliseconds after which work is said to go on, and those between two looks at what the reader does. */
 const PATIENCE = 200;
 const SLICE = 40;
@@ -43,6 +45,31 @@ export class Work {
     clearTimeout(this.timer);
     this.isGoingOn = false;
   }
+}
+
+/** Numbers in an order, sorted a part at a time.
+ * @param {Uint32Array} all
+ * @param {(a: number, b: number) => number} compare
+ * @returns {Steps<Uint32Array>} */
+export function* sortedInSteps(all, compare) {
+  const n = all.length;
+  for (let from = 0; from < n; from += PART) {
+    all.subarray(from, from + PART).sort(compare);
+    yield;
+  }
+  let merged = /** @type {Uint32Array} */ (new Uint32Array(n));
+  for (let size = PART; size < n; size *= 2) {
+    for (let from = 0; from < n; from += 2 * size) {
+      const middle = Math.min(from + size, n);
+      const end = Math.min(middle + size, n);
+      for (let to = from, left = from, right = middle; to < end; to++) {
+        if (to % PART === 0) yield;
+        merged[to] = right >= end || (left < middle && compare(all[left], all[right]) <= 0) ? all[left++] : all[right++];
+      }
+    }
+    [all, merged] = [merged, all];
+  }
+  return all;
 }
 
 /** Does work without a pause.
