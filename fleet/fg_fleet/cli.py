@@ -164,9 +164,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 def reason(text: str) -> str:
     """The line of an error of Spark that says why."""
-    raised = re.findall(r"^(?:\w+\.)*(\w*(?:Error|Exception)): (.+)$", text.partition("SQLSTATE")[0], re.MULTILINE)
+    named = r"^(?:: |Caused by: )?(?:\w+\.)*(\w*(?:Error|Exception)): (.+)$"
+    raised = re.findall(named, text.partition("SQLSTATE")[0], re.MULTILINE)
     if raised:
         kind, message = raised[-1]
+        if kind == "ClassNotFoundException" and "hadoop.fs" in message:
+            # Spark comes without the file systems of object stores.
+            return f"Spark cannot write there: {message}; --conf spark.jars.packages=… adds it (README: Object stores)"
         return message if kind == "RuntimeError" else f"{kind}: {message}"
     return next((line.strip() for line in text.splitlines() if line.strip()), "Spark failed")
 

@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from decimal import Decimal
 
 from fg_fleet import reader
+from fg_fleet.cli import reason
 from fg_fleet.collapse import LARGEST, PathPattern, Recording, chunks, day_of
 from fg_fleet.query import words
 from fg_fleet.store import Trouble
@@ -82,6 +83,21 @@ class Paths(unittest.TestCase):
         sizes = [sum(item.size for item in part) for part in parts if part != [large]]
         self.assertLessEqual(max(sizes), LARGEST)
         self.assertEqual(chunks([], 4), [])
+
+
+class Errors(unittest.TestCase):
+    def test_the_cause_is_said_in_a_line(self) -> None:
+        missing = "Class org.apache.hadoop.fs.s3a.S3AFileSystem not found"
+        text = (
+            "An error occurred while calling o77.getFileSystem.\n"
+            f": java.lang.RuntimeException: java.lang.ClassNotFoundException: {missing}\n"
+            "\tat org.apache.hadoop.conf.Configuration.getClass(Configuration.java:2746)\n"
+            f"Caused by: java.lang.ClassNotFoundException: {missing}\n\t... 30 more\n"
+        )
+        said = reason(text)
+        self.assertIn(f"Spark cannot write there: {missing}; --conf spark.jars.packages=", said)
+        self.assertEqual(reason("x\nCaused by: java.io.IOException: No space left on device\n"), "IOException: No space left on device")
+        self.assertEqual(reason("\n no name \n"), "no name")
 
 
 class Conditions(unittest.TestCase):

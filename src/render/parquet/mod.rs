@@ -79,7 +79,7 @@ fn most_decimals(weights: impl Iterator<Item = Weight>) -> u8 {
 }
 
 /// The labels that root frames are, as keys and values, and the number of these frames.
-fn frame_labels<'n>(keys: &'n [String], frames: impl Iterator<Item = &'n [u8]>) -> Vec<(&'n [u8], &'n [u8])> {
+fn frame_labels<'n>(keys: &'n [String], frames: impl Iterator<Item = &'n [u8]>) -> Labels<'n> {
     let pairs = keys.iter().zip(frames);
     pairs.map_while(|(key, frame)| Some((key.as_bytes(), value_in(frame, key)?))).collect()
 }
@@ -180,12 +180,11 @@ fn write_stacks(profile: &Profile, facts: &Facts, offset: i64, rows: &mut Rows<'
     Ok(())
 }
 
+/// Labels of a row, as keys and values.
+type Labels<'n> = Vec<(&'n [u8], &'n [u8])>;
+
 /// The time that labels state, and the others.
-fn time_apart<'n>(
-    mut labels: Vec<(&'n [u8], &'n [u8])>,
-    zero: Option<u64>,
-    offset: i64,
-) -> (Option<i64>, Vec<(&'n [u8], &'n [u8])>) {
+fn time_apart(mut labels: Labels<'_>, zero: Option<u64>, offset: i64) -> (Option<i64>, Labels<'_>) {
     let time = labels.iter().find(|(key, _)| *key == TIME.as_bytes());
     let time = time
         .and_then(|(_, value)| read_time(value))
