@@ -317,3 +317,53 @@ fn the_command_in_a_header_can_be_of_several_lines() {
     assert_eq!(folded, "app;h;g 1251564\nmy_app;main;f 1251564\n", "the header's first event");
     assert_eq!(report.not_understood.count, 0);
 }
+
+/// The format that is recognised and what is read.
+fn detected(text: &str, options: &Options) -> String {
+    fold_bytes(text.as_bytes(), None, options).expect("it is recognised").0
+}
+
+#[test]
+fn mode_of_the_processor_may_stand_before_the_weight() {
+    let text = "w  6976 K            185      page-faults: \n\tffffffff817554ea elf_load+0x28a ([kernel.kallsyms])\n\n";
+    assert_eq!(detected(text, &Options::default()), "w;elf_load 185\n");
+}
+
+#[test]
+fn one_line_samples_need_no_time_to_be_recognised() {
+    let line = |weight, frame| format!("               w  6976 {weight:>10}      page-faults:  {frame}\n");
+    let text = line(9, "ffffffff817554ea elf_load+0x28a ([kernel.kallsyms])")
+        + &line(185, "    7f8d466d1620 dl_main+0x2660 (/usr/lib/ld-linux-x86-64.so.2)");
+    assert_eq!(detected(&text, &Options::default()), "w;dl_main 185\nw;elf_load 9\n");
+}
+
+#[test]
+fn notes_on_mappings_may_fill_the_head() {
+    let note = "swapper     0 [000]     0.000000: PERF_RECORD_MMAP -1/0: [0xffffffff81000000(0x12) @ 0]: x [kernel]_text\n";
+    let sample =
+        "w  6934 [001] 71211.628260:    2000000 cpu-clock: \n\t            1196 leaf+0x1d (/tmp/w)\n\n";
+    let fork = "perf  6957 [000] 71214.015380: PERF_RECORD_FORK(6957:6961):(6957:6957)\n";
+    let text = note.repeat(3000) + fork + sample;
+    assert_eq!(detected(&text, &Options::default()), "w;leaf 2000000\n");
+    // `-F comm,tid,event,period,ip,sym`, and a head that ends within a note.
+    let untimed = text
+        .replace(" [000]     0.000000:", "")
+        .replace(" [001] 71211.628260:", "")
+        .replace(" [000] 71214.015380:", "");
+    assert_eq!(detected(&untimed, &Options::default()), "w;leaf 2000000\n");
+}
+
+#[test]
+fn instructions_and_registers_below_a_stack_are_no_loss() {
+    let mut text = String::new();
+    for attached in
+        [" ilen: 4 insn: 48 83 c0 01", " ilen: 0", " ABI:2    AX:0x1    BX:0x2 ", " 0x5/0x6/P/-/-/0 "]
+    {
+        text += "w  6934 71211.628260:    2000000 cpu-clock: \n\t            1196 leaf+0x1d (/tmp/w)\n\n";
+        text += &format!("{attached}\n");
+    }
+    let (folded, _, report) =
+        fold_bytes(text.as_bytes(), None, &Options::default()).expect("it is recognised");
+    assert_eq!(folded, "w;leaf 8000000\n");
+    assert_eq!(report.not_understood.count, 0, "{:?}", report.not_understood.first);
+}

@@ -9,7 +9,8 @@
 //! numbers that could be the thread, the last one that leaves a short enough name before it.
 
 use super::super::text::split_digits;
-use super::frame::{is_hex, without_tab};
+use super::attached::is_attached;
+use super::frame::{is_hex, one_line_frame, without_tab};
 
 /// The kernel's limit for a command name, without its final zero.
 pub(super) const COMM_MAX: usize = 15;
@@ -71,15 +72,31 @@ impl Layout {
     pub fn guess(head: &[u8]) -> Option<Layout> {
         /// More lines only cost time: a file has one layout.
         const LINES: usize = 200;
-        let mut lines: Vec<&[u8]> = candidate_lines(head).take(LINES).collect();
-        if lines.len() > 1 && !head.ends_with(b"\n") {
-            lines.pop();
-        }
+        // The last line may be cut anywhere.
+        let head = match memchr::memrchr(b'\n', head) {
+            Some(end) => &head[..=end],
+            None => head,
+        };
+        let lines: Vec<&[u8]> = candidate_lines(head).take(LINES).collect();
         let follows = |layout: Layout| lines.iter().filter(|line| layout.parse(line).is_some()).count();
         let scored = Layout::all().map(|layout| (follows(layout), layout));
         // The first of equals, the one with more columns, is to win: max_by_key takes the last.
         let (count, best) = scored.collect::<Vec<_>>().into_iter().rev().max_by_key(|(count, _)| *count)?;
         (count > 0).then_some(best)
+    }
+
+    /// Returns true if the first lines are samples of one line each, with a weight, an event and a frame:
+    /// `w  6976          1      page-faults:  ffffffff817554ea elf_load+0x28a ([kernel.kallsyms])`.
+    pub fn is_of_one_line_samples(&self, head: &[u8]) -> bool {
+        let is_one = |line: &[u8]| {
+            let frame = self
+                .parse(line)
+                .filter(|event| event.period.is_some())
+                .and_then(|event| one_line_frame(event.rest));
+            frame.is_some_and(|frame| frame.ends_with(b")"))
+        };
+        let mut lines = candidate_lines(head).take(3).peekable();
+        self.event && self.period && lines.peek().is_some() && lines.all(is_one)
     }
 
     /// Takes a line apart; `None` if it has not these columns.
@@ -133,12 +150,14 @@ impl Layout {
             }
             rest = behind;
         }
-        if self.time {
+        if self.time || self.period {
             // `-F +misc`: user, kernel, hypervisor, guest; exact; mapped data.
             let (misc, behind) = split_token(rest);
             if matches!(misc.len(), 1..=5) && misc.iter().all(|b| b"UKHGgEMSDPF".contains(b)) {
                 rest = behind;
             }
+        }
+        if self.time {
             rest = without_time(rest)?;
         }
         let mut period = None;
@@ -162,6 +181,10 @@ impl Layout {
                 _ => event_end(rest)?,
             };
             event = &rest[..end];
+            if nanoseconds(event).is_some() {
+                // The time of a line that has no event.
+                return None;
+            }
             rest = &rest[end + 1..];
         } else {
             let (token, _) = split_token(rest);
@@ -224,6 +247,20 @@ pub(super) fn is_side_band(line: &[u8]) -> bool {
     memchr::memmem::find(line, b" PERF_RECORD_").is_some_and(|at| at >= "a 1".len())
 }
 
+/// The columns of notes on mappings, when nothing else has come yet: those of a sample with its weight and event.
+/// `None` if a line is something else.
+pub(super) fn layout_of_side_band(head: &[u8]) -> Option<Layout> {
+    let whole = memchr::memrchr(b'\n', head)?;
+    let mut found = None;
+    for line in head[..whole].split(|&b| b == b'\n').filter(|line| !line.is_empty()).take(100) {
+        let at = memchr::memmem::find(line, b" PERF_RECORD_")?;
+        let sample = [&line[..at], b" 1 x: "].concat();
+        let layout = Layout::all().find(|layout| layout.parse(&sample).is_some())?;
+        found = found.or(Some(layout));
+    }
+    found
+}
+
 /// The end of an event's name: a colon before a blank or the line's end. `cycles:u:` has another
 /// colon before, `raw 0x1c2:` a blank.
 fn event_end(text: &[u8]) -> Option<usize> {
@@ -246,7 +283,9 @@ fn candidate_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
                 || Layout::all().filter(Layout::is_telling).any(|layout| layout.parse(line).is_some());
             without_tab(line).is_some() && !is_telling()
         };
-        !in_header && !line.is_empty() && !line.starts_with(b"\t") && !is_side_band(line) && !is_frame()
+        let is_other =
+            || line.is_empty() || line.starts_with(b"\t") || is_side_band(line) || is_attached(line);
+        !in_header && !is_other() && !is_frame()
     })
 }
 

@@ -13,6 +13,7 @@
 //! nothing; simpleperf's `report_sample.py` (seen: NDK r16 to r27) writes the same text with tabs between
 //! other columns.
 
+mod attached;
 mod event;
 mod event_total;
 pub(super) mod fields;
@@ -28,7 +29,9 @@ pub use sched::PerfSched;
 
 use std::sync::{Mutex, PoisonError};
 
-use self::event::{Layout, is_side_band, parse_event, parse_event_or_frame, parse_without_thread};
+use self::event::{
+    Layout, is_side_band, layout_of_side_band, parse_event, parse_event_or_frame, parse_without_thread,
+};
 use self::frame::{Frame, is_padded, without_tab};
 use self::header::TextHeader;
 use self::overview::Overview;
@@ -98,7 +101,13 @@ impl Collapser for PerfScript {
             before = if line.trim_ascii().is_empty() { b"" } else { line };
         }
         // One-line samples: other texts have numbers too, but not a thread, a time and an event.
-        if layout.is_some_and(|layout| layout.is_telling()) { Verdict::Yes } else { Verdict::No }
+        let is_telling = |layout: Layout| layout.is_telling() || layout.is_of_one_line_samples(head);
+        // Of a whole machine there are thousands of notes on mappings before the first sample.
+        if layout.is_some_and(is_telling) || layout_of_side_band(head).is_some() {
+            Verdict::Yes
+        } else {
+            Verdict::No
+        }
     }
 
     fn collapse(
@@ -108,7 +117,7 @@ impl Collapser for PerfScript {
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        let layout = Layout::guess(input.head());
+        let layout = Layout::guess(input.head()).or_else(|| layout_of_side_band(input.head()));
         let header = TextHeader::read(input.head());
         let first = report
             .first_value

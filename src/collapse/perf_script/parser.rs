@@ -8,6 +8,7 @@ use super::super::events::event_unit;
 use super::super::names::NO_STACK;
 use super::super::naming::name_thread;
 use super::super::{Context, Options, Report, Sink, Value, ValueSelection};
+use super::attached::is_attached;
 use super::event::{
     self, EventLine, Layout, is_side_band, parse_event, parse_event_or_frame, parse_without_thread, time_of,
 };
@@ -404,7 +405,7 @@ impl<'o> PerfParser<'o> {
             }
             return self.on_event(event, line, sink);
         }
-        if is_side_band(line) {
+        if is_side_band(line) || is_attached(line) {
             return Ok(());
         }
         let is_deep = line.starts_with(b"    ") && line.ends_with(b")") && self.state == State::Within;
