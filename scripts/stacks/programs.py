@@ -62,6 +62,8 @@ def shell(name, script, *needs, build=(), **more):
 
 
 STRIP = [["strip", "orders"]]
+# Functions that are not compiled yet have names too.
+NODE = "--no-turbo-inlining", "--interpreted-frames-native-stack"
 NO_INLINING = "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Orders::*"
 # A root of a file system of its own, which nothing outside sees.
 CONTAINER = (
@@ -116,8 +118,8 @@ PROGRAMS = [
     go("Go, -ldflags='-s -w'", "-ldflags=-s -w"),
     Program("`go run`", ["go", "run", "{here}/orders.go", "{seconds}"], [], ["go"]),
     node("Node", truth=False),
-    node("Node `--perf-basic-prof`", "--perf-basic-prof", "--no-turbo-inlining"),
-    node("Node `--perf-prof`", "--perf-prof", "--no-turbo-inlining", jitdump=True),
+    node("Node `--perf-basic-prof`", "--perf-basic-prof", *NODE),
+    node("Node `--perf-prof`", "--perf-prof", *NODE, jitdump=True),
     java("Java", truth=False),
     java("Java `-XX:+PreserveFramePointer`", "-XX:+PreserveFramePointer", truth=False),
     java(
