@@ -62,6 +62,8 @@ def shell(name, script, *needs, build=(), **more):
 
 
 STRIP = [["strip", "orders"]]
+# Functions that are not compiled yet have names too.
+NODE = "--no-turbo-inlining", "--interpreted-frames-native-stack"
 NO_INLINING = "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Orders::*"
 # A root of a file system of its own, which nothing outside sees.
 CONTAINER = (
@@ -75,8 +77,10 @@ NGINX = (
 )
 POSTGRES = "BIN=$(ls -d /usr/lib/postgresql/*/bin | tail -1); as() { exec setpriv --reuid postgres --regid postgres --clear-groups $BIN/$@; }; "
 PGBENCH = "pgbench -h {work} -p 7397 -U postgres"
-FUNCTIONS = "".join(f"int f{n}(int x){{for(int i=0;i<x;i++)x^=i*{n}+x%7;return x;}}\\n" for n in range(300))
-MAKE = [["sh", "-c", rf"for n in 1 2 3 4 5 6 7 8; do printf '{FUNCTIONS}' > m$n.c; done"]]
+MAKE = (
+    "for m in 1 2 3 4 5 6 7 8; do for f in $(seq 300); do "
+    'echo "int f$f(int x) { for (int i = 0; i < x; i++) x ^= i * $f + x % 7; return x; }"; done > m$m.c; done'
+)
 RULES = "all: " + " ".join(f"m{n}.o" for n in range(1, 9))
 
 PROGRAMS = [
@@ -114,8 +118,8 @@ PROGRAMS = [
     go("Go, -ldflags='-s -w'", "-ldflags=-s -w"),
     Program("`go run`", ["go", "run", "{here}/orders.go", "{seconds}"], [], ["go"]),
     node("Node", truth=False),
-    node("Node `--perf-basic-prof`", "--perf-basic-prof", "--no-turbo-inlining"),
-    node("Node `--perf-prof`", "--perf-prof", "--no-turbo-inlining", jitdump=True),
+    node("Node `--perf-basic-prof`", "--perf-basic-prof", *NODE),
+    node("Node `--perf-prof`", "--perf-prof", *NODE, jitdump=True),
     java("Java", truth=False),
     java("Java `-XX:+PreserveFramePointer`", "-XX:+PreserveFramePointer", truth=False),
     java(
@@ -136,7 +140,7 @@ PROGRAMS = [
           ' select count(distinct x*7%1000003) from n"', "sqlite3"),
     shell("`rustc -O`", "rustc -O --emit=link -o out {here}/orders.rs", "rustc"),
     shell("`make -j2` of C", "make -s -j2 -B -f rules CFLAGS=-O2", "make", "gcc",
-          build=[*MAKE, ["sh", "-c", f"echo '{RULES}' > rules"]]),
+          build=[["sh", "-c", MAKE], ["sh", "-c", f"echo '{RULES}' > rules"]]),
     shell("shell of short processes", "for n in $(seq 300); do ls / | grep -c u >/dev/null; done"),
     shell("tar and gzip", "tar -C /usr/include -c . | gzip -9 > /dev/null", "tar", "gzip"),
     Program("redis", REDIS, [], ["redis-server", "redis-benchmark"], truth=False,
