@@ -230,7 +230,7 @@ test("a thinned time line says how many samples it holds", async () => {
   const title = (one) => one.getAttribute("#time-labels > :first-child", "title");
   assert.deepEqual([(await labels(whole))[0], await title(whole)], ["All threads100.0%", "All threads"]);
   assert.deepEqual([(await labels(thinned))[0], await title(thinned)],
-    ["All threads, 10.00% of samples100.0%", "All threads: 5,000 of 50,000 samples, each with the weight of those that it stands for"]);
+    ["All threads100.0%10% of samples", "All threads: 5,000 of 50,000 samples, each with the weight of those that it stands for"]);
   // A range has a weight instead of a number of samples, which is not exact.
   for (const one of [whole, thinned]) {
     await one.evaluate(() => globalThis.flame.timeline.select([0, 1], false));
