@@ -173,7 +173,7 @@ fn firefox_gets_times_in_milliseconds_and_sizes_in_bytes() {
         ("KiB", "3", "bytes", "3072"),
         ("MB", "0.5", "bytes", "500000"),
     ] {
-        run_in(folder.path(), &["-o", "a.firefox.json"], &format!("# unit: {unit}\nmain;parse {weights}\n"));
+        run_in(folder.path(), &["-o", "a.firefox.json"], format!("# unit: {unit}\nmain;parse {weights}\n"));
         let back = collapse_with_header(&["-q"], &folder.path().join("a.firefox.json"));
         assert!(back.starts_with(&format!("# unit: {theirs}\n")), "{unit}: {back}");
         assert!(back.ends_with(&format!("\nmain;parse {expected}\n")), "{unit}: {back}");
