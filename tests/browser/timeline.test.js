@@ -230,7 +230,7 @@ test("a thinned time line says how many samples it holds", async () => {
   const title = (one) => one.getAttribute("#time-labels > :first-child", "title");
   assert.deepEqual([(await labels(whole))[0], await title(whole)], ["All threads100.0%", "All threads"]);
   assert.deepEqual([(await labels(thinned))[0], await title(thinned)],
-    ["All threads, 10.00% of samples100.0%", "All threads: 5,000 of 50,000 samples, each with the weight of those that it stands for"]);
+    ["All threads100.0%10% of samples", "All threads: 5,000 of 50,000 samples, each with the weight of those that it stands for"]);
   // A range has a weight instead of a number of samples, which is not exact.
   for (const one of [whole, thinned]) {
     await one.evaluate(() => globalThis.flame.timeline.select([0, 1], false));
@@ -238,6 +238,13 @@ test("a thinned time line says how many samples it holds", async () => {
   }
   assert.deepEqual(await pills(whole), ["0.0 – 1.0 s · 1 s · 500 samples"]);
   assert.deepEqual(await pills(thinned), ["0.0 – 1.0 s · 1 s · about 1 s"]);
+  // 40 samples of 250 against none are no chance; those that stand for ten each are but four of 25.
+  for (const [one, isTold] of [[whole, true], [thinned, false]]) {
+    await one.evaluate(() => globalThis.flame.change({ ranges: [[0, 0.5], [0.1, 0.6]], colour: "change", shares: true }));
+    await settled(one);
+    const told = await one.evaluate(() => globalThis.flame.model.changes.significant(globalThis.flame.model.tree).includes(1));
+    assert.equal(told, isTold);
+  }
 });
 
 test("a finger chooses a range, and a button the next one", inChromium("its protocol has no fingers"), async () => {

@@ -77,7 +77,9 @@ export class Changes {
     // Of ranges of time, the samples are known: their stacks alone may be too few to tell.
     const samples = times && about !== given ? { ...base, before: times.weight, self: times.weight } : base;
     const period = memo.get("periods", [times && about !== given ? times : base], () => periods(about, samples, 10 ** numbers.decimals));
-    return judge(about, period, [tree.totalBefore?.[0] ?? 0, tree.total[0]], before ?? new Float64Array(after.length), after);
+    // A sample that stands for others tells no more than one.
+    const each = times?.isCoarse && about !== given ? times.samples / times.n : 1;
+    return judge(about, period.map((weight) => weight * each), [tree.totalBefore?.[0] ?? 0, tree.total[0]], before ?? new Float64Array(after.length), after);
   }
 
   /** Returns true if a frame is grey because chance explains its change.

@@ -123,33 +123,29 @@ export class Timeline {
 
   #showLabels() {
     const { app, strips } = this;
-    const { names, state, whole } = app.model;
+    const { names, state, times, whole } = app.model;
     const isHeat = strips[0].label === "";
+    const held = times ? (100 * times.n) / times.samples : 100;
+    const count = (/** @type {number | undefined} */ samples) => samples?.toLocaleString("en");
+    const about = times?.isCoarse ? `: ${count(times.n)} of ${count(times.samples)} samples, each with the weight of those that it stands for` : "";
     const labels = strips.map((strip, n) => {
-      const label = names.harmless(strip.label) + (n === 0 ? this.#thinned(false) : "");
+      const label = names.harmless(strip.label);
+      const thinned = n === 0 && times?.isCoarse;
       const share = strips.length > 1 ? percent(strip.weight, whole.total[0]) : "";
       // Of a name that is too long the end stays, which tells threads apart: `pool-1-thr…-2`.
       const [end] = /(?:[\s-][^\s-]{1,8})?$/u.exec(label) ?? [""];
-      const inside = [make("span", {}, make("span", {}, label.slice(0, label.length - end.length)), end), make("small", {}, share.replace(/\.(.)\d%/, ".$1%"))];
+      const inside = [make("span", {}, make("span", {}, label.slice(0, label.length - end.length)), end), make("small", {}, share.replace(/\.(.)\d%/, ".$1%")), thinned ? make("i", {}, `${held < 1 ? held.toPrecision(1) : Math.round(held)}% of samples`) : ""];
       const at = `top:${strip.top}px;height:${strip.height}px`;
       if (isHeat) return make("div", { style: at, class: "offsets" }, ...this.#offsets());
       const isRow = strip.key !== "" || (n === 0 && state.threads.length > 0);
       const one = strips.length > 1 && isRow
-        ? make("button", { "aria-pressed": String(state.threads.includes(strip.key)), title: strip.key ? `Only ${label}` : `All threads${this.#thinned(true)}`, click: () => this.#choose(strip.key) }, ...inside)
-        : make("div", { title: names.harmless(strip.label) + (n === 0 ? this.#thinned(true) : "") }, ...inside);
+        ? make("button", { "aria-pressed": String(state.threads.includes(strip.key)), title: strip.key ? `Only ${label}` : `All threads${about}`, click: () => this.#choose(strip.key) }, ...inside)
+        : make("div", { title: label + (n === 0 ? about : "") }, ...inside);
+      one.classList.toggle("two", Boolean(thinned));
       one.style.cssText = at;
       return one;
     });
     this.labels.replaceChildren(...labels);
-  }
-
-  /** The words on samples that stand for others, if there are any.
-   * @param {boolean} long */
-  #thinned(long) {
-    const { times } = this;
-    if (!times?.isCoarse) return "";
-    const count = (/** @type {number} */ n) => n.toLocaleString("en");
-    return long ? `: ${count(times.n)} of ${count(times.samples)} samples, each with the weight of those that it stands for` : `, ${percent(times.n, times.samples)} of samples`;
   }
 
   /** The words beside a heat map. */
