@@ -96,7 +96,8 @@ class Errors(unittest.TestCase):
         )
         said = reason(text)
         self.assertIn(f"Spark cannot write there: {missing}; --conf spark.jars.packages=", said)
-        self.assertEqual(reason("x\nCaused by: java.io.IOException: No space left on device\n"), "IOException: No space left on device")
+        full = "IOException: No space left on device"
+        self.assertEqual(reason(f"x\nCaused by: java.io.{full}\n"), full)
         self.assertEqual(reason("\n no name \n"), "no name")
 
 

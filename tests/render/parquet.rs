@@ -110,6 +110,9 @@ fn every_value_of_a_recording_is_rows() {
     run_in(folder.path(), &[heap, "--value", "alloc_space", "-o", "one.parquet"], "");
     let listed = whole(&["--list-values", "one.parquet"]);
     assert!(listed.contains("alloc_space") && !listed.contains("inuse_space"), "{listed}");
+    let run = run_in(folder.path(), &[heap, "--private", "-o", "private.parquet"], "");
+    assert_eq!((run.status, run.stderr.lines().count()), (0, 1), "{}", run.stderr);
+    assert!(run.stderr.contains("other values of the recording are left out"), "{}", run.stderr);
     if !works("duckdb and pyarrow") {
         return;
     }

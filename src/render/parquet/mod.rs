@@ -40,7 +40,13 @@ pub const FORMAT: Format = Format {
     takes: &[takes::UNIT, takes::TIME],
     streams: false,
     open: |settings, target| {
-        Ok(Box::new(Parquet { settings, target, stacks: StackTable::default(), is_written: false }))
+        Ok(Box::new(Parquet {
+            settings,
+            target,
+            stacks: StackTable::default(),
+            is_written: false,
+            left_out: 0,
+        }))
     },
 };
 
@@ -51,6 +57,8 @@ struct Parquet<'a> {
     stacks: StackTable,
     /// The rows are those of a profile, and written.
     is_written: bool,
+    /// The number of the recording's values that are not written.
+    left_out: usize,
 }
 
 /// The distance of times in rows from those of the recording's clock.
@@ -239,6 +247,8 @@ impl Writer for Parquet<'_> {
         {
             self.write_values(profile, &others)?;
             self.is_written = true;
+        } else {
+            self.left_out = others.len();
         }
         Ok(self.is_written)
     }
@@ -247,7 +257,7 @@ impl Writer for Parquet<'_> {
         if self.is_written {
             return Ok(Finished::default());
         }
-        let Parquet { settings, target, stacks, .. } = *self;
+        let Parquet { settings, target, stacks, left_out, .. } = *self;
         let facts = &summary.facts;
         let zero = facts.time_zero.and_then(|zero| u64::try_from(zero.as_nanos()).ok());
         let offset = time_offset(facts, zero);
@@ -265,6 +275,12 @@ impl Writer for Parquet<'_> {
             rows.push(&Row { time, labels: &labels, weight: weights.value }, frames)
         })?;
         rows.finish()?;
-        Ok(Finished::default())
+        let mut finished = Finished::default();
+        if left_out > 0 {
+            let note = "parquet: other values of the recording are left out, since stacks or weights are not written as \
+                        they are: --value chooses the one that is written";
+            finished.notes.push(note.to_owned());
+        }
+        Ok(finished)
     }
 }
