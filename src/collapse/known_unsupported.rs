@@ -128,6 +128,16 @@ const FOREIGN: &[Foreign] = &[
         is: |head| shows(head, b"Profile data file '"),
     },
     Foreign {
+        what: "a report of Valgrind's memcheck",
+        instead: "add --xtree-leak=yes for leaks or --xtree-memory=full for the heap, and give the .kcg file",
+        is: |head| shows(head, b"== Memcheck, a memory error detector") || shows(head, b"<valgrindoutput>"),
+    },
+    Foreign {
+        what: "memray's table of allocations",
+        instead: "give the .bin itself, or transform it: memray transform speedscope FILE",
+        is: |head| head.starts_with(b"allocator,num_allocations,size,tid,thread_name,stack_trace"),
+    },
+    Foreign {
         what: "a chart of ms_print",
         instead: "give the massif.out file it was made of",
         is: |head| shows(head, b"ms_print arguments: "),
@@ -226,7 +236,7 @@ const FOREIGN: &[Foreign] = &[
     },
     Foreign {
         what: "a page of another tool",
-        instead: "ask that for text or JSON, such as async-profiler -o collapsed, pyinstrument -r json",
+        instead: "ask that for text or JSON, such as async-profiler -o collapsed, memray transform speedscope",
         is: |head| {
             let start = head.trim_ascii_start();
             let starts =
@@ -304,6 +314,9 @@ mod tests {
             (b" ----\n  Task                  |   Runtime ms  | Switches |", "perf sched latency"),
             (b"% time     seconds  usecs/call     calls    errors syscall\n", "strace -c"),
             (b"----\nProfile data file 'callgrind.out' (creator: callgrind-3.19.0)\n", "callgrind_annotate"),
+            (b"==77== Memcheck, a memory error detector\n==77== Copyright", "memcheck"),
+            (b"<?xml version=\"1.0\"?>\n\n<valgrindoutput>\n\n<protocolversion>4", "memcheck"),
+            (b"allocator,num_allocations,size,tid,thread_name,stack_trace\nMALLOC,1,8", "memray"),
             (b"Massif arguments:   (none)\nms_print arguments: massif.out\n", "ms_print"),
             (b"reading file \"ht.zst\"\nMOST CALLS TO ALLOCATION FUNCTIONS\n", "heaptrack_print"),
             (b"Flat profile:\n\nEach sample counts as 0.01 seconds.\n", "a table of gprof"),

@@ -1,4 +1,5 @@
-//! The JSON of pyinstrument (`-r json`): a tree of frames and how long each was on the stack.
+//! The JSON of pyinstrument (`-r json`): a tree of frames and how long each was on the stack; and its pages
+//! (`-r html`, `-o out.html`), which hold such a tree.
 //!
 //! ```text
 //! {"start_time": 1795220679.5,"duration": 0.623109,"sample_count": 122,"root_frame":
@@ -9,6 +10,15 @@
 //! called `[self]`. Times are rounded to microseconds, so children may seem to take longer than
 //! the frame: then they are cut, and all weights add up to the root's time exactly. The source is
 //! `pyinstrument/renderers/jsonrenderer.py`.
+//!
+//! A page of pyinstrument 4.6 has the same JSON on a line of its own. That of pyinstrument 5 writes function, file
+//! and line as one text, and the class and the lines that ran as attributes:
+//!
+//! ```text
+//!     const sessionData = {"session": {"start_time": 1795379297.7, …}, "frame_tree":
+//!       {"identifier": "main\u0000/app/orders.py\u000030","time": 0.7,"attributes": {"cShop": 0.7,"l35": 0.6},
+//!        "children": [{"identifier": "[self]", …}]}};
+//! ```
 
 use super::forest::Forest;
 use super::json::{HeadKeys, Json, Kind};
@@ -23,8 +33,8 @@ use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
     name: "pyinstrument",
-    producer: "pyinstrument -r json",
-    tested: "pyinstrument 5.1",
+    producer: "pyinstrument -r json, -r html",
+    tested: "pyinstrument 3.4 to 5.1, pages of 4.6 and 5.1",
     values: "time",
     unit: "s",
 };
@@ -32,7 +42,12 @@ const INFO: FormatInfo = FormatInfo {
 /// The child that stands for a frame's own time.
 const OWN: &[u8] = b"[self]";
 
-/// Collapses pyinstrument's JSON.
+/// Stands before the JSON of a page.
+const SESSION: &[u8] = b"const sessionData = ";
+/// The name of the program in a page, which is there from its beginning.
+const RENDERER: &[u8] = b"pyinstrumentHTMLRenderer";
+
+/// Collapses pyinstrument's JSON and its pages.
 pub struct Pyinstrument;
 
 impl Collapser for Pyinstrument {
@@ -41,6 +56,9 @@ impl Collapser for Pyinstrument {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
+        if is_page(head) && memchr::memmem::find(head, RENDERER).is_some() {
+            return Verdict::Yes;
+        }
         match HeadKeys::read(head) {
             Some(keys) if !keys.array && keys.has("root_frame") => Verdict::Yes,
             _ => Verdict::No,
@@ -54,15 +72,26 @@ impl Collapser for Pyinstrument {
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        let mut json = Json::new(input);
+        let mut json = Json::new(if is_page(input.head()) { session_of_page(input)? } else { input });
         let mut nodes = Vec::new();
         let mut key = String::new();
+        let mut in_session = false;
         json.begin_object()?;
-        while json.next_key(&mut key)? {
+        loop {
+            if !json.next_key(&mut key)? {
+                if std::mem::take(&mut in_session) {
+                    continue;
+                }
+                break;
+            }
             let facts = &mut report.facts;
             match (key.as_str(), json.peek()?) {
-                ("root_frame", Kind::Null) => json.skip()?,
-                ("root_frame", _) => tree(&mut json, &mut nodes, sink)?,
+                ("session", Kind::Object) if !in_session => {
+                    json.begin_object()?;
+                    in_session = true;
+                }
+                ("root_frame" | "frame_tree", Kind::Null) => json.skip()?,
+                ("root_frame" | "frame_tree", _) => tree(&mut json, &mut nodes, sink)?,
                 ("start_time", Kind::Number) => facts.start = date(json.weight()?, "s"),
                 ("duration", Kind::Number) => facts.duration = duration(json.weight()?, "s"),
                 ("cpu_time", Kind::Number) => facts.cpu_time = duration(json.weight()?, "s"),
@@ -89,6 +118,28 @@ impl Collapser for Pyinstrument {
     }
 }
 
+/// Returns true if a text is a page, and no JSON.
+fn is_page(head: &[u8]) -> bool {
+    head.trim_ascii_start().first() == Some(&b'<')
+}
+
+/// The JSON of a page, with blanks for what stands before it: errors name places of the page.
+fn session_of_page(input: Input) -> Result<Input> {
+    let name = input.name().clone();
+    let mut page = input.read_all()?;
+    let Some(at) = memchr::memmem::rfind(&page, SESSION) else {
+        let found = page.len().saturating_sub(40);
+        return Err(Error::malformed("a page with \"const sessionData = \"", &page[found..]));
+    };
+    let start = at + SESSION.len();
+    let end = memchr::memchr(b'\n', &page[start..]).map_or(page.len(), |length| start + length);
+    page.truncate(page[..end].trim_ascii_end().strip_suffix(b";").map_or(end, <[u8]>::len));
+    for byte in page[..start].iter_mut().filter(|byte| **byte != b'\n') {
+        *byte = b' ';
+    }
+    Input::new(name, Box::new(std::io::Cursor::new(page)))
+}
+
 /// A frame below another, which comes before it.
 struct Node {
     frame: FrameId,
@@ -109,6 +160,17 @@ struct Open {
     line: Option<u64>,
     /// True if its children are being read.
     in_children: bool,
+}
+
+impl Open {
+    /// Takes apart `main\0/app/orders.py\035`; behind a `\x01` stand attributes.
+    fn set_identifier(&mut self, text: &[u8]) {
+        let text = text.split(|&b| b == 1).next().unwrap_or_default();
+        let mut parts = text.splitn(3, |&b| b == 0);
+        self.function = parts.next().unwrap_or_default().to_vec();
+        self.file = parts.next().unwrap_or_default().to_vec();
+        self.line = parts.next().and_then(|line| std::str::from_utf8(line).ok()?.parse().ok());
+    }
 }
 
 /// Reads a frame and those below it, which may be very deep: without recursion.
@@ -141,6 +203,21 @@ fn tree(json: &mut Json, nodes: &mut Vec<Node>, sink: &mut dyn Sink) -> Result<(
             "file_path_short" => &mut frame.short_file,
             "line_no" => {
                 frame.line = if json.null()? { None } else { u64::try_from(json.integer()?).ok() };
+                continue;
+            }
+            "identifier" => {
+                frame.set_identifier(json.text()?.as_bytes());
+                continue;
+            }
+            "attributes" if json.peek()? == Kind::Object => {
+                json.begin_object()?;
+                let mut attribute = String::new();
+                while json.next_key(&mut attribute)? {
+                    json.skip()?;
+                    if let Some(class) = attribute.strip_prefix('c').filter(|_| frame.class.is_empty()) {
+                        frame.class.extend_from_slice(class.as_bytes());
+                    }
+                }
                 continue;
             }
             "time" => {
