@@ -35,6 +35,7 @@ const STAND_INS: &[(&str, &str)] = &[
     ("dotnet-trace", r#"test "$1 $2 $4" = "collect -o -p" && play nettrace/samples > "$3""#),
     ("rbspy", r#"test "$1 $2 $3 $4" = "record -f collapsed -o" && play folded/rbspy > "$5""#),
     ("php", r#"test "$2" = xdebug.mode=profile && play callgrind/xdebug > "${6#*=}""#),
+    ("luajit", r#"test "$1" = "-jp=G,out.folded" && play folded/rbspy > out.folded"#),
 ];
 
 const FIB: &str = "def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\nprint(fib(25))\n";
