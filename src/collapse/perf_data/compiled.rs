@@ -19,6 +19,7 @@ use super::regs::{Cpu, Dump, Regs};
 
 /// The most bytes from the beginning of a method to an instruction of it. Methods that are larger are not compiled
 /// in the usual way: `-XX:HugeMethodLimit` is 8000 bytes of bytecode.
+#[cfg(target_os = "linux")]
 const REACH: usize = 1 << 16;
 /// The bytes behind an instruction that are looked at.
 const BEHIND: usize = 16;
