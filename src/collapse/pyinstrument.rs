@@ -72,7 +72,7 @@ impl Collapser for Pyinstrument {
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        let mut json = Json::new(if is_page(input.head()) { session_of_page(input)? } else { input });
+        let mut json = Json::new(if is_page(input.head()) { session_of_page(input, report)? } else { input });
         let mut nodes = Vec::new();
         let mut key = String::new();
         let mut in_session = false;
@@ -124,13 +124,16 @@ fn is_page(head: &[u8]) -> bool {
 }
 
 /// The JSON of a page, with blanks for what stands before it: errors name places of the page.
-fn session_of_page(input: Input) -> Result<Input> {
+fn session_of_page(input: Input, report: &mut Report) -> Result<Input> {
     let name = input.name().clone();
     let mut page = input.read_all()?;
     let Some(at) = memchr::memmem::rfind(&page, SESSION) else {
         let found = page.len().saturating_sub(40);
         return Err(Error::malformed("a page with \"const sessionData = \"", &page[found..]));
     };
+    if memchr::memmem::find(&page[..at], SESSION).is_some() {
+        report.doubt("there are several pages, of which the last is read");
+    }
     let start = at + SESSION.len();
     let end = memchr::memchr(b'\n', &page[start..]).map_or(page.len(), |length| start + length);
     page.truncate(page[..end].trim_ascii_end().strip_suffix(b";").map_or(end, <[u8]>::len));
