@@ -41,8 +41,8 @@ const UNKNOWABLE: &[(&str, Boundary, &str)] = &[
     ("perf-sched", |left| blank(left) || !left.ends_with(b")\n"), "a switch without a stack is one, too"),
     (
         "perf-script",
-        |left| blank(left) || !left.contains(&b'\t'),
-        "a sample ends with a blank line, without stacks with its line",
+        |left| blank(left) || !left.contains(&b'\t') || note(left),
+        "a sample ends with a blank line, without stacks with its line; notes stand between samples",
     ),
     ("perfetto", any, "a trace is any number of messages"),
     ("phpspy", line, "the last stack goes on to the end of the text"),
@@ -80,6 +80,12 @@ fn count(left: &[u8]) -> bool {
 
 fn after_mappings(left: &[u8]) -> bool {
     memchr::memmem::find(left, b"MAPPED_LIBRARIES:").is_some() || left.ends_with(b"\n\n")
+}
+
+/// Returns true if the last line is perf's note on a process or a mapping.
+fn note(left: &[u8]) -> bool {
+    let last = left.trim_ascii_end().rsplit(|&b| b == b'\n').next().unwrap_or_default();
+    line(left) && memchr::memmem::find(last, b": PERF_RECORD_").is_some()
 }
 
 fn line(left: &[u8]) -> bool {

@@ -150,7 +150,8 @@ fn a_compiler_at_run_time_is_told_how_to_describe_its_code() {
     for (file, advice) in [
         ("/usr/bin/node", "that Node.js compiled: start it with `node --perf-basic-prof`"),
         ("/opt/jdk/lib/server/libjvm.so", "-XX:+UnlockDiagnosticVMOptions -XX:+PreserveFramePointer"),
-        ("/usr/bin/luajit", "its compiler may have a setting"),
+        ("/usr/bin/luajit", "its own profiler names Lua's functions, `luajit -jp=G,out.folded app.lua`"),
+        ("/usr/bin/hhvm", "its compiler may have a setting"),
     ] {
         let mut r = Recording::new(PLAIN, &[Event::default()]);
         r.comm(1, 1, 0, b"app", false);
