@@ -87,7 +87,13 @@ impl Collapser for FgHtml {
                 report.add_value(value, tree.total()?)?;
                 continue;
             }
-            let times = if sink.wants().contexts { Times::read(&part, about, rises.len())? } else { None };
+            let times = if sink.wants().contexts || options.count {
+                Times::read(&part, about, rises.len())?
+            } else {
+                None
+            };
+            // Of a thinned time line a sample stands for others.
+            let times = times.filter(|times| !(options.count && times.is_thinned));
             let columns = if tree.befores.is_some() { Columns::Two } else { Columns::One };
             sink.columns(columns)?;
             let is_one_of_all = chosen.is_some() && options.values == ValueSelection::All;
@@ -152,7 +158,7 @@ struct Told<'i> {
     ids: &'i [FrameId],
     /// The frame that all stacks begin with.
     root: Option<FrameId>,
-    /// Stacks weigh one each.
+    /// Samples weigh one each, and stacks whose samples the page does not have.
     count: bool,
     /// Leaves that weigh nothing are stacks too; of several values they are stacks of another one.
     zeros: bool,
@@ -213,7 +219,7 @@ impl Tree {
         let mut stack: Vec<FrameId> = root.into_iter().collect();
         let mut scales = self.scales.iter().rev().peekable();
         let last_decimals = self.scales.last().map_or(0, |(_, decimals)| *decimals);
-        let mut timed = times.map_or(&[][..], |times| &times.samples).iter().peekable();
+        let mut timed = times.map_or(&[][..], |times| &times.samples);
         for frame in (0..self.rises.len()).rev() {
             if depth + above > stack.len() {
                 return Err(damaged());
@@ -225,8 +231,14 @@ impl Tree {
             let (value, before) = (self.weights[frame], self.befores.as_ref().map_or(0, |b| b[frame]));
             let is_leaf = self.rises[frame] > 0;
             if value > 0 || before > 0 || (is_leaf && zeros) {
+                let (first, end) = (
+                    timed.partition_point(|sample| sample.frame as usize > frame),
+                    timed.partition_point(|sample| sample.frame as usize >= frame),
+                );
+                let samples = &timed[first..end];
+                timed = &timed[end..];
                 let weights = if count {
-                    Weights::one(Weight::ONE)
+                    Weights::one(Weight::from(samples.len().max(1) as u64))
                 } else {
                     Weights {
                         value: Weight::from_steps(value, decimals)?,
@@ -236,7 +248,7 @@ impl Tree {
                 total.add(weights.value)?;
                 let mut left = weights.value;
                 if let Some(times) = times {
-                    while let Some(sample) = timed.next_if(|sample| sample.frame as usize == frame) {
+                    for sample in samples {
                         let weight = Weight::from_steps(sample.weight, last_decimals)?;
                         let weight = if count { Weight::ONE } else { weight };
                         left = left.checked_sub(weight)?;
@@ -248,7 +260,7 @@ impl Tree {
                     }
                 }
                 // Samples of a page whose time line was left out, or was never known.
-                if !(times.is_some() && (left.is_zero() || count)) {
+                if times.is_none() || !left.is_zero() {
                     sink.sample(&stack, Weights { value: left, ..weights }, &Context::UNKNOWN)?;
                 }
             }
@@ -275,6 +287,8 @@ struct Times {
     /// Nanoseconds on the clock of the recording.
     start: u64,
     step: u64,
+    /// True if some samples stand for others.
+    is_thinned: bool,
     threads: Vec<ThreadOfPage>,
     /// The samples, those of the last frame first.
     samples: Vec<SampleOfPage>,
@@ -306,6 +320,7 @@ impl Times {
         }
         let start = about["start"].as_str().and_then(|start| start.parse().ok()).ok_or_else(damaged)?;
         let step = about["step"].as_u64().ok_or_else(damaged)?;
+        let is_thinned = about["coarse"] == true;
         let mut deltas = part.numbers("time-deltas")?.ok_or_else(damaged)?.into_iter();
         let mut stacks = part.numbers("time-stacks")?.ok_or_else(damaged)?.into_iter();
         let mut weights = part.small_numbers("time-weights")?.into_iter();
@@ -344,7 +359,7 @@ impl Times {
             }
         }
         samples.sort_by_key(|sample| std::cmp::Reverse(sample.frame));
-        Ok(Some(Times { start, step, threads, samples }))
+        Ok(Some(Times { start, step, is_thinned, threads, samples }))
     }
 
     fn context(&self, sample: &SampleOfPage) -> Context<'_> {

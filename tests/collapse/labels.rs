@@ -359,6 +359,35 @@ fn counts_and_factors_keep_the_times_of_folded_text() {
 }
 
 #[test]
+fn samples_of_a_page_are_counted() {
+    let samples: String = (0..20)
+        .map(|n| {
+            let leaf = if n % 4 == 0 { "draw" } else { "parse" };
+            format!(
+                "work  7/8  {}.000000:    2000000 cpu-clock: \n\t 1000 {leaf} (/bin/a)\n\t 2000 main (/bin/a)\n\n",
+                100 + n
+            )
+        })
+        .collect();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("a.perf"), samples).unwrap();
+    let run = |program: &str, arguments: &[&str], input: &str| {
+        let out = Command::new(program).args(arguments).arg(path(input)).output().unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8(out.stdout).unwrap()
+    };
+    std::fs::write(path("a.html"), run(env!("CARGO_BIN_EXE_fg-render"), &["--format", "html"], "a.perf"))
+        .unwrap();
+    let collapse = env!("CARGO_BIN_EXE_fg-collapse");
+    for options in [&["--no-header"][..], &["--no-header", "--label", "thread"]] {
+        let counted = [options, &["--count"]].concat();
+        assert_eq!(run(collapse, &counted, "a.html"), run(collapse, &counted, "a.perf"));
+        assert_eq!(run(collapse, options, "a.html"), run(collapse, options, "a.perf"));
+    }
+}
+
+#[test]
 fn weights_of_a_label_keep_the_times_of_folded_text() {
     let text = "# unit: ns\n# time-zero: 3 s\n# time-step: 0.02 s\n# labels: time, bytes\n\
                 time=000000.000s;bytes=10;main 3\ntime=000000.020s;bytes=30;main 4\n";
