@@ -359,11 +359,13 @@ fn instructions_and_registers_below_a_stack_are_no_loss() {
     for attached in
         [" ilen: 4 insn: 48 83 c0 01", " ilen: 0", " ABI:2    AX:0x1    BX:0x2 ", " 0x5/0x6/P/-/-/0 "]
     {
-        text += "w  6934 71211.628260:    2000000 cpu-clock: \n\t            1196 leaf+0x1d (/tmp/w)\n\n";
-        text += &format!("{attached}\n");
+        let sample = "w  6934 71211.628260:    2000000 cpu-clock: \n\t            1196 leaf+0x1d (/tmp/w)\n";
+        // Registers stand behind a blank line, and instructions in place of one.
+        text += &format!("{sample}\n{attached}\n{sample}{attached}\n");
     }
     let (folded, _, report) =
         fold_bytes(text.as_bytes(), None, &Options::default()).expect("it is recognised");
-    assert_eq!(folded, "w;leaf 8000000\n");
+    assert_eq!(folded, "w;leaf 16000000\n");
     assert_eq!(report.not_understood.count, 0, "{:?}", report.not_understood.first);
+    assert!(report.not_understood.ends_within.is_none(), "the last line is the end of a stack");
 }

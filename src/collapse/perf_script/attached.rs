@@ -1,4 +1,5 @@
-//! Lines below the frames of a sample with further fields of it: `-F +insn,+uregs,+brstack`.
+//! Lines below the frames of a sample with further fields of it: `-F +insn,+uregs,+brstack`. They end its stack, in place
+//! of a blank line.
 //!
 //! ```text
 //!  ilen: 4 insn: 48 83 c0 01

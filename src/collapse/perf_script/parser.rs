@@ -405,7 +405,10 @@ impl<'o> PerfParser<'o> {
             }
             return self.on_event(event, line, sink);
         }
-        if is_side_band(line) || is_attached(line) {
+        if is_attached(line) {
+            return self.flush(sink);
+        }
+        if is_side_band(line) {
             return Ok(());
         }
         let is_deep = line.starts_with(b"    ") && line.ends_with(b")") && self.state == State::Within;
