@@ -86,10 +86,15 @@ fn encode_within(
     }
     let mut threads = source.threads();
     let (mut total, mut pairs) = source.total_and_pairs(&threads)?;
-    if pairs > most / 2 {
+    if sum(&pairs) > most / 2 {
         threads = source.threads_by_name();
         (total, pairs) = source.total_and_pairs(&threads)?;
     }
+    if sum(&pairs) > most / 2 {
+        threads = heaviest(threads, &pairs, most / 4);
+        (total, pairs) = source.total_and_pairs(&threads)?;
+    }
+    let pairs = sum(&pairs);
     loop {
         // A stack of a thread has an entry for each part of this weight, and one for the rest.
         let room = most.saturating_sub(pairs).max(most / 2).max(1);
@@ -101,6 +106,22 @@ fn encode_within(
         }
         most = within(most, times.bytes(), limit.bytes);
     }
+}
+
+fn sum(pairs: &[usize]) -> usize {
+    pairs.iter().sum()
+}
+
+/// The heaviest threads, which are the first, as long as they have no more stacks than this; all others as one.
+fn heaviest<'a>(mut threads: Threads<'a>, pairs: &[usize], most: usize) -> Threads<'a> {
+    let mut stacks = 0;
+    let fit = pairs.iter().take_while(|pairs| {
+        stacks += **pairs;
+        stacks <= most
+    });
+    let others = threads.split_off(fit.count());
+    threads.extend((!others.is_empty()).then(|| others.concat()));
+    threads
 }
 
 /// A smaller number of samples, of which so many have too many bytes.
@@ -159,9 +180,9 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The weight of all samples, and the number of pairs of a thread and a stack.
-    fn total_and_pairs(&self, threads: &Threads<'a>) -> Result<(u128, usize)> {
-        let (mut total, mut pairs) = (0u128, 0);
+    /// The weight of all samples, and the number of stacks of each thread.
+    fn total_and_pairs(&self, threads: &Threads<'a>) -> Result<(u128, Vec<usize>)> {
+        let (mut total, mut pairs) = (0u128, Vec::with_capacity(threads.len()));
         let mut stacks = HashSet::new();
         for of_name in threads {
             for thread in of_name {
@@ -171,7 +192,7 @@ impl<'a> Source<'a> {
                     Ok(())
                 })?;
             }
-            pairs += stacks.len();
+            pairs.push(stacks.len());
             stacks.clear();
         }
         Ok((total, pairs))
@@ -208,8 +229,10 @@ impl<'a> Source<'a> {
             about.push(match of_name[..] {
                 [one] => json!([text(&one.label), text(&one.name), one.process, one.thread, count]),
                 _ => {
-                    let name = if of_name[0].name.is_empty() { b"threads" } else { &of_name[0].name[..] };
-                    json!([text(name), text(&of_name[0].name), null, null, count])
+                    let name = &of_name[0].name[..];
+                    let is_one_name = !name.is_empty() && of_name.iter().all(|thread| thread.name == name);
+                    let label = if is_one_name { text(name) } else { format!("{} threads", of_name.len()) };
+                    json!([label, if is_one_name { text(name) } else { String::new() }, null, null, count])
                 }
             });
         }
@@ -446,6 +469,28 @@ mod tests {
         // Base64 makes four bytes of three. A page has 20 MB at most with the most entries.
         let page = times.bytes() as f64 / entries as f64 * MOST as f64 * 4.0 / 3.0;
         assert!(page < 20e6, "{} bytes of {entries} entries, {} ns", times.bytes(), times.about["step"]);
+    }
+
+    /// Threads that share most of their stacks.
+    #[test]
+    fn threads_of_many_stacks_are_one_but_for_the_heaviest() {
+        let mut builder = ProfileBuilder::new(Wants::ALL);
+        for at in 0..20_000u64 {
+            let name = format!("worker {}", at % 10);
+            let stack = [builder.frame(format!("f{}", at / 10 % 1000).as_bytes())];
+            let (time, thread) = (Some(1 + at * 1_000_000), Some(at % 10));
+            let context = Context { time, thread, thread_name: name.as_bytes(), ..Context::UNKNOWN };
+            builder.sample(&stack, Weights::one(Weight::new(10)), &context).unwrap();
+        }
+        let profile = builder.finish().unwrap();
+        let line = TimeLine::new(&profile, None).unwrap().unwrap();
+        let times = encode_within(&line, 0, &Ok, Limit { samples: 8000, bytes: usize::MAX }).unwrap();
+        let threads = times.about["threads"].as_array().unwrap();
+        let labels: Vec<&str> = threads.iter().map(|thread| thread[0].as_str().unwrap()).collect();
+        assert_eq!(labels.len(), 3, "{labels:?}");
+        assert!(labels[0].starts_with("worker ") && labels[2] == "8 threads", "{labels:?}");
+        let entries: u64 = threads.iter().map(|thread| thread[4].as_u64().unwrap()).sum();
+        assert!(entries <= 8000, "{entries}");
     }
 
     #[test]
