@@ -228,7 +228,7 @@ impl Writer for Firefox<'_> {
     }
 }
 
-/// What the viewer calls weights of a unit, and the number of its own units in one of these.
+/// The viewer's name for weights of a unit, and the number of its own units in one of these.
 fn weight_type(unit: Option<&str>) -> Result<(&'static str, Weight)> {
     Ok(match unit.and_then(in_smallest) {
         Some(("ns", size)) => ("tracing-ms", size.checked_mul(Weight::from_steps(1, 6)?)?),

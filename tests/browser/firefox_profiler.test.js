@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { project, run, save, until } from "./picture.js";
+import { project, run, save, twoThreads, until } from "./picture.js";
 
 const program = join(dirname(createRequire(import.meta.url).resolve("@firefox-devtools/profiler-cli/package.json")), "dist/profiler-cli.js");
 // The path of a socket has to be short.
@@ -57,17 +57,6 @@ function compare(found, expected, what) {
   for (const [name, weights] of Object.entries(expected)) {
     weights.forEach((weight, n) => assert.ok(Math.abs(found[name][n] - weight) < 1e-6 * weight + 1e-9, `${what}: ${name} weighs ${found[name]}, not ${weights}`));
   }
-}
-
-/** Two threads in turns, as perf script writes them: 2 ms a sample. */
-function twoThreads() {
-  const lines = [];
-  for (let at = 0; at < 4000; at += 2) {
-    const isTimer = at % 1000 < 80;
-    lines.push(`${isTimer ? "timer  7/9" : "worker  7/8"}  ${(100 + at / 1000).toFixed(6)}:    2000000 cpu-clock: `);
-    lines.push(`\t   1000 ${isTimer ? "flush_log" : Math.floor(at / 10) % 2 ? "parse" : "draw"} (/bin/app)`, "\t   2000 main (/bin/app)", "");
-  }
-  return lines.join("\n") + "\n";
 }
 
 test("functions weigh in a range of time what fg-filter says", async () => {

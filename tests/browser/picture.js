@@ -146,6 +146,17 @@ export function large(stacks = 3000) {
   return [...lines].map(([stack, weight]) => `${stack} ${weight}\n`).join("");
 }
 
+/** Two threads in turns, as perf script writes them: 2 ms a sample. */
+export function twoThreads() {
+  const lines = [];
+  for (let at = 0; at < 4000; at += 2) {
+    const isTimer = at % 1000 < 80;
+    lines.push(`${isTimer ? "timer  7/9" : "worker  7/8"}  ${(100 + at / 1000).toFixed(6)}:    2000000 cpu-clock: `);
+    lines.push(`\t   1000 ${isTimer ? "flush_log" : Math.floor(at / 10) % 2 ? "parse" : "draw"} (/bin/app)`, "\t   2000 main (/bin/app)", "");
+  }
+  return lines.join("\n") + "\n";
+}
+
 /** Folded text to a file with a picture; the path of the file. */
 export function draw(folded, ...options) {
   const svg = execFileSync(join(binaries, "fg-render"), options, {

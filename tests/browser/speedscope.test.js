@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { run, save, show, small } from "./picture.js";
+import { run, save, show, small, twoThreads } from "./picture.js";
 
 const require = createRequire(import.meta.url);
 const app = join(dirname(require.resolve("speedscope/package.json")), "dist/release/index.html");
@@ -38,17 +38,6 @@ test("speedscope reads pprof", async () => {
   const file = run("fg-render", small, "--format", "pprof");
   assert.deepEqual(await functions("profile.pb.gz", file), expected);
 });
-
-/** Two threads in turns, as perf script writes them: 2 ms a sample. */
-function twoThreads() {
-  const lines = [];
-  for (let at = 0; at < 4000; at += 2) {
-    const isTimer = at % 1000 < 80;
-    lines.push(`${isTimer ? "timer  7/9" : "worker  7/8"}  ${(100 + at / 1000).toFixed(6)}:    2000000 cpu-clock: `);
-    lines.push(`\t   1000 ${isTimer ? "flush_log" : Math.floor(at / 10) % 2 ? "parse" : "draw"} (/bin/app)`, "\t   2000 main (/bin/app)", "");
-  }
-  return lines.join("\n") + "\n";
-}
 
 test("a range of time weighs in speedscope what fg-filter says", async () => {
   const recording = save("perf.txt", twoThreads());

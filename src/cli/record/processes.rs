@@ -98,7 +98,7 @@ fn find_one(name: &str) -> anyhow::Result<u32> {
     }
 }
 
-/// How closely a process resembles the name that was asked for; the closest first.
+/// The degrees to which a process resembles the name that was asked for; the closest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Nearness {
     /// It is its name.

@@ -76,9 +76,7 @@ fn time_offset(facts: &Facts, zero: Option<u64>) -> i64 {
 fn rows<'a>(facts: &Facts, decimals: u8, offset: i64, target: &'a mut dyn Target) -> Result<Rows<'a>> {
     let metadata =
         vec![("fg-tools.facts", header::write(facts)), ("fg-tools.time-offset", offset.to_string())];
-    let mut rows = Rows::new(Shared { decimals, metadata }, target)?;
-    rows.begin_value(value_type(facts).0, facts.unit.as_deref())?;
-    Ok(rows)
+    Rows::new(Shared { decimals, metadata }, target)
 }
 
 /// The most decimals of any weight.
@@ -263,6 +261,7 @@ impl Writer for Parquet<'_> {
         let offset = time_offset(facts, zero);
         let decimals = most_decimals(stacks.stacks().map(|(_, weights)| weights.value));
         let mut rows = rows(facts, decimals, offset, target)?;
+        rows.begin_value(value_type(facts).0, facts.unit.as_deref())?;
         let places = ShownPlaces::new(settings, &summary.places);
         stacks.for_each(|stack, weights| {
             let labels = frame_labels(&facts.labels, stack.split(|&b| b == b';'));

@@ -84,18 +84,8 @@ fn encode_within(
         }
         most = within(line.len(), times.bytes(), limit.bytes);
     }
-    let mut threads = source.threads();
-    let (mut total, mut pairs) = source.total_and_pairs(&threads)?;
-    if sum(&pairs) > most / 2 {
-        threads = source.threads_by_name();
-        (total, pairs) = source.total_and_pairs(&threads)?;
-    }
-    if sum(&pairs) > most / 2 {
-        threads = heaviest(threads, &pairs, most / 4);
-        (total, pairs) = source.total_and_pairs(&threads)?;
-    }
-    let pairs = sum(&pairs);
     loop {
+        let (threads, total, pairs) = source.threads_within(most)?;
         // A stack of a thread has an entry for each part of this weight, and one for the rest.
         let room = most.saturating_sub(pairs).max(most / 2).max(1);
         let part = total.div_ceil(room as u128).max(1);
@@ -106,10 +96,6 @@ fn encode_within(
         }
         most = within(most, times.bytes(), limit.bytes);
     }
-}
-
-fn sum(pairs: &[usize]) -> usize {
-    pairs.iter().sum()
 }
 
 /// The heaviest threads, which are the first, as long as they have no more stacks than this; all others as one.
@@ -178,6 +164,24 @@ impl<'a> Source<'a> {
             }
             None => Ok(()),
         })
+    }
+
+    /// The threads one by one, or by name, or all but the heaviest as one: the first of these in which the stacks of
+    /// all threads are no more than half of the samples that a page may have. Also the weight of all samples, and the
+    /// number of these stacks.
+    fn threads_within(&self, most: usize) -> Result<(Threads<'a>, u128, usize)> {
+        let mut threads = self.threads();
+        let (mut total, mut pairs) = self.total_and_pairs(&threads)?;
+        let is_too_much = |pairs: &[usize]| pairs.iter().sum::<usize>() > most / 2;
+        if is_too_much(&pairs) {
+            threads = self.threads_by_name();
+            (total, pairs) = self.total_and_pairs(&threads)?;
+        }
+        if is_too_much(&pairs) {
+            threads = heaviest(threads, &pairs, most / 4);
+            (total, pairs) = self.total_and_pairs(&threads)?;
+        }
+        Ok((threads, total, pairs.iter().sum()))
     }
 
     /// The weight of all samples, and the number of stacks of each thread.
@@ -261,7 +265,7 @@ impl<'a> Source<'a> {
 
     /// The samples of some threads that stand for all. Those of each stack are taken together, one after the
     /// other, until they weigh a part; one of them, by chance and the heavier the likelier, gets the weight of all.
-    /// So each stack weighs what it weighs, and no moment more than it should but by chance.
+    /// The sum of each stack stays exact, and the weight of any range of time is right on average.
     fn thin(&self, threads: &[&ThreadLine], part: u128, step: u64) -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
         let mut open: HashMap<u32, Entry> = HashMap::new();
