@@ -49,6 +49,39 @@ fn one_signal_stops_a_backend_and_the_profile_is_written() {
     }
 }
 
+/// Told earlier, it ends by the signal and has recorded nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_backend_that_is_still_starting_is_told_to_stop_when_it_can_hear() {
+    let stage = Stage::new();
+    let (recording, starts, go) = (stage.path("recording"), stage.path("starts"), stage.path("go"));
+    fs::write(&recording, "# austin: 3.7.0\n# interval: 1000\n# mode: cpu\n\nP1;T1;a.py:hot:1 5000\n")
+        .expect("a file");
+    patient(&stage, "austin", "-o", recording.to_str().expect("a path"), "TERM");
+    let prepares = format!(
+        "test \"$1\" = --version && echo 'austin 3.7.0' && exit\n\
+         : >'{}'; while ! test -e '{}'; do sleep 0.05; done\n. '{}'",
+        starts.display(),
+        go.display(),
+        stage.path("bin/prepared").display()
+    );
+    fs::rename(stage.path("bin/austin"), stage.path("bin/prepared")).expect("a file");
+    stage.add("austin", &prepares);
+    let mut command = stage.fg_record();
+    command.args(["--with", "austin", "--", "sleep", "60"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    wait_for(&starts);
+    let waits = process::waits(child.id());
+    send(&child, "INT");
+    // It looks for the end of the start again and again.
+    process::until("it waits", || process::waits(child.id()) > waits + 10);
+    fs::write(&go, "").expect("a file");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()), "{output:?}");
+    assert_eq!(stacks(&text(&output.stdout)), "hot (a.py:1) 5000\n");
+    stage.assert_clean();
+}
+
 #[test]
 fn a_backend_without_a_duration_is_stopped_in_time() {
     let (recording, _) = fixture("dtrace/ustack", "input.txt");

@@ -74,6 +74,14 @@ pub fn arguments(pid: u32) -> Vec<String> {
     text.split_terminator('\0').map(str::to_owned).collect()
 }
 
+/// Returns true if a process catches a signal.
+pub fn heeds(pid: u32, signal: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let set = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    set.and_then(|set| u64::from_str_radix(set.trim(), 16).ok())
+        .is_some_and(|set| set >> (signal - 1) & 1 == 1)
+}
+
 /// The number of times that a process has waited for something.
 pub fn waits(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();

@@ -23,6 +23,9 @@ use crate::record::sys::wait::Ended as EndOfProcess;
 const TICK: Duration = Duration::from_millis(100);
 /// The time between two looks for a command that may end soon.
 const SOON: Duration = Duration::from_millis(5);
+/// The longest time for which a backend that is to stop may still be starting. One that is told before it
+/// has prepared for the signal ends by it, and its recording is lost.
+const START: Duration = Duration::from_secs(5);
 
 /// The result of a run.
 #[derive(Debug)]
@@ -152,8 +155,16 @@ pub fn run(
     let tool = tool(&plan, wishes, &output).and_then(shielded);
     let mut tool = tool.map_err(|e| cannot(&format!("start {name}"), &e))?;
     let began = Instant::now();
-    let mut session =
-        Session { plan: &plan, wishes, stop, told: false, began, command: None, started: Vec::new() };
+    let mut session = Session {
+        plan: &plan,
+        wishes,
+        stop,
+        due: None,
+        told: false,
+        began,
+        command: None,
+        started: Vec::new(),
+    };
     tool.go();
     let ended = session.watch(&tool, target.as_mut(), progress).map_err(|e| cannot("wait", &e))?;
     let elapsed = session.began.elapsed();
@@ -279,6 +290,8 @@ struct Session<'a> {
     plan: &'a Plan,
     wishes: &'a Wishes,
     stop: &'a Stop,
+    /// The time at which it was to stop.
+    due: Option<Instant>,
     /// It was told to stop.
     told: bool,
     began: Instant,
@@ -304,6 +317,9 @@ impl Session<'_> {
             }
             let left = self.plan.after.map(|after| after.saturating_sub(self.began.elapsed()));
             let mut timeout = left.filter(|_| !self.told).map_or(TICK, |left| left.min(TICK));
+            if self.due.is_some() && !self.told {
+                timeout = SOON;
+            }
             if self.expects_command() {
                 self.command = processes::children(tool.pid()).first().and_then(|pid| Watched::new(*pid));
                 timeout = timeout.min(SOON);
@@ -327,8 +343,11 @@ impl Session<'_> {
             progress(self.began.elapsed());
             let over = self.plan.after.is_some_and(|after| !waits && self.began.elapsed() >= after);
             let target_ended = fds.get(2).is_some_and(|fd| fd.revents != 0) || self.targets_are_gone();
-            if !self.told && (over || target_ended || self.stop.requested().is_some()) {
-                self.tell(tool, over || target_ended)?;
+            if over || target_ended || self.stop.requested().is_some() {
+                let due = *self.due.get_or_insert_with(Instant::now);
+                if !self.told && (self.heeds(tool) || due.elapsed() >= START) {
+                    self.tell(tool, over || target_ended)?;
+                }
             }
         }
     }
@@ -338,6 +357,11 @@ impl Session<'_> {
         let starts = self.plan.starter == Starter::Backend && self.plan.status == Status::Own;
         let waits = self.command.is_none() && self.began.elapsed() < Duration::from_secs(2);
         starts && waits && self.wishes.request.target.invocation().is_some()
+    }
+
+    /// Returns true if the backend has prepared for the signal that makes it stop.
+    fn heeds(&self, tool: &Launched) -> bool {
+        processes::heeds(tool.pid(), self.plan.stop.signal())
     }
 
     /// Tells the backend to stop and write, unless the terminal has.

@@ -120,6 +120,21 @@ pub fn samples(pid: u32) -> bool {
     is_running(pid)
 }
 
+/// Returns true if a process catches a signal.
+#[cfg(target_os = "linux")]
+pub fn heeds(pid: u32, signal: i32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let caught = caught.and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+    caught.is_some_and(|set| set >> (signal - 1) & 1 == 1)
+}
+
+/// Returns true: only Linux tells which signals a process catches, so that is taken for granted.
+#[cfg(not(target_os = "linux"))]
+pub fn heeds(_pid: u32, _signal: i32) -> bool {
+    true
+}
+
 /// Lets a command have a descriptor under a number.
 pub fn give(command: &mut Command, fd: OwnedFd, number: i32) {
     // SAFETY: the closure runs between fork and exec and makes one system call there.
