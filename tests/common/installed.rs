@@ -18,7 +18,7 @@ const JOBS: &[(&str, &str)] = &[
     ("c++", "echo 'int main() { return 0; }' >a.cpp && c++ -o a a.cpp && ./a"),
     ("cargo", "cargo --version"),
     ("cc", "echo 'int main(void) { return 0; }' >a.c && cc -pthread -o a a.c && ./a"),
-    ("duckdb and pyarrow", "python3 -c 'import duckdb, pyarrow.parquet'"),
+    ("duckdb and pyarrow", "${ARROW_PYTHON:-python3} -c 'import duckdb, pyarrow.parquet'"),
     ("dot", "echo 'digraph { a -> b }' | dot -Tsvg >a.svg && grep -q '<svg' a.svg"),
     ("go", "go version && go tool pprof -h 2>&1 | grep -q usage"),
     ("llvm-profdata", "printf 'f:1:1\\n 1: 1\\n' >a.prof && llvm-profdata show --sample a.prof"),

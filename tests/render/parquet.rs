@@ -23,7 +23,8 @@ fn stacks(folder: &Path, args: &[&str]) -> String {
 
 /// Runs Python with a script and a file; its output.
 fn python(folder: &Path, script: &str) -> String {
-    let out = Command::new("python3").args(["-c", script]).current_dir(folder).output().unwrap();
+    let python = std::env::var_os("ARROW_PYTHON").unwrap_or_else(|| "python3".into());
+    let out = Command::new(python).args(["-c", script]).current_dir(folder).output().unwrap();
     assert!(out.status.success(), "{}", text(&out.stderr));
     text(out.stdout)
 }
