@@ -264,4 +264,64 @@ mod tests {
         assert!(compare_runs(&before, &after, (0.0, 0.0), 0.05).p < 0.001);
         assert!(compare_runs(&before, &after, (1e-4, 1e-4), 0.05).p > 0.5);
     }
+
+    /// By hand: (15 + 1) / (50 + 2), (30 + 1) / (60 + 2), and 1.96 deviations on both sides.
+    #[test]
+    fn the_interval_is_agresti_and_caffo_s() {
+        let test = compare_shares(Count { hits: 15.0, of: 50.0 }, Count { hits: 30.0, of: 60.0 }, 0.05);
+        assert!(
+            (test.interval.0 - 0.015_599).abs() < 1e-5 && (test.interval.1 - 0.369_017).abs() < 1e-5,
+            "{test:?}"
+        );
+        assert!((test.deviation - 0.090_160).abs() < 1e-5, "{test:?}");
+        // With another confidence the middle stays.
+        let (low, high) = test.interval_at(0.317_310_5);
+        assert!((high - low - 2.0 * test.deviation).abs() < 1e-5 && (low + high - 0.384_615).abs() < 1e-5);
+    }
+
+    #[test]
+    fn one_sample_a_side_is_a_test_and_less_is_none() {
+        let interval = |a: f64, b: f64| {
+            compare_shares(Count { hits: 0.0, of: a }, Count { hits: b, of: b }, 0.05).interval
+        };
+        assert!(interval(1.0, 1.0).0.is_finite());
+        assert!(interval(0.5, 5.0).0.is_infinite() && interval(5.0, 0.5).0.is_infinite());
+        assert_eq!(Count { hits: 0.0, of: 0.0 }.share(), 0.0);
+    }
+
+    #[test]
+    fn misses_are_counted_as_exactly_as_hits() {
+        let many = 1e12;
+        assert!((p(many, many, many - 5.0, many) - 0.0625).abs() < 1e-6);
+        assert!((p(0.0, many, 5.0, many) - 0.0625).abs() < 1e-6);
+    }
+
+    #[test]
+    fn deviations_that_are_known_are_normal_and_estimated_ones_student_s() {
+        let known = by_deviation(-3.919_928, 2.0, f64::INFINITY, 0.05);
+        assert!((known.p - 0.05).abs() < 1e-6, "{known:?}");
+        assert!((known.interval.0 + 7.839_856).abs() < 1e-4 && known.interval.1.abs() < 1e-4, "{known:?}");
+        // The quantile of t with two degrees of freedom.
+        let estimated = by_deviation(4.302_653, 1.0, 2.0, 0.05);
+        assert!((estimated.p - 0.05).abs() < 1e-6 && estimated.interval.0.abs() < 1e-4, "{estimated:?}");
+        let unknown = by_deviation(1.0, f64::INFINITY, f64::INFINITY, 0.05);
+        assert_eq!(unknown.interval, (1.0, 1.0));
+    }
+
+    #[test]
+    fn freedom_is_welch_s_where_runs_differ() {
+        let freedom = |before: &[f64], after: &[f64]| compare_runs(before, after, (0.0, 0.0), 0.05).freedom;
+        // One side alone has a variance: its runs tell it.
+        assert!((freedom(&[1.0, 1.0, 1.0], &[2.0, 3.0, 4.0]) - 2.0).abs() < 1e-9);
+        assert!((freedom(&[2.0, 3.0, 4.0, 5.0], &[1.0, 1.0, 1.0]) - 3.0).abs() < 1e-9);
+        assert_eq!(freedom(&[1.0, 1.0], &[2.0, 2.0, 2.0]), 3.0, "none has");
+        assert!(compare_runs(&[1.0, 2.0], &[3.0, 4.0], (0.0, 0.0), 0.05).p < 1.0);
+    }
+
+    #[test]
+    fn limits_are_passed_beyond_them() {
+        let limits = Limits { alpha: 0.01, min_effect: 0.5 };
+        assert!(limits.are_passed(0.0099, 0.5) && limits.are_passed(0.0, -0.5));
+        assert!(!limits.are_passed(0.01, 5.0) && !limits.are_passed(0.0, 0.49));
+    }
 }

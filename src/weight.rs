@@ -548,4 +548,88 @@ mod tests {
         assert_eq!(weight("0.5").checked_mul(weight("3")).unwrap().to_string(), "1.5");
         assert!(Weight::new(i128::MAX).checked_mul(weight("2")).is_err());
     }
+
+    #[test]
+    fn sums_and_differences_of_unlike_decimals_are_exact() {
+        for (a, b, sum, difference) in [("1", "0.5", "1.5", "0.5"), ("0.25", "2", "2.25", "-1.75")] {
+            let (a, b) = (weight(a), weight(b));
+            assert_eq!(
+                (a.checked_add(b).unwrap(), a.checked_sub(b).unwrap()),
+                (weight(sum), weight(difference))
+            );
+            let mut sum = a;
+            sum.try_add(b).unwrap();
+            assert_eq!(sum, a.checked_add(b).unwrap());
+        }
+        let mut largest = Weight::new(i128::MAX);
+        assert!(largest.try_add(Weight::ONE).is_err() && largest == Weight::new(i128::MAX));
+        largest.try_add(weight("-1")).unwrap();
+        assert_eq!(largest, Weight::new(i128::MAX - 1));
+    }
+
+    #[test]
+    fn products_have_as_many_decimals_as_digits_fit() {
+        let small = weight("0.00000000000000000001");
+        assert!(small.checked_mul(small).is_err(), "40 decimals");
+        assert_eq!(weight("0.5").checked_mul(weight("0.25")).unwrap().to_string(), "0.125");
+        assert_eq!(weight("2.50").checked_mul(weight("0.4")).unwrap().to_string(), "1");
+    }
+
+    #[test]
+    fn ratios_have_the_sign_of_their_parts() {
+        for (of, by, over, is) in
+            [("2", "-3", "6", "-1"), ("-2", "-3", "6", "1"), ("2", "-3", "-6", "1"), ("-2", "-3", "-6", "-1")]
+        {
+            assert_eq!(
+                weight(of).times_ratio(weight(by), weight(over), 0).unwrap(),
+                weight(is),
+                "{of} {by} {over}"
+            );
+        }
+        assert_eq!(Weight::ZERO.times_ratio(weight("-3"), weight("6"), 0).unwrap(), Weight::ZERO);
+    }
+
+    #[test]
+    fn units_have_the_decimals_asked_for() {
+        assert_eq!(weight("0.25").units(3).unwrap(), 250);
+        assert_eq!(weight("-0.25").units(2).unwrap(), -25);
+        assert!(weight("0.25").units(1).is_err());
+        assert_eq!(Weight::from_parts(250, 3).to_string(), "0.25");
+        // Zeros behind the point are none.
+        assert_eq!((weight("1.50").decimals(), weight("0.0").decimals()), (1, 0));
+        assert!(Weight::from_steps(1, 39).is_err() && Weight::from_steps(1, 38).is_ok());
+        assert_eq!(weight("2.500").in_steps(1).unwrap(), 25);
+    }
+
+    #[test]
+    fn whole_numbers_are_told_from_others() {
+        for (text, whole, plain) in [
+            ("0", Some(0), Some(0)),
+            ("7", Some(7), Some(7)),
+            ("2.0", Some(2), Some(2)),
+            ("2.5", None, None),
+            ("-1", None, None),
+            ("18446744073709551616", None, None),
+        ] {
+            let weight = weight(text);
+            assert_eq!((weight.to_u64(), weight.as_u64()), (whole, plain), "{text}");
+        }
+        // A sum keeps the decimals of its parts.
+        let sum = weight("1.5").checked_add(weight("0.5")).unwrap();
+        assert_eq!((sum.to_u64(), sum.as_u64(), sum.to_string().as_str()), (Some(2), None, "2"));
+        assert!(weight("-0.5").is_negative() && !weight("0").is_negative() && !weight("0.5").is_negative());
+        assert!(
+            (weight("0.25").to_f64() - 0.25).abs() < 1e-15 && (weight("-3").to_f64() + 3.0).abs() < 1e-15
+        );
+        assert!((weight("100000000000000000000.5").to_f64() / 1e20 - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn what_is_surely_within_is_nearer_than_the_limit() {
+        let is = |value: &str, other: &str| weight(value).is_surely_within(weight(other), weight("10"));
+        assert!(is("19", "10") && is("10", "10") && !is("20", "10") && !is("21", "10"));
+        // Unlike decimals are not compared.
+        assert!(!is("10.5", "10") && !is("10", "9.5"));
+        assert!(!weight("10").is_surely_within(weight("9"), weight("10.5")));
+    }
 }

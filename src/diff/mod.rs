@@ -46,6 +46,7 @@ pub(crate) mod prepared;
 mod profiles;
 mod renamer;
 mod report;
+mod roots;
 mod run_weights;
 #[cfg_attr(not(feature = "cli"), allow(dead_code))]
 pub(crate) mod side;

@@ -158,8 +158,17 @@ fn durations((before, after): (&[&Facts], &[&Facts])) -> Option<String> {
     })
 }
 
+/// Says that a program has another name on each side, instead of that the programs differ.
+pub(super) fn add_program(notes: &mut Vec<Note>, names: Option<&(Vec<u8>, Vec<u8>)>) {
+    let Some((before, after)) = names else { return };
+    let [before, after] = [before, after].map(|name| printable(name));
+    notes.retain(|note| note.kind != NoteKind::Program);
+    let text = format!("{before} before and {after} after are compared as one program");
+    notes.push(Note { kind: NoteKind::Program, text, refused_by_gates: false });
+}
+
 /// The program of a command: the last part of its path, and that of the script that an interpreter runs.
-fn program(command: &str) -> Option<String> {
+pub(super) fn program(command: &str) -> Option<String> {
     let mut words = command.split([' ', '"', '\'']).filter(|word| !word.is_empty());
     let name = |word: &str| word.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
     let program = name(words.next()?);

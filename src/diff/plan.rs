@@ -7,7 +7,7 @@
 //!
 //! Nearly all files are plain. One with a comment among the lines, a weight that is not a whole
 //! number of at most 18 digits, a frame without a name at the end of a stack, two columns, another
-//! unit than the other file, or two equal stacks is left to [`Pair::join`](super::join::Pair::join).
+//! unit than the other file, two equal stacks, or a program with another name is left to [`Pair::join`](super::join::Pair::join).
 
 use std::cmp::Ordering;
 use std::io::Write;
@@ -15,6 +15,7 @@ use std::io::Write;
 use super::notes::{self, Note};
 use super::options::ReportOptions;
 use super::plain_lines::{BLOCK, PlainLines, changed};
+use super::roots::{self, Roots};
 use crate::error::Result;
 use crate::folded::{cmp_at, common_prefix};
 use crate::input::Source;
@@ -85,7 +86,13 @@ impl Plan {
         let mut plan =
             Plan { steps: Vec::new(), is_cut: false, before: Weight::ZERO, after: Weight::ZERO, facts };
         let mut has_stacks = Has { before: false, after: false };
+        let (mut common, mut roots) = (Roots::default(), [Roots::default(), Roots::default()]);
         let is_plain = merge(&mut before, &mut after, |has, before, after| {
+            match (has.before, has.after) {
+                (true, true) => common.note(before.stack()),
+                (true, false) => roots[0].note(before.stack()),
+                _ => roots[1].note(after.stack()),
+            }
             has_stacks.before |= has.before;
             has_stacks.after |= has.after;
             let stack = if has.before { before.stack().len() } else { after.stack().len() };
@@ -104,6 +111,10 @@ impl Plan {
         plan.after = Weight::new(after.total);
         // A side without stacks is refused where files are named.
         let is_plain = is_plain && has_stacks.before && has_stacks.after;
+        // A program with a name on each side is renamed, which changes the order.
+        roots.iter_mut().for_each(|roots| roots.add(&common));
+        let facts = (&[&plan.facts.0], &[&plan.facts.1]);
+        let is_plain = is_plain && roots::program((&roots[0], facts.0), (&roots[1], facts.1)).is_none();
         Ok(is_plain.then_some(plan))
     }
 

@@ -7,6 +7,7 @@ use super::notes::{self, Note};
 use super::options::ReportOptions;
 use super::renamer::Renamer;
 use super::report::Report;
+use super::roots::{self, Roots};
 use super::run_weights::RunWeights;
 use super::side::{Recording, Side};
 use super::survey::Survey;
@@ -22,6 +23,8 @@ pub(crate) struct Prepared<'s> {
     pair: Pair<'s>,
     renamer: Renamer,
     renamed: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The program at the root of the stacks, if it has another name on each side.
+    program: Option<(Vec<u8>, Vec<u8>)>,
     /// The weights that are made equal when sides are normalized.
     references: (Weight, Weight),
     facts: Facts,
@@ -41,7 +44,7 @@ impl<'s> Prepared<'s> {
     ) -> Result<Prepared<'s>> {
         let pattern = |regex: &String| Pattern::new(&[regex], PatternOptions::default());
         let reference = options.normalize_by.as_ref().map(pattern).transpose()?;
-        let renamer = Renamer::new(options.strip.as_deref())?;
+        let mut renamer = Renamer::new(options.strip.as_deref())?;
         let pair = Pair::open(before, after, reference.as_ref(), weigh)?;
         for (side, recordings) in [(Side::Before, before), (Side::After, after)] {
             expect_stacks(side, recordings, pair.surveys(side), weigh)?;
@@ -51,7 +54,9 @@ impl<'s> Prepared<'s> {
             Some(_) => references(&pair)?,
             None => (pair.total(Side::Before)?, pair.total(Side::After)?),
         };
-        Ok(Prepared { pair, renamer, renamed: Vec::new(), references, facts })
+        let program = program(&pair);
+        program.iter().for_each(|names| renamer.rename_program(names.clone()));
+        Ok(Prepared { pair, renamer, renamed: Vec::new(), program, references, facts })
     }
 
     /// The surveys of a side's files.
@@ -70,7 +75,9 @@ impl<'s> Prepared<'s> {
     /// Remarks on what the files say of themselves.
     pub(crate) fn notes(&self, options: &ReportOptions) -> Vec<Note> {
         let facts = |side| self.surveys(side).map(|survey| &survey.facts).collect::<Vec<_>>();
-        notes::of_facts(&facts(Side::Before), &facts(Side::After), options)
+        let mut notes = notes::of_facts(&facts(Side::Before), &facts(Side::After), options);
+        notes::add_program(&mut notes, self.program.as_ref());
+        notes
     }
 
     /// A remark on the units of the files.
@@ -109,7 +116,7 @@ impl<'s> Prepared<'s> {
     /// Those of reading, and [`ErrorKind::Overflow`].
     pub(crate) fn report(mut self, options: &ReportOptions) -> Result<Report> {
         self.match_renamed(options)?;
-        let Prepared { mut pair, mut renamer, renamed, references, facts, .. } = self;
+        let Prepared { mut pair, mut renamer, renamed, program, references, facts } = self;
         let surveys = |side| pair.surveys(side).cloned().collect::<Vec<_>>();
         let (before, after) = (surveys(Side::Before), surveys(Side::After));
         let mut weights = RunWeights::new(options.by, before.len() + after.len());
@@ -138,7 +145,8 @@ impl<'s> Prepared<'s> {
             weights.add(&stack, weight)
         })?;
         weights.finish()?;
-        let report = Report::new(&weights, (&before, &after), references, options)?;
+        let mut report = Report::new(&weights, (&before, &after), references, options)?;
+        notes::add_program(&mut report.notes, program.as_ref());
         Ok(Report { renamed, facts, ..report })
     }
 
@@ -165,6 +173,17 @@ impl<'s> Prepared<'s> {
             each(stack, Weights { before, value: after })
         })
     }
+}
+
+/// The names of the program before and after, if they differ.
+fn program(pair: &Pair<'_>) -> Option<(Vec<u8>, Vec<u8>)> {
+    let of_side = |side| {
+        let mut roots = Roots::default();
+        pair.surveys(side).for_each(|survey| roots.add(&survey.roots));
+        (roots, pair.surveys(side).map(|survey| &survey.facts).collect::<Vec<_>>())
+    };
+    let (before, after) = (of_side(Side::Before), of_side(Side::After));
+    roots::program((&before.0, &before.1), (&after.0, &after.1))
 }
 
 /// Refuses a side without stacks, and for a report one with a recording that weighs nothing: nothing can

@@ -14,6 +14,8 @@ pub(crate) struct Renamer {
     strip: Option<Box<dyn Rewrite>>,
     /// The name after, by the name before.
     renamed: HashMap<Vec<u8>, Vec<u8>>,
+    /// The program at the root, before and after.
+    program: Option<(Vec<u8>, Vec<u8>)>,
     table: StackTable,
     stack: Vec<FrameId>,
 }
@@ -39,9 +41,14 @@ impl Renamer {
         self.renamed.extend(pairs.iter().cloned());
     }
 
+    /// Gives the program at the root of the side before the name it has after.
+    pub(crate) fn rename_program(&mut self, pair: (Vec<u8>, Vec<u8>)) {
+        self.program = Some(pair);
+    }
+
     /// Returns true if a name may change.
     pub(crate) fn is_needed(&self) -> bool {
-        self.strip.is_some() || !self.renamed.is_empty()
+        self.strip.is_some() || !self.renamed.is_empty() || self.program.is_some()
     }
 
     /// Writes the stack with its new names behind what `out` holds.
@@ -58,7 +65,11 @@ impl Renamer {
                 out.push(b';');
             }
             let name = self.table.name(frame);
-            let new = if side == Side::Before { self.renamed.get(name) } else { None };
+            let new = match &self.program {
+                _ if side == Side::After => None,
+                Some((old, new)) if n == 0 && old == name => Some(new),
+                _ => self.renamed.get(name),
+            };
             out.extend_from_slice(new.map_or(name, |new| new));
         }
     }

@@ -276,6 +276,7 @@ impl<'s> Stacks<'s> {
             last.truncate(same);
             last.extend_from_slice(&stack[same..]);
             survey.lines += 1;
+            survey.roots.note(stack);
             if let Some(pattern) = reference
                 && stack.split(|&b| b == b';').any(|frame| pattern.matches(frame))
             {

@@ -1,5 +1,6 @@
 //! The results of reading a file once: order, weights, facts; and the one unit of all files.
 
+use super::roots::Roots;
 use super::side::Side;
 use crate::error::{ErrorKind, Result};
 use crate::folded::NotUnderstood;
@@ -25,6 +26,8 @@ pub(crate) struct Survey {
     pub(crate) sample_weight: SampleWeight,
     /// The facts of the file.
     pub(crate) facts: Facts,
+    /// The first frames of the stacks.
+    pub(super) roots: Roots,
 }
 
 /// The facts of one side, of all its files together.

@@ -15,6 +15,32 @@ fn every_stack_of_either_side_in_frame_order() {
     assert_eq!(diff(&["--absolute"], "a b;c 1\n", "a 2\na;b 4\n"), "a 0 2\na;b 0 4\na b;c 1 0\n");
 }
 
+/// Native profilers begin stacks with the name of the program, and a build has a name of its own.
+#[test]
+fn a_program_under_another_name_is_one_program() {
+    let files = Files::new();
+    let text = |name: &str, parse: u32| format!("{name};main 1\n{name};main;parse {parse}\n");
+    let (before, after) =
+        (files.put("before", text("bench-1f0a", 40)), files.put("after", text("bench-77c2", 44)));
+    let said = "fg-diff: bench-1f0a before and bench-77c2 after are compared as one program\n";
+    let joined = "bench-77c2;main 1 1\nbench-77c2;main;parse 40 44\n";
+    for (arguments, stdin) in
+        [([&before[..], &after], String::new()), ([&before, "-"], text("bench-77c2", 44))]
+    {
+        let run = run(&arguments, &stdin);
+        assert_eq!((run.status, stacks(&run).as_str(), run.stderr.as_str()), (0, joined, said));
+    }
+    let report = run(&["--json", &before, &after], "");
+    assert_eq!((report.status, report.stderr.as_str()), (0, said));
+    assert!(!report.stdout.contains("bench-1f0a\","), "{}", report.stdout);
+    // Beside other threads the command in the header tells which of the roots is the program.
+    let threads = |name: &str, n: u32| format!("# command: ./{name} 7\n{}io;run 3\n", text(name, n));
+    let (before, after) = (files.put("before", threads("app", 40)), files.put("after", threads("app2", 44)));
+    let run = run(&[&before, &after], "");
+    assert!(stacks(&run).ends_with("\napp2;main 1 1\napp2;main;parse 40 44\nio;run 3 3\n"), "{}", run.stdout);
+    assert_eq!(run.stderr, "fg-diff: app before and app2 after are compared as one program\n");
+}
+
 #[test]
 fn late_disorder_is_sorted_out() {
     let mut before: String = (0..40_000).map(|n| format!("main;f{n:05} 1\n")).collect();
