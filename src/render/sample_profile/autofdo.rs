@@ -225,7 +225,7 @@ mod tests {
         write(&functions(), Version::One, &mut out).unwrap();
         let max = i64::MAX as u64;
         let expected = [
-            &[FUNCTIONS, 24, 1, 1, 0, 3, 2, 1][..],
+            &[FUNCTIONS, 27, 1, 1, 0, 3, 2, 1][..],
             &[3 << 16 | 2, 0, 7, 0],
             &[3 << 16, 1, 9, 0, TARGETS, 1, 0, 4, 0],
             // Counts have a sign.
