@@ -83,6 +83,18 @@ const FOREIGN: &[Foreign] = &[
         is: |head| head.starts_with(b"Nettrace"),
     },
     Foreign {
+        what: "a database of SQLite, as Nsight Systems and rocprofv3 export them",
+        instead: "record the kernels with the profiler of PyTorch or JAX and give its trace, which is read with their \
+                  launches",
+        is: |head| head.starts_with(b"SQLite format 3\0"),
+    },
+    Foreign {
+        what: "the JSON of rocprofv3",
+        instead: "record the kernels with the profiler of PyTorch or JAX and give its trace, which is read with their \
+                  launches",
+        is: |head| head.starts_with(b"{") && holds(&head[..head.len().min(64)], b"\"rocprofiler-sdk-tool\""),
+    },
+    Foreign {
         what: "a report of perf report",
         instead: "give the perf.data, or what perf script prints",
         is: |head| {
@@ -334,6 +346,8 @@ mod tests {
             (b"\xc1\x1f\xfc\xc1\0\0", "memtrace"),
             (b"\x0a\xc1\x40\x12\x09/host:CPU\x1a", "xplane"),
             (b"\x5e\x97\xca\xfd\x01\x01\0\0", "sysprof"),
+            (b"SQLite format 3\0\x10\0", "Nsight Systems"),
+            (b"{\n \"rocprofiler-sdk-tool\": [ {\"metadata\":", "rocprofv3"),
             (b"7z\xbc\xaf\x27\x1c\0\x04", "7-Zip"),
             (b"# HELP go_goroutines x\ngo_goroutines 8\n", "Prometheus"),
             (b"The year was 1999\n", "do not look like stacks"),

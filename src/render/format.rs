@@ -53,7 +53,11 @@ pub const FORMATS: &[Format] = &[
     chrome_trace::FORMAT,
     dot::FORMAT,
     #[cfg(feature = "perf-data")]
-    super::sample_profile::FORMAT,
+    super::sample_profile::LLVM,
+    #[cfg(feature = "perf-data")]
+    super::sample_profile::GCC,
+    #[cfg(feature = "perf-data")]
+    super::sample_profile::GCC_1,
     #[cfg(feature = "parquet")]
     super::parquet::FORMAT,
 ];

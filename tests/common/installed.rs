@@ -21,6 +21,8 @@ const JOBS: &[(&str, &str)] = &[
     ("duckdb and pyarrow", "${ARROW_PYTHON:-python3} -c 'import duckdb, pyarrow.parquet'"),
     ("dot", "echo 'digraph { a -> b }' | dot -Tsvg >a.svg && grep -q '<svg' a.svg"),
     ("go", "go version && go tool pprof -h 2>&1 | grep -q usage"),
+    ("dump_gcov", DUMP_GCOV),
+    ("gcc 12 to 15", GCC),
     ("llvm-profdata", "printf 'f:1:1\\n 1: 1\\n' >a.prof && llvm-profdata show --sample a.prof"),
     ("llvm-symbolizer", "echo 0x1000 | llvm-symbolizer --obj=/bin/sh --no-demangle --inlines"),
     ("nm", "nm --no-demangle -D /bin/sh >/dev/null"),
@@ -37,6 +39,10 @@ const BUSY: &str = "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done";
 /// The rate may be limited.
 const PERF_RECORD: &str = "perf record -q -o data -- sh -c \"$BUSY\" && test -s data &&
     perf record -q -e cpu-clock -F 1999 --call-graph dwarf -o more -- sh -c \"$BUSY\" && test -s more";
+/// It prints its help and succeeds; a broken one ends by a signal.
+const DUMP_GCOV: &str = "dump_gcov -help >help 2>&1; test $? -lt 126 && grep -q gcov_version help";
+const GCC: &str = "version=$(gcc -dumpversion) && echo 'int main(void) { return 0; }' >a.c && gcc -o a a.c && ./a &&
+    case ${version%%.*} in 12 | 13 | 14 | 15) ;; *) echo \"gcc $version reads another version of profiles\"; false ;; esac";
 const PERF_SCRIPT: &str = "gzip -dc \"$PROJECT/tests/perf_data/golden/calc.data.gz\" >data &&
     perf script -i data >text && test -s text";
 const BPFCC: &str = "sh -c 'while :; do :; done' & busy=$!; trap 'kill $busy' EXIT

@@ -30,6 +30,9 @@ mod recordings;
 mod round_trip;
 #[cfg(feature = "perf-data")]
 mod sample_profile;
+#[cfg(feature = "perf-data")]
+#[path = "sample_profile/gcc.rs"]
+mod sample_profile_gcc;
 #[path = "../common/skip.rs"]
 mod skip;
 mod stacks;

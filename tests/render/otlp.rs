@@ -10,6 +10,7 @@ use fg_tools::render::Settings;
 use fg_tools::{Profile, Source};
 
 use super::exchange::canonical;
+use super::run_in;
 
 /// The sums of the sample types of each pair of files.
 type Sums = BTreeMap<String, BTreeMap<String, String>>;
@@ -108,4 +109,25 @@ fn links_to_traces_are_labels_and_links_again() {
         serde_json::json!([{}]),
         "no label is an attribute, too"
     );
+}
+
+/// The recording in its producer's own format could not be filtered with the rest.
+#[test]
+fn an_original_payload_is_left_out_and_said() {
+    let folder = tempfile::tempdir().unwrap();
+    for file in files("payload") {
+        let file = file.to_str().unwrap();
+        let quiet = run_in(folder.path(), &["--format", "otlp", "-o", "out.otlp", file], "");
+        assert!(quiet.status == 0 && !quiet.stderr.contains("payload"), "{}", quiet.stderr);
+        let talks = run_in(folder.path(), &["-v", "--format", "otlp", "-o", "out.otlp", file], "");
+        assert!(
+            talks.stderr.contains("an original payload (pprofgz, 25 bytes) is left out"),
+            "{}",
+            talks.stderr
+        );
+        let again = run_in(folder.path(), &["-v", "--format", "otlp-json", "-o", "-", "out.otlp"], "");
+        let written = String::from_utf8(again.stdout).unwrap();
+        assert!(written.contains("resourceProfiles") && !written.contains("riginalPayload"), "{written}");
+        assert!(!again.stderr.contains("payload"), "{}", again.stderr);
+    }
 }

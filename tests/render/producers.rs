@@ -237,8 +237,9 @@ fn a_private_output_names_no_host_folder_or_argument() {
     let text = "# unit: ns\n# command: /home/lovelace/app --key=secret\n# host: lovelace-laptop\n\
         # warning: no symbols for /home/lovelace/lib/libx.so.1 (38%)\n# comment: lovelace's\nmain 5\n";
     let profile = Profile::from_bytes(text).unwrap();
-    let apart = ["peek", "list", "png", "html", "pprof", "llvm-prof"];
-    for format in FORMATS.iter().filter(|format| !apart.contains(&format.name)) {
+    let apart = ["peek", "list", "png", "html", "pprof"];
+    let is_apart = |format: &Format| apart.contains(&format.name) || format.takes("binary");
+    for format in FORMATS.iter().filter(|format| !is_apart(format)) {
         let mut out = Vec::new();
         profile.render(format.name, &Settings::default().private(true), &mut out).unwrap();
         let out = String::from_utf8_lossy(&out);

@@ -176,7 +176,7 @@ const LETTERS: &str = "text";
 
 /// Returns true if a person can read a format as it is.
 fn is_readable(format: &Format) -> bool {
-    !["svg", "html", "png", "pprof", "parquet"].contains(&format.name)
+    !["svg", "html", "png", "pprof", "autofdo", "autofdo-1", "parquet"].contains(&format.name)
 }
 
 impl Render {

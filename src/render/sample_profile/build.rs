@@ -1,16 +1,18 @@
 //! From counts of addresses to counts of lines.
 //!
-//! The rules are those of LLVM's llvm-profgen and of autofdo's create_llvm_prof: a line counts as often as
+//! The rules are those of LLVM's llvm-profgen and of autofdo's create_llvm_prof and create_gcov: a line counts as often as
 //! the one of its instructions that counts most, times the number of copies that the compiler has made of it;
 //! a function's total is the sum over instructions, by branches over bytes of code.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::branch_length::Code;
+use super::compiler::Compiler;
 use super::counts::Counts;
-use super::samples::{FunctionSamples, Functions, Name, copies, line_of, name_in_source};
+use super::samples::{FunctionSamples, Functions, Line, Name};
 use crate::symbolize::{CodeMap, DebugFunction, Object, Site};
 
 /// The functions of a profile, and how much of the counts is in them.
@@ -71,10 +73,10 @@ impl<'o> Finder<'_, 'o> {
 }
 
 /// The profile of an object that has debug information.
-pub(super) fn build(object: &Object, map: &CodeMap<'_>, counts: &Counts) -> Built {
+pub(super) fn build(object: &Object, map: &CodeMap<'_>, counts: &Counts, compiler: Compiler) -> Built {
     let mut built = Built::default();
     let mut finder = Finder { map, ranges: BTreeMap::new(), found: Vec::new() };
-    let mut names = Names::default();
+    let mut names = Names { compiler, known: HashMap::new() };
     if counts.has_branches() {
         add_branches(object, counts, &mut finder, &mut names, &mut built);
     } else {
@@ -88,7 +90,9 @@ pub(super) fn build(object: &Object, map: &CodeMap<'_>, counts: &Counts) -> Buil
     for counted in &finder.found {
         add_function(counted, map, &mut names, &mut built);
     }
-    built.functions.values_mut().for_each(FunctionSamples::raise_to_calls);
+    if compiler.counts_lines_by_calls() {
+        built.functions.values_mut().for_each(FunctionSamples::raise_to_calls);
+    }
     built.functions.retain(|_, function| {
         function.total > 0 || function.head > 0 || !function.body.is_empty() || !function.inlined.is_empty()
     });
@@ -123,7 +127,7 @@ fn add_branches(
         let Some(callee) = finder.number(to) else { continue };
         let callee = &finder.found[callee].function;
         let Some(name) = callee.name.filter(|_| callee.start == to) else { continue };
-        let name = names.get(name_in_source(name));
+        let name = names.in_source(name);
         let head = &mut built.functions.entry(name.clone()).or_default().head;
         *head = head.saturating_add(count);
         if let Some((from, caller)) = from.and_then(|from| Some((from, finder.number(from)?))) {
@@ -135,7 +139,7 @@ fn add_branches(
 /// Adds the lines of a function.
 fn add_function<'o>(counted: &Counted<'o>, map: &CodeMap<'o>, names: &mut Names, built: &mut Built) {
     let Some(name) = counted.function.name else { return };
-    let name = names.get(name_in_source(name));
+    let name = names.in_source(name);
     // The count of code from each address on.
     let mut running = 0;
     let ran: Vec<(u64, u64)> = counted
@@ -147,7 +151,8 @@ fn add_function<'o>(counted: &Counted<'o>, map: &CodeMap<'o>, names: &mut Names,
         })
         .collect();
     // Lines that never ran are worth knowing where the code around them is known to have run.
-    let knows_zero = !counted.begins.is_empty();
+    let compiler = names.compiler;
+    let knows_zero = !counted.begins.is_empty() || compiler.counts_zeros_of_samples();
     map.for_each_stretch(&counted.function, &mut |range, sites| {
         let samples: Vec<u64> = within(&counted.samples, &range, |at| at.0).iter().map(|at| at.1).collect();
         let calls = within(&counted.calls, &range, |call| call.0);
@@ -161,11 +166,11 @@ fn add_function<'o>(counted: &Counted<'o>, map: &CodeMap<'o>, names: &mut Names,
         let total = samples.iter().copied().chain(bytes).fold(0, |a: u64, b| a.saturating_add(b));
         let function = built.functions.entry(name.clone()).or_default();
         let mut get = |name: &[u8]| names.get(name);
-        let Some(function) = function.innermost(sites, total, &mut get) else { return };
-        let Some(line) = line_of(innermost) else { return };
-        let count = samples.iter().copied().chain(pieces.iter().map(|(_, count)| *count)).max();
-        if let Some(count) = count {
-            function.raise(line, count.saturating_mul(copies(innermost)));
+        let Some(function) = function.innermost(sites, compiler, total, &mut get) else { return };
+        let Some(line) = compiler.line_of(innermost) else { return };
+        let counts = samples.iter().copied().chain(pieces.iter().map(|(_, count)| *count));
+        if let Some(count) = counts.max().or(knows_zero.then_some(0)) {
+            function.raise(line, count.saturating_mul(compiler.copies(innermost)));
         }
         for (_, callee, count) in calls {
             let target = function.body.entry(line).or_default().targets.entry(callee.clone()).or_default();
@@ -205,29 +210,37 @@ fn pieces(ran: &[(u64, u64)], range: &Range<u64>) -> Vec<(u64, u64)> {
 }
 
 /// Names, each in memory once.
-#[derive(Default)]
-struct Names(HashMap<Arc<[u8]>, ()>);
+struct Names {
+    compiler: Compiler,
+    known: HashMap<Arc<[u8]>, ()>,
+}
 
 impl Names {
     fn get(&mut self, name: &[u8]) -> Name {
-        if let Some((known, ())) = self.0.get_key_value(name) {
+        if let Some((known, ())) = self.known.get_key_value(name) {
             return known.clone();
         }
         let name: Name = name.into();
-        self.0.insert(name.clone(), ());
+        self.known.insert(name.clone(), ());
         name
+    }
+
+    /// The name of a function as the compiler knows it.
+    fn in_source(&mut self, name: &[u8]) -> Name {
+        self.get(&self.compiler.name_in_source(name))
     }
 }
 
-/// The sites of the innermost functions and of the calls on the way, as far as they have lines.
+/// The functions and lines of sites, of the innermost function and of the calls on the way, as far as they have lines.
 pub(super) fn lines_of<'s, 'o>(
     sites: &'s [Site<'o>],
-) -> impl Iterator<Item = (&'o [u8], super::samples::Line)> + 's
+    compiler: Compiler,
+) -> impl Iterator<Item = (Cow<'o, [u8]>, Line)> + 's
 where
     'o: 's,
 {
     let with_line = sites.iter().filter(|site| site.line > 0);
-    with_line.filter_map(move |site| Some((name_in_source(site.function), line_of(site)?)))
+    with_line.filter_map(move |site| Some((compiler.name_in_source(site.function), compiler.line_of(site)?)))
 }
 
 #[cfg(test)]

@@ -1,13 +1,16 @@
-//! `llvm-prof`: a sample profile, by which clang, rustc and other compilers of LLVM's optimize a program.
+//! `llvm-prof` and `autofdo`: sample profiles, by which clang, rustc and GCC optimize a program.
 //!
-//! It has counts of lines by function, through all that was inlined, and is made from the addresses of a
+//! They have counts of lines by function, through all that was inlined, and are made from the addresses of a
 //! recording and the debug information of one program in it. Recordings of branches (`perf record -b`) count
 //! code that ran; samples alone tell where time went, which is less but does.
 //!
-//! The text is what `llvm-profdata merge --sample` reads, and clang's `-fprofile-sample-use`.
+//! `llvm-prof` is the text that `llvm-profdata merge --sample` reads, and clang's `-fprofile-sample-use`; `autofdo`
+//! is the file of GCC's `-fauto-profile`, as autofdo's create_gcov writes it.
 
+mod autofdo;
 mod branch_length;
 mod build;
+mod compiler;
 mod counts;
 mod llvm_text;
 mod samples;
@@ -16,7 +19,9 @@ mod staleness;
 use std::path::Path;
 use std::sync::Arc;
 
+use self::autofdo::Version;
 use self::build::{Built, build};
+use self::compiler::Compiler;
 use self::counts::{Counts, Recorded};
 use self::staleness::{Shapes, Staleness};
 use super::columns::share;
@@ -31,20 +36,65 @@ use crate::profile::exchange::{Exchanged, Mapping};
 use crate::symbolize::{CodeMap, Module, Object, Search, build_id_from_hex};
 use crate::weight::Weight;
 
-/// The format.
-pub const FORMAT: Format = Format {
+/// The format of LLVM.
+pub const LLVM: Format = Format {
     name: "llvm-prof",
     endings: &["prof"],
     about: "a sample profile for clang and rustc, from perf.data and the program's debug information",
     takes: &[takes::PROGRAM],
     streams: false,
-    open: |settings, target| Ok(Box::new(SampleProfile { settings, target, made: None })),
+    open: |settings, target| open_as(Encoding::LlvmText, settings, target),
 };
 
+/// The format of GCC.
+pub const GCC: Format = Format {
+    name: "autofdo",
+    endings: &["afdo", "gcov"],
+    about: "the same for GCC 12 to 15 (-fauto-profile)",
+    takes: &[takes::PROGRAM],
+    streams: false,
+    open: |settings, target| open_as(Encoding::Autofdo(Version::Two), settings, target),
+};
+
+/// The format of GCC until version 11.
+pub const GCC_1: Format = Format {
+    name: "autofdo-1",
+    endings: &["afdo1"],
+    about: "the same for GCC 11 and earlier",
+    takes: &[takes::PROGRAM],
+    streams: false,
+    open: |settings, target| open_as(Encoding::Autofdo(Version::One), settings, target),
+};
+
+/// The form of a sample profile in a file.
+#[derive(Clone, Copy)]
+enum Encoding {
+    LlvmText,
+    Autofdo(Version),
+}
+
+impl Encoding {
+    fn compiler(self) -> Compiler {
+        match self {
+            Encoding::LlvmText => Compiler::Llvm,
+            Encoding::Autofdo(_) => Compiler::Gcc,
+        }
+    }
+}
+
 struct SampleProfile<'a> {
+    encoding: Encoding,
     settings: &'a Settings,
     target: &'a mut dyn Target,
     made: Option<Made>,
+}
+
+fn open_as<'a>(
+    encoding: Encoding,
+    settings: &'a Settings,
+    target: &'a mut dyn Target,
+) -> Result<Box<dyn Writer + 'a>> {
+    Ok(Box::new(SampleProfile { encoding, settings, target, made: None }))
 }
 
 /// A profile, and what there is to say about it.
@@ -65,7 +115,7 @@ impl Visitor for SampleProfile<'_> {
 
 impl Writer for SampleProfile<'_> {
     fn take(&mut self, profile: &Profile) -> Result<bool> {
-        self.made = make(profile, self.settings)?;
+        self.made = make(profile, self.settings, self.encoding.compiler())?;
         Ok(true)
     }
 
@@ -79,7 +129,10 @@ impl Writer for SampleProfile<'_> {
                  read perf.data itself, in one step",
             ));
         };
-        llvm_text::write(&built.functions, self.target)?;
+        match self.encoding {
+            Encoding::LlvmText => llvm_text::write(&built.functions, self.target)?,
+            Encoding::Autofdo(version) => autofdo::write(&built.functions, version, self.target)?,
+        }
         Ok(Finished { notes, ..Finished::default() })
     }
 }
@@ -90,7 +143,7 @@ fn setting(what: impl Into<String>) -> crate::Error {
 
 /// The profile of the program that a recording has most of, or of the one that the settings name; `None` if
 /// the recording has no addresses.
-fn make(profile: &Profile, settings: &Settings) -> Result<Option<Made>> {
+fn make(profile: &Profile, settings: &Settings, compiler: Compiler) -> Result<Option<Made>> {
     let Some(exchanged) = profile.exchanged().filter(|parts| parts.exchange.has_codes()) else {
         return Ok(None);
     };
@@ -103,22 +156,22 @@ fn make(profile: &Profile, settings: &Settings) -> Result<Option<Made>> {
         );
         return Err(setting(what));
     };
-    let built = build(&object, &map, &counts);
-    let mut notes = notes(&built, &recorded, &counts, &name);
+    let built = build(&object, &map, &counts, compiler);
+    let mut notes = notes(&built, &recorded, &counts, &name, compiler);
     if let Some(path) = &settings.stale_against {
         let other = open(&Search::default(), path, None)?;
         let shown = printable(path.as_os_str().as_encoded_bytes());
         let Some(other) = CodeMap::new(&other) else {
             return Err(setting(format!("{shown} has no debug information to compare lines with")));
         };
-        let (before, after) = (Shapes::of(&map), Shapes::of(&other));
+        let (before, after) = (Shapes::of(&map, compiler), Shapes::of(&other, compiler));
         notes.extend(Staleness::of(&built.functions, &before, &after).report(&shown));
     }
     Ok(Some(Made { built, notes }))
 }
 
 /// The part of a recording that the profile holds.
-fn notes(built: &Built, recorded: &Recorded, counts: &Counts, name: &str) -> Vec<String> {
+fn notes(built: &Built, recorded: &Recorded, counts: &Counts, name: &str, compiler: Compiler) -> Vec<String> {
     let of = |part: u64, whole: u64| share(Weight::from(part), Weight::from(whole));
     let in_file = counts.addresses.values().fold(0, |a: u64, b| a.saturating_add(*b));
     let source = if counts.has_branches() { "code between branches" } else { "samples" };
@@ -130,7 +183,7 @@ fn notes(built: &Built, recorded: &Recorded, counts: &Counts, name: &str) -> Vec
         of(built.at_lines, built.all),
         built.functions.len(),
     )];
-    if !built.has_discriminators && !built.functions.is_empty() {
+    if compiler == Compiler::Llvm && !built.has_discriminators && !built.functions.is_empty() {
         notes.push(format!(
             "{name} has no discriminators, which tell apart several branches of one line: clang writes them \
              with -fdebug-info-for-profiling, rustc with -Zdebug-info-for-profiling"

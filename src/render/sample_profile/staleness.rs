@@ -7,6 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::build::lines_of;
+use super::compiler::Compiler;
 use super::samples::{Functions, Line, Name};
 use crate::render::columns::share;
 use crate::symbolize::CodeMap;
@@ -16,14 +17,14 @@ use crate::weight::Weight;
 pub(super) struct Shapes(HashMap<Vec<u8>, BTreeSet<Line>>);
 
 impl Shapes {
-    pub fn of(map: &CodeMap<'_>) -> Shapes {
+    pub fn of(map: &CodeMap<'_>, compiler: Compiler) -> Shapes {
         let mut shapes: HashMap<Vec<u8>, BTreeSet<Line>> = HashMap::new();
         map.for_each_function(&mut |function| {
             map.for_each_stretch(function, &mut |_, sites| {
-                for (name, line) in lines_of(sites) {
-                    match shapes.get_mut(name) {
+                for (name, line) in lines_of(sites, compiler) {
+                    match shapes.get_mut(&name[..]) {
                         Some(lines) => _ = lines.insert(line),
-                        None => _ = shapes.insert(name.to_vec(), [line].into()),
+                        None => _ = shapes.insert(name.into_owned(), [line].into()),
                     }
                 }
             });
