@@ -93,6 +93,11 @@ const FOREIGN: &[Foreign] = &[
         },
     },
     Foreign {
+        what: "the output of perf script without the addresses that its stacks are made of",
+        instead: "print them, too: perf script -F comm,tid,time,period,event,ip,sym,dso",
+        is: is_perf_without_addresses,
+    },
+    Foreign {
         what: "a listing of perf annotate",
         instead: "give the perf.data, or what perf script prints",
         is: |head| shows(head, b"Source code & Disassembly of "),
@@ -215,11 +220,6 @@ const FOREIGN: &[Foreign] = &[
         },
     },
     Foreign {
-        what: "a capture of sysprof",
-        instead: "record with fg-record, or with perf record -g",
-        is: |head| head.starts_with(b"\x5e\x97\xca\xfd"),
-    },
-    Foreign {
         what: "a program or a core, and no recording",
         instead: "eu-stack and gdb print the stacks of a core",
         is: |head| head.starts_with(b"\x7fELF"),
@@ -254,6 +254,22 @@ const FOREIGN: &[Foreign] = &[
 /// Recognises an input that no format claims.
 pub fn recognise(head: &[u8]) -> Option<&'static Foreign> {
     FOREIGN.iter().find(|foreign| (foreign.is)(head))
+}
+
+/// Returns whether the lines of a text are those of samples and nothing else: `-F event,sym`, `-F comm,tid,sym`. perf
+/// ends each column with a blank, an event and a time with a colon before, and pads the command to 16 columns.
+fn is_perf_without_addresses(head: &[u8]) -> bool {
+    const COMMAND: usize = 16;
+    let Some(end) = memchr::memrchr(b'\n', head) else { return false };
+    let mut lines = head[..end].split(|&b| b == b'\n').take(20);
+    lines.all(|line| {
+        let text = line.trim_ascii();
+        let is_padded = line.starts_with(b" ") && line.len() > COMMAND;
+        let word = text.rsplit(|&b| b == b' ').next().unwrap_or_default();
+        line.ends_with(b" ")
+            && !line.ends_with(b"  ")
+            && (is_padded || (word.len() > 1 && word.ends_with(b":")))
+    })
 }
 
 /// Returns whether the lines of a text are shares and functions, as LuaJIT prints them: `81%  work`.
@@ -307,6 +323,9 @@ mod tests {
                 b"# To display the perf.data header info, please use --header/--header-only options.\n#\n",
                 "perf report",
             ),
+            (b"cpu-clock: \ncpu-clock: \n", "without the addresses"),
+            (b"83564.213493: \n83564.217912: \n", "without the addresses"),
+            (b"               w 18913 \n               w 18913 \n", "without the addresses"),
             (b" Percent |\tSource code & Disassembly of work for cpu-clock (2 samples", "perf annotate"),
             (b"# started on Sat\n\n\n Performance counter stats for '/bin/a 10':\n", "perf stat"),
             (b"ok\n\n Summary of events:\n\n rec (12967), 124 events, 67.4%\n", "perf trace"),
@@ -333,7 +352,6 @@ mod tests {
             ("Overhead ╎ [+additional indent] Count File:Line; Function\n".as_bytes(), "Julia"),
             (b"\xc1\x1f\xfc\xc1\0\0", "memtrace"),
             (b"\x0a\xc1\x40\x12\x09/host:CPU\x1a", "xplane"),
-            (b"\x5e\x97\xca\xfd\x01\x01\0\0", "sysprof"),
             (b"7z\xbc\xaf\x27\x1c\0\x04", "7-Zip"),
             (b"# HELP go_goroutines x\ngo_goroutines 8\n", "Prometheus"),
             (b"The year was 1999\n", "do not look like stacks"),
@@ -348,6 +366,7 @@ mod tests {
             b"go 1.22 x\n",
             b"{\"start_time\": 1}",
             b"<?xml version=\"1.0\"?><a/>",
+            b"title:\nname: \n",
             b"",
         ] {
             assert!(recognise(head).is_none(), "{head:?}");
