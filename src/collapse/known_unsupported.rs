@@ -113,6 +113,11 @@ const FOREIGN: &[Foreign] = &[
         is: |head| shows(head, b" Summary of events:"),
     },
     Foreign {
+        what: "the calls that perf trace prints",
+        instead: "record them with their stacks: perf record -g -e 'syscalls:*', or print them with strace -k",
+        is: is_perf_trace,
+    },
+    Foreign {
         what: "a table of perf sched timehist",
         instead: "give what perf script prints, with --format perf-sched",
         is: |head| shows(head, b"           time    cpu  task name "),
@@ -272,6 +277,16 @@ fn is_perf_without_addresses(head: &[u8]) -> bool {
     })
 }
 
+/// Returns whether a text begins with a call and its duration: `0.051 ( 0.146 ms): app/28540 brk() = 0x1`.
+fn is_perf_trace(head: &[u8]) -> bool {
+    let line = head.split(|&b| b == b'\n').next().unwrap_or_default();
+    let Some(end) = find(line, b"): ") else { return false };
+    let Some(open) = memchr::memchr(b'(', &line[..end]) else { return false };
+    let (time, lasted) = (line[..open].trim_ascii(), line[open + 1..end].trim_ascii());
+    let is_time = time == b"?" || (!time.is_empty() && time.iter().all(|b| b.is_ascii_digit() || *b == b'.'));
+    is_time && (lasted.is_empty() || lasted.ends_with(b" ms")) && line[end..].contains(&b'(')
+}
+
 /// Returns whether the lines of a text are shares and functions, as LuaJIT prints them: `81%  work`.
 fn is_luajit_report(head: &[u8]) -> bool {
     let mut lines = head.split(|&b| b == b'\n').take(20).filter(|line| !line.is_empty()).peekable();
@@ -323,6 +338,8 @@ mod tests {
                 b"# To display the perf.data header info, please use --header/--header-only options.\n#\n",
                 "perf report",
             ),
+            (b"     0.051 ( 0.146 ms): w/28540 brk()     = 0x55d85e718000\n", "perf trace prints"),
+            (b"         ? (         ): w/28540  ... [continued]: execve())   = 0\n", "perf trace prints"),
             (b"cpu-clock: \ncpu-clock: \n", "without the addresses"),
             (b"83564.213493: \n83564.217912: \n", "without the addresses"),
             (b"               w 18913 \n               w 18913 \n", "without the addresses"),
