@@ -105,6 +105,11 @@ const FOREIGN: &[Foreign] = &[
         },
     },
     Foreign {
+        what: "the output of perf script without the addresses that its stacks are made of",
+        instead: "print them, too: perf script -F comm,tid,time,period,event,ip,sym,dso",
+        is: is_perf_without_addresses,
+    },
+    Foreign {
         what: "a listing of perf annotate",
         instead: "give the perf.data, or what perf script prints",
         is: |head| shows(head, b"Source code & Disassembly of "),
@@ -118,6 +123,11 @@ const FOREIGN: &[Foreign] = &[
         what: "a summary of perf trace, which has no stacks",
         instead: "record them: perf record -g -e 'syscalls:*'",
         is: |head| shows(head, b" Summary of events:"),
+    },
+    Foreign {
+        what: "the calls that perf trace prints",
+        instead: "record them with their stacks: perf record -g -e 'syscalls:*', or print them with strace -k",
+        is: is_perf_trace,
     },
     Foreign {
         what: "a table of perf sched timehist",
@@ -227,11 +237,6 @@ const FOREIGN: &[Foreign] = &[
         },
     },
     Foreign {
-        what: "a capture of sysprof",
-        instead: "record with fg-record, or with perf record -g",
-        is: |head| head.starts_with(b"\x5e\x97\xca\xfd"),
-    },
-    Foreign {
         what: "a program or a core, and no recording",
         instead: "eu-stack and gdb print the stacks of a core",
         is: |head| head.starts_with(b"\x7fELF"),
@@ -266,6 +271,32 @@ const FOREIGN: &[Foreign] = &[
 /// Recognises an input that no format claims.
 pub fn recognise(head: &[u8]) -> Option<&'static Foreign> {
     FOREIGN.iter().find(|foreign| (foreign.is)(head))
+}
+
+/// Returns whether the lines of a text are those of samples and nothing else: `-F event,sym`, `-F comm,tid,sym`. perf
+/// ends each column with a blank, an event and a time with a colon before, and pads the command to 16 columns.
+fn is_perf_without_addresses(head: &[u8]) -> bool {
+    const COMMAND: usize = 16;
+    let Some(end) = memchr::memrchr(b'\n', head) else { return false };
+    let mut lines = head[..end].split(|&b| b == b'\n').take(20);
+    lines.all(|line| {
+        let text = line.trim_ascii();
+        let is_padded = line.starts_with(b" ") && line.len() > COMMAND;
+        let word = text.rsplit(|&b| b == b' ').next().unwrap_or_default();
+        line.ends_with(b" ")
+            && !line.ends_with(b"  ")
+            && (is_padded || (word.len() > 1 && word.ends_with(b":")))
+    })
+}
+
+/// Returns whether a text begins with a call and its duration: `0.051 ( 0.146 ms): app/28540 brk() = 0x1`.
+fn is_perf_trace(head: &[u8]) -> bool {
+    let line = head.split(|&b| b == b'\n').next().unwrap_or_default();
+    let Some(end) = find(line, b"): ") else { return false };
+    let Some(open) = memchr::memchr(b'(', &line[..end]) else { return false };
+    let (time, lasted) = (line[..open].trim_ascii(), line[open + 1..end].trim_ascii());
+    let is_time = time == b"?" || (!time.is_empty() && time.iter().all(|b| b.is_ascii_digit() || *b == b'.'));
+    is_time && (lasted.is_empty() || lasted.ends_with(b" ms")) && line[end..].contains(&b'(')
 }
 
 /// Returns whether the lines of a text are shares and functions, as LuaJIT prints them: `81%  work`.
@@ -319,6 +350,11 @@ mod tests {
                 b"# To display the perf.data header info, please use --header/--header-only options.\n#\n",
                 "perf report",
             ),
+            (b"     0.051 ( 0.146 ms): w/28540 brk()     = 0x55d85e718000\n", "perf trace prints"),
+            (b"         ? (         ): w/28540  ... [continued]: execve())   = 0\n", "perf trace prints"),
+            (b"cpu-clock: \ncpu-clock: \n", "without the addresses"),
+            (b"83564.213493: \n83564.217912: \n", "without the addresses"),
+            (b"               w 18913 \n               w 18913 \n", "without the addresses"),
             (b" Percent |\tSource code & Disassembly of work for cpu-clock (2 samples", "perf annotate"),
             (b"# started on Sat\n\n\n Performance counter stats for '/bin/a 10':\n", "perf stat"),
             (b"ok\n\n Summary of events:\n\n rec (12967), 124 events, 67.4%\n", "perf trace"),
@@ -345,7 +381,6 @@ mod tests {
             ("Overhead ╎ [+additional indent] Count File:Line; Function\n".as_bytes(), "Julia"),
             (b"\xc1\x1f\xfc\xc1\0\0", "memtrace"),
             (b"\x0a\xc1\x40\x12\x09/host:CPU\x1a", "xplane"),
-            (b"\x5e\x97\xca\xfd\x01\x01\0\0", "sysprof"),
             (b"SQLite format 3\0\x10\0", "Nsight Systems"),
             (b"{\n \"rocprofiler-sdk-tool\": [ {\"metadata\":", "rocprofv3"),
             (b"7z\xbc\xaf\x27\x1c\0\x04", "7-Zip"),
@@ -362,6 +397,7 @@ mod tests {
             b"go 1.22 x\n",
             b"{\"start_time\": 1}",
             b"<?xml version=\"1.0\"?><a/>",
+            b"title:\nname: \n",
             b"",
         ] {
             assert!(recognise(head).is_none(), "{head:?}");

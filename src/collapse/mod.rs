@@ -173,6 +173,8 @@ mod stackprof;
 #[cfg(feature = "collapse")]
 mod strace;
 #[cfg(feature = "collapse")]
+mod sysprof;
+#[cfg(feature = "collapse")]
 mod systemtap;
 #[cfg(feature = "collapse")]
 mod thread_dump;

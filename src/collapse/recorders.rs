@@ -112,6 +112,12 @@ pub const RECORDERS: &[Recorder] = &[
     ),
     Recorder::new("Linux, the whole machine", "`perf record -a -g sleep 10`", "`perf.data`", "perf-data"),
     Recorder::new(
+        "Linux, the whole machine, by sysprof",
+        "`sysprof-cli out.syscap`, ended with Ctrl-C",
+        "`out.syscap`",
+        "sysprof",
+    ),
+    Recorder::new(
         "Linux kernel, by bpftrace",
         "`bpftrace -e 'profile:hz:99 { @[kstack] = count(); }'`",
         "what it prints",

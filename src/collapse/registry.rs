@@ -14,7 +14,7 @@ use super::{
     vtune, wall_clock_profiler, wpa, xctrace, xdebug, xperf,
 };
 #[cfg(feature = "collapse")]
-use super::{go_trace, nettrace, perfetto, python_sampling};
+use super::{go_trace, nettrace, perfetto, python_sampling, sysprof};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
 
@@ -57,6 +57,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &go_trace::GoTrace,
     &perfetto::Perfetto,
     &nettrace::Nettrace,
+    &sysprof::Sysprof,
     &callgrind::Callgrind,
     &cachegrind::Cachegrind,
     &massif::Massif,

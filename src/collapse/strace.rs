@@ -69,13 +69,19 @@ impl Collapser for Strace {
             clock: Clock::default(),
             stamp: None,
             exits: HashMap::new(),
-            in_signal: false,
+            skips_stack: false,
             signals: 0,
+            is_hidden_exit: false,
+            hidden_exits: 0,
         };
         Text::new(input).for_each(report, |line| parser.line(line, sink))?;
         parser.flush(sink)?;
         if parser.signals > 0 {
             report.details.push(format!("{} signals are no calls and are left out", parser.signals));
+        }
+        if parser.hidden_exits > 0 {
+            let count = parser.hidden_exits;
+            report.details.push(format!("{count} ends of threads whose call is not printed are left out"));
         }
         parser.printed.values.finish(report)
     }
@@ -92,15 +98,20 @@ struct Parser<'o> {
     stamp: Option<u64>,
     /// The calls that have ended threads, by thread.
     exits: HashMap<Vec<u8>, Vec<u8>>,
-    /// True if the stack that follows is that of a signal, which is no call.
-    in_signal: bool,
+    /// True if the stack that follows is that of no call: of a signal, or of a thread's end whose call is not printed.
+    skips_stack: bool,
     signals: u64,
+    /// True if a thread has ended whose last call strace was told not to print (`-Z`, `-e trace=write`).
+    is_hidden_exit: bool,
+    /// The number of those whose stack follows all the same.
+    hidden_exits: u64,
 }
 
 impl Parser<'_> {
     fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
         if line.starts_with(b" > ") {
-            if self.in_signal {
+            if self.skips_stack {
+                self.hidden_exits += u64::from(std::mem::take(&mut self.is_hidden_exit));
                 return Ok(true);
             }
             let Some(frame) = frame(line).filter(|_| !self.line.is_empty()) else { return Ok(false) };
@@ -109,9 +120,10 @@ impl Parser<'_> {
         }
         self.flush(sink)?;
         self.stamp = ids(line).and_then(|(_, stamp, _)| self.clock.read(stamp));
-        self.in_signal = split_first(line, b"--- ")
+        self.skips_stack = split_first(line, b"--- ")
             .is_some_and(|(ids, _)| thread(ids).is_some_and(|(_, rest)| rest.is_empty()));
-        self.signals += u64::from(self.in_signal);
+        self.signals += u64::from(self.skips_stack);
+        self.is_hidden_exit = false;
         // Output of the program itself is no call and has no stack.
         if let Some(call) = call(line) {
             line.clone_into(&mut self.line);
@@ -120,8 +132,11 @@ impl Parser<'_> {
             }
         } else if let Some((ids, _)) = split_first(line, b"+++ ") {
             // The stack of a call that never returns follows the end of its thread.
-            let exit = thread(ids).and_then(|(thread, _)| self.exits.remove(thread.tid));
-            self.line = exit.unwrap_or_default();
+            if let Some((thread, b"")) = thread(ids) {
+                self.line = self.exits.remove(thread.tid).unwrap_or_default();
+                self.is_hidden_exit = self.line.is_empty();
+                self.skips_stack = self.is_hidden_exit;
+            }
         }
         Ok(true)
     }
@@ -396,6 +411,14 @@ mod tests {
         let (folded, report) = collapse_bytes(&Strace, text, &Options::default()).unwrap();
         assert_eq!((folded.as_str(), report.not_understood.count), ("g;write 1\n", 0));
         assert_eq!(report.details, ["1 signals are no calls and are left out"]);
+    }
+
+    #[test]
+    fn the_stack_of_an_exit_that_is_not_printed_is_no_loss() {
+        let text = "7 open(0) = -1 ENOENT\n > /b(f+0x1) [0x1]\n7 +++ exited with 0 +++\n > /b(g+0x1) [0x1]\n > /b(h+0x1) [0x1]\n8 +++ exited with 0 +++\n";
+        let (folded, report) = collapse_bytes(&Strace, text, &Options::default()).unwrap();
+        assert_eq!((folded.as_str(), report.not_understood.count), ("f;open 1\n", 0));
+        assert_eq!(report.details, ["1 ends of threads whose call is not printed are left out"]);
     }
 
     #[test]

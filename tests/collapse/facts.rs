@@ -68,6 +68,10 @@ const HEADERS: &[(&str, &str)] = &[
         "unit: s | samples: 122 samples | command: \"py/orders.py 0.6\" | start: 2026-11-21T00:24:39.577861000Z | duration: 0.623109 s | cpu-time: 0.609543 s",
     ),
     (
+        "sysprof/cpu",
+        "unit: samples | samples: 189 samples | command: /home/user/app/orders | start: 2026-11-23T00:11:58Z | duration: 3.070665782 s",
+    ),
+    (
         "py-spy/subprocesses",
         "unit: samples | samples: 722 samples | command: \"/opt/py311/bin/python3.11 py/orders.py 2 2\"",
     ),

@@ -214,9 +214,12 @@ fn collapsing_what_was_collapsed_changes_nothing() {
     }
 }
 
+/// Cases that show a heap as it is at the end, when more has been released than before.
+const HEAPS_AT_THE_END: &[&str] = &["sysprof/unreleased"];
+
 #[test]
 fn truncated_input_never_exceeds_the_total() {
-    for case in cases() {
+    for case in cases().into_iter().filter(|case| !HEAPS_AT_THE_END.contains(&case.name.as_str())) {
         let plain = bytes(&case);
         let pieces = if plain.len() > 50_000 { 8 } else { 25 };
         let step = (plain.len() / pieces).max(1);

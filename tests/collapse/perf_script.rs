@@ -369,3 +369,20 @@ fn instructions_and_registers_below_a_stack_are_no_loss() {
     assert_eq!(report.not_understood.count, 0, "{:?}", report.not_understood.first);
     assert!(report.not_understood.ends_within.is_none(), "the last line is the end of a stack");
 }
+
+#[test]
+fn a_period_without_a_thread_is_the_weight() {
+    // perf script -F comm,period,event,ip,sym; the same without an event; and without a command.
+    for text in [
+        "w    2000000 cpu-clock: \n\t            117a leaf\n\t            11af mid\n\nw         10 cpu-clock: \n\t            11af mid\n\n",
+        "w    2000000 \n\t            117a leaf\n\t            11af mid\n\nw         10 \n\t            11af mid\n\n",
+    ] {
+        assert_eq!(detected(text, &Options::default()), "w;mid 10\nw;mid;leaf 2000000\n", "{text}");
+    }
+    let text = "   2000000 cpu-clock: \n\t            117a leaf\n\n        10 cpu-clock: \n\t            11af mid\n\n";
+    assert_eq!(detected(text, &Options::default()), "leaf 2000000\nmid 10\n");
+    // A thread is less wide.
+    let text =
+        "w 18913 cpu-clock: \n\t            117a leaf\n\n  w    18 cpu-clock: \n\t            117a leaf\n\n";
+    assert_eq!(detected(text, &Options::default()), "w;leaf 2\n");
+}

@@ -41,11 +41,14 @@ pub(super) struct Layout {
     time: bool,
     period: bool,
     event: bool,
+    /// True if the number in front is the period, because there is no thread: `-F comm,period,event,ip`.
+    period_first: bool,
 }
 
 impl Layout {
     /// The columns that `perf script` prints by default.
-    pub const DEFAULT: Layout = Layout { cpu: false, time: true, period: true, event: true };
+    pub const DEFAULT: Layout =
+        Layout { cpu: false, time: true, period: true, event: true, period_first: false };
 
     /// Returns whether no other text looks like this.
     pub fn is_telling(&self) -> bool {
@@ -64,6 +67,7 @@ impl Layout {
             event: bits & 4 != 0,
             cpu: bits & 2 != 0,
             period: bits & 1 != 0,
+            period_first: false,
         })
     }
 
@@ -82,7 +86,13 @@ impl Layout {
         let scored = Layout::all().map(|layout| (follows(layout), layout));
         // The first of equals, the one with more columns, is to win: max_by_key takes the last.
         let (count, best) = scored.collect::<Vec<_>>().into_iter().rev().max_by_key(|(count, _)| *count)?;
-        (count > 0).then_some(best)
+        let is_alone = !(best.cpu || best.time || best.period);
+        let is_padded = |line: &&[u8]| {
+            let event = best.parse(line);
+            event.is_none_or(|event| event.pid.is_none() && is_padded_as_period(event.thread))
+        };
+        let period_first = is_alone && lines.iter().all(is_padded);
+        (count > 0).then_some(Layout { period_first, ..best })
     }
 
     /// Returns true if the first lines are samples of one line each, with a weight, an event and a frame:
@@ -123,6 +133,14 @@ impl Layout {
                 best = Some(columns.of(&line[..end], comm, pid, tid));
             }
             start = end;
+        }
+        if self.period_first
+            && let Some(event) = &mut best
+            && event.pid.is_none()
+        {
+            event.period = Some(std::mem::replace(&mut event.tid, b"?"));
+            event.thread =
+                event.thread[..event.thread.len() - event.period.map_or(0, <[u8]>::len)].trim_ascii_end();
         }
         best
     }
@@ -289,6 +307,17 @@ fn candidate_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
+/// Returns true if the number at the end of a text is padded to the width of a period, 10; that of a thread is 5 or 7.
+fn is_padded_as_period(text: &[u8]) -> bool {
+    /// The width, and the blank behind the column before.
+    const WIDTH: usize = 10;
+    let digits = text.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    let number = &text[..text.len() - digits];
+    let blanks = number.len() - number.trim_ascii_end().len();
+    // The first column of a line has no blank before it.
+    digits + blanks >= WIDTH + usize::from(blanks < number.len())
+}
+
 /// `PID/TID` or `TID`; perf writes -1 where it does not know.
 fn split_ids(token: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
     let is_id = |text: &[u8]| is_number(text.strip_prefix(b"-").unwrap_or(text));
@@ -371,7 +400,24 @@ mod tests {
     }
 
     fn layout(cpu: bool, time: bool, period: bool, event: bool) -> Layout {
-        Layout { cpu, time, period, event }
+        Layout { cpu, time, period, event, period_first: false }
+    }
+
+    #[test]
+    fn a_number_as_wide_as_a_period_is_no_thread() {
+        for (line, is_period) in [
+            ("w    2000000 ", true),
+            ("   2000000 ", true),
+            ("w          1 ", true),
+            ("w 2000000000 ", true),
+            ("w 123456789012 ", true),
+            ("w 18913 ", false),
+            ("w   18913 ", false),
+            ("w 1234567 ", false),
+            ("  18913 ", false),
+        ] {
+            assert_eq!(is_padded_as_period(line.trim_end().as_bytes()), is_period, "{line}");
+        }
     }
 
     #[test]
