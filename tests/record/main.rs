@@ -9,6 +9,8 @@ mod cargo;
 mod check;
 mod events;
 mod facts;
+mod forks;
+mod go;
 mod gone;
 #[path = "../common/installed.rs"]
 mod installed;

@@ -17,9 +17,14 @@ pub const TRAILER: usize = 32;
 
 /// Records of the processes that run now.
 pub fn everybody(data: bool, records: &mut Vec<u8>) {
-    for pid in numbers_in("/proc") {
+    for pid in processes() {
         process(pid, data, records);
     }
+}
+
+/// The processes that run now, in order.
+pub fn processes() -> Vec<u32> {
+    numbers_in("/proc")
 }
 
 /// Records of one process: its threads and their names, and its mappings; `data` includes those

@@ -15,7 +15,7 @@ use super::data_file::About;
 use super::event::Event as PlannedEvent;
 use super::existing;
 use super::output::Output;
-use super::plan::{Doing, Plan};
+use super::plan::{Doing, Inherit, Plan};
 use super::stream::Part;
 use super::trim::{self, Layout};
 use crate::record::request::{Target, Time};
@@ -31,6 +31,8 @@ use crate::record::sys::wake::wake;
 pub(super) struct Opened {
     /// Threads that ran before the recording.
     running: Vec<u32>,
+    /// The processes of the machine before the first event was open, if some of their children are followed.
+    before: Vec<u32>,
     events: Vec<Event>,
     /// The number of each event in the plan.
     numbers: Vec<usize>,
@@ -53,6 +55,8 @@ impl Opened {
         child: Option<u32>,
         processors: &[u32],
     ) -> Result<Opened, Refused> {
+        let has_children = matches!(target, Target::Processes(_)) && plan.inherit == Inherit::All;
+        let before = if has_children { existing::processes() } else { Vec::new() };
         let whom: Vec<(Who, Doing)> = match (target, child) {
             (Target::Machine(_), _) => vec![(Who::Everybody, Doing::Open)],
             (Target::Processes(pids), _) => pids
@@ -84,7 +88,8 @@ impl Opened {
             _ => None,
         };
         let running = whom.iter().filter_map(thread).collect();
-        let mut opened = Opened { running, events: Vec::new(), numbers: Vec::new(), rings: Vec::new() };
+        let mut opened =
+            Opened { running, before, events: Vec::new(), numbers: Vec::new(), rings: Vec::new() };
         for &processor in processors {
             let first = opened.events.len();
             let each = all.iter().flat_map(|event| whom.iter().map(move |&(who, doing)| (event, who, doing)));
@@ -168,13 +173,8 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Lets the events count, and writes down what is already there.
-    pub fn begin(&mut self, plan: &Plan, target: &Target) -> io::Result<()> {
-        let mut records = Vec::new();
-        // Reading all of its symbols takes a while, in which nothing need be counted.
-        if plan.kernel {
-            existing::kernel(&mut records);
-        }
+    /// Lets the events count, and writes down what is already there, behind the records of the kernel.
+    pub fn begin(&mut self, plan: &Plan, target: &Target, mut records: Vec<u8>) -> io::Result<()> {
         if !plan.on_exec {
             for (event, number) in self.opened.events.iter().zip(&self.opened.numbers) {
                 if !plan.is_paused || plan.events[*number].is_tracking() {
@@ -186,7 +186,16 @@ impl Session {
         match target {
             Target::Machine(_) => existing::everybody(data, &mut records),
             Target::Processes(pids) => {
-                pids.iter().for_each(|&pid| existing::process(pid, data, &mut records))
+                pids.iter().for_each(|&pid| existing::process(pid, data, &mut records));
+                // A child that began while the events were opened has inherited them, but the kernel has
+                // reported it to none that was enabled. An orphan has another parent by now: all count that
+                // are new.
+                if !self.opened.before.is_empty() {
+                    existing::processes()
+                        .into_iter()
+                        .filter(|pid| self.opened.before.binary_search(pid).is_err())
+                        .for_each(|pid| existing::process(pid, data, &mut records));
+                }
             }
             Target::Threads(tids) => {
                 let mut pids: Vec<u32> = tids.iter().filter_map(|&tid| process_of(tid)).collect();
