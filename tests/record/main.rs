@@ -6,6 +6,7 @@
 
 mod alloc;
 mod cargo;
+mod cgroup;
 mod check;
 mod events;
 mod facts;

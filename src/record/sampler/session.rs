@@ -57,8 +57,13 @@ impl Opened {
     ) -> Result<Opened, Refused> {
         let has_children = matches!(target, Target::Processes(_)) && plan.inherit == Inherit::All;
         let before = if has_children { existing::processes() } else { Vec::new() };
+        let not_open = |error| Refused { doing: Doing::OpenGroup, number: 0, error };
+        let group = plan.cgroup.as_deref().map(existing::open_group).transpose().map_err(not_open)?;
         let whom: Vec<(Who, Doing)> = match (target, child) {
-            (Target::Machine(_), _) => vec![(Who::Everybody, Doing::Open)],
+            (Target::Machine(_), _) => {
+                let who = group.as_ref().map_or(Who::Everybody, |folder| Who::Group(folder.as_raw_fd()));
+                vec![(who, Doing::Open)]
+            }
             (Target::Processes(pids), _) => pids
                 .iter()
                 .flat_map(|&pid| {
@@ -113,6 +118,10 @@ impl Opened {
                     Err(e) if e.raw_os_error() == Some(libc::ESRCH) && whom.len() > 1 => {}
                     // A processor that went off meanwhile, likewise.
                     Err(e) if e.raw_os_error() == Some(libc::ENODEV) && !opened.events.is_empty() => {}
+                    // The folder is of another hierarchy, which counts no events.
+                    Err(error) if group.is_some() && error.raw_os_error() == Some(libc::EBADF) => {
+                        return Err(not_open(io::Error::other("no events can be counted in this folder")));
+                    }
                     Err(error) => return Err(Refused { doing, number, error }),
                 }
             }
