@@ -2,17 +2,17 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::request::{Invocation, Target};
+use super::request::{Invocation, Request, Target};
 use super::sys::{limits, processes};
 use crate::profile::Facts;
 
 /// The name and version of this recorder.
 pub const PRODUCER: &str = concat!("fg-record ", env!("CARGO_PKG_VERSION"));
 
-/// The facts of a recording of a target, taken on this machine.
+/// The facts of a recording, taken on this machine.
 ///
 /// The environment is no part of them.
-pub fn facts(target: &Target, start: SystemTime, duration: Duration, cpu_time: Option<Duration>) -> Facts {
+pub fn facts(request: &Request, start: SystemTime, duration: Duration, cpu_time: Option<Duration>) -> Facts {
     let mut facts = Facts::default();
     if let Ok(name) = limits::system_name() {
         facts.system = Some(format!("{} {} {}", name.system, name.release, name.architecture));
@@ -22,7 +22,11 @@ pub fn facts(target: &Target, start: SystemTime, duration: Duration, cpu_time: O
     facts.duration = Some(duration);
     facts.cpu_time = cpu_time;
     facts.producer = Some(PRODUCER.to_owned());
-    match target {
+    let machine = match &request.cgroup {
+        Some(group) => format!("the control group {}", group.display()),
+        None => "the whole machine".to_owned(),
+    };
+    match &request.target {
         Target::Command(invocation) => facts.set_command(command(invocation)),
         Target::Processes(pids) => {
             if let [pid] = pids[..] {
@@ -36,10 +40,10 @@ pub fn facts(target: &Target, start: SystemTime, duration: Duration, cpu_time: O
             facts.comment(format!("recorded threads: {}", list.join(", ")));
         }
         Target::Waiting(_) => {}
-        Target::Machine(None) => facts.comment("recorded the whole machine"),
+        Target::Machine(None) => facts.comment(format!("recorded {machine}")),
         Target::Machine(Some(invocation)) => {
             let invocation = String::from_utf8_lossy(&command(invocation)).into_owned();
-            facts.comment(format!("recorded the whole machine until this ended: {invocation}"));
+            facts.comment(format!("recorded {machine} until this ended: {invocation}"));
         }
     }
     facts
@@ -86,7 +90,7 @@ mod tests {
     use super::*;
 
     fn of(target: Target) -> Facts {
-        facts(&target, SystemTime::UNIX_EPOCH, Duration::from_secs(2), None)
+        facts(&Request::new(target), SystemTime::UNIX_EPOCH, Duration::from_secs(2), None)
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub struct Request {
     pub pauses: Pauses,
     /// The size of the recording's file at which it ends.
     pub max_size: Option<u64>,
+    /// The control group that is recorded of the whole machine.
+    pub cgroup: Option<PathBuf>,
     /// The recording is folded in parts of this length, and where somebody asks for one.
     pub parts: Option<Duration>,
     /// The way in which stacks are found.
@@ -44,6 +46,7 @@ impl Request {
             processors: None,
             pauses: Pauses::default(),
             max_size: None,
+            cgroup: None,
             parts: None,
             call_graph: CallGraph::Dwarf(CallGraph::DUMP),
             children: true,

@@ -4,14 +4,17 @@
 //! ```text
 //! .gopclntab: f1ffffff 0000 01 08 │ functions, files, text │ offsets: names, …, functions
 //! names:      "runtime.main\0" …
-//! functions:  (entry, details)… entry of the end;  details: entry, name, …
+//! functions:  (entry, details)… entry of the end;  details: entry, name, …, frame sizes, …
 //! ```
 //! Written by Go's `cmd/link/internal/ld/pcln.go`, read by `debug/gosym`; since Go 1.18 entries are relative
 //! to the beginning of the text.
 
 use std::borrow::Cow;
 
-use super::elf::{Fields, string_at};
+mod frames;
+
+pub(crate) use self::frames::{GoFrame, GoFrames};
+use super::elf::{Fields, Format, string_at};
 use super::image::Image;
 use super::symbols::Symbol;
 
@@ -35,42 +38,67 @@ pub(super) fn has_table(image: &Image) -> bool {
 /// Appends the functions of the table.
 pub(super) fn read<'a>(image: &'a Image, out: &mut Vec<Symbol<'a>>) {
     if let Some(table) = section(image) {
-        let text = image.elf.section(b".text").map_or(0, |text| text.address);
-        read_table(table, |bytes| Fields::new(bytes, image.elf.format), text, out);
+        read_table(table, image.elf.format, text(image), out);
     }
 }
 
-/// Reads a table as far as it is whole; `text` is where the code begins if the table does not say it.
-fn read_table<'a>(
-    table: &'a [u8],
-    fields: impl for<'b> Fn(&'b [u8]) -> Fields<'b>,
+/// The address of the code, for tables that do not say it.
+fn text(image: &Image) -> u64 {
+    image.elf.section(b".text").map_or(0, |text| text.address)
+}
+
+/// The header of a table.
+#[derive(Clone, Copy, Debug)]
+struct Header {
+    version: u32,
+    /// The least size of an instruction.
+    quantum: u8,
+    /// The number of functions.
+    count: u64,
+    /// The address that entries are relative to.
     text: u64,
-    out: &mut Vec<Symbol<'a>>,
-) -> Option<()> {
-    let mut header = fields(table);
-    if !VERSIONS.contains(&header.word()?) {
-        return None;
+    /// The offsets of the parts: names, frame sizes and the like, functions.
+    names: u64,
+    values: u64,
+    functions: u64,
+}
+
+impl Header {
+    /// Reads a header; `text` is where the code begins if the table does not say it.
+    fn parse(table: &[u8], format: Format, text: u64) -> Option<Header> {
+        let mut fields = Fields::new(table, format);
+        let version = fields.word().filter(|first| VERSIONS.contains(first))?;
+        let [_, _, quantum, _address_size] = fields.take()?;
+        let count = fields.address()?;
+        let _files = fields.address()?;
+        let text = Some(fields.address()?).filter(|stated| *stated > 0).unwrap_or(text);
+        let names = fields.address()?;
+        let [_units, _files, values] = [fields.address()?, fields.address()?, fields.address()?];
+        let functions = fields.address()?;
+        Some(Header { version, quantum, count, text, names, values, functions })
     }
-    // Zeros, the least size of an instruction, and the size of an address.
-    header.skip(4)?;
-    let count = header.address()?;
-    let _files = header.address()?;
-    let text = Some(header.address()?).filter(|stated| *stated > 0).unwrap_or(text);
-    let names = header.address()?;
-    let [_units, _files, _places] = [header.address()?, header.address()?, header.address()?];
-    let functions = header.address()?;
-    let part = |at: u64| table.get(usize::try_from(at).ok()?..);
-    let (names, functions) = (part(names)?, part(functions)?);
-    let mut entries = fields(functions);
+}
+
+/// The part of a table from an offset on.
+fn part(table: &[u8], at: u64) -> Option<&[u8]> {
+    table.get(usize::try_from(at).ok()?..)
+}
+
+/// Reads a table as far as it is whole.
+fn read_table<'a>(table: &'a [u8], format: Format, text: u64, out: &mut Vec<Symbol<'a>>) -> Option<()> {
+    let header = Header::parse(table, format, text)?;
+    let (names, functions) = (part(table, header.names)?, part(table, header.functions)?);
+    let mut entries = Fields::new(functions, format);
     let mut next = (entries.word()?, entries.word()?);
-    for _ in 0..count {
+    for _ in 0..header.count {
         let (entry, details) = next;
         let end = entries.word()?;
         let size = end.checked_sub(entry)?;
-        let mut details_of = fields(functions.get(usize::try_from(details).ok()?..)?);
+        let mut details_of = Fields::new(part(functions, details.into())?, format);
         details_of.skip(4)?;
         if let Some(name) = string_at(names, details_of.word()?.into()).filter(|name| !name.is_empty()) {
-            out.push(Symbol::function(text.checked_add(entry.into())?, size.into(), Cow::Borrowed(name)));
+            let start = header.text.checked_add(entry.into())?;
+            out.push(Symbol::function(start, size.into(), Cow::Borrowed(name)));
         }
         // Behind the last one stands its end alone.
         next = (end, entries.word().unwrap_or(0));
@@ -80,7 +108,6 @@ fn read_table<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::elf::Format;
     use super::*;
 
     fn table(magic: u32, text: u64) -> Vec<u8> {
@@ -99,8 +126,7 @@ mod tests {
 
     fn functions(table: &[u8]) -> Vec<(u64, u64, String)> {
         let mut out = Vec::new();
-        let format = Format { little: true, wide: true };
-        read_table(table, |bytes| Fields::new(bytes, format), 0x1000, &mut out);
+        read_table(table, Format { little: true, wide: true }, 0x1000, &mut out);
         out.iter().map(|s| (s.start, s.end, String::from_utf8_lossy(&s.name).into_owned())).collect()
     }
 

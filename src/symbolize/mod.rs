@@ -40,6 +40,7 @@ mod xz;
 pub(crate) use code_map::CodeMap;
 pub use data::Bytes;
 pub(crate) use dwarf::{DebugFunction, Site};
+pub(crate) use go::{GoFrame, GoFrames};
 pub use object::{Contents, Language, Machine, Object, Segment};
 pub use owned::{NotBelieved, Owners};
 pub use search::{Missing, Module, Search};

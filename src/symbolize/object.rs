@@ -175,6 +175,11 @@ impl Object {
         })
     }
 
+    /// The sizes of the frames of a Go program's functions.
+    pub(crate) fn go_frames(&self) -> Option<go::GoFrames> {
+        go::GoFrames::of(&self.main)
+    }
+
     /// Returns whether there is debug information, in the file itself or in a separate one.
     pub fn has_debug_info(&self) -> bool {
         self.debug_image().is_some()

@@ -21,6 +21,7 @@ pub const CGROUP: u64 = 1 << 21;
 /// Marks in call chains.
 pub const KERNEL: u64 = -128i64 as u64;
 pub const USER: u64 = -512i64 as u64;
+pub const USER_DEFERRED: u64 = -640i64 as u64;
 
 /// The fields of samples unless a test chooses others.
 pub const USUAL: u64 = IP | TID | TIME | CALLCHAIN | PERIOD | IDENTIFIER;
@@ -39,6 +40,8 @@ pub struct Event {
     pub dump: u32,
     /// True if the kernel writes a record at each context switch.
     pub switches: bool,
+    /// True if the user's part of call chains may come later.
+    pub defers: bool,
     /// 4 names the counters that are read, 8 reads a group of them.
     pub read_format: u64,
 }
@@ -56,6 +59,7 @@ impl Default for Event {
             registers: 0,
             dump: 0,
             switches: false,
+            defers: false,
             read_format: 0,
         }
     }
@@ -266,6 +270,17 @@ impl Recording {
         self.push(14, misc, out);
     }
 
+    /// The user's part of the call chains of samples before.
+    pub fn user_chain(&mut self, tid: i32, time: u64, cookie: u64, chain: &[u64]) {
+        let mut out = self.out();
+        out.u64(cookie).u64(chain.len() as u64);
+        chain.iter().for_each(|ip| {
+            out.u64(*ip);
+        });
+        self.trailer(&mut out, tid, tid, time);
+        self.push(22, 0, out);
+    }
+
     pub fn exit(&mut self, tid: i32, time: u64) {
         let mut out = self.out();
         out.u32(tid as u32).u32(1).u32(tid as u32).u32(1).u64(time);
@@ -357,7 +372,7 @@ impl Recording {
         out.u32(event.kind).u32(ATTR_SIZE as u32).u64(event.config);
         out.u64(if event.period > 0 { event.period } else { 999 }).u64(event.fields).u64(event.read_format);
         let frequency = u64::from(event.period == 0) << 10;
-        let flags = 1u64 << 18 | frequency | u64::from(event.switches) << 26;
+        let flags = 1u64 << 18 | frequency | u64::from(event.switches) << 26 | u64::from(event.defers) << 38;
         out.u64(if self.style.big_endian { flags.reverse_bits() } else { flags });
         out.u64(0).u64(0).u64(0).u64(event.branches).u64(event.registers);
         out.u32(event.dump).u32(0).u64(0).u32(0).u32(0);

@@ -4,6 +4,7 @@
 mod aarch64;
 mod corpus;
 mod damage;
+mod deferred;
 mod facts;
 mod go;
 mod golden;

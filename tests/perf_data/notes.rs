@@ -1,5 +1,7 @@
 //! Notes and details in the report.
 
+use fg_tools::collapse::Options;
+
 use super::kit::*;
 use super::{below, fold_bytes, root_with_maps};
 
@@ -241,4 +243,25 @@ fn a_return_address_where_no_code_runs_is_no_frame() {
         let notes = report.notes.join("\n");
         assert!(notes.contains("100% of the weight is in stacks that end before their root"), "{notes}");
     }
+}
+
+#[test]
+fn frame_pointers_are_said_to_leave_out_the_caller_of_a_leaf() {
+    let root = root_with_maps(&[(1, &[(CODE, "leaf"), (CODE + 0x100, "caller")])]);
+    let stacks = |fields, chain: Vec<u64>, just_recorded| {
+        let event = Event { fields, registers: 0x1c0, ..Event::default() };
+        let mut r = Recording::new(PLAIN, &[event]);
+        r.comm(1, 1, 0, b"app", false);
+        r.mmap(1, 0, CODE, 0x1000, 0, "//anon");
+        r.sample(&Sample { pid: 1, tid: 1, time: 10, period: 5, chain, ..Sample::default() });
+        let options = Options { just_recorded, ..below(root.path()) };
+        let (_, report) = fold_bytes(&r.bytes(), &options).unwrap();
+        let is_said = |lines: &[String]| lines.join("\n").contains("leave out the caller of a function that");
+        (is_said(&report.notes), is_said(&report.details))
+    };
+    let chain = || vec![USER, CODE, CODE + 0x105, CODE + 0x105];
+    assert_eq!(stacks(USUAL, chain(), true), (true, false));
+    assert_eq!(stacks(USUAL, chain(), false), (false, true), "of others' recordings it is a detail");
+    assert_eq!(stacks(USUAL | REGS_USER | STACK_USER, chain(), true), (false, false));
+    assert_eq!(stacks(USUAL & !CALLCHAIN, vec![], true), (false, false), "without stacks");
 }

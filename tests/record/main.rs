@@ -6,9 +6,12 @@
 
 mod alloc;
 mod cargo;
+mod cgroup;
 mod check;
 mod events;
 mod facts;
+mod forks;
+mod go;
 mod gone;
 #[path = "../common/installed.rs"]
 mod installed;

@@ -1,6 +1,6 @@
 //! The options of a recording: its method, and its results.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -48,6 +48,10 @@ pub struct SamplingArgs {
     /// Record the whole machine, until COMMAND exits if one is given
     #[arg(short, long)]
     pub all: bool,
+
+    /// With -a, record only a control group: its folder, or its path as /proc/PID/cgroup has it
+    #[arg(long, value_name = "PATH", requires = "all")]
+    pub cgroup: Option<PathBuf>,
 
     /// Record for SECONDS; COMMAND is then ended by SIGTERM
     #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
@@ -182,6 +186,7 @@ impl RecordArgs {
             processors: sampling.cpu.as_ref().map(|list| list.0.clone()),
             pauses: Pauses { delay: sampling.delay.unwrap_or_default(), control: sampling.control.clone() },
             max_size: sampling.max_size,
+            cgroup: sampling.cgroup.clone(),
             parts: self.parts.length(),
             call_graph: sampling.call_graph.unwrap_or(CallGraph::Dwarf(
                 match sampling.raw || sampling.root {

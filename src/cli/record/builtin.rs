@@ -82,7 +82,7 @@ impl RecordArgs {
 /// The facts that the sampler knows.
 pub(super) fn known(request: &Request, outcome: &Outcome, notes: &[String]) -> Facts {
     let cpu_time = outcome.target.as_ref().and_then(|target| target.cpu_time());
-    let mut facts = facts(&request.target, outcome.start, outcome.elapsed, cpu_time);
+    let mut facts = facts(request, outcome.start, outcome.elapsed, cpu_time);
     facts.event = Some(outcome.plan.event_names());
     facts.rate = match outcome.plan.rate {
         Rate::PerSecond(rate) => Some(rate),

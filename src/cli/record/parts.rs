@@ -194,7 +194,7 @@ mod linux {
             };
             self.until = Some(start + duration);
             self.say(&report);
-            complete(profile.facts_mut(), facts(&self.request.target, start, duration, None));
+            complete(profile.facts_mut(), facts(self.request, start, duration, None));
             report.notes.iter().for_each(|note| profile.facts_mut().warn(note));
             if self.how.parts.every.is_some() {
                 if !profile.is_empty() {

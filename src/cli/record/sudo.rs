@@ -54,7 +54,7 @@ fn write(
     recording: &Recording,
 ) -> anyhow::Result<()> {
     let cpu_time = answer.target.as_ref().and_then(|target| target.cpu_time());
-    let mut known = facts(&request.target, SystemTime::now(), Duration::ZERO, cpu_time);
+    let mut known = facts(request, SystemTime::now(), Duration::ZERO, cpu_time);
     // The other process knows these.
     known.start = None;
     known.duration = None;

@@ -150,7 +150,7 @@ impl RecordArgs {
         }
         let mut reading = self.results.reading(options);
         reading.format = outcome.format.map(str::to_owned);
-        let mut known = facts(&wishes.request.target, outcome.start, outcome.elapsed, None);
+        let mut known = facts(&wishes.request, outcome.start, outcome.elapsed, None);
         known.producer = Some(format!("{PRODUCER} with {name}"));
         known.rate = wishes.request.events.is_empty().then(|| wishes.rate.unwrap_or(backend.about().rate));
         outcome.warnings.iter().for_each(|warning| known.warn(warning));

@@ -224,6 +224,13 @@ impl Advice<'_> {
                  pointers, record with --call-graph dwarf",
                 summary.percent(shallow)
             ));
+        } else if self.has_chains() {
+            let said = "frame pointers leave out the caller of a function that makes no frame of its own: \
+                        --call-graph dwarf has all callers";
+            match self.namer.options.just_recorded {
+                true => report.note(said),
+                false => report.details.push(said.to_owned()),
+            }
         }
     }
 

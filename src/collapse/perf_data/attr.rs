@@ -108,6 +108,8 @@ pub(super) struct Attr {
     pub exclude_kernel: bool,
     /// The kernel notes when threads leave their processors, and are back.
     pub context_switch: bool,
+    /// The user's part of call chains may follow later, in a record of its own.
+    pub defers_chains: bool,
     pub branch_sample_type: u64,
     pub sample_regs_user: u64,
     /// The number of bytes of the stack that are copied with a sample.
@@ -165,6 +167,7 @@ impl Attr {
             exclude_user: flags & (1 << 4) != 0,
             exclude_kernel: flags & (1 << 5) != 0,
             context_switch: flags & (1 << 26) != 0,
+            defers_chains: flags & (1 << 38) != 0,
             branch_sample_type,
             sample_regs_user,
             sample_stack_user,

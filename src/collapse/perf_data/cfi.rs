@@ -12,7 +12,7 @@ use gimli::{
 };
 
 use super::regs::{Cpu, Dump, Regs, SAVED};
-use crate::symbolize::{Bytes, Contents, Machine, Object};
+use crate::symbolize::{Bytes, Contents, GoFrame, GoFrames, Machine, Object};
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
@@ -67,6 +67,8 @@ pub(super) struct Table {
     /// The beginnings of entries: first address, offset; sorted. Made when there is no usable header.
     index: OnceLock<Vec<(u64, usize)>>,
     debug_index: OnceLock<Vec<(u64, usize)>>,
+    /// Go's own table, which its programs keep when they are stripped.
+    go_frames: Option<GoFrames>,
 }
 
 impl Table {
@@ -91,14 +93,19 @@ impl Table {
             Machine::Aarch64 => Vendor::AArch64,
             _ => Vendor::Default,
         };
-        Table { eh_frame, header, debug_frame, bases, vendor, index, debug_index }
+        let go_frames = object.go_frames();
+        Table { eh_frame, header, debug_frame, bases, vendor, index, debug_index, go_frames }
     }
 
     /// The rule to unwind from an address.
     pub fn rule(&self, svma: u64, cpu: &Cpu, context: &mut Context) -> Rule {
+        let of_go = || {
+            let frame = self.go_frames.as_ref()?.at(svma)?;
+            go_rule(frame, cpu)
+        };
         let mut rule = Rule::default();
         if self.eh_frame.is_none() && self.debug_frame.is_none() {
-            return rule;
+            return of_go().unwrap_or(rule);
         }
         let found = self.with_row(svma, context, |row, signal, _| {
             let simple = simple_rule(row, cpu);
@@ -106,7 +113,7 @@ impl Table {
             Some(())
         });
         if found.is_none() {
-            rule.how = How::Uncovered;
+            rule = of_go().unwrap_or(Rule { how: How::Uncovered, ..Rule::default() });
         }
         rule
     }
@@ -305,6 +312,29 @@ fn simple_rule(row: &gimli::UnwindTableRow<usize>, cpu: &Cpu) -> Option<Rule> {
     if !returns && !cpu.link_register {
         // Its return address is unknown.
         rule.how = How::Root;
+    }
+    Some(rule)
+}
+
+/// The rule of a function of Go's, which keeps no registers but the frame pointer: it stands below the return
+/// address on x86-64; on aarch64 the return address stands at the stack pointer, and the frame pointer below.
+fn go_rule(frame: GoFrame, cpu: &Cpu) -> Option<Rule> {
+    let mut rule = Rule { how: How::Simple, base: u8::try_from(cpu.sp).ok()?, ..Rule::default() };
+    let size = match frame {
+        GoFrame::Top => return Some(Rule { how: How::Root, ..rule }),
+        GoFrame::Elsewhere => return None,
+        GoFrame::Size(size) => i32::try_from(size).ok().filter(|size| size % 8 == 0)?,
+    };
+    if cpu.link_register {
+        rule.offset = size;
+        if size > 0 {
+            rule.saved[0] = i16::try_from(size / 8).ok()?;
+            rule.saved[1] = rule.saved[0].checked_add(1)?;
+        }
+    } else {
+        rule.offset = size.checked_add(8)?;
+        rule.saved[0] = 1;
+        rule.saved[1] = if size > 0 { 2 } else { 0 };
     }
     Some(rule)
 }

@@ -6,7 +6,7 @@ use super::attr::Attr;
 use super::bytes::ByteOrder;
 use super::chunk::Slice;
 use super::record::{
-    self, Cgroup, Comm, Fork, Header, KernelFunction, Mmap, Mode, SampleHead, Switched, kind,
+    self, Cgroup, Comm, Fork, Header, KernelFunction, Mmap, Mode, SampleHead, Switched, UserChain, kind,
 };
 use super::sample::{SampleBody, no_sample};
 use crate::error::{Position, Result};
@@ -72,6 +72,10 @@ impl Record {
                 let attr = self.attr.as_deref();
                 attr.and_then(|attr| Switched::parse(header, body, order, attr)).map(Content::Switch)
             }
+            kind::CALLCHAIN_DEFERRED => {
+                let attr = self.attr.as_deref();
+                attr.and_then(|attr| UserChain::parse(body, order, attr)).map(Content::UserChain)
+            }
             kind::KSYMBOL => KernelFunction::parse(body, order).map(Content::KernelFunction),
             kind::CGROUP => Cgroup::parse(body, order).map(Content::Cgroup),
             kind::FINISHED_ROUND => Some(Content::FinishedRound),
@@ -109,6 +113,8 @@ pub enum Content<'a> {
     Lost(u64),
     /// A thread has left its processor, or is back.
     Switch(Switched),
+    /// The user's part of the call chains of samples before.
+    UserChain(UserChain<'a>),
     /// The kernel has made a function.
     KernelFunction(KernelFunction<'a>),
     /// A control group was made, or was there before.

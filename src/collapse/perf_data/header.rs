@@ -364,7 +364,7 @@ impl Description {
                 let first = self.events.first();
                 record.time = first.and_then(|event| record::time_of(&record.body, order, &event.attr));
             }
-            kind::SWITCH | kind::SWITCH_CPU_WIDE => {
+            kind::SWITCH | kind::SWITCH_CPU_WIDE | kind::CALLCHAIN_DEFERRED => {
                 record.attr = self.events.first().map(|event| event.attr.clone());
                 let attr = record.attr.as_deref();
                 record.time = attr.and_then(|attr| record::time_of(&record.body, order, attr));

@@ -31,6 +31,7 @@ mod cfi;
 mod chunk;
 mod compiled;
 mod content;
+mod deferred;
 mod facts;
 mod header;
 mod held;

@@ -63,6 +63,8 @@ pub(super) struct PendingSample {
     /// The number by which it counts only while it is in use: see
     /// [`Allocations`](super::alloc::Allocations).
     pub in_use: Option<u64>,
+    /// The user's part of its call chain, if that came later.
+    pub user_chain: Option<Arc<[u64]>>,
     /// The number of the processor that it ran on.
     pub processor: Option<u32>,
     /// The byte of the record in its file.

@@ -2,7 +2,7 @@
 //! perf's `tools/lib/perf/include/perf/event.h` specify them.
 
 use super::attr::{Attr, sample};
-use super::bytes::{ByteOrder, Bytes};
+use super::bytes::{ByteOrder, Bytes, U64s};
 
 /// The types of records.
 pub(super) mod kind {
@@ -18,6 +18,7 @@ pub(super) mod kind {
     pub const SWITCH_CPU_WIDE: u32 = 15;
     pub const KSYMBOL: u32 = 17;
     pub const CGROUP: u32 = 19;
+    pub const CALLCHAIN_DEFERRED: u32 = 22;
     pub const ATTR: u32 = 64;
     pub const TRACING_DATA: u32 = 66;
     pub const BUILD_ID: u32 = 67;
@@ -143,6 +144,47 @@ fn time_at(body: &[u8], attr: &Attr) -> Option<usize> {
     body.len().checked_sub(from_end)
 }
 
+/// The process and the thread that a record other than a sample was written for: before the [time](time_of).
+fn thread_of(body: &[u8], order: ByteOrder, attr: &Attr) -> Option<(i32, i32)> {
+    if !attr.has(sample::TID) {
+        return None;
+    }
+    let at = time_at(body, attr)?.checked_sub(8)?;
+    let mut fields = Bytes::new(&body[at..], order);
+    Some((fields.i32()?, fields.i32()?))
+}
+
+/// The user's part of a call chain, which the kernel has found when the thread went back to its program: the part
+/// of all its samples with the same cookie, which are from one stay in the kernel.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct UserChain<'a> {
+    /// The thread.
+    pub tid: i32,
+    /// The cookie, which stands in the samples behind the mark [`USER_DEFERRED`].
+    pub cookie: u64,
+    /// Addresses, leaf first, behind the kernel's mark for user space.
+    pub chain: U64s<'a>,
+}
+
+/// The mark in a call chain that the user's part follows later: behind it stands a cookie.
+pub(super) const USER_DEFERRED: u64 = -640i64 as u64;
+
+impl<'a> UserChain<'a> {
+    pub(super) fn parse(body: &'a [u8], order: ByteOrder, attr: &Attr) -> Option<UserChain<'a>> {
+        let (_, tid) = thread_of(body, order, attr)?;
+        let mut fields = Bytes::new(body, order);
+        let (cookie, count) = (fields.u64()?, fields.u64()?);
+        Some(UserChain { tid, cookie, chain: fields.u64s(count)? })
+    }
+}
+
+/// The cookie of a call chain whose user's part follows later.
+pub(super) fn cookie_of(chain: U64s<'_>) -> Option<u64> {
+    let mark = chain.len().checked_sub(2)?;
+    chain.get(mark + 1).filter(|_| chain.get(mark) == Some(USER_DEFERRED))
+}
+
 /// A thread has left its processor, or is back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -162,12 +204,7 @@ impl Switched {
     pub(super) fn parse(header: Header, body: &[u8], order: ByteOrder, attr: &Attr) -> Option<Switched> {
         const OUT: u16 = 1 << 13;
         const PREEMPTED: u16 = 1 << 14;
-        if !attr.has(sample::TID) {
-            return None;
-        }
-        let at = time_at(body, attr)?.checked_sub(8)?;
-        let mut fields = Bytes::new(&body[at..], order);
-        let (pid, tid) = (fields.i32()?, fields.i32()?);
+        let (pid, tid) = thread_of(body, order, attr)?;
         Some(Switched { pid, tid, out: header.misc & OUT != 0, preempted: header.misc & PREEMPTED != 0 })
     }
 }

@@ -12,12 +12,13 @@ use super::attr::{Attr, sample};
 use super::bytes::Bytes;
 use super::chunk::Slice;
 use super::content::{Content, Record};
+use super::deferred::DeferredChains;
 use super::modules::Modules;
 use super::off_cpu::OffCpu;
 use super::part::Part;
 use super::pending::{Batch, PendingSample, State};
 use super::process::Processes;
-use super::record::{Mode, SampleHead, Switched, kind};
+use super::record::{Mode, SampleHead, Switched, cookie_of, kind};
 use super::sample::{Counters, SampleBody, no_sample};
 use super::time_order::InTimeOrder;
 use crate::collapse::events::{CommonWeight, event_unit};
@@ -54,6 +55,7 @@ pub(super) struct SampleStream<'o> {
     pub samples: u64,
     pub off_cpu: OffCpu,
     pub allocations: Allocations,
+    pub deferred: DeferredChains,
     /// The paths of control groups, by their numbers.
     cgroups: HashMap<u64, Vec<u8>>,
     /// The latest record.
@@ -82,6 +84,7 @@ impl<'o> SampleStream<'o> {
             samples: 0,
             off_cpu: OffCpu::default(),
             allocations: Allocations::default(),
+            deferred: DeferredChains::default(),
             cgroups: HashMap::new(),
             latest: 0,
             times: None,
@@ -162,6 +165,7 @@ impl<'o> SampleStream<'o> {
         }
         while batch.samples.len() < BATCH && self.ended_part.is_none() {
             let Some(record) = self.records.next_record()? else {
+                self.deferred.release_all(&mut batch.samples);
                 let end = self.records.description.sample_times.map_or(0, |(_, last)| last);
                 self.off_cpu.finish(self.latest.max(end), &mut batch.samples)?;
                 break;
@@ -221,7 +225,9 @@ impl<'o> SampleStream<'o> {
             Content::Exit(ended) => {
                 self.processes.exit(&ended);
                 self.off_cpu.end(ended.tid);
+                self.deferred.release(ended.tid, pending);
             }
+            Content::UserChain(later) => self.deferred.complete(&later, pending),
             Content::KernelFunction(function) => self.modules.kernel_function(&function),
             Content::Cgroup(cgroup) => {
                 self.cgroups.insert(cgroup.id, cgroup.path.to_vec());
@@ -334,6 +340,12 @@ impl<'o> SampleStream<'o> {
         if switch.is_some() || self.handed_out == 0 && self.samples == 0 && OffCpu::is_wall(events) {
             self.off_cpu.decide(self.options, &self.records.description.events, &mut self.first);
         }
+        let cookie =
+            events.get(layout as usize).filter(|layout| layout.attr.defers_chains).and_then(|layout| {
+                let body = record.body.from(head.len);
+                let parts = SampleBody::parse(&body, self.records.description.order, &layout.attr)?;
+                cookie_of(parts.chain?)
+            });
         let weight = match (self.options.count, head.period, of.attr.period) {
             (false, Some(period), _) if of.attr.has_weight() => Weight::new(period.into()),
             (false, None, period) if of.attr.has_weight() && period > 0 => Weight::new(period.into()),
@@ -379,6 +391,7 @@ impl<'o> SampleStream<'o> {
             time: head.time,
             away: 0,
             in_use: None,
+            user_chain: None,
             state: if is_wall { State::Running } else { State::Unknown },
             processor: head.processor,
             at: record.at,
@@ -397,7 +410,11 @@ impl<'o> SampleStream<'o> {
             self.off_cpu.add_running(weight, made, pending)?;
         }
         let has_root = self.options.values == ValueSelection::All;
-        pending.extend(made.filter(|_| is_kept || is_wall && !has_root));
+        let made = made.filter(|_| is_kept || is_wall && !has_root);
+        match (made, cookie) {
+            (Some(made), Some(cookie)) => self.deferred.wait(cookie, self.kept_longer(&made), pending),
+            (made, _) => pending.extend(made),
+        }
         Ok(())
     }
 
@@ -424,6 +441,7 @@ fn no_stack(processes: &mut Processes, pid: i32, tid: i32) -> PendingSample {
         away: 0,
         state: State::Lost,
         in_use: None,
+        user_chain: None,
         processor: None,
         at: 0,
     }

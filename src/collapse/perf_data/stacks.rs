@@ -12,7 +12,7 @@ use super::modules::{KERNEL, Module, UNKNOWN};
 use super::pending::{Batch, PendingSample, State};
 use super::process::{CommId, Mapping};
 use super::raw_frame::RawFrame;
-use super::record::Mode;
+use super::record::{Mode, USER_DEFERRED};
 use super::regs::{Cpu, Dump, Regs};
 use super::sample::{SampleBody, no_sample};
 use super::stitch::{Chains, CutStack, End, Link};
@@ -344,7 +344,8 @@ impl<'o> StackBuilder<'o> {
         let mut mode = Mode::User;
         let mut called = false;
         let mut is_lost = false;
-        for address in chain.iter() {
+        let later = work.user_chain.as_deref().unwrap_or_default();
+        for address in chain.iter().take_while(|&it| it != USER_DEFERRED).chain(later.iter().copied()) {
             if address >= context::FIRST {
                 is_lost = false;
                 mode = match address {

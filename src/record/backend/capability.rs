@@ -58,6 +58,8 @@ pub enum Capability {
     Events,
     /// Records running threads.
     Threads,
+    /// Records a control group.
+    ControlGroup,
     /// Records on some processors.
     Processors,
     /// Begins later.
@@ -104,6 +106,7 @@ impl Capability {
             Capability::Event => "-e",
             Capability::Events => "several -e",
             Capability::Threads => "--tid",
+            Capability::ControlGroup => "--cgroup",
             Capability::Processors => "-C",
             Capability::Delay => "--delay",
             Capability::Control => "--control",
@@ -153,6 +156,7 @@ impl Wishes {
             asked(matches!(request.rate, Rate::EveryEvents(_)), Capability::Period),
             asked(!request.events.is_empty(), Capability::Event),
             asked(request.events.len() > 1, Capability::Events),
+            asked(request.cgroup.is_some(), Capability::ControlGroup),
             asked(request.processors.is_some(), Capability::Processors),
             asked(request.pauses.delay != Delay::None, Capability::Delay),
             asked(request.pauses.control.is_some(), Capability::Control),

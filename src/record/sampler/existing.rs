@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
 
 use crate::record::sys::perf_event::record;
 use crate::record::sys::processes::process_of;
@@ -17,9 +18,29 @@ pub const TRAILER: usize = 32;
 
 /// Records of the processes that run now.
 pub fn everybody(data: bool, records: &mut Vec<u8>) {
-    for pid in numbers_in("/proc") {
+    for pid in processes() {
         process(pid, data, records);
     }
+}
+
+/// Opens the folder of a control group: a path, or one below the places where such folders are.
+///
+/// # Errors
+/// There is none.
+pub fn open_group(path: &Path) -> io::Result<fs::File> {
+    let below = path.strip_prefix("/").unwrap_or(path);
+    let places = ["/sys/fs/cgroup", "/sys/fs/cgroup/perf_event", "/sys/fs/cgroup/unified"];
+    let places = places.iter().map(|place| Path::new(place).join(below));
+    let mut folders = std::iter::once(path.to_owned()).chain(places);
+    match folders.find(|folder| folder.join("cgroup.procs").exists()) {
+        Some(folder) => fs::File::open(folder),
+        None => Err(io::Error::other("there is no such group")),
+    }
+}
+
+/// The processes that run now, in order.
+pub fn processes() -> Vec<u32> {
+    numbers_in("/proc")
 }
 
 /// Records of one process: its threads and their names, and its mappings; `data` includes those

@@ -111,6 +111,12 @@ pub fn record(
     };
     stop.take_along(launched.as_ref().map(Launched::pid));
     let mut notes = Vec::new();
+    let mut records = Vec::new();
+    // Reading all of its symbols takes a while: before the events are open, as what a process does between
+    // their opening and their beginning is not reported.
+    if plan.kernel {
+        existing::kernel(&mut records);
+    }
     let opened = loop {
         match Opened::new(&plan, &request.target, launched.as_ref().map(Launched::pid), &processors) {
             Ok(opened) => break opened,
@@ -125,6 +131,9 @@ pub fn record(
             }
         }
     };
+    if !plan.kernel {
+        records.clear();
+    }
     notes.extend(plan.dump_note());
     let ids = opened.ids(&plan).map_err(|e| cannot("number the events", &e))?;
     let output =
@@ -139,7 +148,7 @@ pub fn record(
         layout: Layout::of(&plan.attr_of(plan.events.len() - 1)),
         buffer: Vec::new(),
     };
-    session.begin(&plan, &request.target).map_err(|e| cannot("begin", &e))?;
+    session.begin(&plan, &request.target, records).map_err(|e| cannot("begin", &e))?;
     let reference = clock::Reference::now();
     session.about.reference = reference;
     if let Some(launched) = &mut launched {

@@ -15,7 +15,7 @@ use super::data_file::About;
 use super::event::Event as PlannedEvent;
 use super::existing;
 use super::output::Output;
-use super::plan::{Doing, Plan};
+use super::plan::{Doing, Inherit, Plan};
 use super::stream::Part;
 use super::trim::{self, Layout};
 use crate::record::request::{Target, Time};
@@ -31,6 +31,8 @@ use crate::record::sys::wake::wake;
 pub(super) struct Opened {
     /// Threads that ran before the recording.
     running: Vec<u32>,
+    /// The processes of the machine before the first event was open, if some of their children are followed.
+    before: Vec<u32>,
     events: Vec<Event>,
     /// The number of each event in the plan.
     numbers: Vec<usize>,
@@ -53,8 +55,15 @@ impl Opened {
         child: Option<u32>,
         processors: &[u32],
     ) -> Result<Opened, Refused> {
+        let has_children = matches!(target, Target::Processes(_)) && plan.inherit == Inherit::All;
+        let before = if has_children { existing::processes() } else { Vec::new() };
+        let not_open = |error| Refused { doing: Doing::OpenGroup, number: 0, error };
+        let group = plan.cgroup.as_deref().map(existing::open_group).transpose().map_err(not_open)?;
         let whom: Vec<(Who, Doing)> = match (target, child) {
-            (Target::Machine(_), _) => vec![(Who::Everybody, Doing::Open)],
+            (Target::Machine(_), _) => {
+                let who = group.as_ref().map_or(Who::Everybody, |folder| Who::Group(folder.as_raw_fd()));
+                vec![(who, Doing::Open)]
+            }
             (Target::Processes(pids), _) => pids
                 .iter()
                 .flat_map(|&pid| {
@@ -84,7 +93,8 @@ impl Opened {
             _ => None,
         };
         let running = whom.iter().filter_map(thread).collect();
-        let mut opened = Opened { running, events: Vec::new(), numbers: Vec::new(), rings: Vec::new() };
+        let mut opened =
+            Opened { running, before, events: Vec::new(), numbers: Vec::new(), rings: Vec::new() };
         for &processor in processors {
             let first = opened.events.len();
             let each = all.iter().flat_map(|event| whom.iter().map(move |&(who, doing)| (event, who, doing)));
@@ -108,6 +118,10 @@ impl Opened {
                     Err(e) if e.raw_os_error() == Some(libc::ESRCH) && whom.len() > 1 => {}
                     // A processor that went off meanwhile, likewise.
                     Err(e) if e.raw_os_error() == Some(libc::ENODEV) && !opened.events.is_empty() => {}
+                    // The folder is of another hierarchy, which counts no events.
+                    Err(error) if group.is_some() && error.raw_os_error() == Some(libc::EBADF) => {
+                        return Err(not_open(io::Error::other("no events can be counted in this folder")));
+                    }
                     Err(error) => return Err(Refused { doing, number, error }),
                 }
             }
@@ -168,13 +182,8 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Lets the events count, and writes down what is already there.
-    pub fn begin(&mut self, plan: &Plan, target: &Target) -> io::Result<()> {
-        let mut records = Vec::new();
-        // Reading all of its symbols takes a while, in which nothing need be counted.
-        if plan.kernel {
-            existing::kernel(&mut records);
-        }
+    /// Lets the events count, and writes down what is already there, behind the records of the kernel.
+    pub fn begin(&mut self, plan: &Plan, target: &Target, mut records: Vec<u8>) -> io::Result<()> {
         if !plan.on_exec {
             for (event, number) in self.opened.events.iter().zip(&self.opened.numbers) {
                 if !plan.is_paused || plan.events[*number].is_tracking() {
@@ -186,7 +195,16 @@ impl Session {
         match target {
             Target::Machine(_) => existing::everybody(data, &mut records),
             Target::Processes(pids) => {
-                pids.iter().for_each(|&pid| existing::process(pid, data, &mut records))
+                pids.iter().for_each(|&pid| existing::process(pid, data, &mut records));
+                // A child that began while the events were opened has inherited them, but the kernel has
+                // reported it to none that was enabled. An orphan has another parent by now: all count that
+                // are new.
+                if !self.opened.before.is_empty() {
+                    existing::processes()
+                        .into_iter()
+                        .filter(|pid| self.opened.before.binary_search(pid).is_err())
+                        .for_each(|pid| existing::process(pid, data, &mut records));
+                }
             }
             Target::Threads(tids) => {
                 let mut pids: Vec<u32> = tids.iter().filter_map(|&tid| process_of(tid)).collect();

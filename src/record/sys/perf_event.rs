@@ -4,7 +4,7 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -151,6 +151,8 @@ pub enum Who {
     Thread(u32),
     /// All threads.
     Everybody,
+    /// The threads of a control group, whose folder is open with this descriptor.
+    Group(RawFd),
 }
 
 /// An open event.
@@ -178,18 +180,22 @@ impl Event {
         if let Some(name) = probed {
             attr.config1 = name.as_ptr() as u64;
         }
+        const FLAG_PID_CGROUP: libc::c_ulong = 1 << 2;
         const FLAG_FD_CLOEXEC: libc::c_ulong = 1 << 3;
         let pid: libc::pid_t = match who {
             Who::Thread(tid) => tid.cast_signed(),
             Who::Everybody => -1,
+            Who::Group(folder) => folder,
+        };
+        let flags = match who {
+            Who::Group(_) => FLAG_FD_CLOEXEC | FLAG_PID_CGROUP,
+            _ => FLAG_FD_CLOEXEC,
         };
         let cpu = cpu.map_or(-1, u32::cast_signed);
         let group: libc::c_int = -1;
         // SAFETY: the attr and the text it may refer to are live, and its size is what it says; the rest are
         // integers.
-        let fd = unsafe {
-            libc::syscall(libc::SYS_perf_event_open, &raw const attr, pid, cpu, group, FLAG_FD_CLOEXEC)
-        };
+        let fd = unsafe { libc::syscall(libc::SYS_perf_event_open, &raw const attr, pid, cpu, group, flags) };
         let fd = check(libc::c_int::try_from(fd).unwrap_or(-1))?;
         // SAFETY: a descriptor the kernel has just made for us.
         Ok(Event { fd: unsafe { OwnedFd::from_raw_fd(fd) } })

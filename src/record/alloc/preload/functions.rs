@@ -197,10 +197,9 @@ interpose!(
     "test rdi, rdi",
     "jz 3f",
     "mov rax, rdi",
-    "shr rax, 4",
-    "movabs rcx, 0x9e3779b97f4a7c15",
-    "imul rax, rcx",
-    "shr rax, 48",
+    // The slot of an address, as `slot` has it.
+    "shr rax, 5",
+    "movzx eax, ax",
     "lea rcx, [rip + {in_use}]",
     "cmp byte ptr [rcx + rax], 0",
     "jne 2f",

@@ -14,8 +14,11 @@ pub(crate) const SLOTS: usize = 1 << 16;
 /// For each slot the number of samples in use with an address of this slot; 255 stands for any number.
 pub(crate) static IN_USE: [AtomicU8; SLOTS] = [const { AtomicU8::new(0) }; SLOTS];
 
+/// The slot of an address. Neighbours have neighbouring slots: a program releases what lies near to what it has
+/// released before, and then the slot is in the processor's cache.
 pub(crate) fn slot(address: usize) -> &'static AtomicU8 {
-    &IN_USE[((address as u64 >> 4).wrapping_mul(SPREAD) >> 48) as usize]
+    // The C library's chunks are 32 bytes apart at least.
+    &IN_USE[address >> 5 & (SLOTS - 1)]
 }
 
 /// The samples in use: addresses and numbers, in a table that only the owner of `LOCK` touches.

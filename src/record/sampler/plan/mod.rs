@@ -7,6 +7,8 @@ mod note;
 mod refused;
 mod size;
 
+use std::path::PathBuf;
+
 pub use self::note::Note;
 use self::size::ring_size;
 use super::event::{BREAKPOINT, Event, Mode};
@@ -33,6 +35,8 @@ pub struct Plan {
     pub inherit: Inherit,
     /// Records all processes on all processors.
     pub machine: bool,
+    /// The control group that is recorded of the machine.
+    pub cgroup: Option<PathBuf>,
     /// The time that is recorded.
     pub time: Time,
     /// Begin when the waiting child becomes its program.
@@ -93,6 +97,8 @@ pub enum Doing {
     Attach(u32),
     /// Opening an event for a running thread.
     AttachThread(u32),
+    /// Opening the folder of a control group.
+    OpenGroup,
     /// Setting the condition of a tracepoint.
     Filter,
     /// Mapping a ring.
@@ -150,6 +156,7 @@ impl Plan {
                 false => Inherit::Threads,
             },
             machine: matches!(request.target, Target::Machine(_)),
+            cgroup: request.cgroup.clone(),
             time: request.time,
             on_exec: matches!(request.target, Target::Command(_) | Target::Waiting(_)),
             is_paused: request.pauses.delay != Delay::None,

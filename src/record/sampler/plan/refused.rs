@@ -1,6 +1,7 @@
 //! The next plan after the system has refused one, or the one line to end with.
 
 use std::io;
+use std::path::Path;
 
 use super::size::SMALLEST_RING;
 use super::{Doing, Inherit, Note, Plan};
@@ -34,6 +35,14 @@ impl Plan {
                 event: event.name.clone(),
                 filter: event.filter.clone().unwrap_or_default(),
                 fields: Vec::new(),
+            }),
+            (Doing::OpenGroup, _) => Err(Refusal::Other {
+                doing: "open the control group",
+                said: format!(
+                    "{}: {}; /proc/PID/cgroup has the path of a process's group",
+                    self.cgroup.as_deref().unwrap_or(Path::new("")).display(),
+                    message(error)
+                ),
             }),
             (Doing::Map, libc::EPERM | libc::ENOMEM) if self.ring > SMALLEST_RING => {
                 let halve = |plan: &mut Plan| {
