@@ -29,7 +29,7 @@ export class Times {
    * @param {Uint32Array} nodeOf the node of each frame of the file
    * @param {number} most the sum of all weights */
   constructor(about, get, optional, nodeOf, most) {
-    const { length, step, coarse, samples, threads } = /** @type {import("./types.js").AboutTime} */ (about.time);
+    const { length, step, coarse, pooled = 0, samples, threads } = /** @type {import("./types.js").AboutTime} */ (about.time);
     const n = threads.reduce((sum, one) => sum + one[4], 0);
     /** The nanoseconds of a step. */
     this.step = step;
@@ -37,6 +37,8 @@ export class Times {
     this.length = Math.floor(length / step) + 1;
     this.isCoarse = coarse;
     this.samples = samples;
+    /** The number of light stacks for which another one stands. */
+    this.pooled = pooled;
     this.n = n;
     this.at = this.length < 2 ** 32 ? new Uint32Array(n) : new Float64Array(n);
     this.node = new Uint32Array(n);

@@ -48,6 +48,7 @@
  * @property {number} length in nanoseconds
  * @property {number} step in nanoseconds
  * @property {boolean} coarse some samples stand for others of their stack
+ * @property {number} [pooled] the number of light stacks, by thread, for which one beside them stands
  * @property {number} samples how many there were
  * @property {[string, string, number | null, number | null, number][]} threads label, name, process, thread, samples here
  */
