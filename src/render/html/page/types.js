@@ -85,7 +85,7 @@
  * @typedef {{ about: About, tree: Tree, times?: import("./timeline_data.js").Times | null, source?: Source | null }} View */
 
 /** The value that a page shows at first, and all of them.
- * @typedef {View & { names: Names, views?: { name: string, open: () => View }[] }} Profile */
+ * @typedef {View & { names: Names, views: { name: string, open: () => import("./steps.js").Steps<View> }[] }} Profile */
 
 /**
  * The source lines of functions: see ../payload/source.rs.
