@@ -228,7 +228,8 @@ export function packageInName(text) {
   if (library) return library[1];
   if (name.startsWith("(anonymous namespace)")) return "(anonymous namespace)";
   const file = / \(([^ ()]+?)(?::\d+)*\)$/.exec(name);
-  if (file) return file[1];
+  // A number is that of a thread.
+  if (file && !/^\d+$/.test(file[1])) return file[1];
   const path = name.replace(/^(?:[<&*](?:mut )?(?:dyn )?(?:const )?)+/, "");
   const scope = /^[^(<:]*?([A-Za-z_]\w*)::/.exec(path);
   if (scope) return scope[1];
