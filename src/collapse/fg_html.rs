@@ -94,7 +94,7 @@ impl Collapser for FgHtml {
             };
             let is_pooled = times.as_ref().is_some_and(|times| times.is_pooled);
             // Of a thinned time line a sample stands for others.
-            let times = times.filter(|times| !times.is_pooled && !(options.count && times.is_thinned));
+            let times = times.filter(|times| !(times.is_pooled || options.count && times.is_thinned));
             let columns = if tree.befores.is_some() { Columns::Two } else { Columns::One };
             sink.columns(columns)?;
             let is_one_of_all = chosen.is_some() && options.values == ValueSelection::All;
