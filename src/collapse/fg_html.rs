@@ -92,8 +92,9 @@ impl Collapser for FgHtml {
             } else {
                 None
             };
+            let is_pooled = times.as_ref().is_some_and(|times| times.is_pooled);
             // Of a thinned time line a sample stands for others.
-            let times = times.filter(|times| !(options.count && times.is_thinned));
+            let times = times.filter(|times| !(times.is_pooled || options.count && times.is_thinned));
             let columns = if tree.befores.is_some() { Columns::Two } else { Columns::One };
             sink.columns(columns)?;
             let is_one_of_all = chosen.is_some() && options.values == ValueSelection::All;
@@ -107,6 +108,9 @@ impl Collapser for FgHtml {
             report.add_value(value, total)?;
             // What several values do not have in common is no fact of all.
             report.facts = if is_one_of_all { tree.facts.without_counts() } else { tree.facts };
+            if is_pooled {
+                report.facts.warnings.push(NO_TIMES.to_owned());
+            }
         }
         Ok(())
     }
@@ -282,6 +286,9 @@ impl Tree {
     }
 }
 
+/// A warning of a page whose samples stand for those of other stacks.
+const NO_TIMES: &str = "the time line of the page was not read: it has no samples of its light stacks; read the recording itself";
+
 /// The time line of a page.
 struct Times {
     /// Nanoseconds on the clock of the recording.
@@ -289,6 +296,8 @@ struct Times {
     step: u64,
     /// True if some samples stand for others.
     is_thinned: bool,
+    /// True if some samples stand for those of other stacks.
+    is_pooled: bool,
     threads: Vec<ThreadOfPage>,
     /// The samples, those of the last frame first.
     samples: Vec<SampleOfPage>,
@@ -321,6 +330,7 @@ impl Times {
         let start = about["start"].as_str().and_then(|start| start.parse().ok()).ok_or_else(damaged)?;
         let step = about["step"].as_u64().ok_or_else(damaged)?;
         let is_thinned = about["coarse"] == true;
+        let is_pooled = about["pooled"].as_u64().is_some_and(|pooled| pooled > 0);
         let mut deltas = part.numbers("time-deltas")?.ok_or_else(damaged)?.into_iter();
         let mut stacks = part.numbers("time-stacks")?.ok_or_else(damaged)?.into_iter();
         let mut weights = part.small_numbers("time-weights")?.into_iter();
@@ -359,7 +369,7 @@ impl Times {
             }
         }
         samples.sort_by_key(|sample| std::cmp::Reverse(sample.frame));
-        Ok(Some(Times { start, step, is_thinned, threads, samples }))
+        Ok(Some(Times { start, step, is_thinned, is_pooled, threads, samples }))
     }
 
     fn context(&self, sample: &SampleOfPage) -> Context<'_> {

@@ -231,7 +231,7 @@ impl Profile {
                 value => stacks.frame(value),
             };
             let index = stacks.add_indexed(&[frame], entry.weights)?;
-            samples.push_entry(Entry { stack: index as u32, ..*entry });
+            samples.push_entry(Entry { stack: index as u32, ..entry });
         }
         let facts = Facts { labels: Vec::new(), ..self.facts.clone() };
         Profile::new(facts, stacks, samples)
@@ -298,7 +298,7 @@ impl Labelling<'_> {
     /// Calls `each` with every part of a sample, and its label frames.
     fn each_part(
         &mut self,
-        entry: &Entry,
+        entry: Entry,
         sample: &SampleRef<'_>,
         zero: Option<u64>,
         table: &mut StackTable,
@@ -319,12 +319,12 @@ impl Labelling<'_> {
             keys.iter().map(frame).collect()
         });
         let Some(at) = keys.iter().position(|key| key == TIME) else {
-            return each(table, prefix, *entry);
+            return each(table, prefix, entry);
         };
         self.prefix.clone_from(prefix);
         let (Some(time), Some(zero)) = (entry.time, zero) else {
             self.prefix[at] = self.time_frame(None, table);
-            return each(table, &self.prefix, *entry);
+            return each(table, &self.prefix, entry);
         };
         let whole = Spread { weights: entry.weights, duration: entry.duration };
         let (begin, mut passed) = (time - zero, 0);
@@ -335,7 +335,7 @@ impl Labelling<'_> {
             if !weights.value.is_zero() || !weights.before.is_zero() || entry.duration == 0 {
                 self.prefix[at] = self.time_frame(Some(self.buckets.begin(begin + passed)), table);
                 let time = Some(time + passed);
-                each(table, &self.prefix, Entry { time, duration: until - passed, weights, ..*entry })?;
+                each(table, &self.prefix, Entry { time, duration: until - passed, weights, ..entry })?;
             }
             passed = until;
             if passed == entry.duration {

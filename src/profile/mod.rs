@@ -24,6 +24,7 @@ pub mod header;
 mod label;
 mod label_counts;
 mod labelled;
+mod measures;
 pub mod open;
 mod other_values;
 #[cfg(feature = "render")]

@@ -3,20 +3,42 @@
 use crate::error::Result;
 use crate::folded::{Interner, Weights};
 
+use super::measures::{Measure, Measures};
 use super::sink::Context;
 
 /// The samples of a profile, in the order of time once they are complete.
 #[derive(Default)]
 pub struct Samples {
-    entries: Vec<Entry>,
+    rows: Vec<Row>,
     threads: Interner,
     labels: Interner,
+    measures: Measures,
 }
 
 /// The latest time that is kept: a later one, 292 years, is none.
 const LATEST: u64 = i64::MAX as u64;
 
-/// A sample as it is kept; thread and labels are numbers.
+/// A sample as it is kept, in 24 bytes: a day has fifty million.
+#[derive(Clone, Copy)]
+struct Row {
+    /// [`NO_TIME`] where it is not known.
+    time: u64,
+    thread: u32,
+    labels: u32,
+    stack: u32,
+    measure: u32,
+}
+
+/// Later than [`LATEST`].
+const NO_TIME: u64 = u64::MAX;
+
+impl Row {
+    fn time(&self) -> Option<u64> {
+        Some(self.time).filter(|time| *time != NO_TIME)
+    }
+}
+
+/// A sample; thread and labels are numbers.
 #[derive(Clone, Copy)]
 pub(super) struct Entry {
     pub(super) time: Option<u64>,
@@ -52,37 +74,43 @@ pub struct SampleRef<'a> {
 impl Samples {
     /// The number of samples.
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.rows.len()
     }
 
     /// Returns true if there are no samples.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.rows.is_empty()
     }
 
     /// The samples, in the order of time.
     pub fn iter(&self) -> impl Iterator<Item = SampleRef<'_>> {
-        self.entries.iter().map(|entry| {
+        self.iter_entries().map(|entry| {
             let (process, thread, thread_name) = decode_thread(self.threads.name(entry.thread));
             let labels = decode_labels(self.labels.name(entry.labels));
-            let Entry { time, duration, stack, weights, .. } = *entry;
+            let Entry { time, duration, stack, weights, .. } = entry;
             SampleRef { time, duration, process, thread, thread_name, labels, stack: stack as usize, weights }
         })
     }
 
     /// The samples' stacks and weights alone, in the order of time.
     pub(super) fn stacks(&self) -> impl Iterator<Item = (Option<u64>, usize, Weights)> {
-        self.entries.iter().map(|entry| (entry.time, entry.stack as usize, entry.weights))
+        self.iter_entries().map(|entry| (entry.time, entry.stack as usize, entry.weights))
     }
 
-    /// The samples as they are kept, in the order of [`Samples::iter`].
-    pub(super) fn iter_entries(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter()
+    /// The samples, in the order of [`Samples::iter`].
+    pub(super) fn iter_entries(&self) -> impl Iterator<Item = Entry> + Clone {
+        self.rows.iter().map(|row| self.decode(row))
     }
 
-    /// A sample as it is kept.
-    pub(super) fn entry(&self, at: usize) -> &Entry {
-        &self.entries[at]
+    /// The sample at a place in this order.
+    pub(super) fn entry(&self, at: usize) -> Entry {
+        self.decode(&self.rows[at])
+    }
+
+    fn decode(&self, row: &Row) -> Entry {
+        let Measure { duration, weights } = self.measures.get(row.measure);
+        let Row { thread, labels, stack, .. } = *row;
+        Entry { time: row.time(), duration, thread, labels, stack, weights }
     }
 
     /// No samples, with the numbers that threads and labels have here.
@@ -98,7 +126,9 @@ impl Samples {
     }
 
     pub(super) fn push_entry(&mut self, entry: Entry) {
-        self.entries.push(entry);
+        let Entry { time, duration, thread, labels, stack, weights } = entry;
+        let measure = self.measures.number(Measure { duration, weights });
+        self.rows.push(Row { time: time.unwrap_or(NO_TIME), thread, labels, stack, measure });
     }
 
     /// Process, thread and the thread's name, of each thread.
@@ -128,18 +158,20 @@ impl Samples {
         let stack = stack as u32;
         let time = context.time.filter(|time| *time <= LATEST);
         let duration = time.map_or(0, |time| duration.min(LATEST - time));
-        self.entries.push(Entry { time, duration, thread, labels, stack, weights });
+        self.push_entry(Entry { time, duration, thread, labels, stack, weights });
     }
 
     /// Takes the samples of another part, whose stacks have these numbers here.
     pub(super) fn join(&mut self, other: &Samples, stacks: &[u32]) {
         let threads: Vec<u32> = other.threads.all().map(|key| self.threads.key(key)).collect();
         let labels: Vec<u32> = other.labels.all().map(|key| self.labels.key(key)).collect();
-        self.entries.extend(other.entries.iter().map(|entry| Entry {
-            thread: threads[entry.thread as usize],
-            labels: labels[entry.labels as usize],
-            stack: stacks[entry.stack as usize],
-            ..*entry
+        let measures: Vec<u32> = other.measures.all().map(|one| self.measures.number(one)).collect();
+        self.rows.extend(other.rows.iter().map(|row| Row {
+            time: row.time,
+            thread: threads[row.thread as usize],
+            labels: labels[row.labels as usize],
+            stack: stacks[row.stack as usize],
+            measure: measures[row.measure as usize],
         }));
     }
 
@@ -152,40 +184,44 @@ impl Samples {
 
     /// Replaces the number of each sample's stack, and drops the samples that have none any more.
     pub(super) fn restack(&mut self, mut stack: impl FnMut(usize) -> Option<usize>) {
-        self.entries.retain_mut(|entry| match stack(entry.stack as usize) {
+        self.rows.retain_mut(|row| match stack(row.stack as usize) {
             Some(new) => {
-                entry.stack = new as u32;
+                row.stack = new as u32;
                 true
             }
             None => false,
         });
     }
 
-    /// Changes the weight of every sample.
+    /// Changes the weight of every sample; those of equal weights are asked for once.
     pub(super) fn reweigh(&mut self, mut change: impl FnMut(Weights) -> Result<Weights>) -> Result<()> {
-        self.entries.iter_mut().try_for_each(|entry| {
-            entry.weights = change(entry.weights)?;
-            Ok(())
-        })
+        let mut measures = Measures::default();
+        let mut numbers = Vec::new();
+        for Measure { duration, weights } in self.measures.all() {
+            numbers.push(measures.number(Measure { duration, weights: change(weights)? }));
+        }
+        self.rows.iter_mut().for_each(|row| row.measure = numbers[row.measure as usize]);
+        self.measures = measures;
+        Ok(())
     }
 
     /// Puts the samples in the order of time, whatever the order in which threads read them.
     /// `rank` orders stacks by their text.
     pub(super) fn sort(&mut self, rank: &[u32]) {
-        let (threads, labels) = (&self.threads, &self.labels);
-        self.entries.sort_by(|a, b| {
-            let key = |entry: &Entry| {
-                (
-                    entry.time.unwrap_or(0),
-                    entry.duration,
-                    threads.name(entry.thread),
-                    labels.name(entry.labels),
-                )
-            };
-            let order = key(a).cmp(&key(b));
-            order
-                .then_with(|| rank[a.stack as usize].cmp(&rank[b.stack as usize]))
-                .then_with(|| (a.weights.value, a.weights.before).cmp(&(b.weights.value, b.weights.before)))
+        let Samples { rows, threads, labels, measures } = self;
+        // Equal ones are alike: an order that is not stable takes no memory.
+        rows.sort_unstable_by(|a, b| {
+            let text = |row: &Row| (threads.name(row.thread), labels.name(row.labels));
+            let order = a.time().unwrap_or(0).cmp(&b.time().unwrap_or(0));
+            order.then_with(|| {
+                let [left, right] = [a, b].map(|row| measures.get(row.measure));
+                let key = |weights: Weights| (weights.value, weights.before);
+                let order = left.duration.cmp(&right.duration).then_with(|| text(a).cmp(&text(b)));
+                order
+                    .then_with(|| rank[a.stack as usize].cmp(&rank[b.stack as usize]))
+                    .then_with(|| key(left.weights).cmp(&key(right.weights)))
+                    .then_with(|| a.time.cmp(&b.time))
+            })
         });
     }
 }

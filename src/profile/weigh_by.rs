@@ -43,7 +43,7 @@ impl Profile {
             stack.clear();
             stack.extend(self.stack(sample.stack).iter().map(|&frame| frames.get(frame)));
             let index = stacks.add_indexed(&stack, weights)?;
-            samples.push_entry(Entry { stack: index as u32, weights, ..*entry });
+            samples.push_entry(Entry { stack: index as u32, weights, ..entry });
         }
         if samples.is_empty() {
             let what = match other {

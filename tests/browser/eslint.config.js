@@ -3,7 +3,7 @@ import js from "@eslint/js";
 // The globals of the page's modules: the web platform, nothing else.
 const platform = [
   "addEventListener", "atob", "Blob", "clearTimeout", "DecompressionStream", "DOMParser", "devicePixelRatio", "document", "history",
-  "innerHeight", "innerWidth", "location", "matchMedia", "navigator", "performance", "requestAnimationFrame",
+  "innerHeight", "innerWidth", "location", "matchMedia", "MessageChannel", "navigator", "performance", "requestAnimationFrame",
   "ResizeObserver", "Response", "setTimeout", "TextDecoder", "TextEncoder", "URL", "window",
 ];
 

@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { afterEach, test } from "node:test";
-import { allQuiet, click, draw, frame, frames, large, near, save, says, searchFor, show, small, visible } from "./picture.js";
+import { allQuiet, click, draw, frame, frames, inChromium, large, near, save, says, searchFor, show, small, visible } from "./picture.js";
 
 afterEach(allQuiet);
 
 
-test("without scripts it is a picture, with no control that does nothing", async () => {
+test("without scripts it is a picture, with no control that does nothing", inChromium("its driver cannot turn scripts off"), async () => {
   const page = await show(draw(small), { javaScriptEnabled: false });
   const shown = await page.locator("svg.fg > text").evaluateAll((texts) => texts.filter((t) => t.textContent.trim() && t.getClientRects().length).map((t) => t.id));
   assert.deepEqual(shown, ["title"]);
@@ -29,7 +29,7 @@ test("in an <img> it draws itself", async () => {
 
 test("in an <object> it works, and keeps its own state", async () => {
   const path = draw(small);
-  const page = await show(save("html", `<!doctype html><body style="margin:0"><object data="${basename(path)}" type="image/svg+xml" style="width:800px"></object>`));
+  const page = await show(save("html", `<!doctype html><body style="margin:0"><object data="${basename(path)}" type="image/svg+xml" style="width:800px;height:400px"></object>`));
   const inner = page.frames().find((f) => f.url().endsWith(".svg"));
   await inner.waitForSelector("svg.live");
   await inner.locator("rect[data-w='400']").click();

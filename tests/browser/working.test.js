@@ -24,7 +24,12 @@ async function slowPage(options = {}) {
     performance.now = () => (now += 1000);
     const { setTimeout } = globalThis;
     const held = [];
-    globalThis.slow = { holds: false, held, steps: 0 };
+    globalThis.slow = { holds: false, held, steps: 0, opening: 0 };
+    const { postMessage } = MessagePort.prototype;
+    MessagePort.prototype.postMessage = function (...message) {
+      globalThis.slow.opening++;
+      postMessage.apply(this, message);
+    };
     globalThis.setTimeout = (act, delay, ...rest) => {
       if (!delay) globalThis.slow.steps++;
       return globalThis.slow.holds && !delay ? held.push(act) : setTimeout(act, delay, ...rest);
@@ -46,6 +51,7 @@ const WAYS = {
   callers: (slow) => slow.click("#tab-callers"),
   "bottom up": (slow) => slow.click("#tab-bottomup"),
   butterfly: (slow) => slow.click("#tab-butterfly"),
+  table: (slow) => slow.click("#tab-table"),
   search: (slow) => slow.fill("#query", "a_leaf.*[13579]$"),
   hide: async (slow) => {
     await slow.click("#refine-open");
@@ -118,6 +124,9 @@ test("with half a million stacks everything says so, can be stopped, and goes on
   const large = await slowPage({ file: makePage(halfAMillion()) });
   const frames = await large.evaluate(() => globalThis.flame.model.whole.n);
   assert.ok(frames > 500_000, `${frames} frames`);
+  // Opened in steps as well: the frames are read, and the functions of the header added up.
+  const opening = await large.evaluate(() => globalThis.slow.opening);
+  assert.ok(opening >= 3 * Math.floor(frames / STEP), `${opening} steps for ${frames} frames`);
   const isAt = () => large.evaluate(() => [location.hash, globalThis.flame.model.state.view, globalThis.flame.model.main.n]);
   const whole = await isAt();
   const change = (part) => () => large.evaluate((one) => globalThis.flame.change(one), part);
@@ -126,6 +135,7 @@ test("with half a million stacks everything says so, can be stopped, and goes on
     callers: () => large.click("#tab-callers"),
     "bottom up": () => large.click("#tab-bottomup"),
     butterfly: () => large.click("#tab-butterfly"),
+    table: () => large.click("#tab-table"),
     search: change({ query: "leaf_.*[13579]$" }),
     "matches only": change({ query: "leaf_.*[13579]$", only: true }),
     focus: refining("focus", "task_1"),

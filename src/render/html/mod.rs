@@ -14,6 +14,7 @@ mod base85;
 mod bundle;
 mod minify;
 pub mod payload;
+mod size;
 mod values;
 
 use std::io::Write;
@@ -28,7 +29,8 @@ use crate::render::format::takes;
 use crate::render::writer::{Finished, Target, Writer, feed};
 use crate::render::{Format, Settings};
 use crate::weight::Weight;
-use payload::{Encoder, Hues, Payload, deflate};
+use payload::{Encoder, Hues, Payload, WeightEncoder, deflate};
+use size::{Fitted, SizeLimit};
 use values::{AllValues, Beside};
 
 /// The program that made the page and the version of the payload's rules; `fg-collapse` looks for it.
@@ -66,6 +68,7 @@ fn open<'a>(settings: &'a Settings, target: &'a mut dyn Target) -> Result<Box<dy
         of_profile: false,
         values: Vec::new(),
         share_clock: true,
+        notes: Vec::new(),
         settings,
         target,
     }))
@@ -81,6 +84,7 @@ struct Page<'a> {
     values: Vec<(String, Profile)>,
     /// A range of time is the same in all of them.
     share_clock: bool,
+    notes: Vec<String>,
     settings: &'a Settings,
     target: &'a mut dyn Target,
 }
@@ -129,21 +133,43 @@ impl Writer for Page<'_> {
     }
 
     fn times(&mut self, line: &TimeLine<'_>) -> Result<()> {
-        self.beside.take_times(line, self.encoder.decimals(), self.settings)
+        let walk =
+            |_, visitor: &mut dyn Visitor| line.profile().walk(Order::Frame, None, visitor).map(|_| ());
+        let fitted = SizeLimit::default().fit(&mut self.encoder, &mut [], &walk)?;
+        self.notes.extend(fitted.folded.as_ref().map(|folded| folded.remark()));
+        self.beside.take_times(line, 1, &fitted, self.encoder.decimals(), self.settings)
     }
 
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
-        let Page { mut encoder, mut beside, values, share_clock, settings, target, .. } = *self;
+        let Page { mut encoder, mut beside, values, share_clock, mut notes, settings, target, .. } = *self;
         let span = if share_clock { values::span(&values) } else { None };
-        let all = AllValues { count: values.len(), span };
-        if let Some((_, first)) = values.first() {
+        let mut others = Vec::new();
+        let mut fitted = Fitted::default();
+        if let Some(((_, first), rest)) = values.split_first() {
             feed(first, settings, &mut encoder)?;
+            for (_, profile) in rest {
+                let mut weights = WeightEncoder::new(settings.factor);
+                let summary = feed(profile, settings, &mut weights)?;
+                others.push((weights, summary));
+            }
+            if settings.times && values.iter().any(|(_, profile)| profile.time_span().is_some()) {
+                let (mut weights, summaries): (Vec<_>, Vec<_>) = others.into_iter().unzip();
+                let walk = |number: usize, visitor: &mut dyn Visitor| {
+                    feed(&values[number].1, settings, visitor).map(|_| ())
+                };
+                fitted = SizeLimit::default().fit(&mut encoder, &mut weights, &walk)?;
+                others = weights.into_iter().zip(summaries).collect();
+            }
+        }
+        notes.extend(fitted.folded.as_ref().map(|folded| folded.remark()));
+        let all = AllValues { count: values.len(), span, fitted };
+        if let Some((_, first)) = values.first() {
             beside.take(first, encoder.decimals(), &all, settings)?;
         }
         let mut sections = beside.sections("", encoder.names(), encoder.decimals(), summary, settings)?;
         let mut abouts = Vec::new();
-        for (number, (name, profile)) in values.iter().enumerate().skip(1) {
-            let (about, more) = values::other(number, name, profile, &all, encoder.names(), settings)?;
+        for (number, (value, told)) in values.iter().skip(1).zip(others).enumerate() {
+            let (about, more) = values::other(number + 1, value, told, &all, encoder.names(), settings)?;
             abouts.push(about);
             sections.extend(more);
         }
@@ -154,13 +180,16 @@ impl Writer for Page<'_> {
         let mut payload = encoder.finish(hues, &summary.places, settings.private)?;
         payload.sections.extend(sections);
         let mut about = about::about(&payload, summary, settings)?;
+        if let (Some(details), Some(note)) = (about["details"].as_array_mut(), notes.first()) {
+            details.push(serde_json::json!(["frames", note]));
+        }
         about["time"] = beside.about_time();
         if let Some((name, _)) = values.first() {
             about["value"] = name.as_str().into();
             about["values"] = abouts.iter().map(|other| values::differing(other, &about)).collect();
         }
         write(&payload, &about, &settings.page_title(&summary.facts, summary.columns), target)?;
-        Ok(Finished::default())
+        Ok(Finished { notes, ..Finished::default() })
     }
 }
 

@@ -3,14 +3,15 @@
 use serde_json::{Map, Value};
 
 use super::about::about;
-use super::payload::times::{self, Times};
+use super::payload::times::{self, Limit, Times};
 use super::payload::{WeightEncoder, source};
+use super::size::Fitted;
 use crate::error::Result;
 use crate::folded::{WalkSummary, Weights};
 use crate::profile::{Profile, TimeLine};
 use crate::render::Settings;
 use crate::render::source::SourceLines;
-use crate::render::writer::{Input, feed, time_line};
+use crate::render::writer::{Input, time_line};
 
 /// The name and the bytes of each section.
 type Sections = Vec<(String, Vec<u8>)>;
@@ -20,6 +21,8 @@ pub(super) struct AllValues {
     pub count: usize,
     /// The first and the last time of all, so that a range of time is the same in each; `None` if each has its own clock.
     pub span: Option<(u64, u64)>,
+    /// Their tree.
+    pub fitted: Fitted,
 }
 
 /// The source lines and the time line of a value.
@@ -44,8 +47,7 @@ impl Beside {
             line.start = line.start.min(start);
             line.end = line.end.max(end);
         }
-        self.times = Some(times::encode(&line, values.count, decimals, &|weight| settings.shown(weight))?);
-        Ok(())
+        self.take_times(&line, values.count, &values.fitted, decimals, settings)
     }
 
     pub(super) fn take_lines(&mut self, profile: &Profile, settings: &Settings) -> Result<()> {
@@ -65,13 +67,18 @@ impl Beside {
         self.lines.get_or_insert_default().add_text(stack, leaf_first, weights)
     }
 
+    /// Takes a time line, one of so many of a page whose tree fits.
     pub(super) fn take_times(
         &mut self,
         line: &TimeLine<'_>,
+        lines: usize,
+        fitted: &Fitted,
         decimals: u8,
         settings: &Settings,
     ) -> Result<()> {
-        self.times = Some(times::encode(line, 1, decimals, &|weight| settings.shown(weight))?);
+        let numbers = fitted.folded.as_ref().map(|folded| &folded.numbers[..]);
+        let limit = Limit::of_each(lines, fitted.times);
+        self.times = Some(times::encode(line, numbers, decimals, &|weight| settings.shown(weight), limit)?);
         Ok(())
     }
 
@@ -116,14 +123,12 @@ pub(super) fn span(values: &[(String, Profile)]) -> Option<(u64, u64)> {
 /// The facts and the sections of another value, whose profile has the same stacks.
 pub(super) fn other<'n>(
     number: usize,
-    name: &str,
-    profile: &Profile,
+    (name, profile): &(String, Profile),
+    (weights, summary): (WeightEncoder, WalkSummary),
     values: &AllValues,
     names: impl Iterator<Item = &'n [u8]>,
     settings: &Settings,
 ) -> Result<(Value, Sections)> {
-    let mut weights = WeightEncoder::new(settings.factor);
-    let summary = feed(profile, settings, &mut weights)?;
     let decimals = weights.decimals();
     let mut beside = Beside::default();
     beside.take(profile, decimals, values, settings)?;
@@ -133,7 +138,7 @@ pub(super) fn other<'n>(
     let mut about = about(&payload, &summary, settings)?;
     sections.extend(payload.sections.into_iter().map(|(name, bytes)| (format!("{prefix}{name}"), bytes)));
     about["time"] = beside.about_time();
-    about["value"] = name.into();
+    about["value"] = name.as_str().into();
     Ok((about, sections))
 }
 

@@ -202,7 +202,8 @@ export function moduleInName(text) {
   const open = name.endsWith(")") ? name.lastIndexOf(" (") : -1;
   if (open >= 0) {
     const file = name.slice(open + 2, -1).replace(/(?:(?<=.):[0-9]+)+$/, "");
-    if (file && !file.includes(" ")) return file;
+    // A number is that of a thread.
+    if (file && !/^\d+$| /.test(file)) return file;
   }
   const tick = name.indexOf("\x60");
   if (tick > 0) return name.slice(0, tick);
@@ -228,7 +229,7 @@ export function packageInName(text) {
   if (library) return library[1];
   if (name.startsWith("(anonymous namespace)")) return "(anonymous namespace)";
   const file = / \(([^ ()]+?)(?::\d+)*\)$/.exec(name);
-  if (file) return file[1];
+  if (file && !/^\d+$/.test(file[1])) return file[1];
   const path = name.replace(/^(?:[<&*](?:mut )?(?:dyn )?(?:const )?)+/, "");
   const scope = /^[^(<:]*?([A-Za-z_]\w*)::/.exec(path);
   if (scope) return scope[1];

@@ -4,7 +4,7 @@
 
 import { Names } from "./names.js";
 import { section } from "./sections.js";
-import { atOnce } from "./steps.js";
+import { STEP, inSlices } from "./steps.js";
 import { Times } from "./timeline_data.js";
 import { withWeights } from "./tree.js";
 
@@ -84,37 +84,40 @@ export async function readProfile() {
   names.places = readPlaces(ranks.length, optional("kinds"), optional("modules"), optional("name-modules"));
   const isAlone = abouts.length < 2;
   const nodeOf = about.time || !isAlone ? new Uint32Array(about.frames) : null;
-  const all = readTree(about, get, optional, names.all, nodeOf);
-  const open = (/** @type {[About, string]} */ [own, prefix]) => {
+  const all = await inSlices(readTree(about, get, optional, names.all, nodeOf));
+  /** @param {[About, string]} one
+   * @returns {import("./steps.js").Steps<View>} */
+  const open = function* ([own, prefix]) {
     const given = (/** @type {string} */ name) => get(prefix + name);
     const perhaps = (/** @type {string} */ name) => optional(prefix + name);
     let tree = all;
     let nodes = nodeOf;
     if (nodeOf && !isAlone) {
-      const self = prefix ? readWeights(own, given, all, nodeOf) : all.self;
-      const kept = atOnce(withWeights(all, self, null));
+      const self = prefix ? yield* readWeights(own, given, all, nodeOf) : all.self;
+      const kept = yield* withWeights(all, self, null);
       ({ tree } = kept);
       // Only stacks that weigh something have samples.
       nodes = nodeOf.map((node) => kept.places[node]);
     }
-    const times = own.time && nodes ? new Times(own, given, perhaps, nodes, tree.total[0]) : null;
+    const times = own.time && nodes ? yield* Times.read(own, given, perhaps, nodes, tree.total[0]) : null;
     const source = perhaps("source");
     return { about: own, tree, times, source: source && /** @type {Source} */ (json(source)) };
   };
   const views = abouts.map((one) => {
     /** @type {View | null} */
     let opened = null;
-    return { name: one[0].value ?? "", open: () => (opened ??= open(one)) };
+    return { name: one[0].value ?? "", *open() { return (opened ??= yield* open(one)); } };
   });
-  return { names, views, ...views[0].open() };
+  return { names, views, ...(await inSlices(views[0].open())) };
 }
 
 /** The own weights of another value, by node.
  * @param {About} about
  * @param {(name: string) => Uint8Array} get
  * @param {Tree} tree
- * @param {Uint32Array} nodeOf the node of each frame of the file */
-function readWeights({ scales, total, frames }, get, { n, end }, nodeOf) {
+ * @param {Uint32Array} nodeOf the node of each frame of the file
+ * @returns {import("./steps.js").Steps<import("./types.js").Weights>} */
+function* readWeights({ scales, total, frames }, get, { n, end }, nodeOf) {
   const decimals = scales.at(-1)?.[1] ?? 0;
   const self = weightColumn(n, Number(total) * 10 ** decimals);
   const [callers, leaves] = [new Column(get("caller-weights")), new Column(get("leaf-weights"))];
@@ -122,6 +125,7 @@ function readWeights({ scales, total, frames }, get, { n, end }, nodeOf) {
   let scale = 10 ** decimals;
   let scaleAt = 0;
   for (let i = 0; i < frames; i++) {
+    if (i % STEP === 0) yield;
     if (i === scales[scaleAt]?.[0]) scale = 10 ** (decimals - scales[scaleAt++][1]);
     const node = nodeOf[i];
     self[node] = values.weight((end[node] === node + 1 ? leaves : callers).next()) * scale;
@@ -236,8 +240,8 @@ export class Values {
  * @param {(name: string) => Uint8Array | null} optional
  * @param {number} all the name of the root, behind all others
  * @param {Uint32Array | null} nodeOf takes the node of each frame of the file
- * @returns {Tree} */
-function readTree(about, get, optional, all, nodeOf) {
+ * @returns {import("./steps.js").Steps<Tree>} */
+function* readTree(about, get, optional, all, nodeOf) {
   const n = about.frames + 1;
   const decimals = about.scales.length ? about.scales[about.scales.length - 1][1] : 0;
   const most = Math.max(Number(about.total), Number(about.before)) * 10 ** decimals;
@@ -271,6 +275,7 @@ function readTree(about, get, optional, all, nodeOf) {
   let scaleAt = 0;
   let rescale = about.scales.length ? about.scales[0][0] : -1;
   for (let i = 0; i < about.frames; i++) {
+    if (i % STEP === 0) yield;
     const rise = rises.next();
     const isLeaf = rise > 0;
     if (isLeaf) {

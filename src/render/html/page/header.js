@@ -8,6 +8,7 @@ import { changeText } from "./changes.js";
 import { changeColour, css, insignificant } from "./colour.js";
 import { byId, make, swatch } from "./dom.js";
 import { shorterForms } from "./short.js";
+import { atOnce } from "./steps.js";
 import { functions } from "./table.js";
 
 /** The number of functions that are named. */
@@ -48,7 +49,7 @@ export function showHeader(app) {
 function showAnswer(app) {
   const { model, navigation } = app;
   const { about, changes, names, numbers, whole } = model;
-  const rows = functions(whole, names.texts.length);
+  const rows = model.memo.get("all functions", [whole], () => atOnce(functions(whole, names.texts.length)));
   const line = byId("answer");
   const link = (/** @type {Row} */ row, /** @type {string} */ note) => {
     const name = names.show(row.id);

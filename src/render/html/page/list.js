@@ -7,6 +7,7 @@ import { byId, make } from "./dom.js";
 import { openFrameMenu, openRowMenu } from "./frame_menu.js";
 import { percent, signed } from "./numbers.js";
 import { shorterForms } from "./short.js";
+import { atOnce } from "./steps.js";
 import { functions, sortRows } from "./table.js";
 
 /** Rows shown before one asks for more. */
@@ -106,7 +107,7 @@ export class List {
 
   #all() {
     const { memo, tree, names } = this.app.model;
-    return memo.get("functions", [tree], () => functions(tree, names.texts.length));
+    return memo.get("functions", [tree], () => atOnce(functions(tree, names.texts.length)));
   }
 
   /** @param {Row} row */

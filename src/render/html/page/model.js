@@ -13,7 +13,7 @@ import { Numbers } from "./numbers.js";
 import { Paints } from "./paints.js";
 import { refined } from "./refine.js";
 import { expression, ignoresCase, matching, measure } from "./search.js";
-import { atOnce } from "./steps.js";
+import { functions } from "./table.js";
 import { Threads } from "./threads.js";
 import { chartOf } from "./time_order.js";
 import { belowMarked, find, kept, reordered, setWidths } from "./tree.js";
@@ -25,7 +25,7 @@ export class Model {
    * @param {State} state */
   constructor(profile, state) {
     this.names = profile.names;
-    this.views = profile.views ?? [{ name: "", open: () => profile }];
+    this.views = profile.views;
     /** @type {View} */
     this.view = profile;
     this.about = profile.about;
@@ -67,7 +67,6 @@ export class Model {
     this.marks = null;
     /** @type {Found | null} */
     this.found = null;
-    atOnce(this.updating(state));
   }
 
   /** The parts of the model that are those of a value of the recording.
@@ -82,9 +81,11 @@ export class Model {
    * @returns {Steps<void>} */
   *updating(state) {
     const { names } = this;
-    const view = (this.views.find(({ name }) => name === state.value) ?? this.views[0]).open();
+    const view = yield* (this.views.find(({ name }) => name === state.value) ?? this.views[0]).open();
     const from = view.tree === this.whole ? this : this.#opened(view);
-    const { memo, times, given } = from;
+    const { memo, times, given, whole } = from;
+    // Those of the header.
+    yield* memo.getting("all functions", [whole], () => functions(whole, names.texts.length));
     let problem = "";
     const failed = (/** @type {unknown} */ error) => (problem ||= String(error instanceof Error ? error.message : error));
     const base = yield* memo.getting("base", [state.threads.join("\n"), JSON.stringify(times && state.ranges)], () => chosenOf(from, state));
@@ -109,6 +110,7 @@ export class Model {
     const tree = state.order === "weight" ? yield* memo.getting("ordered", [chosen], () => reordered(chosen, null)) : chosen;
     const chart = chartFor(from, names, state);
     const callers = () => memo.getting("callers", [tree, state.zoom.join(";")], () => inverted(tree, names, allLeaves(tree), state.zoom));
+    if (state.view === "table") yield* memo.getting("functions", [tree], () => functions(tree, names.texts.length));
     const outline = state.view === "bottomup" ? yield* callers() : tree;
     /** @type {Part[]} */
     let parts = [];

@@ -5,6 +5,7 @@ import { readProfile } from "./decode.js";
 import { byId } from "./dom.js";
 import { Model } from "./model.js";
 import { initial } from "./state.js";
+import { inSlices } from "./steps.js";
 
 async function start() {
   try {
@@ -18,7 +19,9 @@ async function start() {
       loading.textContent = "There are no stacks in the input: nothing was recorded, or a filter left nothing." + warnings;
       return;
     }
-    Object.assign(window, { flame: new App(new Model(profile, usual), usual) });
+    const model = new Model(profile, usual);
+    await inSlices(model.updating(usual));
+    Object.assign(window, { flame: new App(model, usual) });
   } catch (error) {
     document.body.classList.add("failed");
     byId("loading").textContent = `This page cannot be shown: ${error instanceof Error ? error.message : error}`;

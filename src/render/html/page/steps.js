@@ -72,6 +72,28 @@ export function* sortedInSteps(all, compare) {
   return all;
 }
 
+/** Does work a slice at a time, so that the browser can answer its reader in between.
+ * @template T
+ * @param {Steps<T>} steps
+ * @returns {Promise<T>} */
+export async function inSlices(steps) {
+  const { port1, port2 } = new MessageChannel();
+  for (;;) {
+    const end = performance.now() + SLICE;
+    do {
+      const { done, value } = steps.next();
+      if (!done) continue;
+      port1.close();
+      return value;
+    } while (performance.now() < end);
+    // Unlike a timer, a message waits for nothing but what is due.
+    await new Promise((go) => {
+      port1.onmessage = go;
+      port2.postMessage(0);
+    });
+  }
+}
+
 /** Does work without a pause.
  * @template T
  * @param {Steps<T>} steps

@@ -2,6 +2,7 @@
 
 /** @import { Tree } from "./types.js" */
 
+import { STEP } from "./steps.js";
 import { isStack } from "./tree.js";
 
 /**
@@ -17,16 +18,20 @@ import { isStack } from "./tree.js";
 /** A row for each name; a stack counts once for it, however often it is in there.
  * @param {Tree} tree
  * @param {number} names their number
- * @returns {Row[]} */
-export function functions(tree, names) {
+ * @returns {import("./steps.js").Steps<Row[]>} */
+export function* functions(tree, names) {
   const { n, name, end, self, total, before, totalBefore } = tree;
   /** @type {(Row | undefined)[]} */
   const rows = new Array(names);
   const openUntil = new Uint32Array(names);
   // The number of stacks that end before each node.
   const stacks = new Uint32Array(n + 1);
-  for (let i = 0; i < n; i++) stacks[i + 1] = stacks[i] + (isStack(tree, i) ? 1 : 0);
+  for (let i = 0; i < n; i++) {
+    if (i % STEP === 0) yield;
+    stacks[i + 1] = stacks[i] + (isStack(tree, i) ? 1 : 0);
+  }
   for (let i = 1; i < n; i++) {
+    if (i % STEP === 0) yield;
     const id = name[i];
     const row = (rows[id] ??= { id, self: 0, total: 0, stacks: 0, before: 0, totalBefore: 0 });
     row.self += self[i];

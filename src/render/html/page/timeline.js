@@ -127,7 +127,7 @@ export class Timeline {
     const isHeat = strips[0].label === "";
     const held = times ? (100 * times.n) / times.samples : 100;
     const count = (/** @type {number | undefined} */ samples) => samples?.toLocaleString("en");
-    const about = times?.isCoarse ? `: ${count(times.n)} of ${count(times.samples)} samples, each with the weight of those that it stands for` : "";
+    const about = times?.isCoarse ? `: ${count(times.n)} of ${count(times.samples)} samples, each with the weight of those that it stands for${times.pooled ? `, also for ${count(times.pooled)} light stacks beside its own` : ""}` : "";
     const labels = strips.map((strip, n) => {
       const label = names.harmless(strip.label);
       const thinned = n === 0 && times?.isCoarse;

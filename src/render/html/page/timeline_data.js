@@ -5,6 +5,7 @@
 
 import { Column, Values, weightColumn } from "./decode.js";
 import { nanosecondsIn } from "./numbers.js";
+import { STEP } from "./steps.js";
 import { withWeights } from "./tree.js";
 
 /** With more threads than this, all of one name are a row. */
@@ -27,9 +28,20 @@ export class Times {
    * @param {(name: string) => Uint8Array} get
    * @param {(name: string) => Uint8Array | null} optional
    * @param {Uint32Array} nodeOf the node of each frame of the file
-   * @param {number} most the sum of all weights */
-  constructor(about, get, optional, nodeOf, most) {
-    const { length, step, coarse, samples, threads } = /** @type {import("./types.js").AboutTime} */ (about.time);
+   * @param {number} most the sum of all weights
+   * @returns {import("./steps.js").Steps<Times>} */
+  static *read(about, get, optional, nodeOf, most) {
+    const times = new Times(about, optional("time-durations") !== null, most);
+    yield* times.#fill(about, get, optional, nodeOf);
+    return times;
+  }
+
+  /** Room for the samples of a time line.
+   * @param {About} about
+   * @param {boolean} lasts some samples are no moments
+   * @param {number} most */
+  constructor(about, lasts, most) {
+    const { length, step, coarse, pooled = 0, samples, threads } = /** @type {import("./types.js").AboutTime} */ (about.time);
     const n = threads.reduce((sum, one) => sum + one[4], 0);
     /** The nanoseconds of a step. */
     this.step = step;
@@ -37,19 +49,36 @@ export class Times {
     this.length = Math.floor(length / step) + 1;
     this.isCoarse = coarse;
     this.samples = samples;
+    /** The number of light stacks for which another one stands. */
+    this.pooled = pooled;
     this.n = n;
     this.at = this.length < 2 ** 32 ? new Uint32Array(n) : new Float64Array(n);
     this.node = new Uint32Array(n);
     this.weight = weightColumn(n, most);
+    /** The steps over which each sample's weight is spread; null if none is. */
+    this.duration = lasts ? new Float64Array(n) : null;
+    /** @type {TimedThread[]} */
+    this.threads = [];
+    /** The steps that a weight of one lasts, where weights are time; else 0. */
+    this.lasts = nanosecondsIn(about.unit) / (step * 10 ** (about.scales.at(-1)?.[1] ?? 0));
+    /** @type {Row[]} the heaviest first */
+    this.rows = [];
+    /** @type {Map<string, Row>} */
+    this.byKey = new Map();
+  }
+
+  /** @param {About} about
+   * @param {(name: string) => Uint8Array} get
+   * @param {(name: string) => Uint8Array | null} optional
+   * @param {Uint32Array} nodeOf
+   * @returns {import("./steps.js").Steps<void>} */
+  *#fill(about, get, optional, nodeOf) {
+    const { threads } = /** @type {import("./types.js").AboutTime} */ (about.time);
     const column = (/** @type {string} */ name) => new Column(get(name));
     const [deltas, stacks, weights] = [column("time-deltas"), column("time-stacks"), column("time-weights")];
     const values = new Values(get("time-values"));
     const lasting = optional("time-durations");
     const durations = lasting && new Column(lasting);
-    /** The steps over which each sample's weight is spread; null if none is. */
-    this.duration = durations && new Float64Array(n);
-    /** @type {TimedThread[]} */
-    this.threads = [];
     let i = 0;
     for (const [label, name, , number, count] of threads) {
       const from = i;
@@ -57,6 +86,7 @@ export class Times {
       let frame = 0;
       let longest = 0;
       for (const end = i + count; i < end; i++) {
+        if (i % STEP === 0) yield;
         at += deltas.next();
         const change = stacks.next();
         frame += change % 2 ? -(change + 1) / 2 : change / 2;
@@ -67,11 +97,7 @@ export class Times {
       }
       this.threads.push({ label, name, number, from, to: i, longest });
     }
-    /** The steps that a weight of one lasts, where weights are time; else 0. */
-    this.lasts = nanosecondsIn(about.unit) / (step * 10 ** (about.scales.at(-1)?.[1] ?? 0));
-    /** @type {Row[]} the heaviest first */
     this.rows = this.#makeRows();
-    /** @type {Map<string, Row>} */
     this.byKey = new Map(this.rows.map((row) => [row.key, row]));
   }
 

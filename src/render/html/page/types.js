@@ -48,6 +48,7 @@
  * @property {number} length in nanoseconds
  * @property {number} step in nanoseconds
  * @property {boolean} coarse some samples stand for others of their stack
+ * @property {number} [pooled] the number of light stacks, by thread, for which one beside them stands
  * @property {number} samples how many there were
  * @property {[string, string, number | null, number | null, number][]} threads label, name, process, thread, samples here
  */
@@ -84,7 +85,7 @@
  * @typedef {{ about: About, tree: Tree, times?: import("./timeline_data.js").Times | null, source?: Source | null }} View */
 
 /** The value that a page shows at first, and all of them.
- * @typedef {View & { names: Names, views?: { name: string, open: () => View }[] }} Profile */
+ * @typedef {View & { names: Names, views: { name: string, open: () => import("./steps.js").Steps<View> }[] }} Profile */
 
 /**
  * The source lines of functions: see ../payload/source.rs.

@@ -68,6 +68,11 @@ impl Column {
         Ok(())
     }
 
+    /// The number of compressed bytes so far, but for some thousand that the compressor holds.
+    pub(super) fn bytes(&self) -> usize {
+        self.compressed.get_ref().len()
+    }
+
     pub(super) fn finish(mut self) -> Result<Vec<u8>> {
         self.compress()?;
         Ok(self.compressed.finish()?)

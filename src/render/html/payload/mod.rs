@@ -35,7 +35,8 @@
 //! sections of a time line for itself, with its number and a hyphen in front of the name: `1-values`.
 //!
 //! Without source lines there is no section `source`, which is JSON: see `source.rs`. Without times there is no section of the time line. The step of time and the threads with their
-//! numbers of samples are in `about`; with `coarse`, some samples stand for others of their stack and thread.
+//! numbers of samples are in `about`; with `coarse`, some samples stand for others of their stack and thread, and with a number of `pooled`
+//! ones also for so many light stacks beside theirs.
 //!
 //! `kinds` is missing where no kind is known, and so are the modules where none is: folded text
 //! tells neither.
@@ -56,9 +57,11 @@
 
 mod column;
 mod guesses;
+mod others;
 mod places;
 pub(super) mod source;
 mod texts;
+mod thinning;
 pub(super) mod times;
 mod weights;
 
@@ -68,6 +71,7 @@ use crate::weight::Weight;
 use column::Column;
 pub(super) use column::deflate;
 use guesses::{Guesses, KNOWN};
+pub(super) use others::{Fold, Shares};
 use weights::WeightColumns;
 
 /// The sections of a page, compressed, and the numbers that are needed to read them.
@@ -121,6 +125,27 @@ impl Encoder {
     /// The number of decimals of the weights, once all frames are told.
     pub fn decimals(&self) -> u8 {
         self.weights.decimals()
+    }
+
+    /// An encoder of the same tree, some of whose frames are told as one.
+    pub fn again(&self) -> Encoder {
+        Encoder { weights: self.weights.again(), ..Encoder::new(Weight::ONE) }
+    }
+
+    /// The number of frames so far.
+    pub fn frames(&self) -> u64 {
+        self.weights.frames()
+    }
+
+    /// The number of compressed bytes of all sections so far, or somewhat more.
+    ///
+    /// # Errors
+    /// None in practice: compressing into memory does not fail.
+    pub fn bytes(&self) -> Result<usize> {
+        let names: usize = texts::sections(&self.names)?.iter().map(|(_, bytes)| bytes.len()).sum();
+        let columns = [&self.rises, &self.leaves, &self.callers, &self.known].map(Column::bytes);
+        // Hues, kinds and modules are some bytes a name.
+        Ok(columns.iter().sum::<usize>() + self.weights.bytes() + names + 4 * self.names.frame_count())
     }
 
     /// The names so far.
@@ -199,6 +224,16 @@ impl WeightEncoder {
     /// The number of decimals of the weights, once all frames are told.
     pub fn decimals(&self) -> u8 {
         self.weights.decimals()
+    }
+
+    /// An encoder of the weights of the same tree, some of whose frames are told as one.
+    pub fn again(&self) -> WeightEncoder {
+        WeightEncoder { previous_depth: 0, weights: self.weights.again() }
+    }
+
+    /// The number of compressed bytes so far.
+    pub fn bytes(&self) -> usize {
+        self.weights.bytes()
     }
 
     /// The sections of the weights, without names.

@@ -5,16 +5,16 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Value, json};
 
 use super::column::Column;
+use super::thinning::{Entry, Thinner, Thinning, overflow};
 use super::weights::Values;
-use crate::error::{ErrorKind, Result};
+use crate::error::Result;
 use crate::profile::{ThreadLine, TimeLine};
 use crate::weight::Weight;
 
 /// The most samples that a time line holds; of more, some stand for others of their stack.
 const MOST: usize = 4_000_000;
-/// The most bytes of its compressed sections, which are a third more in the page: of 51 million samples of a day with three million
-/// frames, these take 4.3 MB of it, so that it has 19.
-const MOST_BYTES: usize = 11_000_000;
+/// The most threads of a time line: beyond them, those of a name are one.
+const MOST_THREADS: usize = 10_000;
 /// Steps of time, in nanoseconds.
 const STEPS: [u64; 9] = [20_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1000, 100, 10, 1];
 /// The longest step of a recording that is held whole.
@@ -38,76 +38,59 @@ impl Times {
     }
 }
 
-/// An entry of a time line: a sample, with the weight of those that it stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
-    step: u64,
-    exit: u32,
-    /// The weight, times ten to the power of the page's decimals.
-    weight: u128,
-    /// The steps over which the weight is spread; 0 is a moment.
-    duration: u64,
-}
-
 /// A limit to the size of a time line.
 #[derive(Clone, Copy)]
-struct Limit {
-    samples: usize,
-    bytes: usize,
+pub(in crate::render::html) struct Limit {
+    pub samples: usize,
+    pub threads: usize,
+    /// Bytes of the compressed sections, which are a third more in the page.
+    pub bytes: usize,
 }
 
-/// Encodes a time line, one of so many of a page. `shown` is the weight of a sample as the page shows it, and
-/// `decimals` are those of the page.
+impl Limit {
+    /// The limit of each of some time lines of a page, which have this many bytes together.
+    pub(in crate::render::html) fn of_each(lines: usize, bytes: usize) -> Limit {
+        Limit { samples: MOST / lines, threads: MOST_THREADS / lines, bytes: bytes / lines }
+    }
+}
+
+/// Encodes a time line within a limit: above it, the samples are thinned. `shown` is the weight of a sample as the page
+/// shows it, and `decimals` are those of the page. `numbers` are those that the page has of the frames of a walk, if it tells
+/// several of them as one.
 pub(in crate::render::html) fn encode(
     line: &TimeLine<'_>,
-    lines: usize,
-    decimals: u8,
-    shown: &dyn Fn(Weight) -> Result<Weight>,
-) -> Result<Times> {
-    encode_within(line, decimals, shown, Limit { samples: MOST / lines, bytes: MOST_BYTES / lines })
-}
-
-/// [`encode`], within a limit: above it, the samples are thinned.
-fn encode_within(
-    line: &TimeLine<'_>,
+    numbers: Option<&[u32]>,
     decimals: u8,
     shown: &dyn Fn(Weight) -> Result<Weight>,
     limit: Limit,
 ) -> Result<Times> {
     let scaled = |weight: Weight| shown(weight)?.in_steps(decimals);
-    let source = Source { line, exits: line.exit_numbers()?, scaled: &scaled };
+    let mut exits = line.exit_numbers()?;
+    if let Some(numbers) = numbers {
+        exits.iter_mut().flatten().for_each(|exit| *exit = numbers[*exit as usize]);
+    }
+    let source = Source { line, exits, scaled: &scaled };
+    let threads = source.threads(limit.threads);
     let mut most = limit.samples;
-    if line.len() <= most {
-        let times = source.encode(None)?;
+    if line.len() <= most && threads.len() == line.threads.len() {
+        let times = source.encode(&threads, None)?;
         if times.bytes() <= limit.bytes {
             return Ok(times);
         }
         most = within(line.len(), times.bytes(), limit.bytes);
     }
+    let (total, pairs) = source.total_and_pairs(&threads)?;
     loop {
-        let (threads, total, pairs) = source.threads_within(most)?;
-        // A stack of a thread has an entry for each part of this weight, and one for the rest.
-        let room = most.saturating_sub(pairs).max(most / 2).max(1);
-        let part = total.div_ceil(room as u128).max(1);
-        let times = source.encode(Some(&Thinning { part, threads: &threads, most }))?;
-        // With more stacks than samples nothing makes them fewer.
-        if times.bytes() <= limit.bytes || most <= pairs {
+        // A stack of a thread has an entry for each part of this weight, and one for the rest, unless these are too many.
+        let pools = pairs > most / 2;
+        let rests = if pools { most / 2 } else { pairs };
+        let part = total.div_ceil((most - rests).max(1) as u128).max(1);
+        let times = source.encode(&threads, Some(&Thinning { part, pools, most }))?;
+        if times.bytes() <= limit.bytes || most <= threads.len() {
             return Ok(times);
         }
         most = within(most, times.bytes(), limit.bytes);
     }
-}
-
-/// The heaviest threads, which are the first, as long as they have no more stacks than this; all others as one.
-fn heaviest<'a>(mut threads: Threads<'a>, pairs: &[usize], most: usize) -> Threads<'a> {
-    let mut stacks = 0;
-    let fit = pairs.iter().take_while(|pairs| {
-        stacks += **pairs;
-        stacks <= most
-    });
-    let others = threads.split_off(fit.count());
-    threads.extend((!others.is_empty()).then(|| others.concat()));
-    threads
 }
 
 /// A smaller number of samples, of which so many have too many bytes.
@@ -126,27 +109,22 @@ struct Source<'a> {
 /// The threads of a page: each is one of the recording, or all of one name.
 type Threads<'a> = Vec<Vec<&'a ThreadLine>>;
 
-/// Samples that stand for others: those of a stack in a thread are taken together until they weigh a part.
-struct Thinning<'t, 'a> {
-    part: u128,
-    threads: &'t Threads<'a>,
-    /// The most entries that are expected.
-    most: usize,
-}
-
 impl<'a> Source<'a> {
-    fn threads(&self) -> Threads<'a> {
-        self.line.threads.iter().map(|thread| vec![thread]).collect()
-    }
-
-    /// All threads of a name as one, in the order of the heaviest.
-    fn threads_by_name(&self) -> Threads<'a> {
+    /// The threads one by one, if they are no more than this; else those of a name as one, and the lightest names as one.
+    fn threads(&self, most: usize) -> Threads<'a> {
+        if self.line.threads.len() <= most {
+            return self.line.threads.iter().map(|thread| vec![thread]).collect();
+        }
         let mut places: HashMap<&[u8], usize> = HashMap::new();
         let mut threads: Threads<'a> = Vec::new();
         for thread in &self.line.threads {
             let at = *places.entry(&thread.name).or_insert(threads.len());
             threads.resize_with(threads.len().max(at + 1), Vec::new);
             threads[at].push(thread);
+        }
+        if threads.len() > most.max(1) {
+            let others = threads.split_off(most.max(1) - 1);
+            threads.push(others.concat());
         }
         threads
     }
@@ -166,48 +144,28 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The threads one by one, or by name, or all but the heaviest as one: the first of these in which the stacks of
-    /// all threads are no more than half of the samples that a page may have. Also the weight of all samples, and the
-    /// number of these stacks.
-    fn threads_within(&self, most: usize) -> Result<(Threads<'a>, u128, usize)> {
-        let mut threads = self.threads();
-        let (mut total, mut pairs) = self.total_and_pairs(&threads)?;
-        let is_too_much = |pairs: &[usize]| pairs.iter().sum::<usize>() > most / 2;
-        if is_too_much(&pairs) {
-            threads = self.threads_by_name();
-            (total, pairs) = self.total_and_pairs(&threads)?;
-        }
-        if is_too_much(&pairs) {
-            threads = heaviest(threads, &pairs, most / 4);
-            (total, pairs) = self.total_and_pairs(&threads)?;
-        }
-        Ok((threads, total, pairs.iter().sum()))
-    }
-
-    /// The weight of all samples, and the number of stacks of each thread.
-    fn total_and_pairs(&self, threads: &Threads<'a>) -> Result<(u128, Vec<usize>)> {
-        let (mut total, mut pairs) = (0u128, Vec::with_capacity(threads.len()));
+    /// The weight of all samples, and the number of stacks of all threads.
+    fn total_and_pairs(&self, threads: &Threads<'a>) -> Result<(u128, usize)> {
+        let (mut total, mut pairs) = (0u128, 0);
         let mut stacks = HashSet::new();
-        for of_name in threads {
-            for thread in of_name {
+        for several in threads {
+            for thread in several {
                 self.each(thread, &mut |_, exit, weight, _| {
                     stacks.insert(exit);
                     total = total.checked_add(weight).ok_or_else(overflow)?;
                     Ok(())
                 })?;
             }
-            pairs.push(stacks.len());
+            pairs += stacks.len();
             stacks.clear();
         }
         Ok((total, pairs))
     }
 
     /// Encodes all samples, or those that stand for all.
-    fn encode(&self, thinning: Option<&Thinning<'_, 'a>>) -> Result<Times> {
+    fn encode(&self, threads: &Threads<'a>, thinning: Option<&Thinning>) -> Result<Times> {
         let line = self.line;
         let length = line.end - line.start;
-        let whole = self.threads();
-        let threads = thinning.map_or(&whole, |thinning| thinning.threads);
         let step = match thinning {
             None => fine_step(length),
             Some(Thinning { most, .. }) => {
@@ -218,34 +176,34 @@ impl<'a> Source<'a> {
         };
         let mut columns = Columns::default();
         let mut about = Vec::with_capacity(threads.len());
-        for of_name in threads {
+        let (mut held, mut pooled) = (0, 0);
+        for several in threads {
             let count = match thinning {
-                None => self.write(of_name[0], step, &mut columns)?,
+                None => self.write(several[0], step, &mut columns)?,
                 Some(thinning) => {
-                    let mut entries = self.thin(of_name, thinning.part, step)?;
-                    entries.sort_unstable();
+                    let mut thinner = Thinner::new(thinning);
+                    for thread in several {
+                        self.each(thread, &mut |time, exit, weight, duration| {
+                            thinner.push(Entry { step: time / step, exit, weight, duration: duration / step })
+                        })?;
+                    }
+                    let thinned = thinner.finish()?;
+                    pooled += thinned.pooled;
                     columns.begin();
-                    entries.iter().try_for_each(|entry| columns.push(*entry))?;
-                    entries.len()
+                    thinned.entries.iter().try_for_each(|entry| columns.push(*entry))?;
+                    thinned.entries.len()
                 }
             };
-            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            about.push(match of_name[..] {
-                [one] => json!([text(&one.label), text(&one.name), one.process, one.thread, count]),
-                _ => {
-                    let name = &of_name[0].name[..];
-                    let is_one_name = !name.is_empty() && of_name.iter().all(|thread| thread.name == name);
-                    let label = if is_one_name { text(name) } else { format!("{} threads", of_name.len()) };
-                    json!([label, if is_one_name { text(name) } else { String::new() }, null, null, count])
-                }
-            });
+            held += count;
+            about.push(about_threads(several, count));
         }
         let about = json!({
             // The clock may count from the start of the machine: a number that JSON readers may round.
             "start": line.start.to_string(),
             "length": length,
             "step": step,
-            "coarse": thinning.is_some(),
+            "coarse": held < line.len(),
+            "pooled": pooled,
             "samples": line.len(),
             "threads": about,
         });
@@ -262,34 +220,19 @@ impl<'a> Source<'a> {
         })?;
         Ok(count)
     }
+}
 
-    /// The samples of some threads that stand for all. Those of each stack are taken together, one after the
-    /// other, until they weigh a part; one of them, by chance and the heavier the likelier, gets the weight of all.
-    /// The sum of each stack stays exact, and the weight of any range of time is right on average.
-    fn thin(&self, threads: &[&ThreadLine], part: u128, step: u64) -> Result<Vec<Entry>> {
-        let mut entries = Vec::new();
-        let mut open: HashMap<u32, Entry> = HashMap::new();
-        let mut random = Random(0);
-        for thread in threads {
-            self.each(thread, &mut |time, exit, weight, duration| {
-                if weight == 0 {
-                    return Ok(());
-                }
-                let sample = Entry { step: time / step, exit, weight, duration: duration / step };
-                let entry = open.entry(exit).or_insert(Entry { weight: 0, ..sample });
-                let sum = entry.weight.checked_add(weight).ok_or_else(overflow)?;
-                if random.share() * (sum as f64) < weight as f64 {
-                    *entry = sample;
-                }
-                entry.weight = sum;
-                if sum >= part {
-                    entries.extend(open.remove(&exit));
-                }
-                Ok(())
-            })?;
+/// The facts of threads that are one row: label, name, process, thread, and the number of samples that the page has.
+fn about_threads(threads: &[&ThreadLine], count: usize) -> Value {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    match threads {
+        [one] => json!([text(&one.label), text(&one.name), one.process, one.thread, count]),
+        _ => {
+            let name = &threads[0].name[..];
+            let is_one_name = !name.is_empty() && threads.iter().all(|thread| thread.name == name);
+            let label = if is_one_name { text(name) } else { format!("{} threads", threads.len()) };
+            json!([label, if is_one_name { text(name) } else { String::new() }, null, null, count])
         }
-        entries.extend(open.into_values());
-        Ok(entries)
     }
 }
 
@@ -297,24 +240,6 @@ impl<'a> Source<'a> {
 fn fine_step(length: u64) -> u64 {
     let fine = STEPS.into_iter().filter(|step| *step <= FINE);
     fine.into_iter().find(|step| length / step >= LEAST_STEPS).unwrap_or(1)
-}
-
-fn overflow() -> crate::Error {
-    ErrorKind::Overflow.into()
-}
-
-/// Numbers that look like chance, the same in every run: splitmix64.
-struct Random(u64);
-
-impl Random {
-    /// A number from 0 to below 1.
-    fn share(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
 }
 
 /// The columns of a time line while they are written.
@@ -370,6 +295,7 @@ impl Columns {
 
 #[cfg(test)]
 mod tests {
+    use super::super::thinning::Random;
     use super::*;
     use crate::Profile;
     use crate::folded::Weights;
@@ -396,47 +322,151 @@ mod tests {
         Source { line, exits: line.exit_numbers().unwrap(), scaled: &|weight| weight.in_steps(0) }
     }
 
+    /// The entries of all samples, thread by thread.
+    fn thinned(source: &Source<'_>, part: u128, pools: bool) -> Vec<Vec<Entry>> {
+        let thinning = Thinning { part, pools, most: 1 };
+        let of_thread = |several: &Vec<&ThreadLine>| {
+            let mut thinner = Thinner::new(&thinning);
+            for thread in several {
+                let mut push = |time, exit, weight, duration| {
+                    thinner.push(Entry { step: time / 10_000_000, exit, weight, duration })
+                };
+                source.each(thread, &mut push).unwrap();
+            }
+            thinner.finish().unwrap().entries
+        };
+        source.threads(2).iter().map(of_thread).collect()
+    }
+
     #[test]
     fn every_stack_of_a_thread_weighs_what_it_weighs() {
         let profile = recorded(1000);
         let line = TimeLine::new(&profile, None).unwrap().unwrap();
         let source = source(&line);
-        for threads in [source.threads(), source.threads_by_name()] {
-            let per_thread = 2 / threads.len() as u128;
-            for part in [1, 10, 130, 4999, 1_000_000] {
-                for of_name in &threads {
-                    let entries = source.thin(of_name, part, 10_000_000).unwrap();
-                    let of_exit = |exit| entries.iter().filter(move |entry| entry.exit == exit);
-                    for exit in [0, 1] {
-                        let sum: u128 = of_exit(exit).map(|entry| entry.weight).sum();
-                        assert_eq!(sum, 5000 * per_thread, "{part}");
-                        // A stack is told of where it ran: each for a second in turns.
-                        assert!(of_exit(exit).all(|entry| entry.step / 100 % 2 == u64::from(exit == 0)));
-                        let most = (5000 * per_thread).div_ceil(part.max(10)) as usize + 1;
-                        assert!(of_exit(exit).count() <= most, "{part}");
-                    }
+        for part in [1, 10, 130, 4999, 1_000_000] {
+            for entries in thinned(&source, part, false) {
+                let of_exit = |exit| entries.iter().filter(move |entry| entry.exit == exit);
+                for exit in [0, 1] {
+                    let sum: u128 = of_exit(exit).map(|entry| entry.weight).sum();
+                    assert_eq!(sum, 5000, "{part}");
+                    // A stack is told of where it ran: each for a second in turns.
+                    assert!(of_exit(exit).all(|entry| entry.step / 100 % 2 == u64::from(exit == 0)));
+                    let most = 5000u128.div_ceil(part.max(10)) as usize + 1;
+                    assert!(of_exit(exit).count() <= most, "{part}");
                 }
             }
         }
+    }
+
+    fn entries(times: &Times) -> u64 {
+        times.about["threads"].as_array().unwrap().iter().map(|thread| thread[4].as_u64().unwrap()).sum()
     }
 
     #[test]
     fn samples_are_thinned_until_they_fit() {
         let profile = recorded(1000);
         let line = TimeLine::new(&profile, None).unwrap().unwrap();
-        let within = |samples, bytes| {
-            let times = encode_within(&line, 0, &Ok, Limit { samples, bytes }).unwrap();
-            let threads = times.about["threads"].as_array().unwrap();
-            let count: u64 = threads.iter().map(|thread| thread[4].as_u64().unwrap()).sum();
-            (times.about["coarse"].as_bool().unwrap(), count)
+        let within = |samples, threads| {
+            let limit = Limit { samples, threads, bytes: usize::MAX };
+            let times = encode(&line, None, 0, &Ok, limit).unwrap();
+            (times.about["coarse"].as_bool().unwrap(), entries(&times))
         };
-        assert_eq!(within(2000, usize::MAX), (false, 2000));
-        let (is_coarse, count) = within(1999, usize::MAX);
+        assert_eq!(within(2000, 2), (false, 2000));
+        let (is_coarse, count) = within(1999, 2);
         assert!(is_coarse && (900..=1999).contains(&count), "{count}");
-        let (is_coarse, count) = within(20, usize::MAX);
+        let (is_coarse, count) = within(20, 2);
         assert!(is_coarse && (4..=20).contains(&count), "{count}");
-        // No fewer than stacks of threads.
-        assert_eq!(within(1, 1).1, 2);
+        // Both threads have a name: they are one row, with all samples.
+        assert_eq!(within(4000, 1), (false, 2000));
+        // One sample of each thread stands for all.
+        assert_eq!(within(1, 2).1, 2);
+    }
+
+    /// Samples of a hundred callers of two hundred functions each; a stack has a sample or two.
+    fn millions_of_stacks() -> Profile {
+        let mut builder = ProfileBuilder::new(Wants::ALL);
+        let mut random = Random(3);
+        for at in 0..24_000u64 {
+            let number = (random.share() * 20_000.0) as u64;
+            let names = [format!("caller{:02}", number / 200), format!("f{number}")];
+            let stack = names.map(|name| builder.frame(name.as_bytes()));
+            let (time, thread) = (Some(1 + at * 1_000_000), Some(at % 4));
+            let context = Context { time, thread, thread_name: b"work", ..Context::UNKNOWN };
+            builder.sample(&stack, Weights::one(Weight::new(10)), &context).unwrap();
+        }
+        builder.finish().unwrap()
+    }
+
+    #[test]
+    fn a_time_line_keeps_its_limit_with_millions_of_light_stacks() {
+        let profile = millions_of_stacks();
+        let line = TimeLine::new(&profile, None).unwrap().unwrap();
+        for (samples, bytes) in [(4000, usize::MAX), (usize::MAX, 10_000), (100, 100)] {
+            let times = encode(&line, None, 0, &Ok, Limit { samples, threads: 4, bytes }).unwrap();
+            let count = entries(&times);
+            assert!(times.bytes() <= bytes.max(4 * 60), "{} of {bytes} bytes", times.bytes());
+            assert!(count as usize <= samples.saturating_add(4), "{count} of {samples}");
+            // Every light stack without an entry of its own is counted.
+            let stacks: usize = source(&line).total_and_pairs(&source(&line).threads(4)).unwrap().1;
+            let pooled = times.about["pooled"].as_u64().unwrap();
+            assert!(pooled + count >= stacks as u64, "{pooled} and {count} of {stacks}");
+        }
+    }
+
+    #[test]
+    fn a_caller_of_light_stacks_weighs_what_it_weighs() {
+        let profile = millions_of_stacks();
+        let line = TimeLine::new(&profile, None).unwrap().unwrap();
+        let source = source(&line);
+        let part = 400;
+        let callers = |exits: &mut dyn Iterator<Item = (u32, u128)>| {
+            // Those of a caller come before it in the order of the file.
+            let mut sums = HashMap::<u32, i128>::new();
+            let ends: Vec<u32> = ends_of_callers(&line);
+            for (exit, weight) in exits {
+                *sums.entry(ends.partition_point(|end| *end < exit) as u32).or_default() += weight as i128;
+            }
+            sums
+        };
+        let thinned = thinned(&source, part, true);
+        let mut pooled = thinned.iter().flatten().map(|entry| (entry.exit, entry.weight));
+        let held = callers(&mut pooled);
+        let mut given = Vec::new();
+        for thread in &line.threads {
+            let mut tell = |_, exit, weight, _| {
+                given.push((exit, weight));
+                Ok(())
+            };
+            source.each(thread, &mut tell).unwrap();
+        }
+        let given = callers(&mut given.into_iter());
+        assert_eq!(held.values().sum::<i128>(), given.values().sum::<i128>());
+        assert_eq!(given.len(), 100);
+        for (caller, weight) in given {
+            // A part at both ends in each of four threads.
+            let off = (held[&caller] - weight).abs();
+            assert!(off <= 8 * part as i128, "{off} of {weight}");
+        }
+        assert!(thinned.iter().flatten().count() <= 2 * 240_000 / part as usize + 4);
+    }
+
+    /// The number of the last frame of each caller in the order of the file.
+    fn ends_of_callers(line: &TimeLine<'_>) -> Vec<u32> {
+        #[derive(Default)]
+        struct Ends(u32, Vec<u32>);
+        impl crate::folded::Visitor for Ends {
+            fn exit(&mut self, frame: crate::folded::Frame<'_>, _: Weights) -> Result<()> {
+                self.1.extend((frame.depth == 0).then_some(self.0));
+                self.0 += 1;
+                Ok(())
+            }
+            fn restart(&mut self) -> Result<()> {
+                unreachable!("a profile is in order")
+            }
+        }
+        let mut ends = Ends::default();
+        line.profile().walk(crate::folded::Order::Frame, None, &mut ends).unwrap();
+        ends.1
     }
 
     /// A day of ten threads, which are in one of some thousand stacks each time, the first ones mostly.
@@ -461,47 +491,11 @@ mod tests {
     }
 
     #[test]
-    fn a_thinned_day_takes_few_bytes() {
-        let profile = day(500_000);
-        let line = TimeLine::new(&profile, None).unwrap().unwrap();
-        // As many samples for each entry as 50 million have of the most.
-        let most = (line.len() as f64 * MOST as f64 / 50e6) as usize;
-        let times = encode_within(&line, 0, &Ok, Limit { samples: most, bytes: usize::MAX }).unwrap();
-        assert_eq!(times.about["coarse"], true);
-        let threads = times.about["threads"].as_array().unwrap();
-        let entries: u64 = threads.iter().map(|thread| thread[4].as_u64().unwrap()).sum();
-        // Base64 makes four bytes of three. A page has 20 MB at most with the most entries.
-        let page = times.bytes() as f64 / entries as f64 * MOST as f64 * 4.0 / 3.0;
-        assert!(page < 20e6, "{} bytes of {entries} entries, {} ns", times.bytes(), times.about["step"]);
-    }
-
-    /// Threads that share most of their stacks.
-    #[test]
-    fn threads_of_many_stacks_are_one_but_for_the_heaviest() {
-        let mut builder = ProfileBuilder::new(Wants::ALL);
-        for at in 0..20_000u64 {
-            let name = format!("worker {}", at % 10);
-            let stack = [builder.frame(format!("f{}", at / 10 % 1000).as_bytes())];
-            let (time, thread) = (Some(1 + at * 1_000_000), Some(at % 10));
-            let context = Context { time, thread, thread_name: name.as_bytes(), ..Context::UNKNOWN };
-            builder.sample(&stack, Weights::one(Weight::new(10)), &context).unwrap();
-        }
-        let profile = builder.finish().unwrap();
-        let line = TimeLine::new(&profile, None).unwrap().unwrap();
-        let times = encode_within(&line, 0, &Ok, Limit { samples: 8000, bytes: usize::MAX }).unwrap();
-        let threads = times.about["threads"].as_array().unwrap();
-        let labels: Vec<&str> = threads.iter().map(|thread| thread[0].as_str().unwrap()).collect();
-        assert_eq!(labels.len(), 3, "{labels:?}");
-        assert!(labels[0].starts_with("worker ") && labels[2] == "8 threads", "{labels:?}");
-        let entries: u64 = threads.iter().map(|thread| thread[4].as_u64().unwrap()).sum();
-        assert!(entries <= 8000, "{entries}");
-    }
-
-    #[test]
     fn few_samples_of_many_bytes_are_thinned() {
-        let profile = day(40_000);
+        let profile = day(10_000);
         let line = TimeLine::new(&profile, None).unwrap().unwrap();
-        let within = |bytes| encode_within(&line, 0, &Ok, Limit { samples: MOST, bytes }).unwrap();
+        let within =
+            |bytes| encode(&line, None, 0, &Ok, Limit { samples: MOST, threads: 10, bytes }).unwrap();
         let whole = within(usize::MAX);
         assert_eq!(whole.about["coarse"], false);
         let thinned = within(whole.bytes() / 2);

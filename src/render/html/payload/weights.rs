@@ -72,6 +72,12 @@ impl Values {
     }
 }
 
+impl Side {
+    fn bytes(&self) -> usize {
+        self.leaves.bytes() + self.callers.bytes()
+    }
+}
+
 /// The weights of one side: those of leaves, which all weigh something, and those of callers, which
 /// mostly do not, compress better apart.
 #[derive(Default)]
@@ -123,6 +129,12 @@ impl WeightColumns {
         }
     }
 
+    /// Columns of the same weights, or of sums of them: with as many decimals from the first one on.
+    pub(super) fn again(&self) -> WeightColumns {
+        let scales = if self.decimals > 0 { vec![(0, self.decimals)] } else { Vec::new() };
+        WeightColumns { decimals: self.decimals, scales, ..WeightColumns::new(self.factor()) }
+    }
+
     /// The factor of all weights.
     pub(super) fn factor(&self) -> Weight {
         self.factor.unwrap_or(Weight::ONE)
@@ -136,6 +148,12 @@ impl WeightColumns {
     /// The number of decimals of the weights so far.
     pub(super) fn decimals(&self) -> u8 {
         self.decimals
+    }
+
+    /// The number of compressed bytes so far.
+    pub(super) fn bytes(&self) -> usize {
+        let befores = self.befores.as_ref().map_or(0, Side::bytes);
+        self.values.column.bytes() + self.weights.bytes() + befores
     }
 
     /// Adds the own weight of a frame.
