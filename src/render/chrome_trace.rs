@@ -5,7 +5,7 @@
 //! {"traceEvents":[
 //! {"ph":"M","name":"thread_name","pid":7,"tid":8,"args":{"name":"worker"}},
 //! {"ph":"B","name":"parse","ts":12.5,"pid":7,"tid":8},
-//! {"ph":"E","ts":15.5,"pid":7,"tid":8}
+//! {"ph":"E","name":"parse","ts":15.5,"pid":7,"tid":8}
 //! ],"displayTimeUnit":"ms","otherData":{"tool":"fg-render 0.1.0"}}
 //! ```
 //! Every frame is a call, which begins and ends. Where it is known when samples were taken, neighbours with the
@@ -83,18 +83,32 @@ impl ChromeTrace<'_> {
         self.event(&text)
     }
 
-    fn begin_call(&mut self, name: &[u8], at: Weight, Track { process, thread }: Track) -> Result<()> {
-        let mut text = b"{\"ph\":\"B\",\"name\":".to_vec();
-        string(name, &mut text)?;
-        write!(text, ",\"ts\":{at},\"pid\":{process},\"tid\":{thread}}}")?;
-        self.event(&text)
+    fn begin_call(&mut self, name: &[u8], at: Weight, track: Track) -> Result<()> {
+        self.call("B", name, at, track, None)
     }
 
-    fn end_call(&mut self, at: Weight, track: Track, weight: Option<Weight>) -> Result<()> {
+    /// Ends a call. speedscope wants the name here, too: it leaves a call open that ends without.
+    fn end_call(&mut self, name: &[u8], at: Weight, track: Track, weight: Option<Weight>) -> Result<()> {
+        self.call("E", name, at, track, weight)
+    }
+
+    fn call(
+        &mut self,
+        phase: &str,
+        name: &[u8],
+        at: Weight,
+        track: Track,
+        weight: Option<Weight>,
+    ) -> Result<()> {
         let Track { process, thread } = track;
-        let weight = weight.map_or(String::new(), |weight| format!(",\"args\":{{\"weight\":{weight}}}"));
-        let text = format!("{{\"ph\":\"E\",\"ts\":{at},\"pid\":{process},\"tid\":{thread}{weight}}}");
-        self.event(text.as_bytes())
+        let mut text = format!("{{\"ph\":\"{phase}\",\"name\":").into_bytes();
+        string(name, &mut text)?;
+        write!(text, ",\"ts\":{at},\"pid\":{process},\"tid\":{thread}")?;
+        if let Some(weight) = weight {
+            write!(text, ",\"args\":{{\"weight\":{weight}}}")?;
+        }
+        text.push(b'}');
+        self.event(&text)
     }
 
     /// The place of the stacks so far, in microseconds.
@@ -132,8 +146,8 @@ impl Visitor for ChromeTrace<'_> {
         Ok(())
     }
 
-    fn exit(&mut self, _: Frame<'_>, _: Weights) -> Result<()> {
-        if self.is_timed { Ok(()) } else { self.end_call(self.place()?, ONLY, None) }
+    fn exit(&mut self, frame: Frame<'_>, _: Weights) -> Result<()> {
+        if self.is_timed { Ok(()) } else { self.end_call(frame.name, self.place()?, ONLY, None) }
     }
 
     fn restart(&mut self) -> Result<()> {
@@ -163,9 +177,9 @@ impl Writer for ChromeTrace<'_> {
                     CallEvent::Begin { frame, at } => {
                         self.begin_call(profile.stacks().name(frame), micros(at)?, track)
                     }
-                    CallEvent::End { at, weight, .. } => {
+                    CallEvent::End { frame, at, weight } => {
                         let weight = if is_time { None } else { Some(self.settings.shown(weight)?) };
-                        self.end_call(micros(at)?, track, weight)
+                        self.end_call(profile.stacks().name(frame), micros(at)?, track, weight)
                     }
                 }
             })?;

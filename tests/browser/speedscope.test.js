@@ -42,6 +42,15 @@ test("speedscope reads pprof", inSpeedscope, async () => {
   assert.deepEqual(await functions("profile.pb.gz", file), expected);
 });
 
+test("speedscope reads Chrome's trace format", inSpeedscope, async () => {
+  const file = run("fg-render", small, "--format", "chrome-trace");
+  const { "Symbol Name": heading, ...rows } = await functions("trace.json", file);
+  assert.equal(heading, "Total Self");
+  const numbers = ([name, row]) => [name, row.split(" ").map(Number.parseFloat).join(" ")];
+  const { "Symbol Name": _, ...weights } = expected;
+  assert.deepEqual(Object.fromEntries(Object.entries(rows).map(numbers)), weights);
+});
+
 test("a range of time weighs in speedscope what fg-filter says", inSpeedscope, async () => {
   const recording = save("perf.txt", twoThreads());
   const range = "1.05s..3.31s";

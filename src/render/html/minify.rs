@@ -97,6 +97,7 @@ const GLOBALS: &[&str] = &[
     "JSON",
     "Map",
     "Math",
+    "MessageChannel",
     "MutationObserver",
     "NaN",
     "Node",
