@@ -613,6 +613,7 @@ mod tests {
         ] {
             let weight = weight(text);
             assert_eq!((weight.to_u64(), weight.as_u64()), (whole, plain), "{text}");
+            assert!(whole.is_none_or(|whole| Weight::from(whole) == weight), "{text}");
         }
         // A sum keeps the decimals of its parts.
         let sum = weight("1.5").checked_add(weight("0.5")).unwrap();

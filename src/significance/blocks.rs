@@ -166,4 +166,25 @@ mod tests {
         assert_eq!([79, 80, 100, 1000].map(|samples| blocks_of(samples, samples)), [0, 16, 20, 40]);
         assert_eq!([blocks_of(1000, 22), blocks_of(1000, 15)], [22, 0]);
     }
+
+    #[test]
+    fn two_blocks_that_weigh_something_tell_a_variance() {
+        let is_known = |weights: &[f64]| {
+            let mut whole = Whole::default();
+            weights.iter().for_each(|weight| whole.add(*weight));
+            whole.is_known()
+        };
+        assert!(is_known(&[1.0, 2.0]) && is_known(&[0.0, 1.0]));
+        assert!(!is_known(&[]) && !is_known(&[5.0]) && !is_known(&[0.0, 0.0]));
+    }
+
+    /// Three hits of a thousand are little to an exact test, however wide the blocks' interval is.
+    #[test]
+    fn the_larger_probability_holds_beside_the_wider_interval() {
+        let counts = (Count { hits: 0.0, of: 1000.0 }, Count { hits: 3.0, of: 1000.0 });
+        let blocks = BatchVariance { variance: 2.6e-6, freedom: 1000.0 };
+        let test = compare_in_blocks(counts, (blocks, blocks), 0.05);
+        assert!((test.deviation - 5.2e-6f64.sqrt()).abs() < 1e-9, "the blocks' interval: {test:?}");
+        assert!((test.p - 0.2496).abs() < 0.001, "{test:?}");
+    }
 }

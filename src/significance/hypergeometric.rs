@@ -117,4 +117,13 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn what_cannot_be_drawn_has_no_weight() {
+        // Eight of ten are marked: of five that are drawn three at least are.
+        assert_eq!(tails(10.0, 8.0, 5.0, 2.0), (0.0, 1.0));
+        assert_eq!(tails(10.0, 3.0, 4.0, 4.0), (1.0, 0.0));
+        let (below, above) = tails(10.0, 8.0, 5.0, 3.0);
+        assert!(above == 1.0 && (below - 56.0 / 252.0).abs() < 1e-12, "{below}");
+    }
 }
