@@ -255,6 +255,17 @@ fn a_weight_has_to_move_as_its_share() {
     assert!(moved.weight_p(&test, &[1000.0, 700.0, 1300.0], &[1000.0, 1300.0, 700.0]) > 0.1);
 }
 
+/// The figure is of a program in Python that integrates Student's density: unlike numbers of runs, unlike wholes.
+#[test]
+fn the_probability_of_a_weight_is_that_of_another_program() {
+    let (few, more) = ([0.10, 0.11, 0.12], [0.13, 0.12, 0.14, 0.15]);
+    let (few_wholes, more_wholes) = ([900.0, 1000.0, 1100.0], [1000.0, 1050.0, 900.0, 1040.0]);
+    let test = by_deviation(0.025, 0.012, 7.0, 0.05);
+    let grew = row(&few, &more, 1e-6).weight_p(&test, &few_wholes, &more_wholes);
+    let shrank = row(&more, &few, 1e-6).weight_p(&test, &more_wholes, &few_wholes);
+    assert!((grew - 0.061_354_08).abs() < 1e-7 && (shrank - 0.061_354_08).abs() < 1e-7, "{grew} {shrank}");
+}
+
 /// An interval at another confidence is that of the test at that confidence; a change of the detectable size
 /// is found with the power asked for, which a power table of two proportions says too.
 #[test]
