@@ -81,7 +81,9 @@ impl Collapser for Strace {
         }
         if parser.hidden_exits > 0 {
             let count = parser.hidden_exits;
-            report.details.push(format!("{count} ends of threads whose call is not printed are left out"));
+            report
+                .details
+                .push(format!("left out: stacks of ended threads ({count}) whose last call is not printed"));
         }
         parser.printed.values.finish(report)
     }
@@ -418,7 +420,7 @@ mod tests {
         let text = "7 open(0) = -1 ENOENT\n > /b(f+0x1) [0x1]\n7 +++ exited with 0 +++\n > /b(g+0x1) [0x1]\n > /b(h+0x1) [0x1]\n8 +++ exited with 0 +++\n";
         let (folded, report) = collapse_bytes(&Strace, text, &Options::default()).unwrap();
         assert_eq!((folded.as_str(), report.not_understood.count), ("f;open 1\n", 0));
-        assert_eq!(report.details, ["1 ends of threads whose call is not printed are left out"]);
+        assert_eq!(report.details, ["left out: stacks of ended threads (1) whose last call is not printed"]);
     }
 
     #[test]

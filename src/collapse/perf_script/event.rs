@@ -138,9 +138,9 @@ impl Layout {
             && let Some(event) = &mut best
             && event.pid.is_none()
         {
-            event.period = Some(std::mem::replace(&mut event.tid, b"?"));
-            event.thread =
-                event.thread[..event.thread.len() - event.period.map_or(0, <[u8]>::len)].trim_ascii_end();
+            let period = std::mem::replace(&mut event.tid, b"?");
+            event.thread = event.thread.strip_suffix(period).unwrap_or(event.thread).trim_ascii_end();
+            event.period = Some(period);
         }
         best
     }

@@ -6,6 +6,8 @@
 //! ```
 //! Described by "Go 1.2 Runtime Symbol Information" and `runtime.pcvalue`; programs without symbols have it too.
 
+use gimli::{EndianSlice, LittleEndian, Reader as _};
+
 use super::super::data::Bytes;
 use super::super::elf::{Fields, Format};
 use super::super::image::Image;
@@ -88,31 +90,18 @@ impl GoFrames {
 }
 
 /// The value at a number of bytes behind the entry of a function.
-fn value_at(mut pairs: &[u8], target: u64, quantum: u64) -> Option<i64> {
+fn value_at(pairs: &[u8], target: u64, quantum: u64) -> Option<i64> {
+    let mut pairs = EndianSlice::new(pairs, LittleEndian);
     let (mut value, mut end) = (-1i64, 0u64);
     for number in 0..MOST_CHANGES {
-        let change = varint(&mut pairs)?;
+        let change = pairs.read_uleb128().ok()?;
         if change == 0 && number > 0 {
             return None;
         }
         value = value.checked_add(((change >> 1) as i64) ^ -((change & 1) as i64))?;
-        end = end.checked_add(varint(&mut pairs)?.checked_mul(quantum)?)?;
+        end = end.checked_add(pairs.read_uleb128().ok()?.checked_mul(quantum)?)?;
         if target < end {
             return Some(value);
-        }
-    }
-    None
-}
-
-/// Takes an unsigned number of 32 bits at most: seven bits a byte, the lowest first.
-fn varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut number = 0;
-    for shift in (0..35).step_by(7) {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        number |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Some(number);
         }
     }
     None
