@@ -91,6 +91,8 @@ pub mod folded;
 pub mod input;
 pub(crate) mod printable;
 pub mod profile;
+#[cfg(any(feature = "cli", all(feature = "record", unix)))]
+pub(crate) mod quantity;
 #[cfg(all(feature = "record", unix))]
 pub mod record;
 #[cfg(feature = "render")]

@@ -8,6 +8,9 @@ use std::process::{Command, ExitCode};
 
 use fg_tools::cli;
 
+#[global_allocator]
+static MEMORY: cli::memory::Allocator = cli::memory::Allocator;
+
 const USAGE: &str = "usage: fg-tools collapse|filter|diff|record|render [OPTIONS] [FILE]...";
 
 fn main() -> ExitCode {

@@ -6,10 +6,13 @@
 
 mod browser;
 pub mod collapse;
+#[cfg(feature = "perf-data")]
+pub mod debuginfod;
 pub mod diff;
 pub mod filter;
 pub mod labels;
 pub mod manual;
+pub mod memory;
 pub mod operations;
 pub mod output;
 pub mod progress;
@@ -66,6 +69,7 @@ const HELP_WIDTH: usize = manual::WIDTH;
 
 /// The whole `main` of a program.
 pub fn main<T: Tool>() -> ExitCode {
+    memory::install(T::NAME);
     signals::install();
     match run::<T>() {
         Ok(Exit::Yes) => ExitCode::SUCCESS,

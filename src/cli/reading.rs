@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::Args;
 
+#[cfg(feature = "perf-data")]
+use super::debuginfod::DebuginfodArgs;
 use super::progress;
 use crate::collapse::{Listener, Options, Progress, ValueSelection};
 use crate::profile::ReadOptions;
@@ -54,6 +56,11 @@ pub struct ReadingArgs {
     #[arg(long, value_name = "DIR")]
     pub symfs: Option<PathBuf>,
 
+    /// Servers.
+    #[cfg(feature = "perf-data")]
+    #[command(flatten)]
+    pub debuginfod: DebuginfodArgs,
+
     /// Keep this value: perf's event, with or without modifiers, pprof's sample type; repeatable.
     /// Default: the producer's own default, or the one that comes first
     #[arg(long, value_name = "NAME", visible_alias = "event-filter")]
@@ -102,6 +109,8 @@ impl From<ReadingArgs> for Options {
             srcline: args.srcline,
             no_inline: args.no_inline,
             symfs: args.symfs,
+            #[cfg(feature = "perf-data")]
+            debuginfod: args.debuginfod.debuginfod,
             min_wait: Duration::ZERO,
             just_recorded: false,
             skip_after: bytes(args.skip_after),

@@ -7,6 +7,8 @@ pub mod alloc;
 pub mod args;
 #[cfg(target_os = "linux")]
 mod builtin;
+#[cfg(target_os = "linux")]
+mod bundle;
 pub mod cargo;
 pub mod check;
 pub mod compare;
@@ -86,8 +88,11 @@ Examples:
   # a file a minute; the last half minute when something went wrong
   fg-record -p server --every 60s -o 'dir/%Y%m%dT%H%M%S.folded'
   fg-record -p server --last 30s -o 'stall-%H%M%S.svg'; kill -USR2 RECORDER
+  fg-record -p server --last 30s --when 'cpu>80%' -o 'busy-%Y%m%dT%H%M%S.svg'
   # the recording itself, for perf
   fg-record --raw -o perf.data ./app && perf report
+  # the recording with all that names its code, to be read on another machine
+  fg-record --bundle -o app.tar.gz ./app && fg-render app.tar.gz > out.svg
   # a cargo project; a comparison of two builds with a gate
   fg-record cargo --bin server -o out.svg -- --port 8080
   fg-record --runs 5 --against ./app-before --gate 'slower>10%' ./app
@@ -133,7 +138,7 @@ pub struct Record {
     )]
     pub command: Vec<OsString>,
 
-    /// Record running processes: numbers or names, separated by commas. A name that several
+    /// Record running processes: numbers or names, separated by commas or blanks. A name that several
     /// processes have lists them
     #[arg(short, long, value_name = "PID|NAME", value_delimiter = ',', conflicts_with = "all")]
     pub pid: Vec<String>,
@@ -235,10 +240,14 @@ impl RecordArgs {
         let mut request = self.request(invocation, which);
         // Removed at the end of this function.
         let library = self.prepare_allocations(&mut request)?;
-        if self.raw_file()?.is_none() {
+        if self.raw_file()?.is_none() && self.sampling.bundle.is_none() {
             self.results.check(self.parts.are_dated())?;
         }
-        let others = if library.is_some() { None } else { self.record_with(&request, stop)? };
+        let others = if library.is_some() || self.sampling.bundle.is_some() {
+            None
+        } else {
+            self.record_with(&request, stop)?
+        };
         match others {
             Some(exit) => Ok(exit),
             None => self.record_builtin(&request, stop),

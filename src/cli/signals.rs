@@ -43,7 +43,9 @@ mod unix {
     static ONE_PASSED: AtomicBool = AtomicBool::new(false);
 
     pub(super) fn install() {
-        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGXCPU] {
+        // SIGABRT is our own: a stack that is too small (`ulimit -s`), a panic within a panic.
+        let ends = [libc::SIGABRT, libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGXCPU];
+        for signal in ends {
             handle(signal, end);
         }
         // A file that becomes larger than `ulimit -f` allows is an error of the write, not our end.

@@ -345,7 +345,8 @@ impl Shared<'_> {
         forks: &mut [Box<dyn ForkedSink>],
     ) -> Result<Vec<P>> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(forks.len()).build();
-        let pool = pool.map_err(|e| Error::io("start threads for", std::io::Error::other(e)))?;
+        // Without threads this one reads all of it.
+        let Ok(pool) = pool else { return Ok(vec![self.work(parser(), Some(first), sink)?]) };
         let results = Mutex::new(Vec::new());
         let own = pool.in_place_scope(|scope| {
             for fork in forks {

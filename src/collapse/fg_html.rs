@@ -14,6 +14,7 @@ use std::io::Read;
 use std::rc::Rc;
 
 use super::base64;
+use super::sample_count::SampleCount;
 use super::values::Values;
 use super::{
     Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, ValueSelection, ValueTotal,
@@ -79,6 +80,7 @@ impl Collapser for FgHtml {
         let rises: Rc<[u32]> = small_numbers(&page, "rises")?.into();
         let names: Rc<[u32]> = names(&rises, &page)?.into();
         let ids = name_ids(&page, sink)?;
+        let mut samples = SampleCount::default();
         for (number, (about, value)) in abouts.iter().zip(declared).enumerate() {
             let part =
                 Part { page: &page, prefix: if number > 0 { format!("{number}-") } else { String::new() } };
@@ -103,7 +105,8 @@ impl Collapser for FgHtml {
                 sanitize_frame(&value.name, &mut name);
                 sink.frame(&name)
             });
-            let told = Told { ids: &ids, root, count: options.count, zeros: chosen.is_none() };
+            let count = options.count.then_some(&mut samples);
+            let told = Told { ids: &ids, root, count, zeros: chosen.is_none() };
             let total = tree.tell(told, times.as_ref(), sink)?;
             report.add_value(value, total)?;
             // What several values do not have in common is no fact of all.
@@ -112,6 +115,7 @@ impl Collapser for FgHtml {
                 report.facts.warnings.push(NO_TIMES.to_owned());
             }
         }
+        samples.finish(report);
         Ok(())
     }
 }
@@ -162,8 +166,8 @@ struct Told<'i> {
     ids: &'i [FrameId],
     /// The frame that all stacks begin with.
     root: Option<FrameId>,
-    /// Samples weigh one each, and stacks whose samples the page does not have.
-    count: bool,
+    /// Samples weigh one each; stacks whose samples the page does not have, as many as they stand for.
+    count: Option<&'i mut SampleCount>,
     /// Leaves that weigh nothing are stacks too; of several values they are stacks of another one.
     zeros: bool,
 }
@@ -216,7 +220,7 @@ impl Tree {
 
     /// Pushes every stack, the last one first.
     fn tell(&self, told: Told<'_>, times: Option<&Times>, sink: &mut dyn Sink) -> Result<ValueTotal> {
-        let Told { ids, root, count, zeros } = told;
+        let Told { ids, root, mut count, zeros } = told;
         let above = usize::from(root.is_some());
         let mut total = ValueTotal { kept: true, ..ValueTotal::default() };
         let mut depth = self.last_depth()?;
@@ -241,20 +245,21 @@ impl Tree {
                 );
                 let samples = &timed[first..end];
                 timed = &timed[end..];
-                let weights = if count {
-                    Weights::one(Weight::from(samples.len().max(1) as u64))
-                } else {
-                    Weights {
-                        value: Weight::from_steps(value, decimals)?,
-                        before: Weight::from_steps(before, decimals)?,
-                    }
+                let weights = Weights {
+                    value: Weight::from_steps(value, decimals)?,
+                    before: Weight::from_steps(before, decimals)?,
+                };
+                let weights = match &mut count {
+                    Some(_) if !samples.is_empty() => Weights::one(Weight::from(samples.len() as u64)),
+                    Some(count) => count.of(weights, &self.facts),
+                    None => weights,
                 };
                 total.add(weights.value)?;
                 let mut left = weights.value;
                 if let Some(times) = times {
                     for sample in samples {
                         let weight = Weight::from_steps(sample.weight, last_decimals)?;
-                        let weight = if count { Weight::ONE } else { weight };
+                        let weight = if count.is_some() { Weight::ONE } else { weight };
                         left = left.checked_sub(weight)?;
                         if left.is_negative() {
                             return Err(damaged());

@@ -13,6 +13,7 @@
 //! read of it; the rest follows from them.
 
 use super::json::{HeadKeys, Json, Kind};
+use super::sample_count::SampleCount;
 use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, Weights, sanitize_frame};
@@ -57,13 +58,18 @@ impl Collapser for FgJson {
             key: String::new(),
             name: Vec::new(),
             stack: Vec::new(),
-            count: options.count,
+            count: options.count.then(SampleCount::default),
+            facts: Facts::default(),
             total: ValueTotal::default(),
         };
         loop {
             let value = reader.document(sink, report)?;
             report.add_value(value, ValueTotal { kept: true, ..std::mem::take(&mut reader.total) })?;
+            reader.facts = Facts::default();
             if !reader.json.next_document()? {
+                if let Some(samples) = reader.count {
+                    samples.finish(report);
+                }
                 report.facts = Facts::merged(&std::mem::take(&mut report.parts));
                 return Ok(());
             }
@@ -76,7 +82,9 @@ struct Reader {
     key: String,
     name: Vec<u8>,
     stack: Vec<FrameId>,
-    count: bool,
+    count: Option<SampleCount>,
+    /// The facts of the document, which stand in front of its stacks.
+    facts: Facts,
     columns: Option<Columns>,
     total: ValueTotal,
 }
@@ -89,7 +97,10 @@ impl Reader {
             match self.key.as_str() {
                 "unit" if self.json.null()? => {}
                 "unit" => value = Value::with_producers_unit("", self.json.text()?),
-                "facts" => report.parts.push(self.facts()?),
+                "facts" => {
+                    self.facts = self.read_facts()?;
+                    report.parts.push(self.facts.clone());
+                }
                 "stacks" => self.stacks(sink)?,
                 _ => self.json.skip()?,
             }
@@ -98,7 +109,7 @@ impl Reader {
     }
 
     /// The facts, under the keys of the header of folded text.
-    fn facts(&mut self) -> Result<Facts> {
+    fn read_facts(&mut self) -> Result<Facts> {
         let mut header = HeaderReader::default();
         self.json.begin_object()?;
         while self.json.next_key(&mut self.key)? {
@@ -140,10 +151,8 @@ impl Reader {
             if self.columns.replace(columns).is_none() {
                 sink.columns(columns)?;
             }
-            let weights = match self.count {
-                true => Weights::one(Weight::ONE),
-                false => Weights { value, before: before.unwrap_or(Weight::ZERO) },
-            };
+            let told = Weights { value, before: before.unwrap_or(Weight::ZERO) };
+            let weights = self.count.as_mut().map_or(told, |samples| samples.of(told, &self.facts));
             self.total.add(weights.value)?;
             sink.sample(&self.stack, weights, &Context::UNKNOWN)?;
         }

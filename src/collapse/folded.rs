@@ -12,13 +12,13 @@ use std::collections::HashMap;
 
 use super::driver::{self, LineParser};
 use super::folded_detection::is_folded;
+use super::sample_count::SampleCount;
 use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::{Error, Result};
-use crate::folded::{Columns, FrameId, NotUnderstood, Weights, is_comment, parse_line, settle_columns};
+use crate::folded::{Columns, FrameId, NotUnderstood, is_comment, parse_line, settle_columns};
 use crate::input::{Input, Source, trim_line_end};
 use crate::profile::header::{self, HeaderReader};
 use crate::profile::{Facts, TIME, read_time, value_in};
-use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
     name: "folded",
@@ -73,7 +73,7 @@ impl Collapser for Folded {
             zero: first.time_zero.map_or(0, |zero| zero.as_nanos() as u64),
             times: HashMap::new(),
             columns,
-            count: options.count,
+            count: options.count.then(|| (SampleCount::default(), first.clone())),
             unit: first.unit.clone(),
             ids: Vec::new(),
             total: ValueTotal { kept: true, ..ValueTotal::default() },
@@ -83,6 +83,14 @@ impl Collapser for Folded {
         let mut of_threads = Report::default();
         driver::run_lines(input, threads, new, sink, &mut of_threads)?;
         let mut parts = of_threads.parts;
+        if let Some(other) = parts.iter().find(|part| options.count && part.period != first.period) {
+            let found = other.period.map_or_else(|| "none".to_owned(), |period| period.to_string());
+            return Err(Error::malformed(
+                "one period in all of the text, to count samples by it; --count each part by itself",
+                found.as_bytes(),
+            ));
+        }
+        of_threads.notes.into_iter().for_each(|note| report.note(note));
         if first.is_empty() && !parts.is_empty() {
             // Stacks came before the first header.
             parts.push(first);
@@ -119,7 +127,8 @@ struct FoldedLines {
     zero: u64,
     times: HashMap<Vec<u8>, Option<u64>>,
     columns: Columns,
-    count: bool,
+    /// Counts samples, of the weights of the first header.
+    count: Option<(SampleCount, Facts)>,
     /// The unit that the first header states.
     unit: Option<String>,
     ids: Vec<FrameId>,
@@ -135,7 +144,10 @@ impl LineParser for FoldedLines {
             self.end_block();
         }
         let Some(parsed) = parse_line(line, self.columns) else { return Ok(false) };
-        let weights = if self.count { Weights::one(Weight::ONE) } else { parsed.weights };
+        let weights = match &mut self.count {
+            Some((samples, facts)) => samples.of(parsed.weights, facts),
+            None => parsed.weights,
+        };
         self.ids.clear();
         self.ids.extend(parsed.stack.split(|&b| b == b';').map(|frame| sink.frame(frame)));
         self.total.add(weights.value)?;
@@ -189,6 +201,9 @@ impl LineParser for FoldedLines {
 
     fn finish(self, report: &mut Report) -> Result<()> {
         report.parts.extend(self.parts);
+        if let Some((samples, _)) = self.count {
+            samples.finish(report);
+        }
         report.add_value(Value::default(), self.total)
     }
 }
@@ -235,5 +250,43 @@ mod tests {
         assert_eq!(name("# unit: ms\nP12;T0:12;a.py:main:3 1\n"), "folded");
         assert_eq!(name("# unit: ms\nf (x.py:3) 1\n"), "folded");
         assert_eq!(name("# austin: 3.6.0\n# mode: wall\nP12;T0:12;a.py:main:3 1\n"), "austin");
+    }
+
+    fn counted(text: &str) -> Result<(String, Report)> {
+        let mut table = crate::folded::StackTable::default();
+        let mut report = Report::default();
+        let options = Options { count: true, ..Options::default() };
+        Folded.collapse(Source::bytes(text).open()?, &options, &mut table, &mut report)?;
+        let mut out = Vec::new();
+        table.write(&mut out)?;
+        Ok((String::from_utf8(out).unwrap(), report))
+    }
+
+    #[test]
+    fn samples_are_counted_by_the_unit_or_the_period() {
+        for header in ["# unit: samples\n", "# unit: ns\n# period: 1 ns\n"] {
+            let (out, report) = counted(&format!("{header}a;b 5\na 3\n")).unwrap();
+            assert_eq!((out.as_str(), &report.notes[..]), ("a 3\na;b 5\n", &[][..]), "{header}");
+        }
+        let (out, report) = counted("# unit: ns\n# period: 10 ns\na;b 50\na 30\na;b 10\n").unwrap();
+        assert_eq!((out.as_str(), report.notes.len()), ("a 3\na;b 6\n", 0));
+        let (out, report) = counted("# unit: ns\n# period: 10 ns\na 50 20\nb 0 30\n").unwrap();
+        assert_eq!((out.as_str(), report.notes.len()), ("a 5 2\nb 0 3\n", 0));
+    }
+
+    #[test]
+    fn stacks_are_counted_where_nobody_says_what_a_sample_weighs_and_that_is_said() {
+        for text in ["a;b 50\na;b 7\na 30\n", "# unit: ns\n# period: 7 ns\na;b 50\na;b 5\na 30\n"] {
+            let (out, report) = counted(text).unwrap();
+            assert_eq!(out, "a 1\na;b 2\n");
+            assert!(report.notes[0].starts_with("stacks are counted, not samples"), "{:?}", report.notes);
+        }
+    }
+
+    #[test]
+    fn two_periods_cannot_be_counted_by() {
+        let text = "# unit: ns\n# period: 10 ns\na 50\n# unit: ns\n# period: 5 ns\na 50\n";
+        let error = counted(text).unwrap_err().to_string();
+        assert!(error.contains("one period in all of the text") && error.ends_with("found \"5\""), "{error}");
     }
 }

@@ -25,11 +25,6 @@ const FOREIGN: &[Foreign] = &[
         is: |head| head.starts_with(b"SLOW") || head.starts_with(b"*version\n"),
     },
     Foreign {
-        what: "a binary recording of Python's profiling.sampling",
-        instead: "convert it: python3 -m profiling.sampling replay --collapsed FILE",
-        is: |head| head.starts_with(b"HCAT") || head.starts_with(b"TACH"),
-    },
-    Foreign {
         what: "the XML of jfr print",
         instead: "give the .jfr itself, or print JSON: jfr print --json --stack-depth 64 FILE",
         is: |head| head.starts_with(b"<?xml") && holds(head, b"<recording") && holds(head, b"<event type="),
@@ -78,21 +73,14 @@ const FOREIGN: &[Foreign] = &[
         is: |head| head.starts_with(b"{\"snapshot\":{\"meta\":"),
     },
     Foreign {
-        what: "a trace of .NET of version 6",
-        instead: "record with dotnet-trace collect, which writes version 4, or on Linux with fg-record",
-        is: |head| head.starts_with(b"Nettrace"),
+        what: "a database of rocprofv3",
+        instead: "let it write JSON: rocprofv3 --output-format json",
+        is: |head| head.starts_with(b"SQLite format 3\0") && holds(head, b"rocpd_"),
     },
     Foreign {
-        what: "a database of SQLite, as Nsight Systems and rocprofv3 export them",
-        instead: "record the kernels with the profiler of PyTorch or JAX and give its trace, which is read with their \
-                  launches",
+        what: "a database of SQLite that is no profile",
+        instead: "of a report of Nsight Systems make one that is: nsys export --type sqlite FILE",
         is: |head| head.starts_with(b"SQLite format 3\0"),
-    },
-    Foreign {
-        what: "the JSON of rocprofv3",
-        instead: "record the kernels with the profiler of PyTorch or JAX and give its trace, which is read with their \
-                  launches",
-        is: |head| head.starts_with(b"{") && holds(&head[..head.len().min(64)], b"\"rocprofiler-sdk-tool\""),
     },
     Foreign {
         what: "a report of perf report",
@@ -180,6 +168,29 @@ const FOREIGN: &[Foreign] = &[
         is: |head| head.starts_with(b"gmon\x01\0\0\0"),
     },
     Foreign {
+        what: "a page that xdebug has written",
+        instead: "let it write what can be read: xdebug.trace_format=1",
+        is: |head| head.starts_with(b"<table ") && shows(head, b"xdebug"),
+    },
+    Foreign {
+        what: "a minidump of Windows, which has the stacks of one moment",
+        instead: "record the program, for instance with Very Sleepy or wpr",
+        is: |head| head.starts_with(b"MDMP\x93\xa7"),
+    },
+    Foreign {
+        what: "a capture of network packets, which has no stacks",
+        instead: "record the program: fg-record",
+        is: |head| {
+            let magic = [&b"\xd4\xc3\xb2\xa1"[..], b"\xa1\xb2\xc3\xd4", b"\x0a\x0d\x0d\x0a"];
+            magic.iter().any(|magic| head.starts_with(magic))
+        },
+    },
+    Foreign {
+        what: "nothing but zeros: an empty archive, or a file that was not written to its end",
+        instead: "copy or record it once more",
+        is: |head| head.len() >= 512 && head.iter().all(|b| *b == 0),
+    },
+    Foreign {
         what: "a file compressed by lz4",
         instead: "unpack it: lz4 -dc FILE",
         is: |head| head.starts_with(b"\x04\x22\x4d\x18"),
@@ -220,11 +231,6 @@ const FOREIGN: &[Foreign] = &[
         is: |head| shows(head, "Overhead ╎ [+additional indent] Count".as_bytes()),
     },
     Foreign {
-        what: "a trace of OCaml's memtrace",
-        instead: "look at it with memtrace_viewer, or record time: perf record --call-graph dwarf",
-        is: |head| head.starts_with(b"\xc1\x1f\xfc\xc1"),
-    },
-    Foreign {
         what: "JAX's or TensorFlow's own recording, an xplane",
         instead: "give the .trace.json.gz beside it",
         is: |head| {
@@ -238,8 +244,12 @@ const FOREIGN: &[Foreign] = &[
     },
     Foreign {
         what: "a program or a core, and no recording",
-        instead: "eu-stack and gdb print the stacks of a core",
-        is: |head| head.starts_with(b"\x7fELF"),
+        instead: "record it while it runs: fg-record; eu-stack and gdb print the stacks of a core",
+        is: |head| {
+            let magic = [&b"\x7fELF"[..], b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe", b"\0asm"];
+            magic.iter().any(|magic| head.starts_with(magic))
+                || (head.starts_with(b"MZ") && holds(head, b"PE\0\0"))
+        },
     },
     Foreign {
         what: "a picture",
@@ -248,7 +258,9 @@ const FOREIGN: &[Foreign] = &[
             let start = head.trim_ascii_start();
             start.starts_with(b"<svg")
                 || (start.starts_with(b"<?xml") && holds(&head[..head.len().min(1000)], b"<svg"))
-                || head.starts_with(b"\x89PNG\r\n")
+                || [&b"\x89PNG\r\n"[..], b"\xff\xd8\xff", b"GIF8", b"%PDF-"]
+                    .iter()
+                    .any(|m| head.starts_with(m))
         },
     },
     Foreign {
@@ -332,7 +344,6 @@ mod tests {
                 "XML of jfr",
             ),
             (b"SLOW\xf5\0 \0", "Android's runtime"),
-            (b"HCAT\x02\0\0\0", "profiling.sampling"),
             (b"*version\n5\nclock=dual\n", "Android's runtime"),
             (b"JAVA PROFILE 1.0.2\0", "heap dump of Java"),
             (b"go 1.21 trace\0\0\0\x01", "execution trace of Go"),
@@ -344,7 +355,6 @@ mod tests {
             (b"v8-version,11,3,244,8,-node.38,0\n", "log of V8"),
             (b"Statistical profiling result from v8.log, (388 ticks, 6", "--prof-process"),
             (b"{\"snapshot\":{\"meta\":{\"node_fields\"", "snapshot of V8"),
-            (b"Nettrace\0\0\0\0\x06\0\0\0", "version 6"),
             (b"<?xml version=\"1.0\" standalone=\"no\"?>\n<!DOCTYPE svg>\n<svg", "picture"),
             (
                 b"# To display the perf.data header info, please use --header/--header-only options.\n#\n",
@@ -379,14 +389,20 @@ mod tests {
             (b"NYTProf 5 0\n#Perl profile database. Generated by Devel::NYTProf", "NYTProf"),
             (b"81%  work\n19%  fib\n  -- 60%  main\n", "LuaJIT"),
             ("Overhead ╎ [+additional indent] Count File:Line; Function\n".as_bytes(), "Julia"),
-            (b"\xc1\x1f\xfc\xc1\0\0", "memtrace"),
             (b"\x0a\xc1\x40\x12\x09/host:CPU\x1a", "xplane"),
-            (b"SQLite format 3\0\x10\0", "Nsight Systems"),
-            (b"{\n \"rocprofiler-sdk-tool\": [ {\"metadata\":", "rocprofv3"),
+            (b"SQLite format 3\0\x10\0", "database of SQLite"),
+            (b"SQLite format 3\0\x10\0 CREATE TABLE \"rocpd_string\"", "database of rocprofv3"),
             (b"7z\xbc\xaf\x27\x1c\0\x04", "7-Zip"),
             (b"# HELP go_goroutines x\ngo_goroutines 8\n", "Prometheus"),
             (b"The year was 1999\n", "do not look like stacks"),
             (b"\x7fELF\x02\x01", "a core"),
+            (b"MZ\x90\0 PE\0\0", "a core"),
+            (b"\0asm\x01\0\0\0", "a core"),
+            (b"\xff\xd8\xff\xe0\0\x10JFIF", "picture"),
+            (b"MDMP\x93\xa7", "minidump"),
+            (b"\xd4\xc3\xb2\xa1\x02\0", "network packets"),
+            (&[0; 512], "nothing but zeros"),
+            (b"<table style='hyphens: auto' class='xdebug-trace' dir='ltr'>", "xdebug"),
             (b"<!DOCTYPE html>\n<html>", "page"),
         ] {
             let known = recognise(head).map(|foreign| foreign.what);

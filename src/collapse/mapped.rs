@@ -42,7 +42,7 @@ mod with_symbols {
 
     use super::{FrameId, Known, Options, Sink};
     use crate::collapse::naming::SymbolFrame;
-    use crate::symbolize::{Module, Object, Place, ResolvedFrame, Search, Symbolizer, SymbolizerOptions};
+    use crate::symbolize::{Module, Object, Place, ResolvedFrame, Symbolizer, SymbolizerOptions};
 
     /// The frames of each place in a file, leaf first; with it comes whether a call returns there.
     ///
@@ -55,7 +55,7 @@ mod with_symbols {
         options: &Options,
         sink: &mut dyn Sink,
     ) -> Result<Vec<Vec<FrameId>>, String> {
-        let search = Search { symfs: options.symfs.clone(), ..Search::default() };
+        let search = options.search();
         let module = Module { path: path.to_vec(), build_id: None };
         let object = search.open(&module).map_err(|missing| missing.to_string())?;
         if options.symfs.is_none() && !is_same(&object, known) {

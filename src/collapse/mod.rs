@@ -18,6 +18,8 @@ pub mod format_info;
 #[cfg(feature = "collapse")]
 pub(crate) mod json;
 #[cfg(feature = "collapse")]
+mod launches;
+#[cfg(feature = "collapse")]
 pub(crate) mod leaf_first;
 #[cfg(feature = "collapse")]
 mod mapped;
@@ -115,6 +117,8 @@ mod lightweight_java_profiler;
 mod massif;
 #[cfg(feature = "collapse")]
 mod memray;
+#[cfg(feature = "collapse")]
+mod memtrace;
 #[cfg(feature = "cli")]
 pub(crate) mod merge;
 #[cfg(feature = "collapse")]
@@ -123,6 +127,8 @@ mod mojo;
 mod naming;
 #[cfg(feature = "collapse")]
 mod nettrace;
+#[cfg(feature = "collapse")]
+mod nsight;
 #[cfg(feature = "collapse")]
 mod otlp;
 #[cfg(feature = "parquet")]
@@ -150,12 +156,17 @@ mod pyinstrument_session;
 #[cfg(feature = "collapse")]
 mod python_sampling;
 #[cfg(feature = "collapse")]
+mod python_sampling_binary;
+#[cfg(feature = "collapse")]
 mod rbspy;
 mod report;
+#[cfg(feature = "collapse")]
+mod rocprof;
 #[cfg(feature = "collapse")]
 mod rprof;
 #[cfg(feature = "collapse")]
 mod safari;
+mod sample_count;
 #[cfg(feature = "collapse")]
 mod scalene;
 #[cfg(feature = "collapse")]
@@ -183,6 +194,8 @@ mod v8;
 #[cfg(feature = "collapse")]
 mod valgrind;
 #[cfg(feature = "collapse")]
+mod very_sleepy;
+#[cfg(feature = "collapse")]
 mod vtune;
 #[cfg(feature = "collapse")]
 mod wall_clock_profiler;
@@ -202,6 +215,8 @@ use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::{Input, Source};
 use crate::profile::Facts;
 use crate::profile::scaled::Scaled;
+#[cfg(feature = "perf-data")]
+use crate::symbolize::{Answered, Debuginfod, Search};
 use crate::weight::Weight;
 
 pub use crate::profile::{Context, Sink};
@@ -274,6 +289,9 @@ pub struct Options {
     pub no_inline: bool,
     /// The folder of the recorded system's files, if they are not in `/`.
     pub symfs: Option<PathBuf>,
+    /// The servers that are asked for programs and debug information which are not there.
+    #[cfg(feature = "perf-data")]
+    pub debuginfod: Option<Debuginfod>,
     /// Drop the frames rootward of these.
     pub skip_after: Vec<Vec<u8>>,
     /// The values of the recording to keep: perf's events, pprof's sample types.
@@ -291,6 +309,28 @@ pub struct Options {
     pub threads: usize,
     /// The listener that is told of the progress of a long run.
     pub progress: Option<Listener>,
+}
+
+#[cfg(feature = "perf-data")]
+impl Options {
+    /// The places to look for the files of a recording.
+    pub(crate) fn search(&self) -> Search {
+        Search { debuginfod: self.debuginfod.clone(), ..Search::of_system(self.symfs.clone()) }
+    }
+
+    /// Reports what the servers had, once.
+    pub(crate) fn report_servers(&self, report: &mut Report) {
+        let Some(answered) = self.debuginfod.as_ref().and_then(Debuginfod::take_result) else { return };
+        let Answered { asked, found, gave_up } = answered;
+        if let Some(why) = gave_up {
+            report.note(format!("debuginfod was not asked for all names: {why}"));
+        } else if found == 0 && asked > 0 {
+            report.note(format!(
+                "the servers of debuginfod have none of {asked} files that they were asked for"
+            ));
+        }
+        report.details.push(format!("debuginfod: {found} of {asked} files"));
+    }
 }
 
 /// A listener to the progress of a long run.
@@ -404,6 +444,8 @@ fn collapse_any(
         report.take_part(of_this, &mut parts, (source.name(), source.factor()), options)?;
     }
     sink.flush()?;
+    #[cfg(feature = "perf-data")]
+    options.report_servers(&mut report);
     report.facts = Facts::merged(&parts);
     Ok(report)
 }

@@ -2,7 +2,7 @@
 //! places of frames, for a sink that wants them.
 
 use super::clean_symbol::clean_symbol;
-use super::naming::{kind_of, module_name, split_srcline};
+use super::naming::{kind_of, module_name, name_unknown, split_srcline};
 use super::{Options, Sink};
 use crate::folded::{FrameId, Place, sanitize_frame};
 
@@ -77,14 +77,8 @@ impl FrameNames {
 
     /// Appends the name that [`FrameNames::module`] gives.
     pub fn write_module(path: &[u8], address: u64, options: &Options, out: &mut Vec<u8>) {
-        let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
-        let name = name.strip_prefix(b"[").and_then(|name| name.strip_suffix(b"]")).unwrap_or(name);
-        out.push(b'[');
-        sanitize_frame(if name.is_empty() { b"unknown" } else { name }, out);
-        if options.addrs {
-            out.extend_from_slice(format!(" <{address:x}>").as_bytes());
-        }
-        out.push(b']');
+        let address = if options.addrs { format!("{address:x}") } else { String::new() };
+        name_unknown(path, address.as_bytes(), options.addrs, out);
     }
 
     /// The name that `write` appends, which it keeps free of `;` and newlines.

@@ -15,10 +15,9 @@ use super::text::split_digits;
 use super::threads::Thread;
 use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::Result;
-use crate::folded::{Columns, FrameId, Line, Place, Weights, parse_line};
+use crate::folded::{Columns, FrameId, Line, Place, parse_line};
 use crate::input::Input;
 use crate::profile::Facts;
-use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
     name: "py-spy",
@@ -70,7 +69,6 @@ impl Collapser for PySpy {
         report: &mut Report,
     ) -> Result<()> {
         let new = || PySpyLines {
-            count: options.count,
             frames: Frames { hides_threads: !options.shows_threads(true), ..Frames::default() },
             total: ValueTotal { kept: true, ..ValueTotal::default() },
             commands: Vec::new(),
@@ -83,7 +81,6 @@ impl Collapser for PySpy {
 
 /// Reads the lines of one thread.
 struct PySpyLines {
-    count: bool,
     frames: Frames,
     total: ValueTotal,
     /// The first commands, up to two: where there is more than one, none is that of the recording.
@@ -99,7 +96,6 @@ impl LineParser for PySpyLines {
         };
         // A thread that was seen without any frame, which counts all the same; py-spy writes ` 3`.
         let stack = if stack.is_empty() { NO_STACK } else { stack };
-        let weights = if self.count { Weights::one(Weight::ONE) } else { weights };
         self.frames.split(stack, sink);
         self.total.add(weights.value)?;
         let Frames { ids, owner, .. } = &self.frames;

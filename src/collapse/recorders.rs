@@ -58,6 +58,12 @@ pub const RECORDERS: &[Recorder] = &[
     ),
     Recorder::new("C, C++, Rust, Zig on Linux", "`perf record -g ./app`", "`perf.data`", "perf-data"),
     Recorder::new(
+        "AMD GPUs",
+        "`rocprofv3 --runtime-trace --output-format json -o out -- ./app`",
+        "`out_results.json`",
+        "rocprof",
+    ),
+    Recorder::new(
         "C, C++, Rust, Swift on macOS",
         "`xctrace record --template 'Time Profiler' --output app.trace --launch -- ./app`",
         "`xctrace export --input app.trace --xpath '/trace-toc/*/data/table[@schema=\"time-profile\"]' > app.xml`",
@@ -136,6 +142,13 @@ pub const RECORDERS: &[Recorder] = &[
         "`app.heapprofile`",
         "heapprofile",
     ),
+    Recorder::new(
+        "NVIDIA GPUs",
+        "`nsys profile -o out ./app`",
+        "`nsys export --type sqlite out.nsys-rep`",
+        "nsight",
+    ),
+    Recorder::new("OCaml: memory", "`MEMTRACE=out.ctf ./app`, built with memtrace", "`out.ctf`", "memtrace"),
     Recorder::new("OCaml", "`perf record --call-graph dwarf ./app`", "`perf.data`", "perf-data"),
     Recorder::new("Perl", "`perl -d:NYTProf app.pl`", "`nytprofcalls nytprof.out > out.folded`", "folded"),
     Recorder::new(
@@ -190,6 +203,12 @@ pub const RECORDERS: &[Recorder] = &[
         "`xperf -on PROC_THREAD+LOADER+PROFILE -stackwalk Profile`, `xperf -d trace.etl`",
         "`xperf -i trace.etl -symbols -o out.txt -a dumper -stacktimeshifting`",
         "xperf",
+    ),
+    Recorder::new(
+        "Windows, by Very Sleepy",
+        "`sleepy /r:app.exe /o:out.sleepy`",
+        "`out.sleepy`",
+        "very-sleepy",
     ),
     Recorder::new(
         "Windows, by VTune",

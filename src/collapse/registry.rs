@@ -8,13 +8,13 @@ use super::{Collapser, Verdict, folded, known_unsupported};
 use super::{
     archive, art, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eflame, eu_stack, faulthandler,
     fg_html, fg_json, firefox, gdb, ghc_json, gperftools, heap_text, heaptrack, instruments, java_exceptions,
-    javacore, jfr, json_trees, jstack, lightweight_java_profiler, massif, memray, mojo, otlp, perf_script,
-    phpspy, pmcstat, pprof, procstack, pstats, py_spy, py_spy_dump, pyinstrument, pyinstrument_session,
-    rbspy, rprof, safari, scalene, sentry, simpleperf, speedscope, spx, stackprof, strace, systemtap, v8,
-    vtune, wall_clock_profiler, wpa, xctrace, xdebug, xperf,
+    javacore, jfr, json_trees, jstack, lightweight_java_profiler, massif, memray, memtrace, mojo, nsight,
+    otlp, perf_script, phpspy, pmcstat, pprof, procstack, pstats, py_spy, py_spy_dump, pyinstrument,
+    pyinstrument_session, rbspy, rocprof, rprof, safari, scalene, sentry, simpleperf, speedscope, spx,
+    stackprof, strace, systemtap, v8, very_sleepy, vtune, wall_clock_profiler, wpa, xctrace, xdebug, xperf,
 };
 #[cfg(feature = "collapse")]
-use super::{go_trace, nettrace, perfetto, python_sampling, sysprof};
+use super::{go_trace, nettrace, perfetto, python_sampling, python_sampling_binary, sysprof};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
 
@@ -24,6 +24,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     #[cfg(feature = "perf-data")]
     &super::perf_data::PerfData,
     &archive::Archive,
+    &very_sleepy::VerySleepy,
     &fg_html::FgHtml,
     &perf_script::PerfScript,
     &perf_script::PerfSched,
@@ -43,6 +44,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &py_spy::PySpy,
     &py_spy_dump::PySpyDump,
     &python_sampling::PythonSampling,
+    &python_sampling_binary::PythonSamplingBinary,
     &pstats::Pstats,
     &pyinstrument::Pyinstrument,
     &pyinstrument_session::PyinstrumentSession,
@@ -64,6 +66,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &dhat::Dhat,
     &heaptrack::Heaptrack,
     &memray::Memray,
+    &memtrace::Memtrace,
     &heap_text::Jemalloc,
     &heap_text::Tcmalloc,
     &gperftools::Gperftools,
@@ -103,6 +106,8 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &firefox::Firefox,
     &json_trees::flamebearer::Flamebearer,
     &json_trees::d3::D3FlameGraph,
+    &rocprof::Rocprof,
+    &nsight::Nsight,
     &scalene::Scalene,
     &sentry::Sentry,
     &safari::Safari,

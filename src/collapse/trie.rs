@@ -118,6 +118,11 @@ impl Trie {
         Ok(())
     }
 
+    /// The number of different paths but the empty one.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
     /// Returns whether nothing weighs anything.
     pub fn is_empty(&self) -> bool {
         self.root.0.is_zero() && self.nodes.iter().all(|(_, _, (weight, _))| weight.is_zero())

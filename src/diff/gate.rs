@@ -421,4 +421,18 @@ mod tests {
                 .starts_with("gates:2: ")
         );
     }
+
+    #[test]
+    fn a_gate_ends_behind_its_regex() {
+        for (text, first) in [
+            ("total>5% self>1%", "total>5%"),
+            ("total>5% self/a b/>1%", "total>5%"),
+            ("self/a b/>1% total>2%", "self/a b/>1%"),
+            ("self/a \\/ b/>1%\tx", "self/a \\/ b/>1%"),
+            ("/a/>1000", "/a/>1000"),
+            ("/a b", "/a b"),
+        ] {
+            assert_eq!(&text[..end_of_gate(text)], first, "{text}");
+        }
+    }
 }

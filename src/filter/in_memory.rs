@@ -3,10 +3,10 @@
 use super::frames::PerFrame;
 use super::named_stacks::NamedStacks;
 use super::op::matching::Matching;
-use super::operation::{Fate, REST, Select, Stage};
+use super::operation::{Fate, Select, Stage};
 use super::pipeline::{StackCount, Step, pass};
 use crate::error::Result;
-use crate::folded::{Columns, FrameId, StackTable};
+use crate::folded::{Columns, FrameId, OTHER, StackTable};
 
 /// The result of operations on a table.
 pub(super) struct Changed {
@@ -70,7 +70,7 @@ fn run_part(
             Fate::Keep => {
                 work.extend(frames.iter().map(|&frame| taken.get(frame, || take(before, frame, &mut names))))
             }
-            Fate::Rest => work.push(names.frame(REST)),
+            Fate::Rest => work.push(names.frame(OTHER)),
             Fate::Drop => {
                 numbers.push(None);
                 continue;

@@ -219,14 +219,11 @@ pub(crate) trait Whole {
 pub(crate) enum Fate {
     /// The stack is kept.
     Keep,
-    /// The stack becomes part of the stack [`REST`].
+    /// The stack becomes part of the stack `[other]`.
     Rest,
     /// The stack is dropped.
     Drop,
 }
-
-/// The stack of all that weighs too little.
-pub(crate) const REST: &[u8] = b"[other]";
 
 /// The remark of an operation whose expression matched nothing.
 pub(super) fn unless_matched(matched: bool) -> Option<String> {

@@ -64,3 +64,6 @@ pub(crate) use replay_buffer::{Cursor, ReplayBuffer, Rereadable};
 pub use table::{Batch, FrameId, StackTable};
 pub(crate) use walk::walk_profile;
 pub use walk::{Frame, Known, Order, Rewrite, Visitor, WalkSummary, walk, walk_on, walk_table};
+
+/// The name of what weighed too little to be kept: a stack of fg-filter, a frame of a large page.
+pub(crate) const OTHER: &[u8] = b"[other]";

@@ -20,6 +20,7 @@ use super::replay_buffer::Rereadable;
 use super::walk::{Known, Order, Visitor, WalkSummary};
 use crate::error::{Position, Result};
 use crate::input::{self, Blocks};
+use crate::threads::Task;
 
 /// Smaller files are walked by one thread: it takes a few thousandths of a second.
 const PARTS_FROM: u64 = 8 << 20;
@@ -100,20 +101,19 @@ fn walk_file(
         let begin = |((lines, fork), cut): ((_, Box<dyn ForkedVisitor>), &Cut)| {
             let pass = Pass::behind(cut.stack.clone());
             let work = &work;
-            scope.spawn(move || {
+            Task::start(scope, move || {
                 let mut fork = fork;
                 work(lines, pass, &mut *fork).map(|part| (part, fork))
             })
         };
         let rest: Vec<_> = rest.into_iter().zip(forks).zip(&cuts).map(begin).collect();
         let first = work(first, Pass::new(Order::Frame, Columns::One, false), visitor);
-        (first, rest.into_iter().map(|part| part.join()).collect::<Vec<_>>())
+        (first, rest.into_iter().map(Task::join).collect::<Vec<_>>())
     });
     let mut parts = vec![];
     let mut visitors = vec![];
     for part in rest {
-        // A panic goes on where it began.
-        let (part, visitor) = part.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let (part, visitor) = part?;
         parts.push(part);
         visitors.push(visitor);
     }

@@ -240,4 +240,20 @@ mod tests {
             lines.rewind().unwrap();
         }
     }
+
+    #[test]
+    fn lengths_at_the_edges_of_their_bytes_come_back() {
+        let lines: Vec<Vec<u8>> = [126, 127, 128, 129, 255, 256, 16_383, 16_384, 16_385]
+            .iter()
+            .flat_map(|&len| [vec![b'a'; len], [vec![b'a'; len], b"x".to_vec()].concat(), vec![b'b'; len]])
+            .collect();
+        let mut replay = ReplayBuffer::default();
+        lines.iter().for_each(|line| replay.push(line));
+        let mut cursor = Cursor::default();
+        for line in &lines {
+            assert!(replay.step(&mut cursor), "{} bytes", line.len());
+            assert!(cursor.line == *line, "{} bytes", line.len());
+        }
+        assert!(!replay.step(&mut cursor));
+    }
 }

@@ -95,6 +95,18 @@ pub(crate) fn fact(text: &[u8]) -> Option<String> {
 }
 
 impl Facts {
+    /// The number of samples that weigh so much together, where each weighs the same and it is a whole
+    /// number.
+    pub(crate) fn samples_in(&self, weight: Weight) -> Option<u64> {
+        let period = match self.unit.as_deref() {
+            Some("samples") if self.period.is_none() => Weight::ONE,
+            _ => self.period?,
+        };
+        let samples = (weight.to_f64() / period.to_f64()).round() as u64;
+        let is_exact = period.checked_mul(Weight::from(samples)).ok()? == weight;
+        is_exact.then_some(samples)
+    }
+
     /// Sets the command to a text, cut to one line.
     pub fn set_command(&mut self, command: impl AsRef<[u8]>) {
         self.command = fact(command.as_ref());
@@ -284,5 +296,31 @@ mod tests {
         assert_eq!(one_line(b" a\nb\t\x1b[31m "), "a b \u{fffd}[31m");
         assert_eq!(one_line(&[b'x'; 1000]).chars().count(), LONGEST);
         assert_eq!(fact(b" \n"), None);
+    }
+
+    #[test]
+    fn labels_and_columns_are_those_that_all_parts_have() {
+        let part = |labels: &[&str], differential| Facts {
+            labels: labels.iter().map(|&label| label.to_owned()).collect(),
+            differential,
+            ..Facts::default()
+        };
+        let both = Facts::merged(&[part(&["time"], true), part(&["time"], true)]);
+        assert_eq!((both.labels, both.differential), (vec!["time".to_owned()], true));
+        let other = Facts::merged(&[part(&["time"], true), part(&["thread"], false)]);
+        assert_eq!((other.labels, other.differential), (vec![], false));
+    }
+
+    #[test]
+    fn paths_are_cut_to_their_last_part() {
+        for (text, expected) in [
+            ("no symbols for /a/b/c.so (38%)", "no symbols for c.so (38%)"),
+            ("\"/a/b\" (/c/d)", "\"b\" (d)"),
+            ("a/b and/or 3/s", "a/b and/or 3/s"),
+            ("src/a/b", "srcb"),
+            ("/", ""),
+        ] {
+            assert_eq!(without_paths(text), expected, "{text}");
+        }
     }
 }

@@ -70,11 +70,11 @@ impl Profile {
         if !self.samples.is_empty() && self.facts.samples == Some(self.samples.len() as u64) {
             return Ok(Some(samples.len() as u64));
         }
-        let before = samples_in(self.total()?.value, &self.facts);
+        let before = self.facts.samples_in(self.total()?.value);
         if before.is_none() || before != self.facts.samples {
             return Ok(None);
         }
-        Ok(samples_in(stacks.total()?.value, facts))
+        Ok(facts.samples_in(stacks.total()?.value))
     }
 
     /// The profile with nothing in its places but the kind of code, which folded text can select
@@ -96,18 +96,6 @@ impl Profile {
         }
         self.with_stacks(self.facts.clone(), stacks)
     }
-}
-
-/// The number of samples that weigh so much together, where each weighs the same and it is a whole
-/// number.
-fn samples_in(total: Weight, facts: &Facts) -> Option<u64> {
-    let period = match facts.unit.as_deref() {
-        Some("samples") if facts.period.is_none() => Weight::ONE,
-        _ => facts.period?,
-    };
-    let samples = (total.to_f64() / period.to_f64()).round() as u64;
-    let is_exact = period.checked_mul(Weight::from(samples)).ok()? == total;
-    is_exact.then_some(samples)
 }
 
 #[cfg(test)]

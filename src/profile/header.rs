@@ -418,4 +418,18 @@ mod tests {
         assert_eq!(facts, Facts::default());
         assert_eq!(read(b"# hello\n#\nx 1\n").unwrap().comments, ["hello"]);
     }
+
+    #[test]
+    fn counts_are_those_lines_that_hold_for_all_stacks_only() {
+        for line in ["# samples: 7", "#samples:7", "# cpu-time: 2 s", "# before.samples: 3"] {
+            assert!(
+                HeaderReader::is_header(line.as_bytes()) == (HeaderReader::is_count(line.as_bytes())),
+                "{line}"
+            );
+        }
+        assert!(HeaderReader::is_count(b"# samples: 7"));
+        for line in ["# unit: ns", "# nothing: 7", "# samples", "samples: 7"] {
+            assert!(!HeaderReader::is_count(line.as_bytes()), "{line}");
+        }
+    }
 }

@@ -225,4 +225,18 @@ mod tests {
         assert_eq!(amount_with_samples(Weight::new(9), None, Some(Weight::ONE)), "9");
         assert_eq!(amount_with_samples(Weight::new(9), unit, Some(Weight::ZERO)), "9 ns");
     }
+
+    #[test]
+    fn the_largest_suffix_takes_all_that_is_larger() {
+        for (weight, unit, expected) in [
+            (86_400 * 1_000_000_000, "ns", "1 d"),
+            (1_000_000 * 86_400 * 1_000_000_000, "ns", "1000000 d"),
+            (999_999_000_000_000_000, "bytes", "1000 PB"),
+            (1_000_000_000_000_000_000, "cycles", "1 E cycles"),
+            (999_999_999_999, "bytes", "1 TB"),
+            (-999_999, "ns", "-1 ms"),
+        ] {
+            assert_eq!(amount(Weight::new(weight), Some(unit)), expected, "{weight} {unit}");
+        }
+    }
 }

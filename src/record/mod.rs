@@ -15,6 +15,8 @@
 #[cfg(target_os = "linux")]
 pub mod alloc;
 pub mod backend;
+#[cfg(all(feature = "cli", target_os = "linux"))]
+pub(crate) mod bundle;
 pub mod cargo;
 pub mod check;
 pub mod facts;
@@ -22,6 +24,7 @@ pub mod program;
 pub mod refusal;
 pub mod request;
 pub mod sys;
+pub mod trigger;
 
 #[cfg(target_os = "linux")]
 pub mod root;

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::trigger::Trigger;
+
 /// A request for a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
@@ -25,6 +27,8 @@ pub struct Request {
     pub cgroup: Option<PathBuf>,
     /// The recording is folded in parts of this length, and where somebody asks for one.
     pub parts: Option<Duration>,
+    /// The conditions on which a part ends early, as if somebody had asked for it.
+    pub triggers: Option<Triggers>,
     /// The way in which stacks are found.
     pub call_graph: CallGraph,
     /// Follows the processes that the target starts.
@@ -48,12 +52,22 @@ impl Request {
             max_size: None,
             cgroup: None,
             parts: None,
+            triggers: None,
             call_graph: CallGraph::Dwarf(CallGraph::DUMP),
             children: true,
             time: Time::OnCpu,
             allocations: None,
         }
     }
+}
+
+/// Conditions on which the last of a recording is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Triggers {
+    /// One of these has to be met.
+    pub any: Vec<Trigger>,
+    /// The time in which none is looked at after one was met.
+    pub pause: Duration,
 }
 
 /// The rate at which allocations are sampled.

@@ -23,6 +23,7 @@ use super::format::takes;
 use super::functions::{Functions, Row, change};
 use super::label::fit;
 use super::layout::Graph;
+use super::others::{remark, take_others};
 use super::tree::{Pruned, heaviest_first};
 use super::writer::{Finished, Target, Writer};
 use super::{Cut, Format, Settings, about};
@@ -107,7 +108,8 @@ impl Writer for Brief<'_> {
         let all = settings.shown_both(summary.total)?;
         let amounts = Amounts::new(&summary.facts);
         let budget = settings.tree.budget.unwrap_or(BUDGET).saturating_mul(BYTES_PER_TOKEN);
-        let rows = functions.rows(settings.table.sort, settings, summary)?;
+        let mut rows = functions.rows(settings.table.sort, settings, summary)?;
+        let others = take_others(&mut rows);
         let mut text = Vec::new();
         about::write_text(settings, summary, &mut text)?;
         let shown = amounts.total(summary.columns, all);
@@ -129,14 +131,15 @@ impl Writer for Brief<'_> {
             text.extend_from_slice(verdict(&rows, all, steps, settings)?.as_bytes());
         }
         let closer = commands(rows.first().map(|row| row.name));
-        let room = budget.saturating_sub(text.len() + closer.len());
+        let others = others.map_or_else(String::new, |row| remark(&row, all, summary.columns) + "\n");
+        let room = budget.saturating_sub(text.len() + others.len() + closer.len());
         let table = hottest(&rows, (all, &amounts), settings, room / 3)?;
         let room = room.saturating_sub(table.len());
         let depth = pruned.depth();
         let graph = pruned.finish(settings, summary)?;
         let tree = if graph.is_empty() { String::new() } else { tree(&graph, depth, (all, &amounts), room)? };
         target.write_all(&text)?;
-        for part in [table, tree, closer] {
+        for part in [table, others, tree, closer] {
             target.write_all(part.as_bytes())?;
         }
         Ok(Finished::default())

@@ -7,6 +7,7 @@ use super::format::takes;
 use super::functions::{Functions, Row, change};
 use super::label::fit;
 use super::layout::Graph;
+use super::others::{remark, take_others};
 use super::tree::{Pruned, heaviest_first, indented};
 use super::writer::{Finished, Target, Writer};
 use super::{Cut, Format, Settings};
@@ -85,11 +86,15 @@ impl Writer for Markdown<'_> {
                 writeln!(target, "**{before}** → **{after}**\n")?;
             }
         }
-        let rows = functions.rows(settings.table.sort, settings, summary)?;
+        let mut rows = functions.rows(settings.table.sort, settings, summary)?;
+        let others = take_others(&mut rows);
         let limit = settings.table.limit.unwrap_or(LIMIT).min(rows.len());
         table(&rows[..limit], (all, &amounts), settings, summary.columns, target)?;
         if limit < rows.len() {
             writeln!(target, "\n{} more", rows.len() - limit)?;
+        }
+        if let Some(others) = others {
+            writeln!(target, "\n{}", remark(&others, all, summary.columns))?;
         }
         let depth = pruned.depth();
         let graph = pruned.finish(settings, summary)?;

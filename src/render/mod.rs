@@ -42,6 +42,7 @@ pub mod layout;
 mod list;
 mod markdown;
 pub mod options;
+mod others;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod path;

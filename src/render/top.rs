@@ -11,6 +11,7 @@ use super::amounts::Amounts;
 use super::columns::{Table, change_cells, change_heads, share};
 use super::format::takes;
 use super::functions::{Row, TableWriter};
+use super::others::{remark, take_others};
 use super::writer::Target;
 use super::{Format, Settings, about};
 use crate::error::Result;
@@ -39,6 +40,8 @@ fn write(
     let all = settings.shown_both(summary.total)?;
     let kind = &printable(settings.table.row_name().as_bytes());
     let amounts = Amounts::new(&summary.facts);
+    let mut rows = rows.to_vec();
+    let others = take_others(&mut rows);
     let count = rows.len();
     let rows_name = if count == 1 { kind.clone() } else { printable(settings.table.rows_name().as_bytes()) };
     about::write_text(settings, summary, target)?;
@@ -51,6 +54,9 @@ fn write(
     .write(target)?;
     if limit < count {
         writeln!(target, "\n{} more; --limit shows as many as wanted, 0 all", count - limit)?;
+    }
+    if let Some(others) = others {
+        writeln!(target, "\n{}", remark(&others, all, summary.columns))?;
     }
     Ok(())
 }

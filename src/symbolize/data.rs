@@ -13,11 +13,12 @@ use std::ops::{Deref, Range};
 use std::path::Path;
 use std::sync::Arc;
 
+use super::bundle::Content;
 use super::list::List;
 use super::owned::{Links, Owners};
 
 /// Shared bytes, cheap to clone: a section for an unwinder that outlives a borrow.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Bytes(Arc<Vec<u8>>);
 
 impl Deref for Bytes {
@@ -125,6 +126,16 @@ impl Data {
         let data = Data { file: None, length: bytes.len() as u64, pieces: List::default() };
         data.pieces.push(Piece { offset: 0, bytes });
         data
+    }
+
+    /// All of it, for a copy.
+    pub(super) fn content(&self) -> io::Result<Content> {
+        Ok(match &self.file {
+            Some(file) => Content::File(file.try_clone()?, self.length),
+            None => {
+                Content::Bytes(self.pieces.iter().next().map(|all| all.bytes.clone()).unwrap_or_default())
+            }
+        })
     }
 
     pub(super) fn len(&self) -> u64 {

@@ -18,8 +18,11 @@
 //! symbolizer.resolve(0x1234, false, &mut frames);
 //! ```
 
+#[cfg_attr(not(all(feature = "cli", feature = "record", target_os = "linux")), allow(dead_code))]
+pub(crate) mod bundle;
 mod code_map;
 mod data;
+mod debuginfod;
 mod dwarf;
 mod elf;
 mod go;
@@ -39,10 +42,12 @@ mod xz;
 
 pub(crate) use code_map::CodeMap;
 pub use data::Bytes;
+pub(crate) use debuginfod::Answered;
+pub use debuginfod::Debuginfod;
 pub(crate) use dwarf::{DebugFunction, Site};
 pub(crate) use go::{GoFrame, GoFrames};
 pub use object::{Contents, Language, Machine, Object, Segment};
 pub use owned::{NotBelieved, Owners};
 pub use search::{Missing, Module, Search};
-pub(crate) use search::{build_id_from_hex, path_of};
+pub(crate) use search::{build_id_from_hex, hex_of, path_of};
 pub use symbolizer::{Place, ResolvedFrame, Symbolizer, SymbolizerOptions};

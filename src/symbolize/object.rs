@@ -252,6 +252,16 @@ impl Object {
         self.table.get_or_init(find).as_ref()
     }
 
+    /// The separate debug file, if it was opened.
+    pub(super) fn opened_debug_file(&self) -> Option<&Image> {
+        self.debug.get()?.as_ref()
+    }
+
+    /// The supplementary file that several objects share, if it was opened.
+    pub(super) fn opened_supplement(&self) -> Option<&Image> {
+        self.supplement.get()?.as_ref()
+    }
+
     /// The file that the debug information refers to for what several objects have in common.
     pub(super) fn supplement(&self) -> Option<&Image> {
         let find = || self.search.as_ref()?.supplement_file(self.debug_image()?);

@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::data::{self, Data};
+use super::debuginfod::Debuginfod;
 use super::elf::string_at;
 use super::image::Image;
 use super::jit::hex;
@@ -33,6 +34,8 @@ pub struct Search {
     pub debug_dirs: Vec<PathBuf>,
     /// Caches of objects by build id, as `perf` keeps one in `~/.debug`.
     pub caches: Vec<PathBuf>,
+    /// The servers that are asked for what is not there.
+    pub debuginfod: Option<Debuginfod>,
 }
 
 impl Default for Search {
@@ -43,6 +46,7 @@ impl Default for Search {
             symfs: None,
             debug_dirs: vec!["/usr/lib/debug".into()],
             caches: home.into_iter().map(|home| Path::new(&home).join(".debug")).collect(),
+            debuginfod: None,
         }
     }
 }
@@ -94,8 +98,15 @@ impl fmt::Display for Missing {
 }
 
 impl Search {
+    /// The places of a recorded system whose root is at `symfs`; that may hold a cache of its own, as bundles do.
+    pub fn of_system(symfs: Option<PathBuf>) -> Search {
+        let mut search = Search::default();
+        search.caches.splice(0..0, symfs.clone());
+        Search { symfs, ..search }
+    }
+
     /// Opens the object of a module: the file at its path if that is of the recorded build, else
-    /// what is found by its build id.
+    /// what is found by its build id, here or by the servers.
     ///
     /// # Errors
     /// The reason why there is none.
@@ -119,7 +130,8 @@ impl Search {
             }
         } else if module.path.starts_with(b"[vdso]") {
             missing = Missing::NotFound;
-            if let Some(image) = self.vdso().filter(|image| is_build(image, module)) {
+            let bundled = self.symfs.as_ref().and_then(|root| Image::open(&root.join("[vdso]")).ok());
+            if let Some(image) = bundled.or_else(|| self.vdso()).filter(|image| is_build(image, module)) {
                 return object(image);
             }
         }
@@ -132,7 +144,17 @@ impl Search {
                 return object(image);
             }
         }
-        Err(missing)
+        let is_file = missing != Missing::NoFile && module.path.starts_with(b"/");
+        let path = module.build_id.as_deref().filter(|_| is_file).and_then(|id| self.ask("executable", id));
+        match path.and_then(|path| Image::open(&path).ok()).filter(|image| is_build(image, module)) {
+            Some(image) => object(image),
+            None => Err(missing),
+        }
+    }
+
+    /// Asks the servers for a file of a build id.
+    fn ask(&self, what: &str, build_id: &[u8]) -> Option<PathBuf> {
+        self.debuginfod.as_ref().filter(|_| build_id.iter().any(|byte| *byte != 0))?.find(what, build_id)
     }
 
     /// The object of a module in a file that is open already; `path` is a name by which the folder of
@@ -158,8 +180,17 @@ impl Search {
         Image::parse(Path::new("[vdso]"), Data::memory(bytes)).ok()
     }
 
-    /// The separate debug file of an object: by build id, else by the name and checksum it notes.
+    /// The separate debug file of an object, here or by the servers.
     pub(super) fn debug_file(&self, object: &Object) -> Option<Image> {
+        self.local_debug_file(object).or_else(|| {
+            let id = object.build_id()?;
+            let image = Image::open(&self.ask("debuginfo", id)?).ok()?;
+            image.build_id().is_some_and(|found| same_id(found, id)).then_some(image)
+        })
+    }
+
+    /// The separate debug file of an object: by build id, else by the name and checksum it notes.
+    fn local_debug_file(&self, object: &Object) -> Option<Image> {
         let useful = |image: &Image| image.has_section(b".debug_info") || symbols::has_table(image);
         if let Some(id) = object.build_id() {
             // The cache may hold the object as it was before it was stripped.
@@ -258,9 +289,14 @@ fn crc32(bytes: &[u8]) -> u32 {
     crc.sum()
 }
 
+/// A build id as text.
+pub(crate) fn hex_of(build_id: &[u8]) -> String {
+    build_id.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// `ab/cdef…`: where directories of build ids have one.
-fn by_build_id(build_id: &[u8]) -> Option<PathBuf> {
-    let hex: String = build_id.iter().map(|byte| format!("{byte:02x}")).collect();
+pub(super) fn by_build_id(build_id: &[u8]) -> Option<PathBuf> {
+    let hex = hex_of(build_id);
     let (first, rest) = hex.split_at_checked(2)?;
     (!rest.is_empty()).then(|| Path::new(first).join(rest))
 }

@@ -39,7 +39,7 @@ test("a page with a changed section names it, and shows no toolbar", async () =>
 
 test("a page without one of its sections names it", async () => {
   const text = whole();
-  for (const name of ["rises", "texts", "values"]) {
+  for (const name of ["rises", "texts", "values", "script", "style"]) {
     assert.match(await said(text.replace(`data-${name}`, "data-other")), new RegExp(`^This page cannot be shown: the part "${name}" of this page is missing`));
   }
 });

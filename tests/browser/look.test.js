@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { allQuiet, draw, fixture, frames, run, save, show, small } from "./picture.js";
-import { address, boxes, clickOn, colourOf, coloursOf, openPage, settled, text, view } from "./viewer.js";
+import { address, boxes, clickOn, colourOf, coloursOf, openPage, rows, settled, text, view } from "./viewer.js";
 
 afterEach(allQuiet);
 
@@ -28,6 +28,19 @@ test("the header names the three hottest functions, and leads to them", async ()
   await page.click('#answer button:has-text("b")');
   await settled(page);
   assert.match(await address(page), /view=butterfly&of=b/);
+});
+
+test("what weighed too little to be kept is not among the hottest functions", async () => {
+  const page = await view("[other] 50\nmain;a 30\nmain;b 15\nmain;b;[other] 5\n");
+  assert.equal(await text(page, "answer"), "Hottesta 30.0%b 15.0%55.0% in [other]");
+  await page.click("#tab-butterfly");
+  await settled(page);
+  assert.equal(await page.evaluate(() => globalThis.flame.model.names.texts[globalThis.flame.model.focus]), "a");
+  await page.click("#tab-table");
+  assert.deepEqual((await rows(page)).map(([name, self]) => [name, self]), [["a", "30"], ["b", "15"], ["main", "0"], ["[other]", "55"]]);
+  assert.doesNotMatch(await text(await view("main;a 30\n"), "answer"), /other/);
+  const alone = await view("[other] 50\n");
+  assert.equal(await text(alone, "answer"), "Hottest100.0% in [other]");
 });
 
 test("a comparison begins with the verdict and the legend", async () => {

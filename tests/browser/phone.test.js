@@ -62,3 +62,23 @@ test("a phone on its side has one row of the time line, and more than a third of
   const main = await page.locator("main").boundingBox();
   assert.ok(main.height > 130, JSON.stringify(main));
 });
+
+test("where the page is magnified so much that all does not fit, it scrolls to the frames", async () => {
+  for (const [folded, viewport] of [[stacks, { width: 480, height: 300 }], ["# unit: ns\nm;a 5 9\nm;b 7 1\n", { width: 320, height: 256 }]]) {
+    const page = await view(folded, { viewport, deviceScaleFactor: 3 });
+    const main = page.locator("main");
+    await main.evaluate((element) => element.scrollIntoView({ block: "end" }));
+    const { y, height } = await main.boundingBox();
+    assert.ok(height >= viewport.height / 2 && y + height <= viewport.height + 1, `${y} and ${height} of ${viewport.height}`);
+    assert.ok((await box(page, "all")).inSight);
+    // What fits does not scroll.
+    await page.setViewportSize({ width: 1200, height: 800 });
+    assert.equal(await page.evaluate(() => document.body.scrollHeight - document.body.clientHeight), 0);
+  }
+});
+
+test("forced colours show which view is chosen", inChromium("its protocol cannot ask for them"), async () => {
+  const page = await view(stacks, { forcedColors: "active" });
+  const outline = (id) => page.evaluate((one) => getComputedStyle(document.getElementById(one)).outlineStyle, id);
+  assert.deepEqual([await outline("tab-flame"), await outline("tab-table")], ["solid", "none"]);
+});

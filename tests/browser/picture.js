@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { after, before } from "node:test";
@@ -206,6 +206,34 @@ export async function show(path, { hash = "", query = "", init, damaged = false,
   return page;
 }
 
+/** The share of the numbers of pixels in which two PNGs differ; `page` is one whose policy allows data. */
+export function difference(page, ...files) {
+  return page.evaluate(async (encoded) => {
+    const pixels = [];
+    for (const file of encoded) {
+      const bitmap = await createImageBitmap(await (await fetch(`data:image/png;base64,${file}`)).blob());
+      const canvas = new OffscreenCanvas(bitmap.width, bitmap.height).getContext("2d");
+      canvas.drawImage(bitmap, 0, 0);
+      pixels.push(canvas.getImageData(0, 0, bitmap.width, bitmap.height));
+    }
+    const [ours, theirs] = pixels;
+    if (ours.width !== theirs.width || ours.height !== theirs.height) return 1;
+    let count = 0;
+    for (let i = 0; i < ours.data.length; i++) count += Math.abs(ours.data[i] - theirs.data[i]) > 32 ? 1 : 0;
+    return count / ours.data.length;
+  }, files.map((file) => file.toString("base64")));
+}
+
+/** The picture of a file that the browser takes by its own option --screenshot, as programs for thumbnails do. */
+export function thumbnail(path, width, height) {
+  const picture = save("png", "");
+  const profile = mkdtempSync(join(folder, "profile-"));
+  const own = firefoxPath ? ["--profile", profile, `--window-size=${width},${height}`, "--screenshot", picture]
+    : ["--no-sandbox", "--disable-gpu", "--hide-scrollbars", `--user-data-dir=${profile}`, `--window-size=${width},${height}`, `--screenshot=${picture}`];
+  execFileSync(firefoxPath ?? browserPath, ["--headless", ...own, pathToFileURL(path).href], { timeout: PATIENCE, stdio: "ignore" });
+  return readFileSync(picture);
+}
+
 /** A double click at a point. */
 export async function doubleClick(page, x, y) {
   await page.mouse.dblclick(x, y);
@@ -259,7 +287,8 @@ export function nameOf(title) {
 export async function frames(page) {
   const drawn = await page.evaluate(() => {
     const box = document.querySelector("#frames");
-    const origin = box.getScreenCTM().e;
+    // Firefox leaves the place of an inner picture out of its own matrix, and has it in those of what is inside.
+    const origin = box.querySelector(".frame").getScreenCTM().e;
     return [...box.querySelectorAll(".frame")].map((g) => {
       const rect = g.querySelector("rect");
       const title = g.querySelector("title").textContent;

@@ -9,6 +9,16 @@ export function makePage(folded, ...options) {
   return save("html", run("fg-render", folded, "--format", "html", ...options));
 }
 
+/** The same of text without stacks, of which fg-render says so by its status. */
+export function makeEmptyPage(folded) {
+  try {
+    run("fg-render", folded, "--format", "html");
+  } catch (error) {
+    return save("html", error.stdout);
+  }
+  return assert.fail("fg-render found stacks");
+}
+
 /** Opens a page and waits until it shows something. */
 export async function openPage(path, options = {}) {
   const page = await show(path, options);

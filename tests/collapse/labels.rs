@@ -380,6 +380,16 @@ fn samples_of_a_page_are_counted() {
     std::fs::write(path("a.html"), run(env!("CARGO_BIN_EXE_fg-render"), &["--format", "html"], "a.perf"))
         .unwrap();
     let collapse = env!("CARGO_BIN_EXE_fg-collapse");
+    // What was added up says what a sample weighs.
+    for (program, arguments, to) in [
+        (env!("CARGO_BIN_EXE_fg-render"), &["--format", "html", "--no-time"][..], "added.html"),
+        (env!("CARGO_BIN_EXE_fg-render"), &["--format", "json"], "added.json"),
+        (collapse, &[], "added.folded"),
+    ] {
+        std::fs::write(path(to), run(program, arguments, "a.perf")).unwrap();
+        let count = ["--no-header", "--count"];
+        assert_eq!(run(collapse, &count, to), run(collapse, &count, "a.perf"), "{to}");
+    }
     for options in [&["--no-header"][..], &["--no-header", "--label", "thread"]] {
         let counted = [options, &["--count"]].concat();
         assert_eq!(run(collapse, &counted, "a.html"), run(collapse, &counted, "a.perf"));

@@ -193,6 +193,7 @@ const FIRST_ONLY: &[(&str, &str)] = &[
     ("parquet/", "a table is read from its end"),
     ("perfetto/heap", "traces one behind the other are one trace, whose last state counts"),
     ("stackprof/", "a value of Marshal or JSON ends by itself"),
+    ("very-sleepy/", "an archive ends with its directory, as for Very Sleepy"),
 ];
 
 #[test]

@@ -62,8 +62,8 @@ fn errors_are_one_line_and_status_2() {
         ),
         (
             &[],
-            "HCAT\u{2}\0\0\0",
-            "standard input: not read here: a binary recording of Python's profiling.sampling; convert it: ",
+            "v8-version,12,4,254\nshared-library,/usr/bin/node\n",
+            "standard input: not read here: a log of V8; convert it: ",
         ),
         (&["--format", "nonsense"], "", "there is no format \"nonsense\"; the formats are "),
         (

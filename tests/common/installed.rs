@@ -19,6 +19,7 @@ const JOBS: &[(&str, &str)] = &[
     ("cargo", "cargo --version"),
     ("cc", "echo 'int main(void) { return 0; }' >a.c && cc -pthread -o a a.c && ./a"),
     ("duckdb and pyarrow", "${ARROW_PYTHON:-python3} -c 'import duckdb, pyarrow.parquet'"),
+    ("debuginfod-find", "debuginfod-find --version | grep -q debuginfod"),
     ("dot", "echo 'digraph { a -> b }' | dot -Tsvg >a.svg && grep -q '<svg' a.svg"),
     ("go", "go version && go tool pprof -h 2>&1 | grep -q usage"),
     ("dump_gcov", DUMP_GCOV),
@@ -26,12 +27,17 @@ const JOBS: &[(&str, &str)] = &[
     ("llvm-profdata", "printf 'f:1:1\\n 1: 1\\n' >a.prof && llvm-profdata show --sample a.prof"),
     ("llvm-symbolizer", "echo 0x1000 | llvm-symbolizer --obj=/bin/sh --no-demangle --inlines"),
     ("nm", "nm --no-demangle -D /bin/sh >/dev/null"),
+    (
+        "objcopy",
+        "echo 'int main(void) { return 0; }' >a.c && cc -o a a.c && objcopy --only-keep-debug a b && readelf -n a",
+    ),
     ("perf record", PERF_RECORD),
     ("perf script", PERF_SCRIPT),
     ("profile-bpfcc", BPFCC),
     ("py-spy", PY_SPY),
     ("python3", "python3 -c 'import sys, time'"),
     ("rustc", "echo 'fn main() {}' >a.rs && rustc -o a a.rs && ./a"),
+    ("tar", "echo text >a && tar cf a.tar a && tar tf a.tar"),
     ("tmux", "tmux -S tmux -f /dev/null new-session -d 'sleep 60' && tmux -S tmux kill-server"),
 ];
 

@@ -10,6 +10,7 @@ mod files;
 mod help;
 mod interrupt;
 mod man;
+mod memory;
 mod messages;
 mod person;
 #[path = "../common/pty.rs"]
@@ -18,6 +19,7 @@ mod signals;
 #[path = "../common/skip.rs"]
 mod skip;
 mod system;
+mod threads;
 mod users;
 
 use std::fs;

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use super::{DIFF, READERS, RENDER, SMALL, Waiting, names, state_of, system, wait_for};
 
-const ENDING: [i32; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGXCPU];
+const ENDING: [i32; 5] = [libc::SIGABRT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGXCPU];
 
 #[test]
 fn signals_remove_temporary_names() {

@@ -21,12 +21,12 @@ fn the_speed_gate_finds_a_slower_program() {
         ("SIZE", "1"),
         ("RUNS", "3"),
         // Far above what runs differ by on a busy machine, and below what is seeded.
-        ("GATES", "profile>60%"),
+        ("GATES", "profile>45%"),
         ("GITHUB_STEP_SUMMARY", "summary"),
     ];
     let ran = place.run(script, &settings);
     assert_eq!(ran.status, 1, "{}{}", ran.stdout, ran.stderr);
-    let gates: Vec<&str> = ran.stderr.lines().filter(|line| line.contains("gate profile>60%: ")).collect();
+    let gates: Vec<&str> = ran.stderr.lines().filter(|line| line.contains("gate profile>45%: ")).collect();
     assert_eq!(gates.len(), 1, "{}", ran.stderr);
     let summary = std::fs::read_to_string(place.path("summary")).unwrap();
     let verdicts: Vec<(&str, bool)> = summary

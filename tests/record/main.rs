@@ -5,9 +5,11 @@
 #![allow(missing_docs)]
 
 mod alloc;
+mod bundle;
 mod cargo;
 mod cgroup;
 mod check;
+mod debuginfod;
 mod events;
 mod facts;
 mod forks;
@@ -248,6 +250,30 @@ fn endless(program: &Path) -> Running {
     let running = Running(child);
     until("the program computes", || process::computes(running.0.id()));
     running
+}
+
+/// As `pidof` lists them, and with a name.
+#[test]
+fn processes_may_stand_behind_blanks() {
+    let Some(program) = ready() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    // A name that nothing else has.
+    let name = format!("named{}", std::process::id());
+    let named = folder.path().join(&name);
+    fs::copy(program, &named).expect("it is copied");
+    let (first, second) = (endless(program), endless(&named));
+    let (one, other) = (first.0.id(), second.0.id());
+    for list in [format!("{one} {name}"), format!("{one} {other}")] {
+        let output = recorded(fg_record().args(["-p", &list, "-d", "0.7", "--per-process"]));
+        let Some(output) = output else { return };
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let folded = text(&output.stdout);
+        for process in [format!("busy-{one}"), format!("{name}-{other}")] {
+            assert!(share(&folded, &process) > 0.2, "{list}: {process}\n{folded}");
+        }
+    }
+    let output = fg_record().args(["-p", &format!("{one} nobody-{name}")]).output().expect("it starts");
+    assert!(text(&output.stderr).contains("no process has this name"), "{output:?}");
 }
 
 #[test]

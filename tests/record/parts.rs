@@ -114,6 +114,66 @@ fn the_last_of_a_recording_is_written_on_request_and_at_the_end() {
     }
 }
 
+/// A program that computes for a while, and sleeps for a second.
+const MOODY: &str = r#"
+#include <time.h>
+#include <unistd.h>
+static volatile unsigned long x;
+__attribute__((noinline)) void busy(void) {
+  clock_t end = clock() + 300 * (CLOCKS_PER_SEC / 1000);
+  while (clock() < end) for (long i = 0; i < 100000; i++) x = x * 31 + i;
+}
+int main(void) { for (int i = 0; i < 1000; i++) { sleep(1); busy(); } return 0; }
+"#;
+
+#[test]
+fn the_last_of_a_recording_is_written_when_a_condition_is_met() {
+    static BUILT: super::Built = super::Built::new();
+    if ready().is_none_or(is_refused) {
+        return;
+    }
+    let Some(program) = super::compiled(&BUILT, "moody", MOODY) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = |name: &str| folder.path().join(name).join("%H%M%S.folded");
+    let begin = |name: &str, condition: &str, more: &[&str]| {
+        let mut command = fg_record();
+        command
+            .args(["-v", "-F", "99", "--last", "4s", "--when", condition])
+            .args(more)
+            .arg("-o")
+            .arg(out(name));
+        Running(command.arg("--").arg(program).stderr(Stdio::null()).spawn().expect("it starts"))
+    };
+    let busy = begin("busy", "cpu>1%", &["--keep-files", "1"]);
+    let never = begin("never", "rss>100T", &[]);
+    let mut seen = BTreeSet::new();
+    until("it was written twice", || {
+        seen.extend(files(&folder.path().join("busy")));
+        seen.len() >= 2
+    });
+    let left = files(&folder.path().join("busy"));
+    assert_eq!(left.len(), 1, "older files are removed: {left:?}");
+    let folded = fs::read_to_string(left.first().expect("a file")).expect("a profile");
+    assert!(share(&folded, "busy") > 0.9, "{folded}");
+    assert!(!folder.path().join("never").exists(), "no condition was met");
+    for mut recorder in [busy, never] {
+        signal("TERM", recorder.0.id());
+        assert_eq!(recorder.0.wait().expect("it ends").code(), Some(128 + 15));
+    }
+    assert_eq!(files(&folder.path().join("never")).len(), 1, "the end is written");
+}
+
+#[test]
+fn a_condition_that_is_none_is_refused() {
+    let refused = |options: &[&str], word: &str| {
+        let output = fg_record().args(options).args(["--", "true"]).output().expect("it starts");
+        let said = text(&output.stderr);
+        assert!(output.status.code() == Some(2) && said.contains(word), "{said}");
+    };
+    refused(&["--last", "9s", "--when", "cpu>80", "-o", "a.folded"], "expected a condition: cpu>80%");
+    refused(&["--when", "cpu>80%", "-o", "a.folded"], "--last");
+}
+
 #[test]
 fn one_name_for_many_files_is_refused() {
     let output =

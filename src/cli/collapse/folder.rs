@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 
-use super::Collapse;
-use super::size::size;
+use super::{Collapse, size};
 use crate::cli::render::write_files;
 use crate::cli::{Exit, Tool, progress, say};
 use crate::collapse::Options;

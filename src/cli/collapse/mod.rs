@@ -3,7 +3,6 @@
 mod describe;
 mod folder;
 mod lists;
-mod size;
 
 use std::io::Write;
 
@@ -12,7 +11,6 @@ use clap::Parser;
 pub use folder::FolderArgs;
 
 use self::lists::{list_labels, list_values};
-use self::size::size;
 use super::labels::LabelArgs;
 use super::output::OutputArgs;
 use super::reading::ReadingArgs;
@@ -276,6 +274,12 @@ impl Collapse {
         self.output.write_exchange(format, profile, report)?;
         Ok(Exit::Yes)
     }
+}
+
+/// Reads a number of bytes: `1000000`, `64M`, `2G`.
+fn size(text: &str) -> Result<usize, String> {
+    let bytes = crate::quantity::bytes(text).and_then(|bytes| usize::try_from(bytes).ok());
+    bytes.ok_or_else(|| "a number of bytes is meant, as in 500M or 4G".to_owned())
 }
 
 #[cfg(test)]

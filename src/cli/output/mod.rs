@@ -8,8 +8,8 @@
 //!   when it is complete. Until then, and after any error, the old file is there as it was.
 //! - **Several outputs** of a run are renamed after all of them are complete. If the system fails to
 //!   rename a later one, the earlier ones are put back.
-//! - **Signals**: SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGXCPU remove the temporary names before they
-//!   end a program, and wait while files are renamed. SIGKILL and a power cut leave the temporary
+//! - **Signals**: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU and SIGABRT remove the temporary names before
+//!   they end a program, and wait while files are renamed; so does the end of the memory. SIGKILL and a power cut leave the temporary
 //!   name, and of several outputs perhaps only the first.
 //! - **The disk**: a file is synced before it is renamed, so that after a power cut the old file is
 //!   there or the new one, never an empty one. Its folder is not synced.

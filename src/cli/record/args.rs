@@ -12,10 +12,12 @@ use super::parts::PartArgs;
 use super::results::ResultArgs;
 use super::runs::RunsArgs;
 use super::with::WithArgs;
+use crate::cli::debuginfod::DebuginfodArgs;
 use crate::cli::progress;
 use crate::collapse::{Options, ValueSelection};
 use crate::record::request::{CallGraph, Control, Delay, Invocation, Pauses, Rate, Request, Target, Time};
 use crate::record::sys::processes;
+use crate::symbolize::bundle::LARGEST;
 
 /// All options of a recording but its target.
 #[derive(Args, Debug)]
@@ -124,6 +126,16 @@ pub struct SamplingArgs {
     #[arg(long, requires = "output", conflicts_with_all = ["svg", "html", "open"])]
     pub raw: bool,
 
+    /// Write an archive to the file of -o, app.tar.gz: the recording, and the programs, libraries, debug
+    /// information, kernel symbols and maps of generated code that name its stacks; up to SIZE of these [default:
+    /// 1G]. Every program reads it, on another machine too
+    #[arg(
+        long, value_name = "SIZE", num_args = 0..=1, require_equals = true, default_missing_value = "1G",
+        value_parser = bundle_size, requires = "output",
+        conflicts_with_all = ["raw", "svg", "html", "open", "with", "root", "every", "last", "runs", "against", "min", "print_command"]
+    )]
+    pub bundle: Option<u64>,
+
     /// End the recording when the file of --raw is this large: 500M, 2G
     #[arg(long, value_name = "SIZE", value_parser = size, requires = "raw")]
     pub max_size: Option<u64>,
@@ -148,6 +160,10 @@ pub struct SamplingArgs {
     /// Leave out inlined functions
     #[arg(long)]
     pub no_inline: bool,
+
+    /// Servers.
+    #[command(flatten)]
+    pub debuginfod: DebuginfodArgs,
 
     /// Drop the frames rootward of NAME, which becomes the root; repeatable
     #[arg(long, value_name = "NAME")]
@@ -188,8 +204,9 @@ impl RecordArgs {
             max_size: sampling.max_size,
             cgroup: sampling.cgroup.clone(),
             parts: self.parts.length(),
+            triggers: self.parts.triggers(),
             call_graph: sampling.call_graph.unwrap_or(CallGraph::Dwarf(
-                match sampling.raw || sampling.root {
+                match sampling.raw || sampling.bundle.is_some() || sampling.root {
                     // Nothing is kept of what is folded at once.
                     false => CallGraph::LIVE_DUMP,
                     true => CallGraph::DUMP,
@@ -237,6 +254,7 @@ impl SamplingArgs {
             pid: self.per_process,
             tid: self.per_thread,
             no_inline: self.no_inline,
+            debuginfod: self.debuginfod.debuginfod.clone(),
             min_wait: self.min.unwrap_or_default(),
             just_recorded: true,
             values: match (self.alloc.values(), self.events.events.len()) {
@@ -283,17 +301,15 @@ fn count(text: &str) -> Result<u64, String> {
 }
 
 fn size(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let factor: u64 = match &text[digits.len()..] {
-        "" => 1,
-        "k" | "K" => 1 << 10,
-        "M" => 1 << 20,
-        "G" => 1 << 30,
-        "T" => 1 << 40,
-        _ => 0,
-    };
-    let size = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
-    size.filter(|size| *size > 0).ok_or_else(|| "expected a number of bytes: 500M, 2G".to_owned())
+    let size = crate::quantity::bytes(text).filter(|size| *size > 0);
+    size.ok_or_else(|| "expected a number of bytes: 500M, 2G".to_owned())
+}
+
+fn bundle_size(text: &str) -> Result<u64, String> {
+    match size(text)? {
+        size @ ..=LARGEST => Ok(size),
+        _ => Err("expected at most 4G".to_owned()),
+    }
 }
 
 fn processors(text: &str) -> Result<Processors, String> {
@@ -337,9 +353,11 @@ mod tests {
     #[test]
     fn sizes_processors_and_delays() {
         assert_eq!([size("512"), size("4k"), size("2G")], [Ok(512), Ok(4096), Ok(2 << 30)]);
-        for wrong in ["", "0", "2GB", "M", "-1", "99999999999T"] {
+        for wrong in ["", "0", "2GX", "M", "-1", "99999999999T"] {
             assert!(size(wrong).is_err(), "{wrong}");
         }
+        assert_eq!([bundle_size("1G"), bundle_size("4G")], [Ok(1 << 30), Ok(4 << 30)]);
+        assert!(bundle_size("5G").is_err() && bundle_size("x").is_err());
         assert_eq!(processors("3,0-1,1").unwrap().0, [0, 1, 3]);
         for wrong in ["", "a", "1-", "2-1", "0-99999999"] {
             assert!(processors(wrong).is_err(), "{wrong}");

@@ -17,6 +17,7 @@ use crate::record::sampler::plan::Note;
 use crate::record::sampler::{self, Outcome, stream};
 use crate::record::sys::limits;
 use crate::record::sys::signals::Stop;
+use crate::threads;
 
 impl RecordArgs {
     /// Records a program, processes or the whole machine.
@@ -32,6 +33,9 @@ impl RecordArgs {
         }
         if is_sudo && request.pauses.control == Some(Control::Signals) {
             anyhow::bail!("signals do not reach a recorder behind --root; pause it by --control fifo:PATH");
+        }
+        if let Some(most) = self.sampling.bundle {
+            return self.record_bundle(most, request, stop);
         }
         if raw.is_none() && !is_sudo {
             return self.record_live(request, stop);
@@ -61,10 +65,10 @@ impl RecordArgs {
         let reading = self.reading();
         let live = self.sampling.shows_progress(request.target.runs_program());
         let (outcome, folded) = std::thread::scope(|scope| {
-            let folding = scope.spawn(|| open::read(&[records], &reading));
+            let folding = threads::start(scope, || open::read(&[records], &reading))?;
             let outcome = self.sampling.sample(request, writer, stop, live, &mut |_| {});
-            (outcome, folding.join().expect("no thread panics"))
-        });
+            Ok::<_, crate::Error>((outcome, folding.join().expect("no thread panics")))
+        })?;
         let outcome = outcome?;
         let notes = self.sampling.describe(&outcome);
         let written = match (outcome.samples, folded) {
@@ -216,7 +220,7 @@ impl SamplingArgs {
 }
 
 /// A number of bytes in the largest unit that leaves it above 1.
-fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     match bytes {
         1_000_000_000.. => format!("{:.1} GB", bytes as f64 / 1e9),
         1_000_000.. => format!("{:.1} MB", bytes as f64 / 1e6),

@@ -18,6 +18,7 @@ use crate::record::facts::complete;
 use crate::record::request::Request;
 use crate::record::sampler::{Progress, stream};
 use crate::record::sys::signals::{self, Stop};
+use crate::threads;
 
 /// The longest time for which a key is waited for.
 const TICK: Duration = Duration::from_millis(100);
@@ -54,26 +55,27 @@ impl RecordArgs {
         let state = Mutex::new(State::default());
         let sampling = &self.sampling;
         let (outcome, folded, seen) = std::thread::scope(|scope| {
-            let sampler = scope.spawn(|| {
-                let mut note = |at| lock(&state).progress = Some(at);
-                let outcome = sampling.sample(request, writer, stop, false, &mut note);
-                lock(&state).has_ended = true;
-                outcome
-            });
-            let folding = scope.spawn(|| {
+            let folding = threads::start(scope, || {
                 open::read_parts(&records, &reading, &mut |profile, report, _| {
                     let mut state = lock(&state);
                     state.parts.push(profile);
                     state.report = report;
                     Ok(())
                 })
-            });
+            })?;
+            let sampler = threads::start(scope, || {
+                let mut note = |at| lock(&state).progress = Some(at);
+                let outcome = sampling.sample(request, writer, stop, false, &mut note);
+                lock(&state).has_ended = true;
+                outcome
+            })?;
             let seen = watch(view, &state, order);
             if seen.is_err() {
                 end_recording();
             }
-            (sampler.join().expect("no thread panics"), folding.join().expect("no thread panics"), seen)
-        });
+            let outcome = sampler.join().expect("no thread panics");
+            Ok::<_, crate::Error>((outcome, folding.join().expect("no thread panics"), seen))
+        })?;
         let outcome = outcome?;
         let notes = sampling.describe(&outcome);
         let (mut total, broken) = match seen {

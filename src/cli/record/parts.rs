@@ -6,11 +6,15 @@
 
 use std::time::Duration;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
+
+use crate::record::request::Triggers;
+use crate::record::trigger::Trigger;
 
 /// Results before the end of the recording.
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Results")]
+#[command(group = ArgGroup::new("parts").args(["every", "last"]))]
 pub struct PartArgs {
     /// Write a file for every part of this length: --every 60s -o 'dir/%Y%m%dT%H%M%S.folded'; the
     /// letters are those of date(1). SIGUSR2 ends a part early
@@ -20,17 +24,24 @@ pub struct PartArgs {
     /// Watch the profile grow here in the terminal: the hottest functions and a flame graph. Keys:
     /// s sorts, / searches, space holds the picture, q ends the recording, ? shows the others
     #[cfg(feature = "tui")]
-    #[arg(long, conflicts_with_all = ["raw", "every", "last", "runs", "against", "root", "tui", "open", "control"])]
+    #[arg(long, conflicts_with_all = ["raw", "bundle", "every", "last", "runs", "against", "root", "tui", "open", "control"])]
     pub live: bool,
 
-    /// Keep the files of the last N parts of --every, and remove older ones
-    #[arg(long, value_name = "N", requires = "every", default_value = "1000", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Keep the files of the last N parts of --every, or of the last N times that --last is written, and
+    /// remove older ones
+    #[arg(long, value_name = "N", requires = "parts", default_value = "1000", value_parser = clap::value_parser!(u32).range(1..))]
     pub keep_files: u32,
 
     /// Keep the last TIME in memory, a tenth more at most: it is written to -o on SIGUSR2, and at the
     /// end. The name may hold the letters of date(1)
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "output", conflicts_with_all = ["raw", "svg", "html", "open", "runs", "against", "root"])]
     pub last: Option<Duration>,
+
+    /// Write --last as well when CONDITION is met: cpu>80% (of one processor, over a second), cpu<5%, rss>2G (memory
+    /// of the target and its children, or of the machine with -a) or load>4. It is written again when it is still
+    /// met after TIME of --last; repeatable
+    #[arg(long, value_name = "CONDITION", requires = "last")]
+    pub when: Vec<Trigger>,
 }
 
 /// The number of parts that `--last` keeps.
@@ -52,6 +63,12 @@ impl PartArgs {
     /// Returns true if the outputs are written before the end, with their time in their names.
     pub(super) fn are_dated(&self) -> bool {
         self.every.or(self.last).is_some()
+    }
+
+    /// The conditions on which the last of the recording is written: what is written once is not written again.
+    pub(super) fn triggers(&self) -> Option<Triggers> {
+        let pause = self.last.filter(|_| !self.when.is_empty())?;
+        Some(Triggers { any: self.when.clone(), pause })
     }
 
     /// The length of the parts, if any are wanted.
@@ -112,6 +129,7 @@ mod linux {
     use crate::record::sampler::stream;
     use crate::record::sys::calendar;
     use crate::record::sys::signals::Stop;
+    use crate::threads;
 
     impl RecordArgs {
         /// Records, and writes files meanwhile.
@@ -135,12 +153,13 @@ mod linux {
             let (sampling, live) =
                 (&self.sampling, self.sampling.shows_progress(request.target.runs_program()));
             let (outcome, folded) = std::thread::scope(|scope| {
-                let sampler = scope.spawn(move || sampling.sample(request, writer, stop, live, &mut |_| {}));
+                let sampler =
+                    threads::start(scope, move || sampling.sample(request, writer, stop, live, &mut |_| {}))?;
                 let folded = open::read_parts(&records, &reading, &mut |profile, report, part| {
                     parts.take(profile, report, part)
                 });
-                (sampler.join().expect("no thread panics"), folded)
-            });
+                Ok::<_, crate::Error>((sampler.join().expect("no thread panics"), folded))
+            })?;
             let outcome = outcome?;
             self.sampling.describe(&outcome);
             let written = match outcome.samples {
@@ -199,11 +218,7 @@ mod linux {
             if self.how.parts.every.is_some() {
                 if !profile.is_empty() {
                     let names = self.names(start);
-                    self.write(profile, &names);
-                    // A name that has come again is that of a new file.
-                    self.files.iter_mut().for_each(|older| older.retain(|path| !names.contains(path)));
-                    self.files.push_back(names);
-                    self.forget();
+                    self.write(profile, names);
                 }
                 return Ok(());
             }
@@ -216,7 +231,7 @@ mod linux {
                     self.note("there were no samples in the last of the recording: nothing is written");
                 } else {
                     let names = self.names(now);
-                    self.write(profile, &names);
+                    self.write(profile, names);
                 }
             }
             Ok(())
@@ -275,13 +290,13 @@ mod linux {
             }
         }
 
-        fn write(&mut self, profile: Profile, names: &[PathBuf]) {
+        fn write(&mut self, profile: Profile, names: Vec<PathBuf>) {
             let written = names.iter().try_for_each(|name| make_folder_of(name));
             let written = written.map_err(anyhow::Error::from);
-            match written.and_then(|()| write_to(self.how, profile, names)) {
+            match written.and_then(|()| write_to(self.how, profile, &names)) {
                 Ok(()) if self.how.sampling.verbose => {
-                    let names: Vec<_> = names.iter().map(|path| path.to_string_lossy()).collect();
-                    say(Record::NAME, format_args!("written: {}", names.join(", ")));
+                    let written: Vec<_> = names.iter().map(|path| path.to_string_lossy()).collect();
+                    say(Record::NAME, format_args!("written: {}", written.join(", ")));
                 }
                 Ok(()) => {}
                 Err(error) => {
@@ -291,6 +306,10 @@ mod linux {
                     self.failed.get_or_insert(error);
                 }
             }
+            // A name that has come again is that of a new file.
+            self.files.iter_mut().for_each(|older| older.retain(|path| !names.contains(path)));
+            self.files.push_back(names);
+            self.forget();
         }
 
         /// Removes the files of the oldest parts.

@@ -32,7 +32,7 @@ struct Process {
 /// For a name that no process has, or more than one.
 pub(super) fn find(wanted: &[String]) -> anyhow::Result<Vec<u32>> {
     let mut pids = Vec::with_capacity(wanted.len());
-    for text in wanted {
+    for text in wanted.iter().flat_map(|text| single(text)) {
         let pid = match text.parse() {
             Ok(id) => process_of(id),
             Err(_) if text.bytes().all(|b| b.is_ascii_digit()) => {
@@ -46,6 +46,16 @@ pub(super) fn find(wanted: &[String]) -> anyhow::Result<Vec<u32>> {
         }
     }
     Ok(pids)
+}
+
+/// The processes of `12 34`, as pidof(1) lists them, and of `12 server`, if none is called that.
+fn single(text: &str) -> Vec<&str> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let are_numbers = words.iter().all(|word| word.bytes().all(|b| b.is_ascii_digit()));
+    if words.len() < 2 || !are_numbers && !like(&running(), text).1.is_empty() {
+        return vec![text];
+    }
+    words
 }
 
 /// The process of a number, which may be that of one of its threads.
@@ -74,9 +84,7 @@ fn process_of(id: u32) -> u32 {
 
 fn find_one(name: &str) -> anyhow::Result<u32> {
     let all = running();
-    let ours = with_ancestors(&all, std::process::id());
-    let others: Vec<&Process> = all.iter().filter(|process| !ours.contains(&process.pid)).collect();
-    let (nearness, found) = nearest(&others, name);
+    let (nearness, found) = like(&all, name);
     match &found[..] {
         [process] if nearness == Some(Nearness::Name) => Ok(process.pid),
         [] => anyhow::bail!(
@@ -96,6 +104,13 @@ fn find_one(name: &str) -> anyhow::Result<u32> {
             )
         }
     }
+}
+
+/// The processes that resemble a name most closely, without this one and those that have started it.
+fn like<'a>(all: &'a [Process], name: &str) -> (Option<Nearness>, Vec<&'a Process>) {
+    let ours = with_ancestors(all, std::process::id());
+    let others: Vec<&Process> = all.iter().filter(|process| !ours.contains(&process.pid)).collect();
+    nearest(&others, name)
 }
 
 /// The degrees to which a process resembles the name that was asked for; the closest first.

@@ -2,16 +2,20 @@
 //!
 //! The recordings in an archive are one profile, as if each had been named on the command line. Their formats
 //! are told one by one; files that are no recordings are left out and said. An archive within an archive is
-//! opened as well. Members are read as they stream by, from pipes too, and none is held in memory.
+//! opened as well. Members are read as they stream by, from pipes too, and none is held in memory. The programs
+//! of a bundle ([`programs`]) come before its recordings.
 
+#[cfg_attr(not(feature = "perf-data"), path = "no_programs.rs")]
+mod programs;
 mod tar;
 mod zip;
 
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use self::programs::Programs;
 use super::registry;
-use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict, collapse_input};
+use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict, collapse_input, very_sleepy};
 use crate::error::{Error, ErrorKind, Position, Result, some_of};
 use crate::input::{Input, Reader};
 use crate::profile::Facts;
@@ -57,9 +61,9 @@ impl Collapser for Archive {
     }
 }
 
-/// Returns whether the first bytes are those of an archive.
+/// Returns whether the first bytes are those of an archive of recordings; a zip archive may be a recording itself.
 pub fn is_archive(head: &[u8]) -> bool {
-    zip::is_zip(head) || tar::is_tar(head)
+    (zip::is_zip(head) && !very_sleepy::is_capture(head)) || tar::is_tar(head)
 }
 
 /// Collapses the recordings in an archive, whose format is told by content, or named.
@@ -74,15 +78,27 @@ pub fn collapse_members(
     report: &mut Report,
 ) -> Result<()> {
     let place = Position::file(input.name().clone());
-    let mut recordings =
-        Recordings { format, options, files: 0, found: 0, left_out: Vec::new(), refusal: None };
+    let mut recordings = Recordings {
+        format,
+        options,
+        files: 0,
+        found: 0,
+        left_out: Vec::new(),
+        refusal: None,
+        programs: Programs::default(),
+    };
     let mut parts = Vec::new();
     recordings.read(input, 1, &mut parts, sink, report)?;
-    let Recordings { found, left_out, refusal, .. } = recordings;
+    let Recordings { found, left_out, refusal, programs, .. } = recordings;
     if found == 0 {
-        let what = "no recordings in the archive".to_owned();
+        let what = match programs.is_empty() {
+            true => "no recordings in the archive".to_owned(),
+            false => "files of programs, and no recording; unpack them, and name their folder with --symfs"
+                .to_owned(),
+        };
         return Err(refusal.unwrap_or_else(|| Error::new(ErrorKind::Empty { what }, place)));
     }
+    programs.notes().into_iter().for_each(|note| report.note(note));
     if !left_out.is_empty() {
         let noun = if left_out.len() == 1 { "file in the archive is" } else { "files in the archive are" };
         report.note(format!("{} {noun} no recording: {}", left_out.len(), some_of(&left_out)));
@@ -101,6 +117,8 @@ struct Recordings<'o> {
     left_out: Vec<String>,
     /// The error of the first file that is known, but not read, or else of the first that is not known.
     refusal: Option<Error>,
+    /// The files that name the recordings' code.
+    programs: Programs,
 }
 
 impl Recordings<'_> {
@@ -131,6 +149,7 @@ impl Recordings<'_> {
                 self.read(input, depth + 1, parts, sink, report)?;
                 continue;
             }
+            let Some(input) = self.programs.take(&member, input, self.options)? else { continue };
             let told = match self.format {
                 Some(_) if input.head().is_empty() => Err(ErrorKind::Empty { what: "empty".into() }.into()),
                 Some(format) => Ok(format),
@@ -150,7 +169,16 @@ impl Recordings<'_> {
                 is_one_of_several: report.is_one_of_several || self.found > 0,
                 ..Report::default()
             };
-            collapse_input(input, self.format, self.options, sink, &mut of_this)?;
+            self.programs.begin_recording();
+            let own;
+            let options = match self.programs.symfs() {
+                Some(symfs) => {
+                    own = Options { symfs: Some(symfs.to_owned()), ..self.options.clone() };
+                    &own
+                }
+                None => self.options,
+            };
+            collapse_input(input, self.format, options, sink, &mut of_this)?;
             report.take_part(of_this, parts, (place, Weight::ONE), self.options)?;
             self.found += 1;
         }
@@ -177,7 +205,7 @@ trait Unpack: Send {
 }
 
 /// The files of an archive, one after the other.
-struct Members {
+pub(super) struct Members {
     name: Arc<str>,
     shared: Arc<Mutex<Shared>>,
 }
@@ -190,7 +218,8 @@ struct Shared {
 }
 
 impl Members {
-    fn new(input: Input) -> Members {
+    /// Begins before the first file.
+    pub(super) fn new(input: Input) -> Members {
         let name = input.name().clone();
         let is_zip = zip::is_zip(input.head());
         let reader = input.into_reader();
@@ -200,7 +229,10 @@ impl Members {
     }
 
     /// The next file, by its name in the archive.
-    fn next(&mut self) -> Result<Option<(String, Input)>> {
+    ///
+    /// # Errors
+    /// A damaged archive, and files that cannot be unpacked.
+    pub(super) fn next(&mut self) -> Result<Option<(String, Input)>> {
         let (member, number) = {
             let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
             let mut rest = vec![0; 64 * 1024];
@@ -250,6 +282,9 @@ fn read_stored(reader: &mut Reader, left: &mut u64, buffer: &mut [u8]) -> io::Re
 fn damaged(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("damaged archive: {what}"))
 }
+
+#[cfg(test)]
+pub(super) use self::zip::tests::stored as zip_of;
 
 #[cfg(test)]
 mod tests {

@@ -153,10 +153,15 @@ impl Run<'_> {
             for groups in groups.iter_mut().take(workers) {
                 let work = || run.work(numbers, &next, groups, &means);
                 let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
-                started.push(thread.map_err(|e| Error::io("start a thread", e)));
+                match thread {
+                    Ok(thread) => started.push(thread),
+                    Err(e) if started.is_empty() => return vec![Err(Error::io("start a thread", e))],
+                    // Those that there are read everything.
+                    Err(_) => break,
+                }
             }
-            let join = |thread: Result<std::thread::ScopedJoinHandle<'_, Result<()>>>| {
-                thread?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            let join = |thread: std::thread::ScopedJoinHandle<'_, Result<()>>| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             };
             started.into_iter().map(join).collect()
         });

@@ -1,5 +1,6 @@
-//! Traces of .NET, `.nettrace` of version 4, as `dotnet-trace` and the runtime itself write them (seen: .NET Core 3.1;
-//! .NET Core 3.0 to .NET 10 write this version).
+//! Traces of .NET, `.nettrace` of version 4 and 5, as `dotnet-trace` and the runtime itself write them (seen: .NET Core 3.1;
+//! .NET Core 3.0 to .NET 10 write version 4), and of version 6, as `dotnet-trace collect-linux` and `record-trace` write them
+//! with one_collect (seen: 0.1).
 //!
 //! ```text
 //! Nettrace 0x14 !FastSerialization.1               then objects: Trace, and blocks of
@@ -9,9 +10,12 @@
 //! code, where they may have waited, allocations, and exceptions. Addresses have names by the events in which the runtime
 //! tells of its methods, most of them at the end of a trace (the rundown). Specified in
 //! `src/TraceEvent/EventPipe/NetTraceFormat_v5.md` of microsoft/perfview; payloads in `ClrEtwAll.man` of dotnet/runtime.
+//! Version 6 (`NetTraceFormat.md`) has threads of several processes. Its own events (`UniversalProviders.md`) have a value
+//! each, such as `cpu` and `cswitch`, which are values here by their names, and tell of processes, mappings and symbols.
 
 mod blocks;
 mod events;
+mod places;
 mod recording;
 
 use self::blocks::{MAGIC, Object, Objects};
@@ -22,10 +26,10 @@ use crate::input::Input;
 
 const INFO: FormatInfo = FormatInfo {
     name: "nettrace",
-    producer: "dotnet-trace collect, .NET's EventPipe: .nettrace of version 4",
-    tested: ".NET Core 3.1, and the format's description",
-    values: "managed, unmanaged, allocated, exceptions, whichever there are",
-    unit: "samples, samples, bytes, exceptions",
+    producer: "dotnet-trace collect and collect-linux, .NET's EventPipe, one_collect: .nettrace of version 4 to 6",
+    tested: ".NET Core 3.1, one_collect 0.1.35021, and the format's description",
+    values: "cpu, cswitch and others by their names in version 6; managed, unmanaged, allocated, exceptions, whichever there are",
+    unit: "samples, ns, events; samples, samples, bytes, exceptions",
 };
 
 /// Collapses traces of .NET.
@@ -52,17 +56,15 @@ impl Collapser for Nettrace {
         report: &mut Report,
     ) -> Result<()> {
         let mut objects = Objects::new(input)?;
-        let mut recording = Recording::new(options, sink);
+        let mut recording = Recording::new(objects.layout, options, sink);
         while let Some((object, place)) = objects.next()? {
             let read = match object {
                 Object::Trace(bytes) => recording.trace(bytes),
                 Object::Metadata(bytes) => recording.metadata(bytes),
                 Object::Stacks(bytes) => recording.stacks(bytes),
                 Object::Events(bytes) => recording.events(bytes)?,
-                Object::SequencePoint => {
-                    recording.sequence_point();
-                    Some(())
-                }
+                Object::SequencePoint(bytes) => recording.sequence_point(bytes),
+                Object::Threads(bytes) => recording.threads(bytes),
                 Object::Other => Some(()),
             };
             read.ok_or_else(|| Error::malformed("a block of a trace of .NET", b"other bytes").at(place))?;

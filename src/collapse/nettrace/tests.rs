@@ -22,7 +22,7 @@ struct Trace(Vec<u8>);
 
 impl Trace {
     fn new() -> Trace {
-        let mut trace = Trace(MAGIC.to_vec());
+        let mut trace = Trace(b"Nettrace\x14\0\0\0!FastSerialization.1".to_vec());
         let date = [2026u16, 11, 0, 22, 10, 30, 15, 250].map(u16::to_le_bytes).concat();
         let fields = [date, long(1000), long(1_000_000), int(8), int(77), int(2), int(1)].concat();
         trace.object("Trace", &fields);
@@ -184,7 +184,178 @@ fn a_trace_without_rundown_or_end_says_so() {
         assert!(report.notes.iter().any(|note| note.contains("cut off")) || end < bytes.len() - 1);
     }
     let mut damaged = bytes.clone();
-    damaged[MAGIC.len() + 1] = 7;
+    damaged[b"Nettrace\x14\0\0\0!FastSerialization.1".len() + 1] = 7;
     let error = collapse_bytes(&Nettrace, &damaged, &Options::default()).unwrap_err().to_string();
     assert!(error.contains("the type of an object"), "{error}");
+}
+
+/// A trace of version 6, block by block.
+struct Newer(Vec<u8>);
+
+fn utf8(text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    varint(text.len() as u64, &mut out);
+    [out, text.as_bytes().to_vec()].concat()
+}
+
+/// A text behind its length of two bytes.
+fn short(text: &str) -> Vec<u8> {
+    [&(text.len() as u16).to_le_bytes()[..], text.as_bytes()].concat()
+}
+
+/// Rows behind their lengths of two bytes.
+fn rows(rows: &[Vec<u8>]) -> Vec<u8> {
+    rows.iter().flat_map(|row| [&(row.len() as u16).to_le_bytes()[..], row].concat()).collect()
+}
+
+impl Newer {
+    fn new() -> Newer {
+        let mut trace = Newer([b"Nettrace\0\0\0\0".to_vec(), int(6), int(3)].concat());
+        let date = [2026u16, 11, 0, 22, 10, 30, 15, 250].map(u16::to_le_bytes).concat();
+        let texts = [utf8("ProcessId"), utf8("0"), utf8("x"), utf8("y")].concat();
+        trace.block(1, &[date, long(1000), long(1_000_000), int(8), int(2), texts].concat());
+        trace
+    }
+
+    fn block(&mut self, kind: u32, bytes: &[u8]) {
+        self.0.extend_from_slice(&int(kind << 24 | bytes.len() as u32));
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn types(&mut self) {
+        let types = [
+            ("Universal.Events", 0, "cpu", &["Value"][..]),
+            ("Universal.Events", 0, "cswitch", &["Value"]),
+            ("Universal.System", 0, "ProcessCreate", &["NamespaceId", "Name"]),
+            ("Universal.System", 0, "ProcessMapping", &["Id", "ProcessId", "StartAddress"]),
+            ("Universal.System", 0, "ProcessSymbol", &["Id"]),
+            ("Microsoft-Windows-DotNETRuntime", 10, "GCAllocationTick", &[]),
+            ("Microsoft-Windows-DotNETRuntime", 143, "MethodLoadVerbose", &[]),
+            ("Universal.Events", 0, "custom", &["Other"]),
+        ];
+        let rows_of = types.iter().enumerate().map(|(at, (provider, event, name, fields))| {
+            let fields: Vec<Vec<u8>> = fields.iter().map(|name| [utf8(name), vec![21]].concat()).collect();
+            let count = (fields.len() as u16).to_le_bytes().to_vec();
+            let mut number = Vec::new();
+            varint(*event, &mut number);
+            let head = [vec![at as u8 + 1], utf8(provider), number, utf8(name), count].concat();
+            [head, rows(&fields), vec![0, 0], b"later".to_vec()].concat()
+        });
+        let rows_of: Vec<Vec<u8>> = rows_of.collect();
+        self.block(3, &[&[2, 0, 9, 9][..], &rows(&rows_of)].concat());
+    }
+
+    /// Events: type, thread, stack, payload; one step of the clock after the other.
+    fn events(&mut self, is_compressed: bool, events: &[(u8, u8, u8, Vec<u8>)]) {
+        let mut out = [20u16.to_le_bytes(), u16::from(is_compressed).to_le_bytes()].concat();
+        out.resize(20, 0);
+        for (at, (kind, thread, stack, payload)) in events.iter().enumerate() {
+            if is_compressed {
+                out.extend_from_slice(&[1 | 4 | 8 | 16 | 64 | 128, *kind, *thread, *stack, 1, 7]);
+                varint(payload.len() as u64, &mut out);
+            } else {
+                let size = 4 + 4 + 8 + 8 + 4 + 4 + 8 + 4 + 4 + payload.len() as u32;
+                let ids =
+                    [int(size), int((*kind).into()), int(at as u32 + 1), long((*thread).into()), long(0)];
+                out.extend_from_slice(&ids.concat());
+                out.extend([int(0), int((*stack).into()), long(1000 + at as u64), int(7)].concat());
+                out.extend(int(payload.len() as u32));
+            }
+            out.extend_from_slice(payload);
+        }
+        self.block(2, &out);
+    }
+}
+
+/// Two processes, whose code is at the same addresses, and the kernel's.
+fn newer(is_compressed: bool) -> Newer {
+    let mut trace = Newer::new();
+    trace.types();
+    let threads =
+        [vec![1, 2, 70, 3, 71, 1, 2, b'i', b'o'], vec![2, 2, 80, 3, 81, 4, 1, b'k', 1, b'v', 99, 1, 2]];
+    trace.block(6, &rows(&threads));
+    let kernel = 0xffff_ffff_8000_0010u64;
+    let stacks = [int(16), long(kernel), long(0x1010), int(8), long(0x1010)].concat();
+    trace.block(5, &[int(1), int(2), stacks].concat());
+    let number = |number: u64| {
+        let mut out = Vec::new();
+        varint(number, &mut out);
+        out
+    };
+    let symbol =
+        |start: u64, end: u64, name| [number(9), number(1), number(start), number(end), short(name)].concat();
+    let mapping =
+        [number(1), number(80), number(0x1000), number(0x2000), number(0), short("/lib/a.so")].concat();
+    let tick = [int(64), int(0), vec![0; 2], long(100), long(0), text("System.String")].concat();
+    let method =
+        [long(1), long(5), long(0x1000), int(0x100), int(0), int(0), text("Shop"), text("Run")].concat();
+    trace.events(
+        is_compressed,
+        &[
+            (1, 1, 1, vec![1]),
+            (1, 2, 2, vec![3]),
+            (2, 2, 2, vec![5]),
+            (1, 7, 9, vec![2]),
+            (3, 1, 0, [vec![1], short("web"), short("")].concat()),
+            (3, 2, 0, [vec![1], short("db"), short("")].concat()),
+            (4, 1, 0, mapping),
+            (5, 1, 0, symbol(kernel - 0x10, kernel, "do_idle")),
+            (6, 1, 2, tick),
+            (7, 1, 0, method),
+            (8, 1, 0, vec![]),
+        ],
+    );
+    trace
+}
+
+#[test]
+fn version_6_has_several_processes() {
+    for is_compressed in [true, false] {
+        let mut trace = newer(is_compressed);
+        // Threads and stacks are others from here on, and the blocks behind are of kinds that are not known.
+        trace.block(4, &[long(1), int(1), int(0)].concat());
+        trace.block(8, &[1, 2, 3]);
+        trace.block(77, b"later");
+        trace.events(is_compressed, &[(1, 1, 2, vec![1])]);
+        trace.block(0, b"");
+        let (folded, report) = collapse_bytes(&Nettrace, &trace.0, &Options::default()).unwrap();
+        let expected = "[unnamed];[no stack] 3\ndb;[a.so] 3\nio;Shop.Run;do_idle 1\n";
+        assert_eq!(folded, expected, "{is_compressed}");
+        let doubts = report.not_understood.doubts;
+        assert!(doubts.len() == 1 && doubts[0].contains("2 events have lost their stacks"), "{doubts:?}");
+        let value = |name: &str| Options {
+            values: ValueSelection::Named(vec![name.into()]),
+            tid: true,
+            ..Options::default()
+        };
+        let folded = |name| collapse_bytes(&Nettrace, &trace.0, &value(name)).unwrap().0;
+        // Five steps of a clock of a million in a second.
+        assert_eq!(folded("cswitch"), "db-80/81;[a.so] 5000\n");
+        assert_eq!(folded("allocated"), "io-70/71;Shop.Run;System.String 100\n");
+    }
+}
+
+#[test]
+fn version_6_that_is_damaged_or_cut_is_told() {
+    let error = |bytes: &[u8]| {
+        let result = collapse_bytes(&Nettrace, bytes, &Options::default());
+        result.err().map(|e| e.to_string()).unwrap_or_default()
+    };
+    let whole = newer(true).0;
+    let mut version = whole.clone();
+    version[12] = 7;
+    assert!(error(&version).contains("version 4 to 6"), "{}", error(&version));
+    for (kind, bytes) in
+        [(6, &[9, 0, 1][..]), (3, &[0, 0, 3, 0, 1]), (4, &[1; 11]), (2, &[20, 0, 1, 0]), (5, &[1; 7])]
+    {
+        let mut damaged = newer(true);
+        damaged.block(kind, bytes);
+        assert!(error(&damaged.0).contains("a block of a trace of .NET"), "{kind}: {}", error(&damaged.0));
+    }
+    // Without its last block, and within one.
+    for cut in [whole.len(), whole.len() - 5, 22] {
+        let (_, report) = collapse_bytes(&Nettrace, &whole[..cut], &Options::default()).unwrap();
+        let doubts = report.not_understood.doubts;
+        assert!(doubts.iter().any(|doubt| doubt.contains("cut off at byte")), "{cut}: {doubts:?}");
+    }
 }

@@ -33,7 +33,7 @@ impl Loader {
                 unnamed.entry(location.mapping).or_default().push(id);
             }
         }
-        let search = Search { symfs: options.symfs.clone(), ..Search::default() };
+        let search = options.search();
         let mut missing: Vec<(Vec<u8>, Missing, usize)> = Vec::new();
         for (mapping, mut locations) in unnamed {
             locations.sort_unstable();

@@ -11,6 +11,7 @@ use super::names::{FrameNames, SymbolState};
 use crate::collapse::Sink;
 use crate::folded::{FrameId, Place, StackTable};
 use crate::profile::exchange::{Code, CodeKind, Exchange, Function, Location, Mapping};
+use crate::symbolize::hex_of;
 
 /// A place in code, and the number of its raw frame.
 pub(super) type RawPlace = (u32, u64, bool, u32);
@@ -83,7 +84,7 @@ impl<'m> Mappings<'m> {
                 KERNEL => self.modules.recorded.build_id.as_deref(),
                 _ => known.build_id(),
             };
-            let build_id = build_id.map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+            let build_id = build_id.map(hex_of);
             let mapping = Mapping {
                 limit: if is_offset { u64::MAX } else { 0 },
                 file: exchange.text(&known.path),

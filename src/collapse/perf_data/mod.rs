@@ -29,6 +29,7 @@ mod branches;
 mod bytes;
 mod cfi;
 mod chunk;
+mod code_files;
 mod compiled;
 mod content;
 mod deferred;
@@ -80,14 +81,17 @@ use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, Interner, StackTable, Weights};
 use crate::input::Input;
 use crate::profile::{Profile, ProfileBuilder, Wants};
+use crate::symbolize::bundle::SymbolFile;
 use crate::symbolize::kernel::{Kernel, Recorded};
 use crate::symbolize::{Missing, Search};
-use crate::threads;
+use crate::threads::{self, Task};
 
 #[cfg(all(feature = "record", target_os = "linux"))]
 pub(crate) use self::alloc::{LIBRARY as ALLOCATION_LIBRARY, TRIGGER as ALLOCATION_TRIGGER};
 pub use self::attr::Event;
 pub use self::bytes::U64s;
+#[cfg(all(feature = "cli", feature = "record", target_os = "linux"))]
+pub(crate) use self::code_files::code_files;
 pub use self::content::{Content, Record, Sample};
 pub(crate) use self::part::Part;
 pub use self::record::{Cgroup, Comm, FileId, Fork, KernelFunction, Mmap, Mode, Switched};
@@ -144,7 +148,7 @@ impl Collapser for PerfData {
 }
 
 fn collapse(input: Input, options: &Options, sink: &mut dyn Sink, report: &mut Report) -> Result<()> {
-    let search = Search { symfs: options.symfs.clone(), ..Search::default() };
+    let search = options.search();
     let mut folding = Folding::new(input, options, &search, sink.wants(), report.first_value.take())?;
     folding.branches = sink.exchange().is_some();
     // Whoever has not asked for parts gets them as one.
@@ -166,12 +170,13 @@ pub(crate) fn collapse_parts(
     wants: Wants,
     each: &mut dyn FnMut(Profile, Report, Option<Part>) -> Result<()>,
 ) -> Result<()> {
-    let search = Search { symfs: options.symfs.clone(), ..Search::default() };
+    let search = options.search();
     let mut folding = Folding::new(input, options, &search, wants, None)?;
     loop {
         let part = folding.fold()?;
         let (mut builder, mut report) = (ProfileBuilder::new(wants), Report::default());
         folding.write(&mut builder, &mut report)?;
+        options.report_servers(&mut report);
         report.settle_facts(options);
         builder.facts = report.facts.clone();
         each(builder.finish()?, report, part)?;
@@ -203,6 +208,8 @@ struct Folding<'o> {
     next_part: NextPart,
     /// The branches of samples are kept.
     branches: bool,
+    /// The files that the stacks were named by, if they are wanted.
+    code_files: Option<Vec<SymbolFile>>,
 }
 
 impl<'o> Folding<'o> {
@@ -221,8 +228,18 @@ impl<'o> Folding<'o> {
         let threads = threads::count(options.threads);
         let (builders, kernel) = (Vec::new(), OnceLock::new());
         let next_part = NextPart::Joins;
-        let branches = false;
-        Ok(Folding { options, search, wants, threads, samples, builders, kernel, next_part, branches })
+        Ok(Folding {
+            options,
+            search,
+            wants,
+            threads,
+            samples,
+            builders,
+            kernel,
+            next_part,
+            branches: false,
+            code_files: None,
+        })
     }
 
     /// Folds up to the end of the recording, or of a part.
@@ -245,8 +262,10 @@ impl<'o> Folding<'o> {
         while shared.begin_group() {
             std::thread::scope(|scope| {
                 let (first, others) = self.builders.split_first_mut().expect("one thread at least");
-                others.iter_mut().for_each(|stacks| drop(scope.spawn(|| shared.work(stacks))));
+                let start = |stacks| Task::start(scope, || shared.work(stacks));
+                let others: Vec<_> = others.iter_mut().map(start).collect();
                 shared.work(first);
+                others.into_iter().for_each(Task::join);
             });
             stitch_group(&mut self.builders)?;
             let samples = shared.samples.lock().expect("no thread panics");
@@ -307,6 +326,9 @@ impl<'o> Folding<'o> {
             not_believed: Mutex::default(),
         };
         let names = namer.name_all(&raw, self.threads, sink);
+        if let Some(files) = &mut self.code_files {
+            files.extend(namer.code_files(&raw)?);
+        }
         branches.locate(&samples.modules, self.search, sink)?;
         if self.wants.contexts {
             let mut named = NamedStacks::default();

@@ -21,6 +21,7 @@ use crate::symbolize::kernel::{Kernel, KernelSymbolizer, Recorded};
 use crate::symbolize::{
     Missing, NotBelieved, Object, Owners, ResolvedFrame, Search, Symbolizer, SymbolizerOptions,
 };
+use crate::threads::Task;
 
 /// The frame at the root of a stack whose rootward part is missing.
 const TRUNCATED: &[u8] = b"[truncated]";
@@ -173,9 +174,9 @@ impl<'a> Namer<'a> {
         };
         let threads = threads.min(places.len() / TASK + 1);
         let mut workers = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let others: Vec<_> = (1..threads).map(|_| Task::start(scope, work)).collect();
             let mut workers = vec![work()];
-            workers.extend(others.into_iter().map(|other| other.join().expect("no thread panics")));
+            workers.extend(others.into_iter().map(Task::join));
             workers
         });
         for (frame, number) in others {
@@ -246,7 +247,7 @@ impl<'a> Namer<'a> {
     }
 
     /// Reads a file that a process of the recorded system has written.
-    fn written_by<T>(
+    pub(super) fn written_by<T>(
         &self,
         pid: i32,
         path: &Path,

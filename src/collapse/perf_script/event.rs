@@ -37,9 +37,9 @@ pub(super) struct EventLine<'a> {
 /// The columns that the event lines of a recording have between thread and frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
-    cpu: bool,
-    time: bool,
-    period: bool,
+    pub cpu: bool,
+    pub time: bool,
+    pub period: bool,
     event: bool,
     /// True if the number in front is the period, because there is no thread: `-F comm,period,event,ip`.
     period_first: bool,
@@ -61,7 +61,7 @@ impl Layout {
     }
 
     /// All layouts, those with more columns first.
-    fn all() -> impl Iterator<Item = Layout> {
+    pub fn all() -> impl Iterator<Item = Layout> {
         (0..16u8).rev().map(|bits| Layout {
             time: bits & 8 != 0,
             event: bits & 4 != 0,
@@ -145,21 +145,8 @@ impl Layout {
         best
     }
 
-    /// [`Layout::parse`] for a line that begins as the one before it did, up to the thread; `None`
-    /// if it has to be read with more care.
-    pub fn parse_again<'a>(&self, line: &'a [u8], thread: &[u8]) -> Option<EventLine<'a>> {
-        let rest = line.strip_prefix(thread).filter(|rest| self.time && rest.first() == Some(&b' '))?;
-        if thread.is_empty() {
-            return None;
-        }
-        let columns = self.parse_columns(rest)?;
-        // Another thread and time could only stand behind the event.
-        let all = columns.rest.trim_ascii_start().is_empty();
-        all.then(|| columns.of(&line[..thread.len()], b"", None, b""))
-    }
-
     /// Reads the columns behind the thread.
-    fn parse_columns<'a>(&self, mut rest: &'a [u8]) -> Option<Columns<'a>> {
+    pub(super) fn parse_columns<'a>(&self, mut rest: &'a [u8]) -> Option<Columns<'a>> {
         if self.cpu {
             let (token, behind) = split_token(rest);
             let cpu = token.strip_prefix(b"[")?.strip_suffix(b"]")?;
@@ -214,14 +201,15 @@ impl Layout {
     }
 }
 
-struct Columns<'a> {
+/// The columns behind the thread.
+pub(super) struct Columns<'a> {
     period: Option<&'a [u8]>,
     event: &'a [u8],
-    rest: &'a [u8],
+    pub rest: &'a [u8],
 }
 
 impl<'a> Columns<'a> {
-    fn of(self, thread: &'a [u8], comm: &'a [u8], pid: Option<&'a [u8]>, tid: &'a [u8]) -> EventLine<'a> {
+    pub fn of(self, thread: &'a [u8], comm: &'a [u8], pid: Option<&'a [u8]>, tid: &'a [u8]) -> EventLine<'a> {
         let Columns { period, event, rest } = self;
         EventLine { thread, comm, pid, tid, period, event, rest }
     }

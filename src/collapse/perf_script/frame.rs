@@ -169,7 +169,34 @@ pub(super) fn split_module(text: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// Cuts `+0x1a2` off the end.
+#[inline]
 pub(super) fn without_offset(symbol: &[u8]) -> &[u8] {
+    match symbol.last_chunk().and_then(offset_in) {
+        Some(len) => &symbol[..symbol.len() - len],
+        None => without_any_offset(symbol),
+    }
+}
+
+/// The length of the offset at the end of a text; `None` if it takes more than these bytes, or is none. Of
+/// all bytes at once: where the digits begin is no branch that the processor could guess.
+fn offset_in(last: &[u8; 8]) -> Option<usize> {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x80 * EACH;
+    let word = u64::from_le_bytes(*last);
+    // The high bit of every byte that is at least `byte`, where all are ASCII.
+    let at_least = |word: u64, byte: u8| word.wrapping_add(EACH * u64::from(0x80 - byte)) & HIGH;
+    let between = |word: u64, first: u8, last: u8| at_least(word, first) & !at_least(word, last + 1);
+    let digits = between(word, b'0', b'9') | between(word | (0x20 * EACH), b'a', b'f');
+    let digits = (!digits & HIGH).leading_zeros() / 8;
+    if word & HIGH != 0 || !(1..=5).contains(&digits) {
+        return None;
+    }
+    let mark = (word >> (8 * (5 - digits))) & 0xff_ffff;
+    (mark == u64::from(b'x') << 16 | u64::from(b'0') << 8 | u64::from(b'+')).then_some(digits as usize + 3)
+}
+
+/// [`without_offset`] of any length.
+fn without_any_offset(symbol: &[u8]) -> &[u8] {
     let symbol = symbol.trim_ascii_end();
     let digits = symbol.iter().rev().take_while(|b| b.is_ascii_hexdigit()).count();
     match symbol[..symbol.len() - digits].strip_suffix(b"+0x") {
@@ -186,6 +213,31 @@ pub(super) fn is_hex(token: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn an_offset_is_found_in_all_bytes_at_once(text in "[a-z+ ]{0,9}[+0x]{0,4}[0-9a-fA-Fx+g é]{0,9}") {
+            prop_assert_eq!(without_offset(text.as_bytes()), without_any_offset(text.as_bytes()));
+        }
+    }
+
+    #[test]
+    fn offsets_of_every_length() {
+        for (text, name) in [
+            ("main+0x1", "main"),
+            ("main+0x1e79a", "main"),
+            ("main+0x1e79ab", "main"),
+            ("main+0xFF ", "main"),
+            ("main+0x", "main+0x"),
+            ("main+0xg1", "main+0xg1"),
+            ("+0x12345", ""),
+            ("f+0x1/0x2f", "f+0x1/0x2f"),
+            ("aé+0x12", "aé"),
+        ] {
+            assert_eq!(std::str::from_utf8(without_offset(text.as_bytes())).unwrap(), name, "{text}");
+        }
+    }
 
     #[test]
     fn finds_the_frame_on_an_event_line() {

@@ -13,6 +13,7 @@
 //! nothing; simpleperf's `report_sample.py` (seen: NDK r16 to r27) writes the same text with tabs between
 //! other columns.
 
+mod again;
 mod attached;
 mod event;
 mod event_total;

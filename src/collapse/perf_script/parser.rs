@@ -8,6 +8,7 @@ use super::super::events::event_unit;
 use super::super::names::NO_STACK;
 use super::super::naming::name_thread;
 use super::super::{Context, Options, Report, Sink, Value, ValueSelection};
+use super::again::Ending;
 use super::attached::is_attached;
 use super::event::{
     self, EventLine, Layout, is_side_band, parse_event, parse_event_or_frame, parse_without_thread, time_of,
@@ -18,7 +19,7 @@ use super::frame::{Frame, is_hex, is_srcline, one_line_frame, with_tab, without_
 use super::header::MARK;
 use super::lines;
 use super::overview::{Overview, first_and_last_time};
-use super::symbols::{Known, Symbols};
+use super::symbols::{Before, Symbols};
 use crate::error::{Position, Result};
 use crate::folded::{FrameId, Weights, sanitize_frame};
 use crate::input::trim_line_end;
@@ -84,6 +85,8 @@ pub(super) struct PerfParser<'o> {
     /// The threads of the samples before, as their lines begin, and their frames, the latest first:
     /// each processor mostly goes on with the thread it has.
     recent: [(Vec<u8>, FrameId); RECENT],
+    /// The end that event lines mostly have.
+    ending: Ending,
     /// A frame line that waits for its source line, where that matters.
     held: Vec<u8>,
     /// Lines that may be the beginning of a command name with a newline in it.
@@ -121,6 +124,7 @@ impl<'o> PerfParser<'o> {
             state: State::Between,
             sample: Sample::default(),
             recent: std::array::from_fn(|_| (Vec::new(), FrameId(0))),
+            ending: Ending::default(),
             held: Vec::new(),
             broken_comm: Vec::new(),
             scratch: Vec::new(),
@@ -136,7 +140,7 @@ impl<'o> PerfParser<'o> {
         &mut self,
         line: &'b [u8],
         space: usize,
-        before: &mut Option<(&'b [u8], Known)>,
+        before: &mut Option<Before<'b>>,
         sink: &mut dyn Sink,
     ) -> bool {
         match self.state {
@@ -178,7 +182,7 @@ impl<'o> PerfParser<'o> {
         &mut self,
         line: &'b [u8],
         text: &'b [u8],
-        before: &mut Option<(&'b [u8], Known)>,
+        before: &mut Option<Before<'b>>,
         sink: &mut dyn Sink,
     ) -> bool {
         /// The tab and the padded address.
@@ -385,11 +389,12 @@ impl<'o> PerfParser<'o> {
         &mut self,
         line: &'b [u8],
         number: u64,
-        before: &mut Option<(&'b [u8], Known)>,
+        before: &mut Option<Before<'b>>,
         place: &mut Place,
         sink: &mut dyn Sink,
     ) -> Result<()> {
-        let again = self.recent.iter().find_map(|(thread, _)| self.layout.parse_again(line, thread));
+        let again =
+            self.recent.iter().find_map(|(thread, _)| self.layout.parse_again(line, thread, &self.ending));
         let frame = if again.is_none() { without_tab(line) } else { None };
         let without_thread = || parse_without_thread(line).filter(|_| self.without_events && frame.is_none());
         let event = again.or_else(|| parse_event_or_frame(line, self.layout)).or_else(without_thread);
@@ -403,6 +408,7 @@ impl<'o> PerfParser<'o> {
                 place.not_understood(number - 1, &self.broken_comm);
                 self.broken_comm.clear();
             }
+            self.ending.note(line, &event);
             return self.on_event(event, line, sink);
         }
         if is_attached(line) {
@@ -452,6 +458,15 @@ impl Parser for PerfParser<'_> {
         let mut before = None;
         let result = lines::for_each_line(bytes, |start, mut end, space| {
             number += 1;
+            if self.state == State::Within
+                && let Some(goes_on) =
+                    self.symbols.push_again(&bytes[start..end], before.as_ref(), &mut self.sample.stack)
+            {
+                if !goes_on {
+                    self.skip_the_rest();
+                }
+                return Ok(());
+            }
             if end > start && bytes[end - 1] == b'\r' {
                 end -= 1;
             }
@@ -482,6 +497,7 @@ impl Parser for PerfParser<'_> {
                 Some(b'#') if in_header || line.starts_with(MARK) => {
                     let is_mark = line.starts_with(MARK);
                     in_header ^= is_mark;
+                    before = None;
                     self.seen.marks += usize::from(is_mark);
                     Ok(())
                 }

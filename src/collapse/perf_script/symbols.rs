@@ -11,9 +11,18 @@ use crate::folded::{FrameId, IdTable, KeyedHasher};
 
 /// The frames of a line: one frame, or an entry of [`Symbols::special`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Known(u32);
+struct Known(u32);
 
 const SPECIAL: u32 = 1 << 31;
+
+/// The tab, an address padded to sixteen digits and a blank stand before the symbol.
+const SYMBOL: usize = 18;
+
+/// The frame line before: what follows its address.
+pub(super) struct Before<'b> {
+    text: &'b [u8],
+    known: Known,
+}
 
 /// A line that is not exactly one frame to be kept on the stack.
 struct Special {
@@ -53,21 +62,32 @@ impl<'o> Symbols<'o> {
         }
     }
 
+    /// [`Symbols::push`] for a line that differs from the one before in its address only; `None` for any
+    /// other. Recursion and libraries without symbols repeat lines, on the recording of `scripts/bench`
+    /// three in four.
+    #[inline(always)]
+    pub(super) fn push_again(
+        &self,
+        line: &[u8],
+        before: Option<&Before<'_>>,
+        stack: &mut Vec<FrameId>,
+    ) -> Option<bool> {
+        let Before { text, known } = before?;
+        let is_again = line.get(SYMBOL - 1..)? == *text && line[SYMBOL - 2] != b' ' && line[0] == b'\t';
+        if is_again { self.push_known(*known, stack) } else { None }
+    }
+
     /// Puts the frames of a line (after its tab) on a stack that is leaf first; `false` if what is
-    /// rootward of it is not wanted. `space` is the line's last blank, `before` the key of the line
-    /// before: recursion and libraries without symbols repeat it, on the recording of
-    /// `scripts/bench` in every other line.
+    /// rootward of it is not wanted. `space` is the line's last blank; `before` becomes this line.
     #[inline]
     pub(super) fn push<'b>(
         &mut self,
         line: &'b [u8],
         space: usize,
-        before: &mut Option<(&'b [u8], Known)>,
+        before: &mut Option<Before<'b>>,
         stack: &mut Vec<FrameId>,
         sink: &mut dyn Sink,
     ) -> Option<bool> {
-        /// The tab, an address padded to sixteen digits and a blank stand before the symbol.
-        const SYMBOL: usize = 18;
         // The shape of nearly all lines: `\t%16x symbol+0x… (module)`, no blank in the module.
         let usual = !self.every_part_matters
             && space > SYMBOL
@@ -88,18 +108,12 @@ impl<'o> Symbols<'o> {
         } else {
             without_offset(symbol)
         };
-        let known = match *before {
-            Some((same, known)) if same == key => known,
-            _ => {
-                let known = self.look_up(key, sink, |()| {
-                    let named = Frame { symbol: key, ..Frame::default() };
-                    let unknown = || Frame::parse(&line[SYMBOL..]).unwrap_or_default();
-                    (if symbol == UNKNOWN { unknown() } else { named }, b"")
-                });
-                *before = Some((key, known));
-                known
-            }
-        };
+        let known = self.look_up(key, sink, |()| {
+            let named = Frame { symbol: key, ..Frame::default() };
+            let unknown = || Frame::parse(&line[SYMBOL..]).unwrap_or_default();
+            (if symbol == UNKNOWN { unknown() } else { named }, b"")
+        });
+        *before = Some(Before { text: &line[SYMBOL - 1..], known });
         self.push_known(known, stack)
     }
 
@@ -140,7 +154,7 @@ impl<'o> Symbols<'o> {
         self.push_known(known, stack)
     }
 
-    #[inline]
+    #[inline(always)]
     fn push_known(&self, known: Known, stack: &mut Vec<FrameId>) -> Option<bool> {
         if known.0 & SPECIAL == 0 {
             stack.push(FrameId(known.0));

@@ -5,10 +5,8 @@
 
 use crate::error::Result;
 use crate::filter::named_stacks::NamedStacks;
-use crate::filter::operation::{
-    Example, Fate, Group, OpOptions, Operation, REST, Stage, Whole, number, setting,
-};
-use crate::folded::{Columns, Weights};
+use crate::filter::operation::{Example, Fate, Group, OpOptions, Operation, Stage, Whole, number, setting};
+use crate::folded::{Columns, OTHER, Weights};
 use crate::weight::Weight;
 
 pub(in crate::filter) const MIN_WEIGHT: Operation = Operation {
@@ -144,6 +142,6 @@ impl Whole for Keep {
 
 impl Keep {
     fn is_rest(&self, stacks: &NamedStacks<'_>, stack: usize) -> bool {
-        self.rest && stacks.names(stack).eq([REST])
+        self.rest && stacks.names(stack).eq([OTHER])
     }
 }

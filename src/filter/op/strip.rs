@@ -318,3 +318,23 @@ fn brackets(text: &[u8]) -> Vec<Option<usize>> {
     }
     ends
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_stripped_where_a_word_begins() {
+        for (name, expected) in [
+            ("0x1f", "0x..."),
+            ("f(0x1f, 0X2)", "f(0x..., 0X2)"),
+            ("f0x1 _0x1 g+0x10", "f0x1 _0x1 g+0x..."),
+            ("a 0x b", "a 0x b"),
+            ("0x10x2 0x3", "0x...x2 0x..."),
+        ] {
+            let mut name = name.as_bytes().to_vec();
+            hex(&mut name);
+            assert_eq!(String::from_utf8_lossy(&name), expected);
+        }
+    }
+}

@@ -92,9 +92,7 @@ pub fn threads(pid: u32) -> Vec<u32> {
 }
 
 fn parent_of(pid: u32) -> Option<u32> {
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let after = &stat[stat.iter().rposition(|&b| b == b')')? + 2..];
-    std::str::from_utf8(after.split(|&b| b == b' ').nth(1)?).ok()?.parse().ok()
+    stat(pid)?.split(' ').nth(1)?.parse().ok()
 }
 
 fn numbers_in(folder: &str) -> Vec<u32> {
@@ -107,13 +105,7 @@ fn numbers_in(folder: &str) -> Vec<u32> {
 
 /// Threads that wait, among these; `true` for those that can be woken.
 pub fn asleep(tids: &[u32]) -> Vec<(u32, bool)> {
-    let state = |tid: u32| {
-        let stat = fs::read(format!("/proc/{tid}/stat")).ok()?;
-        // The name before the state may hold anything.
-        let at = stat.iter().rposition(|&b| b == b')')?;
-        stat.get(at + 2).copied()
-    };
-    let waits = |tid: &u32| match state(*tid)? {
+    let waits = |tid: &u32| match stat(*tid)?.bytes().next()? {
         b'S' => Some((*tid, true)),
         // On a disk, stopped, traced.
         b'D' | b'T' | b't' | b'I' => Some((*tid, false)),

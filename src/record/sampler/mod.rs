@@ -11,6 +11,7 @@ pub mod plan;
 mod session;
 pub mod stream;
 mod trim;
+mod watch;
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -25,6 +26,7 @@ use self::plan::{Note, Plan};
 use self::session::{Opened, Refused, Session, Wait};
 use self::stream::Part;
 use self::trim::Layout;
+use self::watch::Watch;
 use super::program::{Started, ask_to_end, cannot, launch, message};
 use super::refusal::Refusal;
 use super::request::{Control, EventRequest, Request, Target, Time};
@@ -156,6 +158,8 @@ pub fn record(
     }
     gate.begin();
     let mut parts = request.parts.map(|length| Parts::begin(length, reference.wall));
+    let pid = launched.as_ref().map(Launched::pid);
+    let mut watch = request.triggers.as_ref().map(|triggers| Watch::begin(triggers, &request.target, pid));
     let mut has_ended = false;
     let mut is_told_to_end = false;
     let tick = if session.output.is_live() { LIVE_TICK } else { TICK };
@@ -173,7 +177,7 @@ pub fn record(
             }
         }
         if let Some(parts) = &mut parts
-            && let Some(part) = parts.end(told.snapshot)
+            && let Some(part) = parts.end(told.snapshot || watch.as_mut().is_some_and(Watch::is_met))
             && let Err(error) = session.end_part(part)
         {
             break Some(error);
@@ -192,7 +196,7 @@ pub fn record(
         if has_ended || is_told_to_end || stop.requested().is_some() || is_time_over || is_over(request) {
             break end(&mut session, &plan).err();
         }
-        let others = [left, gate.left(), parts.as_ref().map(Parts::left)];
+        let others = [left, gate.left(), parts.as_ref().map(Parts::left), watch.as_ref().map(Watch::left)];
         let timeout = others.into_iter().flatten().fold(tick, Duration::min);
         let wait = session.wait(launched.as_ref(), stop, gate.wake(), timeout);
         let wait = wait.map_err(|e| cannot("wait", &e))?;

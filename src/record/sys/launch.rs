@@ -64,7 +64,7 @@ impl Launched {
         }
         #[cfg(not(target_os = "linux"))]
         let (End::Gone | End::Held | End::Shielded(_)) = how;
-        let waiter = std::thread::spawn(move || {
+        let waiter = std::thread::Builder::new().spawn(move || {
             let child = command.spawn();
             // Gone in the parent: only the child's copies count from here on.
             drop((child_ready, child_go));
@@ -76,7 +76,7 @@ impl Launched {
             // Closing these tells the other ends that the program has ended.
             drop((end, released));
             status
-        });
+        })?;
         let mut pid = [0; 4];
         match ready.read_exact(&mut pid) {
             Ok(()) => Ok(Launched {

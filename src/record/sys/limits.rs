@@ -36,6 +36,13 @@ pub fn page_size() -> usize {
     usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
+/// The ticks of a second in which `/proc` counts processor time.
+pub fn ticks_per_second() -> u64 {
+    // SAFETY: takes an integer only.
+    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    u64::try_from(ticks).ok().filter(|ticks| *ticks > 0).unwrap_or(100)
+}
+
 /// The user this process acts as.
 pub fn effective_user() -> u32 {
     // SAFETY: takes nothing and cannot fail.

@@ -78,10 +78,16 @@ pub fn children(pid: u32) -> Vec<u32> {
 /// Returns true if a process exists and has not ended.
 #[cfg(target_os = "linux")]
 pub fn is_running(pid: u32) -> bool {
-    let Ok(stat) = fs::read(format!("/proc/{pid}/stat")) else { return false };
-    // The name before the state may hold anything.
-    let state = stat.iter().rposition(|&b| b == b')').and_then(|at| stat.get(at + 2));
+    let state = stat(pid).and_then(|fields| fields.bytes().next());
     !matches!(state, None | Some(b'Z' | b'X'))
+}
+
+/// The fields of `/proc/PID/stat`, or of a thread's, behind the name, which may hold anything: the first is the state.
+#[cfg(target_os = "linux")]
+pub fn stat(tid: u32) -> Option<String> {
+    let stat = fs::read(format!("/proc/{tid}/stat")).ok()?;
+    let name_end = stat.iter().rposition(|&b| b == b')')?;
+    Some(String::from_utf8_lossy(stat.get(name_end + 2..)?).into_owned())
 }
 
 /// Returns true if a process exists.

@@ -20,7 +20,11 @@ pub fn wake(tids: &[u32]) -> Vec<u32> {
         return Vec::new();
     }
     // When this thread ends, the kernel lets go of all that it still holds.
-    thread::scope(|scope| scope.spawn(|| wake_as_tracer(tids)).join()).unwrap_or_else(|_| tids.to_vec())
+    let woken = thread::scope(|scope| {
+        let tracer = thread::Builder::new().spawn_scoped(scope, || wake_as_tracer(tids)).ok()?;
+        tracer.join().ok()
+    });
+    woken.unwrap_or_else(|| tids.to_vec())
 }
 
 fn wake_as_tracer(tids: &[u32]) -> Vec<u32> {

@@ -31,7 +31,7 @@ use crate::render::{Format, Settings};
 use crate::weight::Weight;
 use payload::{Encoder, Hues, Payload, WeightEncoder, deflate};
 use size::{Fitted, SizeLimit};
-use values::{AllValues, Beside};
+use values::{AllValues, Beside, TreeOfValue};
 
 /// The program that made the page and the version of the payload's rules; `fg-collapse` looks for it.
 pub const GENERATOR: &str = "fg-render html 1";
@@ -137,7 +137,10 @@ impl Writer for Page<'_> {
             |_, visitor: &mut dyn Visitor| line.profile().walk(Order::Frame, None, visitor).map(|_| ());
         let fitted = SizeLimit::default().fit(&mut self.encoder, &mut [], &walk)?;
         self.notes.extend(fitted.folded.as_ref().map(|folded| folded.remark()));
-        self.beside.take_times(line, 1, &fitted, self.encoder.decimals(), self.settings)
+        let (names, decimals) = (self.encoder.names(), self.encoder.decimals());
+        let whole = (line.profile().columns(), line.profile().total()?);
+        self.beside.finish_lines(TreeOfValue { names, decimals, whole }, 1, self.settings)?;
+        self.beside.take_times(line, 1, &fitted, decimals, self.settings)
     }
 
     fn finish(self: Box<Self>, summary: &WalkSummary) -> Result<Finished> {
@@ -163,10 +166,13 @@ impl Writer for Page<'_> {
         }
         notes.extend(fitted.folded.as_ref().map(|folded| folded.remark()));
         let all = AllValues { count: values.len(), span, fitted };
-        if let Some((_, first)) = values.first() {
-            beside.take(first, encoder.decimals(), &all, settings)?;
+        let whole = (summary.columns, summary.total);
+        let tree = TreeOfValue { names: encoder.names(), decimals: encoder.decimals(), whole };
+        match values.first() {
+            Some((_, first)) => beside.take(first, tree, &all, settings)?,
+            None => beside.finish_lines(tree, 1, settings)?,
         }
-        let mut sections = beside.sections("", encoder.names(), encoder.decimals(), summary, settings)?;
+        let mut sections = beside.sections("");
         let mut abouts = Vec::new();
         for (number, (value, told)) in values.iter().skip(1).zip(others).enumerate() {
             let (about, more) = values::other(number + 1, value, told, &all, encoder.names(), settings)?;

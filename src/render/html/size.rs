@@ -10,7 +10,7 @@ use crate::folded::Visitor;
 /// A limit to the size of the tree and the time line of a page, in compressed bytes, which are a third more in the page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SizeLimit {
-    /// Both together.
+    /// Both together, and the source code, which comes before the time line.
     pub all: usize,
     /// The tree.
     pub tree: usize,
@@ -19,7 +19,7 @@ pub(super) struct SizeLimit {
 }
 
 impl Default for SizeLimit {
-    /// With these, a page has 18.8 MB; source code and a list of threads are the rest of 20 MB.
+    /// With these, a page has 18.8 MB; a list of threads is the rest of 20 MB.
     fn default() -> Self {
         SizeLimit { all: 14_000_000, tree: 9_000_000, times: 11_000_000 }
     }
@@ -28,7 +28,7 @@ impl Default for SizeLimit {
 /// The tree of a page that fits.
 #[derive(Default)]
 pub(super) struct Fitted {
-    /// The compressed bytes that its time lines may have.
+    /// The compressed bytes that its time lines may have, together with its source code.
     pub times: usize,
     /// The frames that are told as one.
     pub folded: Option<Folded>,

@@ -7,7 +7,7 @@ use super::payload::times::{self, Limit, Times};
 use super::payload::{WeightEncoder, source};
 use super::size::Fitted;
 use crate::error::Result;
-use crate::folded::{WalkSummary, Weights};
+use crate::folded::{Columns, WalkSummary, Weights};
 use crate::profile::{Profile, TimeLine};
 use crate::render::Settings;
 use crate::render::source::SourceLines;
@@ -30,18 +30,32 @@ pub(super) struct AllValues {
 pub(super) struct Beside {
     times: Option<Times>,
     lines: Option<SourceLines>,
+    /// The section of the lines. The time line has what it leaves of the page.
+    source: Option<(&'static str, Vec<u8>)>,
+}
+
+/// The tree of a value, as the page has it.
+pub(super) struct TreeOfValue<I> {
+    /// The names of its frames.
+    pub names: I,
+    /// The decimals of its weights.
+    pub decimals: u8,
+    /// The weight of all stacks.
+    pub whole: (Columns, Weights),
 }
 
 impl Beside {
-    /// Takes both of a profile, whose weights have so many decimals.
-    pub(super) fn take(
+    /// Takes both of a profile.
+    pub(super) fn take<'n>(
         &mut self,
         profile: &Profile,
-        decimals: u8,
+        tree: TreeOfValue<impl Iterator<Item = &'n [u8]>>,
         values: &AllValues,
         settings: &Settings,
     ) -> Result<()> {
         self.take_lines(profile, settings)?;
+        let decimals = tree.decimals;
+        self.finish_lines(tree, values.count, settings)?;
         let Some(mut line) = time_line(Input::Profile(profile), settings)? else { return Ok(()) };
         if let Some((start, end)) = values.span {
             line.start = line.start.min(start);
@@ -67,7 +81,20 @@ impl Beside {
         self.lines.get_or_insert_default().add_text(stack, leaf_first, weights)
     }
 
-    /// Takes a time line, one of so many of a page whose tree fits.
+    /// Makes the section of the lines, one of so many of the page.
+    pub(super) fn finish_lines<'n>(
+        &mut self,
+        TreeOfValue { names, decimals, whole }: TreeOfValue<impl Iterator<Item = &'n [u8]>>,
+        sections: usize,
+        settings: &Settings,
+    ) -> Result<()> {
+        if let Some(lines) = self.lines.take() {
+            self.source = source::section(&lines, names, decimals, whole, sections, settings)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a time line, one of so many of a page whose tree fits. The section of the lines is made.
     pub(super) fn take_times(
         &mut self,
         line: &TimeLine<'_>,
@@ -77,26 +104,17 @@ impl Beside {
         settings: &Settings,
     ) -> Result<()> {
         let numbers = fitted.folded.as_ref().map(|folded| &folded.numbers[..]);
-        let limit = Limit::of_each(lines, fitted.times);
+        let source = self.source.as_ref().map_or(0, |(_, bytes)| bytes.len());
+        let limit = Limit::of_each(lines, fitted.times.saturating_sub(lines * source));
         self.times = Some(times::encode(line, numbers, decimals, &|weight| settings.shown(weight), limit)?);
         Ok(())
     }
 
     /// The sections, with `prefix` in front of their names.
-    pub(super) fn sections<'n>(
-        &mut self,
-        prefix: &str,
-        names: impl Iterator<Item = &'n [u8]>,
-        decimals: u8,
-        summary: &WalkSummary,
-        settings: &Settings,
-    ) -> Result<Sections> {
-        let whole = (summary.columns, summary.total);
-        let lines = self.lines.take();
-        let source = lines.map(|lines| source::section(&lines, names, decimals, whole, settings));
+    pub(super) fn sections(&mut self, prefix: &str) -> Sections {
         let times = self.times.iter_mut().flat_map(|times| std::mem::take(&mut times.sections));
-        let all = source.transpose()?.flatten().into_iter().chain(times);
-        Ok(all.map(|(name, bytes)| (format!("{prefix}{name}"), bytes)).collect())
+        let all = self.source.take().into_iter().chain(times);
+        all.map(|(name, bytes)| (format!("{prefix}{name}"), bytes)).collect()
     }
 
     /// The facts of the time line; null without one.
@@ -131,9 +149,10 @@ pub(super) fn other<'n>(
 ) -> Result<(Value, Sections)> {
     let decimals = weights.decimals();
     let mut beside = Beside::default();
-    beside.take(profile, decimals, values, settings)?;
+    let whole = (summary.columns, summary.total);
+    beside.take(profile, TreeOfValue { names, decimals, whole }, values, settings)?;
     let prefix = format!("{number}-");
-    let mut sections = beside.sections(&prefix, names, decimals, &summary, settings)?;
+    let mut sections = beside.sections(&prefix);
     let payload = weights.finish()?;
     let mut about = about(&payload, &summary, settings)?;
     sections.extend(payload.sections.into_iter().map(|(name, bytes)| (format!("{prefix}{name}"), bytes)));
@@ -149,4 +168,66 @@ pub(super) fn differing(other: &Value, first: &Value) -> Value {
     Value::Object(
         facts.iter().filter(is_own).map(|(key, value)| (key.clone(), value.clone())).collect::<Map<_, _>>(),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folded::Place;
+    use crate::profile::{Context, ProfileBuilder, Sink as _, Wants};
+    use crate::weight::Weight;
+
+    /// Samples of a time line that is larger than the limit of the test, in lines of a file.
+    fn recorded() -> Profile {
+        let mut builder = ProfileBuilder::new(Wants::ALL);
+        let mut random = 1u64;
+        for n in 0..30_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let line = (random >> 40) as u32 % 300;
+            let place = Place { file: b"code.c", line: 20 * line + 1, ..Place::default() };
+            let frame = builder.frame_at(format!("f{line}").as_bytes(), &place);
+            let time = Some(n * 1_000_000 + (random >> 20) % 900_000);
+            let context = Context { time, thread: Some(1), thread_name: b"t", ..Context::UNKNOWN };
+            builder.sample(&[frame], Weights::one(Weight::ONE), &context).unwrap();
+        }
+        builder.finish().unwrap()
+    }
+
+    #[test]
+    fn the_time_line_has_what_the_source_code_leaves() {
+        let folder = tempfile::tempdir().unwrap();
+        let code: String =
+            (0..6100u64).map(|n| format!("{:x}\n", n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32)).collect();
+        std::fs::write(folder.path().join("code.c"), code).unwrap();
+        let profile = recorded();
+        let mut settings = Settings::default();
+        let fitted = Fitted { times: 90_000, folded: None };
+        let mut bytes = |folders: Vec<std::path::PathBuf>, values: usize| -> (usize, usize) {
+            settings.source_folders = folders;
+            let mut beside = Beside::default();
+            let names: Vec<String> = (0..300).map(|n| format!("f{n}")).collect();
+            let tree = TreeOfValue {
+                names: names.iter().map(String::as_bytes),
+                decimals: 0,
+                whole: (profile.columns(), profile.total().unwrap()),
+            };
+            beside.take_lines(&profile, &settings).unwrap();
+            beside.finish_lines(tree, values, &settings).unwrap();
+            let line = TimeLine::new(&profile, None).unwrap().unwrap();
+            beside.take_times(&line, values, &fitted, 0, &settings).unwrap();
+            let (source, times): (Vec<_>, Vec<_>) =
+                beside.sections("").into_iter().partition(|(name, _)| name == "source");
+            let sum = |all: Sections| all.iter().map(|(_, bytes)| bytes.len()).sum();
+            (sum(source), sum(times))
+        };
+        let without = bytes(Vec::new(), 1);
+        let with = bytes(vec![folder.path().to_owned()], 1);
+        assert!(with.0 > without.0 + 10_000, "{without:?} {with:?}");
+        assert!(with.1 < without.1, "{without:?} {with:?}");
+        for (values, (source, times)) in
+            [(1, without), (1, with), (2, bytes(vec![folder.path().to_owned()], 2))]
+        {
+            assert!(times > 0 && values * (source + times) <= fitted.times, "{values}: {source} {times}");
+        }
+    }
 }

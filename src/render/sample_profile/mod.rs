@@ -206,7 +206,7 @@ fn program(
         recorded.files.iter().map(|(number, counts)| (*number, counts)).collect();
     // Those of equal weight in the order of their numbers.
     files.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.weight()));
-    let search = Search { symfs: settings.symfs.clone(), ..Search::default() };
+    let search = Search::of_system(settings.symfs.clone());
     let (number, counts, object) = match &settings.binary {
         Some(path) => {
             let object = open(&Search::default(), path, None)?;

@@ -43,6 +43,9 @@ pub struct KernelSymbol<'a> {
 /// The last symbol, or the last of a module, goes on to the end of its page and one more.
 const PAGE: u64 = 4096;
 
+/// The kinds of symbols that are code.
+const CODE: &[u8] = b"TtWwVv";
+
 impl Kallsyms {
     /// Takes the text apart; `None` if there is no address in it but zeros.
     pub fn parse(text: Vec<u8>) -> Option<Kallsyms> {
@@ -88,6 +91,15 @@ impl Kallsyms {
         })
     }
 
+    /// The text without the symbols of data.
+    pub(crate) fn code(&self) -> Vec<u8> {
+        let is_code = |line: &&[u8]| {
+            let kind = memchr::memchr(b' ', line).and_then(|blank| line.get(blank + 1));
+            kind.is_some_and(|kind| CODE.contains(kind))
+        };
+        self.text.split_inclusive(|&b| b == b'\n').filter(is_code).collect::<Vec<_>>().concat()
+    }
+
     /// The address of the kernel's symbol of a name.
     pub fn address_of(&self, name: &[u8]) -> Option<u64> {
         // Not among the entries, which keep one name for an address.
@@ -125,7 +137,7 @@ fn parse_line(text: &[u8], line: Range<usize>) -> Option<Entry> {
         start,
         name,
         module,
-        code: matches!(kind, b'T' | b't' | b'W' | b'w' | b'V' | b'v'),
+        code: CODE.contains(&kind),
         strong: !matches!(kind, b'W' | b'w' | b'V' | b'v'),
         global: kind.is_ascii_uppercase(),
     })
@@ -175,6 +187,8 @@ ffffffffc0201080 t second_of_a_module\t[nf_conntrack]
         assert_eq!(find(0xffffffffc020107f), module("first_of_a_module"));
         assert_eq!(find(0xffffffffc0202fff), module("second_of_a_module"));
         assert_eq!(find(0xffffffffc0203000), None);
+        let code = Kallsyms::parse(kallsyms.code()).unwrap();
+        assert!(!code.code().contains(&b'D') && code.entries.len() == kallsyms.entries.len() - 1);
         assert_eq!(kallsyms.address_of(b"_text"), Some(0xffffffff81000000));
         assert_eq!(kallsyms.address_of(b"text"), None);
         assert_eq!(kallsyms.address_of(b"second_of_a_module"), None, "it is a module's");

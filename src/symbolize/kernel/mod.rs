@@ -10,9 +10,11 @@ mod modules;
 
 pub use kallsyms::{Kallsyms, KernelSymbol};
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::bundle::{Content, SymbolFile, place_by_id};
 use super::elf::{Format, find_note};
 use super::object::Object;
 use super::search::{Missing, Module, Search, path_of, same_id};
@@ -96,6 +98,21 @@ impl Kernel {
         &self.path
     }
 
+    /// The file that its symbols are from, for a copy; `None` for a recording that does not tell kernels apart.
+    ///
+    /// # Errors
+    /// Errors of the system.
+    #[cfg_attr(not(all(feature = "record", target_os = "linux")), allow(dead_code))]
+    pub(crate) fn symbol_file(&self, recorded: &Recorded) -> io::Result<Option<SymbolFile>> {
+        let (what, content) = match &self.main {
+            Source::Kallsyms(kallsyms) => ("kallsyms", Content::Bytes(kallsyms.code().into())),
+            Source::Vmlinux(object) => ("elf", object.main.data.content()?),
+        };
+        let place = recorded.build_id.as_deref().and_then(|id| place_by_id(id, what));
+        let name = self.path.clone();
+        Ok(place.map(|place| SymbolFile { name, place, content, is_debug_info: false }))
+    }
+
     /// A symbolizer for its addresses.
     pub fn symbolizer(&self, options: SymbolizerOptions) -> KernelSymbolizer<'_> {
         let main = match &self.main {
@@ -155,6 +172,8 @@ fn vmlinux(search: &Search, recorded: &Recorded) -> Option<Arc<Object>> {
         ]
     });
     let places = ["/boot/vmlinux".to_owned()].into_iter().chain(places);
+    // Some hundred megabytes: kallsyms has the names.
+    let search = Search { debuginfod: None, ..search.clone() };
     places.map(String::into_bytes).chain([b"vmlinux".to_vec()]).find_map(|path| {
         let object = search.open(&Module { path, build_id: Some(build_id.clone()) }).ok()?;
         // A file without symbols (a boot image's shell) is not better than kallsyms.

@@ -2,9 +2,11 @@
 
 /** @import { About, Places, Tree, Profile, Source, View } from "./types.js" */
 
+import { areasByName } from "./groups.js";
 import { Names } from "./names.js";
-import { section } from "./sections.js";
+import { lacking, section } from "./sections.js";
 import { STEP, inSlices } from "./steps.js";
+import { Threads } from "./threads.js";
 import { Times } from "./timeline_data.js";
 import { withWeights } from "./tree.js";
 
@@ -69,7 +71,7 @@ export async function readProfile() {
   const optional = (/** @type {string} */ name) => sections.get(name) ?? null;
   const get = (/** @type {string} */ name) => {
     const bytes = optional(name);
-    if (!bytes) throw new Error(`the part "${name}" of this page is missing; fetch it again, or draw it again`);
+    if (!bytes) throw lacking(name);
     return bytes;
   };
   const json = (/** @type {Uint8Array} */ bytes) => JSON.parse(new TextDecoder().decode(bytes));
@@ -100,8 +102,10 @@ export async function readProfile() {
       nodes = nodeOf.map((node) => kept.places[node]);
     }
     const times = own.time && nodes ? yield* Times.read(own, given, perhaps, nodes, tree.total[0]) : null;
+    const threads = yield* Threads.read(own, names, tree, times);
+    const areas = yield* areasByName(names, tree);
     const source = perhaps("source");
-    return { about: own, tree, times, source: source && /** @type {Source} */ (json(source)) };
+    return { about: own, tree, areas, times, threads, source: source && /** @type {Source} */ (json(source)) };
   };
   const views = abouts.map((one) => {
     /** @type {View | null} */

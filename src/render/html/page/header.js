@@ -49,7 +49,9 @@ export function showHeader(app) {
 function showAnswer(app) {
   const { model, navigation } = app;
   const { about, changes, names, numbers, whole } = model;
-  const rows = model.memo.get("all functions", [whole], () => atOnce(functions(whole, names.texts.length)));
+  const named = model.memo.get("all functions", [whole], () => atOnce(functions(whole, names.texts.length)));
+  const rows = named.filter(({ id }) => id !== names.other);
+  const others = named.find(({ id }) => id === names.other);
   const line = byId("answer");
   const link = (/** @type {Row} */ row, /** @type {string} */ note) => {
     const name = names.show(row.id);
@@ -67,6 +69,7 @@ function showAnswer(app) {
     const callers = hottest.length && own[hottest[0].id] > NEARLY_ALL * all ? callersOf(model, hottest[0].id) : null;
     line.replaceChildren(make("b", {}, "Hottest"), ...(callers ? hottest.slice(0, 1) : hottest).map((row) => link(row, share(own[row.id]))));
     if (callers) line.append(make("b", {}, "called from"), ...heaviest(callers).map((row) => link(row, share(callers[row.id]))));
+    if (others) line.append(make("span", { title: "Stacks and frames that weighed too little to be kept: no function" }, `${share(others.total)} in [other]`));
     return;
   }
   const column = (/** @type {"self" | "before"} */ key) => Float64Array.from(rows, (row) => row[key]);

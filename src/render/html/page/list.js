@@ -32,7 +32,9 @@ export class List {
     const { names, marks, state } = model;
     const all = this.#all();
     const matching = marks ? all.filter((row) => marks[row.id]) : all;
-    return sortRows(matching, state.sort, (row, own) => this.#change(row, own), (id) => names.texts[id]);
+    const sorted = sortRows(matching, state.sort, (row, own) => this.#change(row, own), (id) => names.texts[id]);
+    // What weighed too little to be kept is no function, and comes behind them.
+    return [...sorted.filter(({ id }) => id !== names.other), ...sorted.filter(({ id }) => id === names.other)];
   }
 
   /** @param {Row} row

@@ -1,9 +1,17 @@
 // Starts the page: its script, style and elements are sections as well, which makes the page half as large.
 
-import { section } from "./sections.js";
+import { lacking, section } from "./sections.js";
 
 // The page is here to its end: see page.html.
 Object.assign(window, { complete: true });
+
+// The load event waits for the first picture: programs that photograph pages do so at that event, and a document
+// within this one that is still open holds it back.
+const opening = document.createElement("iframe");
+opening.id = "opening";
+opening.hidden = true;
+document.body.append(opening);
+opening.contentDocument?.open();
 
 /** The bytes of a text as ../base85.rs writes them.
  * @param {string} text */
@@ -21,14 +29,18 @@ function fromBase85(text) {
 function say(text) {
   const line = document.getElementById("loading");
   if (line) line.textContent = text;
+  opening.remove();
 }
 
 if (typeof DecompressionStream === "undefined") {
   say("This page needs a newer browser, of 2023 or later. fg-collapse reads the profile back out of it.");
 } else {
   try {
-    const [style, body, code] = (await Promise.all(["style", "body", "script"].map((name) => section(name, fromBase85))))
-      .map((bytes) => new TextDecoder().decode(bytes ?? new Uint8Array()));
+    const [style, body, code] = await Promise.all(["style", "body", "script"].map(async (name) => {
+      const bytes = await section(name, fromBase85);
+      if (!bytes) throw lacking(name);
+      return new TextDecoder().decode(bytes);
+    }));
     /** @type {HTMLElement} */ (document.getElementById("style")).textContent = style;
     // Our own markup: nothing of a profile is in it.
     document.querySelector("main")?.replaceWith(...new DOMParser().parseFromString(body, "text/html").body.childNodes);

@@ -6,6 +6,7 @@
 
 import { Changes } from "./changes.js";
 import { foldRuns } from "./fold.js";
+import { GROUPINGS, coloursOfGroups } from "./groups.js";
 import { allLeaves, callees, callsOf, inverted } from "./invert.js";
 import { ROW, Scene, startOf } from "./layout.js";
 import { Memo } from "./memo.js";
@@ -14,7 +15,6 @@ import { Paints } from "./paints.js";
 import { refined } from "./refine.js";
 import { expression, ignoresCase, matching, measure } from "./search.js";
 import { functions } from "./table.js";
-import { Threads } from "./threads.js";
 import { chartOf } from "./time_order.js";
 import { belowMarked, find, kept, reordered, setWidths } from "./tree.js";
 
@@ -37,7 +37,7 @@ export class Model {
     this.state = state;
     this.numbers = new Numbers(profile.about);
     this.memo = new Memo();
-    this.threads = new Threads(profile.about, profile.names, profile.tree, this.times);
+    this.threads = profile.threads;
     this.changes = new Changes(this);
     this.paints = new Paints(this);
     /** The mistake in an expression. */
@@ -72,8 +72,8 @@ export class Model {
   /** The parts of the model that are those of a value of the recording.
    * @param {View} view */
   #opened(view) {
-    const { about, tree, times = null, source = null } = view;
-    return { view, given: about, times, source, whole: tree, memo: new Memo(), numbers: new Numbers(about), threads: new Threads(about, this.names, tree, times) };
+    const { about, tree, times = null, threads, source = null } = view;
+    return { view, given: about, times, source, whole: tree, memo: new Memo(), numbers: new Numbers(about), threads };
   }
 
   /** Takes a new state. Until its steps are done, everything is as it was.
@@ -86,6 +86,7 @@ export class Model {
     const { memo, times, given, whole } = from;
     // Those of the header.
     yield* memo.getting("all functions", [whole], () => functions(whole, names.texts.length));
+    if (state.colour in GROUPINGS) yield* memo.getting("colours", [state.colour, whole], () => coloursOfGroups(names, view.areas, state.colour));
     let problem = "";
     const failed = (/** @type {unknown} */ error) => (problem ||= String(error instanceof Error ? error.message : error));
     const base = yield* memo.getting("base", [state.threads.join("\n"), JSON.stringify(times && state.ranges)], () => chosenOf(from, state));
@@ -205,7 +206,7 @@ function focusOf(memo, names, tree, { focus }) {
     if (focus) {
       for (let id = 0; id < names.texts.length; id++) if (id !== names.all && names.key(id) === focus) return id;
     }
-    return heaviest(tree, names.texts.length);
+    return heaviest(tree, names);
   });
 }
 
@@ -221,12 +222,15 @@ function* setWidthsOnce(tree, widths) {
   widthsOf.set(tree, widths);
 }
 
-/** @param {Tree} tree
- * @param {number} names */
+/** The function that weighs most itself; -1 when none weighs anything.
+ * @param {Tree} tree
+ * @param {import("./types.js").Names} names */
 function heaviest(tree, names) {
-  const weights = new Float64Array(names);
+  const weights = new Float64Array(names.texts.length);
   for (let i = 1; i < tree.n; i++) weights[tree.name[i]] += tree.self[i] + (tree.before ? tree.before[i] : 0);
   let best = -1;
-  for (let id = 0; id < names; id++) if (weights[id] > (best < 0 ? 0 : weights[best])) best = id;
+  weights.forEach((weight, id) => {
+    if (id !== names.other && weight > (best < 0 ? 0 : weights[best])) best = id;
+  });
   return best;
 }

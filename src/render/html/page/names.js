@@ -33,6 +33,8 @@ export class Names {
     const whole = bytes.every((byte) => byte < 128) ? decoder.decode(bytes) : null;
     /** @type {string[]} */
     this.texts = Array.from(sorted, (at) => whole?.slice(starts[at], starts[at + 1]) ?? decoder.decode(bytes.subarray(starts[at], starts[at + 1])));
+    /** The number of `[other]`, the stacks too light to be kept: no function; -1 where all are kept. */
+    this.other = this.texts.indexOf("[other]");
     /** The whole has a name as well. */
     this.all = this.texts.push("all") - 1;
     /** @type {Map<string, number> | null} */

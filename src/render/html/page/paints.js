@@ -3,8 +3,9 @@
 /** @import { Model } from "./model.js" */
 /** @import { Part } from "./types.js" */
 
-import { WHOLE, changeColour, functionColour, groupColours, insignificant, kindColour, nameColour, paint, toned, widthColour } from "./colour.js";
-import { GROUPINGS, areas } from "./groups.js";
+import { WHOLE, changeColour, functionColour, insignificant, kindColour, nameColour, paint, toned, widthColour } from "./colour.js";
+import { GROUPINGS, coloursOfGroups } from "./groups.js";
+import { atOnce } from "./steps.js";
 
 /** @typedef {import("./colour.js").Paint} Paint */
 /** @typedef {import("./colour.js").Rgb} Rgb */
@@ -53,8 +54,8 @@ export class Paints {
   /** The colours of modules or packages: those of the whole profile, whatever is shown of it.
    * @param {string} colouring */
   groups(colouring) {
-    const { memo, names, whole } = this.model;
-    return memo.get("colours", [colouring, whole], () => groupColours(areas(names, whole, GROUPINGS[colouring]).map(([group]) => group)));
+    const { memo, names, view, whole } = this.model;
+    return memo.get("colours", [colouring, whole], () => atOnce(coloursOfGroups(names, view.areas, colouring)));
   }
 
   /** The opacity of a frame: frames around the zoomed one and frames that do not match are paler.

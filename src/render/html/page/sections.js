@@ -17,6 +17,10 @@ export async function section(name, decode = fromBase64) {
   }
 }
 
+/** The error of a page that lacks a section.
+ * @param {string} name */
+export const lacking = (name) => new Error(`the part "${name}" of this page is missing; fetch it again, or draw it again`);
+
 /** @param {string} text */
 function fromBase64(text) {
   const quick = /** @type {{ fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }} */ (Uint8Array);

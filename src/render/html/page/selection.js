@@ -47,7 +47,7 @@ export class Selection {
     const sheet = byId("sheet");
     const answer = byId("answer");
     // On a phone the hottest functions stand where there is room for them until a frame is chosen.
-    const answers = sheet.contains(answer) || (!model.about.differential && matchMedia("(hover: none)").matches) ? [answer] : [];
+    const answers = sheet.contains(answer) || (!model.about.differential && matchMedia("(hover: none) and (pointer)").matches) ? [answer] : [];
     answer.hidden = Boolean(place) && answers.length > 0;
     sheet.replaceChildren(make("p", {}, "Tap to read · tap again to zoom · hold for more"), ...answers);
     if (!place) return;

@@ -43,8 +43,11 @@ export class Stage {
     const { model } = this.app;
     const { clientWidth: width, clientHeight: height } = this.box;
     const ratio = window.devicePixelRatio || 1;
-    const end = this.box.scrollTop + this.height;
-    const lower = Boolean(this.height) && height !== this.height;
+    const { scrollTop } = this.box;
+    // In a box that grew the browser has moved what stands at its end already.
+    const isAtEnd = scrollTop + height >= this.room.offsetHeight - 1;
+    const end = scrollTop + this.height;
+    const isOther = Boolean(this.height) && height !== this.height;
     model.minHeight = height;
     model.place();
     this.room.style.height = `${model.scene.height}px`;
@@ -58,12 +61,14 @@ export class Stage {
     }
     if (again) this.#showBeginning();
     // What stands on the lower edge stays there, the root of a flame graph above all.
-    else if (lower && model.parts.at(-1)?.up) this.box.scrollTop = end - height;
+    else if (isOther && model.parts.at(-1)?.up) this.box.scrollTop = isAtEnd ? this.room.offsetHeight : end - height;
     this.redraw();
   }
 
   #resized() {
     this.fit();
+    // A canvas of another size is black until something is drawn, and this is called just before the screen is.
+    this.drawNow();
     this.app.map.fit();
   }
 
@@ -107,12 +112,12 @@ export class Stage {
     if (this.waiting) return;
     this.waiting = true;
     requestAnimationFrame(() => {
-      this.waiting = false;
-      this.drawNow();
+      if (this.waiting) this.drawNow();
     });
   }
 
   drawNow() {
+    this.waiting = false;
     if (this.box.hidden || !this.width) return;
     const began = performance.now();
     this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);

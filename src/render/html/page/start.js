@@ -10,12 +10,12 @@ import { inSlices } from "./steps.js";
 async function start() {
   try {
     const profile = await readProfile();
-    const usual = initial(profile);
+    const usual = await inSlices(initial(profile));
     const loading = byId("loading");
     if (profile.tree.n === 1) {
       byId("title").textContent = profile.about.title;
       document.body.classList.add("empty");
-      const warnings = profile.about.warnings.map((one) => ` ${profile.names.harmless(one)}.`).join("");
+      const warnings = profile.about.warnings.map((one) => ` Warning: ${profile.names.harmless(one)}.`).join("");
       loading.textContent = "There are no stacks in the input: nothing was recorded, or a filter left nothing." + warnings;
       return;
     }
@@ -26,6 +26,9 @@ async function start() {
     document.body.classList.add("failed");
     byId("loading").textContent = `This page cannot be shown: ${error instanceof Error ? error.message : error}`;
     throw error;
+  } finally {
+    // See load.js.
+    document.getElementById("opening")?.remove();
   }
 }
 

@@ -9,15 +9,16 @@ export const VIEWS = /** @type {const} */ (["flame", "icicle", "callers", "butte
 export const COLOURINGS = /** @type {const} */ (["module", "package", "kind", "function", "name", "change"]);
 const WIDTHS = ["after", "before", "union"];
 
-/** @param {Profile} profile
- * @returns {State} */
-export function initial(profile) {
+/** The state of an empty address.
+ * @param {Profile} profile
+ * @returns {import("./steps.js").Steps<State>} */
+export function* initial(profile) {
   const { about } = profile;
   return {
     view: about.icicle ? "icicle" : "flame", value: "",
     zoom: [], query: "", matchCase: false, only: false, chips: [], threads: [], focus: "",
     ranges: [], span: null, heat: false,
-    order: "name", fold: false, theme: "", colour: usualColouring(profile),
+    order: "name", fold: false, theme: "", colour: yield* usualColouring(profile),
     widths: about.widths, ownChange: about.ownChange, shares: false, insignificant: about.alpha === null, sort: about.differential ? "change" : "self",
   };
 }

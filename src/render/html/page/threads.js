@@ -4,6 +4,7 @@
 
 /** @import { About, Names, Tree } from "./types.js" */
 
+import { STEP } from "./steps.js";
 import { kept } from "./tree.js";
 
 /**
@@ -54,7 +55,19 @@ export class Threads {
   /** @param {About} about
    * @param {Names} names
    * @param {Tree} whole
-   * @param {import("./timeline_data.js").Times | null} [times] */
+   * @param {import("./timeline_data.js").Times | null} times
+   * @returns {import("./steps.js").Steps<Threads>} */
+  static *read(about, names, whole, times) {
+    const threads = new Threads(about, names, whole, times);
+    if (threads.of.length) threads.all = yield* threads.#find(names);
+    return threads;
+  }
+
+  /** The threads that have rows in the time line; those of stacks are to be found.
+   * @param {About} about
+   * @param {Names} names
+   * @param {Tree} whole
+   * @param {import("./timeline_data.js").Times | null} times */
   constructor(about, names, whole, times) {
     this.whole = whole;
     /** True if samples say of which thread they are. */
@@ -71,15 +84,16 @@ export class Threads {
     /** @type {Map<string, number>} the number of the thread of each key */
     this.numbers = new Map();
     /** @type {Thread[]} the heaviest first */
-    this.all = this.kind === "none" ? [] : this.#find(names);
+    this.all = [];
     if (times && this.areTimed) {
       this.kind = "threads";
       this.all = times.rows.map(({ key, label, after, option }) => ({ key, path: "", option, label, isLabel: false, before: 0, after }));
     }
   }
 
-  /** @param {Names} names */
-  #find(names) {
+  /** @param {Names} names
+   * @returns {import("./steps.js").Steps<Thread[]>} */
+  *#find(names) {
     const { whole, of, labelDepth } = this;
     /** @type {Thread[]} */
     const found = [];
@@ -88,6 +102,7 @@ export class Threads {
     /** @type {number[]} the depth at which the frames of each thread end */
     const depths = [];
     for (let i = 1; i < whole.n; i++) {
+      if (i % STEP === 0) yield;
       const above = of[whole.parent[i]];
       const depth = whole.depth[i];
       of[i] = above;

@@ -81,8 +81,8 @@
  * @property {Weights} width its width with all below it
  */
 
-/** A value of the recording: its tree, and what it has for itself.
- * @typedef {{ about: About, tree: Tree, times?: import("./timeline_data.js").Times | null, source?: Source | null }} View */
+/** A value of the recording: its tree, the share of each name in the area of all frames, and what it has for itself.
+ * @typedef {{ about: About, tree: Tree, areas: Float64Array, threads: import("./threads.js").Threads, times?: import("./timeline_data.js").Times | null, source?: Source | null }} View */
 
 /** The value that a page shows at first, and all of them.
  * @typedef {View & { names: Names, views: { name: string, open: () => import("./steps.js").Steps<View> }[] }} Profile */

@@ -5,10 +5,7 @@
 //! frame of the walk has in the page, which a time line needs.
 
 use crate::error::Result;
-use crate::folded::{Frame, Visitor, Weights};
-
-/// The name that fg-filter gives the stacks that it leaves out, too.
-const REST: &[u8] = b"[other]";
+use crate::folded::{Frame, OTHER, Visitor, Weights};
 
 /// The share of each frame of a walk in the whole; of several values, the largest.
 #[derive(Default)]
@@ -129,7 +126,7 @@ impl<'v, 'k> Fold<'v, 'k> {
         frames.into_iter().for_each(|frame| self.numbers[frame as usize] = self.told);
         self.told += 1;
         let start = self.so_far.checked_sub(weights)?;
-        let frame = Frame { name: REST, depth, start, own: weights, total: weights };
+        let frame = Frame { name: OTHER, depth, start, own: weights, total: weights };
         self.visitor.exit(frame, self.so_far)
     }
 }

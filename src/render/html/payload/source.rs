@@ -24,10 +24,10 @@ use crate::weight::Weight;
 /// Functions that are in the page, the heaviest first; and their least share of the whole.
 const MOST_FUNCTIONS: usize = 2000;
 const LEAST_PART: i128 = 1000;
-/// The most bytes of code in the page.
+/// The most bytes of code in the page, in the sections of all of its values.
 const MOST_CODE: usize = 2 << 20;
 
-/// The section; `None` without any lines.
+/// The section, one of so many of the page; `None` without any lines.
 ///
 /// # Errors
 /// [`crate::ErrorKind::Overflow`].
@@ -36,6 +36,7 @@ pub(in crate::render::html) fn section<'n>(
     names: impl Iterator<Item = &'n [u8]>,
     decimals: u8,
     (columns, all): (Columns, Weights),
+    sections: usize,
     settings: &Settings,
 ) -> Result<Option<(&'static str, Vec<u8>)>> {
     let chosen = heaviest(lines, all)?;
@@ -74,7 +75,8 @@ pub(in crate::render::html) fn section<'n>(
             "lines": rows,
         }));
     }
-    let files = files_with_code(&chosen, &files, &file_numbers, settings);
+    let room = MOST_CODE / sections.max(1);
+    let files = files_with_code(&chosen, &files, &file_numbers, room, settings);
     let text = json!({ "files": files, "functions": functions }).to_string();
     Ok(Some(("source", deflate(text.as_bytes())?)))
 }
@@ -101,12 +103,12 @@ fn files_with_code(
     functions: &[&FunctionLines],
     files: &[&[u8]],
     numbers: &HashMap<&[u8], usize>,
+    mut room: usize,
     settings: &Settings,
 ) -> Vec<Value> {
     let mut sources = SourceFiles::below(&settings.source_folders);
     // By file: lines that are shown.
     let mut shown: Vec<BTreeMap<u32, String>> = vec![BTreeMap::new(); files.len()];
-    let mut room = MOST_CODE;
     for function in functions {
         let number = numbers[&function.file[..]];
         let Some(lines) = sources.lines(&function.file) else { continue };
@@ -174,10 +176,14 @@ mod tests {
     }
 
     fn section_of(profile: &Profile, settings: &Settings) -> Value {
+        one_section_of(1, profile, settings)
+    }
+
+    fn one_section_of(sections: usize, profile: &Profile, settings: &Settings) -> Value {
         let lines = SourceLines::of_profile(profile, &settings.rewrite).unwrap();
         let names: Vec<Vec<u8>> = lines.functions().iter().map(|function| function.name.clone()).collect();
         let whole = (Columns::Two, profile.total().unwrap());
-        let section = section(&lines, names.iter().map(Vec::as_slice), 0, whole, settings).unwrap();
+        let section = section(&lines, names.iter().map(Vec::as_slice), 0, whole, sections, settings).unwrap();
         let mut text = String::new();
         flate2::read::ZlibDecoder::new(&section.unwrap().1[..]).read_to_string(&mut text).unwrap();
         serde_json::from_str(&text).unwrap()
@@ -211,13 +217,14 @@ mod tests {
         let mut settings = Settings::default();
         settings.source_folders = vec![folder.path().to_owned()];
         let found = section_of(&profile(300), &settings);
-        let code: usize = found["files"][0]["runs"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|run| run[1].as_str().unwrap().len())
-            .sum();
-        assert!(code > MOST_CODE / 2 && code < MOST_CODE + 20_000, "{code}");
+        let code = |found: &Value| -> usize {
+            let runs = found["files"][0]["runs"].as_array().unwrap();
+            runs.iter().map(|run| run[1].as_str().unwrap().len()).sum()
+        };
+        let whole = code(&found);
+        assert!(whole > MOST_CODE / 2 && whole < MOST_CODE + 20_000, "{whole}");
+        let quarter = code(&one_section_of(4, &profile(300), &settings));
+        assert!(quarter > MOST_CODE / 8 && quarter < MOST_CODE / 4 + 20_000, "{quarter}");
         assert!(
             section_of(&profile(900), &settings)["functions"].as_array().unwrap().len() <= MOST_FUNCTIONS
         );
