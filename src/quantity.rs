@@ -32,7 +32,8 @@ mod tests {
 
     #[test]
     fn sizes_have_units() {
-        let sizes = ["0", "500", "64M", "2GiB", "1k", "3tb", "1.5G", "0.001k"].map(|text| bytes(text).unwrap());
+        let sizes =
+            ["0", "500", "64M", "2GiB", "1k", "3tb", "1.5G", "0.001k"].map(|text| bytes(text).unwrap());
         assert_eq!(sizes, [0, 500, 64 << 20, 2 << 30, 1 << 10, 3 << 40, 3 << 29, 1]);
         for text in ["", "G", "3X", "-1", "1.2345G", ".5G", "1e3", "99999999T", "99999999999999999999"] {
             assert_eq!(bytes(text), None, "{text}");

@@ -9,7 +9,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use crate::record::sys::perf_event::record;
-use crate::record::sys::processes::process_of;
+use crate::record::sys::processes::{process_of, stat};
 use crate::symbolize::{Module, Search};
 
 /// The size of the fields behind each record: thread, time, processor, id; see
