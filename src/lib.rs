@@ -103,7 +103,7 @@ pub mod symbol;
 #[cfg(feature = "perf-data")]
 pub mod symbolize;
 pub(crate) mod tally;
-#[cfg(all(unix, any(feature = "cli", feature = "record")))]
+#[cfg(all(unix, any(feature = "cli", feature = "perf-data")))]
 pub(crate) mod temporary;
 pub(crate) mod threads;
 pub mod weight;

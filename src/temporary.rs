@@ -121,13 +121,24 @@ pub(crate) fn end_by(signal: c_int) -> bool {
 
 /// Removes all temporary names, for a signal handler that cannot wait.
 pub(crate) fn remove_all() {
-    for place in places() {
-        let path = place.path.swap(ptr::null_mut(), SeqCst);
-        if !path.is_null() {
-            // SAFETY: the path is a live text that ends with a zero, ours since it was taken out;
-            // unlink may be called in a handler. It is not freed: that may not be done in one.
-            unsafe { libc::unlink(path) };
+    // A folder is empty when what was in it is gone, wherever the places of both are.
+    while places().fold(false, |any, place| place.remove() | any) {}
+}
+
+impl Place {
+    /// Removes the file or the empty folder that has the name. Returns true if it is gone.
+    fn remove(&self) -> bool {
+        let path = self.path.swap(ptr::null_mut(), SeqCst);
+        if path.is_null() {
+            return false;
         }
+        // SAFETY: the path is a live text that ends with a zero, ours since it was taken out; both calls
+        // may be made in a handler. It is not freed: that may not be done in one.
+        let is_gone = unsafe { libc::unlink(path) == 0 || libc::rmdir(path) == 0 };
+        if !is_gone {
+            self.path.store(path, SeqCst);
+        }
+        is_gone
     }
 }
 

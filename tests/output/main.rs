@@ -75,8 +75,15 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Starts it, and waits until it has read what there is and wants more.
+    /// Starts it, and waits until it has read stacks and wants more.
     fn start(command: &mut Command, folder: &Path) -> Waiting {
+        // More than is looked at to tell the format.
+        let stacks: String = (0..20_000).map(|n| format!("main;f{n:05} 1\n")).collect();
+        Waiting::behind(stacks.as_bytes(), command, folder)
+    }
+
+    /// Starts it, and waits until it has read this and wants more.
+    fn behind(bytes: &[u8], command: &mut Command, folder: &Path) -> Waiting {
         let mut child = command
             .current_dir(folder)
             .stdin(Stdio::piped())
@@ -85,9 +92,7 @@ impl Waiting {
             .spawn()
             .unwrap();
         let mut input = child.stdin.take().unwrap();
-        // More than is looked at to tell the format.
-        let stacks: String = (0..20_000).map(|n| format!("main;f{n:05} 1\n")).collect();
-        input.write_all(stacks.as_bytes()).unwrap();
+        input.write_all(bytes).unwrap();
         wait_for("a read", || system::unread(&input) == 0 && state_of(child.id()) == Some('S'));
         Waiting { child, input: Some(input) }
     }

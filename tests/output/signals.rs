@@ -27,6 +27,50 @@ fn signals_remove_temporary_names() {
     }
 }
 
+/// A member of a tar archive; of its content only what is there.
+fn member(name: &str, size: usize, content: &[u8]) -> Vec<u8> {
+    let mut block = vec![0; 512];
+    block[..name.len()].copy_from_slice(name.as_bytes());
+    block[100..108].copy_from_slice(b"0000644\0");
+    block[124..136].copy_from_slice(format!("{size:011o}\0").as_bytes());
+    block[148..156].fill(b' ');
+    block[156] = b'0';
+    block[257..265].copy_from_slice(b"ustar\x0000");
+    let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
+    block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    block.extend(content);
+    block.resize(block.len().next_multiple_of(512), 0);
+    block
+}
+
+#[test]
+fn signals_remove_the_programs_of_a_bundle() {
+    let mut bundle = Vec::new();
+    for build_id in ["8a/2f00112233445566778899aabbccddeeff0011", "8a/3f00112233445566778899aabbccddeeff0011"]
+    {
+        bundle.extend(member(&format!(".build-id/{build_id}/elf"), 5, b"\x7fELF\x02"));
+    }
+    let stacks = "main;parse 40\n".repeat(10_000);
+    bundle.extend(member("recording.folded", stacks.len() + 1, stacks.as_bytes()));
+    for (program, arguments) in READERS {
+        for signal in [libc::SIGABRT, libc::SIGTERM] {
+            let folder = tempfile::tempdir().unwrap();
+            let temporary = folder.path().join("temporary");
+            fs::create_dir(&temporary).unwrap();
+            fs::write(folder.path().join("before.folded"), SMALL).unwrap();
+            let mut command = Command::new(program);
+            command.args(*arguments).env("TMPDIR", &temporary);
+            let waiting = Waiting::behind(&bundle, &mut command, folder.path());
+            let unpacked = names(&temporary);
+            assert!(unpacked.iter().any(|name| name.starts_with("fg-bundle-")), "{program}: {unpacked:?}");
+            waiting.signal(signal);
+            let (status, said) = waiting.end();
+            assert_eq!((status.signal(), said.as_str()), (Some(signal), ""), "{program}");
+            assert_eq!(names(&temporary), [""; 0], "{program}, signal {signal}");
+        }
+    }
+}
+
 #[test]
 fn signals_that_the_starter_ignores_stay_ignored() {
     let folder = tempfile::tempdir().unwrap();

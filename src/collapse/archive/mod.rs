@@ -8,6 +8,8 @@
 #[cfg_attr(not(feature = "perf-data"), path = "no_programs.rs")]
 mod programs;
 mod tar;
+#[cfg(feature = "perf-data")]
+mod unpacked;
 mod zip;
 
 use std::io::{self, Read};

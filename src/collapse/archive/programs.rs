@@ -5,13 +5,12 @@
 //! recordings behind them are read. An archive without a folder `.build-id` is no bundle, and its programs are
 //! left alone.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
-
-use tempfile::TempDir;
+use std::path::Path;
 
 use super::Options;
+use super::unpacked::Unpacked;
 use crate::error::{Error, Position, Result, some_of};
 use crate::input::Input;
 use crate::symbolize::bundle::{CACHE, LARGEST, cached_place, place_by_path};
@@ -19,7 +18,7 @@ use crate::symbolize::bundle::{CACHE, LARGEST, cached_place, place_by_path};
 /// The programs of an archive.
 #[derive(Default)]
 pub(super) struct Programs {
-    folder: Option<TempDir>,
+    folder: Option<Unpacked>,
     is_bundle: bool,
     /// The number of files, and of those behind the first recording.
     files: usize,
@@ -37,7 +36,7 @@ impl Programs {
 
     /// The folder that stands for the root of the recorded system.
     pub fn symfs(&self) -> Option<&Path> {
-        self.folder.as_ref().map(TempDir::path)
+        self.folder.as_ref().map(Unpacked::path)
     }
 
     /// A recording is read: what comes behind it is too late.
@@ -62,29 +61,23 @@ impl Programs {
         self.late += usize::from(self.has_recording);
         // Whoever names a folder wants the files that are in it.
         if options.symfs.is_none() && !self.has_recording {
-            self.unpack(member, place, input)?;
+            self.unpack(member, &place, input)?;
         }
         Ok(None)
     }
 
-    fn unpack(&mut self, member: &str, place: PathBuf, input: Input) -> Result<()> {
+    fn unpack(&mut self, member: &str, place: &Path, input: Input) -> Result<()> {
         let name = input.name().clone();
         let failed = |e| Error::io("unpack it", e).or_at(|| Position::file(name.clone()));
-        if self.folder.is_none() {
-            self.folder = Some(tempfile::Builder::new().prefix("fg-bundle-").tempdir().map_err(failed)?);
-        }
-        let path = self.symfs().unwrap_or(Path::new("")).join(place);
-        if let Some(parent) = path.parent() {
-            fs::create_dir_all(parent).map_err(failed)?;
-        }
-        let mut file = match File::create_new(&path) {
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
-            made => made.map_err(failed)?,
+        let folder = match &mut self.folder {
+            Some(folder) => folder,
+            none => none.insert(Unpacked::new("fg-bundle-").map_err(failed)?),
         };
+        let Some(mut file) = folder.create(place).map_err(failed)? else { return Ok(()) };
         let left = LARGEST - self.bytes;
         let copied = io::copy(&mut input.into_reader().take(left + 1), &mut file).map_err(failed)?;
         if copied > left {
-            fs::remove_file(&path).map_err(failed)?;
+            fs::remove_file(folder.path().join(place)).map_err(failed)?;
             self.too_large.push(member.to_owned());
         } else {
             self.bytes += copied;
