@@ -86,6 +86,17 @@ fn a_process_is_found_by_its_name() {
 }
 
 #[test]
+fn a_process_that_has_ended_is_said_to_have() {
+    let mut child = Command::new("true").spawn().expect("it starts");
+    let stat = format!("/proc/{}/stat", child.id());
+    until("it has ended", || fs::read_to_string(&stat).is_ok_and(|stat| stat.contains(") Z ")));
+    let output = fg_record().args(["-d", "1", "-p", &child.id().to_string()]).output().expect("it starts");
+    child.wait().expect("it has ended");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(text(&output.stderr).contains("this process has ended"), "{output:?}");
+}
+
+#[test]
 fn a_program_needs_no_dashes_before_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let Some(program) = busy_as(folder.path(), "check") else { return };

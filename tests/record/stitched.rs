@@ -80,9 +80,61 @@ fn a_recursion_with_two_callers_stays_cut_rather_than_wrong() {
     assert!(share_of(&folded, |stack| stack.contains("[truncated]")) > 0.3, "{}", text(&output.stderr));
 }
 
+/// Frames that are larger than what the kernel copies: their callers are read from the program's memory.
+#[test]
+fn callers_behind_large_frames_are_found() {
+    const LARGE: &str = r#"
+static volatile unsigned long x;
+__attribute__((noinline)) void leaf(long n) { for (long i = 0; i < n; i++) x = x * 31 + i; x++; }
+__attribute__((noinline)) void later(long n) { for (long i = 0; i < n; i++) x = x * 31 + i; x += 2; }
+__attribute__((noinline)) void phases(void) {
+  volatile char large[200000];
+  for (int i = 0; i < 200000; i++) large[i] = i;
+  for (int i = 0; i < 10; i++) { leaf(20000000); large[i] = 2; later(20000000); }
+  x += large[7];
+}
+__attribute__((noinline)) void outer(void) { volatile char large[100000]; large[7] = 1; phases(); x += large[7]; }
+int main(void) { outer(); return 0; }
+"#;
+    static BUILT: Built = Built::new();
+    let Some(program) = compiled(&BUILT, "large", LARGE) else { return };
+    let Some(output) = recorded(fg_record().args(["-v", "-e", "cpu-clock:u", "--"]).arg(program)) else {
+        return;
+    };
+    let (folded, said) = (text(&output.stdout), text(&output.stderr));
+    for leaf in ["leaf", "later"] {
+        let whole = share_of(&folded, |stack| stack.ends_with(&format!(";main;outer;phases;{leaf}")));
+        assert!(whole > 0.4, "{leaf}: {whole}\n{folded}\n{said}");
+    }
+    assert!(share_of(&folded, |stack| stack.contains("[truncated]")) < 0.02, "{said}");
+}
+
+/// Two callers in turn: by the time that memory is read it may be the other's turn.
+#[test]
+fn memory_that_tells_of_two_callers_is_not_believed() {
+    const TURNS: &str = r#"
+static volatile unsigned long x;
+__attribute__((noinline)) void leaf_of_one(long n) { for (long i = 0; i < n; i++) x = x * 31 + i; x++; }
+__attribute__((noinline)) void leaf_of_two(long n) { for (long i = 0; i < n; i++) x = x * 31 + i; x += 2; }
+__attribute__((noinline)) void work(void (*leaf)(long)) { volatile char large[90000]; large[9] = 1; leaf(2000000); x += large[9]; }
+__attribute__((noinline)) void one(void) { work(leaf_of_one); x += 1; }
+__attribute__((noinline)) void two(void) { work(leaf_of_two); x += 2; }
+int main(void) { for (int i = 0; i < 200; i++) { one(); two(); } return 0; }
+"#;
+    static BUILT: Built = Built::new();
+    let Some(program) = compiled(&BUILT, "turns", TURNS) else { return };
+    let Some(output) = recorded(fg_record().args(["-e", "cpu-clock:u", "--"]).arg(program)) else { return };
+    let folded = text(&output.stdout);
+    for (leaf, other) in [("leaf_of_one", ";two;"), ("leaf_of_two", ";one;")] {
+        let wrong = share_of(&folded, |stack| stack.ends_with(leaf) && stack.contains(other));
+        assert!(wrong == 0.0, "{folded}");
+        assert!(share_of(&folded, |stack| stack.ends_with(leaf)) > 0.4, "{folded}");
+    }
+}
+
 /// A signal handler on a stack of its own: the kernel copies that one alone.
 #[test]
-fn stacks_that_go_on_on_another_stack_are_said_to() {
+fn stacks_that_go_on_on_another_stack_are_whole_or_said_not_to_be() {
     const HANDLES: &str = r#"
 #define _GNU_SOURCE
 #include <signal.h>
@@ -100,7 +152,19 @@ int main(void) {
 "#;
     static BUILT: Built = Built::new();
     let Some(program) = compiled(&BUILT, "handles", HANDLES) else { return };
-    let Some(output) = recorded(fg_record().args(["-e", "cpu-clock:u", "--"]).arg(program)) else { return };
+    let run = |options: &[&str]| {
+        recorded(fg_record().args(["-e", "cpu-clock:u"]).args(options).arg("--").arg(program))
+    };
+    let Some(output) = run(&[]) else { return };
+    let folded = text(&output.stdout);
+    let whole = share_of(&folded, |stack| stack.contains(";main;") && stack.ends_with(";handler;hot"));
+    assert!(whole > 0.9, "{folded}\n{}", text(&output.stderr));
+    // A recording that is read later has the copies alone.
+    let folder = tempfile::tempdir().expect("a folder");
+    let recording = folder.path().join("perf.data");
+    let Some(_) = run(&["--raw", "-o", &recording.to_string_lossy()]) else { return };
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_fg-collapse")).arg(&recording).output();
+    let output = output.expect("fg-collapse starts");
     let (folded, said) = (text(&output.stdout), text(&output.stderr));
     assert!(share_of(&folded, |stack| stack.ends_with(";handler;hot")) > 0.9, "{folded}");
     assert!(said.contains("most as the stack of their callers was not copied: signal handlers"), "{said}");

@@ -34,6 +34,11 @@ pub(super) fn find(wanted: &[String]) -> anyhow::Result<Vec<u32>> {
     let mut pids = Vec::with_capacity(wanted.len());
     for text in wanted.iter().flat_map(|text| single(text)) {
         let pid = match text.parse() {
+            Ok(id) if has_ended(id) => {
+                anyhow::bail!(
+                    "-p {id}: this process has ended, and its parent has not taken notice of it yet"
+                )
+            }
             Ok(id) => process_of(id),
             Err(_) if text.bytes().all(|b| b.is_ascii_digit()) => {
                 anyhow::bail!("-p {text:?}: no process has this number")
@@ -56,6 +61,20 @@ fn single(text: &str) -> Vec<&str> {
         return vec![text];
     }
     words
+}
+
+/// Returns true for a process of which only the exit status is left.
+#[cfg(target_os = "linux")]
+fn has_ended(id: u32) -> bool {
+    crate::record::sys::processes::stat(id).is_some_and(|fields| fields.starts_with('Z'))
+        // Its first thread may have ended alone.
+        && std::fs::read_dir(format!("/proc/{id}/task")).is_ok_and(|threads| threads.count() < 2)
+}
+
+/// Other systems do not tell.
+#[cfg(not(target_os = "linux"))]
+fn has_ended(_id: u32) -> bool {
+    false
 }
 
 /// The process of a number, which may be that of one of its threads.

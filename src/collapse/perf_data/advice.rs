@@ -8,11 +8,12 @@ use std::collections::HashMap;
 use std::sync::PoisonError;
 
 use super::attr::sample;
+use super::follow::ELSEWHERE;
 use super::modules::{Kind, Module, UNKNOWN};
 use super::names::Namer;
 use super::runtime::Runtime;
 use super::sample_stream::SampleStream;
-use super::stacks::{ELSEWHERE, TruncatedStacks};
+use super::stacks::TruncatedStacks;
 use super::summary::Summary;
 use crate::collapse::Report;
 use crate::symbolize::{Language, Missing};
@@ -28,6 +29,8 @@ const NEARLY_ALL: i128 = 90;
 const LISTED: usize = 10;
 /// The largest dump of a stack that the kernel makes.
 const LARGEST_DUMP: u32 = 65_528;
+/// Dumps that are smaller by less than this are as large: a recording of several fields has no room for more.
+const NEARLY_ALL_OF_IT: u32 = 16;
 /// Folders of what a distribution's packages install.
 const SYSTEM: [&[u8]; 6] = [b"/bin/", b"/lib/", b"/lib64/", b"/sbin/", b"/usr/", b"/nix/store/"];
 /// Folders below them of what was built on the machine.
@@ -57,7 +60,7 @@ impl Advice<'_> {
         if samples > 0 {
             report.details.push(format!(
                 "{samples} stacks, {} of the weight, are longer than what was recorded of them and have their \
-                 callers from other stacks of the same thread",
+                 callers from other stacks of the same thread, or from its memory",
                 self.summary.percent(weight)
             ));
         }
@@ -69,7 +72,7 @@ impl Advice<'_> {
         );
         if !self.summary.is_share(weight, NOTABLE) {
             report.details.push(said);
-        } else if self.dump_size() >= LARGEST_DUMP {
+        } else if self.dump_size() + NEARLY_ALL_OF_IT > LARGEST_DUMP {
             report.note(said + "; the kernel records no more than 64 kB of each");
         } else {
             report.note(format!("{said}: record more of each with --call-graph dwarf,{LARGEST_DUMP}"));

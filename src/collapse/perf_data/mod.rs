@@ -34,8 +34,10 @@ mod compiled;
 mod content;
 mod deferred;
 mod facts;
+mod follow;
 mod header;
 mod held;
+mod live_stack;
 mod located;
 mod modules;
 mod names;
@@ -253,6 +255,7 @@ impl<'o> Folding<'o> {
             let builder = |_| {
                 let mut stacks = StackBuilder::new(self.options, self.search, order, self.wants.contexts);
                 stacks.branches = self.branches.then(BranchTable::default);
+                stacks.reads_memory = self.samples.records.description.is_live;
                 stacks
             };
             self.builders = (0..self.threads).map(builder).collect();

@@ -1,6 +1,7 @@
 //! Registers by the numbers that DWARF gives them, and the memory they point into.
 
 use super::attr::Arch;
+use super::live_stack::LiveStack;
 use super::sample::{Registers, SampleBody};
 
 /// The most registers besides the stack pointer that a function may have to restore.
@@ -132,11 +133,39 @@ pub(super) struct Dump<'a> {
     pub missed: bool,
     /// True if something was asked for that is neither in it nor behind a copy that was too short.
     pub is_elsewhere: bool,
+    /// Where to look for what is not in it.
+    pub beyond: Option<LiveStack>,
 }
 
 impl<'a> Dump<'a> {
     pub fn new(parts: &SampleBody<'a>, sp: u64) -> Dump<'a> {
-        Dump { bytes: parts.stack, start: sp, is_cut: parts.stack_is_cut, missed: false, is_elsewhere: false }
+        let (bytes, is_cut) = (parts.stack, parts.stack_is_cut);
+        Dump { bytes, start: sp, is_cut, missed: false, is_elsewhere: false, beyond: None }
+    }
+
+    /// Returns true if a stack still has the frame at this stack pointer, of which the copy has the beginning:
+    /// most of its words are what they were, or, of a small part or of none, the return address that was copied
+    /// last, with its place.
+    pub fn is_still_in(&self, stack: &mut LiveStack, sp: u64, returned: Option<(u64, u64)>) -> bool {
+        /// The bytes that are compared, and the fewest words besides zero that tell anything.
+        const COMPARED: usize = 2048;
+        const FEWEST: usize = 16;
+        let from = sp.checked_sub(self.start).and_then(|at| usize::try_from(at).ok());
+        let from = from.map_or(self.bytes.len(), |at| at.max(self.bytes.len().saturating_sub(COMPARED)));
+        let (mut told, mut same) = (0, 0);
+        let words = self.bytes.get(from..).unwrap_or_default().chunks_exact(8);
+        for (at, word) in (self.start + from as u64..).step_by(8).zip(words) {
+            let word = u64::from_le_bytes(word.try_into().expect("eight bytes"));
+            if word != 0 {
+                told += 1;
+                same += usize::from(stack.read(at) == Some(word));
+            }
+        }
+        match (told >= FEWEST, returned) {
+            (true, _) => same * 8 >= told * 7,
+            (false, Some((at, word))) => stack.read(at) == Some(word),
+            (false, None) => told > 0 && same == told,
+        }
     }
 
     /// A word of it. Both processors that are unwound here have the lowest byte first.
@@ -146,6 +175,9 @@ impl<'a> Dump<'a> {
         let at = usize::try_from(at).ok()?;
         let word = at.checked_add(8).and_then(|end| self.bytes.get(at..end));
         if word.is_none() {
+            if let Some(beyond) = &mut self.beyond {
+                return beyond.read(address);
+            }
             /// No frame is larger than the largest stack.
             const FAR: usize = 1 << 30;
             let is_missed = self.is_cut && at < FAR;

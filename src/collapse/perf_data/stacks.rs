@@ -6,17 +6,15 @@ use super::alloc::Allocations;
 use super::attr::Attr;
 use super::branches::BranchTable;
 use super::bytes::{ByteOrder, U64s};
-use super::cfi::{Context, How, Rule};
-use super::compiled;
-use super::modules::{KERNEL, Module, UNKNOWN};
+use super::cfi::{Context, Rule};
+use super::follow::Unwound;
+use super::modules::{KERNEL, UNKNOWN};
 use super::pending::{Batch, PendingSample, State};
 use super::process::{CommId, Mapping};
 use super::raw_frame::RawFrame;
 use super::record::{Mode, USER_DEFERRED};
-use super::regs::{Cpu, Dump, Regs};
 use super::sample::{SampleBody, no_sample};
-use super::stitch::{Chains, CutStack, End, Link};
-use super::unwind::{self, Step};
+use super::stitch::{Chains, CutStack, End, Link, Without};
 use crate::collapse::{Options, ValueSelection};
 use crate::error::{Position, Result};
 use crate::folded::{FrameId, Interner, StackTable, Weights};
@@ -31,9 +29,6 @@ mod context {
     pub const FIRST: u64 = -4095i64 as u64;
 }
 
-/// Stands for the module of stacks whose callers are on a stack, or in a part of it, that the kernel did not copy.
-pub(super) const ELSEWHERE: u32 = u32::MAX;
-
 /// A number of stacks of which a part was missing, and their weight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct TruncatedStacks {
@@ -42,6 +37,14 @@ pub(super) struct TruncatedStacks {
 }
 
 impl TruncatedStacks {
+    /// Adds a stack.
+    ///
+    /// # Errors
+    /// Weights that are too large.
+    pub fn count(&mut self, weight: Weight) -> Result<()> {
+        self.add(TruncatedStacks { samples: 1, weight })
+    }
+
     /// Adds other stacks.
     ///
     /// # Errors
@@ -98,9 +101,11 @@ fn single(number: u64, work: &PendingSample) -> SingleSample {
 
 /// The stacks of one thread's samples.
 pub(super) struct StackBuilder<'o> {
-    options: &'o Options,
-    search: &'o Search,
+    pub(super) options: &'o Options,
+    pub(super) search: &'o Search,
     order: ByteOrder,
+    /// The processes may still run: what was not copied of a stack is looked for in their memory.
+    pub reads_memory: bool,
     /// StackBuilder of [`RawFrame`] frames.
     pub table: StackTable,
     /// The single samples, if they are wanted.
@@ -115,36 +120,23 @@ pub(super) struct StackBuilder<'o> {
     /// The callers that the stacks of a group of samples tell of each other.
     pub chains: Chains,
     /// Weights of stacks that end before their root though the dump goes on, by the module that was
-    /// left without a caller, or [`ELSEWHERE`].
+    /// left without a caller, or [`ELSEWHERE`](super::follow::ELSEWHERE).
     pub lost: HashMap<u32, Weight>,
     /// The stacks of allocations that were in use when they were added, root first.
     in_use: Vec<(u64, SingleSample, Box<[FrameId]>)>,
     /// Samples of 32-bit programs, which are not unwound.
     pub not_unwound: u64,
     /// Places that were met before.
-    places: Vec<CachedPlace>,
+    pub(super) places: Vec<CachedPlace>,
     threads: HashMap<(CommId, i32, i32), FrameId>,
-    context: Box<Context>,
+    pub(super) context: Box<Context>,
     /// The stack being put together, leaf first.
-    stack: Vec<FrameId>,
+    pub(super) stack: Vec<FrameId>,
     /// Its frames that were unwound, leaf first.
-    links: Vec<Link>,
+    pub(super) links: Vec<Link>,
     /// The index of the mapping in which the last address was found.
-    hint: usize,
+    pub(super) hint: usize,
     kernel_hint: usize,
-}
-
-/// The result of following a stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unwound {
-    /// There was nothing to follow.
-    Nothing,
-    /// Nothing called the last frame.
-    ToRoot,
-    /// The copy of the stack ends before the caller of the last frame.
-    Cut,
-    /// The caller of the last frame cannot be found.
-    Lost,
 }
 
 /// Names and values of the fields in an entry of [`StackBuilder::fields`].
@@ -160,13 +152,13 @@ pub(super) fn fields_of(mut entry: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])
 
 /// A place in a module, and what was found out about it.
 #[derive(Clone, Copy)]
-struct CachedPlace {
-    module: u32,
-    called: bool,
-    place: u64,
-    frame: FrameId,
+pub(super) struct CachedPlace {
+    pub module: u32,
+    pub called: bool,
+    pub place: u64,
+    pub frame: FrameId,
     /// The place's stated address, and the rule to unwind from there, once that was asked for.
-    rule: Option<(u64, Rule)>,
+    pub rule: Option<(u64, Rule)>,
 }
 
 /// The number of places that are remembered, each in the slot of its hash. With half as many, a
@@ -182,6 +174,7 @@ impl<'o> StackBuilder<'o> {
             options,
             search,
             order,
+            reads_memory: false,
             table: StackTable::default(),
             singles: contexts.then(Vec::new),
             fields: Interner::default(),
@@ -238,23 +231,32 @@ impl<'o> StackBuilder<'o> {
         if let (Some(table), Some(list)) = (&mut self.branches, parts.branches) {
             table.add(list, &work.space)?;
         }
-        let unwound = self.unwind(&parts, work, batch)?;
+        let unwound = self.follow(&parts, work, batch);
         let fields = if self.singles.is_some() { self.trace_fields(attr, &parts) } else { 0 };
         let sample = SingleSample { cgroup: parts.cgroup, fields, ..single(number, work) };
         let tid = work.tid;
-        let end = self.stack.len();
-        self.push_roots(work);
         match unwound {
-            Unwound::Cut => {
+            Unwound::Cut(cut) => {
+                if cut.goes_on {
+                    self.chains.add_read(tid, &self.links[cut.links - 1..]);
+                }
+                self.stack.truncate(self.stack.len() - (self.links.len() - cut.links));
+                self.links.truncate(cut.links);
+                let end = self.stack.len();
+                self.push_roots(work);
                 let (frames, behind) = self.stack.split_at(end);
-                let cut = |piece| CutStack::new(frames.to_vec(), behind.to_vec(), sample, piece);
-                self.chains.add_cut(&self.links, cut);
+                let (frames, behind, without) = (frames.to_vec(), behind.to_vec(), cut.without);
+                self.chains.add_cut(&self.links, |piece| CutStack { frames, behind, without, sample, piece });
                 return Ok(());
             }
             Unwound::ToRoot => self.chains.add(tid, number, &self.links, End::Root),
-            Unwound::Lost => self.chains.add(tid, number, &self.links, End::Open),
+            Unwound::Lost(from) => {
+                self.lose(from, work.weight)?;
+                self.chains.add(tid, number, &self.links, End::Open);
+            }
             Unwound::Nothing => {}
         }
+        self.push_roots(work);
         self.finish(sample)
     }
 
@@ -288,21 +290,31 @@ impl<'o> StackBuilder<'o> {
     /// # Errors
     /// Weights that are too large.
     pub fn add_cut(&mut self, cut: CutStack, callers: Option<&[Link]>) -> Result<()> {
-        let counted = if callers.is_some() { &mut self.stitched } else { &mut self.truncated };
-        counted.samples += 1;
-        counted.weight = counted.weight.checked_add(cut.weight)?;
+        let CutStack { sample, .. } = cut;
         self.stack = cut.frames;
-        match callers {
-            Some(callers) => {
+        match (callers, cut.without) {
+            (Some(callers), _) => {
+                self.stitched.count(sample.weight)?;
                 for &Link { module, place, called, .. } in callers {
                     let slot = self.place_of(module, place, called);
                     self.stack.push(self.places[slot].frame);
                 }
             }
-            None => self.stack.push(RawFrame::Truncated.in_table(&mut self.table)),
+            (None, Without::Callers(module)) => self.lose(module, sample.weight)?,
+            (None, Without::TheRest) => {
+                self.truncated.count(sample.weight)?;
+                self.stack.push(RawFrame::Truncated.in_table(&mut self.table));
+            }
         }
         self.stack.extend(cut.behind);
-        self.finish(cut.sample)
+        self.finish(sample)
+    }
+
+    /// Counts a stack whose callers cannot be found from a module.
+    fn lose(&mut self, module: u32, weight: Weight) -> Result<()> {
+        let sum = self.lost.entry(module).or_default();
+        *sum = sum.checked_add(weight)?;
+        Ok(())
     }
 
     /// Adds the stack that was put together.
@@ -399,7 +411,14 @@ impl<'o> StackBuilder<'o> {
     }
 
     /// Puts an address on the stack.
-    fn push(&mut self, mode: Mode, address: u64, called: bool, work: &PendingSample, batch: &Batch) {
+    pub(super) fn push(
+        &mut self,
+        mode: Mode,
+        address: u64,
+        called: bool,
+        work: &PendingSample,
+        batch: &Batch,
+    ) {
         let inside = address.wrapping_sub(called.into());
         let mapping = match mode {
             Mode::User => work.space.find(inside, &mut self.hint),
@@ -415,12 +434,12 @@ impl<'o> StackBuilder<'o> {
     }
 
     /// An address at which nothing is mapped.
-    fn nowhere(&mut self, address: u64) -> usize {
+    pub(super) fn nowhere(&mut self, address: u64) -> usize {
         // Which one matters only to those who want to see it.
         self.place_of(UNKNOWN, if self.options.addrs { address } else { 0 }, false)
     }
 
-    fn place(&mut self, mapping: &Mapping, address: u64, called: bool) -> usize {
+    pub(super) fn place(&mut self, mapping: &Mapping, address: u64, called: bool) -> usize {
         let place = mapping.offset.wrapping_add(address.wrapping_sub(mapping.start));
         self.place_of(mapping.module.id, place, called)
     }
@@ -438,138 +457,5 @@ impl<'o> StackBuilder<'o> {
         let frame = RawFrame::Code { module, place, called }.in_table(&mut self.table);
         self.places[slot] = CachedPlace { module, called, place, frame, rule: None };
         slot
-    }
-
-    /// The stated address of what is kept at `slot`, and how to unwind from there.
-    fn rule(&mut self, slot: usize, module: &Module, cpu: &Cpu) -> (u64, Rule) {
-        let place = &mut self.places[slot];
-        if let Some(known) = place.rule {
-            return known;
-        }
-        // Behind a call that does not return may begin another function.
-        let inside = place.place.wrapping_sub(place.called.into());
-        let object = module.object(self.search).ok();
-        let svma = object.and_then(|object| object.file_offset_to_svma(inside));
-        let mut rule = match svma.zip(module.table(self.search)) {
-            Some((svma, _)) if place.called && module.switches_stack(svma, self.search) => {
-                Rule { how: How::Root, ..Rule::default() }
-            }
-            Some((svma, table)) => table.rule(svma, cpu, &mut self.context),
-            None if place.called && module.is_trampoline(place.place, self.options.just_recorded) => {
-                Rule { how: How::Trampoline, ..Rule::default() }
-            }
-            None if self.options.just_recorded && !cpu.link_register => {
-                module.compiled_method(place.place, place.called).unwrap_or_default()
-            }
-            None => Rule::default(),
-        };
-        // What lies on the stack there are the program's arguments, and no return address.
-        if matches!(rule.how, How::Unknown | How::Uncovered)
-            && svma.is_some_and(|svma| module.begins_program(svma, self.search))
-        {
-            rule.how = How::Root;
-        }
-        *place.rule.insert((svma.unwrap_or(0), rule))
-    }
-
-    /// Follows the stack dump.
-    fn unwind(&mut self, parts: &SampleBody<'_>, work: &PendingSample, batch: &Batch) -> Result<Unwound> {
-        let Some(registers) = parts.registers.filter(|_| !parts.stack.is_empty()) else {
-            return Ok(Unwound::Nothing);
-        };
-        let cpu = Cpu::of(batch.arch.unwrap_or_default()).filter(|_| registers.is_64);
-        let regs = cpu.and_then(|cpu| Some((cpu, Regs::of(&registers, cpu)?)));
-        let Some((cpu, mut regs)) = regs else {
-            self.not_unwound += 1;
-            if work.mode == Mode::User {
-                self.push(Mode::User, work.ip, false, work, batch);
-            }
-            return Ok(Unwound::Nothing);
-        };
-        let Some(sp) = regs.get(cpu.sp) else { return Ok(Unwound::Nothing) };
-        let mut dump = Dump::new(parts, sp);
-        let mut called = false;
-        if batch.attrs[work.layout as usize].is_allocations() {
-            // The sample was taken just before the return to whoever allocates.
-            let Some(returns_to) = dump.read(sp) else { return Ok(Unwound::Nothing) };
-            regs.set(cpu.sp, sp.checked_add(8));
-            regs.set_ip(cpu, returns_to);
-            called = true;
-        }
-        // Every step goes up the stack by a word at least, but for a few that do not use it.
-        let most = parts.stack.len() / 8 + 16;
-        let mut last = UNKNOWN;
-        // The module of the callee of the frame, and its stated address there.
-        let mut callee: Option<(&Module, u64)> = None;
-        // The stack pointer that a frame of Java's interpreter has saved for its caller.
-        let mut sender = None;
-        for _ in 0..most {
-            let inside = regs.ip.wrapping_sub(u64::from(called));
-            let mapping = work.space.find(inside, &mut self.hint);
-            // All code is known to the recording; a return address elsewhere is none.
-            if called && mapping.is_none_or(|mapping| !mapping.executable) {
-                self.lose(last, work)?;
-                return Ok(Unwound::Lost);
-            }
-            let slot = match mapping {
-                Some(mapping) => self.place(mapping, regs.ip, called),
-                None => self.nowhere(regs.ip),
-            };
-            self.stack.push(self.places[slot].frame);
-            let CachedPlace { module, place, .. } = self.places[slot];
-            let sp = regs.get(cpu.sp).unwrap_or(0);
-            self.links.push(Link { sp, ip: regs.ip, module, place, called });
-            let (svma, mut rule) = mapping.map_or_else(Default::default, |m| self.rule(slot, &m.module, cpu));
-            if rule.how == How::Compiled {
-                let is_code = |address| {
-                    let found = work.space.find(address, &mut self.hint);
-                    found.is_some_and(|mapping| mapping.executable && mapping.module.id == module)
-                };
-                if !compiled::fits(&rule, sender, cpu, &mut regs, &mut dump, is_code) {
-                    rule = Rule::default();
-                }
-            }
-            sender = match (rule.how, mapping) {
-                (How::Unknown, Some(_)) => compiled::sender(cpu, &regs, &mut dump),
-                _ => None,
-            };
-            let table =
-                mapping.and_then(|mapping| mapping.module.table(self.search)).map(|table| (table, svma));
-            last = mapping.map_or(UNKNOWN, |mapping| mapping.module.id);
-            dump.is_elsewhere = false;
-            match unwind::step(&rule, table, !called, cpu, &mut regs, &mut dump, &mut self.context) {
-                Step::Caller { called: by_call } => {
-                    called = by_call;
-                    callee = mapping.map(|mapping| (&*mapping.module, svma));
-                }
-                Step::End => return Ok(Unwound::ToRoot),
-                Step::Lost => {
-                    // Go keeps frame pointers, and goroutines begin with none.
-                    let begins = regs.get(cpu.fp) == Some(0) && mapping.is_some_and(|m| m.module.is_go());
-                    // The C library of musl has no tables.
-                    let begins =
-                        begins || callee.is_some_and(|(module, svma)| module.is_main(svma, self.search));
-                    return Ok(match (dump.missed, begins) {
-                        (true, _) => Unwound::Cut,
-                        (false, true) => Unwound::ToRoot,
-                        (false, false) => {
-                            // The tables are right about the place of the return address, which was not copied.
-                            let has_rule = matches!(rule.how, How::Simple | How::Complex);
-                            let from = if has_rule && dump.is_elsewhere { ELSEWHERE } else { last };
-                            self.lose(from, work)?;
-                            Unwound::Lost
-                        }
-                    });
-                }
-            }
-        }
-        Ok(if dump.missed { Unwound::Cut } else { Unwound::Lost })
-    }
-
-    /// Counts a stack whose callers cannot be found from a module.
-    fn lose(&mut self, module: u32, work: &PendingSample) -> Result<()> {
-        let weight = self.lost.entry(module).or_default();
-        *weight = weight.checked_add(work.weight)?;
-        Ok(())
     }
 }

@@ -9,13 +9,16 @@
 //! call the same recursion in turn look the same from within. Stacks of some thousand samples are looked
 //! at together; of each thread the last stack is carried over to the next of these groups, as threads stay
 //! for long in what they called first.
+//!
+//! While a program is being recorded, the callers that no copy tells are read from its memory, a moment after the
+//! sample ([`live_stack`](super::live_stack)). For these the same holds: one contradiction, and they are not believed.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::live_stack::LiveStack;
 use super::stacks::SingleSample;
 use crate::folded::FrameId;
-use crate::weight::Weight;
 
 /// The number of samples that are looked at together. With 8192, half a minute of `rustc` takes 3 MB.
 pub(super) const GROUP: u64 = 8192;
@@ -62,13 +65,21 @@ pub(super) struct CutStack {
     pub frames: Vec<FrameId>,
     /// The frames that go behind the callers: thread and event.
     pub behind: Vec<FrameId>,
-    /// The thread.
-    pub tid: i32,
-    pub weight: Weight,
+    /// The result if its callers stay unknown.
+    pub without: Without,
     /// The sample with its number; the stack is not yet known.
     pub sample: SingleSample,
-    /// The number of its piece.
-    piece: usize,
+    /// The number of its piece, by [`Chains::add_cut`].
+    pub piece: usize,
+}
+
+/// The stack that remains if the callers of its last frame stay unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Without {
+    /// One without its rest, which was too long.
+    TheRest,
+    /// One without callers; the module that they are counted for.
+    Callers(u32),
 }
 
 /// A part of a stack.
@@ -95,6 +106,10 @@ pub(super) struct Chains {
     last: Carried,
     /// The same from the group before.
     carried: Arc<Carried>,
+    /// What was read from the memory of processes: stacks from the frame on at which another was cut.
+    read: Vec<Piece>,
+    /// The last of these of each thread, and true if it is in the group.
+    last_read: HashMap<i32, (bool, Vec<Link>)>,
     /// The number of frames of all stacks.
     frames: u64,
     /// The stacks that were cut.
@@ -134,13 +149,67 @@ impl Chains {
         let cut = cut(self.pieces.len());
         self.frames += links.len() as u64;
         let kept = if self.frames > MOST_FRAMES { &[] } else { links };
-        self.put(cut.tid, kept, End::Open);
+        self.put(cut.sample.tid, kept, End::Open);
         self.cut.push(cut);
     }
 
     fn put(&mut self, tid: i32, links: &[Link], end: End) {
-        self.pieces.push(Piece { tid, start: self.links.len(), len: links.len(), end });
+        let piece = self.piece(tid, links, end);
+        self.pieces.push(piece);
+    }
+
+    fn piece(&mut self, tid: i32, links: &[Link], end: End) -> Piece {
+        let start = self.links.len();
         self.links.extend_from_slice(links);
+        Piece { tid, start, len: links.len(), end }
+    }
+
+    /// The stack of a thread in the memory of its process, if it has to be read for the callers of a frame: not if
+    /// other stacks tell them, and not if what was copied is no longer there.
+    pub fn live_stack(
+        &mut self,
+        pid: i32,
+        tid: i32,
+        cut: &Link,
+        is_there: impl FnOnce(&mut LiveStack) -> bool,
+    ) -> Option<LiveStack> {
+        let last = self.last.get(&tid).or_else(|| self.carried.get(&tid));
+        if last.is_some_and(|(_, last)| from(last, cut).is_some()) {
+            return None;
+        }
+        let mut stack = LiveStack::open(pid)?;
+        if !is_there(&mut stack) {
+            return None;
+        }
+        let Some((in_group, known)) = self.last_read.get_mut(&tid) else { return Some(stack) };
+        let again = from(known, cut).filter(|again| {
+            let caller = again.get(1).filter(|caller| caller.called);
+            caller.is_some_and(|caller| stack.read(caller.sp.wrapping_sub(8)) == Some(caller.ip))
+        });
+        let Some(again) = again else { return Some(stack) };
+        if !*in_group {
+            *in_group = true;
+            let again = again.to_vec();
+            self.read_again(tid, &again);
+        }
+        None
+    }
+
+    /// Adds a stack that was read from memory, from the frame on at which another was cut.
+    pub fn add_read(&mut self, tid: i32, links: &[Link]) {
+        if self.last_read.len() >= MOST_CARRIED {
+            self.last_read.clear();
+        }
+        self.last_read.insert(tid, (true, links.to_vec()));
+        self.read_again(tid, links);
+    }
+
+    fn read_again(&mut self, tid: i32, links: &[Link]) {
+        self.frames += links.len() as u64;
+        if self.frames <= MOST_FRAMES {
+            let piece = self.piece(tid, links, End::Root);
+            self.read.push(piece);
+        }
     }
 
     fn of(&self, piece: Piece) -> &[Link] {
@@ -151,17 +220,18 @@ impl Chains {
     pub fn begin(&mut self, carried: Arc<Carried>) {
         self.links.clear();
         self.pieces.clear();
+        self.read.clear();
+        self.last_read.values_mut().for_each(|(in_group, _)| *in_group = false);
         self.last.clear();
         self.frames = 0;
         self.carried = carried;
     }
 }
 
-impl CutStack {
-    /// A stack that was cut; `piece` is the number that [`Chains::add_cut`] gives.
-    pub fn new(frames: Vec<FrameId>, behind: Vec<FrameId>, sample: SingleSample, piece: usize) -> CutStack {
-        CutStack { frames, behind, tid: sample.tid, weight: sample.weight, sample, piece }
-    }
+/// The part of a complete stack from a frame on.
+fn from<'a>(stack: &'a [Link], frame: &Link) -> Option<&'a [Link]> {
+    // Stack pointers grow towards the root, but for signal handlers' stacks of their own.
+    stack.iter().position(|link| link.is_at(frame)).map(|at| &stack[at..])
 }
 
 /// The callers of a frame.
@@ -234,7 +304,8 @@ pub(super) fn stitch<E>(
     all: &mut [&mut Chains],
     mut add: impl FnMut(usize, CutStack, Option<&[Link]>) -> Result<(), E>,
 ) -> Result<Carried, E> {
-    let threads: HashSet<i32> = all.iter().flat_map(|chains| chains.cut.iter().map(|cut| cut.tid)).collect();
+    let threads: HashSet<i32> =
+        all.iter().flat_map(|chains| chains.cut.iter().map(|cut| cut.sample.tid)).collect();
     let mut graph = Graph::default();
     let frames = all.iter().fold(0u64, |sum, chains| sum.saturating_add(chains.frames));
     if frames <= MOST_FRAMES && !threads.is_empty() {
@@ -255,14 +326,31 @@ pub(super) fn stitch<E>(
             carried.insert(tid, (number, links()));
         }
     };
-    for (thread, chains) in all.iter_mut().enumerate() {
-        for cut in std::mem::take(&mut chains.cut) {
-            let own = chains.of(chains.pieces[cut.piece]);
-            let callers = own.last().and_then(|last| graph.callers(cut.tid, last));
-            if let Some(callers) = &callers {
-                carry(cut.tid, cut.sample.number, &mut || [own, callers].concat());
+    // What was read later tells only of what no copy does.
+    for with_read in [false, true] {
+        if with_read && frames <= MOST_FRAMES {
+            for chains in all.iter() {
+                chains.read.iter().for_each(|piece| graph.add(piece.tid, chains.of(*piece), piece.end));
             }
-            add(thread, cut, callers.as_deref())?;
+        }
+        for (thread, chains) in all.iter_mut().enumerate() {
+            let mut unknown = Vec::new();
+            for cut in std::mem::take(&mut chains.cut) {
+                let (own, tid) = (chains.of(chains.pieces[cut.piece]), cut.sample.tid);
+                let callers = own.last().and_then(|last| graph.callers(tid, last));
+                match &callers {
+                    None if !with_read => {
+                        unknown.push(cut);
+                        continue;
+                    }
+                    Some(callers) if !with_read => {
+                        carry(tid, cut.sample.number, &mut || [own, callers].concat());
+                    }
+                    _ => {}
+                }
+                add(thread, cut, callers.as_deref())?;
+            }
+            chains.cut = unknown;
         }
     }
     for chains in all.iter() {
@@ -286,6 +374,7 @@ pub(super) fn stitch<E>(
 mod tests {
     use super::super::process::CommId;
     use super::*;
+    use crate::weight::Weight;
 
     const TID: i32 = 7;
 
@@ -312,7 +401,10 @@ mod tests {
             stack: 0,
             weight,
         };
-        chains.add_cut(&links(frames), |piece| CutStack::new(Vec::new(), Vec::new(), sample, piece));
+        chains.add_cut(&links(frames), |piece| {
+            let (frames, behind, without) = (Vec::new(), Vec::new(), Without::TheRest);
+            CutStack { frames, behind, without, sample, piece }
+        });
     }
 
     /// The addresses of the callers of each cut stack.
@@ -391,6 +483,32 @@ mod tests {
         chains.add(TID, 8, &links(&[(4, 600), (2, 800), MAIN]), End::Root);
         let (_, carried) = found(&mut [&mut other, &mut chains]);
         assert_eq!(carried[&TID], (9, links(&[(7, 700), MAIN])));
+    }
+
+    #[test]
+    fn what_was_read_tells_where_no_copy_does() {
+        let read = |chains: &mut Chains, root: u64| chains.add_read(TID, &links(&[(4, 600), (root, 900)]));
+        let mut chains = Chains::default();
+        read(&mut chains, 1);
+        cut(&mut chains, 1, &[(5, 500), (4, 600)]);
+        cut(&mut chains, 2, &[(6, 400), (5, 500)]);
+        let (callers, carried) = found(&mut [&mut chains]);
+        assert_eq!(callers, [Some(vec![1]), Some(vec![4, 1])]);
+        assert!(carried.is_empty(), "it was read at another time");
+        // It was read twice, and had changed.
+        let mut chains = [Chains::default(), Chains::default()];
+        for (n, chains) in chains.iter_mut().enumerate() {
+            read(chains, n as u64);
+            cut(chains, n as u64, &[(5, 500), (4, 600)]);
+        }
+        let [first, second] = &mut chains;
+        assert_eq!(found(&mut [first, second]).0, [None, None]);
+        // A copy knows better.
+        let mut chains = Chains::default();
+        read(&mut chains, 2);
+        chains.add(TID, 0, &links(&[(4, 600), MAIN]), End::Root);
+        cut(&mut chains, 1, &[(5, 500), (4, 600)]);
+        assert_eq!(found(&mut [&mut chains]).0, [Some(vec![1])]);
     }
 
     #[test]

@@ -43,7 +43,8 @@ impl Library {
     pub fn new() -> io::Result<Library> {
         let wanted = env::temp_dir();
         // The linker takes blanks and colons for the end of a name.
-        let is_usable = |path: &Path| !path.as_os_str().as_bytes().iter().any(|b| b" :$".contains(b));
+        let is_usable =
+            |path: &Path| path.is_dir() && !path.as_os_str().as_bytes().iter().any(|b| b" :$".contains(b));
         let parent = if is_usable(&wanted) { wanted } else { PathBuf::from("/tmp") };
         let mut folder = tempfile::Builder::new();
         // Set-uid programs and containers' users may read it as well.

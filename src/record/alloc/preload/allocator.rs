@@ -5,7 +5,9 @@ use core::ffi::{c_char, c_void};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::*};
 
+use crate::functions::slow_free;
 use crate::sampling;
+use crate::table::slot;
 
 /// The address of a function of the C library that may be missing, without a reference that the linker insists on.
 macro_rules! weak {
@@ -24,11 +26,11 @@ macro_rules! weak {
     }};
 }
 
-// The functions of the program's allocator; null before `begin`.
+// The functions of the program's allocator; before `begin` null, but for the one that is called without asking.
 pub(crate) static MALLOC: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 pub(crate) static CALLOC: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 pub(crate) static REALLOC: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
-pub(crate) static FREE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+pub(crate) static FREE: AtomicPtr<c_void> = AtomicPtr::new(slow_free as *const () as *mut c_void);
 pub(crate) static POSIX_MEMALIGN: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 pub(crate) static ALIGNED_ALLOC: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 pub(crate) static MEMALIGN: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
@@ -72,6 +74,8 @@ pub(crate) fn early(size: usize) -> usize {
         return 0;
     }
     EARLY[(begin - EARLY.as_ptr() as usize) / 8].store(size as u64 - 16, Relaxed);
+    // Whoever releases or enlarges it has to look closer.
+    slot(begin + 16).store(u8::MAX, Relaxed);
     begin + 16
 }
 

@@ -79,7 +79,7 @@ fn take(address: usize) -> Option<u64> {
     with_table(|table| table.remove(address)).flatten()
 }
 
-extern "C" fn slow_free(address: usize) {
+pub(crate) extern "C" fn slow_free(address: usize) {
     if is_early(address) || !begin() {
         return;
     }
@@ -144,7 +144,8 @@ paged!(slow_valloc, VALLOC);
 paged!(slow_pvalloc, PVALLOC);
 
 /// Defines a function of the allocator: a fast way for most calls, if it has one, and a slow way, behind which
-/// a sample is written.
+/// a sample is written. The fast way subtracts the size at once, and gives it back before the slow one: of a thread that
+/// has bytes left, the program's allocator is known.
 macro_rules! interpose {
     ($name:ident, $slow:ident $(, $fast:literal)* $(; $($key:ident = sym $symbol:path),*)?) => {
         #[unsafe(naked)]
@@ -174,10 +175,10 @@ macro_rules! interpose {
 interpose!(
     malloc, slow_malloc,
     "mov rax, qword ptr [rip + fg_state@GOTTPOFF]",
-    "cmp qword ptr fs:[rax], rdi",
-    "jbe 2f",
     "sub qword ptr fs:[rax], rdi",
-    "jmp qword ptr [rip + {real}]";
+    "jbe 3f",
+    "jmp qword ptr [rip + {real}]",
+    "3: add qword ptr fs:[rax], rdi";
     real = sym MALLOC
 );
 interpose!(
@@ -186,16 +187,14 @@ interpose!(
     "mul rsi",
     "jo 2f",
     "mov rcx, qword ptr [rip + fg_state@GOTTPOFF]",
-    "cmp qword ptr fs:[rcx], rax",
-    "jbe 2f",
     "sub qword ptr fs:[rcx], rax",
-    "jmp qword ptr [rip + {real}]";
+    "jbe 3f",
+    "jmp qword ptr [rip + {real}]",
+    "3: add qword ptr fs:[rcx], rax";
     real = sym CALLOC
 );
 interpose!(
-    free, slow_free_outcome,
-    "test rdi, rdi",
-    "jz 3f",
+    realloc, slow_realloc,
     "mov rax, rdi",
     // The slot of an address, as `slot` has it.
     "shr rax, 5",
@@ -203,19 +202,24 @@ interpose!(
     "lea rcx, [rip + {in_use}]",
     "cmp byte ptr [rcx + rax], 0",
     "jne 2f",
-    "mov rax, rdi",
-    "lea rcx, [rip + {early}]",
-    "sub rax, rcx",
-    "cmp rax, 32768",
-    "jb 3f",
-    "mov rax, qword ptr [rip + {real}]",
-    "test rax, rax",
-    "jz 2f",
-    "jmp rax",
-    "3: ret";
-    real = sym FREE, in_use = sym IN_USE, early = sym EARLY
+    "mov rax, qword ptr [rip + fg_state@GOTTPOFF]",
+    "sub qword ptr fs:[rax], rsi",
+    "jbe 3f",
+    "jmp qword ptr [rip + {real}]",
+    "3: add qword ptr fs:[rax], rsi";
+    real = sym REALLOC, in_use = sym IN_USE
 );
-interpose!(realloc, slow_realloc);
+interpose!(
+    free, slow_free_outcome,
+    "mov rax, rdi",
+    "shr rax, 5",
+    "movzx eax, ax",
+    "lea rcx, [rip + {in_use}]",
+    "cmp byte ptr [rcx + rax], 0",
+    "jne 2f",
+    "jmp qword ptr [rip + {real}]";
+    real = sym FREE, in_use = sym IN_USE
+);
 interpose!(posix_memalign, slow_posix_memalign);
 interpose!(aligned_alloc, slow_aligned_alloc);
 interpose!(memalign, slow_memalign);

@@ -6,8 +6,7 @@
 //!
 //! Each thread draws the number of bytes until its next sample from an exponential distribution, so that a byte
 //! is as likely to be sampled as any other. Allocations of at least the mean number of bytes are always samples.
-//! An allocation between two samples costs a comparison and a subtraction; a release costs a look into a table
-//! of bytes.
+//! An allocation between two samples costs a subtraction; a release costs a look into a table of bytes.
 //!
 //! A sample is a write to [`trigger::TRIGGER`], an address at which the recorder has set a hardware breakpoint: the kernel
 //! then copies registers and stack as for any other sample. The write is the last instruction before the return
