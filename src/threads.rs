@@ -7,7 +7,7 @@ use std::num::NonZero;
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-#[cfg(feature = "record")]
+#[cfg(all(feature = "cli", feature = "record", target_os = "linux"))]
 use crate::error::{Error, Result};
 
 /// The number of threads that was asked for; 0 is as many as there are processors.
@@ -54,7 +54,7 @@ fn take<W>(work: &Mutex<Option<W>>) -> W {
 ///
 /// # Errors
 /// The error of the system.
-#[cfg(feature = "record")]
+#[cfg(all(feature = "cli", feature = "record", target_os = "linux"))]
 pub(crate) fn start<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() -> T + Send + 'scope,

@@ -66,8 +66,9 @@ fn work_is_done_without_the_threads_that_do_not_start() {
 #[test]
 fn a_recorder_that_gets_no_thread_says_so() {
     // What it starts, one after the other: each may be the one too many.
+    const BUSY: &str = "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done";
     for threads in 0..6 {
-        let run = run(RECORD, &["-o", "out", "--", "true"], "", Some(threads));
+        let run = run(RECORD, &["-o", "out", "--", "sh", "-c", BUSY], "", Some(threads));
         let said = feed::text(run.stderr);
         assert!(!said.contains("panicked"), "{threads} threads: {said}");
         assert!(run.status.code().is_some_and(|status| status <= 2), "{threads} threads: {said}");
