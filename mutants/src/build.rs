@@ -32,8 +32,10 @@ impl Workshop {
         let mut dropped: HashSet<usize> =
             (0..mutants.len()).filter(|&at| known.contains(key(&mutants[at]).as_str())).collect();
         for round in 1..=ROUNDS {
-            let written: HashMap<&str, Written> =
-                schemas.iter().map(|schema| (schema.file.as_str(), schema.write(mutants, &dropped))).collect();
+            let written: HashMap<&str, Written> = schemas
+                .iter()
+                .map(|schema| (schema.file.as_str(), schema.write(mutants, &dropped)))
+                .collect();
             for (file, written) in &written {
                 tree::write(&self.tree().join(file), written.text.as_bytes())?;
             }
@@ -67,24 +69,38 @@ impl Workshop {
             if let Some(program) = message["executable"].as_str()
                 && message["profile"]["test"] == true
             {
-                let of_library = message["target"]["kind"].as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind != "test"));
-                let name = if of_library { "lib" } else { message["target"]["name"].as_str().unwrap_or_default() };
+                let of_library = message["target"]["kind"]
+                    .as_array()
+                    .is_some_and(|kinds| kinds.iter().any(|kind| kind != "test"));
+                let name =
+                    if of_library { "lib" } else { message["target"]["name"].as_str().unwrap_or_default() };
                 programs.insert(name.to_owned(), PathBuf::from(program));
             }
         }
         let found = names.iter().map(|name| match programs.remove(name) {
             Some(program) => Ok((name.clone(), program)),
-            None => Err(format!("the tests '{name}' were not built: see `cargo test` in {}", self.tree().display())),
+            None => Err(format!(
+                "the tests '{name}' were not built: see `cargo test` in {}",
+                self.tree().display()
+            )),
         });
         found.collect()
     }
 
     fn cargo(&self, arguments: &[&str]) -> Result<Vec<Value>, String> {
         let mut cargo = Command::new("cargo");
-        cargo.current_dir(self.tree()).args(arguments).args(["--locked", "--all-features", "--message-format=json"]);
+        cargo.current_dir(self.tree()).args(arguments).args([
+            "--locked",
+            "--all-features",
+            "--message-format=json",
+        ]);
         cargo.arg("--target-dir").arg(self.folder.join("target")).stderr(Stdio::inherit());
         let output = cargo.output().map_err(|e| format!("cargo: {e}"))?;
-        let messages: Vec<Value> = output.stdout.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
+        let messages: Vec<Value> = output
+            .stdout
+            .split(|&byte| byte == b'\n')
+            .filter_map(|line| serde_json::from_slice(line).ok())
+            .collect();
         if !output.status.success() && !messages.iter().any(is_error) {
             return Err(format!("cargo {} failed in {}", arguments.join(" "), self.tree().display()));
         }
@@ -97,7 +113,11 @@ fn is_error(message: &Value) -> bool {
 }
 
 /// The errors, and the mutants that they are about.
-fn blame(messages: &[Value], written: &HashMap<&str, Written>, mutants: &[Mutant]) -> (Vec<String>, HashSet<usize>) {
+fn blame(
+    messages: &[Value],
+    written: &HashMap<&str, Written>,
+    mutants: &[Mutant],
+) -> (Vec<String>, HashSet<usize>) {
     let mut errors = Vec::new();
     let mut all = HashSet::new();
     for message in messages.iter().filter(|message| is_error(message)) {
@@ -109,7 +129,8 @@ fn blame(messages: &[Value], written: &HashMap<&str, Written>, mutants: &[Mutant
         }
         errors.push(message["rendered"].as_str().unwrap_or_default().to_owned());
         let places: Vec<_> = spans.iter().filter_map(|span| place(span, written)).collect();
-        let mut blamed: Vec<usize> = places.iter().flat_map(|(written, range)| written.blamed(range.clone())).collect();
+        let mut blamed: Vec<usize> =
+            places.iter().flat_map(|(written, range)| written.blamed(range.clone())).collect();
         if blamed.is_empty() {
             blamed = places.iter().flat_map(|(written, range)| written.around(range.clone())).collect();
         }
@@ -121,7 +142,10 @@ fn blame(messages: &[Value], written: &HashMap<&str, Written>, mutants: &[Mutant
     (errors, all)
 }
 
-fn place<'a>(span: &Value, written: &'a HashMap<&str, Written>) -> Option<(&'a Written, std::ops::Range<usize>)> {
+fn place<'a>(
+    span: &Value,
+    written: &'a HashMap<&str, Written>,
+) -> Option<(&'a Written, std::ops::Range<usize>)> {
     let written = written.get(span["file_name"].as_str()?)?;
     let offset = |name: &str| span[name].as_u64().and_then(|offset| usize::try_from(offset).ok());
     Some((written, offset("byte_start")?..offset("byte_end")?))
@@ -131,10 +155,14 @@ fn place<'a>(span: &Value, written: &'a HashMap<&str, Written>) -> Option<(&'a W
 fn same_line(spans: &[Value], written: &HashMap<&str, Written>, mutants: &[Mutant]) -> Vec<usize> {
     let lines: Vec<(&str, std::ops::RangeInclusive<u64>)> = spans
         .iter()
-        .filter_map(|span| Some((span["file_name"].as_str()?, span["line_start"].as_u64()?..=span["line_end"].as_u64()?)))
+        .filter_map(|span| {
+            Some((span["file_name"].as_str()?, span["line_start"].as_u64()?..=span["line_end"].as_u64()?))
+        })
         .filter(|(file, _)| written.contains_key(file))
         .collect();
-    let named = |mutant: &Mutant| lines.iter().any(|(file, range)| *file == mutant.file && range.contains(&(mutant.line as u64)));
+    let named = |mutant: &Mutant| {
+        lines.iter().any(|(file, range)| *file == mutant.file && range.contains(&(mutant.line as u64)))
+    };
     (0..mutants.len()).filter(|&at| named(&mutants[at])).collect()
 }
 

@@ -23,14 +23,18 @@ impl Equivalents {
     /// Reads the list. An entry without a reason is an error.
     pub fn read(path: &Path) -> Result<Self, String> {
         let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let lines: Vec<(usize, &str)> = (1..).zip(text.lines()).filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).collect();
+        let lines: Vec<(usize, &str)> =
+            (1..).zip(text.lines()).filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).collect();
         let mut entries = HashMap::new();
         let mut rest = &lines[..];
         while let Some(&(number, head)) = rest.first() {
             let indented = rest[1..].iter().take_while(|(_, line)| line.starts_with(' ')).count();
             let place = head.split_once(": ").filter(|_| indented >= 2);
             let Some((file, change)) = place else {
-                return Err(format!("{}:{number}: expected `FILE: CHANGE`, its source line and a reason", path.display()));
+                return Err(format!(
+                    "{}:{number}: expected `FILE: CHANGE`, its source line and a reason",
+                    path.display()
+                ));
             };
             entries.insert((file.to_owned(), change.to_owned(), rest[1].1.trim().to_owned()), number);
             rest = &rest[1 + indented..];
@@ -45,12 +49,15 @@ impl Equivalents {
 
     /// The lines of entries for these files that are about no mutant.
     pub fn stale(&self, files: &[String], mutants: &[Mutant]) -> Vec<usize> {
-        let known: HashSet<(&str, &str, &str)> =
-            mutants.iter().map(|mutant| (mutant.file.as_str(), mutant.change.as_str(), mutant.text.as_str())).collect();
+        let known: HashSet<(&str, &str, &str)> = mutants
+            .iter()
+            .map(|mutant| (mutant.file.as_str(), mutant.change.as_str(), mutant.text.as_str()))
+            .collect();
         let is_stale = |(file, change, text): &(String, String, String)| {
             files.contains(file) && !known.contains(&(file.as_str(), change.as_str(), text.as_str()))
         };
-        let mut stale: Vec<usize> = self.entries.iter().filter(|(key, _)| is_stale(key)).map(|(_, line)| *line).collect();
+        let mut stale: Vec<usize> =
+            self.entries.iter().filter(|(key, _)| is_stale(key)).map(|(_, line)| *line).collect();
         stale.sort_unstable();
         stale
     }

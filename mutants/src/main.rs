@@ -5,8 +5,8 @@ mod equivalent;
 mod program;
 mod reach;
 mod schema;
-mod trial;
 mod tree;
+mod trial;
 mod values;
 
 use std::collections::{HashMap, HashSet};
@@ -128,8 +128,21 @@ fn run(options: &Options) -> Result<usize, String> {
     let tests = reach::survey(&programs, &workshop.tree(), &options.work, options.jobs)?;
 
     let chosen = choose(options, &mutants, &dropped)?;
-    println!("{} mutants in {} files, {} do not compile; {} are tried on {} tests", mutants.len(), files.len(), dropped.len(), chosen.len(), tests.len());
-    let court = Court { programs: &programs, tests: &tests, folder: &workshop.tree(), budget: options.budget, caught: Mutex::new(HashMap::new()) };
+    println!(
+        "{} mutants in {} files, {} do not compile; {} are tried on {} tests",
+        mutants.len(),
+        files.len(),
+        dropped.len(),
+        chosen.len(),
+        tests.len()
+    );
+    let court = Court {
+        programs: &programs,
+        tests: &tests,
+        folder: &workshop.tree(),
+        budget: options.budget,
+        caught: Mutex::new(HashMap::new()),
+    };
     let counts = try_all(options, &court, &mutants, &chosen, &equivalents);
     report(&counts)?;
     let missed: Vec<String> = counts.missed.iter().map(|line| format!("{line}\n")).collect();
@@ -147,7 +160,11 @@ fn choose(options: &Options, mutants: &[Mutant], dropped: &HashSet<usize>) -> Re
     if let Some(path) = &options.again {
         let list = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
         // Lines have moved since: file and change are enough.
-        let key = |line: &str| line.split_once(": ").map(|(place, change)| (place.split(':').next().unwrap_or(place).to_owned(), change.to_owned()));
+        let key = |line: &str| {
+            line.split_once(": ").map(|(place, change)| {
+                (place.split(':').next().unwrap_or(place).to_owned(), change.to_owned())
+            })
+        };
         let wanted: HashSet<(String, String)> = list.lines().filter_map(key).collect();
         all.retain(|&at| wanted.contains(&(mutants[at].file.clone(), mutants[at].change.clone())));
         return Ok(all);
@@ -176,7 +193,13 @@ struct Counts {
     missed: Vec<String>,
 }
 
-fn try_all(options: &Options, court: &Court<'_>, mutants: &[Mutant], chosen: &[usize], equivalents: &Equivalents) -> Counts {
+fn try_all(
+    options: &Options,
+    court: &Court<'_>,
+    mutants: &[Mutant],
+    chosen: &[usize],
+    equivalents: &Equivalents,
+) -> Counts {
     let next = AtomicUsize::new(0);
     let counts = Mutex::new(Counts::default());
     let work = || {

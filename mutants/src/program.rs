@@ -26,7 +26,8 @@ pub enum End {
 impl Program {
     /// The names of its tests.
     pub fn tests(&self, folder: &Path) -> Result<Vec<String>, String> {
-        let output = Command::new(&self.path).args(["--list", "--format", "terse"]).current_dir(folder).output();
+        let output =
+            Command::new(&self.path).args(["--list", "--format", "terse"]).current_dir(folder).output();
         let output = output.map_err(|e| format!("{}: {e}", self.path.display()))?;
         let text = String::from_utf8_lossy(&output.stdout);
         Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
@@ -35,8 +36,15 @@ impl Program {
     /// Runs these tests, one after the other, with one more variable in the environment.
     pub fn run(&self, folder: &Path, tests: &[&str], variable: (&str, &str), at_most: Duration) -> End {
         let mut command = Command::new("sh");
-        command.args(["-c", LIMITS, "sh"]).arg(&self.path).args(tests).args(["--exact", "--test-threads", "1"]);
-        command.current_dir(folder).env(variable.0, variable.1).env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "true");
+        command.args(["-c", LIMITS, "sh"]).arg(&self.path).args(tests).args([
+            "--exact",
+            "--test-threads",
+            "1",
+        ]);
+        command
+            .current_dir(folder)
+            .env(variable.0, variable.1)
+            .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "true");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
         let Ok(mut child) = command.spawn() else { return End::Failed };
         let began = Instant::now();

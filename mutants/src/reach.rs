@@ -43,7 +43,14 @@ pub fn survey(programs: &[Program], folder: &Path, notes: &Path, jobs: usize) ->
     Ok(all)
 }
 
-fn each_once(at: usize, program: &Program, names: &[String], folder: &Path, notes: &Path, jobs: usize) -> Vec<Test> {
+fn each_once(
+    at: usize,
+    program: &Program,
+    names: &[String],
+    folder: &Path,
+    notes: &Path,
+    jobs: usize,
+) -> Vec<Test> {
     let next = AtomicUsize::new(0);
     let passed = Mutex::new(Vec::new());
     let work = |job: usize| {
@@ -51,7 +58,8 @@ fn each_once(at: usize, program: &Program, names: &[String], folder: &Path, note
         while let Some(name) = names.get(next.fetch_add(1, Ordering::Relaxed)) {
             let _ = fs::remove_file(&list);
             let began = Instant::now();
-            let end = program.run(folder, &[name], ("FG_MUTANT_REACHED", &list.display().to_string()), LONGEST);
+            let end =
+                program.run(folder, &[name], ("FG_MUTANT_REACHED", &list.display().to_string()), LONGEST);
             if end != End::Passed {
                 eprintln!("{}: {name} fails without a mutant: it is not used", program.name);
                 continue;
@@ -59,7 +67,12 @@ fn each_once(at: usize, program: &Program, names: &[String], folder: &Path, note
             let seconds = began.elapsed().as_secs_f64();
             let reached = fs::read_to_string(&list).unwrap_or_default();
             let reaches = reached.lines().filter_map(|line| line.parse().ok()).collect();
-            passed.lock().expect("no thread panics").push(Test { program: at, name: name.clone(), seconds, reaches });
+            passed.lock().expect("no thread panics").push(Test {
+                program: at,
+                name: name.clone(),
+                seconds,
+                reaches,
+            });
         }
     };
     let work = &work;

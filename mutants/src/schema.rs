@@ -70,7 +70,8 @@ impl Written {
     /// The mutants of the smallest place around this part.
     pub fn around(&self, at: Range<usize>) -> Vec<usize> {
         let holds = |range: &Range<usize>| range.start <= at.start && at.end <= range.end;
-        let smallest = self.whole.iter().filter(|(range, _)| holds(range)).min_by_key(|(range, _)| range.len());
+        let smallest =
+            self.whole.iter().filter(|(range, _)| holds(range)).min_by_key(|(range, _)| range.len());
         smallest.map_or_else(Vec::new, |(_, mutants)| mutants.clone().collect())
     }
 }
@@ -246,7 +247,9 @@ pub fn is_test(attributes: &[syn::Attribute]) -> bool {
 fn binds(condition: &Expr) -> bool {
     match condition {
         Expr::Let(_) => true,
-        Expr::Binary(binary) => matches!(binary.op, BinOp::And(_)) && (binds(&binary.left) || binds(&binary.right)),
+        Expr::Binary(binary) => {
+            matches!(binary.op, BinOp::And(_)) && (binds(&binary.left) || binds(&binary.right))
+        }
         _ => false,
     }
 }
@@ -259,7 +262,10 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 
     fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
-        let of_debug = item.trait_.as_ref().is_some_and(|(_, path, _)| path.segments.last().is_some_and(|last| last.ident == "Debug"));
+        let of_debug = item
+            .trait_
+            .as_ref()
+            .is_some_and(|(_, path, _)| path.segments.last().is_some_and(|last| last.ident == "Debug"));
         if is_test(&item.attrs) || of_debug {
             return;
         }
@@ -305,14 +311,25 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_expr_binary(&mut self, binary: &'ast syn::ExprBinary) {
         let chained = matches!(binary.op, BinOp::And(_)) && (binds(&binary.left) || binds(&binary.right));
         if !chained && binary.attrs.is_empty() {
-            let (left, right, own) = (self.text(&binary.left), self.text(&binary.right), self.text(&binary.op));
-            let assigns = matches!(own, "+=" | "-=" | "*=" | "/=" | "%=" | "^=" | "&=" | "|=" | "<<=" | ">>=");
+            let (left, right, own) =
+                (self.text(&binary.left), self.text(&binary.right), self.text(&binary.op));
+            let assigns =
+                matches!(own, "+=" | "-=" | "*=" | "/=" | "%=" | "^=" | "&=" | "|=" | "<<=" | ">>=");
             let changes = others(&binary.op).iter().map(|other| {
-                let code = if assigns { format!("{left} {other} {right}") } else { format!("({left}) {other} ({right})") };
+                let code = if assigns {
+                    format!("{left} {other} {right}")
+                } else {
+                    format!("({left}) {other} ({right})")
+                };
                 (format!("replace {own} with {other} in {}", self.inside()), code)
             });
             let changes = changes.collect();
-            self.add(Shape::Expression, binary.span().byte_range(), binary.op.span().byte_range().start, changes);
+            self.add(
+                Shape::Expression,
+                binary.span().byte_range(),
+                binary.op.span().byte_range().start,
+                changes,
+            );
         }
         visit::visit_expr_binary(self, binary);
     }
@@ -333,7 +350,9 @@ impl<'ast> Visit<'ast> for Finder<'_> {
                 && match &arm.pat {
                     syn::Pat::Wild(_) => true,
                     // `None` is a name too.
-                    syn::Pat::Ident(name) => name.subpat.is_none() && name.ident.to_string().starts_with(char::is_lowercase),
+                    syn::Pat::Ident(name) => {
+                        name.subpat.is_none() && name.ident.to_string().starts_with(char::is_lowercase)
+                    }
                     _ => false,
                 }
         });
@@ -342,7 +361,9 @@ impl<'ast> Visit<'ast> for Finder<'_> {
             let range = arm.pat.span().byte_range();
             match &arm.guard {
                 Some((_, guard)) if !binds(guard) => {
-                    let change = |to: &str| (format!("replace the guard with {to} in {}", self.inside()), to.to_owned());
+                    let change = |to: &str| {
+                        (format!("replace the guard with {to} in {}", self.inside()), to.to_owned())
+                    };
                     let changes = vec![change("true"), change("false")];
                     self.add(Shape::Expression, guard.span().byte_range(), range.start, changes);
                     self.visit_expr(guard);

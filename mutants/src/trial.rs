@@ -33,7 +33,8 @@ pub struct Court<'a> {
 impl Court<'_> {
     /// Runs the tests that reach a mutant, those that are quick and have caught its neighbours first.
     pub fn try_mutant(&self, number: u32, file: &str) -> Outcome {
-        let mut reaching: Vec<usize> = (0..self.tests.len()).filter(|&at| self.tests[at].reaches.contains(&number)).collect();
+        let mut reaching: Vec<usize> =
+            (0..self.tests.len()).filter(|&at| self.tests[at].reaches.contains(&number)).collect();
         let all = reaching.len();
         {
             let caught = self.caught.lock().expect("no thread panics");
@@ -51,7 +52,13 @@ impl Court<'_> {
             let names: Vec<&str> = batch.iter().map(|&at| self.tests[at].name.as_str()).collect();
             let program = &self.programs[self.tests[batch[0]].program];
             let at_most = Duration::from_secs_f64(seconds * 8.0 + 20.0);
-            let said = || format!("{} {}", program.name, if names.len() < 4 { names.join(" ") } else { format!("{} tests", names.len()) });
+            let said = || {
+                format!(
+                    "{} {}",
+                    program.name,
+                    if names.len() < 4 { names.join(" ") } else { format!("{} tests", names.len()) }
+                )
+            };
             let end = program.run(self.folder, &names, ("FG_MUTANT", &number.to_string()), at_most);
             if end != End::Passed {
                 let mut caught = self.caught.lock().expect("no thread panics");

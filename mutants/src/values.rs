@@ -29,7 +29,9 @@ fn of_type(of: &Type) -> Vec<String> {
             if parts.iter().any(Vec::is_empty) {
                 return Vec::new();
             }
-            let row = |at: usize| parts.iter().map(|part| part[at.min(part.len() - 1)].as_str()).collect::<Vec<_>>().join(", ");
+            let row = |at: usize| {
+                parts.iter().map(|part| part[at.min(part.len() - 1)].as_str()).collect::<Vec<_>>().join(", ")
+            };
             (0..most).map(|at| format!("({})", row(at))).collect()
         }
         Type::Reference(reference) => match &*reference.elem {
@@ -46,7 +48,9 @@ fn of_type(of: &Type) -> Vec<String> {
                 }),
                 _ => None,
             };
-            let wrapped = |form: fn(&str) -> String| inner.map_or_else(Vec::new, |inner| of_type(inner).iter().map(|v| form(v)).collect());
+            let wrapped = |form: fn(&str) -> String| {
+                inner.map_or_else(Vec::new, |inner| of_type(inner).iter().map(|v| form(v)).collect())
+            };
             match last.ident.to_string().as_str() {
                 "bool" => texts(&["true", "false"]),
                 "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => texts(&["0", "1"]),
