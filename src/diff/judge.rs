@@ -459,3 +459,24 @@ fn mean_ratios(
         _ => (mean(runs.0), mean(runs.1)),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Facts;
+
+    #[test]
+    fn runs_have_the_period_that_all_of_them_state() {
+        let run = |lines: u64, period: Option<i128>| Survey {
+            lines,
+            facts: Facts { period: period.map(Weight::new), ..Facts::default() },
+            ..Survey::default()
+        };
+        assert_eq!(period_of(&[run(3, Some(10)), run(1, Some(10))]), Some(Weight::new(10)));
+        assert_eq!(period_of(&[run(3, Some(10)), run(1, Some(20))]), None);
+        assert_eq!(period_of(&[run(3, Some(10)), run(1, None)]), None);
+        // An empty run says nothing.
+        assert_eq!(period_of(&[run(0, None), run(3, Some(10)), run(0, Some(20))]), Some(Weight::new(10)));
+        assert_eq!(period_of(&[run(0, Some(10))]), None);
+    }
+}

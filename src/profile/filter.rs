@@ -145,6 +145,8 @@ mod tests {
         let text = Profile::from_bytes("# samples: 3 samples\n# period: 10 ns\na 20\nb 11\n").unwrap();
         assert_eq!(text.filter(&[Op::top(1)]).unwrap().facts().samples, None);
         assert_eq!(text.filter(&[Op::scale(Weight::new(3))]).unwrap().facts().samples, None);
+        // Where no stack goes, the count stands as it was stated.
+        assert_eq!(text.filter(&[Op::rename("s/a/c/").unwrap()]).unwrap().facts().samples, Some(3));
     }
 
     #[test]
