@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use crate::program::Program;
 use crate::schema::{Mutant, Schema, Written};
 use crate::tree;
 
@@ -57,32 +58,39 @@ impl Workshop {
         Err(format!("mutants that do not compile are left after {ROUNDS} rounds"))
     }
 
-    /// Builds the tests; their names (`lib` for the unit tests) and programs, in the order asked for.
-    pub fn tests(&self, names: &[String]) -> Result<Vec<(String, PathBuf)>, String> {
+    /// Builds the programs of tests: `lib` for the unit tests, `NAME`, or `NAME:PREFIX` for some tests of it.
+    pub fn programs(&self, tests: &[String]) -> Result<Vec<Program>, String> {
+        let parts = |test: &str| {
+            test.split_once(':').map_or((test.to_owned(), String::new()), |(name, prefix)| {
+                (name.to_owned(), prefix.to_owned())
+            })
+        };
+        let mut names: Vec<String> = tests.iter().map(|test| parts(test).0).collect();
+        names.sort();
+        names.dedup();
         let mut arguments = vec!["test", "--no-run"];
-        for name in names {
+        for name in &names {
             arguments.extend(if name == "lib" { vec!["--lib"] } else { vec!["--test", name] });
         }
         let messages = self.cargo(&arguments)?;
-        let mut programs = HashMap::new();
+        let mut paths = HashMap::new();
         for message in &messages {
-            if let Some(program) = message["executable"].as_str()
+            if let Some(path) = message["executable"].as_str()
                 && message["profile"]["test"] == true
             {
-                let of_library = message["target"]["kind"]
-                    .as_array()
-                    .is_some_and(|kinds| kinds.iter().any(|kind| kind != "test"));
-                let name =
-                    if of_library { "lib" } else { message["target"]["name"].as_str().unwrap_or_default() };
-                programs.insert(name.to_owned(), PathBuf::from(program));
+                let kinds = message["target"]["kind"].as_array();
+                let of_library = kinds.is_some_and(|kinds| kinds.iter().any(|kind| kind != "test"));
+                let name = message["target"]["name"].as_str().unwrap_or_default();
+                paths.insert(if of_library { "lib" } else { name }, PathBuf::from(path));
             }
         }
-        let found = names.iter().map(|name| match programs.remove(name) {
-            Some(program) => Ok((name.clone(), program)),
-            None => Err(format!(
-                "the tests '{name}' were not built: see `cargo test` in {}",
-                self.tree().display()
-            )),
+        let found = tests.iter().map(|test| {
+            let (name, prefix) = parts(test);
+            let path = paths.get(name.as_str()).cloned();
+            let path = path.ok_or_else(|| {
+                format!("the tests '{name}' were not built: see `cargo test` in {}", self.tree().display())
+            })?;
+            Ok(Program { name: test.replace("::", "-").replace(':', "-"), path, prefix })
         });
         found.collect()
     }

@@ -18,7 +18,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use build::Workshop;
 use equivalent::Equivalents;
-use program::Program;
 use schema::{Mutant, Schema};
 use trial::{Court, Outcome};
 
@@ -29,7 +28,7 @@ usage: mutants/run [OPTION…] [FILE…]     files or the beginnings of their na
   --seed N        the random numbers (default 1)
   --again FILE    try the mutants of a former list: lines FILE:LINE: CHANGE
   --budget S      seconds of tests for one mutant (default 90)
-  --tests A,B     the tests, as cargo names them; lib are the unit tests
+  --tests A,B     the tests, as cargo names them; lib are the unit tests; A:x are those of A whose names begin with x
                   (default lib,filter,collapse,diff,render,perf_data,output)
   --jobs N        mutants at once (default 2)
   --work FOLDER   where the copy, its build and the results are (default mutants/target/work)
@@ -123,8 +122,7 @@ fn run(options: &Options) -> Result<usize, String> {
     tree::write(&workshop.tree().join("src/lib.rs"), format!("{library}\nmod mutant;\n").as_bytes())?;
     tree::write(&workshop.tree().join("src/mutant.rs"), include_bytes!("switch.rs"))?;
     let dropped = workshop.build(&schemas, &mutants)?;
-    let programs = workshop.tests(&options.tests)?;
-    let programs: Vec<Program> = programs.into_iter().map(|(name, path)| Program { name, path }).collect();
+    let programs = workshop.programs(&options.tests)?;
     let tests = reach::survey(&programs, &workshop.tree(), &options.work, options.jobs)?;
 
     let chosen = choose(options, &mutants, &dropped)?;

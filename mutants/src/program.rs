@@ -13,6 +13,8 @@ const LIMITS: &str = "ulimit -v 12000000; ulimit -f 4000000; exec \"$@\"";
 pub struct Program {
     pub name: String,
     pub path: PathBuf,
+    /// Only tests whose names begin so.
+    pub prefix: String,
 }
 
 /// The end of a run.
@@ -30,7 +32,8 @@ impl Program {
             Command::new(&self.path).args(["--list", "--format", "terse"]).current_dir(folder).output();
         let output = output.map_err(|e| format!("{}: {e}", self.path.display()))?;
         let text = String::from_utf8_lossy(&output.stdout);
-        Ok(text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect())
+        let names = text.lines().filter_map(|line| line.strip_suffix(": test"));
+        Ok(names.filter(|name| name.starts_with(&self.prefix)).map(str::to_owned).collect())
     }
 
     /// Runs these tests, one after the other, with one more variable in the environment.

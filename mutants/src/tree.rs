@@ -13,7 +13,7 @@ use crate::schema::is_test;
 const CORE: &[&str] = &[
     "src/collapse/driver",
     "src/collapse/perf_script",
-    "src/diff",
+    "src/diff/",
     "src/filter",
     "src/folded",
     "src/profile",

@@ -206,6 +206,10 @@ mod tests {
     fn what_may_be_either_is_left_alone() {
         assert!(renamed(&[("main;a", 5), ("main;b", 5)], &[("main;c", 5), ("main;d", 5)]).is_empty());
         assert!(renamed(&[("main;a", 5)], &[("main;c", 5), ("main;d", 5)]).is_empty());
+        // One candidate is better: it calls what the old one called.
+        let before = [("main;a;read", 5), ("main;a;write", 5)];
+        let after = [("main;c;read", 5), ("main;c;write", 5), ("main;d;read", 5), ("main;d;open", 5)];
+        assert_eq!(renamed(&before, &after), ["a -> c"]);
         assert!(renamed(&[("main;a", 5), ("main;b", 5)], &[("main;c", 5)]).is_empty());
         assert!(renamed(&[("main;a", 5)], &[("main;a", 5)]).is_empty());
     }
