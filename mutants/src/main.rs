@@ -157,14 +157,20 @@ fn choose(options: &Options, mutants: &[Mutant], dropped: &HashSet<usize>) -> Re
     let mut all: Vec<usize> = (0..mutants.len()).filter(|at| !dropped.contains(at)).collect();
     if let Some(path) = &options.again {
         let list = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
-        // Lines have moved since: file and change are enough.
+        let lines: HashSet<&str> = list.lines().collect();
+        let known: HashSet<String> = all.iter().map(|&at| described(&mutants[at])).collect();
+        // Where lines have moved since, file and change are enough.
         let key = |line: &str| {
-            line.split_once(": ").map(|(place, change)| {
-                (place.split(':').next().unwrap_or(place).to_owned(), change.to_owned())
-            })
+            let (place, change) = line.split_once(": ")?;
+            Some((place.split(':').next().unwrap_or(place).to_owned(), change.to_owned()))
         };
-        let wanted: HashSet<(String, String)> = list.lines().filter_map(key).collect();
-        all.retain(|&at| wanted.contains(&(mutants[at].file.clone(), mutants[at].change.clone())));
+        let moved = lines.iter().filter(|line| !known.contains(**line));
+        let moved: HashSet<(String, String)> = moved.filter_map(|line| key(line)).collect();
+        all.retain(|&at| {
+            let mutant = &mutants[at];
+            lines.contains(described(mutant).as_str())
+                || moved.contains(&(mutant.file.clone(), mutant.change.clone()))
+        });
         return Ok(all);
     }
     if options.sample > 0 && options.sample < all.len() {

@@ -463,7 +463,41 @@ fn mean_ratios(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Profile;
+    use crate::diff::{Diff, Interrupts, ReportOptions};
     use crate::profile::Facts;
+
+    #[test]
+    fn samples_of_runs_that_differ_are_worth_less() {
+        let side = |noise: u32| {
+            [0, 1, 2, 3, 4].map(|n| {
+                let lines =
+                    [format!("main;a {}", 2000 + noise * (n * 7 % 5)), format!("main;b {}", 5000 + n)];
+                Profile::from_lines(lines).unwrap()
+            })
+        };
+        let (still, wild) = (side(1), side(400));
+        let options = ReportOptions::default().period(Weight::ONE);
+        let report = Diff::of_runs(&still.each_ref(), &wild.each_ref()).report_with(&options).unwrap();
+        let (before, after) = report.sampling;
+        assert_eq!((before.spread, after.spread), (Spread::Runs, Spread::Runs));
+        assert!(after.worth < 0.1 * after.samples, "{after:?}");
+    }
+
+    #[test]
+    fn interrupts_are_one_row_unless_asked_otherwise() {
+        let profile = Profile::from_bytes("main;a 5\nmain;a;asm_sysvec_call_[k];b 3\n").unwrap();
+        let names = |interrupts: Interrupts| {
+            let options = ReportOptions::default().interrupts(interrupts);
+            let report = Diff::new(&profile, &profile).report_with(&options).unwrap();
+            let mut names: Vec<_> =
+                report.rows.iter().map(|row| String::from_utf8_lossy(&row.name).into_owned()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(Interrupts::Together), ["[interrupts]", "a", "main"]);
+        assert_eq!(names(Interrupts::Apart), ["a", "asm_sysvec_call_[k]", "b", "main"]);
+    }
 
     #[test]
     fn runs_have_the_period_that_all_of_them_state() {
