@@ -234,12 +234,17 @@ impl Finder<'_> {
     }
 }
 
-/// Tells whether an item is there for tests only.
+/// Tells whether an item is there for tests only, or for builds without a feature.
 pub fn is_test(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         syn::Meta::Path(path) => path.is_ident("test"),
-        syn::Meta::List(list) => list.path.is_ident("cfg") && list.tokens.to_string() == "test",
-        syn::Meta::NameValue(_) => false,
+        syn::Meta::List(list) if list.path.is_ident("cfg") => {
+            let condition = list.tokens.to_string();
+            condition == "test"
+                || condition.starts_with("not (feature")
+                || condition.starts_with("not(feature")
+        }
+        _ => false,
     })
 }
 
