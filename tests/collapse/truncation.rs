@@ -2,6 +2,7 @@
 //! or the user is told, unless nothing in it can tell. Every exception is listed with its reason.
 
 use fg_tools::collapse::registry;
+use rayon::prelude::*;
 
 use super::fixtures::{Case, bytes, cases};
 use super::shape::{Reading, read};
@@ -141,37 +142,52 @@ fn is_told(case: &Case, left: &[u8], whole: &Reading) -> bool {
     }
 }
 
-#[test]
-fn a_recording_that_is_cut_off_says_so() {
-    let (mut tried, mut silent, mut needed) = (0, Vec::new(), vec![false; UNKNOWABLE.len()]);
-    for case in cases() {
-        let bytes = bytes(&case);
-        let whole = read(&case, &[&bytes]).unwrap_or_else(|e| panic!("{}: {e}", case.name));
-        for cut in cuts(&bytes) {
-            tried += 1;
-            let left = &bytes[..cut];
-            let listed = UNKNOWABLE.iter().position(|(format, ends, _)| *format == case.format && ends(left));
-            if is_told(&case, left, &whole) {
-                continue;
-            }
-            match listed {
-                Some(n) => needed[n] = true,
-                None => {
-                    silent.push(format!("{} cut at {cut} of {}: {:?}", case.name, bytes.len(), tail(left)))
-                }
+/// What came of the cuts of a recording.
+#[derive(Default)]
+struct Outcome {
+    tried: usize,
+    /// Those that were taken for whole recordings.
+    silent: Vec<String>,
+    /// The exceptions without which there would be more of them.
+    needed: Vec<usize>,
+}
+
+fn cut_off(case: &Case) -> Outcome {
+    let mut outcome = Outcome::default();
+    let bytes = bytes(case);
+    let whole = read(case, &[&bytes]).unwrap_or_else(|e| panic!("{}: {e}", case.name));
+    for cut in cuts(&bytes) {
+        outcome.tried += 1;
+        let left = &bytes[..cut];
+        if is_told(case, left, &whole) {
+            continue;
+        }
+        match UNKNOWABLE.iter().position(|(format, ends, _)| *format == case.format && ends(left)) {
+            Some(n) => outcome.needed.push(n),
+            None => {
+                let words = format!("{} cut at {cut} of {}: {:?}", case.name, bytes.len(), tail(left));
+                outcome.silent.push(words);
             }
         }
     }
-    eprintln!("{tried} cuts");
+    outcome
+}
+
+#[test]
+fn a_recording_that_is_cut_off_says_so() {
+    let outcomes: Vec<Outcome> = cases().par_iter().map(cut_off).collect();
+    eprintln!("{} cuts", outcomes.iter().map(|one| one.tried).sum::<usize>());
+    let silent: Vec<&str> = outcomes.iter().flat_map(|one| &one.silent).map(String::as_str).collect();
     assert!(
         silent.is_empty(),
         "{} cuts are taken for whole recordings:\n{}",
         silent.len(),
         silent.join("\n")
     );
-    for ((format, _, reason), needed) in UNKNOWABLE.iter().zip(needed) {
+    for (n, (format, _, reason)) in UNKNOWABLE.iter().enumerate() {
         assert!(registry::by_name(format).is_ok());
-        assert!(needed, "{format} is listed without need: {reason}");
+        let is_needed = outcomes.iter().any(|one| one.needed.contains(&n));
+        assert!(is_needed, "{format} is listed without need: {reason}");
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use fg_tools::input::{Input, Source};
+use rayon::prelude::*;
 
 use super::{COLLAPSE, DIFF, FILTER, RECORD, RENDER, feed, names};
 
@@ -171,56 +172,56 @@ impl Case {
 fn every_call_that_fails_leaves_the_old_files_or_the_new_ones() {
     let shared = tempfile::tempdir().unwrap();
     let Some(library) = library(shared.path()) else { return };
+    let tried: usize = CASES.par_iter().map(|case| faults_of(case, &library)).sum();
+    eprintln!("{tried} faults");
+    assert!(tried > 300, "only {tried} faults came");
+}
+
+/// Lets each call of a program fail in each way; returns how often that was.
+fn faults_of(case: &Case, library: &Path) -> usize {
+    let (folder, shared) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let fired = shared.path().join("fired");
     let mut tried = 0;
-    for case in CASES {
-        let folder = tempfile::tempdir().unwrap();
-        case.prepare(folder.path());
-        let there = names(folder.path());
-        let old = case.contents(folder.path());
-        let plain = case.run(folder.path(), &library, "none:1:5", &fired);
-        assert_eq!((plain.status.code(), feed::text(&plain.stderr)), (Some(0), String::new()));
-        let new = case.contents(folder.path());
-        for (call, hows) in FAULTS {
-            for how in *hows {
-                for n in 1..=MOST_CALLS {
-                    case.prepare(folder.path());
-                    let fault = format!("{call}:{n}:{}", number(how));
-                    let run = case.run(folder.path(), &library, &fault, &fired);
-                    if fs::remove_file(&fired).is_err() {
-                        break;
-                    }
-                    tried += 1;
-                    assert!(n < MOST_CALLS, "{:?} has too many calls of {call}", case.arguments);
-                    let said = feed::text(&run.stderr);
-                    let what = format!("{} {:?}, {call} {n}, {how}: {said}", case.program, case.arguments);
-                    let (expected, lines) = match run.status.code() {
-                        Some(0) => (&new, said.lines().count()..=0),
-                        Some(2) => (&old, 1..=1),
-                        _ => panic!("{:?}: {what}", run.status),
-                    };
-                    assert!(lines.contains(&said.lines().count()), "{what}");
-                    assert!(*expected == case.contents(folder.path()), "status {:?}: {what}", run.status);
-                    assert_eq!(names(folder.path()), there, "{what}");
-                    if *how == "short" || (*how == "EINTR" && *call != "open") {
-                        assert_eq!(run.status.code(), Some(0), "{what}");
-                    }
-                    // What was written to standard output before stays.
-                    let is_whole = run.status.success();
-                    assert!(
-                        if is_whole {
-                            run.stdout == plain.stdout
-                        } else {
-                            plain.stdout.starts_with(&run.stdout)
-                        },
-                        "{what}"
-                    );
+    case.prepare(folder.path());
+    let there = names(folder.path());
+    let old = case.contents(folder.path());
+    let plain = case.run(folder.path(), library, "none:1:5", &fired);
+    assert_eq!((plain.status.code(), feed::text(&plain.stderr)), (Some(0), String::new()));
+    let new = case.contents(folder.path());
+    for (call, hows) in FAULTS {
+        for how in *hows {
+            for n in 1..=MOST_CALLS {
+                case.prepare(folder.path());
+                let fault = format!("{call}:{n}:{}", number(how));
+                let run = case.run(folder.path(), library, &fault, &fired);
+                if fs::remove_file(&fired).is_err() {
+                    break;
                 }
+                tried += 1;
+                assert!(n < MOST_CALLS, "{:?} has too many calls of {call}", case.arguments);
+                let said = feed::text(&run.stderr);
+                let what = format!("{} {:?}, {call} {n}, {how}: {said}", case.program, case.arguments);
+                let (expected, lines) = match run.status.code() {
+                    Some(0) => (&new, said.lines().count()..=0),
+                    Some(2) => (&old, 1..=1),
+                    _ => panic!("{:?}: {what}", run.status),
+                };
+                assert!(lines.contains(&said.lines().count()), "{what}");
+                assert!(*expected == case.contents(folder.path()), "status {:?}: {what}", run.status);
+                assert_eq!(names(folder.path()), there, "{what}");
+                if *how == "short" || (*how == "EINTR" && *call != "open") {
+                    assert_eq!(run.status.code(), Some(0), "{what}");
+                }
+                // What was written to standard output before stays.
+                let is_whole = run.status.success();
+                assert!(
+                    if is_whole { run.stdout == plain.stdout } else { plain.stdout.starts_with(&run.stdout) },
+                    "{what}"
+                );
             }
         }
     }
-    eprintln!("{tried} faults");
-    assert!(tried > 300, "only {tried} faults came");
+    tried
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rayon::prelude::*;
+
 use super::{run, run_in};
 
 struct Format {
@@ -57,29 +59,28 @@ fn fixtures() -> Vec<PathBuf> {
 
 #[test]
 fn every_fixture_comes_back() {
+    fixtures().par_iter().for_each(|file| comes_back(file));
+}
+
+/// Writes the stacks of a file in every format that has room for them, and reads them again.
+fn comes_back(file: &Path) {
     let folder = tempfile::tempdir().unwrap();
-    for file in fixtures() {
-        let text = std::fs::read(&file).unwrap();
-        let expected = collapse(&["--format", "folded"], &file);
-        let of_weight = |line: &str| line.rsplit(' ').next().is_some_and(|weight| weight.contains('.'));
-        let has_fractions = expected.lines().any(of_weight);
-        let is_weight = |word: &str| word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-        let has_both = expected.lines().all(|line| line.rsplit(' ').take(2).all(is_weight));
-        for Format { name, reader, bytes, fractions, both } in FORMATS {
-            if !bytes && std::str::from_utf8(&text).is_err()
-                || !fractions && has_fractions
-                || !both && has_both
-            {
-                continue;
-            }
-            let arguments =
-                ["--input-format", "folded", "--format", name, "-o", "out", file.to_str().unwrap()];
-            let run = run_in(folder.path(), &arguments, "");
-            assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{file:?} as {name}");
-            let back = collapse(&["--format", reader], &folder.path().join("out"));
-            let differs = back.lines().zip(expected.lines()).find(|(back, expected)| back != expected);
-            assert!(back == expected, "{file:?} comes back from {name} with {differs:?}");
+    let text = std::fs::read(file).unwrap();
+    let expected = collapse(&["--format", "folded"], file);
+    let of_weight = |line: &str| line.rsplit(' ').next().is_some_and(|weight| weight.contains('.'));
+    let has_fractions = expected.lines().any(of_weight);
+    let is_weight = |word: &str| word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let has_both = expected.lines().all(|line| line.rsplit(' ').take(2).all(is_weight));
+    for Format { name, reader, bytes, fractions, both } in FORMATS {
+        if !bytes && std::str::from_utf8(&text).is_err() || !fractions && has_fractions || !both && has_both {
+            continue;
         }
+        let arguments = ["--input-format", "folded", "--format", name, "-o", "out", file.to_str().unwrap()];
+        let run = run_in(folder.path(), &arguments, "");
+        assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{file:?} as {name}");
+        let back = collapse(&["--format", reader], &folder.path().join("out"));
+        let differs = back.lines().zip(expected.lines()).find(|(back, expected)| back != expected);
+        assert!(back == expected, "{file:?} comes back from {name} with {differs:?}");
     }
 }
 

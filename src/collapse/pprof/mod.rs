@@ -121,7 +121,7 @@ mod tests {
             bytes(5, &[number(1, 2), number(2, 4), number(4, 5)].concat()),
             strings.iter().flat_map(|text| bytes(6, text.as_bytes())).collect(),
             bytes(11, &[number(1, 1), number(2, 2)].concat()),
-            number(12, 10),
+            number(12, 10_000),
         ]
         .concat()
     }
@@ -144,7 +144,9 @@ mod tests {
         let text = profile(1, 30, &[INNER, OUTER]);
         let (out, report) = collapsed(&text, &Options::default()).unwrap();
         assert_eq!((out.as_str(), report.unit()), ("f:;g 30\n", Some("ns")));
-        assert_eq!(report.facts.period, Some(Weight::new(10)));
+        assert_eq!(report.facts.period, Some(Weight::new(10_000)));
+        let measured = [&text[..], &number(12, 1)].concat();
+        assert_eq!(collapsed(&measured, &Options::default()).unwrap().1.facts.period, None);
         let all =
             Options { inline: true, srcline: true, threads_as_frames: Some(true), ..Options::default() };
         assert_eq!(collapsed(&text, &all).unwrap().0, "pool;f: (a.go:4);g (a.go:9)_[i] 30\n");

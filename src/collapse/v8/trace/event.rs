@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::number;
 use crate::collapse::Sink;
+use crate::collapse::clean_symbol::clean_symbol;
 use crate::collapse::json::{Json, Kind};
 use crate::collapse::names::FrameNames;
 use crate::collapse::spans::Launch;
@@ -24,10 +25,15 @@ pub struct Event {
     pub id: String,
     pub at: Option<Weight>,
     pub duration: Option<Weight>,
-    /// `args.name` of metadata; `args.filename` and `args.line` of py-spy's frames.
+    /// `args.name` of metadata; `args.filename` and `args.line` of py-spy's frames, `args.location` of CMake's.
     pub label: String,
     file: String,
     line: Option<u64>,
+    /// `args.detail` of clang's spans; `args.path` of TypeScript's, unless they are of a part of that file.
+    detail: String,
+    path: String,
+    is_part: bool,
+    has_average: bool,
     /// A piece of a profile, which may come before the event says whose it is.
     pub piece: Option<Tree>,
     pub launch: Launch,
@@ -46,6 +52,10 @@ pub enum Category {
     PySpy,
     /// A Python function in a trace of PyTorch.
     Python,
+    /// A step of the TypeScript compiler.
+    TypeScript,
+    /// A function in a trace of viztracer.
+    VizTracer,
     /// A mark of the program, such as the steps of PyTorch's profiler.
     Annotation,
     /// A kernel of a GPU.
@@ -62,6 +72,8 @@ impl Category {
         match name {
             "py-spy" => Category::PySpy,
             "python_function" => Category::Python,
+            "program" | "parse" | "bind" | "check" | "emit" => Category::TypeScript,
+            "fee" | "FEE" => Category::VizTracer,
             "user_annotation" => Category::Annotation,
             "kernel" | "concurrent_kernel" => Category::Kernel,
             "gpu_memcpy" | "gpu_memset" => Category::Copy,
@@ -110,6 +122,22 @@ impl Event {
             match (key.as_str(), json.peek()?) {
                 ("name", Kind::Text) => self.label.push_str(json.text()?),
                 ("filename", Kind::Text) => self.file.push_str(json.text()?),
+                ("location", Kind::Text) => {
+                    if let Some((file, line)) = json.text()?.rsplit_once(':') {
+                        self.file.push_str(file);
+                        self.line = line.parse().ok();
+                    }
+                }
+                ("detail", Kind::Text) => self.detail.push_str(json.text()?),
+                ("path" | "fileName", Kind::Text) => self.path.push_str(json.text()?),
+                ("pos", Kind::Number) => {
+                    self.is_part = true;
+                    json.skip()?;
+                }
+                ("avg ms", Kind::Number) => {
+                    self.has_average = true;
+                    json.skip()?;
+                }
                 ("line", Kind::Number) => self.line = json.index()?.map(|line| line as u64),
                 ("correlation" | "correlation_id", Kind::Number | Kind::Text) => {
                     self.launch.correlation = json.text_or_number()?.parse().ok();
@@ -163,12 +191,29 @@ impl Event {
             &mut self.id,
             &mut self.label,
             &mut self.file,
+            &mut self.detail,
+            &mut self.path,
         ] {
             text.clear();
         }
         (self.at, self.duration, self.line, self.piece) = (None, None, None, None);
         (self.category, self.launch) = (Category::Other, Launch::default());
         (self.bytes, self.memory) = (None, 0);
+        (self.is_part, self.has_average) = (false, false);
+    }
+
+    /// Returns true for what clang adds at the end: all spans of one name together.
+    pub fn is_sum(&self) -> bool {
+        self.has_average && self.name.starts_with("Total ")
+    }
+
+    /// What the span is about: a file, a function.
+    fn object(&self) -> &str {
+        match self.category {
+            Category::Other if self.category_name.is_empty() => &self.detail,
+            Category::TypeScript if !self.is_part => &self.path,
+            _ => "",
+        }
     }
 
     /// The frame of the event.
@@ -183,6 +228,7 @@ impl Event {
         let name = &*name;
         let python = match self.category {
             Category::Python => pytorch_function(name),
+            Category::VizTracer => viztracer_function(name),
             Category::Other => jax_function(name),
             _ => None,
         };
@@ -191,7 +237,17 @@ impl Event {
         } else if self.category == Category::Kernel {
             names.symbol(name.as_bytes(), sink)
         } else if self.file.is_empty() {
-            names.build(sink, |out| sanitize_frame(name.as_bytes(), out))
+            names.build(sink, |out| {
+                sanitize_frame(name.as_bytes(), out);
+                let object = self.object().as_bytes();
+                if object.starts_with(b"_Z") {
+                    out.push(b' ');
+                    clean_symbol(object, out);
+                } else if !object.is_empty() {
+                    out.push(b' ');
+                    sanitize_frame(object, out);
+                }
+            })
         } else {
             names.located(name.as_bytes(), self.file.as_bytes(), self.line, sink)
         }
@@ -211,6 +267,13 @@ fn without_address(name: &str) -> Cow<'_, str> {
 fn pytorch_function(name: &str) -> Option<(&str, &str, u64)> {
     let (place, function) = name.split_once("): ")?;
     let (file, line) = place.rsplit_once('(')?;
+    Some((function, file, line.parse().ok()?)).filter(|_| !file.is_empty())
+}
+
+/// Function, file and line of `fib (/app/v.py:1)`. Built-in functions are called `builtins.len`.
+fn viztracer_function(name: &str) -> Option<(&str, &str, u64)> {
+    let (function, place) = name.strip_suffix(')')?.split_once(" (")?;
+    let (file, line) = place.rsplit_once(':')?;
     Some((function, file, line.parse().ok()?)).filter(|_| !file.is_empty())
 }
 
@@ -240,6 +303,10 @@ mod tests {
     fn python_functions_are_told_from_other_names() {
         assert_eq!(pytorch_function("a (b).py(12): f(x): y"), Some(("f(x): y", "a (b).py", 12)));
         assert_eq!(jax_function("$api.py:2880 <lambda> x"), Some(("<lambda> x", "api.py", 2880)));
+        assert_eq!(viztracer_function("<module> (a (b).py:1)"), Some(("<module>", "a (b).py", 1)));
+        for name in ["builtins.exec", "f (x)", "f (:3)", "f (x:y)"] {
+            assert_eq!(viztracer_function(name), None, "{name}");
+        }
         for name in ["<built-in method relu of type object>", "nn.Module: Linear_0", "(3): x", "f(x): y", ""]
         {
             assert_eq!((pytorch_function(name), jax_function(name)), (None, None), "{name}");

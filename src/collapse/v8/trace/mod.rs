@@ -16,6 +16,10 @@
 //! PyTorch's profiler and JAX's write spans of Python functions, operators and calls of the CUDA runtime; see
 //! [`device`] for the work of a GPU. `[memory]` events of PyTorch are allocations by what was open at the time.
 //!
+//! clang's `-ftime-trace` says in `args.detail` what a span is about, a file or a function, and the compiler of
+//! TypeScript (`--generateTrace`) in `args.path`. clang adds a span for the sum of all of one name, `Total Source`,
+//! on a thread of its own. viztracer's spans are called `function (file:line)`.
+//!
 //! py-spy ends what was open on a thread when it sees another process on a thread of the same
 //! number, which forked processes have, and gives the end that other process; so its events are
 //! matched by their thread alone.
@@ -45,8 +49,8 @@ use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
     name: "chrome-trace",
-    producer: "Chrome, Node, React Native's Hermes, py-spy -f chrometrace, PyTorch's and JAX's profilers: trace events",
-    tested: "Node 20, py-spy 0.4.3, PyTorch 2.15, JAX 0.10, 0.12; Hermes and GPU kernels by the sources",
+    producer: "Chrome, Node, React Native's Hermes, py-spy -f chrometrace, PyTorch's and JAX's profilers, viztracer, clang -ftime-trace, tsc --generateTrace, cmake --profiling-output, uftrace dump --chrome: trace events",
+    tested: "Node 20, py-spy 0.4.3, PyTorch 2.15, JAX 0.10, 0.12, viztracer 1.1, clang 14, TypeScript 5.9, CMake 3.25, uftrace 0.13; Hermes and GPU kernels by the sources",
     values: "cpu-profile or samples if there are any, events, gpu, allocated, gpu-allocated",
     unit: "us, samples, us, us, bytes, bytes",
 };
@@ -100,6 +104,10 @@ impl Collapser for Trace {
                     }
                     // PyTorch's times count from this date.
                     "baseTimeNanoseconds" if json.peek()? == Kind::Number => base = Some(json.weight()?),
+                    // And clang's from this one, in microseconds.
+                    "beginningOfTime" if json.peek()? == Kind::Number => {
+                        base = Some(json.weight()?.checked_mul(Weight::new(1000))?);
+                    }
                     _ => json.skip()?,
                 }
             }
@@ -143,8 +151,8 @@ fn metadata(json: &mut Json, facts: &mut Facts) -> Result<()> {
 /// Anything else.
 pub(super) fn number(json: &mut Json) -> Result<Weight> {
     let text = json.text_or_number()?;
-    match shortest(text).or_else(|| parse_number(text)) {
-        Some(number) => Ok(number),
+    match parse_number(text) {
+        Some(number) => Ok(as_meant(number)),
         None => {
             let found = Error::malformed("a number", text.as_bytes());
             Err(found.at(json.place()))
@@ -152,19 +160,23 @@ pub(super) fn number(json: &mut Json) -> Result<Weight> {
     }
 }
 
-/// The decimal that was meant by a number that a writer printed with all digits of its binary fraction, as JAX does:
-/// 10.749000000000001 is 10.749. Other numbers of many digits are what they say.
-fn shortest(text: &str) -> Option<Weight> {
-    /// No clock has a femtosecond.
-    const MOST_DECIMALS: usize = 9;
-    let (_, fraction) = text.split_once('.')?;
-    let digits = text.bytes().filter(u8::is_ascii_digit).count();
-    if fraction.len() <= MOST_DECIMALS || digits > 20 {
-        return None;
+/// A number of microseconds without what only its binary fraction adds: JAX prints 10.749000000000001, and
+/// TypeScript what it subtracts, 6096.138000000035. No clock has a femtosecond, and no binary fraction more than
+/// fifteen digits that are right; numbers of fewer digits are what they say.
+fn as_meant(number: Weight) -> Weight {
+    const FEMTOSECONDS: u8 = 9;
+    const NANOSECONDS: usize = 3;
+    const PICOSECONDS: usize = 6;
+    const EXACT: usize = 15;
+    let decimals = number.decimals();
+    let digits = number.to_string().bytes().filter(u8::is_ascii_digit).count();
+    if decimals > FEMTOSECONDS || (usize::from(decimals) > PICOSECONDS && digits > EXACT) {
+        let whole = digits - usize::from(decimals);
+        let places = EXACT.saturating_sub(whole).clamp(NANOSECONDS, PICOSECONDS) as u8;
+        number.times_ratio(Weight::ONE, Weight::ONE, places).unwrap_or(number)
+    } else {
+        number
     }
-    let meant = text.parse::<f64>().ok()?.to_string();
-    let decimals = meant.split_once('.').map_or(0, |(_, fraction)| fraction.len());
-    if decimals > MOST_DECIMALS { None } else { Weight::parse(meant.as_bytes()) }
 }
 
 /// Process and thread, as numbers or whatever else a writer calls them.
@@ -183,8 +195,9 @@ struct Events {
     stack_frames: StackFrames,
     /// The work of other processors.
     device: Device,
-    /// The number of events that have no stack.
+    /// The number of events that have no stack, and of those that are the sum of others.
     without_stack: u64,
+    sums: u64,
     /// The first beginning and the last end.
     first: Option<Weight>,
     last: Option<Weight>,
@@ -230,6 +243,10 @@ impl Events {
         }
         if event.category == Category::Across {
             self.without_stack += 1;
+            return Ok(());
+        }
+        if event.is_sum() {
+            self.sums += 1;
             return Ok(());
         }
         if let (Some(at), "B" | "E" | "X") = (event.at, event.phase.as_str()) {

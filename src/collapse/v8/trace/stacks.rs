@@ -78,6 +78,9 @@ impl Events {
                 self.without_stack
             ));
         }
+        if self.sums > 0 {
+            report.details.push(format!("{} events are sums of others; they are left out", self.sums));
+        }
         if repeated > 0 {
             report.note(format!("{repeated} events summarise the work of a device; they are left out"));
         }

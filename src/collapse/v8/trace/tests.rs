@@ -200,15 +200,39 @@ fn work_of_jax_is_in_processes_of_devices() {
 
 #[test]
 fn binary_fractions_become_the_decimals_that_were_meant() {
-    for (text, number) in [
-        ("10.749000000000001", Some("10.749")),
-        ("9.9999999999999995e-07", Some("0.000001")),
-        ("-61.404000000000003", Some("-61.404")),
-        ("1716400000123456.789", None),
-        ("0.123456789", None),
-        ("12", None),
-        ("x.1234567890", None),
+    for (text, meant) in [
+        ("10.749000000000001", "10.749"),
+        ("9.9999999999999995e-07", "0.000001"),
+        ("-61.404000000000003", "-61.404"),
+        ("6096.138000000035", "6096.138"),
+        ("4720987.302000002", "4720987.302"),
+        ("4826972857.8950005", "4826972857.895"),
+        ("1716400000123456.789", "1716400000123456.789"),
+        ("1716400000123456.78912345", "1716400000123456.789"),
+        ("0.123456789", "0.123456789"),
+        ("12", "12"),
     ] {
-        assert_eq!(shortest(text).map(|number| number.to_string()).as_deref(), number, "{text}");
+        assert_eq!(as_meant(parse_number(text).unwrap()).to_string(), meant, "{text}");
     }
+}
+
+#[test]
+fn spans_of_compilers_say_what_they_are_about() {
+    let detail = |name: &str, at: &str| {
+        event("X", name, at, &format!(r#","dur":2,"args":{{"detail":"/usr/include/{name};h"}}"#))
+    };
+    let sum = event("X", "Total Source", "0", r#","dur":9,"args":{"count":3,"avg ms":3}"#);
+    let other = event("X", "Total", "6", r#","dur":1,"cat":"x","args":{"count":3,"detail":"d"}"#);
+    let (out, notes) =
+        collapsed(&[detail("Source", "0"), sum, detail("Source", "4"), other].concat(), &Options::default());
+    assert_eq!((out.as_str(), notes.len()), ("Source /usr/include/Source:h 4\nTotal 1\n", 0));
+    let check = [
+        event("B", "checkSourceFile", "0", r#","cat":"check","args":{"path":"a.ts"}"#),
+        event("X", "checkExpression", "1", r#","dur":2,"cat":"check","args":{"pos":3,"path":"a.ts"}"#),
+        event("E", "checkSourceFile", "5", r#","cat":"check","args":{"path":"a.ts"}"#),
+    ];
+    let (out, _) = collapsed(&check.concat(), &Options::default());
+    let include = event("X", "include", "0", r#","dur":3,"args":{"location":"/app/CMakeLists.txt:2"}"#);
+    assert_eq!(collapsed(&include, &Options::default()).0, "include (/app/CMakeLists.txt:2) 3\n");
+    assert_eq!(out, "checkSourceFile a.ts 3\ncheckSourceFile a.ts;checkExpression 2\n");
 }
