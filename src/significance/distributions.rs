@@ -193,6 +193,7 @@ mod tests {
 
     /// Tails to 18 digits, of arithmetic with 40.
     #[test]
+    #[allow(clippy::excessive_precision)] // as they were computed
     fn tails_are_right_to_twelve_digits() {
         let near =
             |ours: f64, exact: f64| assert!((ours / exact - 1.0).abs() < 1e-12, "{ours} is not {exact}");

@@ -80,6 +80,7 @@ mod tests {
 
     /// Values to 20 digits, of arithmetic with 40. The series are at their worst where they begin, at 12.
     #[test]
+    #[allow(clippy::excessive_precision)] // as they were computed
     fn values_are_right_to_the_last_digits() {
         for (x, of_gamma, of_digamma, of_trigamma) in [
             (0.5, 0.57236494292470008707, -1.9635100260214234794, 4.9348022005446793094),

@@ -120,6 +120,7 @@ mod tests {
 
     /// Sums of exact fractions.
     #[test]
+    #[allow(clippy::excessive_precision)] // as they were computed
     fn tails_are_right_to_eleven_digits() {
         for (all, marked, drawn, x, below, above) in [
             (60.0, 20.0, 15.0, 3.0, 0.172193741734552914, 0.947537849948976578),
