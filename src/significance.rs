@@ -309,6 +309,17 @@ mod tests {
     }
 
     #[test]
+    fn a_spread_that_is_all_but_known_is_normal() {
+        let (known, nearly) =
+            (moderated::by_t(1.0, 0.5, f64::INFINITY, 0.05), moderated::by_t(1.0, 0.5, 1e6, 0.05));
+        assert!((known.p / 0.045_500_263_896_358_4 - 1.0).abs() < 1e-12, "{known:?}");
+        // 1.96 deviations to either side.
+        assert!((known.interval.0 - (1.0 - 0.979_981_992_270_027)).abs() < 1e-12, "{known:?}");
+        assert!((known.interval.1 - (1.0 + 0.979_981_992_270_027)).abs() < 1e-12, "{known:?}");
+        assert!((known.p - nearly.p).abs() < 1e-5 && (known.interval.0 - nearly.interval.0).abs() < 1e-5);
+    }
+
+    #[test]
     fn freedom_is_welch_s_where_runs_differ() {
         let freedom = |before: &[f64], after: &[f64]| compare_runs(before, after, (0.0, 0.0), 0.05).freedom;
         // One side alone has a variance: its runs tell it.

@@ -156,4 +156,50 @@ mod tests {
         }
         assert!(count() <= before + 3, "other tests may hold some");
     }
+
+    #[test]
+    fn names_of_several_threads_never_share_a_place() {
+        let barrier = std::sync::Barrier::new(4);
+        let note = |thread: usize| {
+            barrier.wait();
+            (0..8).map(|n| (thread, n)).map(name).collect::<Vec<_>>()
+        };
+        fn name((thread, n): (usize, usize)) -> (String, TemporaryName) {
+            let path = format!("/nonexistent/{thread}/{n}");
+            (path.clone(), TemporaryName::note(Path::new(&path)))
+        }
+        let names: Vec<_> = std::thread::scope(|scope| {
+            let threads = [0, 1, 2, 3].map(|thread| scope.spawn(move || note(thread)));
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        });
+        for (path, name) in &names {
+            // SAFETY: the name holds the path, which nobody takes out before it is dropped.
+            let kept = unsafe { std::ffi::CStr::from_ptr(name.0.path.load(SeqCst)) };
+            assert_eq!(kept.to_bytes(), path.as_bytes());
+            assert!(places().any(|place| ptr::eq(place, name.0)), "{path} is in the list");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_dropped_while_it_is_removed_has_one_owner() {
+        for _ in 0..20 {
+            // A place of its own: no other test comes by.
+            let path = AtomicPtr::new(CString::from(c"/nonexistent/c").into_raw());
+            let own = Box::into_raw(Box::new(Place { path, next: ptr::null_mut() }));
+            // SAFETY: it is freed below, when nobody uses it any more.
+            let place: &'static Place = unsafe { &*own };
+            let name = TemporaryName(place);
+            std::thread::scope(|scope| {
+                scope.spawn(|| assert!(!place.remove(), "there is no such file"));
+                scope.spawn(move || drop(name));
+            });
+            // SAFETY: both threads have ended.
+            let left = unsafe { Box::from_raw(own) }.path.into_inner();
+            // Whoever came first: the path was freed, or it is back in its place.
+            if !left.is_null() {
+                // SAFETY: it came from `into_raw`, and nobody else has it any more.
+                assert_eq!(unsafe { CString::from_raw(left) }.to_bytes(), b"/nonexistent/c");
+            }
+        }
+    }
 }

@@ -408,3 +408,25 @@ impl Shared<'_> {
         Ok(parser)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_end_behind_the_last_blank_line() {
+        for (text, whole) in [
+            ("a\n\nb\n", Some("a\n\n")),
+            ("a\n\nb\n\n", Some("a\n\nb\n\n")),
+            ("a\r\n\r\nb\r\n", Some("a\r\n\r\n")),
+            ("a\r\n\r\nb\n\nc", Some("a\r\n\r\nb\n\n")),
+            ("a\n\nb\r\n\r\nc", Some("a\n\nb\r\n\r\n")),
+            // Blanks in it, where no line is empty.
+            ("a\n  \nb\nc\n", Some("a\n  \n")),
+            ("a\nb\nc", None),
+            ("a", None),
+        ] {
+            assert_eq!(last_blank_line(text.as_bytes()).map(|end| &text[..end]), whole, "{text:?}");
+        }
+    }
+}

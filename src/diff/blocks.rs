@@ -53,3 +53,49 @@ pub(super) fn cut(profile: &Profile) -> Result<Vec<ReplayBuffer>> {
     blocks.retain(|block| !block.is_empty());
     Ok(blocks)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folded::Cursor;
+    use crate::profile::{Context, ProfileBuilder, Wants};
+
+    /// Samples of `main` at these times, with these weights.
+    fn recorded(samples: impl Iterator<Item = (u64, i128)>) -> Vec<u64> {
+        let mut builder = ProfileBuilder::new(Wants::ALL);
+        for (time, weight) in samples {
+            let context = Context { time: Some(time), ..Context::UNKNOWN };
+            builder.add_at(["main"], Weight::new(weight), &context).unwrap();
+        }
+        let blocks = cut(&builder.finish().unwrap()).unwrap();
+        let weight_of = |block: ReplayBuffer| {
+            let mut cursor = Cursor::default();
+            let (line, _) = block.next_line_like(&mut cursor, b"").expect("no block is empty");
+            let weight = std::str::from_utf8(line).unwrap().strip_prefix("main ").unwrap().parse().unwrap();
+            assert!(block.next_line_like(&mut cursor, b"").is_none(), "one stack is one line");
+            weight
+        };
+        blocks.into_iter().map(weight_of).collect()
+    }
+
+    #[test]
+    fn blocks_weigh_alike_and_what_has_one_time_stays_together() {
+        // A hundred samples at fifty times.
+        assert_eq!(recorded((0..100).map(|n| (n / 2, 3))).iter().sum::<u64>(), 300);
+        let blocks = recorded((0..100).map(|n| (n, 3)));
+        assert_eq!(blocks, [15; 20]);
+        // Samples that weigh nothing are at the very end of the whole.
+        let blocks = recorded((0..105).map(|n| (n, if n < 100 { 3 } else { 0 })));
+        assert_eq!((blocks.len(), blocks.iter().sum::<u64>()), (21, 300));
+        // Half of the weight is of one moment: it is one block, and others are empty.
+        let blocks = recorded((0..200).map(|n| (n.max(100), 1)));
+        assert_eq!(blocks.iter().max(), Some(&101));
+    }
+
+    #[test]
+    fn few_samples_are_not_cut() {
+        assert!(recorded((0..79).map(|n| (n, 1))).is_empty());
+        assert!(recorded((0..1000).map(|n| (n / 100, 1))).is_empty(), "ten times");
+        assert!(recorded((0..200).map(|n| (n, 0))).is_empty(), "no weight");
+    }
+}

@@ -173,6 +173,14 @@ mod tests {
     }
 
     #[test]
+    fn the_overlap_is_what_both_have_of_their_wholes() {
+        let of = |weights: &[(u32, f64)]| weights.iter().copied().collect::<Neighbours>();
+        assert_eq!(overlap(&of(&[(1, 1.0), (2, 3.0)]), &of(&[(1, 6.0), (2, 2.0)])), 0.5);
+        assert_eq!(overlap(&of(&[(1, 1.0), (2, 3.0)]), &of(&[(1, 10.0), (2, 30.0)])), 1.0);
+        assert_eq!(overlap(&of(&[(1, 1.0)]), &of(&[(2, 1.0)])), 0.0);
+    }
+
+    #[test]
     fn callers_and_callees_have_to_agree() {
         let before = [("main;old;read", 50), ("main;old;write", 50), ("main;other", 20)];
         assert_eq!(
@@ -197,6 +205,12 @@ mod tests {
     #[test]
     fn what_may_be_either_is_left_alone() {
         assert!(renamed(&[("main;a", 5), ("main;b", 5)], &[("main;c", 5), ("main;d", 5)]).is_empty());
+        assert!(renamed(&[("main;a", 5)], &[("main;c", 5), ("main;d", 5)]).is_empty());
+        // One candidate is better: it calls what the old one called.
+        let before = [("main;a;read", 5), ("main;a;write", 5)];
+        let after = [("main;c;read", 5), ("main;c;write", 5), ("main;d;read", 5), ("main;d;open", 5)];
+        assert_eq!(renamed(&before, &after), ["a -> c"]);
+        assert!(renamed(&[("main;a", 5), ("main;b", 5)], &[("main;c", 5)]).is_empty());
         assert!(renamed(&[("main;a", 5)], &[("main;a", 5)]).is_empty());
     }
 }

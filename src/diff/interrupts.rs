@@ -36,3 +36,26 @@ fn is_interrupt(frame: &[u8]) -> bool {
     let name = frame.strip_suffix(b"_[k]").unwrap_or(frame);
     FRAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stack_ends_where_the_machine_interrupts_it() {
+        let cut = |stack: &str| {
+            let mut out = Vec::new();
+            Interrupts::Together
+                .cut(stack.as_bytes(), &mut out)
+                .map(|cut| String::from_utf8_lossy(cut).into_owned())
+        };
+        assert_eq!(
+            cut("main;read;asm_sysvec_call_function_[k];a").as_deref(),
+            Some("main;read;[interrupts]")
+        );
+        assert_eq!(cut("main;finish_task_switch.isra.0_[k]").as_deref(), Some("main;[interrupts]"));
+        assert_eq!(cut("__irq_exit_rcu_[k];a;irq_exit_rcu_[k]").as_deref(), Some("[interrupts]"));
+        assert_eq!(cut("main;finish_task_switches;my_sysvec_"), None);
+        assert_eq!(Interrupts::Apart.cut(b"main;irq_exit_rcu", &mut Vec::new()), None);
+    }
+}

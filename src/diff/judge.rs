@@ -459,3 +459,58 @@ fn mean_ratios(
         _ => (mean(runs.0), mean(runs.1)),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Profile;
+    use crate::diff::{Diff, Interrupts, ReportOptions};
+    use crate::profile::Facts;
+
+    #[test]
+    fn samples_of_runs_that_differ_are_worth_less() {
+        let side = |noise: u32| {
+            [0, 1, 2, 3, 4].map(|n| {
+                let lines =
+                    [format!("main;a {}", 2000 + noise * (n * 7 % 5)), format!("main;b {}", 5000 + n)];
+                Profile::from_lines(lines).unwrap()
+            })
+        };
+        let (still, wild) = (side(1), side(400));
+        let options = ReportOptions::default().period(Weight::ONE);
+        let report = Diff::of_runs(&still.each_ref(), &wild.each_ref()).report_with(&options).unwrap();
+        let (before, after) = report.sampling;
+        assert_eq!((before.spread, after.spread), (Spread::Runs, Spread::Runs));
+        assert!(after.worth < 0.1 * after.samples, "{after:?}");
+    }
+
+    #[test]
+    fn interrupts_are_one_row_unless_asked_otherwise() {
+        let profile = Profile::from_bytes("main;a 5\nmain;a;asm_sysvec_call_[k];b 3\n").unwrap();
+        let names = |interrupts: Interrupts| {
+            let options = ReportOptions::default().interrupts(interrupts);
+            let report = Diff::new(&profile, &profile).report_with(&options).unwrap();
+            let mut names: Vec<_> =
+                report.rows.iter().map(|row| String::from_utf8_lossy(&row.name).into_owned()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(Interrupts::Together), ["[interrupts]", "a", "main"]);
+        assert_eq!(names(Interrupts::Apart), ["a", "asm_sysvec_call_[k]", "b", "main"]);
+    }
+
+    #[test]
+    fn runs_have_the_period_that_all_of_them_state() {
+        let run = |lines: u64, period: Option<i128>| Survey {
+            lines,
+            facts: Facts { period: period.map(Weight::new), ..Facts::default() },
+            ..Survey::default()
+        };
+        assert_eq!(period_of(&[run(3, Some(10)), run(1, Some(10))]), Some(Weight::new(10)));
+        assert_eq!(period_of(&[run(3, Some(10)), run(1, Some(20))]), None);
+        assert_eq!(period_of(&[run(3, Some(10)), run(1, None)]), None);
+        // An empty run says nothing.
+        assert_eq!(period_of(&[run(0, None), run(3, Some(10)), run(0, Some(20))]), Some(Weight::new(10)));
+        assert_eq!(period_of(&[run(0, Some(10))]), None);
+    }
+}

@@ -313,6 +313,8 @@ mod tests {
             "{}",
             report.assumption()
         );
+        // One in a hundred, by default.
+        assert!(report.assumption().contains("p and 99% intervals adjusted for"), "{}", report.assumption());
         assert_eq!(of_permutation(&report), None);
         report.permutation = Some(Permutation { p: 0.25, divisions: 252 });
         let note = of_permutation(&report).expect("a remark");
@@ -322,6 +324,19 @@ mod tests {
             note.text
         );
         assert!(!note.refused_by_gates);
+    }
+
+    #[test]
+    fn samples_of_other_weights_are_said_with_both() {
+        let run = |period: u32| {
+            Profile::from_bytes(format!("# unit: ns\n# period: {period} ns\nmain;a 30000000\n")).unwrap()
+        };
+        let notes = |before: u32, after: u32| {
+            let report = Diff::new(&run(before), &run(after)).report().unwrap();
+            report.notes.iter().map(|note| note.text.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(notes(1_000_000, 1_000_000), [""; 0]);
+        assert_eq!(notes(1_000_000, 2_000_000), ["samples do not weigh the same: 1 ms before, 2 ms after"]);
     }
 
     #[test]

@@ -199,3 +199,26 @@ fn weight_of_line(text: &[u8]) -> Option<(usize, u64)> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_weight_is_a_whole_number_as_it_is_written() {
+        for (digits, value) in [("0", 0), ("7", 7), ("120", 120), ("1000000000", 1_000_000_000)] {
+            assert_eq!(weight_of_line(format!("{digits}\nb 1\n").as_bytes()), Some((digits.len(), value)));
+            assert_eq!(weight_at_end(format!("a;b {digits}").as_bytes()), Some((3, value)));
+        }
+        // Zeros before it, fractions, two columns, numbers of any length, and what is no number.
+        for other in ["00", "012", "1.5", "1 2", "-1", "x", "", "99999999999999999999999"] {
+            assert_eq!(weight_of_line(format!("{other}\n").as_bytes()), None, "{other}");
+        }
+        for other in
+            ["a 00", "a 012", "a 1.5", "a120", "a -1", "a x", "a ", "a 99999999999999999999999", "12"]
+        {
+            assert_eq!(weight_at_end(other.as_bytes()), None, "{other}");
+        }
+        assert_eq!(weight_of_line(b"12"), None, "its line goes on");
+    }
+}

@@ -56,4 +56,17 @@ mod tests {
         assert!((there.p - back.p).abs() < 1e-12);
         assert!(there.interval.0 > 0.0 && back.interval.1 < 0.0);
     }
+
+    #[test]
+    fn runs_of_a_side_stand_for_their_mean() {
+        let test_of = |before: &[f64], after: &[f64]| {
+            let side = |weights| Runs { weights, samples: 1e12 };
+            test(side(before), side(after), 0.05)
+        };
+        // The spread of a tenth, of four runs each: a twentieth of the mean, times the root of two.
+        let change = test_of(&[90.0, 110.0, 90.0, 110.0], &[120.0, 80.0, 100.0, 100.0]).unwrap();
+        assert!((change.deviation - 5.0 * 2f64.sqrt()).abs() < 1e-6, "{change:?}");
+        assert_eq!((change.p, change.interval.0), (1.0, -change.interval.1));
+        assert!(test_of(&[], &[1.0]).is_none() && test_of(&[1.0], &[0.0]).is_none());
+    }
 }

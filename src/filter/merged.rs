@@ -206,6 +206,22 @@ mod tests {
     }
 
     #[test]
+    fn labels_are_on_every_stack() {
+        let labelled = |stacks: &[&str], labels: &[&str]| {
+            let mut in_order = InOrder::default();
+            stacks.iter().for_each(|stack| assert!(in_order.push(stack.as_bytes(), b"1")));
+            in_order.are_labelled(&labels.iter().map(|&label| label.to_owned()).collect::<Vec<_>>())
+        };
+        let stacks = ["thread=1;on=cpu;main", "thread=2;on=cpu"];
+        assert!(
+            labelled(&stacks, &["thread"]) && labelled(&stacks, &["thread", "on"]) && labelled(&stacks, &[])
+        );
+        assert!(!labelled(&stacks, &["on"]) && !labelled(&stacks, &["thread", "on", "time"]));
+        assert!(!labelled(&stacks, &["threa"]) && !labelled(&["thread=1", "z"], &["thread"]));
+        assert!(labelled(&[], &["thread"]));
+    }
+
+    #[test]
     fn both_are_merged() {
         let mut in_order = InOrder::default();
         for stack in ["a", "a;b", "b;c"] {

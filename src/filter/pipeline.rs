@@ -554,7 +554,7 @@ fn change_label(
 /// comment, nor end in a frame without a name. After each operation, so that several in one run do
 /// what they do in several.
 #[inline]
-fn make_writable(stack: &mut Vec<FrameId>, names: &mut StackTable) {
+pub(super) fn make_writable(stack: &mut Vec<FrameId>, names: &mut StackTable) {
     while let [_, .., leaf] = stack[..]
         && names.name(leaf).is_empty()
     {

@@ -6,8 +6,8 @@ use super::in_memory;
 use super::merged::{self, InOrder};
 use super::operation::{Conversion, Stage};
 use super::pipeline::{
-    Filtered, Pipeline, RunOptions, StackCount, Step, changed_facts, labels_left, pass, settle_labels,
-    settle_units,
+    Filtered, Pipeline, RunOptions, StackCount, Step, changed_facts, labels_left, make_writable, pass,
+    settle_labels, settle_units,
 };
 use super::scan::{Comments, Flow, StackLine, Visitor, scan};
 use crate::error::Result;
@@ -169,6 +169,8 @@ impl Visitor for Run<'_> {
             self.kept.note(weights)?;
             return Ok(if self.options.first_only { Flow::Stop } else { Flow::Keep });
         }
+        // A root alone may look like a comment, whatever the steps left as it was.
+        make_writable(&mut self.work, table);
         if self.first == self.steps.len() && self.work == self.splitter.ids {
             let text = match line.plain_weights() {
                 Some(text) if !self.reweighs => text,

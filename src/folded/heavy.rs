@@ -467,6 +467,26 @@ mod tests {
     }
 
     #[test]
+    fn large_files_of_one_column_are_walked_by_what_is_heavy() {
+        let walked = |line: &str, bytes: u64, may_pass_over: bool| {
+            let mut file = tempfile::NamedTempFile::new().unwrap();
+            let lines = bytes / line.len() as u64;
+            std::io::Write::write_all(&mut file, line.repeat(lines as usize).as_bytes()).unwrap();
+            let sources = [Source::path(file.path())];
+            let mut log = Log::new(1, may_pass_over);
+            let summary = walk(&mut Rereadable::open(&sources).unwrap(), &mut log).unwrap();
+            summary.map(|summary| (summary.total, log.seen.len())).inspect(|(total, _)| {
+                assert_eq!(*total, whole(lines));
+            })
+        };
+        let line = format!("b;{} 1\n", "x".repeat(4000));
+        assert_eq!(walked(&line, FROM + 5000, true).map(|(_, frames)| frames), Some(2));
+        assert!(walked(&line, FROM - 5000, true).is_none(), "it is soon sorted");
+        assert!(walked(&line, FROM + 5000, false).is_none(), "all frames are wanted");
+        assert!(walked(&format!("b;{} 1 1\n", "x".repeat(4000)), FROM + 9000, true).is_none(), "two columns");
+    }
+
+    #[test]
     fn lines_that_are_no_stacks_are_counted_and_the_last_line_is_placed() {
         let (_, summary) = heavy("b 1\nno weight\na 2\nneither\n\n# a comment\na;c 5", 1).unwrap();
         assert_eq!(summary.not_understood.count, 2);

@@ -192,3 +192,24 @@ impl Places {
         Ok(Places { by_name: by_name.collect() })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_the_place_that_weighs_most_in_all() {
+        let place = |line, code| Place { line, code, ..Place::default() };
+        let all = [
+            (&b"f"[..], place(1, 0), Weight::new(5)),
+            (b"f", place(2, 7), Weight::new(3)),
+            (b"f", place(3, 0), Weight::new(4)),
+            // One line by another address.
+            (b"f", place(2, 8), Weight::new(3)),
+            (b"g", place(9, 0), Weight::new(1)),
+        ];
+        let heaviest = Places::heaviest(all.into_iter()).unwrap();
+        assert_eq!(heaviest.get(b"f"), Some(place(2, 0)));
+        assert_eq!(heaviest.get(b"g"), Some(place(9, 0)));
+    }
+}

@@ -205,3 +205,39 @@ impl Sink for ProfileBuilder {
         self.stacks.add_batch(&mut self.batch)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forks_are_one_profile_with_its_samples_in_order() {
+        let sample = |sink: &mut dyn Sink, time: u64, name: &[u8]| {
+            let frames = [sink.frame(b"main"), sink.frame(name)];
+            let context = Context { time: Some(time), ..Context::UNKNOWN };
+            sink.sample(&frames, Weights::one(Weight::new(10)), &context).unwrap();
+        };
+        for wants in [Wants::ALL, Wants::default()] {
+            let mut builder = ProfileBuilder::new(wants);
+            sample(&mut builder, 4, b"a");
+            let mut forks: Vec<_> = (0..2).map(|_| builder.fork().expect("a builder has forks")).collect();
+            sample(&mut *forks[0], 3, b"b");
+            sample(&mut *forks[0], 1, b"a");
+            sample(&mut *forks[1], 2, b"b");
+            for fork in forks {
+                builder.join(fork).unwrap();
+            }
+            let profile = builder.finish().unwrap();
+            let mut folded = Vec::new();
+            profile.stacks().write(&mut folded).unwrap();
+            assert_eq!(String::from_utf8(folded).unwrap(), "main;a 20\nmain;b 20\n");
+            let seen = profile.samples().iter().map(|sample| {
+                let leaf = *profile.stack(sample.stack).last().unwrap();
+                (sample.time.unwrap(), profile.stacks().name(leaf).to_vec())
+            });
+            let seen: Vec<_> = seen.collect();
+            let expected = [(1, b"a".to_vec()), (2, b"b".to_vec()), (3, b"b".to_vec()), (4, b"a".to_vec())];
+            assert_eq!(seen, if wants.contexts { &expected[..] } else { &[] });
+        }
+    }
+}

@@ -174,4 +174,34 @@ mod tests {
         assert_eq!(Facts::of_sides(facts(), after).title().unwrap(), "./app --its-args → ./app-2");
         assert_eq!(Facts::default().title(), None);
     }
+
+    #[test]
+    fn details_are_all_that_is_known() {
+        assert_eq!(Facts::default().details(), []);
+        let facts = Facts {
+            command: Some("./app 7".into()),
+            unit: Some("ns".into()),
+            period: Some(Weight::new(2_000_000)),
+            rate: Some(500),
+            samples: Some(12_345),
+            duration: Some(Duration::from_millis(1500)),
+            comments: vec!["one".into(), "two".into()],
+            ..Facts::default()
+        };
+        let details: Vec<_> = facts.details();
+        let details: Vec<_> = details.iter().map(|(name, text)| (*name, text.as_str())).collect();
+        assert_eq!(
+            details,
+            [
+                ("command", "./app 7"),
+                ("unit", "ns"),
+                ("a sample weighs", "2 ms"),
+                ("rate", "500 Hz"),
+                ("samples", "12,345"),
+                ("duration", "1.5 s"),
+                ("comment", "one"),
+                ("comment", "two"),
+            ]
+        );
+    }
 }

@@ -312,6 +312,20 @@ mod tests {
     }
 
     #[test]
+    fn sides_are_those_that_all_parts_have() {
+        let part = |host: &str| {
+            let side = |host: &str| Facts { host: Some(host.into()), ..Facts::default() };
+            Facts {
+                sides: Some(Box::new(Sides { before: side("a"), after: side(host) })),
+                ..Facts::default()
+            }
+        };
+        assert_eq!(Facts::merged(&[part("b"), part("b")]).sides, part("b").sides);
+        assert_eq!(Facts::merged(&[part("b"), part("c")]).sides, None);
+        assert_eq!(Facts::merged(&[part("b"), Facts::default()]).sides, None);
+    }
+
+    #[test]
     fn paths_are_cut_to_their_last_part() {
         for (text, expected) in [
             ("no symbols for /a/b/c.so (38%)", "no symbols for c.so (38%)"),

@@ -145,6 +145,8 @@ mod tests {
         let text = Profile::from_bytes("# samples: 3 samples\n# period: 10 ns\na 20\nb 11\n").unwrap();
         assert_eq!(text.filter(&[Op::top(1)]).unwrap().facts().samples, None);
         assert_eq!(text.filter(&[Op::scale(Weight::new(3))]).unwrap().facts().samples, None);
+        // Where no stack goes, the count stands as it was stated.
+        assert_eq!(text.filter(&[Op::rename("s/a/c/").unwrap()]).unwrap().facts().samples, Some(3));
     }
 
     #[test]
@@ -186,6 +188,10 @@ mod tests {
         let heavy = profile.filter(&[Op::min_weight(Weight::new(20))]).unwrap();
         assert_eq!((folded(&heavy).as_str(), heavy.stack_count()), ("main;idle 20\nmain;work 20\n", 3));
         assert_eq!(folded(&profile.filter(&[Op::top(1)]).unwrap()), "main;idle 20\n");
+        // As many as there are, and more.
+        for count in [2, 3] {
+            assert_eq!(folded(&profile.filter(&[Op::top(count)]).unwrap()), folded(&profile));
+        }
         let rest = profile.filter(&[Op::top(1).rest(true)]).unwrap();
         assert_eq!((folded(&rest).as_str(), rest.samples().len()), ("[other] 20\nmain;idle 20\n", 4));
         let mut builder = ProfileBuilder::new(Wants::ALL);

@@ -129,3 +129,21 @@ impl Profile {
         Some((first - zero, last - zero))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Weight;
+    use crate::profile::{Context, ProfileBuilder, Wants};
+
+    #[test]
+    fn times_are_counted_once_and_unknown_ones_not_at_all() {
+        let mut builder = ProfileBuilder::new(Wants::ALL);
+        for time in [Some(5), None, Some(7), Some(5), Some(9), None] {
+            builder.add_at(["main"], Weight::new(2), &Context { time, ..Context::UNKNOWN }).unwrap();
+        }
+        let count = builder.finish().unwrap().count_label(TIME).unwrap();
+        assert_eq!((count.values, count.samples, count.weights.value), (3, 4, Weight::new(8)));
+        assert!(count.heaviest.is_empty());
+    }
+}

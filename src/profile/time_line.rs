@@ -298,3 +298,36 @@ impl Profile {
         Ok(Profile { places: self.places.clone(), ..profile })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_threads_have_the_same_label() {
+        let line = |process, thread, name: &str| ThreadLine {
+            process,
+            thread,
+            name: name.into(),
+            label: Vec::new(),
+            total: Weight::ONE,
+            samples: Vec::new(),
+        };
+        let mut threads = [
+            line(Some(1), Some(1), "main"),
+            line(Some(1), Some(7), "worker"),
+            line(Some(1), Some(8), "worker"),
+            line(Some(9), None, "worker"),
+            line(None, None, "worker"),
+            line(Some(2), Some(7), "worker"),
+            line(None, Some(5), ""),
+            line(None, None, ""),
+        ];
+        set_labels(&mut threads);
+        let labels: Vec<_> = threads.iter().map(|thread| String::from_utf8_lossy(&thread.label)).collect();
+        assert_eq!(
+            labels,
+            ["main", "worker 7", "worker 8", "worker 9", "worker", "worker 7 (2)", "thread 5", "all"]
+        );
+    }
+}

@@ -239,4 +239,25 @@ mod tests {
             assert_eq!(amount(Weight::new(weight), Some(unit)), expected, "{weight} {unit}");
         }
     }
+
+    #[test]
+    fn every_unit_has_a_size() {
+        for (unit, smallest, size) in [
+            ("ns", "ns", 1),
+            ("us", "ns", 1_000),
+            ("ms", "ns", 1_000_000),
+            ("s", "ns", 1_000_000_000),
+            ("B", "bytes", 1),
+            ("kB", "bytes", 1_000),
+            ("MB", "bytes", 1_000_000),
+            ("GB", "bytes", 1_000_000_000),
+            ("KiB", "bytes", 1 << 10),
+            ("MiB", "bytes", 1 << 20),
+            ("GiB", "bytes", 1 << 30),
+        ] {
+            assert_eq!(in_smallest(unit), Some((smallest, Weight::new(size))), "{unit}");
+            assert_eq!((is_scaled(unit), is_time(unit)), (true, smallest == "ns"), "{unit}");
+        }
+        assert_eq!((in_smallest("samples"), is_scaled("samples")), (None, false));
+    }
 }

@@ -191,6 +191,43 @@ mod tests {
         }
     }
 
+    /// Tails to 18 digits, of arithmetic with 40.
+    #[test]
+    #[allow(clippy::excessive_precision)] // as they were computed
+    fn tails_are_right_to_twelve_digits() {
+        let near =
+            |ours: f64, exact: f64| assert!((ours / exact - 1.0).abs() < 1e-12, "{ours} is not {exact}");
+        for (z, exact) in [
+            (0.25, 0.401293674317076276),
+            (1.7, 0.0445654627585430437),
+            (1.75, 0.0400591568638170904),
+            (2.5, 0.00620966532577613517),
+            (8.0, 6.22096057427178412e-16),
+            (35.0, 1.12491070647240624e-268),
+        ] {
+            near(Normal::upper(z), exact);
+            assert!((Normal::upper_quantile(exact) - z).abs() < 1e-12, "{z}");
+        }
+        for (freedom, t, exact) in [
+            (1.0, 0.5, 0.352416382349566726),
+            (2.5, 1.25, 0.157773165798625702),
+            (7.0, 3.0, 0.00997106306599626896),
+            (58.5, 2.0, 0.0250750480696852256),
+            (1000.0, 4.0, 3.40049596043907888e-5),
+        ] {
+            near(StudentsT { freedom }.upper(t), exact);
+            near(StudentsT { freedom }.upper_quantile(exact), t);
+        }
+        for (freedom, f, exact) in [
+            ((1.0, 1.0), 0.5, 0.60817344796939273),
+            ((4.0, 3.25), 2.5, 0.226890230908891049),
+            ((8.0, 40.0), 1.0, 0.451157514564554897),
+            ((30.0, 2.0), 9.0, 0.104794169973037475),
+        ] {
+            near(F { freedom }.upper(f), exact);
+        }
+    }
+
     #[test]
     fn f_agrees_with_the_oracle() {
         for freedom in [(1.0, 1.0), (4.0, 3.3), (8.0, 40.0), (4.0, 1e4), (30.0, 2.0)] {

@@ -70,8 +70,32 @@ mod tests {
             assert!((trigamma(x) / slope - 1.0).abs() < 1e-5, "{x}: {} {slope}", trigamma(x));
             assert!((trigamma_inverse(trigamma(x)) / x - 1.0).abs() < 1e-9, "{x}");
         }
+        for x in [1e-8, 1e8, 1e15] {
+            assert!((trigamma_inverse(trigamma(x)) / x - 1.0).abs() < 1e-9, "{x}");
+        }
         // π² / 6 and π² / 2, the values at 1 and at 1/2.
         let pi2 = std::f64::consts::PI.powi(2);
         assert!((trigamma(1.0) - pi2 / 6.0).abs() < 1e-13 && (trigamma(0.5) - pi2 / 2.0).abs() < 1e-12);
+    }
+
+    /// Values to 20 digits, of arithmetic with 40. The series are at their worst where they begin, at 12.
+    #[test]
+    #[allow(clippy::excessive_precision)] // as they were computed
+    fn values_are_right_to_the_last_digits() {
+        for (x, of_gamma, of_digamma, of_trigamma) in [
+            (0.5, 0.57236494292470008707, -1.9635100260214234794, 4.9348022005446793094),
+            (3.25, 0.93580193110872535826, 1.0169909110681790364, 0.35979829030957987507),
+            (11.5, 16.29200047656724132, 2.3982391295357816134, 0.090846661274546234338),
+            (12.0, 17.502307845873885839, 2.4426616799758120167, 0.08690187287176839075),
+            (13.5, 21.260076156244701141, 2.5651956512749120482, 0.076885224601578370444),
+            (40.0, 106.63176026064345913, 3.6763273740348431259, 0.025315103841291028158),
+        ] {
+            let near = |ours: f64, exact: f64, error: f64| {
+                assert!((ours - exact).abs() < error, "{x}: {ours} is not {exact}");
+            };
+            near(ln_gamma(x), of_gamma, 4e-14);
+            near(digamma(x), of_digamma, 1e-14);
+            near(trigamma(x) / of_trigamma, 1.0, 4e-14);
+        }
     }
 }

@@ -118,6 +118,30 @@ mod tests {
         }
     }
 
+    /// Sums of exact fractions.
+    #[test]
+    #[allow(clippy::excessive_precision)] // as they were computed
+    fn tails_are_right_to_eleven_digits() {
+        for (all, marked, drawn, x, below, above) in [
+            (60.0, 20.0, 15.0, 3.0, 0.172193741734552914, 0.947537849948976578),
+            (60.0, 20.0, 15.0, 8.0, 0.985281791224669591, 0.0588684008143626972),
+            (500.0, 90.0, 40.0, 7.0, 0.566235913047781374, 0.603912416363786654),
+            (500.0, 90.0, 40.0, 19.0, 0.999998739089614869, 6.75598270161349384e-6),
+            (2000.0, 30.0, 1000.0, 15.0, 0.572779998976725298, 0.572779998976725298),
+            (110_000.0, 50.0, 10_000.0, 14.0, 0.999975745685063978, 0.000103805025241991967),
+            (110_000.0, 50.0, 10_000.0, 1.0, 0.0510752594664800854, 0.991490932994637644),
+            (40.0, 17.0, 18.0, 8.0, 0.707651143913657818, 0.537649440319073245),
+        ] {
+            let ours = tails(all, marked, drawn, x);
+            for (ours, exact) in [(ours.0, below), (ours.1, above)] {
+                assert!(
+                    (ours / exact - 1.0).abs() < 1e-11,
+                    "{x} of {drawn} of {marked} of {all}: {ours}, {exact}"
+                );
+            }
+        }
+    }
+
     #[test]
     fn what_cannot_be_drawn_has_no_weight() {
         // Eight of ten are marked: of five that are drawn three at least are.

@@ -128,6 +128,7 @@ mod tests {
         assert!(all.is_sorted() && all.windows(2).all(|two| two[0] != two[1]), "{all:?}");
         assert_eq!(choices(40, 20), 137_846_528_820);
         assert_eq!(choices(80, 40), u64::MAX);
+        assert_eq!(choices(100, 98), 4950, "as many as to leave two out");
     }
 
     #[test]
@@ -155,6 +156,16 @@ mod tests {
             is_informative: true,
         };
         assert_eq!(divide_anew(&[&few]), None);
+        // 105 divisions of fifteen runs leave out two of them.
+        let runs = |count: usize, share: f64| vec![share; count];
+        let two = RunShares {
+            before: runs(2, 0.1),
+            after: runs(13, 0.2),
+            expected_before: runs(2, 1e-6),
+            expected_after: runs(13, 1e-6),
+            is_informative: true,
+        };
+        assert_eq!(divide_anew(&[&two]).map(|found| found.divisions), Some(105));
         assert_eq!(divide_anew(&[]), None);
     }
 }

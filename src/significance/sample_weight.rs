@@ -81,6 +81,7 @@ mod tests {
         assert_eq!(noted(&["-3003", "1001", "-2002"]), ("1001".into(), true));
         assert_eq!(noted(&["1.429", "2.857"]), ("1.429".into(), false));
         assert_eq!(noted(&["0.25", "0.5", "1"]), ("0.25".into(), true));
+        assert_eq!(noted(&["0.5", "0.75"]), ("0.5".into(), false));
         assert_eq!(noted(&["123457", "200003"]), ("123457".into(), false));
         assert_eq!(noted(&["1", "0.5"]), ("0.5".into(), true));
         assert_eq!(noted(&[]), ("1".into(), true));

@@ -1,7 +1,7 @@
 //! The operations as the library's users have them: typed, on a profile in memory.
 
 use fg_tools::Profile;
-use fg_tools::filter::{OPERATIONS, Op, Operation, Pattern, PatternOptions};
+use fg_tools::filter::{OPERATIONS, Op, Operation, Pattern, PatternOptions, Pipeline};
 use fg_tools::profile::ReadOptions;
 
 use super::{filter, text};
@@ -32,6 +32,18 @@ fn ops(arguments: &[&str]) -> Vec<Op> {
         ops.push(Op::new(operation, value).unwrap().rest(has("--rest")));
     }
     ops
+}
+
+#[test]
+fn a_pipeline_says_what_its_operations_look_at() {
+    let needs = |arguments: &[&str]| {
+        let pipeline = Pipeline::new(&ops(arguments)).unwrap();
+        (pipeline.needs_samples(), pipeline.needs_places())
+    };
+    assert_eq!(needs(&["--top=1", "--hide=a"]), (false, false));
+    assert_eq!(needs(&["--top=1", "--label=thread=1"]), (true, false));
+    assert_eq!(needs(&["--drop-label=thread"]), (false, false));
+    assert_eq!(needs(&["--hide=a", "--kind=kernel"]), (false, true));
 }
 
 #[test]

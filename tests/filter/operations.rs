@@ -159,6 +159,75 @@ fn an_expression_that_matched_nothing_is_said_so() {
 }
 
 #[test]
+fn an_operation_that_does_something_says_nothing() {
+    let labelled = "# labels: thread\nthread=1;a 1\n";
+    for (arguments, input) in [
+        (&["--merge-threads"][..], "P12;T0:12;main 1\nmain 1\n"),
+        (&["--recursion", "direct"], "a;a;b 1\n"),
+        (&["--rename", "s/a/c/"], "a 1\nb 1\n"),
+        (&["--strip", "hash"], "a::h0123456789abcdef 1\nb 1\n"),
+        (&["--demangle"], "_ZN3foo3barEv 1\nb 1\n"),
+        (&["--kind", "kernel"], "a;b_[k] 1\nb 1\n"),
+        (&["--path", "a;b"], "a;b 1\nb 1\n"),
+        (&["--label", "thread=1"], labelled),
+        (&["--drop-label", "thread"], labelled),
+        (&["--rename-label", "thread=worker"], labelled),
+    ] {
+        assert_eq!(said(arguments, input), "", "{arguments:?}");
+    }
+}
+
+#[test]
+fn what_is_written_is_read_again_as_it_is() {
+    // A root that looks like a comment once the label before it is gone.
+    let labelled = "# labels: thread\nthread=1;# a;b 1\nthread=1;c 2\n";
+    assert_eq!(filter(&["--drop-label", "thread"], labelled), "#_a;b 1\nc 2\n");
+    // A root alone: no frame without a name is a leaf.
+    for operation in [
+        &["--top", "5"][..],
+        &["--min-percent", "1"],
+        &["--hide", "q"],
+        &["--scale", "1"],
+        &["--rename", "s/q/r/"],
+    ] {
+        assert_eq!(filter(operation, "#; 1\n#_ 3\na 2\n"), "#_ 4\na 2\n", "{operation:?}");
+    }
+    // Weights have one form.
+    assert_eq!(filter(&["--hide", "q"], "a 012\nb 0\nc 00\nd 7\n"), "a 12\nb 0\nc 0\nd 7\n");
+}
+
+#[test]
+fn names_that_are_too_long_to_be_stripped_stay_as_they_are() {
+    let hash = "::h0123456789abcdef";
+    // 32 kB are not too long.
+    for (length, changes) in [(32 * 1024, true), (32 * 1024 + 1, false)] {
+        let name = "a".repeat(length - hash.len());
+        let left = if changes { "" } else { hash };
+        let output = filter(&["--strip", "hash"], format!("{name}{hash} 1\n"));
+        assert!(output == format!("{name}{left} 1\n"), "{length}: {}", output.len());
+    }
+}
+
+#[test]
+fn units_that_cannot_be_converted_are_said_with_the_option() {
+    let refused = |unit: &str| {
+        let output = run(&["--to-unit", unit], "# unit: sheep\na 1\n");
+        assert_eq!(output.status.code(), Some(2));
+        text(&output.stderr)
+    };
+    assert!(
+        refused("ms").contains(": --to-unit: \"sheep\" is not a unit it can convert"),
+        "{}",
+        refused("ms")
+    );
+    assert!(
+        refused("ns:ms").ends_with(": --to-unit: the profile says its weights are in sheep\n"),
+        "{}",
+        refused("ns:ms")
+    );
+}
+
+#[test]
 fn idle_says_what_it_dropped() {
     let input =
         "m;do_idle 5\nm;epoll_wait 2\nm;epoll_wait;do_epoll_wait 1\nm;poll 1\nm;pause 0.5\nm;work 1\n";
@@ -166,6 +235,11 @@ fn idle_says_what_it_dropped() {
         said(&["--idle"], input),
         "fg-filter: --idle: dropped 5 stacks that wait: do_idle (1, weight 5), \
          epoll_wait (1, weight 2), do_epoll_wait (1, weight 1) and 2 more\n"
+    );
+    assert_eq!(
+        said(&["--idle"], "m;do_idle 5\nm;epoll_wait 2\nm;poll 1\nn;poll 1\nm;work 1\n"),
+        "fg-filter: --idle: dropped 4 stacks that wait: do_idle (1, weight 5), epoll_wait (1, weight 2), \
+         poll (2, weight 2)\n"
     );
 }
 

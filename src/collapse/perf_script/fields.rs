@@ -81,5 +81,12 @@ mod tests {
         let line = EventLine { rest: &hostile, ..EventLine::default() };
         read(&hostile, &line, &mut labels);
         assert!(labels.len() == MOST && labels[0].1.len() == LONGEST);
+        // A value of many words ends with the last one that fits whole.
+        let words = |word: &str| {
+            let mut labels = Labels::new();
+            pairs(format!("comm=x {}", format!("{word} ").repeat(300)).as_bytes(), &mut labels);
+            labels[0].1.len()
+        };
+        assert_eq!((words("y"), words("yy")), (LONGEST - 1, LONGEST));
     }
 }

@@ -223,6 +223,22 @@ mod tests {
     }
 
     #[test]
+    fn usual_offsets_are_found_at_once() {
+        let found = |digits: &str| offset_in(format!("a_symbol+0x{digits}").as_bytes().last_chunk().unwrap());
+        for digit in "0123456789abcdefABCDEF".chars() {
+            for length in 1..=5 {
+                assert_eq!(found(&digit.to_string().repeat(length)), Some(length + 3), "{digit}, {length}");
+            }
+            assert_eq!(found(&digit.to_string().repeat(6)), None, "the mark is not in sight");
+        }
+        // The neighbours of digits and letters.
+        for other in "/:@G`g+x".chars() {
+            assert_eq!(found(&other.to_string()), None, "{other}");
+            assert_eq!(found(&format!("{other}1")), None, "{other}");
+        }
+    }
+
+    #[test]
     fn offsets_of_every_length() {
         for (text, name) in [
             ("main+0x1", "main"),

@@ -145,3 +145,25 @@ fn change(change: &Change) -> Result<Value> {
         "would_have_seen": change.detectable.map(detectable),
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Profile;
+
+    #[test]
+    fn notes_say_their_kind() {
+        let profile = |event: &str, host: &str| {
+            Profile::from_bytes(format!("# event: {event}\n# host: {host}\n# duration: 1 s\nmain;a 100\n"))
+                .unwrap()
+        };
+        let (before, after) = (profile("cycles", "a"), profile("instructions", "b"));
+        let report = crate::diff::Diff::new(&before, &after).report().unwrap();
+        let mut out = Vec::new();
+        report.write(crate::diff::ReportFormat::Json, &mut out).unwrap();
+        let json: Value = serde_json::from_slice(&out).unwrap();
+        let kinds: Vec<_> =
+            json["notes"].as_array().unwrap().iter().map(|note| note["kind"].as_str()).collect();
+        assert_eq!(kinds, [Some("event"), Some("machine")]);
+    }
+}

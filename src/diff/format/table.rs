@@ -182,7 +182,10 @@ fn cut_middle(name: &str, columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::Weight;
 
     #[test]
     fn rows_fit_the_width_of_a_terminal() {
@@ -203,6 +206,41 @@ mod tests {
             assert_eq!(fits, !wide, "{text}");
             assert!(wide || rows.contains('…'), "{text}");
         }
+    }
+
+    #[test]
+    fn noise_is_grey_and_rows_tell_which_weight_they_have() {
+        let profile = |lex: u32, parse: u32| {
+            crate::Profile::from_lines([format!("main;run;lex {lex}"), format!("main;run;parse {parse}")])
+                .unwrap()
+        };
+        let (before, after) = (profile(1000, 5000), profile(2000, 5010));
+        // Name, grey or not, and the weight of each row.
+        let shown = |sort: Sort| {
+            let options = crate::diff::ReportOptions::default().sort(sort).period(Weight::ONE);
+            let report = crate::diff::Diff::new(&before, &after).report_with(&options).unwrap();
+            let mut text = Vec::new();
+            write(&report, &FormatOptions::default().colour(true), &mut text).unwrap();
+            let text = String::from_utf8(text).unwrap();
+            let rows = text.split_once("\n\n").unwrap().1.lines().skip(1).map(|line| {
+                let plain = line.trim_start_matches("\x1b[90m").trim_end_matches("\x1b[0m");
+                let words: Vec<&str> = plain.split_whitespace().collect();
+                (words[words.len() - 1].to_owned(), line.starts_with('\x1b'), words[1].to_owned())
+            });
+            rows.collect::<BTreeSet<_>>()
+        };
+        let rows = |rows: [(&str, bool, &str); 4]| {
+            rows.map(|(name, is_grey, kind)| (name.to_owned(), is_grey, kind.to_owned()))
+                .into_iter()
+                .collect()
+        };
+        let callers = [("main", true, "total"), ("run", true, "total")];
+        let by_own: BTreeSet<_> =
+            rows([callers[0], callers[1], ("lex", false, "self"), ("parse", true, "self")]);
+        assert_eq!(shown(Sort::Own), by_own);
+        let by_total: BTreeSet<_> =
+            rows([callers[0], callers[1], ("lex", false, "total"), ("parse", true, "total")]);
+        assert_eq!(shown(Sort::Total), by_total);
     }
 
     #[test]
