@@ -12,6 +12,7 @@
 
 use std::fmt;
 
+use super::detectable::of_any_function;
 use super::format::numbers::three;
 use super::normalize::Normalize;
 use super::report::{Change, Report, Row};
@@ -263,9 +264,10 @@ impl Gate {
         sight: &Sight<'_>,
         name: &dyn Fn(&[u8]) -> String,
     ) -> String {
-        let sign = if self.above { '+' } else { '-' };
+        let sign = if self.above { "+" } else { "-" };
         let of = match sight.row {
             None => "the whole".to_owned(),
+            Some(_) if self.unit == Unit::Points => return of_any_function(sign, sight.size),
             Some(_) if self.unit != Unit::Percent => "any function".to_owned(),
             Some(row) => name(&row.name),
         };

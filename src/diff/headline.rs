@@ -1,6 +1,7 @@
 //! The sentences of a report: what changed most, the change of the whole, and the smallest change that
 //! would have been found.
 
+use super::detectable::of_any_function;
 use super::format::numbers::{change, three};
 use super::report::{Presence, Report, Spread};
 
@@ -47,7 +48,7 @@ impl Report {
     /// the whole`.
     pub(super) fn sight(&self) -> String {
         let of_functions = match self.detectable() {
-            Some(seen) => format!("would have seen {} points of any function", three(seen.points)),
+            Some(seen) => format!("would have seen {}", of_any_function("", seen.points)),
             None => "too few samples to test any function".to_owned(),
         };
         match self.profile.detectable.and_then(|seen| seen.percent) {

@@ -24,6 +24,11 @@ const UNKNOWABLE: &[(&str, Boundary, &str)] = &[
     ("bcc-stackcount", |left| count(left) || blank(left), "a stack ends with its count"),
     ("bpftrace", value, "an entry ends with its value; nothing tells how many texts a program prints"),
     ("callgrind", line, "writers other than valgrind state no total; its blocks have no end"),
+    (
+        "chrome-trace",
+        |left| left.starts_with(b"[") && line(left),
+        "an array of events need not be closed: their writers may be stopped at any time",
+    ),
     ("dtrace", count, "inferno's reader; a stack ends with its count"),
     ("eflame", line, "each line is a stack"),
     ("eu-stack", line, "the last stack goes on to the end of the text"),
