@@ -92,14 +92,15 @@ fn pages_say_time_and_the_number_of_samples() {
 #[test]
 fn warnings_are_in_the_profile() {
     let Some(program) = ready() else { return };
-    // A stack of 64 bytes is cut off at once.
-    let mut command = fg_record();
-    command.args(["--call-graph", "dwarf,64", "--"]).arg(program).arg("200");
-    let Some(output) = recorded(&mut command) else { return };
+    // It has no frame pointers.
+    let arguments = ["--call-graph", "fp", "--"];
+    let Some(output) = recorded(fg_record().args(arguments).arg(program).args(["200", "thread"])) else {
+        return;
+    };
     let (folded, said) = (text(&output.stdout), text(&output.stderr));
-    assert!(said.contains("longer than what was recorded"), "{said}");
-    assert!(folded.contains("# warning: ") && folded.contains("longer than what was recorded"), "{folded}");
-    let quiet = recorded(fg_record().args(["-q", "--call-graph", "dwarf,64", "--"]).arg(program).arg("200"));
+    assert!(said.contains("no frame pointers"), "{said}");
+    assert!(folded.contains("# warning: ") && folded.contains("no frame pointers"), "{folded}");
+    let quiet = recorded(fg_record().arg("-q").args(arguments).arg(program).args(["200", "thread"]));
     let Some(quiet) = quiet else { return };
     assert!(text(&quiet.stdout).contains("# warning: "), "{quiet:?}");
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use super::process::{self, until};
 use super::pty::{shown, terminal};
@@ -73,16 +73,21 @@ fn losses_are_reported_and_progress_goes_only_to_a_terminal() {
 #[test]
 fn cut_stacks_and_missing_frame_pointers_are_reported() {
     let Some(program) = ready() else { return };
-    for (how, said) in [
-        ("dwarf,64", "are longer than what was recorded of them and begin with [truncated]"),
-        ("fp", "it has no frame pointers, record with --call-graph dwarf"),
-    ] {
-        let mut command = fg_record();
-        // Not all of a program's stacks are that deep: those of one thread are.
-        command.args(["--call-graph", how, "--"]).arg(program).args(["200", "thread"]);
-        let Some(output) = recorded(&mut command) else { return };
-        assert!(text(&output.stderr).contains(said), "{how}: {output:?}");
-    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("perf.data");
+    // Not all of a program's stacks are that deep: those of one thread are.
+    let record =
+        |options: &[&str]| recorded(fg_record().args(options).arg("--").arg(program).args(["200", "thread"]));
+    let Some(output) = record(&["--call-graph", "fp"]) else { return };
+    let said = text(&output.stderr);
+    assert!(said.contains("it has no frame pointers, record with --call-graph dwarf"), "{said}");
+    // What was not copied is read from the program while it runs, and is gone from a file.
+    let path = data.to_str().expect("text");
+    let Some(_) = record(&["--raw", "-o", path, "--call-graph", "dwarf,64"]) else { return };
+    let read = Command::new(env!("CARGO_BIN_EXE_fg-collapse")).arg(&data).output().expect("it starts");
+    let said = text(&read.stderr);
+    let words = "are longer than what was recorded of them and begin with [truncated]";
+    assert!(said.contains(words), "{said}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! The kernel copies 64 kB of a stack at most, of one stack only, and nothing behind a page that was never
 //! touched. What it leaves out is what a thread called first, and that stays for long: a moment after the sample
 //! it is mostly still there. It may as well be gone, so nothing is believed of it alone: see
-//! [`stitch`](super::stitch).
+//! [`stitch`](mod@super::stitch).
 
 use std::fs::File;
 

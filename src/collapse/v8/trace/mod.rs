@@ -161,22 +161,26 @@ pub(super) fn number(json: &mut Json) -> Result<Weight> {
 }
 
 /// A number of microseconds without what only its binary fraction adds: JAX prints 10.749000000000001, and
-/// TypeScript what it subtracts, 6096.138000000035. No clock has a femtosecond, and no binary fraction more than
-/// fifteen digits that are right; numbers of fewer digits are what they say.
+/// TypeScript what it subtracts, 6096.138000000035. No binary fraction has more than fifteen digits that are right;
+/// numbers of fewer digits, and those that are not next to a shorter one, are what they say.
 fn as_meant(number: Weight) -> Weight {
-    const FEMTOSECONDS: u8 = 9;
     const NANOSECONDS: usize = 3;
     const PICOSECONDS: usize = 6;
     const EXACT: usize = 15;
-    let decimals = number.decimals();
-    let digits = number.to_string().bytes().filter(u8::is_ascii_digit).count();
-    if decimals > FEMTOSECONDS || (usize::from(decimals) > PICOSECONDS && digits > EXACT) {
-        let whole = digits - usize::from(decimals);
-        let places = EXACT.saturating_sub(whole).clamp(NANOSECONDS, PICOSECONDS) as u8;
-        number.times_ratio(Weight::ONE, Weight::ONE, places).unwrap_or(number)
-    } else {
-        number
+    /// What differences of times are off by, in microseconds.
+    const NOISE: f64 = 1e-8;
+    let decimals = usize::from(number.decimals());
+    if decimals <= PICOSECONDS {
+        return number;
     }
+    let digits = number.to_string().bytes().filter(u8::is_ascii_digit).count();
+    let places = EXACT.saturating_sub(digits - decimals).clamp(NANOSECONDS, PICOSECONDS);
+    let rounded = number.times_ratio(Weight::ONE, Weight::ONE, places as u8);
+    let is_meant = |rounded: &Weight| {
+        let off = number.checked_sub(*rounded).map_or(f64::INFINITY, Weight::to_f64);
+        digits > EXACT && off.abs() <= NOISE + 2.0 * f64::EPSILON * number.to_f64().abs()
+    };
+    rounded.ok().filter(is_meant).unwrap_or(number)
 }
 
 /// Process and thread, as numbers or whatever else a writer calls them.
