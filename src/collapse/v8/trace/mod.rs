@@ -166,6 +166,7 @@ pub(super) fn number(json: &mut Json) -> Result<Weight> {
 fn as_meant(number: Weight) -> Weight {
     const NANOSECONDS: usize = 3;
     const PICOSECONDS: usize = 6;
+    const FEMTOSECONDS: usize = 9;
     const EXACT: usize = 15;
     /// What differences of times are off by, in microseconds.
     const NOISE: f64 = 1e-8;
@@ -178,7 +179,8 @@ fn as_meant(number: Weight) -> Weight {
     let rounded = number.times_ratio(Weight::ONE, Weight::ONE, places as u8);
     let is_meant = |rounded: &Weight| {
         let off = number.checked_sub(*rounded).map_or(f64::INFINITY, Weight::to_f64);
-        digits > EXACT && off.abs() <= NOISE + 2.0 * f64::EPSILON * number.to_f64().abs()
+        (digits > EXACT || decimals > FEMTOSECONDS)
+            && off.abs() <= NOISE + 2.0 * f64::EPSILON * number.to_f64().abs()
     };
     rounded.ok().filter(is_meant).unwrap_or(number)
 }
