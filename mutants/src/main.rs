@@ -31,7 +31,7 @@ usage: mutants/run [OPTION…] [FILE…]     files or the beginnings of their na
   --tests A,B     the tests, as cargo names them; lib are the unit tests; A:x are those of A whose names begin with x
                   (default lib,filter,collapse,diff,render,perf_data,output)
   --jobs N        mutants at once (default 2)
-  --work FOLDER   where the copy, its build and the results are (default mutants/target/work)
+  --work FOLDER   where the copy, its build and the results are (default mutants/target/trials)
   --list          say which mutants there are, and end";
 
 struct Options {
@@ -55,7 +55,7 @@ fn options() -> Option<Options> {
         budget: 90.0,
         tests: split("lib,filter,collapse,diff,render,perf_data,output"),
         jobs: 2,
-        work: build::root().join("mutants/target/work"),
+        work: build::root().join("mutants/target/trials"),
         list: false,
         files: Vec::new(),
     };

@@ -11,7 +11,7 @@ use crate::reach::Test;
 /// Tests that run in one process take about so long together: the first failing one is soon known.
 const BATCH: f64 = 1.0;
 
-/// What became of a mutant.
+/// The verdict of the tests on a mutant.
 pub enum Outcome {
     /// By one of these tests.
     Caught(String),

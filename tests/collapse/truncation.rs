@@ -147,7 +147,7 @@ fn is_told(case: &Case, left: &[u8], whole: &Reading) -> bool {
     }
 }
 
-/// What came of the cuts of a recording.
+/// The result of all cuts of a recording.
 #[derive(Default)]
 struct Outcome {
     tried: usize,

@@ -133,7 +133,7 @@ pub(super) struct Dump<'a> {
     pub missed: bool,
     /// True if something was asked for that is neither in it nor behind a copy that was too short.
     pub is_elsewhere: bool,
-    /// Where to look for what is not in it.
+    /// The stack itself, for the words that are not in the copy.
     pub beyond: Option<LiveStack>,
 }
 

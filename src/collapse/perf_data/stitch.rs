@@ -106,7 +106,7 @@ pub(super) struct Chains {
     last: Carried,
     /// The same from the group before.
     carried: Arc<Carried>,
-    /// What was read from the memory of processes: stacks from the frame on at which another was cut.
+    /// Stacks from the memory of processes, from the frame on at which another was cut.
     read: Vec<Piece>,
     /// The last of these of each thread, and true if it is in the group.
     last_read: HashMap<i32, (bool, Vec<Link>)>,

@@ -123,9 +123,12 @@ impl Event {
                 ("name", Kind::Text) => self.label.push_str(json.text()?),
                 ("filename", Kind::Text) => self.file.push_str(json.text()?),
                 ("location", Kind::Text) => {
-                    if let Some((file, line)) = json.text()?.rsplit_once(':') {
+                    // Other writers' locations are no lines of a file.
+                    if let Some((file, line)) = json.text()?.rsplit_once(':')
+                        && let Ok(line) = line.parse()
+                    {
                         self.file.push_str(file);
-                        self.line = line.parse().ok();
+                        self.line = Some(line);
                     }
                 }
                 ("detail", Kind::Text) => self.detail.push_str(json.text()?),
@@ -207,7 +210,7 @@ impl Event {
         self.has_average && self.name.starts_with("Total ")
     }
 
-    /// What the span is about: a file, a function.
+    /// The file or function that the span is about; empty if it says none.
     fn object(&self) -> &str {
         match self.category {
             Category::Other if self.category_name.is_empty() => &self.detail,

@@ -168,7 +168,7 @@ fn as_meant(number: Weight) -> Weight {
     const PICOSECONDS: usize = 6;
     const FEMTOSECONDS: usize = 9;
     const EXACT: usize = 15;
-    /// What differences of times are off by, in microseconds.
+    /// The error of a difference of times, in microseconds.
     const NOISE: f64 = 1e-8;
     let decimals = usize::from(number.decimals());
     if decimals <= PICOSECONDS {

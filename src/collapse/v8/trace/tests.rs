@@ -235,5 +235,7 @@ fn spans_of_compilers_say_what_they_are_about() {
     let (out, _) = collapsed(&check.concat(), &Options::default());
     let include = event("X", "include", "0", r#","dur":3,"args":{"location":"/app/CMakeLists.txt:2"}"#);
     assert_eq!(collapsed(&include, &Options::default()).0, "include (/app/CMakeLists.txt:2) 3\n");
+    let target = event("X", "build", "0", r#","dur":3,"args":{"location":"https://a/b:c"}"#);
+    assert_eq!(collapsed(&target, &Options::default()).0, "build 3\n");
     assert_eq!(out, "checkSourceFile a.ts 3\ncheckSourceFile a.ts;checkExpression 2\n");
 }
