@@ -60,6 +60,22 @@ pub struct Moment {
     pub kind: usize,
 }
 
+/// The ends that do not lie where they should.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Misplaced {
+    /// The number of ends without a beginning.
+    pub unbegun: u64,
+    /// The number of spans that outlast the span they lie in by more than rounding does.
+    pub overlapping: u64,
+}
+
+impl std::ops::AddAssign for Misplaced {
+    fn add_assign(&mut self, other: Misplaced) {
+        self.unbegun += other.unbegun;
+        self.overlapping += other.overlapping;
+    }
+}
+
 /// A find of [`Spans::collapse`] on its way, told with the path of what is open there.
 pub enum Met<'s> {
     /// A span that begins.
@@ -74,14 +90,14 @@ impl Spans {
         self.marks.is_empty() && self.whole.is_empty()
     }
 
-    /// Adds to each path the time in which exactly its spans were open, tells `met` of what it comes by, and
-    /// returns the number of ends without a beginning.
+    /// Adds to each path the time in which exactly its spans were open, and tells `met` of what it comes by.
+    /// What a span outlasts the one it lies in by is left out.
     pub fn collapse(
         mut self,
         stacks: &mut Trie,
         mut met: impl FnMut(Met<'_>, PathId) -> Result<()>,
-    ) -> Result<u64> {
-        let unmatched = self.match_ends();
+    ) -> Result<Misplaced> {
+        let mut misplaced = self.match_ends();
         // If spans begin at the same time, the one that ends last is outermost.
         self.whole.sort_by(|a, b| a.begin.cmp(&b.begin).then(b.end.cmp(&a.end)));
         self.moments.sort_by_key(|moment| moment.at);
@@ -98,8 +114,8 @@ impl Spans {
             }
             open.since = span.begin;
             open.path = stacks.below(open.path, span.frame.0);
-            // A span that outlasts the span around it is cut.
             let end = open.ends.last().map_or(span.end, |(outer, _)| span.end.min(*outer));
+            misplaced.overlapping += u64::from(end.checked_add(Weight::ONE)? < span.end);
             open.ends.push((end, span.category));
             met(Met::Span(span), open.path)?;
         }
@@ -108,18 +124,20 @@ impl Spans {
             met(Met::Moment(moment), open.path)?;
         }
         open.close(None, stacks)?;
-        Ok(unmatched)
+        Ok(misplaced)
     }
 
-    /// Makes whole spans of beginnings and ends, and returns the number of ends without a beginning.
-    /// A span that is never ended ends with the thread.
-    fn match_ends(&mut self) -> u64 {
+    /// Makes whole spans of beginnings and ends. A span that is not ended ends with the one it lies in, or
+    /// with the thread.
+    fn match_ends(&mut self) -> Misplaced {
         self.marks.sort_by_key(|mark| mark.0);
         let last = self.marks.iter().map(|mark| mark.0).chain(self.whole.iter().map(|span| span.end)).max();
         let mut open: Vec<(usize, FrameId)> = Vec::new();
         // The number of open spans of each name: a name without any need not be looked for.
         let mut names: HashMap<FrameId, usize> = HashMap::new();
-        let mut unmatched = 0;
+        // And of those that ended with another, whose own ends may follow.
+        let mut cut: HashMap<FrameId, usize> = HashMap::new();
+        let mut misplaced = Misplaced::default();
         let first = self.whole.len();
         for (at, mark) in std::mem::take(&mut self.marks) {
             match mark {
@@ -135,19 +153,29 @@ impl Spans {
                     let found =
                         if is_open { open.iter().rposition(|(_, begun)| is_it(*begun)) } else { None };
                     let Some(depth) = found else {
-                        unmatched += 1;
+                        let was_cut = name.and_then(|name| cut.get_mut(&name)).filter(|count| **count > 0);
+                        match was_cut {
+                            Some(count) => {
+                                *count -= 1;
+                                misplaced.overlapping += 1;
+                            }
+                            None => misplaced.unbegun += 1,
+                        }
                         continue;
                     };
-                    for (span, name) in open.drain(depth..) {
+                    for (n, (span, name)) in open.drain(depth..).enumerate() {
                         self.whole[span].end = at;
                         names.entry(name).and_modify(|count| *count -= 1);
+                        if n > 0 {
+                            *cut.entry(name).or_default() += 1;
+                        }
                     }
                 }
             }
         }
         // In the order of the file a beginning stands before what is within it, a whole span behind.
         self.whole.rotate_left(first);
-        unmatched
+        misplaced
     }
 }
 

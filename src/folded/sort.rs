@@ -5,9 +5,13 @@
 //! before they are sorted by what follows: a table of millions lies all over the memory, and
 //! waiting for that is most of the time sorting takes.
 
+use std::ops::Range;
+use std::thread;
+
 use super::line::Weights;
 use super::table::FrameId;
 use crate::error::Result;
+use crate::threads::Task;
 use crate::weight::Weight;
 
 /// Stacks one after the other in one allocation.
@@ -18,7 +22,7 @@ pub(super) struct View<'a> {
     /// The ends of stacks, after the beginning of the first one.
     pub ends: &'a [usize],
     /// The weights of the stack of a number.
-    pub weights: &'a dyn Fn(usize) -> Weights,
+    pub weights: &'a (dyn Fn(usize) -> Weights + Sync),
 }
 
 impl<'a> View<'a> {
@@ -83,83 +87,168 @@ pub(super) fn in_order(
     least: Weight,
     each: &mut dyn FnMut(&[FrameId], Weights) -> Result<()>,
 ) -> Result<()> {
-    // Stacks that agree are copied again every few frames: endless recursion would make as many
-    // copies as there are frames.
-    let room = view.frames.len() + (1 << 20);
-    in_room(room, view, depth, ranks, least, each)
+    in_room(room_for(view), view, depth, ranks, least, each)
+}
+
+/// Stacks that agree are copied again every few frames: endless recursion would make as many
+/// copies as there are frames. There is room for so many.
+fn room_for(view: View<'_>) -> usize {
+    view.frames.len() + (1 << 20)
 }
 
 /// [`in_order`], with `room` for copies of frames; beyond it, stacks are compared where they are.
 fn in_room(
     room: usize,
     view: View<'_>,
-    mut depth: usize,
+    depth: usize,
     ranks: &Ranks,
     least: Weight,
     each: &mut dyn FnMut(&[FrameId], Weights) -> Result<()>,
 ) -> Result<()> {
-    /// At least this many stacks are copied at once: their loads do not wait for one another.
-    const AT_ONCE: usize = 256;
-    let place_bits = usize::BITS - view.len().leading_zeros();
-    let count = ((u128::BITS - place_bits) / ranks.bits) as usize;
-    let group_of = |key: u128| key >> place_bits;
-    let mut keys: Vec<u128>;
-    loop {
-        let rest = |index: usize| view.stack(index).get(depth..).unwrap_or_default();
-        let key = |index: usize| ranks.pack(rest(index), count) << place_bits | index as u128;
-        keys = (0..view.len()).map(key).collect();
-        depth += count;
-        // While all agree and go on there is nothing to sort.
-        match keys.first() {
-            Some(&first) if keys.len() > 1 && keys.iter().all(|&key| group_of(key) == group_of(first)) => {
-                if view.stack(0).len() < depth {
-                    break;
-                }
-            }
-            _ => break,
-        }
+    let mut keys = Keys::new(view, depth, ranks);
+    keys.keys.sort_unstable();
+    keys.visit(0..keys.keys.len(), room, view, ranks, least, each)
+}
+
+/// The stacks of a view in frame order, to be visited in parts, side by side.
+pub(super) struct Sorted<'a> {
+    view: View<'a>,
+    ranks: &'a Ranks,
+    keys: Keys,
+}
+
+impl<'a> Sorted<'a> {
+    /// Sorts on so many threads.
+    pub(super) fn new(view: View<'a>, ranks: &'a Ranks, threads: usize) -> Self {
+        let mut keys = Keys::new(view, 0, ranks);
+        let share = keys.keys.len().div_ceil(threads).max(1);
+        thread::scope(|scope| {
+            let sort = |keys: &'_ mut [u128]| keys.sort_unstable();
+            let parts: Vec<_> =
+                keys.keys.chunks_mut(share).map(|part| Task::start(scope, move || sort(part))).collect();
+            parts.into_iter().for_each(Task::join);
+        });
+        // Sorted parts are merged.
+        keys.keys.sort();
+        Sorted { view, ranks, keys }
     }
-    // A stack that ends exactly at `depth` looks like those that go on: only a shorter one is over.
-    keys.sort_unstable();
-    let mut near = Near::default();
-    let mut keys = &keys[..];
-    while !keys.is_empty() {
-        let mut some = keys.len().min(AT_ONCE);
-        let last = group_of(keys[some - 1]);
-        some += keys[some..].iter().take_while(|&&key| group_of(key) == last).count();
-        let (now, later) = keys.split_at(some);
-        keys = later;
-        near.frames.clear();
-        near.ends.clear();
-        near.weights.clear();
-        near.ends.push(0);
-        for key in now {
-            let index = (key & ((1 << place_bits) - 1)) as usize;
-            near.frames.extend_from_slice(view.stack(index));
-            near.ends.push(near.frames.len());
-            near.weights.push((view.weights)(index));
-        }
+
+    /// Parts of at least so many stacks, one after the other.
+    pub(super) fn parts(&self, size: usize) -> Vec<Range<usize>> {
+        let mut parts = Vec::new();
         let mut start = 0;
-        for group in now.chunk_by(|&a, &b| group_of(a) == group_of(b)) {
-            let weights = |index: usize| near.weights[start + index];
-            let ends = &near.ends[start..=start + group.len()];
-            let group = View { frames: &near.frames, ends, weights: &weights };
-            let total =
-                (0..group.len()).try_fold(Weights::default(), |sum, n| sum.checked_add(weights(n)))?;
-            if total.value < least {
-                let stack = group.stack(0);
-                each(&stack[..stack.len().min(depth)], total)?;
-            } else if group.len() == 1 || group.stack(0).len() < depth {
-                each(group.stack(0), total)?;
-            } else if near.frames.len() > room {
-                by_comparison(group, depth, ranks, each)?;
-            } else {
-                in_room(room - near.frames.len(), group, depth, ranks, least, each)?;
+        while start < self.keys.keys.len() {
+            let end = self.keys.group_from((start + size).min(self.keys.keys.len()));
+            parts.push(start..end);
+            start = end;
+        }
+        parts
+    }
+
+    /// Calls `each` with every stack of a part in frame order, equal ones once.
+    pub(super) fn visit(
+        &self,
+        part: Range<usize>,
+        each: &mut dyn FnMut(&[FrameId], Weights) -> Result<()>,
+    ) -> Result<()> {
+        self.keys.visit(part, room_for(self.view), self.view, self.ranks, Weight::ZERO, each)
+    }
+}
+
+/// The next few frames of each stack, packed into an integer above the number of the stack.
+struct Keys {
+    keys: Vec<u128>,
+    /// The frames of a stack that are packed, or known to be alike.
+    depth: usize,
+    place_bits: u32,
+}
+
+impl Keys {
+    fn new(view: View<'_>, mut depth: usize, ranks: &Ranks) -> Keys {
+        let place_bits = usize::BITS - view.len().leading_zeros();
+        let count = ((u128::BITS - place_bits) / ranks.bits) as usize;
+        let group_of = |key: u128| key >> place_bits;
+        loop {
+            let rest = |index: usize| view.stack(index).get(depth..).unwrap_or_default();
+            let key = |index: usize| ranks.pack(rest(index), count) << place_bits | index as u128;
+            let keys: Vec<u128> = (0..view.len()).map(key).collect();
+            depth += count;
+            // While all agree and go on there is nothing to sort.
+            let goes_on = match keys.first() {
+                Some(&first) if keys.len() > 1 => {
+                    view.stack(0).len() >= depth && keys.iter().all(|&key| group_of(key) == group_of(first))
+                }
+                _ => false,
+            };
+            if !goes_on {
+                return Keys { keys, depth, place_bits };
             }
-            start += group.len();
         }
     }
-    Ok(())
+
+    /// Where a group begins that is not before `at`, of sorted keys.
+    fn group_from(&self, at: usize) -> usize {
+        let group_of = |at: usize| self.keys[at] >> self.place_bits;
+        match at {
+            0 => 0,
+            at if at >= self.keys.len() => self.keys.len(),
+            at => at + (at..self.keys.len()).take_while(|&next| group_of(next) == group_of(at - 1)).count(),
+        }
+    }
+
+    /// [`in_room`] for the stacks of some of the keys, which are sorted; a group must not be divided.
+    fn visit(
+        &self,
+        part: Range<usize>,
+        room: usize,
+        view: View<'_>,
+        ranks: &Ranks,
+        least: Weight,
+        each: &mut dyn FnMut(&[FrameId], Weights) -> Result<()>,
+    ) -> Result<()> {
+        /// At least this many stacks are copied at once: their loads do not wait for one another.
+        const AT_ONCE: usize = 256;
+        let Keys { keys, depth, place_bits } = self;
+        let (depth, group_of) = (*depth, |key: u128| key >> place_bits);
+        let mut near = Near::default();
+        let mut at = part.start;
+        while at < part.end {
+            let some = self.group_from(part.end.min(at + AT_ONCE));
+            let now = &keys[at..some];
+            at = some;
+            near.frames.clear();
+            near.ends.clear();
+            near.weights.clear();
+            near.ends.push(0);
+            for key in now {
+                let index = (key & ((1 << place_bits) - 1)) as usize;
+                near.frames.extend_from_slice(view.stack(index));
+                near.ends.push(near.frames.len());
+                near.weights.push((view.weights)(index));
+            }
+            let mut start = 0;
+            for group in now.chunk_by(|&a, &b| group_of(a) == group_of(b)) {
+                let weights = |index: usize| near.weights[start + index];
+                let ends = &near.ends[start..=start + group.len()];
+                let group = View { frames: &near.frames, ends, weights: &weights };
+                let total =
+                    (0..group.len()).try_fold(Weights::default(), |sum, n| sum.checked_add(weights(n)))?;
+                // A stack that ends exactly at `depth` looks like those that go on: only a shorter one is over.
+                if total.value < least {
+                    let stack = group.stack(0);
+                    each(&stack[..stack.len().min(depth)], total)?;
+                } else if group.len() == 1 || group.stack(0).len() < depth {
+                    each(group.stack(0), total)?;
+                } else if near.frames.len() > room {
+                    by_comparison(group, depth, ranks, each)?;
+                } else {
+                    in_room(room - near.frames.len(), group, depth, ranks, least, each)?;
+                }
+                start += group.len();
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Calls `each` with every stack of a view in frame order, equal ones once; slower than

@@ -196,6 +196,9 @@ impl Sink for ProfileBuilder {
         self.flush()?;
         let fork: Box<dyn Any> = fork;
         let fork = fork.downcast::<ProfileBuilder>().expect("a fork of a builder is a builder");
+        if !self.wants.contexts {
+            return self.stacks.merge(&fork.stacks);
+        }
         let indices = self.stacks.merge_indexed(&fork.stacks)?;
         self.samples.join(&fork.samples, &indices);
         Ok(())

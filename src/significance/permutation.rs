@@ -167,5 +167,15 @@ mod tests {
         };
         assert_eq!(divide_anew(&[&two]).map(|found| found.divisions), Some(105));
         assert_eq!(divide_anew(&[]), None);
+        // The smaller side counts: three are enough, one is not.
+        let sides = |before: usize, after: usize| RunShares {
+            before: runs(before, 0.1),
+            after: runs(after, 0.2),
+            expected_before: runs(before, 1e-6),
+            expected_after: runs(after, 1e-6),
+            is_informative: true,
+        };
+        assert_eq!(divide_anew(&[&sides(12, 3)]).map(|found| found.divisions), Some(455));
+        assert_eq!(divide_anew(&[&sides(1, 120)]), None);
     }
 }

@@ -3,6 +3,8 @@
 
 #![cfg(all(target_os = "linux", feature = "cli", feature = "record"))]
 
+#[path = "../common/copied.rs"]
+mod copied;
 mod faults;
 #[path = "../common/feed.rs"]
 mod feed;

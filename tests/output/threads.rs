@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
 
-use super::{COLLAPSE, RECORD, RENDER, feed, system};
+use super::{COLLAPSE, RECORD, RENDER, copied, feed, system};
 
 /// A user that nobody here is, for root has no limit.
 const ADA: u32 = 54_001;
@@ -17,7 +17,7 @@ fn run(program: &str, arguments: &[&str], input: &str, threads: Option<u64>) -> 
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
     let copy = folder.path().join("program");
-    fs::copy(program, &copy).unwrap();
+    copied::program(program, &copy);
     fs::set_permissions(&copy, Permissions::from_mode(0o755)).unwrap();
     fs::write(folder.path().join("input"), input).unwrap();
     fs::set_permissions(folder.path().join("input"), Permissions::from_mode(0o644)).unwrap();

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use super::{COLLAPSE, SMALL, feed, names};
+use super::{COLLAPSE, SMALL, copied, feed, names};
 
 /// Two users and a group that nobody here is.
 const ADA: u32 = 54_001;
@@ -34,7 +34,7 @@ fn file(path: &Path, mode: u32, user: u32, group: u32) {
 fn write(folder: &Path, user: u32) -> Output {
     // Others cannot reach the folder in which cargo builds.
     let program = folder.join(".program");
-    fs::copy(COLLAPSE, &program).unwrap();
+    copied::program(COLLAPSE, &program);
     fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
     let mut command = Command::new(&program);
     command.args(["--no-header", "-o", "out"]).current_dir(folder).uid(user).gid(user);

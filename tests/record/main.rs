@@ -9,6 +9,8 @@ mod bundle;
 mod cargo;
 mod cgroup;
 mod check;
+#[path = "../common/copied.rs"]
+mod copied;
 mod debuginfod;
 mod events;
 mod facts;
@@ -260,7 +262,7 @@ fn processes_may_stand_behind_blanks() {
     // A name that nothing else has.
     let name = format!("named{}", std::process::id());
     let named = folder.path().join(&name);
-    fs::copy(program, &named).expect("it is copied");
+    copied::program(program, &named);
     let (first, second) = (endless(program), endless(&named));
     let (one, other) = (first.0.id(), second.0.id());
     for list in [format!("{one} {name}"), format!("{one} {other}")] {

@@ -4,14 +4,14 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use super::process::until;
-use super::{Running, fg_record, ready, recorded, share, text};
+use super::{Running, copied, fg_record, ready, recorded, share, text};
 
 /// A copy of the busy program under a name that no other process has.
 fn busy_as(folder: &std::path::Path, name: &str) -> Option<std::path::PathBuf> {
     let program = ready()?;
     recorded(fg_record().arg("--").arg(program).arg("20"))?;
     let path = folder.join(name);
-    fs::copy(program, &path).expect("a copy");
+    copied::program(program, &path);
     Some(path)
 }
 

@@ -48,7 +48,7 @@ fn outputs_are_opened_without_a_shell() {
     let folder = temporary.path().canonicalize().expect("it is there");
     stand_in(&folder, "surf", "");
     stand_in(&folder, "broken", "exit 3");
-    stand_in(&folder, "xdg-open", "sleep 1000");
+    stand_in(&folder, "xdg-open", "sleep 20");
     let odd = "a $(touch oops) b;.svg";
     let run = |arguments: &[&str], variables: &[(&str, &str)]| {
         let mut command = in_folder(&folder);

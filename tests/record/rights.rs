@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::process::{self, until};
 use super::skip::skip;
-use super::{Running, endless, ready, set_mode, share, text, wait_until_recording};
+use super::{Running, copied, endless, ready, set_mode, share, text, wait_until_recording};
 
 /// An ordinary user that only this process uses: locked memory is counted by user.
 fn nobody() -> u32 {
@@ -37,7 +37,7 @@ impl AsNobody {
         set_mode(folder.path(), 0o777);
         // Other users may have no access to the folder that cargo builds in.
         let copy = folder.path().join("fg-record");
-        fs::copy(env!("CARGO_BIN_EXE_fg-record"), &copy).expect("a copy");
+        copied::program(env!("CARGO_BIN_EXE_fg-record"), &copy);
         set_mode(&copy, 0o755);
         Some(AsNobody { folder })
     }
@@ -313,9 +313,9 @@ fn files_are_found_below_the_root_of_the_process() {
     let folder = tempfile::tempdir().expect("a folder");
     let home = folder.path().join("home");
     fs::create_dir(&home).expect("a folder");
-    fs::copy(program, home.join("app")).expect("a copy");
+    copied::program(program, home.join("app"));
     // At that path we see another program.
-    fs::copy("/bin/true", folder.path().join("app")).expect("a copy");
+    copied::program("/bin/true", folder.path().join("app"));
     let mut command = Command::new(folder.path().join("app"));
     let [from, to] = [home.join("app"), folder.path().join("app")]
         .map(|path| CString::new(path.as_os_str().as_bytes()).expect("a path"));
@@ -355,7 +355,7 @@ fn files_are_found_below_the_root_of_the_process() {
 fn a_set_uid_program_is_reported() {
     let (Some(program), Some(nobody)) = (ready(), AsNobody::new()) else { return };
     let copy = nobody.folder.path().join("becomes");
-    fs::copy(program, &copy).expect("a copy");
+    copied::program(program, &copy);
     set_mode(&copy, 0o4755);
     let _paranoid = Paranoid::read();
     let mut command = nobody.fg_record();

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use super::process::{self, until};
 use super::rights::Paranoid;
-use super::{ready, recorded, set_mode, share, text};
+use super::{copied, ready, recorded, set_mode, share, text};
 
 const NOBODY: u32 = 65534;
 
@@ -24,7 +24,7 @@ impl Place {
         set_mode(folder.path(), 0o777);
         let place = Place { folder };
         // Other users may have no access to the folder that cargo builds in.
-        fs::copy(env!("CARGO_BIN_EXE_fg-record"), place.path("fg-record")).expect("a copy");
+        copied::program(env!("CARGO_BIN_EXE_fg-record"), place.path("fg-record"));
         let log = place.path("sudo.said");
         fs::write(place.path("sudo"), format!("#!/bin/sh\necho \"$*\" > {}\n{sudo}\n", log.display()))
             .expect("sudo");

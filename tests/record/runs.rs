@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use super::{fg_record, ready, recorded, text};
+use super::{copied, fg_record, ready, recorded, text};
 
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder").flatten();
@@ -52,7 +52,7 @@ fn one_command_records_compares_gates_and_reports() {
     let Some(program) = ready() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let before = folder.path().join("busy-before");
-    fs::copy(program, &before).expect("a copy");
+    copied::program(program, &before);
     let program = program.to_str().expect("a path");
     // Three times the work of the program before, uniformly.
     let against = format!("{} 40", before.display());

@@ -199,7 +199,7 @@ impl Tool for Collapse {
         let (count, frames) = match &stacks {
             Stacks::Merged(merged) => (merged.write(&mut output)?, String::new()),
             Stacks::Profile(profile) => {
-                profile.stacks().write(&mut output)?;
+                profile.stacks().write_on(reading.collapse.threads, &mut output)?;
                 (profile.stack_count(), format!(" of {} frames", profile.stacks().frame_count()))
             }
         };

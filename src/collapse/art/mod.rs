@@ -359,8 +359,8 @@ impl MethodTrace {
             });
             for (column, spans) in lane.into_iter().enumerate() {
                 let mut stacks = Trie::new(contexts);
-                let ends = spans.collapse(&mut stacks, |_, _| Ok(()))?;
-                unmatched += if column == 0 { ends } else { 0 };
+                let misplaced = spans.collapse(&mut stacks, |_, _| Ok(()))?;
+                unmatched += if column == 0 { misplaced.unbegun } else { 0 };
                 stacks.for_each(
                     start,
                     |number| Ok(frames[number as usize]),

@@ -14,7 +14,7 @@ use super::clocks::Clocks;
 use super::tables::Tables;
 use crate::collapse::names::FrameNames;
 use crate::collapse::pprof::wire::{Content, Fields, message, numbers};
-use crate::collapse::spans::{Launch, Mark, Span, Spans};
+use crate::collapse::spans::{Launch, Mark, Misplaced, Span, Spans};
 use crate::collapse::threads::Thread;
 use crate::collapse::trie::Trie;
 use crate::collapse::values::Values;
@@ -276,10 +276,10 @@ impl Slices {
             whole.whole.extend(spans.whole);
         }
         let several = owners.keys().filter(|(thread, _)| thread.is_some()).count() > 1;
-        let (mut unmatched, mut name) = (0, Vec::new());
+        let (mut misplaced, mut name) = (Misplaced::default(), Vec::new());
         for ((thread, track), spans) in owners {
             let mut stacks = Trie::new(contexts);
-            unmatched += spans.collapse(&mut stacks, |_, _| Ok(()))?;
+            misplaced += spans.collapse(&mut stacks, |_, _| Ok(()))?;
             let own = match thread {
                 Some((pid, tid)) => threads.get(&tid).or_else(|| processes.get(&pid)),
                 None => self.track_names.get(&track),
@@ -312,8 +312,14 @@ impl Slices {
                 },
             )?;
         }
-        if unmatched > 0 {
-            report.note(format!("{unmatched} slices end that began before the trace; they are left out"));
+        let Misplaced { unbegun, overlapping } = misplaced;
+        if unbegun > 0 {
+            report.note(format!("{unbegun} slices end that began before the trace; they are left out"));
+        }
+        if overlapping > 0 {
+            report.note(format!(
+                "{overlapping} slices outlast the slice they lie in; what is behind its end is left out"
+            ));
         }
         if self.without_stack > 0 {
             report.note(format!(

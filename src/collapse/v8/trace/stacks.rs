@@ -6,7 +6,7 @@ use super::device::Work;
 use super::{Events, ThreadKey, ThreadProfile};
 use crate::collapse::forest::Budget;
 use crate::collapse::names::NO_STACK;
-use crate::collapse::spans::{Launch, Met, Span};
+use crate::collapse::spans::{Launch, Met, Misplaced, Span};
 use crate::collapse::threads::Thread;
 use crate::collapse::times::{duration, lasting, nanoseconds};
 use crate::collapse::trie::{PathId, Trie};
@@ -150,13 +150,13 @@ impl Events {
     ) -> Result<()> {
         let threads = std::mem::take(&mut self.threads);
         self.device.await_launches(threads.values().flat_map(|spans| &spans.whole));
-        let (mut unmatched, contexts) = (0, sink.wants().contexts);
+        let (mut misplaced, contexts) = (Misplaced::default(), sink.wants().contexts);
         let mut budget = Budget::default();
         for (thread, spans) in threads {
             let start = self.start(&thread, several, options, sink);
             let mut stacks = Trie::new(contexts);
             let mut extras: Vec<Extra> = Vec::new();
-            unmatched += spans.collapse(&mut stacks, |met, path| {
+            misplaced += spans.collapse(&mut stacks, |met, path| {
                 match met {
                     Met::Span(Span { launch: Launch { correlation: None, external: None }, .. }) => {}
                     Met::Span(span) => {
@@ -216,8 +216,14 @@ impl Events {
                 values.add_lasting(extra.column, &stack, extra.weight, 1, context, sink)?;
             }
         }
-        if unmatched > 0 {
-            report.warn(format!("{unmatched} events end that have not begun; they are left out"));
+        let Misplaced { unbegun, overlapping } = misplaced;
+        if unbegun > 0 {
+            report.warn(format!("{unbegun} events end that have not begun; they are left out"));
+        }
+        if overlapping > 0 {
+            report.warn(format!(
+                "{overlapping} events outlast the event they lie in, as no call does; what is behind its end is left out"
+            ));
         }
         Ok(())
     }

@@ -43,7 +43,21 @@ fn time_is_that_of_what_was_begun_last() {
 #[test]
 fn what_nests_badly_loses_no_time_of_what_it_is_in() {
     let events = [event("X", "a", "0", r#","dur":10"#), event("X", "b", "5", r#","dur":10"#)];
-    assert_eq!(collapsed(&events.concat(), &Options::default()).0, "a 5\na;b 5\n");
+    let said = "1 events outlast the event they lie in, as no call does; what is behind its end is left out";
+    let (out, notes) = collapsed(&events.concat(), &Options::default());
+    assert_eq!((&out[..], &notes[..]), ("a 5\na;b 5\n", &[said.to_owned()][..]));
+    // So do beginnings and ends, as `go build -debug-trace` has them.
+    let events = [
+        event("B", "a", "0", ""),
+        event("B", "b", "5", ""),
+        event("E", "a", "10", ""),
+        event("E", "b", "15", ""),
+    ];
+    let (out, notes) = collapsed(&events.concat(), &Options::default());
+    assert_eq!((&out[..], &notes[..]), ("a 5\na;b 5\n", &[said.to_owned()][..]));
+    // Rounding is no overlap.
+    let events = [event("X", "a", "0", r#","dur":10"#), event("X", "b", "5", r#","dur":6"#)];
+    assert_eq!(collapsed(&events.concat(), &Options::default()), ("a 5\na;b 5\n".to_owned(), Vec::new()));
 }
 
 #[test]

@@ -3,14 +3,12 @@
 //! Frames and stacks are numbered as they are met. Each name is stored once, each stack is a run
 //! of frame numbers. Sorting happens once, at the end.
 
-use std::io::Write;
+mod text;
 
 use super::id_table::{Hash, IdTable, KeyedHasher};
-use super::line::{Columns, LineWriter, Weights, parse_line};
+use super::line::{Columns, Weights, parse_line};
 use super::place::{Place, PlaceTable, Places};
-use super::sort::{self, Ranks, View};
 use crate::error::{Error, ErrorKind, Result};
-use crate::input::MAX_RECORD;
 use crate::scan::frames;
 use crate::weight::Weight;
 
@@ -201,7 +199,7 @@ impl StackTable {
         let frames = size_of_val(&self.stacks.values[..]);
         let weights = size_of_val(&self.values[..]) + size_of_val(&self.befores[..]);
         let stacks = frames + size_of_val(&self.stacks.ends[..]) + weights;
-        let sorting = frames + sort::BYTES_OF_STACK * self.len();
+        let sorting = frames + super::sort::BYTES_OF_STACK * self.len();
         names + self.name_slots.bytes() + stacks + self.stack_slots.bytes() + sorting
     }
 
@@ -400,7 +398,20 @@ impl StackTable {
     /// # Errors
     /// [`crate::ErrorKind::Overflow`].
     pub fn merge(&mut self, other: &StackTable) -> Result<()> {
-        self.merge_indexed(other).map(|_| ())
+        let ids = self.take_frames(other);
+        let (mut batch, mut stack) = (Batch::default(), Vec::new());
+        for (own, weights) in other.stacks() {
+            stack.clear();
+            stack.extend(own.iter().map(|&id| ids.get(id)));
+            if batch.push(&stack, weights) {
+                self.add_batch(&mut batch)?;
+            }
+        }
+        self.add_batch(&mut batch)?;
+        if other.columns() == Columns::Two {
+            self.make_differential();
+        }
+        Ok(())
     }
 
     /// [`StackTable::merge`], and the number here of each stack there.
@@ -451,90 +462,6 @@ impl StackTable {
     /// [`crate::ErrorKind::Overflow`].
     pub fn total(&self) -> Result<Weights> {
         (0..self.len()).try_fold(Weights::default(), |sum, index| sum.checked_add(self.weights(index)))
-    }
-
-    /// Calls `each` with every stack and its weights, in frame order.
-    ///
-    /// # Errors
-    /// Those of `each`.
-    pub fn for_each(&self, each: impl FnMut(&[u8], Weights) -> Result<()>) -> Result<()> {
-        self.for_each_heavy(Weight::ZERO, each)
-    }
-
-    /// [`StackTable::for_each`], but frames that weigh less than `least` in total may be missing
-    /// from the leaf end of stacks: what hangs below them is not worth sorting.
-    ///
-    /// # Errors
-    /// Those of `each`.
-    pub fn for_each_heavy(
-        &self,
-        least: Weight,
-        mut each: impl FnMut(&[u8], Weights) -> Result<()>,
-    ) -> Result<()> {
-        // Neighbours share most of their frames: keep the text up to where they part.
-        let mut text: Vec<u8> = Vec::new();
-        let mut ends: Vec<usize> = Vec::new();
-        let mut previous: Vec<FrameId> = Vec::new();
-        self.in_order(least, &mut |stack, weights| {
-            let same = previous.iter().zip(stack).take_while(|(a, b)| a == b).count();
-            ends.truncate(same);
-            text.truncate(ends.last().copied().unwrap_or(0));
-            for (depth, &frame) in stack.iter().enumerate().skip(same) {
-                if depth > 0 {
-                    text.push(b';');
-                }
-                text.extend_from_slice(self.name(frame));
-                if text.len() > MAX_RECORD {
-                    // A few long names, deep enough, fill any memory; nobody could read the line.
-                    return Err(ErrorKind::TooLong { limit: MAX_RECORD }.into());
-                }
-                ends.push(text.len());
-            }
-            previous.truncate(same);
-            previous.extend_from_slice(&stack[same..]);
-            each(&text, weights)
-        })
-    }
-
-    /// The place of each stack among all, in frame order; equal ones have equal places.
-    pub(crate) fn ranks(&self) -> Vec<u32> {
-        let names = |index: u32| self.stack(index as usize).iter().map(|&frame| self.name(frame));
-        let mut order: Vec<u32> = (0..self.len() as u32).collect();
-        order.sort_by(|&a, &b| names(a).cmp(names(b)));
-        let mut ranks = vec![0; order.len()];
-        for pair in order.windows(2) {
-            let is_new = names(pair[0]).ne(names(pair[1]));
-            ranks[pair[1] as usize] = ranks[pair[0] as usize] + u32::from(is_new);
-        }
-        ranks
-    }
-
-    /// [`StackTable::for_each_heavy`] by the numbers of the frames.
-    fn in_order(&self, least: Weight, each: &mut dyn FnMut(&[FrameId], Weights) -> Result<()>) -> Result<()> {
-        let mut by_name: Vec<u32> = (0..self.names.len() as u32).collect();
-        by_name.sort_unstable_by(|&a, &b| self.name(FrameId(a)).cmp(self.name(FrameId(b))));
-        let weights = |index| self.weights(index);
-        // Order is that of names: frames that differ in their places only are one.
-        let named: Vec<FrameId>;
-        let frames = match self.places.is_empty() {
-            true => &self.stacks.values,
-            false => {
-                named = self.stacks.values.iter().map(|&id| self.base(id)).collect();
-                &named
-            }
-        };
-        let view = View { frames, ends: &self.stacks.ends, weights: &weights };
-        sort::in_order(view, 0, &Ranks::new(&by_name), least, each)
-    }
-
-    /// Writes folded text in frame order.
-    ///
-    /// # Errors
-    /// The writer's.
-    pub fn write(&self, out: &mut dyn Write) -> Result<()> {
-        let mut lines = LineWriter::new(self.columns(), out);
-        self.for_each(|stack, weights| lines.write(stack, weights))?;
-        lines.finish()
     }
 }
 
@@ -668,6 +595,9 @@ mod tests {
                 loose.add_mostly_new(&mut batch).unwrap();
             }
             prop_assert_eq!(text(&table), text(&loose));
+            let mut several = Vec::new();
+            loose.write_on(3, &mut several).unwrap();
+            prop_assert_eq!(text(&table), String::from_utf8(several).unwrap());
             if let Loose::From(from) = loose.loose {
                 loose.look_up_loose(from).unwrap();
             }

@@ -1,0 +1,147 @@
+//! A table as folded text, in frame order.
+
+use std::borrow::Cow;
+use std::io::Write;
+use std::ops::Range;
+
+use super::super::line::{LineWriter, Weights};
+use super::super::sort::{self, Ranks, Sorted, View};
+use super::{FrameId, StackTable};
+use crate::error::{ErrorKind, Result};
+use crate::input::MAX_RECORD;
+use crate::threads;
+use crate::weight::Weight;
+
+impl StackTable {
+    /// Calls `each` with every stack and its weights, in frame order.
+    ///
+    /// # Errors
+    /// Those of `each`.
+    pub fn for_each(&self, each: impl FnMut(&[u8], Weights) -> Result<()>) -> Result<()> {
+        self.for_each_heavy(Weight::ZERO, each)
+    }
+
+    /// [`StackTable::for_each`], but frames that weigh less than `least` in total may be missing
+    /// from the leaf end of stacks: what hangs below them is not worth sorting.
+    ///
+    /// # Errors
+    /// Those of `each`.
+    pub fn for_each_heavy(
+        &self,
+        least: Weight,
+        mut each: impl FnMut(&[u8], Weights) -> Result<()>,
+    ) -> Result<()> {
+        let mut text = StackText::new(self);
+        let (by_name, named) = (self.by_name(), self.named());
+        let weights = |index| self.weights(index);
+        sort::in_order(self.view(&named, &weights), 0, &Ranks::new(&by_name), least, &mut |stack, weights| {
+            each(text.of(stack)?, weights)
+        })
+    }
+
+    /// The place of each stack among all, in frame order; equal ones have equal places.
+    pub(crate) fn ranks(&self) -> Vec<u32> {
+        let names = |index: u32| self.stack(index as usize).iter().map(|&frame| self.name(frame));
+        let mut order: Vec<u32> = (0..self.len() as u32).collect();
+        order.sort_by(|&a, &b| names(a).cmp(names(b)));
+        let mut ranks = vec![0; order.len()];
+        for pair in order.windows(2) {
+            let is_new = names(pair[0]).ne(names(pair[1]));
+            ranks[pair[1] as usize] = ranks[pair[0] as usize] + u32::from(is_new);
+        }
+        ranks
+    }
+
+    /// The numbers of the names in the order of their bytes.
+    fn by_name(&self) -> Vec<u32> {
+        let mut by_name: Vec<u32> = (0..self.names.len() as u32).collect();
+        by_name.sort_unstable_by(|&a, &b| self.name(FrameId(a)).cmp(self.name(FrameId(b))));
+        by_name
+    }
+
+    /// The frames of all stacks without their places: order is that of names, and frames that differ in their
+    /// places only are one.
+    fn named(&self) -> Cow<'_, [FrameId]> {
+        match self.places.is_empty() {
+            true => Cow::Borrowed(&self.stacks.values),
+            false => self.stacks.values.iter().map(|&id| self.base(id)).collect(),
+        }
+    }
+
+    fn view<'a>(&'a self, frames: &'a [FrameId], weights: &'a (dyn Fn(usize) -> Weights + Sync)) -> View<'a> {
+        View { frames, ends: &self.stacks.ends, weights }
+    }
+
+    /// Writes folded text in frame order.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub fn write(&self, out: &mut dyn Write) -> Result<()> {
+        let mut lines = LineWriter::new(self.columns(), out);
+        self.for_each(|stack, weights| lines.write(stack, weights))?;
+        lines.finish()
+    }
+
+    /// [`StackTable::write`] on so many threads; 0 is as many as there are processors.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub(crate) fn write_on(&self, threads: usize, out: &mut dyn Write) -> Result<()> {
+        /// The number of stacks whose text is made at once: half a megabyte.
+        const PART: usize = if cfg!(test) { 16 } else { 2048 };
+        let threads = threads::count(threads);
+        if threads < 2 || self.len() < 2 * PART {
+            return self.write(out);
+        }
+        let (by_name, named) = (self.by_name(), self.named());
+        let weights = |index| self.weights(index);
+        let ranks = Ranks::new(&by_name);
+        let sorted = Sorted::new(self.view(&named, &weights), &ranks, threads);
+        let write_part = |part: Range<usize>| -> Result<Vec<u8>> {
+            let mut bytes = Vec::new();
+            let mut lines = LineWriter::new(self.columns(), &mut bytes);
+            let mut text = StackText::new(self);
+            sorted.visit(part, &mut |stack, weights| lines.write(text.of(stack)?, weights))?;
+            lines.finish()?;
+            Ok(bytes)
+        };
+        threads::in_turns(threads, &sorted.parts(PART), write_part, &mut |bytes| Ok(out.write_all(&bytes)?))?;
+        Ok(out.flush()?)
+    }
+}
+
+/// The text of stacks that come in frame order: neighbours share most of their frames, and the text is kept up to where they part.
+struct StackText<'t> {
+    table: &'t StackTable,
+    text: Vec<u8>,
+    /// The ends of the frames in the text.
+    ends: Vec<usize>,
+    previous: Vec<FrameId>,
+}
+
+impl<'t> StackText<'t> {
+    fn new(table: &'t StackTable) -> Self {
+        StackText { table, text: Vec::new(), ends: Vec::new(), previous: Vec::new() }
+    }
+
+    fn of(&mut self, stack: &[FrameId]) -> Result<&[u8]> {
+        let StackText { table, text, ends, previous } = self;
+        let same = previous.iter().zip(stack).take_while(|(a, b)| a == b).count();
+        ends.truncate(same);
+        text.truncate(ends.last().copied().unwrap_or(0));
+        for (depth, &frame) in stack.iter().enumerate().skip(same) {
+            if depth > 0 {
+                text.push(b';');
+            }
+            text.extend_from_slice(table.name(frame));
+            if text.len() > MAX_RECORD {
+                // A few long names, deep enough, fill any memory; nobody could read the line.
+                return Err(ErrorKind::TooLong { limit: MAX_RECORD }.into());
+            }
+            ends.push(text.len());
+        }
+        previous.truncate(same);
+        previous.extend_from_slice(&stack[same..]);
+        Ok(text)
+    }
+}
