@@ -3,8 +3,9 @@
 //! Threads are for speed: where the system starts no more of them (`ulimit -u`, a container's number
 //! of processes), their work is done by those that there are.
 
+use std::collections::HashMap;
 use std::num::NonZero;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 #[cfg(all(feature = "cli", feature = "record", target_os = "linux"))]
@@ -19,40 +20,94 @@ pub(crate) fn count(asked: usize) -> usize {
     }
 }
 
-/// Makes something of each part on so many threads, and hands it to `take` in the order of the parts. Each thread is
-/// at most two parts ahead.
+/// Makes text of each part on so many threads, and hands it to `take` in the order of the parts. Each thread has what
+/// `begin` makes for it. Whoever has made the text that is next hands it on, and those behind it that wait already.
 ///
 /// # Errors
-/// The first of `make` or `take`, in the order of the parts.
-pub(crate) fn in_turns<P: Clone + Sync, T: Send>(
+/// The first of making or taking, in the order of the parts.
+pub(crate) fn in_turns<P: Clone + Sync, M: FnMut(P, &mut Vec<u8>) -> Result<()>>(
     threads: usize,
     parts: &[P],
-    make: impl Fn(P) -> Result<T> + Sync,
-    take: &mut dyn FnMut(T) -> Result<()>,
+    begin: impl Fn() -> M + Sync,
+    take: &mut (dyn FnMut(&[u8]) -> Result<()> + Send),
 ) -> Result<()> {
-    std::thread::scope(|scope| {
-        let make = &make;
-        let start = |first: usize| {
-            let (give, made) = mpsc::sync_channel(1);
-            let work = move || {
-                let own = parts.iter().skip(first).step_by(threads);
-                // Nobody takes any more after an error.
-                let _ = own.map(|part| make(part.clone())).try_for_each(|made| give.send(made));
-            };
-            Builder::new().spawn_scoped(scope, work).ok().map(|_| made)
-        };
-        let workers: Vec<Option<mpsc::Receiver<Result<T>>>> = (0..threads).map(start).collect();
-        for (part, worker) in parts.iter().zip(workers.iter().cycle()) {
-            let made = match worker {
-                Some(worker) => worker.recv(),
-                None => Ok(make(part.clone())),
-            };
-            // Without an answer it has panicked, which the end of the scope hands on.
-            let Ok(made) = made else { break };
-            take(made?)?;
+    /// Parts of each thread that may be made before one that is not.
+    const AHEAD: usize = 16;
+    struct Turns {
+        begun: usize,
+        taken: usize,
+        /// True while a thread hands on.
+        taking: bool,
+        made: HashMap<usize, Result<Vec<u8>>>,
+        /// Texts that were taken are written over: fresh memory takes longer than what is in it.
+        spare: Vec<Vec<u8>>,
+        over: Result<bool>,
+    }
+    let turns =
+        Turns { begun: 0, taken: 0, taking: false, made: HashMap::new(), spare: Vec::new(), over: Ok(false) };
+    let (turns, take, moved) = (Mutex::new(turns), Mutex::new(take), Condvar::new());
+    let lock = || turns.lock().unwrap_or_else(PoisonError::into_inner);
+    let work = || {
+        // Others must not wait for what a thread that panics would have made.
+        let _guard = Finally(|| {
+            if std::thread::panicking() {
+                lock().over = Ok(true);
+                moved.notify_all();
+            }
+        });
+        let mut make = begin();
+        loop {
+            let mut now = lock();
+            while now.begun - now.taken >= AHEAD * threads && matches!(now.over, Ok(false)) {
+                now = moved.wait(now).unwrap_or_else(PoisonError::into_inner);
+            }
+            let own = now.begun;
+            let Some(part) = parts.get(own).filter(|_| matches!(now.over, Ok(false))) else { return };
+            now.begun += 1;
+            let mut text = now.spare.pop().unwrap_or_default();
+            drop(now);
+            text.clear();
+            let made = make(part.clone(), &mut text).map(|()| text);
+            now = lock();
+            now.made.insert(own, made);
+            if std::mem::replace(&mut now.taking, true) {
+                continue;
+            }
+            loop {
+                let next = now.taken;
+                let Some(made) = now.made.remove(&next) else { break };
+                drop(now);
+                let done =
+                    made.and_then(|text| (take.lock().expect("it panics nowhere"))(&text).map(|()| text));
+                now = lock();
+                now.taken += 1;
+                match done {
+                    Ok(text) => now.spare.push(text),
+                    Err(error) => {
+                        now.over = Err(error);
+                        now.made.clear();
+                    }
+                }
+                moved.notify_all();
+            }
+            now.taking = false;
         }
-        Ok(())
-    })
+    };
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| Task::start(scope, work)).collect();
+        work();
+        others.into_iter().for_each(Task::join);
+    });
+    turns.into_inner().unwrap_or_else(PoisonError::into_inner).over.map(drop)
+}
+
+/// Does something in the end, however it comes.
+struct Finally<F: Fn()>(F);
+
+impl<F: Fn()> Drop for Finally<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
 }
 
 /// Work that was given to a thread of its own, or waits for [`Task::join`] to be done.
@@ -107,38 +162,41 @@ mod tests {
     #[test]
     fn what_is_made_side_by_side_is_taken_in_order() {
         let parts: Vec<usize> = (0..50).collect();
-        for threads in 1..5 {
+        let run = |threads: usize, wrong: Option<usize>| {
+            let make = || {
+                |part: usize, text: &mut Vec<u8>| {
+                    text.push(part as u8);
+                    if Some(part % 10) == wrong {
+                        Err(ErrorKind::TooLong { limit: part }.into())
+                    } else {
+                        Ok(())
+                    }
+                }
+            };
             let mut taken = Vec::new();
-            let made = in_turns(threads, &parts, |part| Ok(part * 2), &mut |made| {
-                taken.push(made);
+            let done = in_turns(threads, &parts, make, &mut |text| {
+                taken.extend_from_slice(text);
                 Ok(())
             });
-            made.unwrap();
-            assert_eq!(taken, parts.iter().map(|part| part * 2).collect::<Vec<_>>());
+            (taken, done)
+        };
+        for threads in 1..5 {
+            let (taken, done) = run(threads, None);
+            assert!(done.is_ok() && taken.iter().copied().eq(0..50));
             // The first error in the order of the parts, and nothing behind it.
-            taken.clear();
-            let wrong = |part: usize| Err(ErrorKind::TooLong { limit: part }.into());
-            let made = in_turns(
-                threads,
-                &parts,
-                |part| if part % 10 == 7 { wrong(part) } else { Ok(part) },
-                &mut |made| {
-                    taken.push(made);
-                    Ok(())
-                },
-            );
-            assert!(matches!(made.unwrap_err().kind(), ErrorKind::TooLong { limit: 7 }));
+            let (taken, done) = run(threads, Some(7));
+            assert!(matches!(done.unwrap_err().kind(), ErrorKind::TooLong { limit: 7 }));
             assert_eq!(taken, [0, 1, 2, 3, 4, 5, 6]);
         }
-        assert!(
-            std::panic::catch_unwind(|| in_turns(
+        let panics = || {
+            in_turns(
                 2,
                 &parts,
-                |part| if part == 3 { panic!() } else { Ok(()) },
-                &mut Ok
-            ))
-            .is_err()
-        );
+                || |part, _: &mut Vec<u8>| if part == 3 { panic!() } else { Ok(()) },
+                &mut |_| Ok(()),
+            )
+        };
+        assert!(std::panic::catch_unwind(panics).is_err());
     }
 
     #[test]

@@ -378,13 +378,17 @@ impl Shared<'_> {
         let mut block = first.unwrap_or_default();
         while !self.stop.load(Ordering::Relaxed) {
             if !have {
+                // Nobody waits while memory is given back, or filled.
+                block.clear();
                 let mut blocks = self.blocks.lock().expect("no thread panics");
                 if !blocks
-                    .next(&mut block, self.cut)
+                    .take(&mut block, self.cut)
                     .inspect_err(|_| self.stop.store(true, Ordering::Relaxed))?
                 {
                     break;
                 }
+                drop(blocks);
+                block.load();
             }
             have = false;
             let mut place = Place::default();

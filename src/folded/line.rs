@@ -98,14 +98,7 @@ impl<'w> LineWriter<'w> {
     /// The writer's.
     #[inline]
     pub(crate) fn write(&mut self, stack: &[u8], weights: Weights) -> crate::Result<()> {
-        put_stack(stack, &mut self.text);
-        if self.columns == Columns::Two {
-            self.text.push(b' ');
-            weights.before.write_to(&mut self.text);
-        }
-        self.text.push(b' ');
-        weights.value.write_to(&mut self.text);
-        self.text.push(b'\n');
+        put_line(stack, weights, self.columns, &mut self.text);
         if self.text.len() >= Self::FULL {
             self.out.write_all(&self.text)?;
             self.text.clear();
@@ -122,6 +115,19 @@ impl<'w> LineWriter<'w> {
         self.out.flush()?;
         Ok(())
     }
+}
+
+/// Puts a line behind others: a stack and its weights.
+#[inline]
+pub(super) fn put_line(stack: &[u8], weights: Weights, columns: Columns, text: &mut Vec<u8>) {
+    put_stack(stack, text);
+    if columns == Columns::Two {
+        text.push(b' ');
+        weights.before.write_to(text);
+    }
+    text.push(b' ');
+    weights.value.write_to(text);
+    text.push(b'\n');
 }
 
 /// Puts a stack into a line. A root of a program or a thread called `# x` would make the line a comment,

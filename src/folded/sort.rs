@@ -69,7 +69,7 @@ pub(super) const BYTES_OF_STACK: usize = size_of::<u128>() + size_of::<usize>() 
 
 /// Copied stacks.
 #[derive(Default)]
-struct Near {
+pub(super) struct Near {
     frames: Vec<FrameId>,
     ends: Vec<usize>,
     weights: Vec<Weights>,
@@ -105,88 +105,77 @@ fn in_room(
     least: Weight,
     each: &mut dyn FnMut(&[FrameId], Weights) -> Result<()>,
 ) -> Result<()> {
-    let mut keys = Keys::new(view, depth, ranks);
-    keys.keys.sort_unstable();
-    keys.visit(0..keys.keys.len(), room, view, ranks, least, each)
+    let sorted = Sorted::from(depth, view, ranks, 1);
+    sorted.visit(0..sorted.keys.len(), room, &mut Near::default(), least, each)
 }
 
-/// The stacks of a view in frame order, to be visited in parts, side by side.
+/// The stacks of a view in the order of the next few frames, to be visited in parts.
 pub(super) struct Sorted<'a> {
     view: View<'a>,
     ranks: &'a Ranks,
-    keys: Keys,
-}
-
-impl<'a> Sorted<'a> {
-    /// Sorts on so many threads.
-    pub(super) fn new(view: View<'a>, ranks: &'a Ranks, threads: usize) -> Self {
-        let mut keys = Keys::new(view, 0, ranks);
-        let share = keys.keys.len().div_ceil(threads).max(1);
-        thread::scope(|scope| {
-            let sort = |keys: &'_ mut [u128]| keys.sort_unstable();
-            let parts: Vec<_> =
-                keys.keys.chunks_mut(share).map(|part| Task::start(scope, move || sort(part))).collect();
-            parts.into_iter().for_each(Task::join);
-        });
-        // Sorted parts are merged.
-        keys.keys.sort();
-        Sorted { view, ranks, keys }
-    }
-
-    /// Parts of at least so many stacks, one after the other.
-    pub(super) fn parts(&self, size: usize) -> Vec<Range<usize>> {
-        let mut parts = Vec::new();
-        let mut start = 0;
-        while start < self.keys.keys.len() {
-            let end = self.keys.group_from((start + size).min(self.keys.keys.len()));
-            parts.push(start..end);
-            start = end;
-        }
-        parts
-    }
-
-    /// Calls `each` with every stack of a part in frame order, equal ones once.
-    pub(super) fn visit(
-        &self,
-        part: Range<usize>,
-        each: &mut dyn FnMut(&[FrameId], Weights) -> Result<()>,
-    ) -> Result<()> {
-        self.keys.visit(part, room_for(self.view), self.view, self.ranks, Weight::ZERO, each)
-    }
-}
-
-/// The next few frames of each stack, packed into an integer above the number of the stack.
-struct Keys {
+    /// The next few frames of each stack, packed into an integer above the number of the stack; in order.
     keys: Vec<u128>,
     /// The frames of a stack that are packed, or known to be alike.
     depth: usize,
     place_bits: u32,
 }
 
-impl Keys {
-    fn new(view: View<'_>, mut depth: usize, ranks: &Ranks) -> Keys {
-        let place_bits = usize::BITS - view.len().leading_zeros();
-        let count = ((u128::BITS - place_bits) / ranks.bits) as usize;
-        let group_of = |key: u128| key >> place_bits;
-        loop {
-            let rest = |index: usize| view.stack(index).get(depth..).unwrap_or_default();
-            let key = |index: usize| ranks.pack(rest(index), count) << place_bits | index as u128;
-            let keys: Vec<u128> = (0..view.len()).map(key).collect();
-            depth += count;
-            // While all agree and go on there is nothing to sort.
-            let goes_on = match keys.first() {
-                Some(&first) if keys.len() > 1 => {
-                    view.stack(0).len() >= depth && keys.iter().all(|&key| group_of(key) == group_of(first))
-                }
-                _ => false,
-            };
-            if !goes_on {
-                return Keys { keys, depth, place_bits };
-            }
-        }
+impl<'a> Sorted<'a> {
+    /// Sorts on so many threads.
+    pub(super) fn new(view: View<'a>, ranks: &'a Ranks, threads: usize) -> Self {
+        Sorted::from(0, view, ranks, threads)
     }
 
-    /// Where a group begins that is not before `at`, of sorted keys.
+    /// [`Sorted::new`] of stacks that agree in their first `depth` frames.
+    fn from(mut depth: usize, view: View<'a>, ranks: &'a Ranks, threads: usize) -> Self {
+        let place_bits = usize::BITS - view.len().leading_zeros();
+        let count = ((u128::BITS - place_bits) / ranks.bits) as usize;
+        let packed = |index: usize, depth: usize| {
+            ranks.pack(view.stack(index).get(depth..).unwrap_or_default(), count)
+        };
+        // While all agree and go on there is nothing to sort.
+        while view.len() > 1
+            && view.stack(0).len() >= depth + count
+            && (1..view.len()).all(|index| packed(index, depth) == packed(0, depth))
+        {
+            depth += count;
+        }
+        let mut keys = vec![0; view.len()];
+        let sort = |first: usize, keys: &mut [u128]| {
+            for (index, key) in (first..).zip(&mut *keys) {
+                *key = packed(index, depth) << place_bits | index as u128;
+            }
+            keys.sort_unstable();
+        };
+        if threads < 2 {
+            sort(0, &mut keys);
+        } else {
+            let share = view.len().div_ceil(threads).max(1);
+            thread::scope(|scope| {
+                let parts = (0..).step_by(share).zip(keys.chunks_mut(share));
+                let parts: Vec<_> =
+                    parts.map(|(first, part)| Task::start(scope, move || sort(first, part))).collect();
+                parts.into_iter().for_each(Task::join);
+            });
+            // Merges the sorted parts.
+            keys.sort();
+        }
+        Sorted { view, ranks, keys, depth: depth + count, place_bits }
+    }
+
+    /// Parts of at least so many stacks, one after the other.
+    pub(super) fn parts(&self, size: usize) -> Vec<Range<usize>> {
+        let mut parts = Vec::new();
+        let mut start = 0;
+        while start < self.keys.len() {
+            let end = self.group_from((start + size).min(self.keys.len()));
+            parts.push(start..end);
+            start = end;
+        }
+        parts
+    }
+
+    /// Where a group begins that is not before `at`.
     fn group_from(&self, at: usize) -> usize {
         let group_of = |at: usize| self.keys[at] >> self.place_bits;
         match at {
@@ -196,26 +185,33 @@ impl Keys {
         }
     }
 
-    /// [`in_room`] for the stacks of some of the keys, which are sorted; a group must not be divided.
+    /// [`in_order`] for the stacks of a part. `near` is room for copies.
+    pub(super) fn visit_part(
+        &self,
+        part: Range<usize>,
+        near: &mut Near,
+        each: &mut dyn FnMut(&[FrameId], Weights) -> Result<()>,
+    ) -> Result<()> {
+        self.visit(part, room_for(self.view), near, Weight::ZERO, each)
+    }
+
     fn visit(
         &self,
         part: Range<usize>,
         room: usize,
-        view: View<'_>,
-        ranks: &Ranks,
+        near: &mut Near,
         least: Weight,
         each: &mut dyn FnMut(&[FrameId], Weights) -> Result<()>,
     ) -> Result<()> {
         /// At least this many stacks are copied at once: their loads do not wait for one another.
         const AT_ONCE: usize = 256;
-        let Keys { keys, depth, place_bits } = self;
-        let (depth, group_of) = (*depth, |key: u128| key >> place_bits);
-        let mut near = Near::default();
+        let &Sorted { view, ranks, ref keys, depth, place_bits } = self;
+        let group_of = |key: u128| key >> place_bits;
         let mut at = part.start;
         while at < part.end {
-            let some = self.group_from(part.end.min(at + AT_ONCE));
-            let now = &keys[at..some];
-            at = some;
+            let end = self.group_from(part.end.min(at + AT_ONCE));
+            let now = &keys[at..end];
+            at = end;
             near.frames.clear();
             near.ends.clear();
             near.weights.clear();

@@ -49,6 +49,19 @@ impl Block {
         }
     }
 
+    /// Brings what is mapped into memory at once.
+    pub(crate) fn load(&self) {
+        if let Some(window) = &self.window {
+            window.load();
+        }
+    }
+
+    /// Gives back what is mapped; the block is empty then.
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+        self.window = None;
+    }
+
     /// Returns true if the last record of the block, and so of its input, has no newline.
     pub fn ends_within_line(&self) -> bool {
         self.bytes().last().is_some_and(|&last| last != b'\n')
@@ -111,7 +124,17 @@ impl Blocks {
     /// # Errors
     /// The system's or a decoder's, and records of more than 256 MiB.
     pub fn next(&mut self, block: &mut Block, cut: impl Fn(&[u8]) -> Option<usize>) -> Result<bool> {
-        block.len = 0;
+        let more = self.take(block, cut)?;
+        block.load();
+        Ok(more)
+    }
+
+    /// [`Blocks::next`] without [`Block::load`], for threads that take turns here.
+    ///
+    /// # Errors
+    /// Those of [`Blocks::next`].
+    pub(crate) fn take(&mut self, block: &mut Block, cut: impl Fn(&[u8]) -> Option<usize>) -> Result<bool> {
+        block.clear();
         if let Some(more) = self.next_window(block, &cut)? {
             return Ok(more);
         }
@@ -149,7 +172,6 @@ impl Blocks {
         block: &mut Block,
         cut: impl Fn(&[u8]) -> Option<usize>,
     ) -> Result<Option<bool>> {
-        block.window = None;
         let Some((file, start)) = &mut self.file else { return Ok(None) };
         let mut wanted = self.size.max(WINDOW);
         while !self.ended {

@@ -24,9 +24,13 @@ impl Window {
         let map = unsafe { MmapOptions::new().offset(start).len(len).map(file) }?;
         // Advice that a system does not know is not needed.
         let _ = map.advise(Advice::Sequential);
-        #[cfg(target_os = "linux")]
-        let _ = map.advise(Advice::PopulateRead);
         Ok(Window(map))
+    }
+
+    /// Has the system put all of it into the memory of this program at once.
+    pub(crate) fn load(&self) {
+        #[cfg(target_os = "linux")]
+        let _ = self.0.advise(Advice::PopulateRead);
     }
 }
 

@@ -278,6 +278,7 @@ fn unfinished_len(bytes: &[u8], header: &Header) -> usize {
 fn map(file: &std::fs::File, start: u64, len: u64) -> Result<Bytes> {
     let len = usize::try_from(len).unwrap_or(usize::MAX);
     if let Ok(window) = Window::open(file, start, len) {
+        window.load();
         return Ok(Bytes::Window(window));
     }
     let mut bytes = vec![0; len];

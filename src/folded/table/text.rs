@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::ops::Range;
 
-use super::super::line::{LineWriter, Weights};
-use super::super::sort::{self, Ranks, Sorted, View};
+use super::super::line::{LineWriter, Weights, put_line};
+use super::super::sort::{self, Near, Ranks, Sorted, View};
 use super::{FrameId, StackTable};
 use crate::error::{ErrorKind, Result};
 use crate::input::MAX_RECORD;
@@ -86,9 +86,9 @@ impl StackTable {
     ///
     /// # Errors
     /// The writer's.
-    pub(crate) fn write_on(&self, threads: usize, out: &mut dyn Write) -> Result<()> {
-        /// The number of stacks whose text is made at once: half a megabyte.
-        const PART: usize = if cfg!(test) { 16 } else { 2048 };
+    pub(crate) fn write_on(&self, threads: usize, out: &mut (dyn Write + Send)) -> Result<()> {
+        /// The number of stacks whose text is made at once: it fits the second-level cache.
+        const PART: usize = if cfg!(test) { 16 } else { 512 };
         let threads = threads::count(threads);
         if threads < 2 || self.len() < 2 * PART {
             return self.write(out);
@@ -97,15 +97,18 @@ impl StackTable {
         let weights = |index| self.weights(index);
         let ranks = Ranks::new(&by_name);
         let sorted = Sorted::new(self.view(&named, &weights), &ranks, threads);
-        let write_part = |part: Range<usize>| -> Result<Vec<u8>> {
-            let mut bytes = Vec::new();
-            let mut lines = LineWriter::new(self.columns(), &mut bytes);
-            let mut text = StackText::new(self);
-            sorted.visit(part, &mut |stack, weights| lines.write(text.of(stack)?, weights))?;
-            lines.finish()?;
-            Ok(bytes)
+        let columns = self.columns();
+        let sorted = &sorted;
+        let begin = || {
+            let (mut stacks, mut near) = (StackText::new(self), Near::default());
+            move |part: Range<usize>, text: &mut Vec<u8>| {
+                sorted.visit_part(part, &mut near, &mut |stack, weights| {
+                    put_line(stacks.of(stack)?, weights, columns, text);
+                    Ok(())
+                })
+            }
         };
-        threads::in_turns(threads, &sorted.parts(PART), write_part, &mut |bytes| Ok(out.write_all(&bytes)?))?;
+        threads::in_turns(threads, &sorted.parts(PART), begin, &mut |text| Ok(out.write_all(text)?))?;
         Ok(out.flush()?)
     }
 }
