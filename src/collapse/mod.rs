@@ -96,6 +96,8 @@ mod gperftools;
 mod heap_text;
 #[cfg(feature = "collapse")]
 mod heaptrack;
+#[cfg(feature = "collapse")]
+mod importtime;
 #[cfg(feature = "inferno")]
 mod inferno;
 #[cfg(feature = "collapse")]

@@ -176,6 +176,12 @@ pub const RECORDERS: &[Recorder] = &[
         "`out.py-spy`",
         "py-spy",
     ),
+    Recorder::new(
+        "Python: how long imports take",
+        "`python3 -X importtime app.py 2> out.txt`",
+        "`out.txt`",
+        "importtime",
+    ),
     Recorder::new("Python, from within", "`python3 -m cProfile -o out.prof app.py`", "`out.prof`", "pstats"),
     Recorder::new("Python: memory", "`memray run -o out.bin app.py`", "`out.bin`", "memray"),
     Recorder::new(

@@ -7,11 +7,12 @@ use super::{Collapser, Verdict, folded, known_unsupported};
 #[cfg(feature = "collapse")]
 use super::{
     archive, art, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eflame, eu_stack, faulthandler,
-    fg_html, fg_json, firefox, gdb, ghc_json, gperftools, heap_text, heaptrack, instruments, java_exceptions,
-    javacore, jfr, json_trees, jstack, lightweight_java_profiler, massif, memray, memtrace, mojo, nsight,
-    otlp, perf_script, phpspy, pmcstat, pprof, procstack, pstats, py_spy, py_spy_dump, pyinstrument,
-    pyinstrument_session, rbspy, rocprof, rprof, safari, scalene, sentry, simpleperf, speedscope, spx,
-    stackprof, strace, systemtap, v8, very_sleepy, vtune, wall_clock_profiler, wpa, xctrace, xdebug, xperf,
+    fg_html, fg_json, firefox, gdb, ghc_json, gperftools, heap_text, heaptrack, importtime, instruments,
+    java_exceptions, javacore, jfr, json_trees, jstack, lightweight_java_profiler, massif, memray, memtrace,
+    mojo, nsight, otlp, perf_script, phpspy, pmcstat, pprof, procstack, pstats, py_spy, py_spy_dump,
+    pyinstrument, pyinstrument_session, rbspy, rocprof, rprof, safari, scalene, sentry, simpleperf,
+    speedscope, spx, stackprof, strace, systemtap, v8, very_sleepy, vtune, wall_clock_profiler, wpa, xctrace,
+    xdebug, xperf,
 };
 #[cfg(feature = "collapse")]
 use super::{go_trace, nettrace, perfetto, python_sampling, python_sampling_binary, sysprof};
@@ -45,6 +46,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &py_spy_dump::PySpyDump,
     &python_sampling::PythonSampling,
     &python_sampling_binary::PythonSamplingBinary,
+    &importtime::ImportTime,
     &pstats::Pstats,
     &pyinstrument::Pyinstrument,
     &pyinstrument_session::PyinstrumentSession,

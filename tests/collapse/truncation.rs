@@ -38,6 +38,7 @@ const UNKNOWABLE: &[(&str, Boundary, &str)] = &[
     ("go-text", blank, "a record ends with a blank line; most kinds state no total"),
     ("goroutines", line, "the last stack goes on to the end of the text"),
     ("heaptrack", line, "a recording as heaptrack makes it has no end of its own: the program may still run"),
+    ("importtime", line, "each module is told of when it is there; the program may import more"),
     ("instruments", line, "any number of lines is a copy"),
     ("java-exceptions", line, "the last stack goes on to the end of the text"),
     ("javacore", line, "the last stack goes on; what stands behind the stacks is not read"),

@@ -49,8 +49,8 @@ use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
     name: "chrome-trace",
-    producer: "Chrome, Node, React Native's Hermes, py-spy -f chrometrace, PyTorch's and JAX's profilers, viztracer, clang -ftime-trace, tsc --generateTrace, cmake --profiling-output, uftrace dump --chrome: trace events",
-    tested: "Node 20, py-spy 0.4.3, PyTorch 2.15, JAX 0.10, 0.12, viztracer 1.1, clang 14, TypeScript 5.9, CMake 3.25, uftrace 0.13; Hermes and GPU kernels by the sources",
+    producer: "Chrome, Node, React Native's Hermes, py-spy -f chrometrace, PyTorch's and JAX's profilers, viztracer, clang -ftime-trace, tsc --generateTrace, cmake --profiling-output, go build -debug-trace, uftrace dump --chrome: trace events",
+    tested: "Node 20, py-spy 0.4.3, PyTorch 2.15, JAX 0.10, 0.12, viztracer 1.1, clang 14, TypeScript 5.9, CMake 3.25, Go 1.19, uftrace 0.13; Hermes and GPU kernels by the sources",
     values: "cpu-profile or samples if there are any, events, gpu, allocated, gpu-allocated",
     unit: "us, samples, us, us, bytes, bytes",
 };
