@@ -8,9 +8,7 @@ use std::num::NonZero;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
-#[cfg(all(feature = "cli", feature = "record", target_os = "linux"))]
-use crate::error::Error;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The number of threads that was asked for; 0 is as many as there are processors.
 pub(crate) fn count(asked: usize) -> usize {
@@ -41,28 +39,37 @@ pub(crate) fn in_turns<P: Clone + Sync, M: FnMut(P, &mut Vec<u8>) -> Result<()>>
         made: HashMap<usize, Result<Vec<u8>>>,
         /// Texts that were taken are written over: fresh memory takes longer than what is in it.
         spare: Vec<Vec<u8>>,
-        over: Result<bool>,
+        /// True after an error or a panic: nothing more is made or taken.
+        over: bool,
+        error: Option<Error>,
     }
-    let turns =
-        Turns { begun: 0, taken: 0, taking: false, made: HashMap::new(), spare: Vec::new(), over: Ok(false) };
+    let turns = Turns {
+        begun: 0,
+        taken: 0,
+        taking: false,
+        made: HashMap::new(),
+        spare: Vec::new(),
+        over: false,
+        error: None,
+    };
     let (turns, take, moved) = (Mutex::new(turns), Mutex::new(take), Condvar::new());
     let lock = || turns.lock().unwrap_or_else(PoisonError::into_inner);
     let work = || {
         // Others must not wait for what a thread that panics would have made.
         let _guard = Finally(|| {
             if std::thread::panicking() {
-                lock().over = Ok(true);
+                lock().over = true;
                 moved.notify_all();
             }
         });
         let mut make = begin();
         loop {
             let mut now = lock();
-            while now.begun - now.taken >= AHEAD * threads && matches!(now.over, Ok(false)) {
+            while now.begun - now.taken >= AHEAD * threads && !now.over {
                 now = moved.wait(now).unwrap_or_else(PoisonError::into_inner);
             }
             let own = now.begun;
-            let Some(part) = parts.get(own).filter(|_| matches!(now.over, Ok(false))) else { return };
+            let Some(part) = parts.get(own).filter(|_| !now.over) else { return };
             now.begun += 1;
             let mut text = now.spare.pop().unwrap_or_default();
             drop(now);
@@ -75,7 +82,7 @@ pub(crate) fn in_turns<P: Clone + Sync, M: FnMut(P, &mut Vec<u8>) -> Result<()>>
             }
             loop {
                 let next = now.taken;
-                let Some(made) = now.made.remove(&next) else { break };
+                let Some(made) = now.made.remove(&next).filter(|_| !now.over) else { break };
                 drop(now);
                 let done =
                     made.and_then(|text| (take.lock().expect("it panics nowhere"))(&text).map(|()| text));
@@ -84,8 +91,8 @@ pub(crate) fn in_turns<P: Clone + Sync, M: FnMut(P, &mut Vec<u8>) -> Result<()>>
                 match done {
                     Ok(text) => now.spare.push(text),
                     Err(error) => {
-                        now.over = Err(error);
-                        now.made.clear();
+                        now.over = true;
+                        now.error = Some(error);
                     }
                 }
                 moved.notify_all();
@@ -98,7 +105,7 @@ pub(crate) fn in_turns<P: Clone + Sync, M: FnMut(P, &mut Vec<u8>) -> Result<()>>
         work();
         others.into_iter().for_each(Task::join);
     });
-    turns.into_inner().unwrap_or_else(PoisonError::into_inner).over.map(drop)
+    turns.into_inner().unwrap_or_else(PoisonError::into_inner).error.map_or(Ok(()), Err)
 }
 
 /// Does something in the end, however it comes.

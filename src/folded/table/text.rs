@@ -97,8 +97,7 @@ impl StackTable {
         let weights = |index| self.weights(index);
         let ranks = Ranks::new(&by_name);
         let sorted = Sorted::new(self.view(&named, &weights), &ranks, threads);
-        let columns = self.columns();
-        let sorted = &sorted;
+        let (columns, sorted) = (self.columns(), &sorted);
         let begin = || {
             let (mut stacks, mut near) = (StackText::new(self), Near::default());
             move |part: Range<usize>, text: &mut Vec<u8>| {
@@ -113,7 +112,8 @@ impl StackTable {
     }
 }
 
-/// The text of stacks that come in frame order: neighbours share most of their frames, and the text is kept up to where they part.
+/// The text of stacks that come in frame order: neighbours share most of their frames, and the text is kept up to
+/// where they part.
 struct StackText<'t> {
     table: &'t StackTable,
     text: Vec<u8>,
