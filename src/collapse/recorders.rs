@@ -89,6 +89,12 @@ pub const RECORDERS: &[Recorder] = &[
         "chrome-trace",
     ),
     Recorder::new(
+        "Dart, Flutter",
+        "DevTools: CPU Profiler, Record, Stop, Export",
+        "the JSON",
+        "chrome-trace",
+    ),
+    Recorder::new(
         "Erlang, Elixir",
         "`eflame:apply(normal_with_children, \"stacks.out\", Module, Function, Arguments)`",
         "`stacks.out`",

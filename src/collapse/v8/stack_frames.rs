@@ -7,7 +7,9 @@
 //!  "stackFrames": {"1": {"name": "[root]", "category": "root"},
 //!                  "7": {"name": "render(index.bundle:20:3)", "category": "JavaScript", "parent": 1}}}
 //! ```
-//! Specified in "Trace Event Format", Google, 2016: "Global samples".
+//! The samples of Dart's DevTools are events, `{"ph": "P", "sf": "140-7", "args": {"userTag": "Default"}, …}`, and their
+//! frames say where they are: `packageUri`, or else `resolvedUrl`, and `sourceLine`.
+//! Specified in "Trace Event Format", Google, 2016: "Global samples"; Dart's in DevTools' `cpu_profile_model.dart`.
 
 use std::collections::HashMap;
 
@@ -32,12 +34,16 @@ pub struct StackFrames {
     samples: Vec<Sample>,
 }
 
-struct Sample {
+/// A sample, which names its frame by number.
+pub struct Sample {
     /// The number of its frame.
-    frame: String,
-    thread: ThreadKey,
-    at: Option<Weight>,
-    weight: Weight,
+    pub frame: String,
+    pub thread: ThreadKey,
+    /// Microseconds.
+    pub at: Option<Weight>,
+    pub weight: Weight,
+    /// The name that the program gave to what it was doing; empty if it gave none.
+    pub tag: String,
 }
 
 impl StackFrames {
@@ -56,21 +62,27 @@ impl StackFrames {
         while json.next_key(&mut id)? {
             let node = self.forest.add(names.plain(b"", sink), None);
             json.begin_object()?;
-            let mut is_root = false;
+            let (mut name, mut package, mut url) = (String::new(), String::new(), String::new());
+            let mut line = None;
             while json.next_key(&mut key)? {
                 match (key.as_str(), json.peek()?) {
-                    ("name", Kind::Text) => {
-                        let name = json.text()?;
-                        is_root = name == "[root]";
-                        self.forest.set_frame(node, names.plain(name.as_bytes(), sink));
-                    }
+                    ("name", Kind::Text) => name = json.text()?.to_owned(),
+                    ("packageUri", Kind::Text) => package = json.text()?.to_owned(),
+                    ("resolvedUrl", Kind::Text) => url = json.text()?.to_owned(),
+                    ("sourceLine", Kind::Number) => line = json.index()?.map(|line| line as u64),
                     ("parent", Kind::Text | Kind::Number) => {
                         self.parents.push((node, json.text_or_number()?.to_owned()));
                     }
                     _ => json.skip()?,
                 }
             }
-            if is_root {
+            let file = if package.is_empty() { url } else { package };
+            let frame = match file.is_empty() {
+                true => names.plain(name.as_bytes(), sink),
+                false => names.declared(name.as_bytes(), file.as_bytes(), line, sink),
+            };
+            self.forest.set_frame(node, frame);
+            if name == "[root]" {
                 self.root = Some(node);
             }
             self.nodes.insert(id.clone(), node);
@@ -86,8 +98,13 @@ impl StackFrames {
         let mut key = String::new();
         json.begin_array()?;
         while json.next_item_or_end()? {
-            let mut sample =
-                Sample { frame: String::new(), thread: ThreadKey::default(), at: None, weight: Weight::ONE };
+            let mut sample = Sample {
+                frame: String::new(),
+                thread: ThreadKey::default(),
+                at: None,
+                weight: Weight::ONE,
+                tag: String::new(),
+            };
             json.begin_object()?;
             while json.next_key(&mut key)? {
                 match (key.as_str(), json.peek()?) {
@@ -104,8 +121,13 @@ impl StackFrames {
         Ok(())
     }
 
-    /// Calls `each` with every sample: its thread, its time in nanoseconds, its stack, and its weight. Samples of
-    /// frames that do not exist are left out and counted.
+    /// Adds a sample.
+    pub fn push(&mut self, sample: Sample) {
+        self.samples.push(sample);
+    }
+
+    /// Calls `each` with every sample, its time in nanoseconds, and its stack. Samples of frames that do not exist
+    /// are left out and counted.
     ///
     /// # Errors
     /// Circles, and those of `each`.
@@ -113,7 +135,7 @@ impl StackFrames {
         mut self,
         sink: &mut dyn Sink,
         report: &mut Report,
-        mut each: impl FnMut(&ThreadKey, Option<u64>, &[FrameId], Weight, &mut dyn Sink) -> Result<()>,
+        mut each: impl FnMut(&Sample, Option<u64>, &[FrameId], &mut dyn Sink) -> Result<()>,
     ) -> Result<()> {
         for (node, parent) in &self.parents {
             let parent = self.nodes.get(parent).copied().filter(|parent| Some(*parent) != self.root);
@@ -122,18 +144,18 @@ impl StackFrames {
         let mut missing = 0u64;
         let mut stack = Vec::new();
         let no_stack = sink.frame(NO_STACK);
-        for Sample { frame, thread, at, weight } in &self.samples {
+        for sample in &self.samples {
             stack.clear();
-            match self.nodes.get(frame) {
+            match self.nodes.get(&sample.frame) {
                 Some(node) => self.forest.stack(node.0, &mut stack)?,
-                None if frame.is_empty() => stack.push(no_stack),
+                None if sample.frame.is_empty() => stack.push(no_stack),
                 None => {
                     missing += 1;
                     continue;
                 }
             }
-            let time = at.and_then(|at| nanoseconds(at, "us"));
-            each(thread, time, &stack, *weight, sink)?;
+            let time = sample.at.and_then(|at| nanoseconds(at, "us"));
+            each(sample, time, &stack, sink)?;
         }
         if missing > 0 {
             report.doubt(format!("{missing} samples are of frames that do not exist; they are left out"));

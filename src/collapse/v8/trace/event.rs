@@ -23,6 +23,9 @@ pub struct Event {
     pub process: String,
     pub thread: String,
     pub id: String,
+    /// The number of a sample's frame, and `args.userTag`, which is `Default` where the program gave none.
+    pub frame_number: String,
+    pub tag: String,
     pub at: Option<Weight>,
     pub duration: Option<Weight>,
     /// `args.name` of metadata; `args.filename` and `args.line` of py-spy's frames, `args.location` of CMake's.
@@ -105,6 +108,9 @@ impl Event {
                 "id" if matches!(json.peek()?, Kind::Text | Kind::Number) => {
                     self.id.push_str(json.text_or_number()?)
                 }
+                "sf" if matches!(json.peek()?, Kind::Text | Kind::Number) => {
+                    self.frame_number.push_str(json.text_or_number()?)
+                }
                 "ts" => self.at = Some(number(json)?),
                 "dur" => self.duration = Some(number(json)?),
                 "args" if json.peek()? == Kind::Object => self.arguments(json, sink)?,
@@ -131,6 +137,7 @@ impl Event {
                         self.line = Some(line);
                     }
                 }
+                ("userTag", Kind::Text) => self.tag.push_str(json.text()?),
                 ("detail", Kind::Text) => self.detail.push_str(json.text()?),
                 ("path" | "fileName", Kind::Text) => self.path.push_str(json.text()?),
                 ("pos", Kind::Number) => {
@@ -192,6 +199,8 @@ impl Event {
             &mut self.process,
             &mut self.thread,
             &mut self.id,
+            &mut self.frame_number,
+            &mut self.tag,
             &mut self.label,
             &mut self.file,
             &mut self.detail,

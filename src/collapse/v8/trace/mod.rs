@@ -35,7 +35,7 @@ use std::collections::{BTreeMap, HashMap};
 use self::device::Device;
 use self::event::{Category, Event};
 use super::cpu_profile::Tree;
-use super::stack_frames::StackFrames;
+use super::stack_frames::{Sample, StackFrames};
 use crate::collapse::json::{HeadKeys, Json, Kind, parse_number};
 use crate::collapse::names::FrameNames;
 use crate::collapse::spans::{Mark, Moment, Span, Spans};
@@ -49,8 +49,8 @@ use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
     name: "chrome-trace",
-    producer: "Chrome, Node, React Native's Hermes, py-spy -f chrometrace, PyTorch's and JAX's profilers, viztracer, clang -ftime-trace, tsc --generateTrace, cmake --profiling-output, go build -debug-trace, uftrace dump --chrome: trace events",
-    tested: "Node 20, py-spy 0.4.3, PyTorch 2.15, JAX 0.10, 0.12, viztracer 1.1, clang 14, TypeScript 5.9, CMake 3.25, Go 1.19, uftrace 0.13; Hermes and GPU kernels by the sources",
+    producer: "Chrome, Node, React Native's Hermes, py-spy -f chrometrace, PyTorch's and JAX's profilers, viztracer, clang -ftime-trace, tsc --generateTrace, cmake --profiling-output, go build -debug-trace, uftrace dump --chrome, DevTools of Dart and Flutter: trace events",
+    tested: "Node 20, py-spy 0.4.3, PyTorch 2.15, JAX 0.10, 0.12, viztracer 1.1, clang 14, TypeScript 5.9, CMake 3.25, Go 1.19, uftrace 0.13; Hermes, Dart and GPU kernels by the sources",
     values: "cpu-profile or samples if there are any, events, gpu, allocated, gpu-allocated",
     unit: "us, samples, us, us, bytes, bytes",
 };
@@ -67,13 +67,15 @@ impl Collapser for Trace {
         ContextInfo {
             times: "events, samples",
             clock: Some("monotonic"),
-            labels: "thread, tid, process, category",
+            labels: "thread, tid, process, category, tag",
         }
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
         let Some(keys) = HeadKeys::read(head) else { return Verdict::No };
         let is_trace = keys.has("traceEvents") || keys.has_all(&["stackFrames", "samples"]);
+        let is_trace = is_trace || keys.has_all(&["stackFrames", "samplePeriod"]);
+        let is_trace = is_trace || keys.has("cpu-profiler");
         if is_trace || (keys.array && keys.has("ph")) { Verdict::Yes } else { Verdict::No }
     }
 
@@ -90,27 +92,7 @@ impl Collapser for Trace {
         if json.peek()? == Kind::Array {
             events.read(&mut json, sink)?;
         } else {
-            let mut key = String::new();
-            json.begin_object()?;
-            while json.next_key(&mut key)? {
-                match key.as_str() {
-                    "traceEvents" => events.read(&mut json, sink)?,
-                    "stackFrames" if json.peek()? == Kind::Object => {
-                        events.stack_frames.frames(&mut json, &mut events.names, sink)?;
-                    }
-                    "samples" if json.peek()? == Kind::Array => events.stack_frames.samples(&mut json)?,
-                    "metadata" | "otherData" if json.peek()? == Kind::Object => {
-                        metadata(&mut json, &mut report.facts)?
-                    }
-                    // PyTorch's times count from this date.
-                    "baseTimeNanoseconds" if json.peek()? == Kind::Number => base = Some(json.weight()?),
-                    // And clang's from this one, in microseconds.
-                    "beginningOfTime" if json.peek()? == Kind::Number => {
-                        base = Some(json.weight()?.checked_mul(Weight::new(1000))?);
-                    }
-                    _ => json.skip()?,
-                }
-            }
+            base = events.object(&mut json, &mut report.facts, true, sink)?;
         }
         json.end(report);
         if let (Some(base), Some(first)) = (base, events.first) {
@@ -230,6 +212,43 @@ struct ThreadProfile {
 }
 
 impl Events {
+    /// Reads a trace in an object, or in one of the objects of DevTools, and returns the date in nanoseconds that
+    /// times count from, if it says one.
+    fn object(
+        &mut self,
+        json: &mut Json,
+        facts: &mut Facts,
+        is_outermost: bool,
+        sink: &mut dyn Sink,
+    ) -> Result<Option<Weight>> {
+        let (mut base, mut key) = (None, String::new());
+        json.begin_object()?;
+        while json.next_key(&mut key)? {
+            match (key.as_str(), json.peek()?) {
+                ("traceEvents", _) => self.read(json, sink)?,
+                ("stackFrames", Kind::Object) => self.stack_frames.frames(json, &mut self.names, sink)?,
+                ("samples", Kind::Array) => self.stack_frames.samples(json)?,
+                ("metadata" | "otherData", Kind::Object) => metadata(json, facts)?,
+                // Of Dart, in microseconds.
+                ("samplePeriod", Kind::Number) => {
+                    let period = json.index()?.filter(|period| (1..=1_000_000).contains(period));
+                    facts.rate = period.map(|period| (1_000_000 / period) as u64);
+                }
+                // PyTorch's times count from this date.
+                ("baseTimeNanoseconds", Kind::Number) => base = Some(json.weight()?),
+                // And clang's from this one, in microseconds.
+                ("beginningOfTime", Kind::Number) => {
+                    base = Some(json.weight()?.checked_mul(Weight::new(1000))?);
+                }
+                ("cpu-profiler", Kind::Object) if is_outermost => {
+                    self.object(json, facts, false, sink)?;
+                }
+                _ => json.skip()?,
+            }
+        }
+        Ok(base)
+    }
+
     fn read(&mut self, json: &mut Json, sink: &mut dyn Sink) -> Result<()> {
         let mut event = Event::default();
         json.begin_array()?;
@@ -306,6 +325,16 @@ impl Events {
                 if let Some(chunk) = event.piece.take() {
                     self.piece(event, Piece::Chunk(Box::new(chunk)));
                 }
+            }
+            ("P", at) if !event.frame_number.is_empty() => {
+                let is_given = event.tag != "Default";
+                self.stack_frames.push(Sample {
+                    frame: event.frame_number.clone(),
+                    thread: thread(),
+                    at,
+                    weight: Weight::ONE,
+                    tag: if is_given { event.tag.clone() } else { String::new() },
+                });
             }
             ("M", _) => {}
             _ => self.without_stack += 1,

@@ -52,11 +52,14 @@ impl Events {
         let frames = std::mem::take(&mut self.stack_frames);
         let sampled: BTreeSet<ThreadKey> = frames.threads().cloned().collect();
         let several = self.threads.len() > 1 || profiles.len() > 1 || sampled.len() > 1;
-        frames.for_each(sink, report, |key, time, frames, weight, sink| {
-            let mut stack: Vec<FrameId> = self.start(key, several, options, sink).into_iter().collect();
+        frames.for_each(sink, report, |sample, time, frames, sink| {
+            let thread = &sample.thread;
+            let mut stack: Vec<FrameId> = self.start(thread, several, options, sink).into_iter().collect();
             stack.extend_from_slice(frames);
-            let context = self.thread(key).context(time);
-            values.add_at(columns.samples, &stack, weight, 1, &context, sink)
+            let label = [(&b"tag"[..], sample.tag.as_bytes())];
+            let mut context = self.thread(thread).context(time);
+            context.labels = if sample.tag.is_empty() { &[] } else { &label };
+            values.add_at(columns.samples, &stack, sample.weight, 1, &context, sink)
         })?;
         let mut flaws = Flaws::default();
         for ThreadProfile { thread, mut tree } in profiles {
