@@ -134,10 +134,11 @@ impl<'a> Sorted<'a> {
             ranks.pack(view.stack(index).get(depth..).unwrap_or_default(), count)
         };
         // While all agree and go on there is nothing to sort.
-        while view.len() > 1
-            && view.stack(0).len() >= depth + count
-            && (1..view.len()).all(|index| packed(index, depth) == packed(0, depth))
-        {
+        let all_agree = |depth: usize| {
+            let first = packed(0, depth);
+            (1..view.len()).all(|index| packed(index, depth) == first)
+        };
+        while view.len() > 1 && view.stack(0).len() >= depth + count && all_agree(depth) {
             depth += count;
         }
         let mut keys = vec![0; view.len()];
