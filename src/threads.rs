@@ -30,7 +30,7 @@ pub(crate) fn in_turns<P: Clone + Sync, M: FnMut(P, &mut Vec<u8>) -> Result<()>>
     take: &mut (dyn FnMut(&[u8]) -> Result<()> + Send),
 ) -> Result<()> {
     /// Parts of each thread that may be made before one that is not.
-    const AHEAD: usize = 16;
+    const AHEAD: usize = 4;
     struct Turns {
         begun: usize,
         taken: usize,
