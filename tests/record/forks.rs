@@ -15,7 +15,9 @@ const SERVER: &str = r#"
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 static volatile unsigned long x;
 __attribute__((noinline)) void in_child(void) { for (;;) x = x * 31 + 1; }
@@ -26,6 +28,9 @@ int main(void) {
   puts("ready"); fflush(stdout);
   while (getchar() != EOF) {
     if (fork()) { puts("forked"); fflush(stdout); continue; }
+    // Whoever ends the server, this must not go on for ever.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() == 1) return 0;
     cpu_set_t all, first;
     sched_getaffinity(0, sizeof all, &all);
     CPU_ZERO(&first);
@@ -112,4 +117,7 @@ fn children_that_begin_while_the_events_are_opened_are_known() {
     let output = recorder.wait_with_output().expect("it ends");
     let folded = text(&output.stdout);
     assert!(share(&folded, "in_child") > 0.99, "{output:?}");
+    // At the end of its input the server would end, and its children would be nobody's.
+    drop(server);
+    drop(line);
 }

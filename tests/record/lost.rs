@@ -98,7 +98,7 @@ fn a_full_disk_keeps_what_fitted() {
     let script = "ulimit -f 40000; exec \"$@\"";
     let mut command = Command::new("sh");
     command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_fg-record"), "-F", "4999", "--raw", "-o"]);
-    let Some(output) = recorded(command.arg(&raw).arg("--").arg(program).args(["1500", "-", "3"])) else {
+    let Some(output) = recorded(command.arg(&raw).arg("--").arg(program).args(["6000", "-", "3"])) else {
         return;
     };
     assert_eq!(output.status.code(), Some(3), "the target is waited for: {output:?}");
