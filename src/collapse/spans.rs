@@ -91,7 +91,7 @@ impl Spans {
     }
 
     /// Adds to each path the time in which exactly its spans were open, and tells `met` of what it comes by.
-    /// What a span outlasts the one it lies in by is left out.
+    /// A span ends with the one it lies in at the latest: what is behind that is left out.
     pub fn collapse(
         mut self,
         stacks: &mut Trie,

@@ -176,7 +176,7 @@ impl<'a> Sorted<'a> {
         parts
     }
 
-    /// Where a group begins that is not before `at`.
+    /// The number of the first key from `at` on that begins a group.
     fn group_from(&self, at: usize) -> usize {
         let group_of = |at: usize| self.keys[at] >> self.place_bits;
         match at {
