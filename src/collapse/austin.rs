@@ -21,7 +21,7 @@ use super::values::Values;
 use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, Place};
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::profile::{Facts, fact};
 use crate::weight::Weight;
 use std::collections::HashMap;
@@ -213,7 +213,7 @@ impl Mode {
 
 /// The mode of the header, or else of the first sample.
 fn mode(head: &[u8]) -> Mode {
-    let said = head.split(|&b| b == b'\n').take(20).find_map(|line| line.strip_prefix(b"# mode:"));
+    let said = lines(head).take(20).find_map(|line| line.strip_prefix(b"# mode:"));
     let three = || head_lines(head).find_map(split).is_some_and(|(_, metrics)| metrics[2].is_some());
     match said.map(<[u8]>::trim_ascii) {
         Some(b"memory") => Mode::Memory,

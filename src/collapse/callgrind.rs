@@ -26,7 +26,7 @@ use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict, valgrind};
 use crate::error::Result;
 use crate::folded::{FrameId, Place};
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::profile::{Facts, fact};
 use crate::weight::Weight;
 
@@ -54,7 +54,7 @@ impl Collapser for Callgrind {
         if head.starts_with(b"# callgrind format") {
             return Verdict::Yes;
         }
-        let mut lines = head.split(|&b| b == b'\n').take(40);
+        let mut lines = lines(head).take(40);
         // Files of pyprof2calltree begin with `events:`.
         let begins = [b"version:".as_slice(), b"positions:", b"event:"];
         let header = lines.clone().any(|line| line.starts_with(b"events:"))

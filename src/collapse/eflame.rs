@@ -13,7 +13,7 @@ use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::collapse::forest::Budget;
 use crate::error::Result;
 use crate::folded::FrameId;
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -33,7 +33,7 @@ impl Collapser for Eflame {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let lines: Vec<&[u8]> = head.split(|&b| b == b'\n').take(20).collect();
+        let lines: Vec<&[u8]> = lines(head).take(20).collect();
         // The last may be cut.
         let whole = &lines[..lines.len() - 1];
         let found = !whole.is_empty() && whole.iter().all(|line| is_sample(line.trim_ascii_end()));

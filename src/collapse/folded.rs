@@ -16,7 +16,7 @@ use super::sample_count::SampleCount;
 use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, NotUnderstood, is_comment, parse_line, settle_columns};
-use crate::input::{Input, Source, trim_line_end};
+use crate::input::{Input, Source, lines, trim_line_end};
 use crate::profile::header::{self, HeaderReader};
 use crate::profile::{Facts, TIME, read_time, value_in};
 
@@ -214,13 +214,13 @@ pub(super) fn head_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
         Some(end) if head.len() >= crate::input::HEAD => end,
         _ => head.len(),
     };
-    let lines = head[..whole].split(|&b| b == b'\n').map(trim_line_end);
+    let lines = lines(&head[..whole]).map(trim_line_end);
     lines.filter(|line| !line.is_empty() && !is_comment(line))
 }
 
 /// Returns whether a text begins with a header as this crate writes it.
 fn has_header(head: &[u8]) -> bool {
-    let first = head.split(|&b| b == b'\n').next().unwrap_or_default();
+    let first = lines(head).next().unwrap_or_default();
     HeaderReader::is_header(first.strip_suffix(b"\r").unwrap_or(first))
 }
 

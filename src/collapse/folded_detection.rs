@@ -18,6 +18,7 @@ use std::borrow::Cow;
 
 use super::folded::head_lines;
 use crate::folded::{Columns, parse_line, split_weight};
+use crate::input::lines;
 
 /// The kinds of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +79,7 @@ fn is_binary(head: &[u8]) -> bool {
 /// Returns true if comments say that what follows are metrics, as Prometheus reads them.
 pub(super) fn declares_metrics(head: &[u8]) -> bool {
     let is_metric = |line: &[u8]| line.starts_with(b"# HELP ") || line.starts_with(b"# TYPE ");
-    head.split(|&b| b == b'\n').take_while(|line| line.is_empty() || line.starts_with(b"#")).any(is_metric)
+    lines(head).take_while(|line| line.is_empty() || line.starts_with(b"#")).any(is_metric)
 }
 
 /// Returns true if the first line names columns: it does not end in a number, and all others have as many

@@ -22,7 +22,7 @@ use super::text::Text;
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const VALUES: &str = "inuse-space, inuse-objects, alloc-space, alloc-objects";
@@ -71,7 +71,7 @@ impl Collapser for Tcmalloc {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let line = head.split(|&b| b == b'\n').next().unwrap_or_default();
+        let line = lines(head).next().unwrap_or_default();
         // Go's text has `@ heap/RATE` there.
         let kind = memchr::memmem::rfind(line, b" @ ").map(|at| line[at + 3..].trim_ascii());
         // A kind with `v2` is sampled: `heap_v2/524288` has the sampling period in bytes behind it.

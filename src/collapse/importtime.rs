@@ -15,7 +15,7 @@ use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::collapse::forest::Budget;
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, sanitize_frame};
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -39,8 +39,7 @@ impl Collapser for ImportTime {
 
     fn detect(&self, head: &[u8]) -> Verdict {
         // Other lines of the program's may come first.
-        let is_one =
-            head.split(|&b| b == b'\n').take(1000).any(|line| Line::parse(line.trim_ascii_end()).is_some());
+        let is_one = lines(head).take(1000).any(|line| Line::parse(line.trim_ascii_end()).is_some());
         if is_one { Verdict::Yes } else { Verdict::No }
     }
 

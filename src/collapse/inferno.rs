@@ -25,7 +25,7 @@ use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{Columns, FrameId, parse_line};
-use crate::input::{Input, MAX_RECORD};
+use crate::input::{Input, MAX_RECORD, lines};
 use crate::profile::Facts;
 use crate::weight::Weight;
 
@@ -79,7 +79,8 @@ pub static SAMPLE: Inferno = Inferno {
         let begins = |line: &[u8]| {
             line.starts_with(b"Analysis of sampling ") || line.starts_with(b"Sampling process ")
         };
-        lines(head).any(begins) || lines(head).any(|line| line.trim_ascii_end() == b"Call graph:")
+        filled_lines(head).any(begins)
+            || filled_lines(head).any(|line| line.trim_ascii_end() == b"Call graph:")
     },
     values: samples,
     run: |_, from, to| inferno::sample::Folder::default().collapse(from, to),
@@ -123,9 +124,9 @@ pub static GHC_PROF: Inferno = Inferno {
         values: "time; time, ticks, bytes with -P",
         unit: "0.1%; 0.1%, ticks, bytes",
     },
-    detect: |head| lines(head).any(is_ghc_heading),
+    detect: |head| filled_lines(head).any(is_ghc_heading),
     values: |head| {
-        let heading = lines(head).find(|line| is_ghc_heading(line)).unwrap_or_default();
+        let heading = filled_lines(head).find(|line| is_ghc_heading(line)).unwrap_or_default();
         let time = Value::new("time", "0.1%");
         if heading.trim_ascii_end().ends_with(b"bytes") {
             vec![time, Value::new("ticks", "ticks"), Value::new("bytes", "bytes")]
@@ -270,7 +271,7 @@ impl Write for Folded<'_> {
         self.rest.extend_from_slice(bytes);
         let Some(end) = memchr::memrchr(b'\n', &self.rest) else { return Ok(bytes.len()) };
         let whole = self.rest.drain(..=end).collect::<Vec<u8>>();
-        for line in lines(&whole) {
+        for line in filled_lines(&whole) {
             if let Err(error) = self.line(line) {
                 self.failed = Some(error);
                 return Err(io::Error::other("a line that cannot be taken up"));
@@ -392,7 +393,7 @@ fn caught<T>(run: impl FnOnce() -> T) -> std::result::Result<T, Panic> {
 /// `Analysis of sampling app (pid 42) every 1 millisecond`, and lines `Key:   value`.
 fn sample_facts(head: &[u8], facts: &mut Facts) {
     let field = |key: &[u8]| {
-        let line = lines(head).find(|line| line.starts_with(key))?;
+        let line = filled_lines(head).find(|line| line.starts_with(key))?;
         Some(line[key.len()..].trim_ascii())
     };
     if let Some(process) = field(b"Process:") {
@@ -412,7 +413,7 @@ fn sample_facts(head: &[u8], facts: &mut Facts) {
 /// The command, which stands alone below the report's heading, and
 /// `total time  =        0.14 secs   (140 ticks @ 1000 us, 1 processor)`.
 fn ghc_facts(head: &[u8], facts: &mut Facts) {
-    let mut lines = lines(head).map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    let mut lines = filled_lines(head).map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
     if let Some(command) = lines.nth(1) {
         facts.set_command(command);
     }
@@ -439,7 +440,7 @@ fn check_ghc(head: &[u8], read: u64, report: &mut Report) {
         Weight::parse(&digits)
     };
     let stated = |key: &[u8], before: &[u8], after: &[u8]| {
-        let line = lines(head).map(<[u8]>::trim_ascii).find(|line| line.starts_with(key))?;
+        let line = filled_lines(head).map(<[u8]>::trim_ascii).find(|line| line.starts_with(key))?;
         number(split_last(split_first(line, before)?.1, after)?.0)
     };
     let ticks = (total(b"ticks"), stated(b"total time", b"(", b" ticks @ "));
@@ -468,8 +469,8 @@ fn applies(folder: &mut impl Collapse, head: &[u8]) -> bool {
     folder.is_applicable(&String::from_utf8_lossy(head)) == Some(true)
 }
 
-fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(|&b| b == b'\n').filter(|line| !line.is_empty())
+fn filled_lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    lines(text).filter(|line| !line.is_empty())
 }
 
 fn is_ghc_heading(line: &[u8]) -> bool {

@@ -18,7 +18,7 @@ use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::FrameId;
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -66,7 +66,7 @@ impl Collapser for Instruments {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let first = head.split(|&b| b == b'\n').next().unwrap_or_default();
+        let first = lines(head).next().unwrap_or_default();
         if Columns::read(first.trim_ascii_end()).is_some() { Verdict::Yes } else { Verdict::No }
     }
 

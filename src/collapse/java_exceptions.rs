@@ -22,7 +22,7 @@ use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -42,7 +42,7 @@ impl Collapser for JavaExceptions {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let lines = head.split(|&b| b == b'\n');
+        let lines = lines(head);
         let mut before = &b""[..];
         for line in lines {
             if is_frame(line) && class(before).is_some() {

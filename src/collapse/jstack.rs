@@ -35,7 +35,7 @@ use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, Kind, Place, sanitize_frame};
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -132,7 +132,7 @@ fn is_json(head: &[u8]) -> bool {
 
 /// Returns whether a file begins as those of `Thread.dump_to_file` do: process, time, version and threads.
 fn is_dump_to_file(head: &[u8]) -> bool {
-    let mut lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii);
+    let mut lines = lines(head).map(<[u8]>::trim_ascii);
     let pid = lines.next().is_some_and(|pid| !pid.is_empty() && pid.iter().all(u8::is_ascii_digit));
     pid && lines.take(10).any(|line| numbered(line).is_some())
 }

@@ -7,6 +7,7 @@
 use memchr::memmem::find;
 
 use super::folded_detection::{declares_metrics, is_numbered};
+use crate::input::lines;
 
 /// A kind of file that is known, but not read.
 #[derive(Debug)]
@@ -322,7 +323,7 @@ pub fn recognise(head: &[u8]) -> Option<&'static Foreign> {
 fn is_perf_without_addresses(head: &[u8]) -> bool {
     const COMMAND: usize = 16;
     let Some(end) = memchr::memrchr(b'\n', head) else { return false };
-    let mut lines = head[..end].split(|&b| b == b'\n').take(20);
+    let mut lines = lines(&head[..end]).take(20);
     lines.all(|line| {
         let text = line.trim_ascii();
         let is_padded = line.starts_with(b" ") && line.len() > COMMAND;
@@ -335,7 +336,7 @@ fn is_perf_without_addresses(head: &[u8]) -> bool {
 
 /// Returns whether a text begins with a call and its duration: `0.051 ( 0.146 ms): app/28540 brk() = 0x1`.
 fn is_perf_trace(head: &[u8]) -> bool {
-    let line = head.split(|&b| b == b'\n').next().unwrap_or_default();
+    let line = lines(head).next().unwrap_or_default();
     let Some(end) = find(line, b"): ") else { return false };
     let Some(open) = memchr::memchr(b'(', &line[..end]) else { return false };
     let (time, lasted) = (line[..open].trim_ascii(), line[open + 1..end].trim_ascii());
@@ -345,7 +346,7 @@ fn is_perf_trace(head: &[u8]) -> bool {
 
 /// Returns whether the lines of a text are shares and functions, as LuaJIT prints them: `81%  work`.
 fn is_luajit_report(head: &[u8]) -> bool {
-    let mut lines = head.split(|&b| b == b'\n').take(20).filter(|line| !line.is_empty()).peekable();
+    let mut lines = lines(head).take(20).filter(|line| !line.is_empty()).peekable();
     let is_row = |line: &[u8]| {
         let line = line.trim_ascii_start();
         let digits = line.iter().take_while(|b| b.is_ascii_digit()).count();

@@ -18,7 +18,7 @@ use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::collapse::naming::split_srcline;
 use crate::error::Result;
 use crate::folded::{FrameId, Place, sanitize_frame};
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -38,7 +38,7 @@ impl Collapser for LightweightJavaProfiler {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let mut lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+        let mut lines = lines(head).map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
         let first = lines.next().and_then(begin);
         let is_next = match (&first, lines.next()) {
             (Some((_, 1, _)), Some(next)) => begin(next).is_some() || is_end(next),

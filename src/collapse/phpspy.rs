@@ -19,7 +19,7 @@ use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::collapse::forest::Budget;
 use crate::error::Result;
 use crate::folded::{Place, sanitize_frame};
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -39,8 +39,7 @@ impl Collapser for Phpspy {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let mut lines = head
-            .split(|&b| b == b'\n')
+        let mut lines = lines(head)
             .map(<[u8]>::trim_ascii_end)
             .filter(|line| !line.is_empty() && !line.starts_with(b"#"));
         // The first trace, and where it is deep, its second frame.

@@ -22,7 +22,7 @@ use super::values::ValueTotal;
 use super::{Collapser, Context, FormatInfo, Options, Report, Sink, Value, ValueSelection, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, Weights, sanitize_frame};
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -42,7 +42,7 @@ impl Collapser for Pmcstat {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let mut lines = head.split(|&b| b == b'\n').filter(|line| !line.is_empty());
+        let mut lines = lines(head).filter(|line| !line.is_empty());
         let found = lines.next().is_some_and(|line| heading(line.trim_ascii_end()).is_some());
         if found { Verdict::Yes } else { Verdict::No }
     }

@@ -18,7 +18,7 @@ use super::values::Values;
 use super::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
 use crate::collapse::forest::Budget;
 use crate::error::Result;
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -42,7 +42,7 @@ impl Collapser for Procstack {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let mut lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+        let mut lines = lines(head).map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
         let begins = lines.next().is_some_and(|line| process(line).is_some());
         let next = lines.next().is_some_and(|line| thread(line).is_some() || frame(line).is_some());
         if begins && next { Verdict::Yes } else { Verdict::No }

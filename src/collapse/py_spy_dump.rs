@@ -22,7 +22,7 @@ use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -46,7 +46,7 @@ impl Collapser for PySpyDump {
             let known = keys.array && keys.has_all(&["thread_id", "owns_gil"]);
             return if known { Verdict::Yes } else { Verdict::No };
         }
-        let mut lines = head.split(|&b| b == b'\n').take(50);
+        let mut lines = lines(head).take(50);
         let known = lines.any(|line| process(line).is_some())
             && lines.next().is_some_and(|line| line.starts_with(b"Python v"));
         if known { Verdict::Yes } else { Verdict::No }

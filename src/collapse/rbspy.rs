@@ -19,7 +19,7 @@ use super::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
 use crate::collapse::forest::Budget;
 use crate::error::Result;
 use crate::folded::{FrameId, Place, sanitize_frame};
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -43,7 +43,7 @@ impl Collapser for RbspyRaw {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let first = head.split(|&b| b == b'\n').next().unwrap_or_default().trim_ascii_end();
+        let first = lines(head).next().unwrap_or_default().trim_ascii_end();
         if is_version(first) { Verdict::Yes } else { Verdict::No }
     }
 

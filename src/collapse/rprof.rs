@@ -19,7 +19,7 @@ use super::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
 use crate::collapse::forest::Budget;
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo =
@@ -41,7 +41,7 @@ impl Collapser for Rprof {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let first = head.split(|&b| b == b'\n').next().unwrap_or_default();
+        let first = lines(head).next().unwrap_or_default();
         if interval(first.trim_ascii_end()).is_some() { Verdict::Yes } else { Verdict::No }
     }
 

@@ -25,7 +25,7 @@ use super::values::Values;
 use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -52,7 +52,7 @@ impl Collapser for Spx {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let mut lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii_end);
+        let mut lines = lines(head).map(<[u8]>::trim_ascii_end);
         let is_events = lines.next() == Some(EVENTS);
         let is_event = lines.next().is_some_and(|line| line == FUNCTIONS || event(line).is_some());
         if is_events && is_event { Verdict::Yes } else { Verdict::No }

@@ -4,10 +4,11 @@
 use super::naming::{SymbolFrame, split_srcline};
 use super::{Options, Sink, Verdict};
 use crate::folded::FrameId;
+use crate::input::lines;
 
 /// Returns whether a file begins as a tool's does: `desc:` lines, `cmd:`, then this.
 pub fn header(head: &[u8], behind_cmd: &[u8]) -> Verdict {
-    let mut lines = head.split(|&b| b == b'\n').skip_while(|line| line.starts_with(b"desc:"));
+    let mut lines = lines(head).skip_while(|line| line.starts_with(b"desc:"));
     let is_header = lines.next().is_some_and(|line| line.starts_with(b"cmd:"))
         && lines.next().is_some_and(|line| line.starts_with(behind_cmd));
     if is_header { Verdict::Yes } else { Verdict::No }

@@ -17,7 +17,7 @@ use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -40,7 +40,7 @@ impl Collapser for Vtune {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let mut lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii_end);
+        let mut lines = lines(head).map(<[u8]>::trim_ascii_end);
         if lines.any(|line| Columns::read(line).is_some()) { Verdict::Yes } else { Verdict::No }
     }
 

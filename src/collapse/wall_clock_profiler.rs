@@ -22,7 +22,7 @@ use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, Place, sanitize_frame};
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -42,7 +42,7 @@ impl Collapser for WallClockProfiler {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let mut lines = head.split(|&b| b == b'\n');
+        let mut lines = lines(head);
         let is_of_it = lines.any(|line| samples(line).is_some()) && lines.next().and_then(frame).is_some();
         if is_of_it { Verdict::Yes } else { Verdict::No }
     }

@@ -17,7 +17,7 @@ use super::vtune::cells;
 use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, Place};
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -42,7 +42,7 @@ impl Collapser for Wpa {
 
     fn detect(&self, head: &[u8]) -> Verdict {
         let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
-        let mut lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii_end);
+        let mut lines = lines(head).map(<[u8]>::trim_ascii_end);
         let Some(columns) = lines.next().and_then(Columns::read) else { return Verdict::No };
         let first = lines.next().map(|line| cells(line, b','));
         let is_row = first.is_some_and(|row| {

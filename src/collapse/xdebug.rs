@@ -28,7 +28,7 @@ use super::values::Values;
 use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -52,7 +52,7 @@ impl Collapser for Xdebug {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let mut lines = head.split(|&b| b == b'\n').take(4);
+        let mut lines = lines(head).take(4);
         if lines.any(|line| line.starts_with(b"TRACE START [")) { Verdict::Yes } else { Verdict::No }
     }
 

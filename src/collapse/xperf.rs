@@ -21,7 +21,7 @@ use super::values::Values;
 use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::Place;
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -45,7 +45,7 @@ impl Collapser for Xperf {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let mut lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+        let mut lines = lines(head).map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
         let begins = lines.clone().next() == Some(b"BeginHeader");
         if begins || lines.any(|line| sample(line).is_some()) { Verdict::Yes } else { Verdict::No }
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::line::{Columns, is_comment, parse_line};
 use super::order::common_prefix;
 use crate::error::{Error, ErrorKind, Position, Result, excerpt};
-use crate::input::{Block, Blocks, Source, last_newline};
+use crate::input::{Block, Blocks, Source, last_newline, lines};
 use crate::profile::Facts;
 use crate::profile::header::{self, HeaderReader};
 use crate::scan::{line_and_semicolons, line_and_semicolons_from};
@@ -452,9 +452,9 @@ pub(crate) fn guess_columns(head: &[u8]) -> Option<(Columns, Certainty)> {
 }
 
 /// Two if every line that is understood has two weights; `None` if no line is understood.
-fn columns_of(lines: &[u8]) -> Option<Columns> {
+fn columns_of(body: &[u8]) -> Option<Columns> {
     let mut any = None;
-    for line in lines.split(|&b| b == b'\n').filter(|line| !is_comment(line)) {
+    for line in lines(body).filter(|line| !is_comment(line)) {
         if parse_line(line, Columns::Two).is_some() {
             any = Some(Columns::Two);
         } else if parse_line(line, Columns::One).is_some() {

@@ -428,6 +428,17 @@ fn stdin_is_file() -> bool {
     false
 }
 
+/// The lines of a text, without their line feeds. What follows the last line feed is a line too, though it be empty.
+pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let end = memchr::memchr(b'\n', text);
+        rest = end.map(|end| &text[end + 1..]);
+        Some(&text[..end.unwrap_or(text.len())])
+    })
+}
+
 /// A line without its carriage return and without blanks at its end: no format means anything by them.
 #[inline]
 pub(crate) fn trim_line_end(mut line: &[u8]) -> &[u8] {

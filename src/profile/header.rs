@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use super::facts::{Facts, MOST, Sides, fact};
 use crate::error::{Error, Result};
+use crate::input::lines;
 use crate::weight::Weight;
 
 /// One fact as a line: its key, how it is written, and how it is read.
@@ -257,7 +258,7 @@ impl HeaderReader {
 /// ```
 pub fn read(text: &[u8]) -> Result<Facts> {
     let mut reader = HeaderReader::default();
-    let lines = text.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let lines = lines(text).map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     for line in lines.take_while(|line| crate::folded::is_comment(line)) {
         reader.read(line)?;
     }

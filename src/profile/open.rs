@@ -4,7 +4,7 @@ use super::{Profile, ProfileBuilder, Sink, TIME, Wants, header, other_values};
 use crate::collapse::{self, Options, Report, ValueSelection, registry};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{Order, Rewrite, Visitor, WalkSummary, is_comment, walk_on};
-use crate::input::{Input, Source};
+use crate::input::{Input, Source, lines};
 
 /// Options of reading a recording.
 ///
@@ -188,7 +188,7 @@ pub fn open(sources: &[Source], options: &ReadOptions) -> Result<Opened> {
 
 /// Returns true if an input is folded text, or has no line that could be something else.
 pub(crate) fn is_folded_text(input: &Input) -> Result<bool> {
-    let mut lines = input.head().split(|&b| b == b'\n');
+    let mut lines = lines(input.head());
     if lines.all(|line| is_comment(line) || line.trim_ascii().is_empty()) {
         return Ok(true);
     }

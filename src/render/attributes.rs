@@ -11,6 +11,7 @@
 use std::collections::HashMap;
 
 use crate::error::{Error, Position, Result};
+use crate::input::lines;
 
 /// Attributes by function name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,7 +48,7 @@ impl NameAttributes {
     pub fn parse(text: &[u8], file: &str) -> (NameAttributes, Vec<Refused>) {
         let mut all = NameAttributes::default();
         let mut refused = Vec::new();
-        for (n, line) in text.split(|&b| b == b'\n').enumerate() {
+        for (n, line) in lines(text).enumerate() {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             if line.trim_ascii().is_empty() || line[0] == b'#' && memchr::memchr(b'\t', line).is_none() {
                 continue;

@@ -15,6 +15,7 @@ use super::jit::hex;
 use super::object::Object;
 use super::owned::Owners;
 use super::symbols;
+use crate::input::lines;
 
 /// A mapped file as a recording describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -172,7 +173,7 @@ impl Search {
             return None;
         }
         let maps = data::read_text(Path::new("/proc/self/maps"), 1 << 24).ok()?;
-        let line = maps.split(|&b| b == b'\n').find(|line| line.ends_with(b"[vdso]"))?;
+        let line = lines(&maps).find(|line| line.ends_with(b"[vdso]"))?;
         let (start, rest) = line.split_at(memchr::memchr(b'-', line)?);
         let end = &rest[1..memchr::memchr(b' ', rest)?];
         let range = hex(start)?..hex(end)?;

@@ -29,7 +29,7 @@ use crate::collapse::values::Values;
 use crate::collapse::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Result};
 use crate::folded::{FrameId, Kind, Place, sanitize_frame};
-use crate::input::{Input, Reader};
+use crate::input::{Input, Reader, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -281,7 +281,7 @@ impl MethodTrace {
                     let len = u32::from_le_bytes(bytes[..].try_into().expect("four bytes"));
                     bytes.clear();
                     reader.append(len.into(), &mut bytes)?;
-                    bytes.split(|&b| b == b'\n').for_each(|line| self.summary.line(line));
+                    lines(&bytes).for_each(|line| self.summary.line(line));
                     return Ok(());
                 }
                 code => {

@@ -18,7 +18,7 @@ use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -40,7 +40,7 @@ impl Collapser for Memleak {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let mut lines = head.split(|&b| b == b'\n').take(100);
+        let mut lines = lines(head).take(100);
         if lines.any(is_heading) { Verdict::Yes } else { Verdict::No }
     }
 

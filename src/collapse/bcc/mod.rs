@@ -30,7 +30,7 @@ use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
-use crate::input::{Input, trim_line_end};
+use crate::input::{Input, lines, trim_line_end};
 use crate::profile::Facts;
 use crate::weight::Weight;
 
@@ -57,7 +57,7 @@ impl Collapser for Bcc {
         }
         // A block is frames, their thread, and their weight.
         let mut last = [&b""[..]; 2];
-        for line in head.split(|&b| b == b'\n').map(trim_line_end) {
+        for line in lines(head).map(trim_line_end) {
             let owner = owner(last[1]).is_some_and(|thread| !thread.pid.is_empty());
             if owner && frame(last[0]).is_some() && weight(line).is_some() {
                 return Verdict::Yes;
@@ -99,7 +99,7 @@ impl Collapser for Bcc {
 
 /// `Sampling at 99 Hertz of PID [20936] by user + kernel stack for 2 secs.`
 fn heading(head: &[u8], facts: &mut Facts) {
-    let line = head.split(|&b| b == b'\n').next().unwrap_or_default();
+    let line = lines(head).next().unwrap_or_default();
     let number = |text: &[u8]| std::str::from_utf8(split_digits(text).0).ok()?.parse::<u64>().ok();
     let Some(rest) = line.strip_prefix(b"Sampling at ") else { return };
     facts.rate = number(rest).filter(|rate| *rate > 0 && split_digits(rest).1.starts_with(b" Hertz"));
@@ -116,7 +116,7 @@ fn is_waiting(head: &[u8]) -> bool {
         [b"__schedule", b"schedule", b"finish_task_switch", b"finish_task_switch.isra.0"];
     let (mut waiting, mut leaves) = (0, 0);
     let mut in_stack = false;
-    for line in head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii_end) {
+    for line in lines(head).map(<[u8]>::trim_ascii_end) {
         if line.starts_with(b"Tracing ") && memchr::memmem::find(line, b"(us)").is_some() {
             return true;
         }

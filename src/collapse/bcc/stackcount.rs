@@ -24,7 +24,7 @@ use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::FrameId;
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -47,7 +47,7 @@ impl Collapser for Stackcount {
         let is_heading = |line: &[u8]| {
             line.starts_with(b"Tracing ") && memchr::memmem::find(line, b" functions for \"").is_some()
         };
-        if head.split(|&b| b == b'\n').take(20).any(is_heading) { Verdict::Yes } else { Verdict::No }
+        if lines(head).take(20).any(is_heading) { Verdict::Yes } else { Verdict::No }
     }
 
     fn collapse(

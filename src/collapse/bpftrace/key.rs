@@ -3,6 +3,7 @@
 use super::super::native_frame::NativeFrame;
 use super::super::text::{split_first, split_last};
 use super::is_frame;
+use crate::input::lines;
 
 /// A key taken apart, in the order it was written.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -18,7 +19,7 @@ impl<'a> Key<'a> {
     pub fn parse(key: &'a [u8], separator: &[u8]) -> Key<'a> {
         let mut parts = Key::default();
         let mut within = false;
-        for line in key.split(|&b| b == b'\n') {
+        for line in lines(key) {
             if is_frame(line) {
                 if !within {
                     parts.stacks.push((Vec::new(), false));

@@ -27,7 +27,7 @@ use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict, maps};
 use crate::error::Result;
 use crate::folded::FrameId;
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::profile::Facts;
 use crate::weight::Weight;
 
@@ -48,7 +48,7 @@ impl Collapser for Heaptrack {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let line = head.split(|&b| b == b'\n').next().unwrap_or_default();
+        let line = lines(head).next().unwrap_or_default();
         let words: Vec<&[u8]> = line.split(|&b| b == b' ').collect();
         let is_number = |word: &&[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_hexdigit);
         match words[..] {

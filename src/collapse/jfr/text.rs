@@ -17,7 +17,7 @@ use super::events::{Event, Events, JavaFrame, Origin};
 use crate::collapse::text::Text;
 use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -43,10 +43,8 @@ impl Collapser for JfrText {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let mut lines = head
-            .split(|&b| b == b'\n')
-            .map(<[u8]>::trim_ascii_end)
-            .skip_while(|line| line.trim_ascii().is_empty());
+        let mut lines =
+            lines(head).map(<[u8]>::trim_ascii_end).skip_while(|line| line.trim_ascii().is_empty());
         let event = lines.next().and_then(event_name);
         let field = lines.next().is_some_and(|line| line.starts_with(b"  ") && line.contains(&b'='));
         if event.is_some() && field { Verdict::Yes } else { Verdict::No }

@@ -11,7 +11,7 @@ use std::fs::File;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Position, Result};
-use crate::input::{self, Input};
+use crate::input::{self, Input, lines};
 
 pub const MAGIC: &[u8] = b"SQLite format 3\0";
 
@@ -341,7 +341,7 @@ fn record<'r>(payload: &'r [u8], row: &mut Vec<Cell<'r>>) -> Option<()> {
 /// The columns of a table by the words that made it, and the one that is the row's number; `None` for a table without
 /// row numbers.
 fn columns(sql: &[u8]) -> Option<(Vec<Vec<u8>>, Option<usize>)> {
-    let lines = sql.split(|&b| b == b'\n').map(|line| {
+    let lines = lines(sql).map(|line| {
         let end = memchr::memmem::find(line, b"--").unwrap_or(line.len());
         line[..end].to_vec()
     });

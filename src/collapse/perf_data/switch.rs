@@ -3,6 +3,7 @@
 use super::attr::{Attr, Event};
 use super::bytes::{ByteOrder, Bytes};
 use super::sample::SampleBody;
+use crate::input::lines;
 
 /// A thread leaves its processor, and perhaps another one takes its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +63,7 @@ impl SwitchLayout {
         let text = &tracing[begin..];
         let text = &text[..memchr::memmem::find(text, b"print fmt:")?];
         let field = |name: &[u8]| {
-            let line = text.split(|b| *b == b'\n').find(|line| {
+            let line = lines(text).find(|line| {
                 let declared = line.split(|b| *b == b';').next().unwrap_or_default();
                 declared.ends_with(name)
             })?;

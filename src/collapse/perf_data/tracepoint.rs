@@ -19,6 +19,7 @@
 use std::io::Write;
 
 use super::bytes::{ByteOrder, Bytes};
+use crate::input::lines;
 
 /// The most fields of an event, and the longest value.
 const MOST: usize = 64;
@@ -52,8 +53,7 @@ pub(super) fn described(tracing: &[u8], number: u64) -> Vec<TraceField> {
     let Some(begin) = memchr::memmem::find(tracing, head.as_bytes()) else { return Vec::new() };
     let text = &tracing[begin..];
     let end = memchr::memmem::find(text, b"\nprint fmt:").unwrap_or(text.len());
-    let lines =
-        text[..end].split(|&b| b == b'\n').filter_map(|line| line.trim_ascii().strip_prefix(b"field:"));
+    let lines = lines(&text[..end]).filter_map(|line| line.trim_ascii().strip_prefix(b"field:"));
     lines
         .filter_map(TraceField::parse)
         .filter(|field| !field.name.starts_with(b"common_"))

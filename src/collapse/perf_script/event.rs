@@ -11,6 +11,7 @@
 use super::super::text::split_digits;
 use super::attached::is_attached;
 use super::frame::{is_hex, one_line_frame, without_tab};
+use crate::input::lines;
 
 /// The kernel's limit for a command name, without its final zero.
 pub(super) const COMM_MAX: usize = 15;
@@ -258,7 +259,7 @@ pub(super) fn is_side_band(line: &[u8]) -> bool {
 pub(super) fn layout_of_side_band(head: &[u8]) -> Option<Layout> {
     let whole = memchr::memrchr(b'\n', head)?;
     let mut found = None;
-    for line in head[..whole].split(|&b| b == b'\n').filter(|line| !line.is_empty()).take(100) {
+    for line in lines(&head[..whole]).filter(|line| !line.is_empty()).take(100) {
         let at = memchr::memmem::find(line, b" PERF_RECORD_")?;
         let sample = [&line[..at], b" 1 x: "].concat();
         let layout = Layout::all().find(|layout| layout.parse(&sample).is_some())?;
@@ -279,7 +280,7 @@ fn event_end(text: &[u8]) -> Option<usize> {
 /// The lines of a recording that can be event lines: not blank, no frames, no header.
 fn candidate_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut in_header = false;
-    head.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).filter(move |line| {
+    lines(head).map(|line| line.strip_suffix(b"\r").unwrap_or(line)).filter(move |line| {
         if line.starts_with(b"# ========") {
             in_header = !in_header;
             return false;

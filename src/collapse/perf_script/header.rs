@@ -19,6 +19,7 @@ use std::time::{Duration, SystemTime};
 
 use super::super::perf_command::recorded_command;
 use super::super::text::split_digits;
+use crate::input::lines;
 use crate::profile::{Facts, fact};
 
 /// The line before and behind the header.
@@ -39,7 +40,7 @@ impl TextHeader {
     /// Reads the header at the beginning of a text; nothing is known without one.
     pub(super) fn read(head: &[u8]) -> TextHeader {
         let mut header = TextHeader::default();
-        let lines = head.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+        let lines = lines(head).map(|line| line.strip_suffix(b"\r").unwrap_or(line));
         // People who copy a text leave blank lines before it.
         let mut lines = lines.skip_while(|line| line.trim_ascii().is_empty());
         if !lines.next().is_some_and(|line| line.starts_with(MARK)) {

@@ -41,7 +41,7 @@ use super::driver;
 use super::events::{CommonWeight, check_units};
 use super::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, ValueSelection, Verdict};
 use crate::error::Result;
-use crate::input::Input;
+use crate::input::{Input, lines};
 
 const INFO: FormatInfo = FormatInfo {
     name: "perf-script",
@@ -74,7 +74,7 @@ impl Collapser for PerfScript {
         }
         let layout = Layout::guess(head);
         let mut before = &b""[..];
-        for line in head.split(|&b| b == b'\n').take(400) {
+        for line in lines(head).take(400) {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             let frame = line.strip_prefix(b"\t").and_then(Frame::parse);
             if frame.is_some_and(|frame| !frame.address.is_empty()) {
@@ -173,7 +173,7 @@ fn sample_end(bytes: &[u8], layout: Layout) -> Option<usize> {
 /// The event of a recording's first sample.
 fn first_event(head: &[u8], layout: Layout) -> Option<Vec<u8>> {
     let mut in_header = false;
-    for line in head.split(|&b| b == b'\n') {
+    for line in lines(head) {
         in_header ^= line.starts_with(b"# ========");
         if in_header || line.starts_with(b"\t") || is_side_band(line) {
             continue;

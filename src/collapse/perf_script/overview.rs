@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::super::events::CommonWeight;
 use super::event::{Layout, parse_event_or_frame, time_of};
 use super::header::TextHeader;
+use crate::input::lines;
 use crate::profile::Facts;
 
 /// Times, weights and header marks that the threads have seen besides the stacks.
@@ -62,7 +63,7 @@ pub(super) fn first_and_last_time(bytes: &[u8], layout: Layout) -> Option<(u64, 
         }
         parse_event_or_frame(line, layout).and_then(|event| time_of(line, &event))
     };
-    let first = bytes.split(|&b| b == b'\n').find_map(time)?;
+    let first = lines(bytes).find_map(time)?;
     let last = bytes.rsplit(|&b| b == b'\n').find_map(time)?;
     Some((first.min(last), first.max(last)))
 }

@@ -20,7 +20,7 @@ use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 use std::sync::Mutex;
 
@@ -52,7 +52,7 @@ impl Collapser for GoText {
         report: &mut Report,
     ) -> Result<()> {
         let Some(header) = Header::read(input.head()) else {
-            let first = input.head().split(|&b| b == b'\n').next().unwrap_or_default();
+            let first = lines(input.head()).next().unwrap_or_default();
             let place = Position::line(input.name().clone(), 1);
             return Err(Error::malformed("the first line of a profile of Go's", first).at(place));
         };
@@ -107,7 +107,7 @@ struct Header {
 
 impl Header {
     fn read(head: &[u8]) -> Option<Header> {
-        let mut lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii_end);
+        let mut lines = lines(head).map(<[u8]>::trim_ascii_end);
         let first = lines.next()?;
         let mut totals = Vec::new();
         let kind = if let Some(heap) = first.strip_prefix(b"heap profile: ") {

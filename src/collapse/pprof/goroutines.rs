@@ -21,7 +21,7 @@ use crate::collapse::values::Values;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict};
 use crate::error::Result;
 use crate::folded::{FrameId, Place, sanitize_frame};
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -41,7 +41,7 @@ impl Collapser for Goroutines {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let mut lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii_end);
+        let mut lines = lines(head).map(<[u8]>::trim_ascii_end);
         let Some(at) = lines.position(|line| header(line).is_some()) else { return Verdict::No };
         // A panic says why before that, and a log may have its own lines.
         if at < 20 { Verdict::Yes } else { Verdict::Maybe }

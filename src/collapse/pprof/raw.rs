@@ -28,7 +28,7 @@ use crate::collapse::values::Values;
 use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
 use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, Place, sanitize_frame};
-use crate::input::Input;
+use crate::input::{Input, lines};
 use crate::profile::Facts;
 use crate::weight::Weight;
 
@@ -53,7 +53,7 @@ impl Collapser for PprofRaw {
     }
 
     fn detect(&self, head: &[u8]) -> Verdict {
-        let mut lines = head.split(|&b| b == b'\n').map(<[u8]>::trim_ascii_end);
+        let mut lines = lines(head).map(<[u8]>::trim_ascii_end);
         let begins = head.starts_with(b"PeriodType: ")
             || head.starts_with(b"Samples:")
             || head.starts_with(b"Comment: ");

@@ -15,6 +15,7 @@ use crate::collapse::values::Values;
 use crate::collapse::{Context, Options, Report, Sink, Value};
 use crate::error::Result;
 use crate::folded::FrameId;
+use crate::input::lines;
 use crate::profile::fact;
 use crate::weight::Weight;
 
@@ -192,7 +193,7 @@ impl Recording {
     fn metadata(&mut self, mut fields: Fields<'_>) -> Option<()> {
         fields.take(40)?;
         let text = fields.rest_of_text();
-        let command = text.split(|&b| b == b'\n').find_map(|line| line.strip_prefix(b"spawn-argv="));
+        let command = lines(text).find_map(|line| line.strip_prefix(b"spawn-argv="));
         if let Some(command) = command.filter(|command| !command.is_empty()) {
             let words: Vec<&[u8]> = command.split(|&b| b == b';').filter(|word| !word.is_empty()).collect();
             self.command = Some(words.join(&b' '));

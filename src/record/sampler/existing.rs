@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use crate::input::lines;
 use crate::record::sys::perf_event::record;
 use crate::record::sys::processes::{process_of, stat};
 use crate::symbolize::{Module, Search};
@@ -58,7 +59,7 @@ pub fn process(pid: u32, data: bool, records: &mut Vec<u8>) {
     let Ok(maps) = fs::read(format!("/proc/{pid}/maps")) else { return };
     let mut ids = HashMap::new();
     let elsewhere = sees_other_files(pid);
-    for line in maps.split(|&b| b == b'\n') {
+    for line in lines(&maps) {
         if let Some(mapping) = Mapping::parse(line) {
             if elsewhere && !ids.contains_key(mapping.name) {
                 ids.insert(mapping.name, build_id_in(pid, mapping.name));

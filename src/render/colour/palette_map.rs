@@ -12,6 +12,7 @@ use std::io::Write;
 
 use super::Rgb;
 use crate::error::{Error, Position, Result};
+use crate::input::lines;
 
 /// Colours by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,7 +28,7 @@ impl PaletteMap {
     /// understood would be lost.
     pub fn parse(text: &[u8], file: &str) -> Result<PaletteMap> {
         let mut map = PaletteMap::default();
-        for (n, line) in text.split(|&b| b == b'\n').enumerate() {
+        for (n, line) in lines(text).enumerate() {
             let line = line.strip_suffix(b"\r").unwrap_or(line);
             if line.trim_ascii().is_empty() {
                 continue;
