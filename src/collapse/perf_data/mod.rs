@@ -54,6 +54,7 @@ mod regs;
 mod runtime;
 mod sample;
 mod sample_stream;
+mod sframe;
 mod stacks;
 mod stitch;
 mod summary;
