@@ -43,7 +43,7 @@ fuzz_target!(|data: &[u8]| {
 
 fn elf(bytes: Vec<u8>) {
     let Ok(object) = Object::parse(bytes) else { return };
-    for name in [&b".eh_frame"[..], b".eh_frame_hdr", b".debug_frame", b".got"] {
+    for name in [&b".eh_frame"[..], b".eh_frame_hdr", b".debug_frame", b".sframe", b".got"] {
         object.section(name);
     }
     let text = object.section(b".text").map_or(0..0, |text| text.svma);

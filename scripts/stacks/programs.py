@@ -1,7 +1,7 @@
 """The programs that `stacks` records, and how each is built and run.
 
-In commands, {here} is the folder of the sources, {seconds} the time that a program is to run, {work} the folder in
-which it is built and run. A program with `truth` is one of the orders.*: it computes in orders_parse, orders_price and
+In commands, {here} is the folder of the sources, {fg} that of the project's programs, {seconds} the time that a program is
+to run, {work} the folder in which it is built and run. A program with `truth` is one of the orders.*: it computes in orders_parse, orders_price and
 orders_report, 1 : 2 : 5.
 """
 
@@ -77,6 +77,16 @@ NGINX = (
 )
 POSTGRES = "BIN=$(ls -d /usr/lib/postgresql/*/bin | tail -1); as() { exec setpriv --reuid postgres --regid postgres --clear-groups $BIN/$@; }; "
 PGBENCH = "pgbench -h {work} -p 7397 -U postgres"
+# Text of perf script, of 200 MB.
+SCRIPT = (
+    "perf record -q -e cpu-clock:u -F 997 --call-graph dwarf -o input.data -- sh -c 'ls -lR /usr >/dev/null' && "
+    "perf script --no-inline -i input.data > once.perf && test -s once.perf && "
+    ": > input.perf && while [ $(($(wc -c < input.perf) / 1000000)) -lt 200 ]; do cat once.perf >> input.perf; done"
+)
+COLLAPSE = (
+    "end=$(($(date +%s%N) + $(awk 'BEGIN { printf \"%d\", {seconds} * 1000 }')000000)); "
+    "while [ $(date +%s%N) -lt $end ]; do {fg}/fg-collapse input.perf > /dev/null; done"
+)
 MAKE = (
     "for m in 1 2 3 4 5 6 7 8; do for f in $(seq 300); do "
     'echo "int f$f(int x) { for (int i = 0; i < x; i++) x ^= i * $f + x % 7; return x; }"; done > m$m.c; done'
@@ -138,6 +148,8 @@ PROGRAMS = [
     shell("ruby", "ruby -e 'e=Time.now+{seconds}; while Time.now<e; (1..9999).map{|x| x.to_s.reverse}.sort; end'", "ruby"),
     shell("sqlite3", 'sqlite3 :memory: "with recursive n(x) as (select 1 union all select x+1 from n where x<3000000)'
           ' select count(distinct x*7%1000003) from n"', "sqlite3"),
+    # The project's own, as it was built for the users.
+    Program("fg-collapse", ["sh", "-c", COLLAPSE], [["sh", "-c", SCRIPT]], ["perf"], truth=False),
     shell("`rustc -O`", "rustc -O --emit=link -o out {here}/orders.rs", "rustc"),
     shell("`make -j2` of C", "make -s -j2 -B -f rules CFLAGS=-O2", "make", "gcc",
           build=[["sh", "-c", MAKE], ["sh", "-c", f"echo '{RULES}' > rules"]]),

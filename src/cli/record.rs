@@ -8,7 +8,7 @@ pub mod args;
 #[cfg(target_os = "linux")]
 mod builtin;
 #[cfg(target_os = "linux")]
-mod bundle;
+pub mod bundle;
 pub mod cargo;
 pub mod check;
 pub mod compare;
@@ -43,10 +43,27 @@ use args::Running;
 pub use args::{RecordArgs, SamplingArgs};
 pub use results::ResultArgs;
 
-const USAGE: &str = "\
-fg-record [OPTIONS] COMMAND [ARGUMENT]...
+/// The subcommands of this build.
+#[cfg(target_os = "linux")]
+macro_rules! tasks {
+    () => {
+        "bundle|cargo|check"
+    };
+}
+#[cfg(not(target_os = "linux"))]
+macro_rules! tasks {
+    () => {
+        "cargo|check"
+    };
+}
+
+const USAGE: &str = concat!(
+    "fg-record [OPTIONS] COMMAND [ARGUMENT]...
        fg-record [OPTIONS] <--pid PID|NAME | --tid TID | --all>
-       fg-record <cargo|check> [OPTIONS]";
+       fg-record <",
+    tasks!(),
+    "> [OPTIONS]"
+);
 
 /// The example of an option that not every build has.
 #[cfg(feature = "tui")]
@@ -93,6 +110,7 @@ Examples:
   fg-record --raw -o perf.data ./app && perf report
   # the recording with all that names its code, to be read on another machine
   fg-record --bundle -o app.tar.gz ./app && fg-render app.tar.gz > out.svg
+  fg-record bundle perf.data -o app.tar.gz
   # a cargo project; a comparison of two builds with a gate
   fg-record cargo --bin server -o out.svg -- --port 8080
   fg-record --runs 5 --against ./app-before --gate 'slower>10%' ./app
@@ -163,6 +181,13 @@ pub struct Record {
 /// The subcommands of `fg-record`.
 #[derive(Subcommand, Debug)]
 pub enum Task {
+    /// Put a recording that exists and the files that name its code into one archive
+    ///
+    /// Takes the programs, libraries, debug information, kernel symbols and maps of generated code that name the
+    /// stacks of perf.data, as --bundle does while it records: run it before they change. Says which files are
+    /// missing, or are of another build. Every program reads the archive, on another machine too.
+    #[cfg(target_os = "linux")]
+    Bundle(bundle::Bundle),
     /// Build a program with cargo and record it
     ///
     /// Optimised, unless --dev or --profile says otherwise: by the release profile, and the bench
@@ -180,6 +205,8 @@ impl Tool for Record {
 
     fn run(self) -> anyhow::Result<Exit> {
         match self.task {
+            #[cfg(target_os = "linux")]
+            Some(Task::Bundle(bundle)) => bundle.run(),
             Some(Task::Cargo(cargo)) => cargo.run(),
             Some(Task::Check(check)) => check.run(),
             None => {

@@ -159,7 +159,7 @@ impl Object {
         self.main.elf.section(name).map(|section| section.address)
     }
 
-    /// A section for unwinding: `.eh_frame`, `.eh_frame_hdr`, `.debug_frame`, `.text`, `.got`.
+    /// A section for unwinding: `.eh_frame`, `.eh_frame_hdr`, `.debug_frame`, `.sframe`, `.text`, `.got`.
     ///
     /// The separate debug file has `.debug_frame`, the object all that is loaded.
     pub fn section(&self, name: &[u8]) -> Option<Contents> {

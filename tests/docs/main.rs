@@ -83,7 +83,8 @@ fn options_in_the_text_exist() {
             if !folder.join(program).exists() {
                 continue;
             }
-            let task = words.next_if(|word| program == "fg-record" && ["cargo", "check"].contains(word));
+            let task =
+                words.next_if(|word| program == "fg-record" && ["bundle", "cargo", "check"].contains(word));
             let name = format!("{program} {}", task.unwrap_or_default());
             let help = known.entry(name).or_insert_with(|| {
                 let output = Command::new(folder.join(program)).args(task).arg("--help").output().unwrap();

@@ -5,12 +5,13 @@ use std::process::{Command, Stdio};
 
 use super::{COLLAPSE, DIFF, FILTER, RECORD, RENDER, feed};
 
-const PAGES: [(&str, &[&str], &str); 7] = [
+const PAGES: [(&str, &[&str], &str); 8] = [
     (COLLAPSE, &[], "fg-collapse"),
     (FILTER, &[], "fg-filter"),
     (DIFF, &[], "fg-diff"),
     (RENDER, &[], "fg-render"),
     (RECORD, &[], "fg-record"),
+    (RECORD, &["bundle"], "fg-record-bundle"),
     (RECORD, &["cargo"], "fg-record-cargo"),
     (RECORD, &["check"], "fg-record-check"),
 ];
@@ -87,7 +88,7 @@ fn completed(program: &str, words: &[&str]) -> Option<Vec<String>> {
 #[test]
 fn completions_offer_values() {
     for (program, words, expected) in [
-        (RECORD, &[""][..], "cargo check"),
+        (RECORD, &[""][..], "bundle cargo check"),
         (RECORD, &["cargo", "--unit-t"], "--unit-test"),
         (RECORD, &["--with", "p"], "perf py-spy"),
         (RECORD, &["--call-graph", ""], "dwarf fp none"),

@@ -17,9 +17,9 @@ fn stacks_of_aarch64_are_followed_to_their_root() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/perf_data/golden");
     let mask = KEPT.fold(0, |mask, register| mask | 1 << register);
     let event = Event { fields: USUAL | REGS_USER | STACK_USER, registers: mask, ..Event::default() };
-    // The same without an index of the tables, with those for debuggers only, and with return
-    // addresses that the processor has signed.
-    for name in ["deep", "deep-debug-frame", "deep-signed"] {
+    // The same without an index of the tables, with those for debuggers only, with return addresses that the
+    // processor has signed, and with SFrame tables only, of version 2 and, signed again, 3.
+    for name in ["deep", "deep-debug-frame", "deep-signed", "deep-sframe-2", "deep-sframe-3"] {
         let dumped = std::fs::read(golden.join(format!("aarch64/{name}.stack"))).unwrap();
         let (registers, stack) = dumped.split_at(8 * REGISTERS);
         let registers: Vec<u64> =

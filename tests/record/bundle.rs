@@ -125,3 +125,121 @@ fn what_is_too_large_is_left_out_and_told() {
     refused(&["--bundle", "-o", "a.tar", "-o", "b.tar"], "--bundle writes one file");
     refused(&["--bundle", "--raw", "-o", "a.tar"], "cannot be used with");
 }
+
+/// A recording of `--raw` in a folder, with the program and its library.
+fn raw(folder: &Path, build_id: &str) -> Option<std::path::PathBuf> {
+    build(folder, build_id);
+    let recording = folder.join("perf.data");
+    let mut command = fg_record();
+    command.args(["--raw", "-o"]).arg(&recording).arg("--").arg(folder.join("user"));
+    let output = recorded(&mut command)?;
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    Some(recording)
+}
+
+fn bundled(recording: &Path, archive: &Path, options: &[&str]) -> Output {
+    let mut command = fg_record();
+    command.arg("bundle").arg(recording).arg("-o").arg(archive).args(options);
+    command.output().expect("fg-record starts")
+}
+
+#[test]
+fn a_recording_that_exists_is_bundled() {
+    use std::os::unix::fs::PermissionsExt;
+    if !works("cc") {
+        return;
+    }
+    for (build_id, name) in [("-Wl,--build-id", "a.tgz"), ("-Wl,--build-id=none", "a.tar")] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (programs, archive) = (folder.path().join("programs"), folder.path().join(name));
+        fs::create_dir(&programs).expect("a folder");
+        let Some(recording) = raw(&programs, build_id) else { return };
+        let before = collapsed(&recording, &["--inline", "--srcline"]);
+        assert!(
+            text(&before.stdout).contains("in_depth (libwork.so.c:4);inlined (libwork.so.c:3)_[i]"),
+            "{before:?}"
+        );
+        let output = bundled(&recording, &archive, &[]);
+        assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()), "{output:?}");
+        let mode = fs::metadata(&archive).expect("an archive").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "it holds memory of the program");
+        fs::remove_dir_all(&programs).expect("it is removed");
+        let after = collapsed(&archive, &["--inline", "--srcline"]);
+        assert_eq!(text(&after.stdout), text(&before.stdout), "{build_id}");
+        assert_eq!(text(&after.stderr), text(&before.stderr), "{build_id}");
+    }
+}
+
+#[test]
+fn what_a_bundle_lacks_is_said_in_a_line() {
+    if !works("cc") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(recording) = raw(folder.path(), "-Wl,--build-id") else { return };
+    let archive = folder.path().join("a.tar");
+    let whole = bundled(&recording, &archive, &["--max-size", "1k"]);
+    let said = text(&whole.stderr);
+    assert!(said.contains("libwork.so (") && said.contains("; --max-size SIZE takes more"), "{said}");
+    let said_without = |archive: &Path| {
+        let output = bundled(&recording, archive, &[]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let said = text(&output.stderr);
+        assert_eq!(said.lines().count(), 1, "{said}");
+        said
+    };
+    fs::remove_file(folder.path().join("user")).expect("it is removed");
+    let said = said_without(&archive);
+    assert!(said.contains("a file is not in the bundle") && said.contains("/user was not found"), "{said}");
+    // Built again, with other contents: without its tables no stack leads to the program any more.
+    compile(
+        folder.path(),
+        "libwork.so",
+        &LIBRARY.replace("31", "33"),
+        &["-shared", "-fPIC", "-Wl,--build-id"],
+    );
+    let said = said_without(&archive);
+    assert!(said.contains("libwork.so has changed since it was recorded ("), "{said}");
+    assert_eq!(text(&bundled(&recording, &archive, &["-q"]).stderr), "");
+    // The old archive stays when the new one cannot be made.
+    let old = fs::read(&archive).expect("an archive");
+    let folded = folder.path().join("x.folded");
+    fs::write(&folded, "a;b 1\n").expect("a file");
+    for (recording, archive, word) in [
+        (&folded, &archive, "this is no perf.data"),
+        (&folder.path().join("none.data"), &archive, "none.data: "),
+        (&folder.path().to_owned(), &archive, "expected a file"),
+        (&recording, &folder.path().join("a.zip"), "a.zip.tar.gz"),
+    ] {
+        let output = bundled(recording, archive, &[]);
+        let said = text(&output.stderr);
+        assert_eq!((output.status.code(), said.lines().count()), (Some(2), 1), "{said}");
+        assert!(said.contains(word), "{said}");
+    }
+    assert_eq!(fs::read(&archive).expect("an archive"), old);
+}
+
+#[test]
+fn a_recording_of_perf_is_bundled() {
+    if !works("cc") || !works("perf record") {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    build(folder.path(), "-Wl,--build-id");
+    let recording = folder.path().join("perf.data");
+    let mut perf = Command::new("perf");
+    perf.args(["record", "-q", "-e", "cpu-clock:u", "-F", "500", "--call-graph", "dwarf", "-o"])
+        .arg(&recording);
+    let status = perf.arg(folder.path().join("user")).status().expect("perf starts");
+    assert!(status.success());
+    let before = collapsed(&recording, &[]);
+    let archive = folder.path().join("a.tar.gz");
+    let output = bundled(&recording, &archive, &[]);
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(0), String::new()), "{output:?}");
+    for name in ["user", "libwork.so", "perf.data"] {
+        fs::remove_file(folder.path().join(name)).expect("it is removed");
+    }
+    let after = collapsed(&archive, &[]);
+    assert!(share(&text(&after.stdout), "in_depth") > 0.9, "{after:?}");
+    assert_eq!(text(&after.stdout), text(&before.stdout));
+}

@@ -37,6 +37,7 @@ mod python;
 mod rights;
 mod root;
 mod runs;
+mod sframe;
 #[path = "../common/skip.rs"]
 mod skip;
 mod stitched;

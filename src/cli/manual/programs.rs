@@ -4,7 +4,7 @@ use super::Manual;
 
 /// All manuals.
 pub(super) const ALL: &[&Manual] =
-    &[&COLLAPSE, &FILTER, &DIFF, &RENDER, &RECORD, &RECORD_CARGO, &RECORD_CHECK];
+    &[&COLLAPSE, &FILTER, &DIFF, &RENDER, &RECORD, &RECORD_BUNDLE, &RECORD_CARGO, &RECORD_CHECK];
 
 const DEBUG_FOLDERS: (&str, &str) =
     ("/usr/lib/debug, ~/.debug", "Debug files of programs and libraries, found by build ID.");
@@ -132,6 +132,7 @@ const RECORD: Manual = Manual {
     environment: RECORD_ENVIRONMENT,
     files: RECORD_FILES,
     see_also: &[
+        "fg-record-bundle(1)",
         "fg-record-cargo(1)",
         "fg-record-check(1)",
         "fg-collapse(1)",
@@ -139,6 +140,16 @@ const RECORD: Manual = Manual {
         "fg-diff(1)",
         "perf-record(1)",
     ],
+};
+
+const RECORD_BUNDLE: Manual = Manual {
+    name: "fg-record-bundle",
+    first: &["output", "max_size", "quiet"],
+    uses: &[("More", "fg-record bundle --symfs /mnt/board -o a.tar x.data")],
+    shared: &[],
+    environment: &[],
+    files: &[DEBUG_FOLDERS, PERF_MAP],
+    see_also: &["fg-record(1)", "fg-collapse(1)", "perf-archive(1)"],
 };
 
 const RECORD_CARGO: Manual = Manual {

@@ -168,6 +168,19 @@ impl Output {
         }
     }
 
+    /// Keeps a new file from others than its owner; one that replaces another has that one's rights in the end.
+    ///
+    /// # Errors
+    /// The error of the system, with the file's name.
+    #[cfg(all(feature = "record", target_os = "linux"))]
+    pub fn keep_private(&self) -> Result<()> {
+        use std::os::unix::fs::PermissionsExt;
+        let Target::File(replacement) = &self.target else { return Ok(()) };
+        let private = std::fs::Permissions::from_mode(0o600);
+        let done = replacement.file.as_file().set_permissions(private);
+        done.map_err(|e| error(e, self.path.as_deref()))
+    }
+
     /// Refuses outputs of a run that are one file: the last would replace the others.
     ///
     /// # Errors

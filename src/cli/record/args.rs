@@ -305,7 +305,7 @@ fn size(text: &str) -> Result<u64, String> {
     size.ok_or_else(|| "expected a number of bytes: 500M, 2G".to_owned())
 }
 
-fn bundle_size(text: &str) -> Result<u64, String> {
+pub(super) fn bundle_size(text: &str) -> Result<u64, String> {
     match size(text)? {
         size @ ..=LARGEST => Ok(size),
         _ => Err("expected at most 4G".to_owned()),

@@ -1,8 +1,9 @@
 //! Unwind tables of an object: how to get from any instruction of a function to its caller.
 //!
 //! Compilers describe that in `.eh_frame`, and `.eh_frame_hdr` is a sorted index of it; sometimes
-//! there is only `.debug_frame`, or no index. Most descriptions are of one simple form, a
-//! [`Rule`], which is worth keeping: the same return addresses come back in every sample.
+//! there is only `.debug_frame`, or no index. Where they tell nothing, Go's own table may, or an
+//! [`Sframe`] section. Most descriptions are of one simple form, a [`Rule`], which is worth
+//! keeping: the same return addresses come back in every sample.
 
 use std::sync::OnceLock;
 
@@ -12,6 +13,7 @@ use gimli::{
 };
 
 use super::regs::{Cpu, Dump, Regs, SAVED};
+use super::sframe::Sframe;
 use crate::symbolize::{Bytes, Contents, GoFrame, GoFrames, Machine, Object};
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
@@ -25,6 +27,8 @@ pub(super) struct Rule {
     pub how: How,
     /// The frame is the kernel's for a signal handler: its caller was interrupted, and made no call.
     pub signal: bool,
+    /// Nothing is known of the caller's registers besides stack pointer, frame pointer and return address.
+    pub loses_registers: bool,
     /// The register that the frame's address is counted from.
     pub base: u8,
     /// The frame's address, seen from there.
@@ -69,6 +73,7 @@ pub(super) struct Table {
     debug_index: OnceLock<Vec<(u64, usize)>>,
     /// Go's own table, which its programs keep when they are stripped.
     go_frames: Option<GoFrames>,
+    sframe: Option<Sframe>,
 }
 
 impl Table {
@@ -94,18 +99,19 @@ impl Table {
             _ => Vendor::Default,
         };
         let go_frames = object.go_frames();
-        Table { eh_frame, header, debug_frame, bases, vendor, index, debug_index, go_frames }
+        let sframe = Sframe::new(object);
+        Table { eh_frame, header, debug_frame, bases, vendor, index, debug_index, go_frames, sframe }
     }
 
     /// The rule to unwind from an address.
     pub fn rule(&self, svma: u64, cpu: &Cpu, context: &mut Context) -> Rule {
-        let of_go = || {
-            let frame = self.go_frames.as_ref()?.at(svma)?;
-            go_rule(frame, cpu)
+        let other = || {
+            let of_go = self.go_frames.as_ref().and_then(|frames| go_rule(frames.at(svma)?, cpu));
+            of_go.or_else(|| self.sframe.as_ref()?.rule(svma, cpu))
         };
         let mut rule = Rule::default();
-        if self.eh_frame.is_none() && self.debug_frame.is_none() {
-            return of_go().unwrap_or(rule);
+        if self.eh_frame.is_none() && self.debug_frame.is_none() && self.sframe.is_none() {
+            return other().unwrap_or(rule);
         }
         let found = self.with_row(svma, context, |row, signal, _| {
             let simple = simple_rule(row, cpu);
@@ -113,7 +119,7 @@ impl Table {
             Some(())
         });
         if found.is_none() {
-            rule = of_go().unwrap_or(Rule { how: How::Uncovered, ..Rule::default() });
+            rule = other().unwrap_or(Rule { how: How::Uncovered, ..Rule::default() });
         }
         rule
     }
@@ -127,43 +133,9 @@ impl Table {
         dump: &mut Dump<'_>,
         context: &mut Context,
     ) -> Option<Regs> {
-        self.with_row(svma, context, |row, _, expressions| {
-            let cfa = match row.cfa() {
-                CfaRule::RegisterAndOffset { register, offset } => {
-                    regs.get(register.0)?.wrapping_add_signed(*offset)
-                }
-                CfaRule::Expression(expression) => {
-                    evaluate(expressions, expression.offset, expression.length, regs, dump, None)?
-                }
-            };
-            let mut caller = regs.clone();
-            for (register, rule) in row.registers() {
-                let number = register.0;
-                let value = match rule {
-                    RegisterRule::SameValue => regs.get(number),
-                    RegisterRule::Offset(offset) => dump.read(cfa.wrapping_add_signed(*offset)),
-                    RegisterRule::ValOffset(offset) => Some(cfa.wrapping_add_signed(*offset)),
-                    RegisterRule::Register(other) => regs.get(other.0),
-                    RegisterRule::Expression(e) => {
-                        let at = evaluate(expressions, e.offset, e.length, regs, dump, Some(cfa))?;
-                        dump.read(at)
-                    }
-                    RegisterRule::ValExpression(e) => {
-                        Some(evaluate(expressions, e.offset, e.length, regs, dump, Some(cfa))?)
-                    }
-                    RegisterRule::Constant(value) => Some(*value),
-                    _ => None,
-                };
-                caller.set(number, value);
-            }
-            // A signal's frame restores the stack pointer, too.
-            if row.register(gimli::Register(cpu.sp)).is_none() {
-                caller.set(cpu.sp, Some(cfa));
-            }
-            let return_address = caller.get(cpu.return_address)?;
-            caller.set_ip(cpu, return_address);
-            Some(caller)
-        })
+        let stepped = self
+            .with_row(svma, context, |row, _, expressions| Some(by_row(row, expressions, cpu, regs, dump)));
+        stepped.unwrap_or_else(|| self.sframe.as_ref()?.step(svma, cpu, regs, dump))
     }
 
     /// Shows `each` the description of an address, whether it is of a signal's frame, and the
@@ -220,6 +192,49 @@ fn row<'b, S: UnwindSection<Slice<'b>>, T>(
     }
     let row = entry.unwind_info_for_address(section, bases, context, svma).ok()?;
     each(row, entry.is_signal_trampoline(), bytes)
+}
+
+/// Unwinds by a description of any form.
+fn by_row(
+    row: &gimli::UnwindTableRow<usize>,
+    expressions: &[u8],
+    cpu: &Cpu,
+    regs: &Regs,
+    dump: &mut Dump<'_>,
+) -> Option<Regs> {
+    let cfa = match row.cfa() {
+        CfaRule::RegisterAndOffset { register, offset } => regs.get(register.0)?.wrapping_add_signed(*offset),
+        CfaRule::Expression(expression) => {
+            evaluate(expressions, expression.offset, expression.length, regs, dump, None)?
+        }
+    };
+    let mut caller = regs.clone();
+    for (register, rule) in row.registers() {
+        let number = register.0;
+        let value = match rule {
+            RegisterRule::SameValue => regs.get(number),
+            RegisterRule::Offset(offset) => dump.read(cfa.wrapping_add_signed(*offset)),
+            RegisterRule::ValOffset(offset) => Some(cfa.wrapping_add_signed(*offset)),
+            RegisterRule::Register(other) => regs.get(other.0),
+            RegisterRule::Expression(e) => {
+                let at = evaluate(expressions, e.offset, e.length, regs, dump, Some(cfa))?;
+                dump.read(at)
+            }
+            RegisterRule::ValExpression(e) => {
+                Some(evaluate(expressions, e.offset, e.length, regs, dump, Some(cfa))?)
+            }
+            RegisterRule::Constant(value) => Some(*value),
+            _ => None,
+        };
+        caller.set(number, value);
+    }
+    // A signal's frame restores the stack pointer, too.
+    if row.register(gimli::Register(cpu.sp)).is_none() {
+        caller.set(cpu.sp, Some(cfa));
+    }
+    let return_address = caller.get(cpu.return_address)?;
+    caller.set_ip(cpu, return_address);
+    Some(caller)
 }
 
 /// The usual header: the address of the last entry that begins at or before `svma`.

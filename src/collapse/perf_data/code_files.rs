@@ -13,7 +13,17 @@ use crate::folded::{FrameId, StackTable};
 use crate::input::Input;
 use crate::profile::Wants;
 use crate::symbolize::bundle::{SymbolFile, place_by_path};
-use crate::symbolize::jit;
+use crate::symbolize::{Missing, jit};
+
+/// The files that a recording's stacks were unwound and named by.
+#[derive(Debug, Default)]
+#[cfg_attr(not(all(feature = "cli", feature = "record", target_os = "linux")), allow(dead_code))]
+pub(crate) struct CodeFiles {
+    /// Those that were found.
+    pub files: Vec<SymbolFile>,
+    /// Those that were not, each with the reason.
+    pub missing: BTreeSet<String>,
+}
 
 /// Folds a recording, and returns the files that its stacks were unwound and named by. The report has the
 /// notes of what is missing.
@@ -21,13 +31,13 @@ use crate::symbolize::jit;
 /// # Errors
 /// Those of the collapser, and of the system.
 #[cfg_attr(not(all(feature = "cli", feature = "record", target_os = "linux")), allow(dead_code))]
-pub(crate) fn code_files(input: Input, options: &Options, report: &mut Report) -> Result<Vec<SymbolFile>> {
+pub(crate) fn code_files(input: Input, options: &Options, report: &mut Report) -> Result<CodeFiles> {
     let search = options.search();
     // Places are wanted so that debug information is.
     let wants = Wants { places: true, contexts: false };
     let mut folding = Folding::new(input, options, &search, wants, None)?;
     folding.samples.modules.held.get_or_insert_with(|| Held::new(&search));
-    folding.code_files = Some(Vec::new());
+    folding.code_files = Some(CodeFiles::default());
     while folding.fold()?.is_some() {
         folding.next_part = NextPart::Joins;
     }
@@ -36,11 +46,11 @@ pub(crate) fn code_files(input: Input, options: &Options, report: &mut Report) -
 }
 
 impl Namer<'_> {
-    /// The files by which the frames of a table were named.
+    /// Adds the files by which the frames of a table were named.
     ///
     /// # Errors
     /// There are too many open files.
-    pub fn code_files(&self, raw: &StackTable) -> Result<Vec<SymbolFile>> {
+    pub fn code_files(&self, raw: &StackTable, found: &mut CodeFiles) -> Result<()> {
         let frames = (0..raw.frame_count() as u32).map(|number| RawFrame::of(raw, FrameId(number)));
         let used: BTreeSet<u32> = frames
             .filter_map(|frame| match frame {
@@ -48,15 +58,17 @@ impl Namer<'_> {
                 _ => None,
             })
             .collect();
-        let mut files = Vec::new();
+        let CodeFiles { files, missing } = found;
         let failed = |e| Error::io("copy the files of programs", e);
         for module in used.into_iter().map(|number| &self.modules.all()[number as usize]) {
             match module.kind {
-                Kind::File => {
-                    if let Some(Ok(object)) = module.opened() {
-                        files.extend(object.files(module.build_id()).map_err(failed)?);
+                Kind::File => match module.opened() {
+                    Some(Ok(object)) => files.extend(object.files(module.build_id()).map_err(failed)?),
+                    None | Some(Err(Missing::NoFile)) => {}
+                    Some(Err(why)) => {
+                        missing.insert(format!("{} {why}", String::from_utf8_lossy(&module.path)));
                     }
-                }
+                },
                 Kind::Anonymous(pid) => {
                     let dump = self.modules.jit_dumps.get(&pid).cloned();
                     let dump = dump.and_then(|path| Some(PathBuf::from(String::from_utf8(path).ok()?)));
@@ -69,7 +81,7 @@ impl Namer<'_> {
         if let Some(Ok(kernel)) = self.kernel.get() {
             files.extend(kernel.symbol_file(self.recorded).map_err(failed)?);
         }
-        Ok(files)
+        Ok(())
     }
 
     /// A file in which a process has described the code it made.

@@ -54,6 +54,7 @@ mod regs;
 mod runtime;
 mod sample;
 mod sample_stream;
+mod sframe;
 mod stacks;
 mod stitch;
 mod summary;
@@ -83,7 +84,6 @@ use crate::error::{Error, Position, Result};
 use crate::folded::{FrameId, Interner, StackTable, Weights};
 use crate::input::Input;
 use crate::profile::{Profile, ProfileBuilder, Wants};
-use crate::symbolize::bundle::SymbolFile;
 use crate::symbolize::kernel::{Kernel, Recorded};
 use crate::symbolize::{Missing, Search};
 use crate::threads::{self, Task};
@@ -93,7 +93,7 @@ pub(crate) use self::alloc::{LIBRARY as ALLOCATION_LIBRARY, TRIGGER as ALLOCATIO
 pub use self::attr::Event;
 pub use self::bytes::U64s;
 #[cfg(all(feature = "cli", feature = "record", target_os = "linux"))]
-pub(crate) use self::code_files::code_files;
+pub(crate) use self::code_files::{CodeFiles, code_files};
 pub use self::content::{Content, Record, Sample};
 pub(crate) use self::part::Part;
 pub use self::record::{Cgroup, Comm, FileId, Fork, KernelFunction, Mmap, Mode, Switched};
@@ -211,7 +211,7 @@ struct Folding<'o> {
     /// The branches of samples are kept.
     branches: bool,
     /// The files that the stacks were named by, if they are wanted.
-    code_files: Option<Vec<SymbolFile>>,
+    code_files: Option<CodeFiles>,
 }
 
 impl<'o> Folding<'o> {
@@ -330,7 +330,7 @@ impl<'o> Folding<'o> {
         };
         let names = namer.name_all(&raw, self.threads, sink);
         if let Some(files) = &mut self.code_files {
-            files.extend(namer.code_files(&raw)?);
+            namer.code_files(&raw, files)?;
         }
         branches.locate(&samples.modules, self.search, sink)?;
         if self.wants.contexts {

@@ -114,6 +114,11 @@ impl Regs {
         }
     }
 
+    /// Forgets all but stack pointer, frame pointer and return address.
+    pub fn lose_others(&mut self, cpu: &Cpu) {
+        self.known &= 1 << cpu.sp | 1 << cpu.fp | 1 << cpu.return_address;
+    }
+
     /// Goes on at a return address.
     #[inline]
     pub fn set_ip(&mut self, cpu: &Cpu, return_address: u64) {

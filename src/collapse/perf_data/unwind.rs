@@ -66,6 +66,9 @@ fn by_rule(rule: &Rule, cpu: &Cpu, regs: &mut Regs, dump: &mut Dump<'_>) -> Opti
             regs.set(cpu.saved[slot], value);
         }
     }
+    if rule.loses_registers {
+        regs.lose_others(cpu);
+    }
     regs.set(cpu.return_address, Some(returns_to));
     regs.set(cpu.sp, Some(cfa));
     regs.set_ip(cpu, returns_to);
