@@ -5,7 +5,9 @@ use std::io;
 use std::sync::Arc;
 
 use crate::error::{Error, Position, Result};
-use crate::folded::{Columns, cmp_at, common_prefix, guess_columns, is_comment, trim_stack};
+use crate::folded::{
+    Columns, cmp_at, common_prefix, guess_columns, is_comment, leading_digits, split_digits, trim_stack,
+};
 use crate::input::{Block, Blocks, Source, last_newline};
 use crate::profile::{Facts, header};
 
@@ -169,6 +171,11 @@ pub(super) fn changed(name: Arc<str>) -> Error {
 /// The end of the stack of a plain line, and its weight.
 #[inline]
 fn weight_at_end(line: &[u8]) -> Option<(usize, u64)> {
+    if let Some((stack_end, value)) = split_digits(line) {
+        // A number with zeros before it is written without them.
+        let is_usual = line.len() - stack_end == 2 || line[stack_end + 1] != b'0';
+        return is_usual.then_some((stack_end, value));
+    }
     let (mut value, mut scale) = (0, 1);
     for (digits, &byte) in line.iter().rev().take(MOST_DIGITS + 1).enumerate() {
         let digit = byte.wrapping_sub(b'0');
@@ -177,7 +184,6 @@ fn weight_at_end(line: &[u8]) -> Option<(usize, u64)> {
             scale *= 10;
             continue;
         }
-        // A number with zeros before it is written without them.
         let is_usual = digits == 1 || digits > 1 && value >= scale / 10;
         let stack_end = line.len() - digits - 1;
         return (byte == b' ' && is_usual).then_some((stack_end, value));
@@ -188,6 +194,9 @@ fn weight_at_end(line: &[u8]) -> Option<(usize, u64)> {
 /// The number of digits of a weight that ends a plain line, and the weight.
 #[inline]
 fn weight_of_line(text: &[u8]) -> Option<(usize, u64)> {
+    if let Some((digits, value)) = leading_digits(text) {
+        return (digits == 1 || text[0] != b'0').then_some((digits, value));
+    }
     let mut value = 0;
     for (digits, &byte) in text.iter().take(MOST_DIGITS + 1).enumerate() {
         let digit = byte.wrapping_sub(b'0');
@@ -211,6 +220,18 @@ mod tests {
             assert_eq!(weight_at_end(format!("a;b {digits}").as_bytes()), Some((3, value)));
         }
         // Zeros before it, fractions, two columns, numbers of any length, and what is no number.
+        // Longer lines are read by words.
+        let long = "an;awfully;long;stack";
+        for digits in 1..=MOST_DIGITS as u32 {
+            let weight = 10u64.pow(digits) - 1;
+            let (end, start) = (format!("{long} {weight}"), format!("{weight}\n{long}"));
+            assert_eq!(weight_at_end(end.as_bytes()), Some((long.len(), weight)));
+            assert_eq!(weight_of_line(start.as_bytes()), Some((digits as usize, weight)));
+        }
+        for other in ["00", "012", "1.5", "1234:", "12:4", "00000001", "123456/", "1\t"] {
+            assert_eq!(weight_at_end(format!("{long} {other}").as_bytes()), None, "{other}");
+            assert_eq!(weight_of_line(format!("{other}\n{long}").as_bytes()), None, "{other}");
+        }
         for other in ["00", "012", "1.5", "1 2", "-1", "x", "", "99999999999999999999999"] {
             assert_eq!(weight_of_line(format!("{other}\n").as_bytes()), None, "{other}");
         }

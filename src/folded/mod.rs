@@ -52,6 +52,8 @@ pub(crate) use line::LineWriter;
 pub(crate) use line::put_stack;
 pub(crate) use line::trim_stack;
 pub use line::{Columns, Line, Weights, is_comment, parse_line, sanitize_frame, split_weight};
+#[cfg(feature = "diff")]
+pub(crate) use line::{leading_digits, split_digits};
 #[cfg(feature = "cli")]
 pub(crate) use merge::{Survey, merge, survey};
 pub(crate) use order::cmp_at;

@@ -87,6 +87,8 @@ pub struct Lines {
     blocks: Option<Blocks>,
     block: Block,
     at: usize,
+    /// The number of bytes of the blocks before this one.
+    before: u64,
     name: Arc<str>,
     line: u64,
     columns: Columns,
@@ -135,6 +137,7 @@ impl Lines {
             blocks: None,
             block: Block::default(),
             at: 0,
+            before: 0,
             name: "".into(),
             line: 0,
             columns,
@@ -157,6 +160,7 @@ impl Lines {
             blocks: Some(blocks),
             block: Block::default(),
             at: 0,
+            before: 0,
             line: 0,
             columns,
             header: Header { is_open: is_first, ..Header::default() },
@@ -220,6 +224,12 @@ impl Lines {
     /// The number of lines that were read, of any kind.
     pub(crate) fn count(&self) -> u64 {
         self.line
+    }
+
+    /// The place of the next line in what is read, in bytes.
+    #[inline]
+    pub(crate) fn offset(&self) -> u64 {
+        self.before + self.at as u64
     }
 
     /// The file that is about to be read, if it can be read anywhere.
@@ -313,6 +323,7 @@ impl Lines {
 
     fn refill(&mut self) -> Result<bool> {
         self.at = 0;
+        self.before += self.block.bytes().len() as u64;
         // Only the last block of a text can end so.
         if self.ends_within.is_none() && self.block.ends_within_line() {
             self.ends_within = Some(self.position());

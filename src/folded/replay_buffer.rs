@@ -58,10 +58,6 @@ impl<'s> Rereadable<'s> {
         self.keeps = false;
     }
 
-    pub(crate) fn next_line(&mut self) -> Result<Option<&[u8]>> {
-        Ok(self.next_line_like(b"")?.map(|(line, _)| line))
-    }
-
     /// The next line, and the number of bytes it has in common with `before`.
     #[inline]
     pub(crate) fn next_line_like(&mut self, before: &[u8]) -> Result<Option<(&[u8], usize)>> {

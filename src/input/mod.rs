@@ -359,6 +359,27 @@ impl Input {
 ///
 /// # Errors
 /// The system's.
+#[cfg(unix)]
+pub fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> Result<usize> {
+    use std::os::unix::fs::FileExt;
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read_at(&mut buffer[filled..], offset.saturating_add(filled as u64)) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(Error::io("read", e)),
+        }
+    }
+    Ok(filled)
+}
+
+/// Reads from a place in a file until `buffer` is full or the file ends, and returns how many
+/// bytes there are.
+///
+/// # Errors
+/// The system's.
+#[cfg(not(unix))]
 pub fn read_at(mut file: &File, offset: u64, buffer: &mut [u8]) -> Result<usize> {
     use std::io::{Seek, SeekFrom};
     let read = file.seek(SeekFrom::Start(offset)).and_then(|_| read_full(&mut file, buffer));
