@@ -19,6 +19,9 @@ const MOST_STEP: u64 = 64;
 /// 2% are read again then, where twice more would make the tree twice as large, and twice less would miss 6%.
 const CAUTION: u64 = 6;
 
+/// Called with a stack, the places of the `;` in it, and its weight.
+type EachStack<'a> = dyn FnMut(&[u8], &[u32], u64) + 'a;
+
 /// Some lines of a file.
 #[derive(Default)]
 struct Sample {
@@ -44,7 +47,7 @@ impl Sample {
         whole: &Range<u64>,
         window: usize,
         step: u64,
-        each: &mut dyn FnMut(&[u8], &[u32], u64),
+        each: &mut EachStack<'_>,
     ) -> Result<Option<Sample>> {
         let (mut sample, mut text, mut semicolons) = (Sample::default(), vec![0; window], Vec::new());
         for start in whole.clone().step_by(usize::try_from(step).unwrap_or(usize::MAX)) {

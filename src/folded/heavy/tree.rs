@@ -38,6 +38,9 @@ impl Left {
     }
 }
 
+/// The frame by which a stack leaves the tree, and its hash.
+type Leaving<'s> = (&'s [u8], Hash);
+
 /// A node and a frame in one number.
 fn way(node: u32, with: u32) -> u64 {
     u64::from(node) << 32 | u64::from(with)
@@ -113,7 +116,7 @@ impl Tree {
 
     /// The last node of a stack, and the frame by which it leaves the tree.
     #[inline]
-    fn find<'s>(&mut self, stack: &'s [u8], semicolons: &[u32]) -> (u32, Option<(&'s [u8], Hash)>) {
+    fn find<'s>(&mut self, stack: &'s [u8], semicolons: &[u32]) -> (u32, Option<Leaving<'s>>) {
         let (mut last, mut depth, mut left) = (Hash::default(), 0, None);
         for frame in frames(stack, semicolons) {
             let of_frame = self.names.hasher().hash_bytes(frame);
