@@ -375,8 +375,8 @@ fn divide_wide(a: u128, b: u128, divisor: u128) -> Option<(u128, u128)> {
     let add = |rest: u128, more: u128| -> (u128, bool) {
         // Both are below the divisor, so that their sum holds it once at most.
         match rest.checked_sub(divisor - more) {
-            Some(less) if more > 0 => (less, true),
-            _ => (rest.wrapping_add(more), false),
+            Some(less) => (less, true),
+            None => (rest + more, false),
         }
     };
     let (whole, part) = (a / divisor, a % divisor);

@@ -513,4 +513,88 @@ mod tests {
         assert_eq!(period_of(&[run(0, None), run(3, Some(10)), run(0, Some(20))]), Some(Weight::new(10)));
         assert_eq!(period_of(&[run(0, Some(10))]), None);
     }
+
+    #[test]
+    fn functions_tell_of_the_spread_with_five_samples_a_run_in_and_outside_of_them() {
+        let options = ReportOptions { min_samples: 1.0, min_effect: 0.01, ..ReportOptions::default() };
+        let sampling = Sampling {
+            runs: 3,
+            total: Weight::new(3000),
+            samples: 3000.0,
+            period: Weight::ONE,
+            period_known: true,
+            worth: 3000.0,
+            spread: Spread::Runs,
+        };
+        let sums = [Weight::new(1000); 6];
+        let judge = Judge {
+            options: &options,
+            sampling: (sampling, sampling),
+            ratios: (Ratio::ONE, Ratio::ONE),
+            decimals: 0,
+            sums: RunValues::split(&sums, 3),
+            blocks: &[Whole::default(); 6],
+        };
+        for (samples, is_informative) in
+            [(1, false), (4, false), (6, true), (500, true), (994, true), (996, false), (1000, false)]
+        {
+            let candidate = judge.candidate(0, Kind::Own, &[Weight::new(samples); 6], &[]).unwrap();
+            assert_eq!(candidate.shares.is_informative, is_informative, "{samples} of 1000");
+        }
+    }
+
+    #[test]
+    fn samples_of_phases_are_worth_as_many_as_there_are_blocks() {
+        use crate::profile::{Context, ProfileBuilder, Wants};
+
+        // Twenty phases of forty samples: as long as the blocks.
+        let mut builder = ProfileBuilder::new(Wants::ALL);
+        for time in 0..800 {
+            let name = if time / 40 % 2 == 0 { "a" } else { "b" };
+            let context = Context { time: Some(time), ..Context::UNKNOWN };
+            builder.add_at(["main", name], Weight::ONE, &context).unwrap();
+        }
+        let profile = builder.finish().unwrap();
+        let options = ReportOptions::default().period(Weight::ONE);
+        let report = Diff::new(&profile, &profile).report_with(&options).unwrap();
+        let (before, after) = report.sampling;
+        assert_eq!((before.spread, before.samples), (Spread::Blocks, 800.0));
+        assert!((before.worth - 19.0).abs() < 0.5 && before.worth == after.worth, "{before:?}");
+    }
+
+    #[test]
+    fn beside_many_others_a_weight_has_to_be_surer_to_have_moved() {
+        /// How much the wholes of the runs differ from one another.
+        const WHOLES: [f64; 10] = [-1.0, 0.5, 1.0, -0.5, 0.0, 0.3, -1.0, 0.8, 0.6, -0.7];
+        let is_significant = |noise: f64, others: bool| {
+            let run = |n: usize| {
+                let whole = 1e6 * (1.0 + noise * WHOLES[n]);
+                let jitter = 1.0 + 0.002 * ((n * 7 % 5) as f64 - 2.0);
+                let moved = |share: f64, by: f64| if n < 5 { share * jitter } else { (share + by) * jitter };
+                let mut shares = vec![("watched".to_owned(), moved(0.10, 0.04))];
+                for other in 0..12 {
+                    // Half of them grow by what the other half shrinks.
+                    let by = if other % 2 == 0 { 0.02 } else { -0.02 };
+                    shares.push((format!("other{other}"), moved(0.05, if others { by } else { 0.0 })));
+                }
+                let rest = 1.0 - shares.iter().map(|(_, share)| share).sum::<f64>();
+                shares.push(("rest".to_owned(), rest));
+                let lines = shares.iter().map(|(name, share)| format!("{name} {}", (share * whole) as u64));
+                Profile::from_lines(lines).unwrap()
+            };
+            let runs: Vec<Profile> = (0..10).map(run).collect();
+            let (before, after) =
+                (runs[..5].iter().collect::<Vec<_>>(), runs[5..].iter().collect::<Vec<_>>());
+            let options = ReportOptions::default().period(Weight::ONE);
+            let report = Diff::of_runs(&before, &after).report_with(&options).unwrap();
+            report.rows.iter().find(|row| row.name == b"watched").unwrap().total.significant
+        };
+        let found: Vec<(bool, bool)> = (0..40)
+            .map(|n| f64::from(n) * 0.01)
+            .map(|noise| (is_significant(noise, false), is_significant(noise, true)))
+            .collect();
+        assert_eq!((found[0], found[39]), ((true, true), (false, false)), "{found:?}");
+        assert!(!found.contains(&(false, true)), "{found:?}");
+        assert!(found.contains(&(true, false)), "{found:?}");
+    }
 }

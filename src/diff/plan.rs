@@ -396,4 +396,15 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn text_is_handed_on_as_soon_as_it_is_a_block() {
+        let mut out = Vec::new();
+        let mut text = vec![b'x'; BLOCK - 1];
+        flush_full(&mut text, &mut out).unwrap();
+        assert_eq!((text.len(), out.len()), (BLOCK - 1, 0));
+        text.extend_from_slice(b"yz");
+        flush_full(&mut text, &mut out).unwrap();
+        assert_eq!((text.len(), out.len()), (0, BLOCK + 1));
+    }
 }

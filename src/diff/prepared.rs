@@ -251,3 +251,46 @@ fn scaled_facts(mut facts: Facts, normalize: Normalize) -> Facts {
     }
     facts
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Profile;
+    use crate::diff::Diff;
+    use crate::input::Source;
+    use crate::profile::{Context, ProfileBuilder, Wants};
+
+    #[test]
+    fn blocks_are_longer_where_nothing_else_tells_the_spread() {
+        let run = |seed: u64| -> Profile {
+            let mut builder = ProfileBuilder::new(Wants::ALL);
+            for time in 0..800 {
+                // Phases of ten samples: more spread than independent samples have.
+                let phase = (time / 10 + seed * 1000).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let name = if phase >> 63 == 0 { "a" } else { "b" };
+                let context = Context { time: Some(time), ..Context::UNKNOWN };
+                builder.add_at(["main", name], Weight::ONE, &context).unwrap();
+            }
+            builder.finish().unwrap()
+        };
+        let options = ReportOptions::default().period(Weight::ONE);
+        let report = Diff::new(&run(0), &run(1)).report_with(&options).unwrap();
+        let row = report.rows.iter().find(|row| row.name == b"a").unwrap();
+        let freedom = row.total.test.unwrap().freedom;
+        // Forty blocks of a recording are twenty pairs.
+        assert!((19.0..=38.0).contains(&freedom), "{freedom}");
+    }
+
+    #[test]
+    fn a_side_without_a_unit_is_a_remark() {
+        let note = |before: &'static str, after: &'static str| {
+            let side = |text: &'static str| [Recording::Folded(Source::bytes(text))];
+            let (before, after) = (side(before), side(after));
+            let prepared = Prepared::new(&before, &after, &ReportOptions::default(), true).unwrap();
+            prepared.unit_note().map(str::to_owned)
+        };
+        assert_eq!(note("# unit: us\na 5000\n", "# unit: us\na 5\n"), None);
+        let said = note("# unit: us\na 5000\n", "a 5\n").expect("a remark");
+        assert!(said.contains("unit"), "{said}");
+    }
+}

@@ -145,7 +145,8 @@ impl RunWeights {
         let mut start = self.open.last().map_or(0, |open| open.end + 1);
         self.path.clear();
         self.path.extend_from_slice(stack);
-        if kept > 0 && start > stack.len() {
+        // It is the beginning of the one before, or that one.
+        if start > stack.len() {
             return Ok(());
         }
         loop {
@@ -273,5 +274,10 @@ mod tests {
         assert_eq!(spread(2), [moments([0.0, 4.0, 0.0]), moments([0.0, 4.0, 0.0])]);
         assert_eq!(tally.blocks()[1], Whole { blocks: 3, weight: 12.0, squares: 56.0 });
         assert!(!tally.blocks()[0].is_known() && tally.blocks()[1].is_known());
+    }
+
+    #[test]
+    fn an_empty_frame_is_a_frame() {
+        assert_eq!(rows(Group::Function, &[("a", 1), ("a;", 2), ("a;;b", 4)]), [" 2 6", "a 1 7", "b 4 4"]);
     }
 }

@@ -207,3 +207,46 @@ fn describe(tripped: &Tripped<'_>, report: &Report, name: ShowName<'_>) -> Strin
     };
     format!("{of}{kind}, {}", numbers::change(tripped.change, report.unit()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Profile;
+    use crate::diff::{Diff, ReportOptions};
+
+    #[test]
+    fn evidence_is_samples_or_what_they_are_worth() {
+        let profile = |weight: u32| Profile::from_lines([format!("main {weight}")]).unwrap();
+        let options = ReportOptions::default().period(Weight::ONE);
+        let mut report = Diff::new(&profile(2000), &profile(3000)).report_with(&options).unwrap();
+        let mut said = |before: (f64, f64), after: (f64, f64)| {
+            (report.sampling.0.samples, report.sampling.0.worth) = before;
+            (report.sampling.1.samples, report.sampling.1.worth) = after;
+            evidence(&report, false)
+        };
+        assert_eq!(said((2000.0, 2000.0), (3000.0, 3000.0)), "2,000 and 3,000 samples");
+        assert_eq!(said((2000.0, 2000.0), (2000.0, 2000.0)), "2,000 samples a side");
+        // One side whose samples hang together is enough.
+        let worth = "samples' worth of evidence";
+        assert_eq!(said((2000.0, 100.0), (3000.0, 3000.0)), format!("100 and 3,000 {worth}"));
+        assert_eq!(said((2000.0, 2000.0), (3000.0, 100.0)), format!("2,000 and 100 {worth}"));
+        assert_eq!(said((2000.0, 100.0), (3000.0, 100.0)), format!("100 {worth} a side"));
+        // Nearly all of them are all of them, and none is no evidence of another kind.
+        assert_eq!(said((1000.0, 960.0), (1000.0, 960.0)), "960 samples a side");
+        assert_eq!(said((0.0, 0.0), (0.0, 0.0)), "0 samples a side");
+        assert_eq!(said((0.0, 0.0), (10.0, 10.0)), "0 and 10 samples");
+        assert_eq!(said((10.0, 10.0), (0.0, 0.0)), "10 and 0 samples");
+    }
+
+    #[test]
+    fn a_report_is_judged_by_gates_as_they_are_written() {
+        let profile =
+            |weight: u32| Profile::from_lines([format!("main {weight}"), "rest 9000".to_owned()]).unwrap();
+        let options = ReportOptions::default().period(Weight::ONE);
+        let report = Diff::new(&profile(2000), &profile(6000)).report_with(&options).unwrap();
+        let tripped = report.gate("self>5%").unwrap();
+        assert_eq!(tripped.tripped().len(), 1);
+        assert_eq!(tripped, report.judge(&Gate::parse_all("self>5%").unwrap()).unwrap());
+        assert!(report.gate("self>5% nonsense").is_err());
+    }
+}

@@ -235,3 +235,29 @@ impl FrameSplitter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::{Op, Operation};
+    use crate::profile::Opened;
+
+    #[test]
+    fn stacks_that_are_only_chosen_stay_in_their_order_and_apart() {
+        const TEXT: &str = "thread=x;b 1\nthread=y;b 1\nthread=x;a 1\nthread=x;b 2\n";
+        let through = |operation: &str, value: &str| {
+            let op = Op::new(Operation::find(operation).unwrap(), value).unwrap();
+            let input = Opened::Folded(vec![Source::bytes(format!("# labels: thread\n{TEXT}"))]);
+            let mut out = Vec::new();
+            let options = RunOptions::default().header(false);
+            Pipeline::new(&[op]).unwrap().run(&input, &options, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let of_x = "thread=x;b 1\nthread=x;a 1\nthread=x;b 2\n";
+        assert_eq!(through("label", "thread=x"), of_x);
+        assert_eq!(through("focus", "b"), "thread=x;b 1\nthread=y;b 1\nthread=x;b 2\n");
+        // What changes names adds up, and sorts.
+        assert_eq!(through("drop-label", "thread"), "a 1\nb 4\n");
+        assert_eq!(through("rename", "s/b/c/"), "thread=x;a 1\nthread=x;c 3\nthread=y;c 1\n");
+    }
+}

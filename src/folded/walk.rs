@@ -190,11 +190,10 @@ pub fn walk_on(
 ) -> Result<WalkSummary> {
     let mut input = Rereadable::open(sources)?;
     let columns = input.lines().columns();
-    let mut streams = match order {
-        Order::Frame => sources.len() == 1 && rewrite.is_none(),
-        Order::Input | Order::Time | Order::Thread => true,
-    };
-    if streams && order == Order::Frame {
+    // One text as it stands may be in frame order already.
+    let is_one_text = order == Order::Frame && sources.len() == 1 && rewrite.is_none();
+    let mut streams = is_one_text || order != Order::Frame;
+    if is_one_text {
         match parts::walk(&input, columns, threads::count(threads), visitor) {
             Attempt::Walked(summary) => return Ok(*summary),
             Attempt::NotInOrder => {
@@ -221,11 +220,7 @@ pub fn walk_on(
         visitor.restart()?;
         input.rewind()?;
     }
-    if order == Order::Frame
-        && sources.len() == 1
-        && rewrite.is_none()
-        && let Some(summary) = heavy::walk(&mut input, visitor)?
-    {
+    if is_one_text && let Some(summary) = heavy::walk(&mut input, visitor)? {
         return Ok(summary);
     }
     input.read_once_more();

@@ -243,4 +243,33 @@ mod tests {
             assert_eq!(seen, if wants.contexts { &expected[..] } else { &[] });
         }
     }
+
+    #[cfg(all(feature = "tui", feature = "record", target_os = "linux"))]
+    #[test]
+    fn a_profile_grows_by_parts_and_has_its_samples_in_order() {
+        let part = |file: &str, names: [&str; 2], time: u64| {
+            let mut builder = ProfileBuilder::new(Wants::ALL);
+            let context = Context { time: Some(time), ..Context::UNKNOWN };
+            builder.add_at(names, Weight::new(10), &context).unwrap();
+            let mut facts = Facts { samples: Some(1), ..Facts::default() };
+            facts.comments.push(file.to_owned());
+            builder.facts = facts;
+            builder.finish().unwrap()
+        };
+        let mut whole = part("first", ["main", "b"], 4);
+        for (name, time) in [("a", 3), ("b", 1), ("c", 2)] {
+            whole.grow(&part("later", ["main", name], time)).unwrap();
+        }
+        let mut folded = Vec::new();
+        whole.stacks().write(&mut folded).unwrap();
+        assert_eq!(String::from_utf8(folded).unwrap(), "main;a 10\nmain;b 20\nmain;c 10\n");
+        assert_eq!(whole.facts().samples, Some(4));
+        whole.sort_samples();
+        let seen = whole.samples().iter().map(|sample| {
+            let leaf = *whole.stack(sample.stack).last().unwrap();
+            (sample.time.unwrap(), whole.stacks().name(leaf).to_vec())
+        });
+        let seen: Vec<_> = seen.collect();
+        assert_eq!(seen, [(1, b"b".to_vec()), (2, b"c".to_vec()), (3, b"a".to_vec()), (4, b"b".to_vec())]);
+    }
 }

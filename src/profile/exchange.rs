@@ -245,7 +245,7 @@ impl Exchange {
         self.earlier_mappings = self.mappings.len();
     }
 
-    /// Returns true if no line of code is known.
+    /// Returns true if lines of code are known.
     pub(crate) fn has_codes(&self) -> bool {
         !self.codes.is_empty()
     }
@@ -462,5 +462,15 @@ mod tests {
         exchange.begin(&[], Head::default());
         assert_eq!(exchange.mapping(at(0x9000)), (0, 0x1000u64.wrapping_sub(0x9000)));
         assert_eq!(exchange.mapping(Mapping { offset: 9, ..at(0x9000) }), (2, 0));
+    }
+
+    #[test]
+    fn lines_of_code_are_known_once_there_is_one() {
+        let mut exchange = Exchange::default();
+        let shown = exchange.text(b"main");
+        assert!(!exchange.has_codes());
+        let code = Code { location: 0, at: 0, shown, kind: CodeKind::NoStack };
+        assert_eq!(exchange.code(code), 1);
+        assert!(exchange.has_codes());
     }
 }

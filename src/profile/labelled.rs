@@ -385,3 +385,18 @@ fn weight_until(weight: Weight, time: u64, duration: u64) -> Weight {
     let rest = rest / whole + i128::from(rest % whole != 0);
     Weight::from_parts(each * i128::from(time) + rest, decimals)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beginnings_are_told_in_the_largest_unit_that_holds_all() {
+        let step = |times: &[u64]| Buckets::At(times.to_vec()).step();
+        assert_eq!(step(&[3_000_000, 8_000_000]), 1_000_000);
+        assert_eq!(step(&[3_000_000, 8_001_000]), 1_000);
+        assert_eq!(step(&[1_000, 3_000]), 1_000);
+        assert_eq!(step(&[3_000_000, 8_000_001]), 1);
+        assert_eq!(Buckets::Even(20).step(), 20);
+    }
+}

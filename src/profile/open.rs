@@ -316,3 +316,52 @@ impl Opened {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folded(texts: &[&'static str]) -> Vec<Source> {
+        texts.iter().map(|text| Source::bytes(*text)).collect()
+    }
+
+    #[test]
+    fn folded_text_is_streamed_unless_more_than_its_stacks_is_wanted() {
+        let streams = |texts: &[&'static str], options: ReadOptions| matches!(open(&folded(texts), &options).unwrap(), Opened::Folded(sources) if sources.len() == texts.len());
+        let (plain, each) = (ReadOptions::default(), ReadOptions::default().each_source(true));
+        assert!(streams(&["a 1\n"], plain.clone()) && streams(&["a 1\n", "b 1\n"], plain.clone()));
+        // A menu of one file is none.
+        assert!(streams(&["a 1\n"], each.clone()) && !streams(&["a 1\n", "b 1\n"], each));
+        // Labels are frames, and times are buckets.
+        let (timed, named) = ("# labels: time\ntime=0;a 1\n", "# labels: thread\nthread=x;a 1\n");
+        assert!(!streams(&[timed], plain.clone()) && streams(&[named], plain));
+        assert!(streams(&[timed], ReadOptions::default().time_frames(true)));
+    }
+
+    #[test]
+    fn labels_without_a_time_have_no_order_of_time() {
+        #[derive(Default)]
+        struct Count(usize);
+        impl Visitor for Count {
+            fn exit(&mut self, _: crate::folded::Frame<'_>, _: crate::folded::Weights) -> Result<()> {
+                self.0 += 1;
+                Ok(())
+            }
+            fn restart(&mut self) -> Result<()> {
+                self.0 = 0;
+                Ok(())
+            }
+        }
+        let walk = |text: &'static str, order: Order| {
+            let mut count = Count::default();
+            let opened = open(&folded(&[text]), &ReadOptions::default()).unwrap();
+            let walked = opened.walk(order, None, &mut count);
+            walked.map(|_| count.0).map_err(|error| error.to_string())
+        };
+        let named = "# labels: thread\nthread=x;a 1\nthread=y;a 1\n";
+        assert_eq!(walk(named, Order::Frame), Ok(4));
+        let message = walk(named, Order::Thread).unwrap_err();
+        assert!(message.contains("the stacks have labels of thread, and none of time"), "{message}");
+        assert_eq!(walk("a 1\nb 1\na 1\n", Order::Thread), Ok(3));
+    }
+}

@@ -237,4 +237,38 @@ mod tests {
         let message = check_each(&[Source::bytes("a 1\n"), pipe]).unwrap_err().to_string();
         assert_eq!(message, "pipe: --each reads it twice, and it is a pipe: write it to a file first");
     }
+
+    #[test]
+    fn the_menu_has_the_named_values_that_have_samples() {
+        let sample = |event: &str| format!("a 7 1.000001: 10 {event}: \n\t    7f1e2215d058 f (/bin/a)\n\n");
+        let text = ["cycles", "instructions", "faults"].map(sample).concat();
+        let sources = [Source::bytes(text)];
+        let (_, mut report) = read(&sources, &ReadOptions::default()).unwrap();
+        let menu = |report: &Report| {
+            let others = read_others(&sources, &ReadOptions::default(), report)?;
+            Some((
+                others.shown.clone(),
+                others.others.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>(),
+            ))
+        };
+        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+        assert_eq!(menu(&report), Some(("cycles".to_owned(), names(&["faults", "instructions"]))));
+        // As the report has it: one without samples, one without a name.
+        for (value, total) in std::mem::take(&mut report.values) {
+            let mut value = value;
+            let mut total = total;
+            match &value.name[..] {
+                b"instructions" => total.samples = 0,
+                b"faults" => value.name.clear(),
+                _ => {}
+            }
+            report.values.insert(value, total);
+        }
+        assert_eq!(menu(&report), None);
+    }
+
+    #[test]
+    fn values_of_one_recording_have_one_clock() {
+        assert!(Profile::from_bytes("main 1\n").unwrap().values_share_clock());
+    }
 }

@@ -136,3 +136,34 @@ impl Target for Forward<'_> {
         Err(Error::io("write", io::Error::other("the output cannot be written again")))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_writer_writes_its_own_format() {
+        let profile = Profile::from_bytes("main;parse 40\nmain 2\n").unwrap();
+        let settings = Settings::default();
+        type Writer = fn(&Profile, &Settings, &mut dyn Write) -> Result<()>;
+        let writers: [(Writer, &[u8]); 6] = [
+            (Profile::top, b"total 42"),
+            (Profile::markdown, b"**42**"),
+            (Profile::json, b"{"),
+            (Profile::pprof, b"\x1f\x8b"),
+            (Profile::speedscope, b"{"),
+            (Profile::firefox, b"{"),
+        ];
+        let mut texts = Vec::new();
+        for (write, begins) in writers {
+            let mut text = Vec::new();
+            write(&profile, &settings, &mut text).unwrap();
+            assert!(text.starts_with(begins), "{}", String::from_utf8_lossy(&text));
+            texts.push(text);
+        }
+        let count = texts.len();
+        texts.sort();
+        texts.dedup();
+        assert_eq!(texts.len(), count, "no two are one format");
+    }
+}

@@ -79,3 +79,27 @@ impl Sink for Scaled<'_> {
         self.sink.flush()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::ProfileBuilder;
+
+    #[test]
+    fn all_samples_are_multiplied() {
+        let mut builder = ProfileBuilder::new(Wants::ALL);
+        let mut scaled = Scaled::new(&mut builder, Weight::new(3));
+        assert_eq!(scaled.wants(), Wants::ALL);
+        let stack = [scaled.frame(b"main")];
+        let weights = Weights::one(Weight::new(5));
+        let at = |time| Context { time: Some(time), ..Context::UNKNOWN };
+        scaled.sample(&stack, weights, &at(1)).unwrap();
+        scaled.lasting_sample(&stack, weights, &at(2), 9).unwrap();
+        drop(scaled);
+        let profile = builder.finish().unwrap();
+        let samples: Vec<_> =
+            profile.samples().iter().map(|one| (one.time, one.duration, one.weights.value)).collect();
+        assert_eq!(samples, [(Some(1), 0, Weight::new(15)), (Some(2), 9, Weight::new(15))]);
+        assert_eq!(profile.total().unwrap().value, Weight::new(30));
+    }
+}

@@ -260,4 +260,24 @@ mod tests {
         }
         assert_eq!((in_smallest("samples"), is_scaled("samples")), (None, false));
     }
+
+    #[test]
+    fn every_unit_of_a_kind_is_shown_in_that_kind() {
+        for (unit, two) in [
+            ("ns", "2 ns"),
+            ("us", "2 µs"),
+            ("ms", "2 ms"),
+            ("s", "2 s"),
+            ("bytes", "2 B"),
+            ("kB", "2 kB"),
+            ("MB", "2 MB"),
+            ("GB", "2 GB"),
+            ("KiB", "2.05 kB"),
+            ("MiB", "2.1 MB"),
+            ("GiB", "2.15 GB"),
+        ] {
+            assert_eq!(amount(Weight::new(2), Some(unit)), two, "{unit}");
+            assert_eq!(is_time(unit), unit.ends_with('s') && unit != "bytes", "{unit}");
+        }
+    }
 }

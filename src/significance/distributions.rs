@@ -26,7 +26,7 @@ impl Normal {
     pub(super) fn upper_quantile(p: f64) -> f64 {
         // Newton's steps on the logarithm of the tail, which is nearly a parabola.
         let mut z = if p >= 0.5 { 0.0 } else { (-2.0 * (2.0 * p).ln()).sqrt() };
-        for _ in 0..60 {
+        for _ in 0..12 {
             let tail = Normal::upper(z);
             let density = (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
             let step = tail * (tail / p).ln() / density;

@@ -259,3 +259,48 @@ fn slope(quotients: &[f64], heights: &[f64]) -> f64 {
     }
     slope
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_all_functions_show_adds_to_the_freedom_of_each() {
+        let row = |n: u32, is_informative: bool, expected: f64| {
+            let share = |run: u32| 0.1 + 1e-3 * f64::from((n * 7 + run * run * 3) % 11);
+            RunShares {
+                before: (0..3).map(share).collect(),
+                after: (3..6).map(share).collect(),
+                expected_before: vec![expected; 3],
+                expected_after: vec![expected; 3],
+                is_informative,
+            }
+        };
+        let rows: Vec<RunShares> = (0..12).map(|n| row(n, true, 1e-6)).collect();
+        let spread = Spread::learn(&rows.iter().collect::<Vec<_>>());
+        let prior = spread.prior_freedom(4.0);
+        assert!(prior > 0.0 && prior <= 12.0, "{spread:?}");
+        // Of one that nothing is expected of, and of one that has too few samples.
+        assert_eq!(spread.squeezed(&row(0, true, 0.0)), (1.0, 4.0 + prior));
+        assert_eq!(spread.squeezed(&row(0, false, 1e-6)).1, 4.0 + prior);
+    }
+
+    #[test]
+    fn the_deviation_is_that_of_the_test() {
+        let row = |jitter: f64| RunShares {
+            before: vec![0.10, 0.10 + jitter, 0.10 - jitter],
+            after: vec![0.12, 0.12 - jitter, 0.12 + jitter],
+            expected_before: vec![4e-6; 3],
+            expected_after: vec![1e-6; 3],
+            is_informative: true,
+        };
+        let rows = [row(0.001), row(0.002), row(0.004), row(0.008)];
+        let spread = Spread::learn(&rows.iter().collect::<Vec<_>>());
+        for row in &rows {
+            let deviation = spread.deviation(row);
+            assert_eq!(deviation, spread.test(row, 0.05).deviation);
+            // At least as much as what is expected within the runs.
+            assert!(deviation.powi(2) >= (3.0 * 4e-6 + 3.0 * 1e-6) / 9.0 * (1.0 - 1e-12), "{deviation}");
+        }
+    }
+}

@@ -26,7 +26,8 @@ pub(crate) fn divide_anew(rows: &[&RunShares]) -> Option<Permutation> {
     let first = rows.first()?;
     let (before, runs) = (first.before.len(), first.before.len() + first.after.len());
     let all = choices(runs as u64, before as u64);
-    if before.min(runs - before) < 2 || all < 100 {
+    let is_alone = before.min(runs - before) < 2;
+    if is_alone || all < 100 {
         return None;
     }
     let mut heavy: Vec<&RunShares> = rows.to_vec();

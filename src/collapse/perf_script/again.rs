@@ -116,6 +116,24 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_ends_at_a_blank_and_before_a_time() {
+        let timed = Layout::guess(b"a 7 12.345678: 1 e: \n").unwrap();
+        let untimed = Layout::guess(b"a 7 e: \n").unwrap();
+        for (layout, line) in [
+            (timed, "a 71 12.345678: 1 e: "),
+            (timed, "a 7/1 12.345678: 1 e: "),
+            // The thread could be 8.
+            (untimed, "a 7 8 e: "),
+            (untimed, "a 7 e: "),
+        ] {
+            let read = layout.parse_again(line.as_bytes(), b"a 7", &Ending::default());
+            assert_eq!(read, None, "{line}");
+        }
+        let read = timed.parse_again(b"a 7 12.345678: 1 e: ", b"a 7", &Ending::default());
+        assert_eq!(read.map(|line| line.thread), Some(&b"a 7"[..]));
+    }
+
+    #[test]
     fn a_line_that_ends_as_the_one_before_is_read_by_its_ending() {
         let first = b"a b 7/8 [001] 12.345678:    2004008 cycles:u: ";
         let layout = Layout::guess(first).unwrap();

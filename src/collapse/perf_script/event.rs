@@ -184,7 +184,7 @@ impl Layout {
             let (token, _) = split_token(rest);
             let end = match token.strip_suffix(b":") {
                 Some(name) if !name.is_empty() => name.len(),
-                _ => event_end(rest)?,
+                _ => end_of_raw_event(rest)?,
             };
             event = &rest[..end];
             if nanoseconds(event).is_some() {
@@ -268,13 +268,10 @@ pub(super) fn layout_of_side_band(head: &[u8]) -> Option<Layout> {
     found
 }
 
-/// The end of an event's name: a colon before a blank or the line's end. `cycles:u:` has another
-/// colon before, `raw 0x1c2:` a blank.
-fn event_end(text: &[u8]) -> Option<usize> {
-    memchr::memchr_iter(b':', text).find(|&at| matches!(text.get(at + 1), None | Some(b' '))).filter(|&at| {
-        let name = &text[..at];
-        at > 0 && (!name.contains(&b' ') || name.starts_with(b"raw 0x"))
-    })
+/// The end of the one event whose name holds a blank: `raw 0x1c2:`.
+fn end_of_raw_event(text: &[u8]) -> Option<usize> {
+    let end_of = |at: &usize| matches!(text.get(at + 1), None | Some(b' '));
+    memchr::memchr_iter(b':', text).find(end_of).filter(|_| text.starts_with(b"raw 0x"))
 }
 
 /// The lines of a recording that can be event lines: not blank, no frames, no header.
@@ -404,6 +401,11 @@ mod tests {
             ("w   18913 ", false),
             ("w 1234567 ", false),
             ("  18913 ", false),
+            // The width is ten; behind a name there is a blank more.
+            ("    200000 ", true),
+            ("   200000 ", false),
+            ("w     200000 ", true),
+            ("w    200000 ", false),
         ] {
             assert_eq!(is_padded_as_period(line.trim_end().as_bytes()), is_period, "{line}");
         }
@@ -458,6 +460,10 @@ mod tests {
         assert_eq!(shown("1 2 4.500000: x  2814 3511.113299: 1 e: ", plain), "1 2 4.500000: x|2814|1|e|");
         assert_eq!(shown("a  1 8.881644: 7 cpu_core/cycles/u: ", plain), "a|1|7|cpu_core/cycles/u|");
         assert_eq!(shown("a  1 8.881644: 7 raw 0x1c2: ", plain), "a|1|7|raw 0x1c2|");
+        for nameless in ["a  1 8.881644: 7 : ", "a  1 8.881644: 7 two words: ", "a  1 8.881644: 7 raw 0x1c2 "]
+        {
+            assert_eq!(shown(nameless, plain), "no", "{nameless}");
+        }
     }
 
     #[test]
@@ -509,5 +515,22 @@ mod tests {
         assert_eq!(Layout::guess(b"                       1 f\n\n                      24 add\n"), None);
         let expanded = b"sh  6344 cycles:\n            1234 LazyCompile: a.js:3 (/tmp/perf-1.map)\n            5678 f (/x)\n";
         assert_eq!(Layout::guess(expanded), Some(layout(false, false, false, true)));
+    }
+
+    #[test]
+    fn times_are_seconds_with_a_fraction() {
+        for (word, expected) in [
+            ("12.345678", Some(12_345_678_000)),
+            ("12.345678901", Some(12_345_678_901)),
+            ("12.345", Some(12_000_345_000)),
+            ("12.3456789012", None),
+            ("12.345678x", None),
+            ("12.", None),
+            (".345678", None),
+            ("x.345678", None),
+            ("12", None),
+        ] {
+            assert_eq!(nanoseconds(word.as_bytes()), expected, "{word}");
+        }
     }
 }

@@ -48,3 +48,22 @@ impl Event {
         self.last_period.1
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_period_makes_weights_of_all() {
+        let mut event = Event::new(b"cycles", true, None);
+        assert_eq!(event.weight(None), Weight::ONE);
+        assert!(!event.weighed);
+        for period in ["7", "7", "8", "9", "8"] {
+            assert_eq!(event.weight(Some(period.as_bytes())).to_string(), period);
+            assert!(event.weighed, "{period}");
+        }
+        // A number beyond all weights counts as one sample, and takes nothing back.
+        assert_eq!(event.weight(Some(&[b'9'; 60])), Weight::ONE);
+        assert!(event.weighed);
+    }
+}

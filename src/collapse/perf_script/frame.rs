@@ -239,6 +239,21 @@ mod tests {
     }
 
     #[test]
+    fn parentheses_of_a_symbol_are_no_module() {
+        for (text, symbol, module) in [
+            ("run (/bin/a)", "run", "/bin/a"),
+            ("run(int, char) (/bin/a b (1))", "run(int, char)", "/bin/a b (1)"),
+            ("operator()", "operator()", ""),
+            ("(anonymous namespace)::run()", "(anonymous namespace)::run()", ""),
+            ("(/lib/libc.so)", "", "/lib/libc.so"),
+            ("run", "run", ""),
+        ] {
+            let (is, of) = split_module(text.as_bytes());
+            assert_eq!((is, of), (symbol.as_bytes(), module.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
     fn offsets_of_every_length() {
         for (text, name) in [
             ("main+0x1", "main"),

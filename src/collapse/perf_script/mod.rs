@@ -25,6 +25,8 @@ mod overview;
 mod parser;
 mod sched;
 mod symbols;
+#[cfg(test)]
+mod tests;
 
 pub use sched::PerfSched;
 

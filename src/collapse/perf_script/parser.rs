@@ -178,26 +178,11 @@ impl<'o> PerfParser<'o> {
     }
 
     /// A frame on a line without a tab, whose `text` begins with the address; `false` as [`Self::on_frame`].
-    fn on_frame_without_tab<'b>(
-        &mut self,
-        line: &'b [u8],
-        text: &'b [u8],
-        before: &mut Option<Before<'b>>,
-        sink: &mut dyn Sink,
-    ) -> bool {
-        /// The tab and the padded address.
-        const BEFORE_SYMBOL: usize = 17;
+    fn on_frame_without_tab(&mut self, line: &[u8], text: &[u8], sink: &mut dyn Sink) -> bool {
         self.is_unindented = !line.starts_with(b" ");
-        let start = line.len() - line.trim_ascii_start().len();
-        let end = start + memchr::memchr2(b' ', b'\t', text).unwrap_or(text.len());
-        if text.len() < line.len() && end >= BEFORE_SYMBOL && line.get(end) == Some(&b' ') {
-            // Blanks for the tab: what is left of them stands where the tab would.
-            let line = &line[end - BEFORE_SYMBOL..];
-            return self.on_frame(line, memchr::memrchr(b' ', line).unwrap_or(0), before, sink);
-        }
         let mut padded = std::mem::take(&mut self.padded);
         padded.clear();
-        if is_hex(&line[start..end]) {
+        if text.split(|&b| matches!(b, b' ' | b'\t')).next().is_some_and(is_hex) {
             with_tab(text, &mut padded);
         } else {
             padded.push(b'\t');
@@ -385,14 +370,7 @@ impl<'o> PerfParser<'o> {
     }
 
     /// A line that is neither blank nor a frame.
-    fn on_other<'b>(
-        &mut self,
-        line: &'b [u8],
-        number: u64,
-        before: &mut Option<Before<'b>>,
-        place: &mut Place,
-        sink: &mut dyn Sink,
-    ) -> Result<()> {
+    fn on_other(&mut self, line: &[u8], number: u64, place: &mut Place, sink: &mut dyn Sink) -> Result<()> {
         let again =
             self.recent.iter().find_map(|(thread, _)| self.layout.parse_again(line, thread, &self.ending));
         let frame = if again.is_none() { without_tab(line) } else { None };
@@ -419,7 +397,7 @@ impl<'o> PerfParser<'o> {
         }
         let is_deep = line.starts_with(b"    ") && line.ends_with(b")") && self.state == State::Within;
         if let Some(text) = frame.or(is_deep.then_some(line)) {
-            if !self.on_frame_without_tab(line, text, before, sink) {
+            if !self.on_frame_without_tab(line, text, sink) {
                 if self.state == State::Between {
                     self.state = State::Skipping;
                 }
@@ -491,7 +469,7 @@ impl Parser for PerfParser<'_> {
                         place.not_understood(number, line);
                         return Ok(());
                     }
-                    self.on_other(line, number, &mut before, place, sink)
+                    self.on_other(line, number, place, sink)
                 }
                 None => self.end_sample(sink),
                 Some(b'#') if in_header || line.starts_with(MARK) => {
@@ -505,7 +483,7 @@ impl Parser for PerfParser<'_> {
                 Some(_) if in_header && parse_event(line, self.layout).is_none() => Ok(()),
                 Some(_) => {
                     in_header = false;
-                    self.on_other(line, number, &mut before, place, sink)
+                    self.on_other(line, number, place, sink)
                 }
             }
         });

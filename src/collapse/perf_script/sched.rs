@@ -289,6 +289,19 @@ mod tests {
     }
 
     #[test]
+    fn threads_that_all_come_back_are_no_remark() {
+        let text = [
+            switch("a", 7, "1.000001", "S", 8, FRAMES),
+            switch("c", 8, "1.000011", "S", 7, FRAMES),
+            switch("a", 7, "1.000020", "S", 8, FRAMES),
+        ]
+        .concat();
+        let (folded, report) = collapse_bytes(&PerfSched, &text, &Options::default()).unwrap();
+        assert_eq!(folded, "a;f;__schedule 10000\nc;f;__schedule 9000\n");
+        assert_eq!((report.notes, report.facts.warnings), (vec![], vec![]));
+    }
+
+    #[test]
     fn payloads_come_in_two_forms() {
         let ids = |text: &str| Switch::parse(text.as_bytes()).map(|s| (s.prev, s.next, s.runnable));
         assert_eq!(ids(" names:7825 [120] R ==> a:b ==> c:7049 [120]"), Some((7825, 7049, true)));

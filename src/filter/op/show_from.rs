@@ -66,3 +66,24 @@ impl Rewrite for ShowFrom {
         unless_matched(self.pattern.has_matched())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::operation::OpOptions;
+
+    #[test]
+    fn frames_that_are_numbered_anew_are_looked_at_again() {
+        let Stage::Rewrite(mut show_from) = (SHOW_FROM.build)("a", OpOptions::default()).unwrap() else {
+            unreachable!("it rewrites")
+        };
+        let mut left = |names: [&str; 2]| {
+            let mut table = StackTable::default();
+            let mut stack = names.map(|name| table.frame(name.as_bytes())).to_vec();
+            show_from.rewrite(&mut stack, &mut table);
+            show_from.forget();
+            stack.len()
+        };
+        assert_eq!((left(["a", "b"]), left(["b", "a"]), left(["c", "d"])), (2, 1, 0));
+    }
+}

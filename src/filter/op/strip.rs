@@ -337,4 +337,21 @@ mod tests {
             assert_eq!(String::from_utf8_lossy(&name), expected);
         }
     }
+
+    #[test]
+    fn offsets_are_hexadecimal_numbers() {
+        for (name, bare) in [
+            ("f+0x1a", "f"),
+            ("f+0x12/0x40", "f"),
+            ("f+0x", "f+0x"),
+            ("f+0xzz", "f+0xzz"),
+            ("f+0x1/0xzz", "f+0x1/0xzz"),
+            ("f+12", "f+12"),
+            ("+0x1", "+0x1"),
+        ] {
+            let mut stripped = name.as_bytes().to_vec();
+            offset(&mut stripped);
+            assert_eq!(String::from_utf8(stripped).unwrap(), bare, "{name}");
+        }
+    }
 }

@@ -127,4 +127,23 @@ mod tests {
             assert_eq!(factor(unit, unit).unwrap(), Weight::ONE, "{unit:?}");
         }
     }
+
+    #[test]
+    fn refusals_name_the_option() {
+        let to = |from: Option<&str>, to: &str, said: Option<&str>| {
+            let convert = ToUnit { from: from.map(|name| find(name).unwrap()), to: find(to).unwrap() };
+            convert.conversion(said).map(|done| done.factor.to_string()).map_err(|error| error.to_string())
+        };
+        assert_eq!(to(None, "ms", Some("s")), Ok("1000".to_owned()));
+        assert_eq!(to(Some("us"), "ns", None), Ok("1000".to_owned()));
+        for refusal in [
+            to(None, "ms", None),
+            to(None, "ms", Some("cycles")),
+            to(None, "ms", Some("bytes")),
+            to(Some("us"), "ms", Some("s")),
+        ] {
+            let message = refusal.unwrap_err();
+            assert!(message.starts_with("--to-unit: "), "{message}");
+        }
+    }
 }

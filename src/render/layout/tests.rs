@@ -122,3 +122,33 @@ fn a_total_must_not_be_too_small() {
     let error = layout.finish(&summary).err().unwrap().to_string();
     assert_eq!(error, "the total 5 is smaller than the weight of all stacks, 6");
 }
+
+#[test]
+fn parts_that_other_threads_laid_out_stand_behind_one_another() {
+    let frame = |name: &'static str, depth, start: i128, own: i128, total: i128| {
+        let one = |weight| Weights::one(Weight::new(weight));
+        Frame { name: name.as_bytes(), depth, start: one(start), own: one(own), total: one(total) }
+    };
+    let so_far = |weight| Weights::one(Weight::new(weight));
+    let mut layout = Layout::new(0.1, None);
+    layout.exit(frame("b", 1, 0, 10, 10), so_far(10)).unwrap();
+    layout.exit(frame("a", 0, 0, 0, 10), so_far(10)).unwrap();
+    let mut fork = layout.fork().expect("plain input may have several threads");
+    fork.exit(frame("b", 1, 0, 20, 20), so_far(20)).unwrap();
+    fork.exit(frame("narrow", 1, 20, 1, 1), so_far(21)).unwrap();
+    fork.exit(frame("c", 0, 0, 0, 21), so_far(21)).unwrap();
+    layout.join(fork, so_far(10)).unwrap();
+    let summary = WalkSummary { total: so_far(31), ..WalkSummary::default() };
+    let graph = layout.finish(&summary).unwrap();
+    assert_eq!(shown(&graph), ["0 a 0 10", "1 b 0 10", "0 c 10 21", "1 b 10 20"]);
+    assert_eq!(graph.left_out, 1);
+}
+
+#[test]
+fn weights_are_shown_multiplied_by_the_factor() {
+    let mut graph = graph("a 1\na;b 2\n", 0.0);
+    assert_eq!((graph.factor(), graph.shown(Weight::new(7)).unwrap()), (Weight::ONE, Weight::new(7)));
+    graph.scale(Weight::new(3)).unwrap();
+    assert_eq!((graph.factor(), graph.shown(Weight::new(7)).unwrap()), (Weight::new(3), Weight::new(21)));
+    assert!(graph.scale(Weight::new(i128::MAX)).is_err());
+}

@@ -1,0 +1,131 @@
+//! Tests of whole recordings: which line belongs to which sample, and what is said of the others.
+
+use super::PerfScript;
+use crate::collapse::tests::{collapse_bytes, fold};
+use crate::collapse::{Collapser, Options, Report};
+use crate::input::Input;
+use crate::profile::{ProfileBuilder, Wants};
+
+fn report(text: &str, options: &Options) -> Report {
+    collapse_bytes(&PerfScript, text, options).unwrap().1
+}
+
+#[test]
+fn source_lines_stand_two_blanks_in_or_below_frames_without_any() {
+    let options = Options { srcline: true, ..Options::default() };
+    let sample = |blanks: &str, below: &str| {
+        format!("a 7 1.000001: 1 cycles:u: \n{blanks}7f1e2215d058 f+0x1 (/bin/a)\n{below}orders.c:12\n\n")
+    };
+    for (blanks, below) in [("\t    ", "  "), ("     ", "  "), ("", "")] {
+        assert_eq!(fold(&PerfScript, sample(blanks, below), &options), "a;f (orders.c:12) 1\n", "{blanks:?}");
+    }
+    // Below a frame that stands further in it is some other line.
+    let report = report(&sample("     ", ""), &options);
+    assert_eq!(report.not_understood.count, 1, "{:?}", report.not_understood);
+}
+
+#[test]
+fn a_recording_that_ends_below_a_frame_ends_within_a_sample() {
+    let ends_within =
+        |text: &str| report(text, &Options::default()).not_understood.ends_within_record.is_some();
+    let sample = "a 7 1.000001: 1 cycles:u: \n\t    7f1e2215d058 f+0x1 (/bin/a)\n";
+    assert!(ends_within(sample));
+    assert!(!ends_within(&format!("{sample}\n")) && !ends_within(&format!("{sample}   \n")));
+    assert!(ends_within(&format!("{sample}\na 7 1.000002: 1 cycles:u: \n")));
+    // One line is a whole sample where no frames follow any.
+    assert!(!ends_within("a 7 1.000001: 1 cycles:u: \na 7 1.000002: 1 cycles:u: \n"));
+}
+
+#[test]
+fn a_command_may_have_fifteen_bytes_and_a_newline() {
+    let of = |comm: &str| {
+        let frame = "\t    7f1e2215d058 f+0x1 (/bin/a)\n\n";
+        let text = format!("b 7 1.000001: 1 e: \n{frame}{comm} 7 1.000001: 1 e: \n{frame}");
+        let (folded, report) = collapse_bytes(&PerfScript, text, &Options::default()).unwrap();
+        (folded, report.not_understood.count)
+    };
+    let expected = |comm: &str| format!("{comm};f 1\nb;f 1\n");
+    assert_eq!(of("a23456789012345"), (expected("a23456789012345"), 0));
+    assert_eq!(of("a234567\n9012345"), (expected("a234567_9012345"), 0));
+    // A name that would be longer is a line of something else, and a name.
+    assert_eq!(of("A234567\na9012345"), (expected("a9012345"), 1));
+}
+
+#[test]
+fn a_header_holds_any_line_of_the_command() {
+    let header = "# ========\n# captured on    : Sat Nov 21 10:00:00 2026\n# cmdline : python -c \n\
+        \timport 7f1e2215d058\n\t7f1e2215d058 not_a_frame (/bin/a)\n    x = 1\n# ========\n#\n";
+    let text = format!("{header}a 7 1.000001: 1 cycles:u: \n\t    7f1e2215d058 f+0x1 (/bin/a)\n\n");
+    assert_eq!(fold(&PerfScript, text, &Options::default()), "a;f 1\n");
+}
+
+#[test]
+fn a_line_that_ends_as_the_one_before_may_have_more_in_its_symbol() {
+    let text = "a 7 1.000001: 1 cycles:u: \n\
+        \t    7f1e2215d058 add (/bin/a)\n\
+        \t    7f1e2215d0   add (/bin/a)\n\
+        \t    7f1e221 ptr  add (/bin/a)\n\
+        \t    7f1e2215d058 add (/bin/a)\n\n";
+    assert_eq!(fold(&PerfScript, text, &Options::default()), "a;add;ptr  add;add;add 1\n");
+}
+
+#[test]
+fn both_sizes_of_a_pair_of_periods_count() {
+    let sample =
+        |period: &str| format!("a 7 1.000001: {period} cycles:u: \n\t    7f1e2215d058 f (/bin/a)\n\n");
+    let report = report(&[sample("10"), sample("20")].concat(), &Options::default());
+    assert_eq!(report.unit(), Some("cycles"), "and not samples");
+}
+
+#[test]
+fn several_threads_read_what_one_reads() {
+    let sample = |n: usize| {
+        format!("a{} 7 1.{n:06}: {n} cycles:u: \n\t    7f1e2215d058 f{} (/bin/a)\n\n", n % 3, n % 7)
+    };
+    // More than a block for each thread, and a line in the middle that is none.
+    let mut text: String = (1..30_000).map(sample).collect();
+    text.insert_str(
+        text.len() / 2 + text[text.len() / 2..].find("\n\n").unwrap() + 2,
+        "what is this line, then?\n\n",
+    );
+    assert!(text.len() > 3 * 512 * 1024);
+    let on = |threads| {
+        let input = Input::new("test", Box::new(std::io::Cursor::new(text.clone().into_bytes()))).unwrap();
+        let (mut builder, mut report) = (ProfileBuilder::new(Wants::default()), Report::default());
+        PerfScript
+            .collapse(input, &Options { threads, ..Options::default() }, &mut builder, &mut report)
+            .unwrap();
+        let mut folded = Vec::new();
+        builder.finish().unwrap().stacks().write(&mut folded).unwrap();
+        let folded = String::from_utf8(folded).unwrap();
+        (folded, report.not_understood.count, report.not_understood.first, report.values)
+    };
+    let one = on(1);
+    assert_eq!(one.0.lines().count(), 21);
+    assert_eq!(one.1, 1);
+    assert_eq!(on(3), one);
+}
+
+#[test]
+fn a_stack_that_belongs_to_no_sample_is_one_loss() {
+    for blanks in ["\t    ", "     ", ""] {
+        let frames = format!("{blanks}7f1e2215d058 f+0x1 (/bin/a)\n{blanks}7f1e2215d059 g+0x1 (/bin/a)\n\n");
+        let text = format!("a 7 1.000001: 1 cycles:u: \n{frames}{frames}");
+        let (folded, report) = collapse_bytes(&PerfScript, text, &Options::default()).unwrap();
+        assert_eq!((&folded[..], report.not_understood.count), ("a;g;f 1\n", 1), "{blanks:?}");
+    }
+}
+
+#[test]
+fn lines_of_something_else_are_counted_wherever_they_stand() {
+    let frame = "\t    7f1e2215d058 f+0x1 (/bin/a)\n";
+    let sample = format!("a 7 1.000001: 1 cycles:u: \n{frame}\n");
+    for other in ["what is this, then, if not a sample", "  what is this, then, if not a sample"] {
+        let (folded, report) =
+            collapse_bytes(&PerfScript, format!("{sample}{other}\n{sample}"), &Options::default()).unwrap();
+        assert_eq!((&folded[..], report.not_understood.count), ("a;f 2\n", 1), "{other:?}");
+    }
+    let within = format!("a 7 1.000001: 1 cycles:u: \n{frame}what is this, then, if not a frame\n{frame}\n");
+    let (folded, report) = collapse_bytes(&PerfScript, within, &Options::default()).unwrap();
+    assert_eq!((&folded[..], report.not_understood.count), ("a;f;f 1\n", 1));
+}
