@@ -14,6 +14,13 @@ pub enum Refusal {
     Machine(i64),
     /// Ordinary users may not see the kernel, where threads leave the processor: `perf_event_paranoid` is 2 or more.
     OffCpu(i64),
+    /// Ordinary users may not see the kernel, which this event samples: `perf_event_paranoid` is 2 or more.
+    KernelEvent {
+        /// The event.
+        name: String,
+        /// `kernel.perf_event_paranoid`.
+        paranoid: i64,
+    },
     /// A filter of system calls, as in containers.
     Seccomp,
     /// Recording is not allowed, although the numbers in `/proc` allow it.
@@ -57,6 +64,8 @@ pub enum Refusal {
     Attach {
         /// The process.
         pid: u32,
+        /// It is another user's, and this one is not root.
+        is_foreign: bool,
         /// `kernel.yama.ptrace_scope`, where there is one.
         ptrace_scope: Option<i64>,
         /// Within a container.
@@ -91,12 +100,16 @@ pub enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::Paranoid(value) => write!(
-                f,
-                "recording is kept from ordinary users (kernel.perf_event_paranoid is {value}); \
-                 `sudo sysctl kernel.perf_event_paranoid=2` allows it until the next start, a file in \
-                 /etc/sysctl.d for good, `sudo setcap cap_perfmon=ep` this program alone, `fg-record --root` once"
-            ),
+            Refusal::Paranoid(value) => {
+                // Ubuntu's kernels, which are the ones with 4, want more than this capability there.
+                let alone = if *value > 3 { "" } else { " `sudo setcap cap_perfmon=ep` this program alone," };
+                write!(
+                    f,
+                    "recording is kept from ordinary users (kernel.perf_event_paranoid is {value}); \
+                     `sudo sysctl kernel.perf_event_paranoid=2` allows it until the next start, a file in \
+                     /etc/sysctl.d for good,{alone} `fg-record --root` once"
+                )
+            }
             Refusal::Machine(value) => write!(
                 f,
                 "the whole machine is kept from ordinary users (kernel.perf_event_paranoid is {value}); \
@@ -106,6 +119,11 @@ impl fmt::Display for Refusal {
                 f,
                 "--off-cpu and --wall need to see the kernel (kernel.perf_event_paranoid is {value}); \
                  use `fg-record --root`, or `sudo sysctl kernel.perf_event_paranoid=1`"
+            ),
+            Refusal::KernelEvent { name, paranoid } => write!(
+                f,
+                "{name} samples the kernel, which is kept from ordinary users (kernel.perf_event_paranoid is \
+                 {paranoid}); use `fg-record --root`, or `sudo sysctl kernel.perf_event_paranoid=1`"
             ),
             Refusal::Seccomp => write!(
                 f,
@@ -158,9 +176,13 @@ impl fmt::Display for Refusal {
                 let online: Vec<String> = online.iter().map(u32::to_string).collect();
                 write!(f, "there is no processor {number} online; there are {}", online.join(", "))
             }
-            Refusal::Attach { pid, ptrace_scope, container } => {
+            Refusal::Attach { pid, is_foreign, ptrace_scope, container } => {
                 write!(f, "process {pid} may not be looked at")?;
                 match (ptrace_scope, container) {
+                    _ if *is_foreign => write!(
+                        f,
+                        "; it is another user's: use `fg-record --root`, or run fg-record as that user"
+                    ),
                     (_, true) => {
                         write!(f, "; in a container that takes --cap-add SYS_PTRACE, and the same user")
                     }

@@ -43,7 +43,8 @@ impl Permissions {
             mlock_kb: number("perf_event_mlock_kb"),
             max_rate: number("perf_event_max_sample_rate"),
             kptr_restrict: number("kptr_restrict"),
-            privileged: status_number(&status, "CapEff", 16).is_some_and(may_monitor),
+            privileged: status_number(&status, "CapEff", 16)
+                .is_some_and(|capabilities| may_monitor(capabilities, number("perf_event_paranoid"))),
             container: ["/.dockerenv", "/run/.containerenv"].iter().any(|path| fs::metadata(path).is_ok()),
             wsl1: is_wsl1(&version),
             locked_memory: limits::locked_memory(),
@@ -57,9 +58,9 @@ fn status_number(status: &str, name: &str, radix: u32) -> Option<u64> {
     u64::from_str_radix(value.trim(), radix).ok()
 }
 
-/// CAP_PERFMON or CAP_SYS_ADMIN.
-fn may_monitor(capabilities: u64) -> bool {
-    capabilities & (1 << 38 | 1 << 21) != 0
+/// CAP_SYS_ADMIN, or CAP_PERFMON, which is not enough for Ubuntu's kernels at 4.
+fn may_monitor(capabilities: u64, paranoid: Option<i64>) -> bool {
+    capabilities & 1 << 21 != 0 || capabilities & 1 << 38 != 0 && paranoid.is_none_or(|paranoid| paranoid < 4)
 }
 
 /// The second one says `microsoft`, in small letters, and has perf events.
@@ -98,8 +99,10 @@ mod tests {
     fn numbers_of_a_status_file() {
         let status = "Name:\tbash\nCapEff:\t0000004000000000\nSeccomp:\t2\nSeccomp_filters:\t1\n";
         assert_eq!(status_number(status, "Seccomp", 10), Some(2));
-        assert!(status_number(status, "CapEff", 16).is_some_and(may_monitor), "CAP_PERFMON");
-        assert!(!may_monitor(1 << 37));
+        let capabilities = status_number(status, "CapEff", 16).unwrap();
+        assert!(may_monitor(capabilities, Some(3)) && may_monitor(capabilities, None), "CAP_PERFMON");
+        assert!(!may_monitor(capabilities, Some(4)) && may_monitor(1 << 21, Some(4)));
+        assert!(!may_monitor(1 << 37, Some(2)));
         assert_eq!(status_number(status, "CapPrm", 16), None);
     }
 

@@ -270,6 +270,14 @@ impl Recording {
         self.push(14, misc, out);
     }
 
+    /// An event samples no more, or again.
+    pub fn throttle(&mut self, event: usize, time: u64, is_on: bool) {
+        let mut out = self.out();
+        out.u64(time).u64(id_of(event)).u64(id_of(event));
+        self.trailer(&mut out, 0, 0, time);
+        self.push(if is_on { 5 } else { 6 }, 0, out);
+    }
+
     /// The user's part of the call chains of samples before.
     pub fn user_chain(&mut self, tid: i32, time: u64, cookie: u64, chain: &[u64]) {
         let mut out = self.out();

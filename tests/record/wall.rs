@@ -132,8 +132,7 @@ fn short_waits_are_left_out_and_counted() {
 }
 
 /// Two threads that wake each other as often as they can: some hundred thousand switches a second.
-#[test]
-fn heavy_switching_is_in_the_total_whatever_is_lost() {
+fn ping() -> Option<&'static Path> {
     static BUILT: super::Built = super::Built::new();
     const PING: &str = r#"
 #include <pthread.h>
@@ -157,7 +156,12 @@ int main(void) {
   return 0;
 }
 "#;
-    let Some(program) = compiled(&BUILT, "ping", PING) else { return };
+    compiled(&BUILT, "ping", PING)
+}
+
+#[test]
+fn heavy_switching_is_in_the_total_whatever_is_lost() {
+    let Some(program) = ping() else { return };
     let mut command = fg_record();
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.folded");
@@ -201,4 +205,37 @@ fn a_pause_has_no_waits() {
     let whole = seen["never"] + seen["[lost]"];
     // A second is sampled; the machine may be slow to end it.
     assert!(whole > 0.8e9, "{seen:?} {folded}");
+}
+
+/// Of so many switches few are sampled, and their stacks have the time of all.
+#[test]
+fn of_heavy_switching_some_stacks_stand_for_all() {
+    let Some(program) = ping() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("perf.data");
+    let mut command = fg_record();
+    command.args(["--off-cpu", "--raw", "-q", "-o"]).arg(&path).arg("--").arg(program);
+    if recorded(&mut command).is_none() {
+        return;
+    }
+    let mut collapse = Command::new(env!("CARGO_BIN_EXE_fg-collapse"));
+    let output = collapse.arg("-v").arg(&path).output().expect("fg-collapse starts");
+    let (folded, said) = (text(&output.stdout), text(&output.stderr));
+    let seen = weights(&folded, &["ping", "reads", "[lost]"]);
+    let number_before = |word: &str| -> f64 {
+        let before = said.split(word).next().filter(|before| before.len() < said.len());
+        let number = before.and_then(|before| before.split_whitespace().next_back());
+        number.and_then(|number| number.trim_end_matches(',').parse().ok()).unwrap_or(0.0)
+    };
+    let lost = number_before(" lost");
+    if !said.contains("have no stack of their own") {
+        // Nobody could look at the switches while there were many of them.
+        assert!(lost > 0.0 || number_before(" samples") < 20_000.0, "{said}");
+        return super::skip("the machine is too slow to switch often, or to see it");
+    }
+    assert!(number_before(" waits have no stack") > 1_000.0, "{said}");
+    if lost == 0.0 {
+        assert!(seen["reads"] > 0.5 * seen["ping"], "{seen:?} {said}\n{folded}");
+        assert!(seen["[lost]"] < 0.5 * seen["ping"], "{seen:?} {said}\n{folded}");
+    }
 }

@@ -6,7 +6,8 @@ use super::attr::Attr;
 use super::bytes::ByteOrder;
 use super::chunk::Slice;
 use super::record::{
-    self, Cgroup, Comm, Fork, Header, KernelFunction, Mmap, Mode, SampleHead, Switched, UserChain, kind,
+    self, Cgroup, Comm, Fork, Header, KernelFunction, Mmap, Mode, SampleHead, Switched, Throttled, UserChain,
+    kind,
 };
 use super::sample::{SampleBody, no_sample};
 use crate::error::{Position, Result};
@@ -68,6 +69,9 @@ impl Record {
             kind::FORK => Fork::parse(body, order).map(Content::Fork),
             kind::EXIT => Fork::parse(body, order).map(Content::Exit),
             kind::LOST | kind::LOST_SAMPLES => record::lost(header.kind, body, order).map(Content::Lost),
+            kind::THROTTLE | kind::UNTHROTTLE => {
+                Throttled::parse(header, body, order).map(Content::Throttled)
+            }
             kind::SWITCH | kind::SWITCH_CPU_WIDE => {
                 let attr = self.attr.as_deref();
                 attr.and_then(|attr| Switched::parse(header, body, order, attr)).map(Content::Switch)
@@ -111,6 +115,8 @@ pub enum Content<'a> {
     Exit(Fork),
     /// The number of events that were lost because the recorder's buffers were full.
     Lost(u64),
+    /// An event samples no more, or again.
+    Throttled(Throttled),
     /// A thread has left its processor, or is back.
     Switch(Switched),
     /// The user's part of the call chains of samples before.

@@ -360,7 +360,13 @@ impl Description {
                 record.attr = Some(event.attr.clone());
                 record.head = Some(head);
             }
-            kind::MMAP | kind::MMAP2 | kind::COMM | kind::FORK | kind::EXIT => {
+            kind::MMAP
+            | kind::MMAP2
+            | kind::COMM
+            | kind::FORK
+            | kind::EXIT
+            | kind::THROTTLE
+            | kind::UNTHROTTLE => {
                 let first = self.events.first();
                 record.time = first.and_then(|event| record::time_of(&record.body, order, &event.attr));
             }

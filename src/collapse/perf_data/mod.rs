@@ -62,6 +62,7 @@ mod switch;
 mod time_order;
 mod tracepoint;
 mod trampoline;
+mod unsampled;
 mod unwind;
 mod zstd;
 
@@ -96,7 +97,7 @@ pub use self::bytes::U64s;
 pub(crate) use self::code_files::{CodeFiles, code_files};
 pub use self::content::{Content, Record, Sample};
 pub(crate) use self::part::Part;
-pub use self::record::{Cgroup, Comm, FileId, Fork, KernelFunction, Mmap, Mode, Switched};
+pub use self::record::{Cgroup, Comm, FileId, Fork, KernelFunction, Mmap, Mode, Switched, Throttled};
 pub use self::recording::Recording;
 pub use self::sample::{Registers, SampleBody};
 pub use self::time_order::InTimeOrder;

@@ -11,6 +11,9 @@
 //!
 //! `fg-record --wall` samples processor time as well: the value `wall` is both.
 //!
+//! Where threads switch too often, not each switch has a sample, which a record of the kind THROTTLE says: see
+//! [`Unsampled`].
+//!
 //! If the kernel notes all switches and had no room for some, a thread's time between two of its records may
 //! be known, but not where it was: that is the time of `[lost]`.
 
@@ -20,6 +23,7 @@ use super::attr::Event;
 use super::pending::{PendingSample, State};
 use super::record::Switched;
 use super::switch::Switch;
+use super::unsampled::{Share, Unsampled};
 use crate::collapse::{Options, Value, ValueSelection, ValueTotal};
 use crate::error::Result;
 use crate::weight::Weight;
@@ -46,6 +50,8 @@ struct Away {
     runnable: bool,
     /// The kernel has noted that it left.
     is_noted: bool,
+    /// Not all switches were sampled at the time, and this one was not.
+    is_unsampled: bool,
 }
 
 /// Follows threads off their processors.
@@ -65,6 +71,7 @@ pub(super) struct OffCpu {
     least: u64,
     /// The number of waits that were left out, and their time.
     left_out: (u64, u64),
+    pub unsampled: Unsampled,
     /// True if the kernel notes all switches.
     is_noted: bool,
     /// True if there is a sample of each switch as well, as far as there was room.
@@ -141,6 +148,7 @@ impl OffCpu {
             *total = ValueTotal { kept: total.kept, ..ValueTotal::default() };
         }
         (self.switches, self.unseen, self.left_out) = (0, 0, (0, 0));
+        self.unsampled.begin_part();
     }
 
     /// The kernel had no room for some records.
@@ -179,7 +187,8 @@ impl OffCpu {
             return Ok(());
         }
         self.switches += 1;
-        let away = Away { work, since: time, runnable: switch.runnable, is_noted: false };
+        let away =
+            Away { work, since: time, runnable: switch.runnable, is_noted: false, is_unsampled: false };
         match self.away.insert(tid, away) {
             // It leaves again, so it was back in between.
             Some(before) if self.is_whole => self.add_lost(tid, before.work, before.since, time, out),
@@ -211,7 +220,8 @@ impl OffCpu {
         }
         let Some(lost) = lost else { return Ok(()) };
         self.switches += 1;
-        let away = Away { work: Some(lost), since: time, runnable: preempted, is_noted: true };
+        let is_unsampled = self.unsampled.is_on();
+        let away = Away { work: Some(lost), since: time, runnable: preempted, is_noted: true, is_unsampled };
         match self.away.insert(tid, away) {
             Some(before) => self.add_lost(tid, before.work, before.since, time, out),
             None => Ok(()),
@@ -219,10 +229,24 @@ impl OffCpu {
     }
 
     /// A thread has ended: it is not waited for.
-    pub fn end(&mut self, tid: i32) {
+    ///
+    /// # Errors
+    /// Those of [`OffCpu::back`].
+    pub fn end(&mut self, tid: i32, out: &mut Vec<PendingSample>) -> Result<()> {
         self.away.remove(&tid);
         self.back.remove(&tid);
         self.spent.remove(&tid);
+        let rest = self.unsampled.release(tid);
+        rest.into_iter().try_for_each(|rest| self.hand_out_rest(rest, out))
+    }
+
+    /// A part of the recording ends: hands out what waits for another sample.
+    ///
+    /// # Errors
+    /// Those of [`OffCpu::back`].
+    pub fn end_part(&mut self, out: &mut Vec<PendingSample>) -> Result<()> {
+        let rest = self.unsampled.release_all();
+        rest.into_iter().try_for_each(|rest| self.hand_out_rest(rest, out))
     }
 
     /// A thread is back. `lost` makes what stands for its stack if that was lost.
@@ -260,7 +284,8 @@ impl OffCpu {
             self.unseen += away.len() as u64;
             return Ok(());
         }
-        away.into_iter().try_for_each(|(_, away)| self.add(away, time, out))
+        away.into_iter().try_for_each(|(_, away)| self.add(away, time, out))?;
+        self.end_part(out)
     }
 
     /// Counts processor time towards the time that passes.
@@ -296,7 +321,7 @@ impl OffCpu {
     ) -> Result<()> {
         let since = since.saturating_add(self.spent.remove(&tid).unwrap_or(0));
         let work = work.map(|work| PendingSample { state: State::Lost, ..work });
-        self.add(Away { work, since, runnable: false, is_noted: true }, now, out)
+        self.add(Away { work, since, runnable: false, is_noted: true, is_unsampled: false }, now, out)
     }
 
     fn add(&mut self, mut away: Away, now: u64, out: &mut Vec<PendingSample>) -> Result<()> {
@@ -309,31 +334,65 @@ impl OffCpu {
             self.left_out = (self.left_out.0 + 1, self.left_out.1.saturating_add(time));
             return Ok(());
         }
-        let weight = if self.count { Weight::ONE } else { Weight::new(time.into()) };
-        let (part, state) =
-            if away.runnable { (RUNNABLE, State::Runnable) } else { (BLOCKED, State::Blocked) };
-        if let Some(work) = &mut away.work {
-            work.time = Some(away.since);
-            work.away = time;
-            if work.state != State::Lost {
-                work.state = state;
-            }
+        let weight = self.weight_of(1, time);
+        for &at in self.parts(away.runnable) {
+            self.totals[at].add(weight)?;
         }
+        let Some(mut work) = away.work.take().filter(|_| self.is_kept()) else { return Ok(()) };
+        work.time = Some(away.since);
+        work.away = time;
+        if away.is_unsampled {
+            self.unsampled.add(away.runnable, time, work);
+            return Ok(());
+        }
+        let mut share = Share::default();
+        if work.state != State::Lost {
+            work.state = if away.runnable { State::Runnable } else { State::Blocked };
+            share = self.unsampled.take(away.runnable, time, &work);
+        }
+        let weight = weight.checked_add(self.weight_of(share.count, share.time))?;
+        self.hand_out(away.runnable, weight, work, out)
+    }
+
+    fn weight_of(&self, count: u64, time: u64) -> Weight {
+        Weight::new(if self.count { count.into() } else { time.into() })
+    }
+
+    /// The values that a wait counts for.
+    fn parts(&self, runnable: bool) -> &'static [usize] {
+        match (runnable, self.is_wall) {
+            (true, false) => &[OFF_CPU, RUNNABLE],
+            (true, true) => &[OFF_CPU, RUNNABLE, WALL],
+            (false, false) => &[OFF_CPU, BLOCKED],
+            (false, true) => &[OFF_CPU, BLOCKED, WALL],
+        }
+    }
+
+    fn hand_out_rest(
+        &self,
+        (runnable, share, work): (bool, Share, PendingSample),
+        out: &mut Vec<PendingSample>,
+    ) -> Result<()> {
+        self.hand_out(runnable, self.weight_of(share.count, share.time), work, out)
+    }
+
+    /// Hands out a wait for each value that is kept, or once for all.
+    fn hand_out(
+        &self,
+        runnable: bool,
+        weight: Weight,
+        work: PendingSample,
+        out: &mut Vec<PendingSample>,
+    ) -> Result<()> {
         let mut sum = Weight::ZERO;
-        let all = if self.is_wall { &[OFF_CPU, part, WALL][..] } else { &[OFF_CPU, part] };
-        for &at in all {
-            let total = &mut self.totals[at];
-            total.add(weight)?;
-            if !total.kept {
-                continue;
-            }
+        for &at in self.parts(runnable).iter().filter(|at| self.totals[**at].kept) {
             sum = sum.checked_add(weight)?;
-            if let (true, Some(work)) = (self.roots, &away.work) {
+            if self.roots {
                 out.push(PendingSample { value: FIRST_NUMBER + at as u32, weight, ..work.clone() });
             }
         }
         if !self.roots && !sum.is_zero() {
-            out.extend(away.work.map(|work| PendingSample { weight: sum, ..work }));
+            out.push(PendingSample { weight: sum, ..work });
         }
         Ok(())
     }

@@ -10,6 +10,8 @@ pub(super) mod kind {
     pub const LOST: u32 = 2;
     pub const COMM: u32 = 3;
     pub const EXIT: u32 = 4;
+    pub const THROTTLE: u32 = 5;
+    pub const UNTHROTTLE: u32 = 6;
     pub const FORK: u32 = 7;
     pub const SAMPLE: u32 = 9;
     pub const MMAP2: u32 = 10;
@@ -206,6 +208,25 @@ impl Switched {
         const PREEMPTED: u16 = 1 << 14;
         let (pid, tid) = thread_of(body, order, attr)?;
         Some(Switched { pid, tid, out: header.misc & OUT != 0, preempted: header.misc & PREEMPTED != 0 })
+    }
+}
+
+/// An event that is sampled no more, since it came too often, or that is sampled again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Throttled {
+    /// The identity that the kernel has given to the event.
+    pub id: u64,
+    /// It is sampled no more.
+    pub is_on: bool,
+}
+
+impl Throttled {
+    /// The identity stands behind the time.
+    pub(super) fn parse(header: Header, body: &[u8], order: ByteOrder) -> Option<Throttled> {
+        let mut fields = Bytes::new(body, order);
+        fields.skip(8)?;
+        Some(Throttled { id: fields.u64()?, is_on: header.kind == kind::THROTTLE })
     }
 }
 

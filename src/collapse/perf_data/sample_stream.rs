@@ -174,6 +174,7 @@ impl<'o> SampleStream<'o> {
             let (file, at) = (record.file, record.at);
             if record.header.kind == kind::PART && self.records.description.is_live {
                 self.ended_part = Part::parse(&record.body, record.order);
+                self.off_cpu.end_part(&mut batch.samples)?;
                 continue;
             }
             let applied = match record.head {
@@ -224,7 +225,7 @@ impl<'o> SampleStream<'o> {
             }
             Content::Exit(ended) => {
                 self.processes.exit(&ended);
-                self.off_cpu.end(ended.tid);
+                self.off_cpu.end(ended.tid, pending)?;
                 self.deferred.release(ended.tid, pending);
             }
             Content::UserChain(later) => self.deferred.complete(&later, pending),
@@ -236,6 +237,13 @@ impl<'o> SampleStream<'o> {
                 self.lost = self.lost.saturating_add(count);
                 self.off_cpu.lose();
                 self.allocations.lose();
+            }
+            Content::Throttled(throttled) => {
+                let of = self.records.description.event_of_id(throttled.id);
+                let event = of.and_then(|of| self.records.description.events.get(of));
+                if event.is_some_and(|event| event.attr.is_each_switch()) {
+                    self.off_cpu.unsampled.throttle(throttled.id, throttled.is_on);
+                }
             }
             Content::Switch(switched @ Switched { pid, tid, out, .. }) => match record.time {
                 Some(time) if out => {
@@ -329,8 +337,10 @@ impl<'o> SampleStream<'o> {
     ) -> Result<()> {
         let events = &self.records.description.events;
         let Some(of) = events.get(event as usize) else { return Ok(()) };
-        // Of two events that sample switches, one has all of them.
-        let is_copy = of.attr.is_some_switches() && events.iter().any(|event| event.attr.is_each_switch());
+        // Of two events that sample switches, one has all of them, while it samples.
+        let is_copy = of.attr.is_some_switches()
+            && !self.off_cpu.unsampled.is_on()
+            && events.iter().any(|event| event.attr.is_each_switch());
         let switch = if event == layout {
             let body = record.body.from(head.len);
             of.switch(body.as_ref(), self.records.description.order, &self.records.description.switch_layout)

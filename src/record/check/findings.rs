@@ -194,13 +194,13 @@ impl Findings {
 
     /// Names the two settings that hide the kernel's addresses, and the command that shows them.
     fn hidden_symbols(&self) -> String {
-        let Permissions { kptr_restrict, paranoid, .. } = self.permissions;
+        let Permissions { kptr_restrict, paranoid, privileged, .. } = self.permissions;
         let (restrict, paranoid) = (kptr_restrict.unwrap_or(1), paranoid.unwrap_or(2));
         let mut command = "sudo sysctl".to_owned();
         if restrict > 0 {
             command += " kernel.kptr_restrict=0";
         }
-        if paranoid > 1 {
+        if paranoid > 1 && !privileged {
             command += " kernel.perf_event_paranoid=1";
         }
         format!(
@@ -342,8 +342,15 @@ mod tests {
         let locked = own(&|trial| trial.kernel = false);
         let no_library = Findings { debug_info: Some(false), ..findings() };
         let machine = Findings { machine: Err(Refusal::Machine(2)), ..findings() };
-        let attach = Refusal::Attach { pid: 1, ptrace_scope: None, container: false };
+        let attach = Refusal::Attach { pid: 1, is_foreign: true, ptrace_scope: None, container: false };
         let others = Findings { others: Some(Err(attach)), ..findings() };
+        let as_root = Permissions {
+            kptr_restrict: Some(2),
+            paranoid: Some(2),
+            privileged: true,
+            ..findings().permissions
+        };
+        let as_root = Findings { permissions: as_root, kernel_symbols: false, ..findings() };
         let hidden = |kptr_restrict, paranoid| {
             let permissions = Permissions {
                 kptr_restrict: Some(kptr_restrict),
@@ -370,6 +377,7 @@ mod tests {
                 "`sudo sysctl kernel.kptr_restrict=0 kernel.perf_event_paranoid=1`",
             ),
             (&hidden(0, 2), "kernel symbols", "`sudo sysctl kernel.perf_event_paranoid=1`"),
+            (&as_root, "kernel symbols", "`sudo sysctl kernel.kptr_restrict=0` shows them"),
             (&hidden(2, 1), "kernel symbols", "`sudo sysctl kernel.kptr_restrict=0`"),
             (&no_library, "debug info", "part the C library's is not installed"),
             (&no_library, "debug info", "`sudo apt install libc6-dbg` adds it"),

@@ -9,6 +9,8 @@ pub struct Counted {
     pub samples: u64,
     /// The number of samples that the kernel had no room for.
     pub lost: u64,
+    /// The number of times that a thread has left its processor, as far as that is noted.
+    pub switches: u64,
     /// The times of the first and the last sample.
     pub times: Option<(u64, u64)>,
 }
@@ -55,6 +57,10 @@ impl Counted {
             }
             // The event's number, then the number of lost records.
             record::LOST => self.lost += number(16).unwrap_or(0),
+            record::SWITCH => {
+                let misc = u16::from_ne_bytes([header[4], header[5]]);
+                self.switches += u64::from(misc & record::MISC_DATA_OR_OUT != 0);
+            }
             record::LOST_SAMPLES => self.lost += number(8).unwrap_or(0),
             _ => {}
         }
@@ -64,6 +70,7 @@ impl Counted {
     pub fn merge(&mut self, other: Counted) {
         self.samples += other.samples;
         self.lost += other.lost;
+        self.switches += other.switches;
         if let Some((first, last)) = other.times {
             self.extend_to(first, last);
         }
@@ -90,7 +97,11 @@ mod tests {
 
     #[test]
     fn samples_losses_and_times_are_counted() {
+        let mut leaves = put(record::SWITCH, &[0; 4]);
+        leaves[4..6].copy_from_slice(&record::MISC_DATA_OR_OUT.to_ne_bytes());
         let records = [
+            leaves,
+            put(record::SWITCH, &[0; 4]),
             put(record::SAMPLE, &[1, 0x4000, 7, 500, 0]),
             put(record::LOST, &[1, 12, 0]),
             put(record::COMM, &[7, 0]),
@@ -102,6 +113,7 @@ mod tests {
             let (first, second) = records.split_at(end);
             let counted = Counted::of(first, second);
             assert_eq!((counted.samples, counted.lost, counted.times), (2, 15, Some((300, 500))), "{end}");
+            assert_eq!(counted.switches, 1, "{end}");
         }
         // A record of size 0 must not cause an endless loop.
         assert_eq!(Counted::of(&[9, 0, 0, 0, 0, 0, 0, 0], &[]).samples, 1);

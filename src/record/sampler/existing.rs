@@ -125,6 +125,14 @@ pub fn is_away(tid: u32, time: u64, records: &mut Vec<u8>) {
     records[at + 16..at + 24].copy_from_slice(&time.to_ne_bytes());
 }
 
+/// A record that says that an event makes no samples from `time` on, or that it does so again.
+pub fn throttle(is_on: bool, id: u64, time: u64, records: &mut Vec<u8>) {
+    let body = [time, id, id].map(u64::to_ne_bytes).concat();
+    let at = records.len() + 8 + body.len();
+    append(if is_on { record::THROTTLE } else { record::UNTHROTTLE }, 0, &body, records);
+    records[at + 8..at + 16].copy_from_slice(&time.to_ne_bytes());
+}
+
 /// Records of the kernel's own text and its modules.
 pub fn kernel(records: &mut Vec<u8>) {
     if let Some((start, end)) = kernel_text() {

@@ -10,6 +10,7 @@ mod pause;
 pub mod plan;
 mod session;
 pub mod stream;
+mod throttle;
 mod trim;
 mod watch;
 
@@ -22,9 +23,10 @@ use self::data_file::About;
 use self::event::Event as EventName;
 use self::output::{Destination, Output};
 use self::pause::Gate;
-use self::plan::{Note, Plan};
+use self::plan::{Doing, Note, Plan};
 use self::session::{Opened, Refused, Session, Wait};
 use self::stream::Part;
+use self::throttle::Throttle;
 use self::trim::Layout;
 use self::watch::Watch;
 use super::program::{Started, ask_to_end, cannot, launch, message};
@@ -125,7 +127,7 @@ pub fn record(
             Err(Refused { doing, number, error }) => {
                 let after = plan.after(doing, number, &error, &permissions);
                 let (next, note) =
-                    after.map_err(|refusal| with_what_there_is(refusal, &plan.events[number]))?;
+                    after.map_err(|refusal| with_what_there_is(refusal, &plan.events[number], doing))?;
                 plan = next;
                 if note != Note::Nothing {
                     notes.push(note);
@@ -146,6 +148,7 @@ pub fn record(
         output,
         about,
         counted: Counted::default(),
+        throttle: Throttle::new(),
         asleep: 0,
         layout: Layout::of(&plan.attr_of(plan.events.len() - 1)),
         buffer: Vec::new(),
@@ -164,7 +167,10 @@ pub fn record(
     let mut is_told_to_end = false;
     let tick = if session.output.is_live() { LIVE_TICK } else { TICK };
     let full = loop {
-        if let Err(error) = session.round() {
+        let read = session.round();
+        if let Err(error) =
+            read.and_then(|()| if gate.is_paused() { Ok(()) } else { session.throttle(&plan) })
+        {
             break Some(error);
         }
         let told = gate.attend(stop, |is_paused| session.pause(&plan, is_paused));
@@ -272,8 +278,20 @@ fn processors(request: &Request, online: &[u32]) -> Result<Vec<u32>, Refusal> {
     }
 }
 
-/// Completes a refusal by what the machine has instead.
-fn with_what_there_is(refusal: Refusal, event: &EventName) -> Refusal {
+/// Completes a refusal by what the machine has instead, and by whose process it is.
+fn with_what_there_is(refusal: Refusal, event: &EventName, doing: Doing) -> Refusal {
+    match (refusal, doing) {
+        // No value of kernel.perf_event_paranoid allows that.
+        (Refusal::Attach { .. } | Refusal::Paranoid(_), Doing::Attach(pid) | Doing::AttachThread(pid))
+            if processes::is_foreign(pid) =>
+        {
+            Refusal::Attach { pid, is_foreign: true, ptrace_scope: None, container: false }
+        }
+        (refusal, _) => with_names(refusal, event),
+    }
+}
+
+fn with_names(refusal: Refusal, event: &EventName) -> Refusal {
     match refusal {
         Refusal::NoEvent { name, .. } => Refusal::NoEvent { name, has: event::available() },
         Refusal::Filter { event: name, filter, .. } => {

@@ -17,6 +17,7 @@ use super::existing;
 use super::output::Output;
 use super::plan::{Doing, Inherit, Plan};
 use super::stream::Part;
+use super::throttle::{Change, Throttle};
 use super::trim::{self, Layout};
 use crate::record::request::{Target, Time};
 use crate::record::sys::clock;
@@ -173,6 +174,7 @@ pub(super) struct Session {
     pub output: Output,
     pub about: About,
     pub counted: Counted,
+    pub throttle: Throttle,
     /// The number of threads that could not be woken to tell their stacks.
     pub asleep: usize,
     /// The layout of samples with copies of the stack.
@@ -307,12 +309,47 @@ impl Session {
         Ok(if fds[1].revents != 0 { Wait::Ended } else { Wait::Records })
     }
 
+    /// Puts the event aside that samples each switch while these come too often, and enables it again later.
+    pub fn throttle(&mut self, plan: &Plan) -> io::Result<()> {
+        let Some(number) = plan.each_switch() else { return Ok(()) };
+        match self.throttle.observe(self.counted) {
+            Some(Change::Begin) => {
+                self.note_throttle(number, true)?;
+                self.events_of(number).try_for_each(Event::disable)
+            }
+            Some(Change::End) => {
+                self.events_of(number).try_for_each(Event::enable)?;
+                self.note_throttle(number, false)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn events_of(&self, number: usize) -> impl Iterator<Item = &Event> {
+        let all = self.opened.events.iter().zip(&self.opened.numbers);
+        all.filter(move |(_, of)| **of == number).map(|(event, _)| event)
+    }
+
+    fn note_throttle(&mut self, number: usize, is_on: bool) -> io::Result<()> {
+        let Some(id) = self.events_of(number).next().map(Event::id).transpose()? else { return Ok(()) };
+        let mut record = Vec::new();
+        existing::throttle(is_on, id, clock::now(), &mut record);
+        self.output.append(&record)
+    }
+
     /// Begins or ends a pause: no samples, but what processes map.
     pub fn pause(&mut self, plan: &Plan, is_paused: bool) -> io::Result<()> {
         let all = self.opened.events.iter().zip(&self.opened.numbers);
         let mut sampled = all.filter(|(_, number)| !plan.events[**number].is_tracking());
         sampled.try_for_each(|(event, _)| if is_paused { event.disable() } else { event.enable() })?;
-        if is_paused { Ok(()) } else { self.wake_waiting(plan) }
+        if is_paused {
+            return Ok(());
+        }
+        if let Some(number) = plan.each_switch().filter(|_| self.throttle.is_on()) {
+            self.note_throttle(number, false)?;
+        }
+        self.throttle.restart(self.counted);
+        self.wake_waiting(plan)
     }
 
     /// Ends a part of the recording that is folded, `begin` to now.

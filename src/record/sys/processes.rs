@@ -82,6 +82,16 @@ pub fn is_running(pid: u32) -> bool {
     !matches!(state, None | Some(b'Z' | b'X'))
 }
 
+/// Returns true if a process or a thread is another user's, and we are not root.
+#[cfg(target_os = "linux")]
+pub fn is_foreign(tid: u32) -> bool {
+    let ours = super::limits::effective_user();
+    // The owner of the folder is root for some of our own.
+    let status = fs::read_to_string(format!("/proc/{tid}/status")).unwrap_or_default();
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    ours != 0 && users.is_some_and(|users| !users.split_whitespace().any(|user| user.parse() == Ok(ours)))
+}
+
 /// The fields of `/proc/PID/stat`, or of a thread's, behind the name, which may hold anything: the first is the state.
 #[cfg(target_os = "linux")]
 pub fn stat(tid: u32) -> Option<String> {

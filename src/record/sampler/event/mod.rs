@@ -62,7 +62,11 @@ impl Places {
     fn of_system() -> Places {
         let new = PathBuf::from("/sys/kernel/tracing");
         Places {
-            tracing: if new.join("events").exists() { new } else { "/sys/kernel/debug/tracing".into() },
+            // It is there as well where only root may look into it.
+            tracing: match new.join("events").try_exists() {
+                Ok(false) => "/sys/kernel/debug/tracing".into(),
+                Ok(true) | Err(_) => new,
+            },
             sources: "/sys/bus/event_source/devices".into(),
         }
     }

@@ -62,18 +62,21 @@ const DUMP_OF_SWITCH: u32 = 1024;
 /// bursts: of 4200 in a tenth of a second, 1600 were lost with copies of 64 kB, and none with these.
 const DUMP_OF_ALLOCATION: u32 = 16 * 1024;
 
-/// The events of threads that leave their processors: each time with the beginning of the stack, and as often
-/// as samples usually are with all of it.
+/// The events of threads that leave their processors: as often as samples usually are with all of the stack, and
+/// each time with its beginning, unless that is [too often](Plan::each_switch).
 ///
 /// A program of two threads that wake each other 30,000 times a second would otherwise copy 4 GB a second.
-fn waits(call_graph: CallGraph) -> Vec<Event> {
+fn waits(request: &Request) -> Vec<Event> {
     let each = Event { rate: Some(Rate::EveryEvents(1)), ..Event::context_switches() };
-    match call_graph {
-        CallGraph::Dwarf(size) if size > DUMP_OF_SWITCH => vec![
-            Event { largest_dump: Some(DUMP_OF_SWITCH), ..each.clone() },
-            Event { rate: Some(Rate::PerSecond(Rate::USUAL)), ..each },
-        ],
-        _ => vec![each],
+    let some = Event { rate: Some(Rate::PerSecond(Rate::USUAL)), ..each.clone() };
+    let is_machine = matches!(request.target, Target::Machine(_));
+    match request.call_graph {
+        CallGraph::Dwarf(size) if size > DUMP_OF_SWITCH => {
+            vec![some, Event { largest_dump: Some(DUMP_OF_SWITCH), ..each }]
+        }
+        // It samples nothing that the other one does not.
+        _ if is_machine => vec![each],
+        _ => vec![some, each],
     }
 }
 
@@ -121,9 +124,9 @@ impl Plan {
             _ => None,
         };
         let mut events = match (request.time, events) {
-            (Time::OffCpu, _) => waits(request.call_graph),
+            (Time::OffCpu, _) => waits(request),
             // Of one unit with the waits.
-            (Time::Wall, _) => [waits(request.call_graph), vec![Event::cpu_clock()]].concat(),
+            (Time::Wall, _) => [waits(request), vec![Event::cpu_clock()]].concat(),
             (Time::OnCpu, _) if request.allocations.is_some() => {
                 vec![Event {
                     largest_dump: largest_dump.and(Some(DUMP_OF_ALLOCATION)),
@@ -167,6 +170,19 @@ impl Plan {
         };
         plan.choose_dump();
         Ok(plan)
+    }
+
+    /// The number of the event that samples each switch of a thread, if it can be put aside while these come too
+    /// often: then there is another one, which takes some of them of each thread. Of the machine, it takes
+    /// some of each processor, and threads that wait long and seldom would have no stack.
+    pub fn each_switch(&self) -> Option<usize> {
+        let takes_each = |event: &Event| event.rate == Some(Rate::EveryEvents(1));
+        let takes_some = |event: &Event| matches!(event.rate, Some(Rate::PerSecond(_)));
+        if self.time == Time::OnCpu || self.machine || !self.events.iter().any(takes_some) {
+            return None;
+        }
+        // The first one comes with the records of processes, which it would not write any more.
+        self.events.iter().position(takes_each).filter(|number| *number > 0)
     }
 
     /// The events that make samples.
@@ -319,5 +335,35 @@ mod tests {
         assert_eq!(rate(Rate::PerSecond(99), 0), (99, true));
         assert_eq!(rate(Rate::PerSecond(99), 1), (1, false), "each is worth a sample");
         assert_eq!(rate(Rate::EveryEvents(7), 1), (7, false), "unless a number was asked for");
+    }
+
+    #[test]
+    fn waits_have_an_event_that_can_be_put_aside() {
+        let plan = |time, call_graph, target| {
+            Plan::new(&Request { time, call_graph, target, ..request() }, Vec::new(), 2).unwrap()
+        };
+        let dumps = CallGraph::Dwarf(CallGraph::LIVE_DUMP);
+        let target = || Target::Processes(vec![7]);
+        for (time, call_graph) in
+            [(Time::OffCpu, dumps), (Time::Wall, dumps), (Time::OffCpu, CallGraph::FramePointers)]
+        {
+            let plan = plan(time, call_graph, target());
+            let number = plan.each_switch().expect("there are two");
+            let (first, each) = (plan.attr_of(0), plan.attr_of(number));
+            // The first one goes on: with it come the times of all switches, and the mappings.
+            let notes = flag::CONTEXT_SWITCH | flag::MMAP2;
+            assert_eq!((first.flags & notes, each.flags & notes), (notes, 0));
+            assert_eq!((each.flags & flag::FREQ, each.period_or_rate), (0, 1));
+            assert!(first.flags & flag::FREQ != 0);
+            assert!(each.sample_stack_user <= DUMP_OF_SWITCH && plan.event_names().starts_with("context"));
+            assert_eq!(each.sample_type, first.sample_type, "one layout for all");
+        }
+        assert_eq!(plan(Time::OnCpu, dumps, target()).each_switch(), None);
+        // Some of each processor's switches would miss the threads that wait long and seldom.
+        assert_eq!(plan(Time::OffCpu, dumps, Target::Machine(None)).each_switch(), None);
+        let pauses = Pauses { delay: Delay::UntilTold, control: None };
+        let paused = Request { time: Time::OffCpu, call_graph: dumps, pauses, ..request() };
+        let paused = Plan::new(&paused, Vec::new(), 2).unwrap();
+        assert_eq!(paused.each_switch(), Some(2), "behind the one that notes mappings");
     }
 }

@@ -85,7 +85,7 @@ impl Plan {
                 Err(Refusal::Probe(event.name.clone()))
             }
             (_, libc::EACCES | libc::EPERM) => self.after_no_rights(doing, facts),
-            (_, libc::EINVAL) => self.after_invalid(event, facts),
+            (_, libc::EINVAL) => self.after_invalid(number, facts),
             _ => Err(Refusal::Other { doing: "open an event", said: message(error) }),
         }
     }
@@ -99,7 +99,11 @@ impl Plan {
             return Err(Refusal::OffCpu(paranoid));
         }
         // The kernel's part is refused before the process is looked at.
-        let needs_kernel = self.events.iter().any(|event| event.only == Some(Mode::Kernel));
+        let of_kernel = self.events.iter().find(|event| event.only == Some(Mode::Kernel));
+        if let Some(event) = of_kernel.filter(|_| paranoid >= 2 && !facts.privileged) {
+            return Err(Refusal::KernelEvent { name: event.name.clone(), paranoid });
+        }
+        let needs_kernel = of_kernel.is_some();
         if self.kernel && !needs_kernel && !self.machine {
             let note = if facts.privileged { Note::Nothing } else { Note::UserOnly(paranoid) };
             return Ok((Plan { kernel: false, ..self.clone() }, note));
@@ -108,16 +112,24 @@ impl Plan {
             _ if paranoid >= 3 && !facts.privileged => Err(Refusal::Paranoid(paranoid)),
             Doing::Attach(pid) | Doing::AttachThread(pid) => {
                 let Permissions { ptrace_scope, container, .. } = *facts;
-                Err(Refusal::Attach { pid, ptrace_scope, container })
+                Err(Refusal::Attach { pid, is_foreign: false, ptrace_scope, container })
             }
             _ => Err(Refusal::Forbidden { container: facts.container }),
         }
     }
 
-    fn after_invalid(&self, event: &Event, facts: &Permissions) -> Result<(Plan, Note), Refusal> {
-        if let (Rate::PerSecond(rate), Some(Ok(most))) = (self.rate, facts.max_rate.map(u64::try_from))
+    fn after_invalid(&self, number: usize, facts: &Permissions) -> Result<(Plan, Note), Refusal> {
+        let event = &self.events[number];
+        let rate = event.rate.unwrap_or(self.rate);
+        if let (Rate::PerSecond(rate), Some(Ok(most))) = (rate, facts.max_rate.map(u64::try_from))
             && rate > most
         {
+            if event.rate.is_some() {
+                // Nobody has asked for it, and the other event samples all.
+                let mut plan = self.clone();
+                plan.events[number].rate = Some(Rate::PerSecond(most));
+                return Ok((plan, Note::Nothing));
+            }
             let mut plan = Plan { rate: Rate::PerSecond(most), ..self.clone() };
             plan.choose_dump();
             return Ok((plan, Note::Rate(rate, most)));
@@ -199,6 +211,19 @@ pub(super) mod tests {
         }
     }
 
+    /// The kernel lowers its highest rate by itself where samples take long.
+    #[test]
+    fn waits_are_recorded_at_the_rate_that_is_allowed() {
+        let waits = Request { time: Time::OffCpu, call_graph: CallGraph::Dwarf(8192), ..request() };
+        let plan = Plan::new(&waits, Vec::new(), 2).unwrap();
+        let facts = Permissions { max_rate: Some(250), ..Permissions::default() };
+        let (next, note) = refused(&plan, Doing::Open, libc::EINVAL, &facts).unwrap();
+        assert_eq!((next.attr().period_or_rate, note), (250, Note::Nothing));
+        assert_eq!(next.attr_of(1), plan.attr_of(1));
+        // The next thing that this kernel may not know.
+        assert!(!refused(&next, Doing::Open, libc::EINVAL, &facts).unwrap().0.build_ids);
+    }
+
     #[test]
     fn each_refusal_says_what_to_do() {
         let plan = Plan::new(&request(), Vec::new(), 2).unwrap();
@@ -207,11 +232,16 @@ pub(super) mod tests {
         let machine = Plan { machine: true, ..last.clone() };
         let probed = Event { probed: Some(c"/bin/true".into()), ..Event::default() };
         let probe = Plan { events: vec![probed], ..last.clone() };
+        let of_kernel = Plan::new(&request(), vec![Event::parse("cycles:k").unwrap()], 2).unwrap();
         let facts = |paranoid| Permissions { paranoid: Some(paranoid), ..Permissions::default() };
         let (open, attach) = (Doing::Open, Doing::Attach(7));
         for (plan, doing, code, facts, said) in [
             (&last, open, libc::EACCES, facts(3), "sudo sysctl kernel.perf_event_paranoid=2"),
             (&last, open, libc::EACCES, facts(3), "setcap cap_perfmon=ep"),
+            (&last, open, libc::EACCES, facts(4), "for good, `fg-record --root` once"),
+            (&of_kernel, open, libc::EACCES, facts(2), "cycles:k samples the kernel, which is kept from"),
+            (&of_kernel, open, libc::EACCES, facts(3), "`sudo sysctl kernel.perf_event_paranoid=1`"),
+            (&of_kernel, open, libc::EPERM, facts(1), "SELinux"),
             (&machine, open, libc::EACCES, facts(2), "sudo sysctl kernel.perf_event_paranoid=0"),
             (&last, open, libc::EPERM, Permissions { seccomp: true, ..facts(2) }, "--cap-add PERFMON"),
             (&last, open, libc::ENOSYS, Permissions { seccomp: true, ..facts(2) }, "is filtered out"),
