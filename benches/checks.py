@@ -163,6 +163,13 @@ def events(a, b):
     return f"same number of events, {one:,}" if one == other else f"EVENTS DIFFER: {one:,} and {other:,}"
 
 
+def printed_total(a, b):
+    """The totals of a viewer's JSON; the other prints its own."""
+    one = total(a)
+    other = Decimal(re.search(r"^total (\S+)$", output_of(b).read_text(), re.MULTILINE)[1])
+    return f"same total, {one:,}" if one == other else f"TOTALS DIFFER: {one:,} and {other:,}"
+
+
 def program_total(a, b):
     """The instructions of the whole program."""
     one = total(a)

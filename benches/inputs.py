@@ -194,6 +194,13 @@ def pprof():
     return made(INPUTS / f"{folded('sorted').name}.pb.gz", lambda path: run(*write, path, folded("sorted")))
 
 
+def viewer_json(name, part):
+    """A part of the million stacks as a viewer's JSON: speedscope, chrome-trace."""
+    write = [ours("fg-render"), "-q", "--format", name, "-o"]
+    stacks = first(folded("sorted"), part)
+    return made(INPUTS / f"{stacks.name}.{name}.json", lambda path: run(*write, path, stacks))
+
+
 JAVA = """
 import java.util.*;
 public class Busy {

@@ -1,13 +1,13 @@
 """The rows of the table of scripts/bench."""
 
 from checks import (
-    ends_after, events, first_value, grown, nothing_lost, periods, program_total, same_bytes, same_lines, same_root,
+    ends_after, events, first_value, grown, nothing_lost, periods, printed_total, program_total, same_bytes, same_lines, same_root,
     same_stacks, same_total, samples_and_losses, written,
 )
 from inputs import (
-    callgrind, changed, dwarf_recording, first, folded, frame_pointer_recording, gimli_path, jfr, perf_text, pprof, workload,
+    callgrind, changed, dwarf_recording, first, folded, frame_pointer_recording, gimli_path, jfr, perf_text, pprof, viewer_json, workload,
 )
-from tools import BENCH, inferno, need, ours
+from tools import BENCH, PROJECT, Unavailable, inferno, need, ours
 
 
 class Row:
@@ -105,6 +105,17 @@ ALLOCATIONS = "jdk.ObjectAllocationInNewTLAB"
 def theirs_prints(program, files, theirs):
     need(program)
     return (([ours("fg-collapse"), *files], None), (theirs, None))
+
+
+def speedscope_reads(name, part):
+    """Its importer alone, in node: without a page or a picture."""
+    need("node")
+    package = PROJECT / "tests/browser/node_modules/speedscope"
+    if not package.is_dir():
+        raise Unavailable("no speedscope: scripts/check browser installs it")
+    file = viewer_json(name, part)
+    importer = ["node", PROJECT / "benches/speedscope.cjs", package, file]
+    return (([ours("fg-collapse"), "-q", file], None), (importer, None))
 
 
 def more_of_it(tool, part):
@@ -232,6 +243,16 @@ ROWS += [
         "read-callgrind", "collapse a file of callgrind's; `callgrind_annotate`",
         lambda: theirs_prints("callgrind_annotate", ["-q", callgrind()], ["callgrind_annotate", callgrind()]),
         program_total, {**less(3), "a third of the memory": a_third},
+    ),
+    Row(
+        "read-speedscope", "collapse a file of speedscope's; its own importer",
+        lambda: speedscope_reads("speedscope", 1),
+        printed_total, {**less(3), "a third of the memory": a_third},
+    ),
+    Row(
+        "read-chrome", "collapse a trace of events as Chrome's; speedscope's importer",
+        lambda: speedscope_reads("chrome-trace", 16),
+        printed_total, {**less(3), "a third of the memory": a_third},
     ),
 ]
 for tool in ("fg-collapse", "fg-filter", "fg-diff", "fg-render"):

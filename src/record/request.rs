@@ -82,7 +82,7 @@ pub struct AllocationRate {
 impl Default for AllocationRate {
     /// The mean of Go and of jemalloc; a sample costs some 50 microseconds in a virtual machine.
     fn default() -> Self {
-        AllocationRate { mean: 512 * 1024, most: Some(250) }
+        AllocationRate { mean: 512 * 1024, most: Some(100) }
     }
 }
 

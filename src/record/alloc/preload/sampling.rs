@@ -14,7 +14,7 @@ pub(crate) static LEAST_MEAN: AtomicU64 = AtomicU64::new(0);
 /// The nanoseconds that `WINDOW` samples take at least on average; 0 for any rate.
 pub(crate) static WINDOW_TIME: AtomicU64 = AtomicU64::new(0);
 /// The number of samples from one adjustment of the mean to the next.
-pub(crate) const WINDOW: u64 = 32;
+pub(crate) const WINDOW: u64 = 16;
 
 /// The factor that spreads addresses, for slots and for the table.
 pub(crate) const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -127,10 +127,10 @@ pub(crate) fn draw(random: &mut u64, mean: u64) -> u64 {
 }
 
 /// Takes fewer samples where there are too many of them a second, and more again where there are not. `last` is
-/// the number of the last sample, `adjusted` the time of the last call that had something to do.
+/// the number of the last sample, which begin with 1, `adjusted` the time of the last call that had something to do.
 pub(crate) fn adjust(last: u64, adjusted: &mut u64) {
     let least = WINDOW_TIME.load(Relaxed);
-    if least == 0 || last % WINDOW != 0 {
+    if least == 0 || last % WINDOW != 1 {
         return;
     }
     let mut time = [0i64; 2];
@@ -141,7 +141,8 @@ pub(crate) fn adjust(last: u64, adjusted: &mut u64) {
     let took = now.wrapping_sub(*adjusted);
     let mean = MEAN.load(Relaxed);
     if *adjusted != 0 && took < least && mean < MOST_MEAN {
-        MEAN.store(mean * 2, Relaxed);
+        // A program that allocates much from its start on has few samples too many.
+        MEAN.store(mean * if took < least / 4 { 4 } else { 2 }, Relaxed);
     } else if took / 4 > least && mean > LEAST_MEAN.load(Relaxed) {
         MEAN.store(mean / 2, Relaxed);
     }
