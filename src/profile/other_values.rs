@@ -238,6 +238,7 @@ mod tests {
         assert_eq!(message, "pipe: --each reads it twice, and it is a pipe: write it to a file first");
     }
 
+    #[cfg(feature = "collapse")]
     #[test]
     fn the_menu_has_the_named_values_that_have_samples() {
         let sample = |event: &str| format!("a 7 1.000001: 10 {event}: \n\t    7f1e2215d058 f (/bin/a)\n\n");

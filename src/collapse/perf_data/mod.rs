@@ -93,8 +93,9 @@ use crate::threads::{self, Task};
 pub(crate) use self::alloc::{LIBRARY as ALLOCATION_LIBRARY, TRIGGER as ALLOCATION_TRIGGER};
 pub use self::attr::Event;
 pub use self::bytes::U64s;
+pub(crate) use self::code_files::CodeFiles;
 #[cfg(all(feature = "cli", feature = "record", target_os = "linux"))]
-pub(crate) use self::code_files::{CodeFiles, code_files};
+pub(crate) use self::code_files::code_files;
 pub use self::content::{Content, Record, Sample};
 pub(crate) use self::part::Part;
 pub use self::record::{Cgroup, Comm, FileId, Fork, KernelFunction, Mmap, Mode, Switched, Throttled};
