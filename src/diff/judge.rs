@@ -564,7 +564,7 @@ mod tests {
 
     #[test]
     fn beside_many_others_a_weight_has_to_be_surer_to_have_moved() {
-        /// How much the wholes of the runs differ from one another.
+        /// The deviation of each run from their mean, in units of `noise`.
         const WHOLES: [f64; 10] = [-1.0, 0.5, 1.0, -0.5, 0.0, 0.3, -1.0, 0.8, 0.6, -0.7];
         let is_significant = |noise: f64, others: bool| {
             let run = |n: usize| {

@@ -181,6 +181,22 @@ fn samples_of_allocations_stand_for_all() {
     }
 }
 
+/// Once in 512 KiB would be 5,200 samples.
+#[test]
+fn samples_of_a_second_are_bounded() {
+    let Some(program) = program() else { return };
+    let began = std::time::Instant::now();
+    let Some(output) = allocations(fg_record().arg("--alloc").arg("--").arg(program).arg("200000")) else {
+        return;
+    };
+    // A hundred, and those before the rate is known.
+    let most = 100.0 * began.elapsed().as_secs_f64() + 200.0;
+    let folded = text(&output.stdout);
+    let samples = folded.lines().find_map(|line| line.strip_prefix("# samples: ")?.split(' ').next());
+    let samples: f64 = samples.expect("their number").replace(',', "").parse().expect("a number");
+    assert!((50.0..most).contains(&samples), "{samples} of at most {most}: {folded}");
+}
+
 #[test]
 fn programs_without_the_library_are_named() {
     let Some(program) = program() else { return };

@@ -11,8 +11,8 @@
 //!
 //! `fg-record --wall` samples processor time as well: the value `wall` is both.
 //!
-//! Where threads switch too often, not each switch has a sample, which a record of the kind THROTTLE says: see
-//! [`Unsampled`].
+//! A record of the kind THROTTLE begins a time in which threads switched too often for each switch to have a
+//! sample: see [`Unsampled`].
 //!
 //! If the kernel notes all switches and had no room for some, a thread's time between two of its records may
 //! be known, but not where it was: that is the time of `[lost]`.

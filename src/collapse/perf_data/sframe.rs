@@ -23,7 +23,7 @@ use crate::symbolize::{Contents, Machine, Object};
 const MAGIC: u16 = 0xdee2;
 /// The size of a header, in bytes, without what may be added to it.
 const HEADER: usize = 28;
-/// What a linker aligns the parts of a section to, in bytes.
+/// The alignment of the parts of a section, in bytes.
 const ALIGNMENT: usize = 8;
 
 /// Flags of a part.
@@ -76,7 +76,7 @@ struct Function {
     period: u64,
 }
 
-/// What is known at an instruction.
+/// The row of a table that an instruction has.
 #[derive(Debug, PartialEq, Eq)]
 struct Row {
     signal: bool,
@@ -92,7 +92,7 @@ struct Frame {
     fp: Option<Place>,
 }
 
-/// Where a value is.
+/// The place of a value: an address, or the word at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     /// A register, or the frame's address.

@@ -95,7 +95,7 @@ impl Unsampled {
         share
     }
 
-    /// What is left of a thread that has ended: samples, and what they stand for beside themselves.
+    /// The last samples of a thread that has ended, and what they stand for beside themselves.
     pub fn release(&mut self, tid: i32) -> Vec<(bool, Share, PendingSample)> {
         let classes = self.classes.remove(&tid).unwrap_or_default();
         let mut rest = Vec::new();

@@ -6,8 +6,8 @@
 //! where. What is heavy and was missed shows then, as all of its stacks have left the tree in one place: these
 //! few are read again.
 //!
-//! Where some lines are no small part of all, as of a small file or for a very small least share, all are
-//! looked at first: the first pass adds the weight of each stack to a counter of each of its beginnings. Several
+//! A small file, or a very small least share, needs no small part of the lines for that. Then there are two passes
+//! over all of them: the first one adds the weight of each stack to a counter of each of its beginnings. Several
 //! beginnings share a counter, by their hashes, so that one whose counter is below the least is light for
 //! certain, and nothing is missed. What all passes look up for each frame fits the second-level cache, and
 //! memory is needed for what is drawn and for what hangs from it.
@@ -23,7 +23,7 @@ use self::sample::Guess;
 use self::sketch::Sketch;
 use self::tree::Tree;
 use super::interner::Interner;
-use super::line::{Columns, Weights};
+use super::line::{Columns, Weights, parse_line};
 use super::place::Places;
 use super::reader::NotUnderstood;
 use super::replay_buffer::Rereadable;
@@ -77,7 +77,7 @@ fn walk_text(
 /// A tree of what is heavy and more, the weight of all, and what was left out.
 type Found = (Tree, u64, NotUnderstood);
 
-/// What is heavy, by a look at some lines. `None` if that does not pay.
+/// The tree of a text by a look at some lines first. `None` if that does not pay.
 fn by_some(
     guess: &Guess,
     input: &mut Rereadable<'_>,
@@ -98,7 +98,7 @@ fn by_some(
     Ok(None)
 }
 
-/// What is heavy, by a look at all lines. `None` if a weight is no whole number.
+/// The tree of a text by a look at all lines first. `None` if a weight is no whole number.
 fn by_all(guess: &Guess, input: &mut Rereadable<'_>, least_of: &dyn Fn(u64) -> u64) -> Result<Option<Found>> {
     let names = Interner::default();
     let mut sketch = Sketch::new(least_of(guess.total));
@@ -111,6 +111,32 @@ fn by_all(guess: &Guess, input: &mut Rereadable<'_>, least_of: &dyn Fn(u64) -> u
     tree.add_equal_notes();
     // Another weight: somebody has written to it since.
     Ok((again == Some(total)).then_some((tree, total, not_understood)))
+}
+
+/// Calls `each` with every stack of a text, the places of the `;` in it, its weight, and the place of its line in
+/// bytes. Returns the weight of all, and what was left out; `None` if a weight is no whole number.
+#[inline]
+fn each_stack(
+    input: &mut Rereadable<'_>,
+    mut each: impl FnMut(&[u8], &[u32], u64, u64),
+) -> Result<Option<(u64, NotUnderstood)>> {
+    let mut not_understood = NotUnderstood::default();
+    let (mut total, mut semicolons) = (0u64, Vec::new());
+    loop {
+        let at = input.lines().offset();
+        let Some(line) = input.next_line_split(&mut semicolons)? else { break };
+        let Some(parsed) = parse_line(line, Columns::One) else {
+            let line = line.to_vec();
+            not_understood.note(&line, || input.position());
+            continue;
+        };
+        let Some(weight) = parsed.weights.value.as_u64() else { return Ok(None) };
+        let Some(sum) = total.checked_add(weight) else { return Ok(None) };
+        total = sum;
+        each(parsed.stack, &semicolons, weight, at);
+    }
+    not_understood.ends_within = input.lines().ends_within();
+    Ok(Some((total, not_understood)))
 }
 
 fn whole(weight: u64) -> Weights {

@@ -15,8 +15,8 @@ const LINES_OF_LEAST: u128 = 6;
 /// Looking at a quarter of the lines, and again at what they have missed, takes as long as looking at all.
 const LEAST_STEP: u64 = 4;
 const MOST_STEP: u64 = 64;
-/// What weighs so many times less than it should in the sample may be heavy, too: of a recording of a million stacks
-/// 2% are read again then, where twice more would make the tree twice as large, and twice less would miss 6%.
+/// The factor by which something may weigh less in the sample than its share and still be taken for heavy: of a
+/// recording of a million stacks 2% are read again then, where twice more would make the tree twice as large, and twice less would miss 6%.
 const CAUTION: u64 = 6;
 
 /// Called with a stack, the places of the `;` in it, and its weight.
@@ -79,7 +79,7 @@ impl Sample {
     }
 }
 
-/// What a few lines tell of a file.
+/// The weight of a file and the length of its lines, guessed from a few of them.
 pub(super) struct Guess {
     /// The weight of all lines, as the few are.
     pub(super) total: u64,

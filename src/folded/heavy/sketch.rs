@@ -1,9 +1,9 @@
 //! The beginnings of stacks that may be heavy, counted in little memory.
 
 use super::super::id_table::{Hash, KeyedHasher};
-use super::super::line::{Columns, parse_line};
 use super::super::reader::NotUnderstood;
 use super::super::replay_buffer::Rereadable;
+use super::each_stack;
 use crate::error::Result;
 use crate::scan::frames;
 
@@ -42,21 +42,7 @@ impl Sketch {
         input: &mut Rereadable<'_>,
         hasher: &KeyedHasher,
     ) -> Result<Option<(u64, NotUnderstood)>> {
-        let mut not_understood = NotUnderstood::default();
-        let (mut total, mut semicolons) = (0u64, Vec::new());
-        while let Some(line) = input.next_line_split(&mut semicolons)? {
-            let Some(parsed) = parse_line(line, Columns::One) else {
-                let line = line.to_vec();
-                not_understood.note(&line, || input.position());
-                continue;
-            };
-            let Some(weight) = parsed.weights.value.as_u64() else { return Ok(None) };
-            let Some(sum) = total.checked_add(weight) else { return Ok(None) };
-            total = sum;
-            self.add(parsed.stack, &semicolons, weight, hasher);
-        }
-        not_understood.ends_within = input.lines().ends_within();
-        Ok(Some((total, not_understood)))
+        each_stack(input, |stack, semicolons, weight, _| self.add(stack, semicolons, weight, hasher))
     }
 
     /// The counter of a beginning.

@@ -11,7 +11,7 @@ use super::super::reader::NotUnderstood;
 use super::super::replay_buffer::Rereadable;
 use super::super::walk::{Frame, Visitor};
 use super::sketch::Heavy;
-use super::whole;
+use super::{each_stack, whole};
 use crate::error::Result;
 use crate::input::read_at;
 use crate::scan::{frames, line_and_semicolons};
@@ -77,29 +77,15 @@ impl Tree {
 
     /// Adds up a text, and returns its weight and what was left out. `None` if a weight is no whole number.
     pub(super) fn add_up(&mut self, input: &mut Rereadable<'_>) -> Result<Option<(u64, NotUnderstood)>> {
-        let mut not_understood = NotUnderstood::default();
-        let (mut total, mut semicolons) = (0u64, Vec::new());
         let mut notes = Self::NOTES;
-        loop {
-            let at = input.lines().offset();
-            let Some(line) = input.next_line_split(&mut semicolons)? else { break };
-            let Some(parsed) = parse_line(line, Columns::One) else {
-                let line = line.to_vec();
-                not_understood.note(&line, || input.position());
-                continue;
-            };
-            let Some(weight) = parsed.weights.value.as_u64() else { return Ok(None) };
-            let Some(sum) = total.checked_add(weight) else { return Ok(None) };
-            total = sum;
-            self.add(parsed.stack, &semicolons, weight, at);
+        each_stack(input, |stack, semicolons, weight, at| {
+            self.add(stack, semicolons, weight, at);
             if self.left.len() >= notes {
                 self.added_up = true;
                 add_equal(&mut self.left);
                 notes = Self::NOTES.max(2 * self.left.len());
             }
-        }
-        not_understood.ends_within = input.lines().ends_within();
-        Ok(Some((total, not_understood)))
+        })
     }
 
     #[inline]

@@ -6,7 +6,7 @@
 //! gcc -O2 -Wl,-z,lazy -Wa,--gsframe -o program main.c aligned.c
 //! objcopy -O binary -j .sframe program program.sframe
 //! ```
-//! What the tests expect is what `objdump --sframe` shows.
+//! The rows that the tests expect are those that `objdump --sframe` shows.
 
 use super::super::attr::Arch;
 use super::super::sample::SampleBody;
