@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -18,11 +18,15 @@ const ask = (...words) => execFileSync(process.execPath, [program, ...words], { 
 
 const servers = [];
 
-/** Opens a profile; its server is started here, as the program itself waits half a second for it and no longer. */
+/**
+ * Opens a profile; its server is started here, as the program itself waits half a second for it and no longer. Whoever
+ * asks between the server's socket and its last file (the name of the session) takes the socket away as a dead one's.
+ */
 async function load(path, session) {
   servers.push(spawn(process.execPath, [program, "--daemon", path, "--session", session], { env, stdio: "ignore", timeout: 300_000 }));
   const answers = () => {
     try {
+      if (readFileSync(join(sessions, "current.txt"), "utf8").trim() !== session) return false;
       return ask("thread", "list", "--session", session).includes("t-0");
     } catch {
       return false;

@@ -59,7 +59,15 @@ fn one_command_records_compares_gates_and_reports() {
     let base = ["--runs", "3", "-F", "1999", "--against", &against, "--gate", "slower>50%", "--allow-blind"];
     let reports = ["--markdown", "report.md", "--json", "report.json", "-o", "diff.svg", "--keep", "kept"];
     let arguments = [&base[..], &reports, &["--", program, "120"]].concat();
-    let Some(slower) = run(folder.path(), &arguments) else { return };
+    // Runs that something else has disturbed can be too different for the gate, which it says.
+    let mut tries = 0;
+    let slower = loop {
+        let Some(output) = run(folder.path(), &arguments) else { return };
+        tries += 1;
+        if tries == 5 || !text(&output.stdout).contains("is blind") {
+            break output;
+        }
+    };
     let (table, said) = (text(&slower.stdout), text(&slower.stderr));
     assert_eq!(slower.status.code(), Some(1), "{table}{said}");
     assert!(said.contains("fg-record: gate slower>50%: "), "{said}");
