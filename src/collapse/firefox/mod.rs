@@ -17,27 +17,30 @@
 //! the module's name, as perf's do. The format is described in github.com/firefox-devtools/profiler,
 //! `docs-developer/CHANGELOG-formats.md` and `src/types/profile.js`.
 
+mod frames;
+mod meta;
 mod symbols;
 mod tables;
 mod thread;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::ops::Range;
 
+use self::frames::{Columns, Lib, libs, no_such};
+use self::meta::Meta;
 use self::symbols::Symbols;
 use self::tables::Tables;
 use self::thread::Thread;
 use super::forest::Forest;
 use super::json::{HeadKeys, Json, Kind};
 use super::names::{FrameNames, NO_STACK};
-use super::times::{date, duration, nanoseconds};
+use super::times::{duration, nanoseconds};
 use super::values::Values;
 use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, Verdict};
-use crate::error::{Error, Result};
-use crate::folded::{FrameId, Kind as CodeKind, Place};
+use crate::error::Result;
+use crate::folded::FrameId;
 use crate::input::Input;
-use crate::profile::{Facts, fact};
+use crate::profile::Facts;
 use crate::weight::Weight;
 
 const INFO: FormatInfo = FormatInfo {
@@ -101,16 +104,6 @@ struct Profile {
     shared: Tables,
     /// With the number of their process.
     threads: Vec<(usize, Thread)>,
-}
-
-/// A program or library.
-#[derive(Default)]
-struct Lib {
-    name: String,
-    debug_name: String,
-    code_id: String,
-    /// Its range in memory, where addresses are absolute.
-    range: Range<u64>,
 }
 
 impl Profile {
@@ -251,8 +244,7 @@ impl Profile {
                 let Some((weight, cpu, samples)) =
                     sums.get_mut(at).filter(|_| stack.is_none_or(|at| at < none))
                 else {
-                    let expected = format!("one of the {none} stacks");
-                    return Err(Error::malformed(expected, at.to_string().as_bytes()));
+                    return Err(no_such(*stack, "stacks", none));
                 };
                 *weight = weight.checked_add(thread.weights.get(sample).copied().unwrap_or(Weight::ONE))?;
                 *cpu = cpu.checked_add(thread.cpu.get(sample).copied().unwrap_or_default())?;
@@ -295,8 +287,7 @@ impl Profile {
         for (sample, stack) in thread.stacks.iter().enumerate() {
             let at = stack.unwrap_or(none);
             if stack.is_some_and(|at| at >= none) {
-                let expected = format!("one of the {none} stacks");
-                return Err(Error::malformed(expected, at.to_string().as_bytes()));
+                return Err(no_such(*stack, "stacks", none));
             }
             let frames = match known.entry(at) {
                 Entry::Occupied(known) => known.into_mut(),
@@ -378,11 +369,7 @@ impl Profile {
         frames.resize(columns.func.len().max(columns.location.len()), None);
         for (at, frame) in stack_frames.iter().enumerate() {
             let Some(known) = frame.and_then(|frame| frames.get_mut(frame)) else {
-                let expected = format!("one of the {} frames", frames.len());
-                return Err(Error::malformed(
-                    expected,
-                    frame.map_or("null".into(), |f| f.to_string()).as_bytes(),
-                ));
+                return Err(no_such(*frame, "frames", frames.len()));
             };
             let frame = frame.unwrap_or_default();
             let id = match known {
@@ -392,202 +379,6 @@ impl Profile {
             forest.add(id, prefix.get(at).copied().flatten());
         }
         Ok(forest)
-    }
-}
-
-/// The facts in a profile's `meta`.
-#[derive(Default)]
-struct Meta {
-    /// Milliseconds between samples.
-    interval: Weight,
-    /// Milliseconds since 1970.
-    start: Weight,
-    product: String,
-    version: String,
-    system: String,
-    arguments: String,
-}
-
-impl Meta {
-    fn facts(&self) -> Facts {
-        let mut facts = Facts::default();
-        let interval = self.interval.to_f64();
-        if interval > 0.0 && interval <= 1000.0 {
-            facts.rate = Some((1000.0 / interval).round() as u64);
-        }
-        facts.start = date(self.start, "ms");
-        facts.system = fact(self.system.as_bytes());
-        const BROWSERS: [&str; 4] = ["Firefox", "Fenix", "Thunderbird", "GeckoView"];
-        let perf = self.product.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (perf version "));
-        if BROWSERS.iter().any(|browser| self.product.starts_with(browser)) {
-            let version = self.version.strip_prefix("rv:").unwrap_or(&self.version);
-            facts.producer = fact(format!("{} {version}", self.product).as_bytes());
-            facts.set_command(&self.arguments);
-        } else if let Some((program, version)) = perf {
-            // samply, of a recording of perf's: `orders on devbox (perf version 6.1.192)`.
-            let (program, host) = program.rsplit_once(" on ").unwrap_or((program, ""));
-            facts.set_command(program);
-            facts.host = fact(host.as_bytes());
-            facts.producer = fact(format!("perf {version}").as_bytes());
-        } else {
-            // samply: the name of the program.
-            facts.set_command(&self.product);
-        }
-        facts
-    }
-}
-
-fn libs(json: &mut Json) -> Result<Vec<Lib>> {
-    let mut libs = Vec::new();
-    let mut key = String::new();
-    json.begin_array()?;
-    while json.next_item()? {
-        let mut lib = Lib::default();
-        json.begin_object()?;
-        while json.next_key(&mut key)? {
-            match (key.as_str(), json.peek()?) {
-                ("name", Kind::Text) => lib.name.push_str(json.text()?),
-                ("debugName", Kind::Text) => lib.debug_name.push_str(json.text()?),
-                ("codeId", Kind::Text) => lib.code_id.push_str(json.text()?),
-                ("start", Kind::Number) => lib.range.start = json.index()?.map_or(0, |at| at as u64),
-                ("end", Kind::Number) => lib.range.end = json.index()?.map_or(0, |at| at as u64),
-                _ => json.skip()?,
-            }
-        }
-        libs.push(lib);
-    }
-    Ok(libs)
-}
-
-/// The tables that hold for one thread.
-struct Columns<'p> {
-    strings: &'p [String],
-    holds_frames: bool,
-    libs: &'p [Lib],
-    mapped: &'p [Lib],
-    all_mapped: &'p [Vec<Lib>],
-    symbols: Option<&'p Symbols>,
-    func: &'p [Option<usize>],
-    location: &'p [Option<usize>],
-    address: &'p [Option<usize>],
-    line: &'p [Option<usize>],
-    inline_depth: &'p [Option<usize>],
-    name: &'p [Option<usize>],
-    resource: &'p [Option<usize>],
-    file: &'p [Option<usize>],
-    lib: &'p [Option<usize>],
-    category: &'p [Option<usize>],
-    categories: &'p [String],
-}
-
-impl Columns<'_> {
-    fn string(&self, index: Option<usize>) -> Result<&str> {
-        let Some(index) = index else { return Ok("") };
-        self.strings.get(index).map(String::as_str).ok_or_else(|| {
-            let expected = format!("one of the {} strings", self.strings.len());
-            Error::malformed(expected, index.to_string().as_bytes())
-        })
-    }
-
-    /// The kind of code of a frame, by its category.
-    fn kind(&self, frame: usize) -> CodeKind {
-        let category = self.category.get(frame).copied().flatten();
-        match category.and_then(|at| self.categories.get(at)).map_or("", String::as_str) {
-            "Kernel" => CodeKind::Kernel,
-            "User" => CodeKind::User,
-            name if name.starts_with("JIT") || name == "JavaScript" => CodeKind::Jit,
-            _ => CodeKind::Unknown,
-        }
-    }
-
-    /// A place in memory. A process in a sandbox does not see the names of its libraries, but has
-    /// the same ones as others.
-    fn mapped(
-        &self,
-        address: u64,
-        options: &Options,
-        names: &mut FrameNames,
-        sink: &mut dyn Sink,
-    ) -> FrameId {
-        let lib = self.mapped.iter().find(|lib| lib.range.contains(&address));
-        let same = |lib: &&Lib| {
-            let all = self.all_mapped.iter().flatten();
-            all.filter(|other| !other.name.is_empty()).find(|other| other.code_id == lib.code_id)
-        };
-        let name = match lib {
-            Some(lib) if lib.name.is_empty() => same(&lib).map_or("", |lib| lib.name.as_str()),
-            Some(lib) => &lib.name,
-            None => "",
-        };
-        let offset = lib.map_or(address, |lib| address - lib.range.start);
-        names.module(name.as_bytes(), offset, options, sink)
-    }
-
-    fn frame(
-        &self,
-        frame: usize,
-        options: &Options,
-        names: &mut FrameNames,
-        sink: &mut dyn Sink,
-    ) -> Result<FrameId> {
-        let of =
-            |column: &[Option<usize>], at: Option<usize>| at.and_then(|at| column.get(at).copied().flatten());
-        if !self.location.is_empty() {
-            let name = self.string(of(self.location, Some(frame)))?;
-            let hex = name.strip_prefix("0x").and_then(|hex| u64::from_str_radix(hex, 16).ok());
-            return Ok(match hex.filter(|_| !self.mapped.is_empty()) {
-                Some(address) => self.mapped(address, options, names, sink),
-                None => names.plain(name.as_bytes(), sink),
-            });
-        }
-        let func = of(self.func, Some(frame));
-        if func.is_none_or(|func| func >= self.name.len()) {
-            let expected = format!("one of the {} functions", self.name.len());
-            return Err(Error::malformed(expected, func.map_or("null".into(), |f| f.to_string()).as_bytes()));
-        }
-        let mut name = self.string(of(self.name, func))?;
-        if self.holds_frames {
-            return Ok(names.plain(name.as_bytes(), sink));
-        }
-        let lib = of(self.lib, of(self.resource, func)).and_then(|lib| self.libs.get(lib));
-        if let Some(address) = name.strip_prefix("0x").and_then(|hex| u64::from_str_radix(hex, 16).ok()) {
-            let address = of(self.address, Some(frame)).map_or(address, |address| address as u64);
-            let known = lib.zip(self.symbols);
-            match known.and_then(|(lib, symbols)| symbols.name(&lib.debug_name, &lib.code_id, address)) {
-                Some(symbol) => name = symbol,
-                None => {
-                    let module = lib.map_or("", |lib| &lib.name);
-                    return Ok(names.module(module.as_bytes(), address, options, sink));
-                }
-            }
-        }
-        let path = self.string(of(self.file, func))?;
-        let file = if options.srcline { path } else { "" };
-        let is_inlined = of(self.inline_depth, Some(frame)).is_some_and(|depth| depth > 0);
-        let inlined = options.inline && is_inlined;
-        let line = of(self.line, Some(frame)).and_then(|line| u32::try_from(line).ok());
-        let place = Place {
-            module: lib.map_or(b"", |lib| lib.name.as_bytes()),
-            file: path.as_bytes(),
-            line: line.unwrap_or(0),
-            kind: self.kind(frame),
-            inlined: is_inlined,
-            ..Place::default()
-        };
-        Ok(names.build_at(&place, sink, |out| {
-            super::clean_symbol::clean_symbol(name.as_bytes(), out);
-            if !file.is_empty() {
-                out.extend_from_slice(b" (");
-                crate::folded::sanitize_frame(file.as_bytes(), out);
-                if let Some(line) = of(self.line, Some(frame)) {
-                    out.extend_from_slice(format!(":{line}").as_bytes());
-                }
-                out.push(b')');
-            }
-            if inlined {
-                out.extend_from_slice(b"_[i]");
-            }
-        }))
     }
 }
 
