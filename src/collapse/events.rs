@@ -82,11 +82,13 @@ pub(super) fn check_units<'a>(kept: impl Iterator<Item = &'a Value>, options: &O
 }
 
 /// The unit of an event: nanoseconds for clocks and for perf's `offcpu-time`, else the event's own
-/// name. Samples that come without a period are counted as samples.
+/// name; `events` of one whose name is not known. Samples that come without a period are counted as samples.
 pub(super) fn event_unit(event: &[u8], weighed: bool) -> Cow<'static, str> {
     let base = base_name(event);
-    if !weighed || event.is_empty() {
+    if !weighed {
         "samples".into()
+    } else if event.is_empty() {
+        "events".into()
     } else if [&b"cpu-clock"[..], b"task-clock", b"offcpu-time"].contains(&base) {
         "ns".into()
     } else {

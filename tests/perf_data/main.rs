@@ -2,6 +2,7 @@
 //! programs they are of, those of the corpus, and live ones where perf is there.
 
 mod aarch64;
+mod columns;
 mod corpus;
 mod damage;
 mod deferred;

@@ -9,12 +9,14 @@
 
 /// Recognises instructions, registers and branches of the sample above: nothing that stacks are made of.
 pub(super) fn is_attached(line: &[u8]) -> bool {
-    if !line.starts_with(b" ") {
-        return false;
-    }
-    let text = line.trim_ascii_start();
-    let starts = [&b"ilen: "[..], b"insn: ", b"ABI:"].iter().any(|start| text.starts_with(start));
-    starts || is_branch(text.split(|b| b.is_ascii_whitespace()).next().unwrap_or_default())
+    let word = || line.trim_ascii_start().split(|b| b.is_ascii_whitespace()).next().unwrap_or_default();
+    is_named(line) || (line.starts_with(b" ") && is_branch(word()))
+}
+
+/// Recognises instructions and registers, whose numbers could be taken for those of a thread.
+pub(super) fn is_named(line: &[u8]) -> bool {
+    let names = [&b" ilen: "[..], b" insn: ", b" ABI:"];
+    names.iter().any(|name| line.starts_with(name))
 }
 
 /// `from/to/P/-/-/0`: the third field says if the branch was predicted.

@@ -140,10 +140,27 @@ impl Layout {
             && event.pid.is_none()
         {
             let period = std::mem::replace(&mut event.tid, b"?");
-            event.thread = event.thread.strip_suffix(period).unwrap_or(event.thread).trim_ascii_end();
+            let before = event.thread.strip_suffix(period).unwrap_or(event.thread);
+            event.thread = without_time_behind(before).trim_ascii_end();
+            event.comm = event.thread.trim_ascii();
             event.period = Some(period);
         }
         best
+    }
+
+    /// Takes a line apart that has these columns behind a command, or behind nothing.
+    fn parse_behind_command<'a>(&self, line: &'a [u8]) -> Option<EventLine<'a>> {
+        if !self.time && !self.event {
+            return None;
+        }
+        let starts = (0..line.len()).filter(|&at| !is_blank(line[at]) && (at == 0 || is_blank(line[at - 1])));
+        let commands = starts.map(|start| (line[..start].trim_ascii(), start));
+        commands.take_while(|(comm, _)| comm.len() <= COMM_MAX).find_map(|(comm, start)| {
+            let columns = self.parse_columns(&line[start..])?;
+            // Behind a time and an event anything may stand.
+            let is_whole = self.is_telling() || columns.rest.trim_ascii().is_empty();
+            is_whole.then(|| columns.of(comm, comm, None, if comm.is_empty() { b"" } else { b"?" }))
+        })
     }
 
     /// Reads the columns behind the thread.
@@ -156,12 +173,9 @@ impl Layout {
             }
             rest = behind;
         }
-        if self.time || self.period {
-            // `-F +misc`: user, kernel, hypervisor, guest; exact; mapped data.
-            let (misc, behind) = split_token(rest);
-            if matches!(misc.len(), 1..=5) && misc.iter().all(|b| b"UKHGgEMSDPF".contains(b)) {
-                rest = behind;
-            }
+        let (token, behind) = split_token(rest);
+        if is_misc(token) {
+            rest = behind;
         }
         if self.time {
             rest = without_time(rest)?;
@@ -232,19 +246,18 @@ pub(super) fn parse_event_or_frame<'a>(line: &'a [u8], layout: Layout) -> Option
     }
 }
 
-/// Reads the line above a stack in a recording whose lines name no thread: other columns
-/// (`-F time,event,ip,sym`), or the command alone (`-F comm,ip,sym`).
+/// Reads the line above a stack in a recording whose lines name no thread: other columns (`-F time,event,ip,sym`),
+/// the command before them (`-F comm,event,ip,sym`), or the command alone (`-F comm,ip,sym`).
 pub(super) fn parse_without_thread(line: &[u8]) -> Option<EventLine<'_>> {
-    let columns = |layout: Layout| layout.parse_columns(line).map(|columns| columns.of(b"", b"", None, b""));
-    if let Some(found) = Layout::all().filter(Layout::is_telling).find_map(columns) {
+    if let Some(found) = Layout::all().find_map(|layout| layout.parse_behind_command(line)) {
         return Some(found);
     }
     let comm = line.trim_ascii();
-    let rest = &line[line.len()..];
     // bpftrace has such stacks below its `@[`, and a header ends with a `#`.
     let other = matches!(comm.first(), None | Some(b'@' | b'#'));
     let short = !other && comm.len() <= COMM_MAX;
-    short.then_some(EventLine { thread: comm, comm, pid: None, tid: b"?", period: None, event: rest, rest })
+    let columns = Columns { period: None, event: b"", rest: b"" };
+    short.then(|| columns.of(comm, comm, None, b"?"))
 }
 
 /// Recognises lines of perf itself about tasks and mappings (`--show-mmap-events`): no
@@ -330,6 +343,24 @@ fn without_time(text: &[u8]) -> Option<&[u8]> {
         Some(b'\t') if count >= 1 => Some(rest),
         _ => None,
     }
+}
+
+/// A command without the time, and what `-F +misc` has before it: `-F comm,misc,time,period,ip`.
+fn without_time_behind(text: &[u8]) -> &[u8] {
+    let last_word = |text: &[u8]| text.len() - text.iter().rev().take_while(|&&b| !is_blank(b)).count();
+    let text = text.trim_ascii_end();
+    let (before, time) = text.split_at(last_word(text));
+    if time.strip_suffix(b":").and_then(nanoseconds).is_none() {
+        return text;
+    }
+    let before = before.trim_ascii_end();
+    let (command, misc) = before.split_at(last_word(before));
+    if is_misc(misc) { command } else { before }
+}
+
+/// `-F +misc`: user, kernel, hypervisor, guest; exact; mapped data.
+fn is_misc(token: &[u8]) -> bool {
+    matches!(token.len(), 1..=5) && token.iter().all(|b| b"UKHGgEMSDPF".contains(b))
 }
 
 /// The time of an event in nanoseconds, from the whole line: the word between thread and event

@@ -96,6 +96,11 @@ pub(super) fn is_srcline(line: &[u8]) -> bool {
     digits > 0 && place[..place.len() - digits].ends_with(b":") || address().is_some_and(is_hex)
 }
 
+/// Recognises a line of the program that `-F +srccode` prints below its place: `|12       h = h * 33;`.
+pub(super) fn is_source_code(line: &[u8]) -> bool {
+    matches!(line, [b'|', b'0'..=b'9', ..])
+}
+
 /// The frame of a sample without a call graph, in what follows the event on its line: behind the
 /// address and the source of the data (`perf record -d`), or behind a tracepoint's payload.
 pub(super) fn one_line_frame(rest: &[u8]) -> Option<&[u8]> {

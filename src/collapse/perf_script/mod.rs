@@ -32,6 +32,7 @@ pub use sched::PerfSched;
 
 use std::sync::{Mutex, PoisonError};
 
+use self::attached::is_attached;
 use self::event::{
     Layout, is_side_band, layout_of_side_band, parse_event, parse_event_or_frame, parse_without_thread,
 };
@@ -162,7 +163,7 @@ fn sample_end(bytes: &[u8], layout: Layout) -> Option<usize> {
     loop {
         let start = memchr::memrchr(b'\n', &bytes[..end]).map(|at| at + 1)?;
         let line = &bytes[start..end];
-        if line.trim_ascii().is_empty() {
+        if line.trim_ascii().is_empty() || is_attached(line) {
             return Some(end + 1);
         }
         if !line.starts_with(b"\t") && parse_event_or_frame(line, layout).is_some() {

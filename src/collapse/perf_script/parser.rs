@@ -9,13 +9,13 @@ use super::super::names::NO_STACK;
 use super::super::naming::name_thread;
 use super::super::{Context, Options, Report, Sink, Value, ValueSelection};
 use super::again::Ending;
-use super::attached::is_attached;
+use super::attached::{self, is_attached};
 use super::event::{
     self, EventLine, Layout, is_side_band, parse_event, parse_event_or_frame, parse_without_thread, time_of,
 };
 use super::event_total::Event;
 use super::fields::{self, Labels};
-use super::frame::{Frame, is_hex, is_srcline, one_line_frame, with_tab, without_tab};
+use super::frame::{Frame, is_hex, is_source_code, is_srcline, one_line_frame, with_tab, without_tab};
 use super::header::MARK;
 use super::lines;
 use super::overview::{Overview, first_and_last_time};
@@ -371,10 +371,17 @@ impl<'o> PerfParser<'o> {
 
     /// A line that is neither blank nor a frame.
     fn on_other(&mut self, line: &[u8], number: u64, place: &mut Place, sink: &mut dyn Sink) -> Result<()> {
+        if attached::is_named(line) {
+            return self.flush(sink);
+        }
         let again =
             self.recent.iter().find_map(|(thread, _)| self.layout.parse_again(line, thread, &self.ending));
         let frame = if again.is_none() { without_tab(line) } else { None };
-        let without_thread = || parse_without_thread(line).filter(|_| self.without_events && frame.is_none());
+        // Within a sample, two blanks are before a source line.
+        let may_begin = self.without_events
+            && frame.is_none()
+            && (self.state == State::Between || !line.starts_with(b"  "));
+        let without_thread = || if may_begin { parse_without_thread(line) } else { None };
         let event = again.or_else(|| parse_event_or_frame(line, self.layout)).or_else(without_thread);
         if let Some(event) = event {
             if event.event.starts_with(b"PERF_RECORD_") {
@@ -410,8 +417,8 @@ impl<'o> PerfParser<'o> {
             if self.state == State::Within {
                 self.release_held(line.trim_ascii(), sink);
             }
-        } else if line.starts_with(b"#") {
-            // The header of a recording that was appended, or a remark.
+        } else if line.starts_with(b"#") || (self.state != State::Between && is_source_code(line)) {
+            // The header of a recording that was appended, or a remark; a line of the program.
         } else if self.state == State::Between && self.broken_comm.len() + line.len() < event::COMM_MAX {
             if !self.broken_comm.is_empty() {
                 self.broken_comm.push(b' ');

@@ -129,3 +129,51 @@ fn lines_of_something_else_are_counted_wherever_they_stand() {
     let (folded, report) = collapse_bytes(&PerfScript, within, &Options::default()).unwrap();
     assert_eq!((&folded[..], report.not_understood.count), ("a;f;f 1\n", 1));
 }
+
+#[test]
+fn lines_without_a_thread_may_have_other_columns() {
+    let of = |line: &str, below: &str| {
+        let sample = format!("{line}\n\t    7f1e2215d058 f\n{below}\t    7f1e2215d059 g\n{below}\n");
+        let (folded, report) = collapse_bytes(&PerfScript, sample.repeat(2), &Options::default()).unwrap();
+        assert_eq!(report.not_understood.count, 0, "{line:?}");
+        (folded, report.unit().unwrap_or_default().to_owned())
+    };
+    for (line, stack, weight, unit) in [
+        ("my app cpu-clock: ", "my_app;g;f", 2, "samples"),
+        ("my app 45272.092152: ", "my_app;g;f", 2, "samples"),
+        ("my app 45272.092152: cpu-clock: ", "my_app;g;f", 2, "samples"),
+        ("my app    1001001 cpu-clock: ", "my_app;g;f", 2_002_002, "ns"),
+        ("my app 45272.092152:    1001001 cpu-clock: ", "my_app;g;f", 2_002_002, "ns"),
+        ("my app    1001001 ", "my_app;g;f", 2_002_002, "events"),
+        ("my app 45272.092152:    1001001 ", "my_app;g;f", 2_002_002, "events"),
+        ("my app U     45272.092152:    1001001 ", "my_app;g;f", 2_002_002, "events"),
+        ("my app  1316    1001001 ", "my_app;g;f", 2_002_002, "events"),
+        ("my app", "my_app;g;f", 2, "samples"),
+        ("my app  1316 U    ", "my_app;g;f", 2, "samples"),
+        ("cpu-clock: ", "g;f", 2, "samples"),
+        ("45272.092152: ", "g;f", 2, "samples"),
+        ("", "g;f", 2, "samples"),
+    ] {
+        for below in ["", "  w.c:3\n", "  w.c:3\n|3        volatile unsigned long s;\n"] {
+            let expected = (format!("{stack} {weight}\n"), unit.to_owned());
+            assert_eq!(of(line, below), expected, "{line:?} {below:?}");
+        }
+    }
+}
+
+/// In place of the blank line.
+#[test]
+fn instructions_end_a_sample() {
+    for line in ["my app  1316 ", "my app  1316 45272.092152:    1 e: ", "my app", "my app e: "] {
+        for instructions in [" insn: 48 01 c8", " ilen: 3", " ilen: 3 insn: 48 01 c8"] {
+            let sample = format!("{line}\n\t    7f1e2215d058 f\n{instructions}\n");
+            let (folded, report) =
+                collapse_bytes(&PerfScript, sample.repeat(3), &Options::default()).unwrap();
+            assert_eq!(
+                (&folded[..], report.not_understood.count),
+                ("my_app;f 3\n", 0),
+                "{line}{instructions}"
+            );
+        }
+    }
+}
