@@ -263,8 +263,9 @@ pub(super) fn parse_without_thread(line: &[u8]) -> Option<EventLine<'_>> {
 /// Recognises lines of perf itself about tasks and mappings (`--show-mmap-events`): no
 /// sample.
 pub(super) fn is_side_band(line: &[u8]) -> bool {
-    // Behind thread and time; a command that is called so is followed by them.
-    memchr::memmem::find(line, b" PERF_RECORD_").is_some_and(|at| at >= "a 1".len())
+    // Behind thread and time; a command that is called so is followed by them. `--show-round-events` has neither.
+    line == b"PERF_RECORD_FINISHED_ROUND"
+        || memchr::memmem::find(line, b" PERF_RECORD_").is_some_and(|at| at >= "a 1".len())
 }
 
 /// The columns of notes on mappings, when nothing else has come yet: those of a sample with its weight and event.

@@ -177,3 +177,11 @@ fn instructions_end_a_sample() {
         }
     }
 }
+
+#[test]
+fn notes_on_rounds_are_no_lost_lines() {
+    let sample = "a 7 1.000001: 1 cycles:u: \n\t    7f1e2215d058 f+0x1 (/bin/a)\n\n";
+    let text = format!("PERF_RECORD_FINISHED_ROUND\n{sample}PERF_RECORD_FINISHED_ROUND\n{sample}");
+    let (folded, report) = collapse_bytes(&PerfScript, text, &Options::default()).unwrap();
+    assert_eq!((&folded[..], report.not_understood.count), ("a;f 2\n", 0));
+}
