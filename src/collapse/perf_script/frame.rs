@@ -5,6 +5,8 @@
 //! an editor replaces the tab by blanks or by nothing ([`without_tab`]); simpleperf's
 //! `report_sample.py` has one behind the address instead.
 
+use crate::input::{lines, trim_line_end};
+
 /// perf's name of a frame without a symbol.
 pub(super) const UNKNOWN: &[u8] = b"[unknown]";
 
@@ -65,12 +67,29 @@ pub(super) fn without_tab(line: &[u8]) -> Option<&[u8]> {
     (is_padded || text.ends_with(b")") || without_offset(rest).len() < rest.len()).then_some(text)
 }
 
+/// perf pads addresses to this width.
+const WIDTH: usize = 16;
+
 /// Returns true if the first word of a line ends where perf's addresses do, or behind that.
 pub(super) fn is_padded(line: &[u8]) -> bool {
-    /// perf pads addresses to this width.
-    const WIDTH: usize = 16;
+    end_of_first_word(line) >= WIDTH
+}
+
+fn end_of_first_word(line: &[u8]) -> usize {
     let text = line.trim_ascii_start();
-    line.len() - text.len() + memchr::memchr(b' ', text).unwrap_or(text.len()) >= WIDTH
+    line.len() - text.len() + memchr::memchr(b' ', text).unwrap_or(text.len())
+}
+
+/// Recognises a recording's beginning whose samples are one frame each, and nothing else: `-F ip,sym` without call
+/// graphs. There are no blank lines, and one blank is before an address and its padding.
+pub(super) fn are_samples(head: &[u8]) -> bool {
+    let whole = memchr::memrchr(b'\n', head).map_or(&[][..], |end| &head[..end]);
+    let is_sample = |line: &[u8]| end_of_first_word(line) == 1 + WIDTH && without_tab(line).is_some();
+    let is_source = |line: &[u8]| line.strip_prefix(b"  ").is_some_and(is_srcline);
+    let mut lines = lines(whole).map(trim_line_end);
+    lines.next().is_some_and(is_sample)
+        && lines.clone().any(is_sample)
+        && lines.all(|line| is_sample(line) || is_source(line))
 }
 
 /// The same line as perf writes it: a tab, and the address padded.

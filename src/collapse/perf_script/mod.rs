@@ -36,7 +36,7 @@ use self::attached::is_attached;
 use self::event::{
     Layout, is_side_band, layout_of_side_band, parse_event, parse_event_or_frame, parse_without_thread,
 };
-use self::frame::{Frame, is_padded, without_tab};
+use self::frame::{Frame, are_samples, is_padded, without_tab};
 use self::header::TextHeader;
 use self::overview::Overview;
 use self::parser::PerfParser;
@@ -133,8 +133,12 @@ impl Collapser for PerfScript {
         let threads =
             if first.is_none() && options.values == ValueSelection::Default { 1 } else { options.threads };
         let (wants, overview) = (sink.wants(), Mutex::default());
-        let new = || PerfParser::new(options, wants, layout, first.clone(), &overview);
-        let cut = |bytes: &[u8]| sample_end(bytes, layout.unwrap_or(Layout::DEFAULT));
+        let are_samples = layout.is_none() && are_samples(input.head());
+        let new = || PerfParser::new(options, wants, layout, are_samples, first.clone(), &overview);
+        let cut = |bytes: &[u8]| match are_samples {
+            true => last_frame(bytes),
+            false => sample_end(bytes, layout.unwrap_or(Layout::DEFAULT)),
+        };
         driver::run(input, threads, &cut, new, sink, report)?;
         let kept = || report.values.iter().filter(|(_, total)| total.kept && total.samples > 0);
         check_units(kept().map(|(value, _)| value), options)?;
@@ -170,6 +174,18 @@ fn sample_end(bytes: &[u8], layout: Layout) -> Option<usize> {
             return Some(start);
         }
         end = start.checked_sub(1)?;
+    }
+}
+
+/// The start of the last line that is a frame.
+fn last_frame(bytes: &[u8]) -> Option<usize> {
+    let mut end = memchr::memrchr(b'\n', bytes)?;
+    loop {
+        let start = memchr::memrchr(b'\n', &bytes[..end]).map(|at| at + 1)?;
+        if without_tab(&bytes[start..end]).is_some() {
+            return Some(start);
+        }
+        end = start - 1;
     }
 }
 

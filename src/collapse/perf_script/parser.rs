@@ -77,6 +77,8 @@ pub(super) struct PerfParser<'o> {
     layout: Layout,
     /// True if stacks may stand there without an event line, or with one that names no thread.
     without_events: bool,
+    /// True if each frame is a sample: see [`are_samples`](super::frame::are_samples).
+    frames_are_samples: bool,
     first: Option<Vec<u8>>,
     symbols: Symbols<'o>,
     events: Vec<Event>,
@@ -101,11 +103,12 @@ pub(super) struct PerfParser<'o> {
 }
 
 impl<'o> PerfParser<'o> {
-    /// A parser of blocks that follow `layout`; `first` is the recording's first event.
+    /// A parser of blocks that follow `layout`, or hold frames alone; `first` is the recording's first event.
     pub fn new(
         options: &'o Options,
         wants: Wants,
         layout: Option<Layout>,
+        frames_are_samples: bool,
         first: Option<Vec<u8>>,
         overview: &'o Mutex<Overview>,
     ) -> Self {
@@ -118,6 +121,7 @@ impl<'o> PerfParser<'o> {
             context: SampleContext::default(),
             layout: layout.unwrap_or(Layout::DEFAULT),
             without_events: layout.is_none(),
+            frames_are_samples,
             first,
             symbols: Symbols::new(options, wants.places),
             events: Vec::new(),
@@ -218,6 +222,7 @@ impl<'o> PerfParser<'o> {
     fn is_within_sample(&self) -> bool {
         match self.state {
             State::Between => false,
+            _ if self.frames_are_samples => false,
             State::Skipping => self.has_blank_lines || self.sample.pending,
             // One-line samples have their frame, if any, on that line.
             State::Within if self.sample.stack.is_empty() && self.held.is_empty() => {
@@ -404,6 +409,9 @@ impl<'o> PerfParser<'o> {
         }
         let is_deep = line.starts_with(b"    ") && line.ends_with(b")") && self.state == State::Within;
         if let Some(text) = frame.or(is_deep.then_some(line)) {
+            if self.frames_are_samples {
+                self.flush(sink)?;
+            }
             if !self.on_frame_without_tab(line, text, sink) {
                 if self.state == State::Between {
                     self.state = State::Skipping;

@@ -185,3 +185,24 @@ fn notes_on_rounds_are_no_lost_lines() {
     let (folded, report) = collapse_bytes(&PerfScript, text, &Options::default()).unwrap();
     assert_eq!((&folded[..], report.not_understood.count), ("a;f 2\n", 0));
 }
+
+/// `perf record` without call graphs, `perf script -F ip,sym`.
+#[test]
+fn frames_alone_are_a_sample_each() {
+    let frame = |symbol: &str| format!("     55b2a5c8a147 {symbol}\n");
+    let fold = |text: String| {
+        let (folded, report) = collapse_bytes(&PerfScript, text, &Options::default()).unwrap();
+        assert_eq!(report.not_understood.ends_within_record, None);
+        (folded, report.values.iter().map(|(_, total)| total.samples).sum::<u64>())
+    };
+    for source in ["", "  orders.c:12\n"] {
+        let text = [frame("f"), frame("g"), frame("f")].map(|frame| frame + source).concat();
+        assert_eq!(fold(text.clone()), ("f 2\ng 1\n".into(), 3), "{source:?}");
+        // More than a block.
+        let (folded, samples) = fold(text.repeat(30_000));
+        assert_eq!((&folded[..], samples), ("f 60000\ng 30000\n", 90_000), "{source:?}");
+    }
+    // Stacks end at blank lines, whatever stands in place of a tab.
+    let stack = [frame("f"), frame("g"), "\n".into()].concat();
+    assert_eq!(fold(stack.repeat(3)), ("g;f 3\n".into(), 3));
+}
