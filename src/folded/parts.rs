@@ -182,7 +182,7 @@ fn cuts(file: &File, whole: &Range<u64>, parts: usize) -> Result<Option<Vec<Cut>
         let Some(start) = start_of_line(end) else { return Ok(None) };
         let Some(line) = parse_line(&bytes[start..end], Columns::One) else { return Ok(None) };
         let at = from + end as u64 + 1;
-        if cuts.last().is_none_or(|cut| cut.at < at) && at < whole.end {
+        if cuts.last().is_none_or(|cut| cut.at < at) {
             cuts.push(Cut { at, stack: line.stack.to_vec() });
         }
     }
@@ -327,6 +327,20 @@ mod tests {
                 assert_eq!(summary.total, told.total, "seed {seed}, {parts} parts");
                 assert_eq!(sorted(log), whole, "seed {seed}, {parts} parts\n{text}");
             }
+        }
+    }
+
+    #[test]
+    fn no_part_is_empty() {
+        let text = text(1);
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), &text).expect("it is written");
+        for parts in [2, 50, 5000, text.len() + 1] {
+            let cuts = cuts(file.as_file(), &(0..text.len() as u64), parts).expect("it is read");
+            let cuts = cuts.map_or(Vec::new(), |cuts| cuts.iter().map(|cut| cut.at as usize).collect());
+            assert_eq!(cuts.is_empty(), parts > text.len(), "{parts}");
+            let ends = [&[0], &cuts[..], &[text.len()]].concat();
+            assert!(ends.windows(2).all(|part| text[part[0]..part[1]].ends_with('\n')), "{parts}");
         }
     }
 
