@@ -495,6 +495,15 @@ mod tests {
     }
 
     #[test]
+    fn texts_put_together_stay_in_their_order() {
+        let text = "# unit: ns\nb 1\n# unit: ns\na 2\n";
+        for order in [Order::Input, Order::Time] {
+            assert_eq!(log(text, order).0, ["0 b 0 1 1", "0 a 1 2 2"]);
+        }
+        assert_eq!(log(text, Order::Frame).0, ["0 a 0 2 2", "0 b 2 1 1"]);
+    }
+
+    #[test]
     fn counts_what_it_leaves_out() {
         let (_, summary) = log("a 1\nwhat is this\nb -2\n\n# a comment\nc 2\n", Order::Frame);
         assert_eq!(summary.not_understood.count, 1);

@@ -345,6 +345,7 @@ mod tests {
             ("f.part.0.isra.1", "f"),
             ("f.lower.1", "f.lower.1"),
             ("f.part.x", "f.part.x"),
+            ("f.part.", "f.part."),
             ("a::f::h0123456789abcdef", "a::f"),
             ("a[0123456789abcdef]::f", "a::f"),
             // Nothing would be left.
