@@ -331,6 +331,24 @@ mod tests {
     }
 
     #[test]
+    fn large_files_of_one_column_are_walked_in_parts() {
+        let walked = |line: &str, bytes: u64, threads: usize| {
+            let file = tempfile::NamedTempFile::new().expect("a file");
+            let lines = line.repeat((bytes / line.len() as u64) as usize);
+            std::fs::write(file.path(), lines).expect("it is written");
+            let sources = [Source::path(file.path())];
+            let input = Rereadable::open(&sources).expect("it is there");
+            let columns = input.lines().columns();
+            matches!(walk(&input, columns, threads, &mut Log::default()), Attempt::Walked(_))
+        };
+        let line = format!("b;{} 1\n", "x".repeat(4000));
+        assert!(walked(&line, PARTS_FROM + 5000, 2));
+        assert!(!walked(&line, PARTS_FROM + 5000, 1), "there is one thread");
+        assert!(!walked(&line, PARTS_FROM - 5000, 2), "it is soon walked");
+        assert!(!walked(&format!("b;{} 1 1\n", "x".repeat(4000)), PARTS_FROM + 9000, 2), "two columns");
+    }
+
+    #[test]
     fn no_part_is_empty() {
         let text = text(1);
         let file = tempfile::NamedTempFile::new().expect("a file");
