@@ -514,9 +514,7 @@ pub(super) fn pass(
                 if !change_label(label.as_mut(), &labels[..at], stack, names) || stack.is_empty() {
                     return Ok(None);
                 }
-                if at > 0 {
-                    make_writable(stack, names);
-                }
+                make_writable(stack, names);
             }
             Stage::Reweigh(_) => {
                 let before = weights.before.checked_mul(*factor)?;

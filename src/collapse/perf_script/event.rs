@@ -542,6 +542,19 @@ mod tests {
     }
 
     #[test]
+    fn notes_of_perf_stand_behind_a_thread() {
+        for (line, is_note) in [
+            ("a 7 1.000001: PERF_RECORD_MMAP2 7/7: [0x55(0x1000) @ 0 08:01 9 0]: r-xp /bin/a", true),
+            ("a 1 PERF_RECORD_COMM: a:1/1", true),
+            // A command that is called so.
+            (" PERF_RECORD_ 7 1.000001: 1 e: ", false),
+            ("a 7 1.000001: 1 e: ", false),
+        ] {
+            assert_eq!(is_side_band(line.as_bytes()), is_note, "{line}");
+        }
+    }
+
+    #[test]
     fn times_are_seconds_with_a_fraction() {
         for (word, expected) in [
             ("12.345678", Some(12_345_678_000)),

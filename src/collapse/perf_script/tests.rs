@@ -1,6 +1,7 @@
 //! Tests of whole recordings: which line belongs to which sample, and what is said of the others.
 
-use super::PerfScript;
+use super::event::Layout;
+use super::{PerfScript, sample_end};
 use crate::collapse::tests::{collapse_bytes, fold};
 use crate::collapse::{Collapser, Options, Report};
 use crate::input::Input;
@@ -90,6 +91,25 @@ fn both_sizes_of_a_pair_of_periods_count() {
         |period: &str| format!("a 7 1.000001: {period} cycles:u: \n\t    7f1e2215d058 f (/bin/a)\n\n");
     let report = report(&[sample("10"), sample("20")].concat(), &Options::default());
     assert_eq!(report.unit(), Some("cycles"), "and not samples");
+}
+
+#[test]
+fn a_block_ends_between_two_samples() {
+    let line = |n: usize| format!("a 7 1.00000{n}: 1 cycles:u: 7f1e2215d058 f+0x1 (/bin/a)\n");
+    let frame = "\t    7f1e2215d058 f+0x1 (/bin/a)\n";
+    for (whole, rest) in [
+        (format!("{}{frame}\n", line(1)), format!("{}{frame}", line(2))),
+        (format!("{}{frame}  \n", line(1)), format!("{}{frame}", line(2))),
+        (format!("{}{frame}\r\n", line(1)), line(2)),
+        // Without blank lines an event line begins the next one.
+        ([line(1), line(2)].concat(), line(3)),
+        (line(1), format!("{}{frame}{frame}", line(2))),
+        (line(1), format!("{}a 7 1.0", line(2))),
+    ] {
+        let end = sample_end([&whole[..], &rest].concat().as_bytes(), Layout::DEFAULT);
+        assert_eq!(end, Some(whole.len()), "{whole:?} {rest:?}");
+    }
+    assert_eq!(sample_end(line(1).as_bytes(), Layout::DEFAULT), None);
 }
 
 fn on_threads(threads: usize, text: &str) -> (String, Report) {

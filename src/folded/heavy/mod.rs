@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn heavy_frames_are_those_of_the_sorted_text() {
-        for seed in 0..50 {
+        for seed in 0..15 {
             let text = text(seed);
             for least in [1, 100, 5_000, 60_000, u64::MAX] {
                 let mut sorted = Log::new(least, false);
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn what_all_samples_missed_is_found() {
-        for seed in 0..20 {
+        for seed in 0..8 {
             // Notes of more lines are added up, and the lines are lost.
             for copies in [1, 3] {
                 let text = text(seed).repeat(copies);
