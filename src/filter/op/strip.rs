@@ -363,6 +363,7 @@ mod tests {
     fn lines_and_columns_stand_behind_a_file() {
         for (name, bare) in [
             ("a.c:12", "a.c"),
+            ("a.c:12345", "a.c"),
             ("f (a.c:12:5)", "f (a.c)"),
             ("a.c:12:5:7", "a.c:12"),
             (".:12", "."),
