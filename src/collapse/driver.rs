@@ -418,6 +418,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn lines_end_behind_the_last_that_is_no_comment() {
+        for (text, whole) in [
+            ("a 1\nb 2\nc", Some("a 1\nb 2\n")),
+            ("a 1\n# unit: ns\n# x: y\nb", Some("a 1\n")),
+            ("# unit: ns\na 1\n# x: y\n", Some("# unit: ns\na 1\n")),
+            // There is nothing else to divide it by.
+            ("# unit: ns\n# x: y\n# z", Some("# unit: ns\n# x: y\n")),
+            ("a 1", None),
+        ] {
+            assert_eq!(last_line(text.as_bytes()).map(|end| &text[..end]), whole, "{text:?}");
+        }
+    }
+
+    #[test]
     fn records_end_behind_the_last_blank_line() {
         for (text, whole) in [
             ("a\n\nb\n", Some("a\n\n")),

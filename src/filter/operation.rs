@@ -128,6 +128,11 @@ pub(crate) trait LabelStep {
     /// Returns true if it keeps or drops stacks only.
     fn selects(&self) -> bool;
 
+    /// Returns false if it leaves stacks without the label alone.
+    fn needs_label(&self) -> bool {
+        true
+    }
+
     /// The range of time that it keeps.
     fn range(&self) -> Option<TimeRange> {
         None

@@ -371,10 +371,7 @@ pub(super) fn settle_labels(steps: &mut [Step], labels: &[String], is_empty: boo
     for step in steps {
         step.labels.clone_from(&labels);
         let Stage::Label(label) = &step.stage else { continue };
-        let leaves = label.leaves(&labels);
-        // To leave out a label that is not there is no mistake.
-        let needs = label.selects() || leaves.len() == labels.len();
-        if needs && !is_empty && !labels.iter().any(|key| key == label.key()) {
+        if label.needs_label() && !is_empty && !labels.iter().any(|key| key == label.key()) {
             let key = label.key();
             let known = match &labels[..] {
                 [] => "no labels".to_owned(),
@@ -386,7 +383,7 @@ pub(super) fn settle_labels(steps: &mut [Step], labels: &[String], is_empty: boo
             );
             return Err(ErrorKind::Setting { what }.into());
         }
-        labels = leaves;
+        labels = label.leaves(&labels);
     }
     Ok(())
 }
@@ -517,9 +514,7 @@ pub(super) fn pass(
                 if !change_label(label.as_mut(), &labels[..at], stack, names) || stack.is_empty() {
                     return Ok(None);
                 }
-                if at > 0 {
-                    make_writable(stack, names);
-                }
+                make_writable(stack, names);
             }
             Stage::Reweigh(_) => {
                 let before = weights.before.checked_mul(*factor)?;
@@ -532,15 +527,15 @@ pub(super) fn pass(
     Ok(Some(weights))
 }
 
-/// Lets a step look at its label of a stack; false drops the stack. A stack without the label has no
-/// value that could be asked for.
+/// Lets a step look at its label of a stack; false drops the stack. Only a step that does not need the
+/// label comes to stacks without it: see [`settle_labels`].
 fn change_label(
     step: &mut dyn LabelStep,
     labels: &[String],
     stack: &mut Vec<FrameId>,
     names: &mut StackTable,
 ) -> bool {
-    let Some(at) = labels.iter().position(|key| key == step.key()) else { return !step.selects() };
+    let Some(at) = labels.iter().position(|key| key == step.key()) else { return true };
     match step.apply(stack[at], names) {
         None => return false,
         Some(LabelFate::Keep) => {}

@@ -258,6 +258,7 @@ mod tests {
         assert_eq!(through("focus", "b"), "thread=x;b 1\nthread=y;b 1\nthread=x;b 2\n");
         // What changes names adds up, and sorts.
         assert_eq!(through("drop-label", "thread"), "a 1\nb 4\n");
+        assert_eq!(through("drop-label", "process"), "thread=x;a 1\nthread=x;b 3\nthread=y;b 1\n");
         assert_eq!(through("rename", "s/b/c/"), "thread=x;a 1\nthread=x;c 3\nthread=y;c 1\n");
     }
 }

@@ -219,6 +219,18 @@ mod tests {
     }
 
     #[test]
+    fn a_key_is_told_by_both_parts_of_its_hash() {
+        let mut slots = IdTable::default();
+        let hash = Hash { slot: 5, check: 7 };
+        let others = [Hash { check: 8, ..hash }, Hash { slot: 5 | 1 << 32, ..hash }];
+        assert_eq!((slots.get(hash), slots.get_or_insert(hash, 0)), (None, None));
+        for (number, other) in (1..).zip(others) {
+            assert_eq!((slots.get(other), slots.get_or_insert(other, number)), (None, None));
+        }
+        assert_eq!([hash, others[0], others[1]].map(|hash| slots.get(hash)), [Some(0), Some(1), Some(2)]);
+    }
+
+    #[test]
     fn every_stack_has_its_number() {
         let hasher = KeyedHasher::default();
         let mut slots = IdTable::default();

@@ -327,6 +327,32 @@ mod tests {
     }
 
     #[test]
+    fn up_to_fifteen_digits_are_read_at_once() {
+        let stack = "an;awfully;long;stack";
+        for digits in 1..=15 {
+            let number = (10u64.pow(digits) - 1) / 9 * 7;
+            assert_eq!(split_digits(format!("{stack} {number}").as_bytes()), Some((stack.len(), number)));
+        }
+        for other in ["0000000000000001", "x", "123456x", "12345678x0"] {
+            assert_eq!(split_digits(format!("{stack} {other}").as_bytes()), None, "{other}");
+        }
+        assert_eq!(split_digits(b"a 1"), None, "the line is short");
+    }
+
+    #[cfg(feature = "diff")]
+    #[test]
+    fn up_to_seven_digits_before_a_newline_are_read_at_once() {
+        for digits in 1..=7 {
+            let number = (10u64.pow(digits) - 1) / 9 * 7;
+            let text = format!("{number}\nmain 1\n");
+            assert_eq!(leading_digits(text.as_bytes()), Some((digits as usize, number)));
+        }
+        for other in ["12345678\n", "\n7777777", "12x4\n...", "7\n"] {
+            assert_eq!(leading_digits(other.as_bytes()), None, "{other}");
+        }
+    }
+
+    #[test]
     fn refuses_what_is_no_line() {
         for line in [&b""[..], b"a", b"a;b NaN", b"a 1e6", b"a ", b"5"] {
             assert_eq!(parse_line(line, Columns::One), None, "{line:?}");

@@ -182,7 +182,7 @@ fn cuts(file: &File, whole: &Range<u64>, parts: usize) -> Result<Option<Vec<Cut>
         let Some(start) = start_of_line(end) else { return Ok(None) };
         let Some(line) = parse_line(&bytes[start..end], Columns::One) else { return Ok(None) };
         let at = from + end as u64 + 1;
-        if cuts.last().is_none_or(|cut| cut.at < at) && at < whole.end {
+        if cuts.last().is_none_or(|cut| cut.at < at) {
             cuts.push(Cut { at, stack: line.stack.to_vec() });
         }
     }
@@ -327,6 +327,38 @@ mod tests {
                 assert_eq!(summary.total, told.total, "seed {seed}, {parts} parts");
                 assert_eq!(sorted(log), whole, "seed {seed}, {parts} parts\n{text}");
             }
+        }
+    }
+
+    #[test]
+    fn large_files_of_one_column_are_walked_in_parts() {
+        let walked = |line: &str, bytes: u64, threads: usize| {
+            let file = tempfile::NamedTempFile::new().expect("a file");
+            let lines = line.repeat((bytes / line.len() as u64) as usize);
+            std::fs::write(file.path(), lines).expect("it is written");
+            let sources = [Source::path(file.path())];
+            let input = Rereadable::open(&sources).expect("it is there");
+            let columns = input.lines().columns();
+            matches!(walk(&input, columns, threads, &mut Log::default()), Attempt::Walked(_))
+        };
+        let line = format!("b;{} 1\n", "x".repeat(4000));
+        assert!(walked(&line, PARTS_FROM + 5000, 2));
+        assert!(!walked(&line, PARTS_FROM + 5000, 1), "there is one thread");
+        assert!(!walked(&line, PARTS_FROM - 5000, 2), "it is soon walked");
+        assert!(!walked(&format!("b;{} 1 1\n", "x".repeat(4000)), PARTS_FROM + 9000, 2), "two columns");
+    }
+
+    #[test]
+    fn no_part_is_empty() {
+        let text = text(1);
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), &text).expect("it is written");
+        for parts in [2, 50, 5000, text.len() + 1] {
+            let cuts = cuts(file.as_file(), &(0..text.len() as u64), parts).expect("it is read");
+            let cuts = cuts.map_or(Vec::new(), |cuts| cuts.iter().map(|cut| cut.at as usize).collect());
+            assert_eq!(cuts.is_empty(), parts > text.len(), "{parts}");
+            let ends = [&[0], &cuts[..], &[text.len()]].concat();
+            assert!(ends.windows(2).all(|part| text[part[0]..part[1]].ends_with('\n')), "{parts}");
         }
     }
 

@@ -447,6 +447,19 @@ mod tests {
     }
 
     #[test]
+    fn stacks_are_changed_or_left_out_in_any_order() {
+        let rewrite = |stack: &[u8], new: &mut Vec<u8>| {
+            new.extend(stack.iter().filter(|&&byte| byte != b'x'));
+            !stack.starts_with(b"z")
+        };
+        for order in [Order::Frame, Order::Input, Order::Time] {
+            let mut log = Log::default();
+            walk(&[Source::bytes("ax;b 1\nz 5\na;bx;c 2\n")], order, Some(&rewrite), &mut log).unwrap();
+            assert_eq!(log.0, ["2 c 1 2 2", "1 b 0 1 3", "0 a 0 0 3"], "{order:?}");
+        }
+    }
+
+    #[test]
     fn in_the_order_of_time_equal_neighbours_are_two_calls() {
         let text = "m;a 1\nm;a 1\nm;a;b 1\nm;a 2\n";
         assert_eq!(log(text, Order::Time).0, ["1 a 0 1 1", "2 b 2 1 1", "1 a 1 3 4", "0 m 0 0 5"]);
@@ -479,6 +492,15 @@ mod tests {
         let text = "# unit: ns\n# samples: 1 samples\na 1\n# unit: ns\n# samples: 2 samples\nb 2\n";
         let (_, summary) = log(text, Order::Frame);
         assert_eq!((summary.facts.unit.as_deref(), summary.facts.samples), (Some("ns"), Some(3)));
+    }
+
+    #[test]
+    fn texts_put_together_stay_in_their_order() {
+        let text = "# unit: ns\nb 1\n# unit: ns\na 2\n";
+        for order in [Order::Input, Order::Time] {
+            assert_eq!(log(text, order).0, ["0 b 0 1 1", "0 a 1 2 2"]);
+        }
+        assert_eq!(log(text, Order::Frame).0, ["0 a 0 2 2", "0 b 2 1 1"]);
     }
 
     #[test]

@@ -110,6 +110,7 @@ mod tests {
         builder.facts.period = Some(Weight::new(10));
         builder.facts.samples = Some(4);
         builder.facts.cpu_time = Some(std::time::Duration::from_nanos(40));
+        builder.facts.duration = Some(std::time::Duration::from_nanos(10));
         let place = |line, kind| Place { module: b"app", line, kind, ..Place::default() };
         let main = builder.frame_at(b"main", &place(1, Kind::User));
         for (time, name, line) in [(1, "work", 7), (2, "idle", 3), (3, "work", 8), (4, "idle", 3)] {
@@ -147,6 +148,20 @@ mod tests {
         assert_eq!(text.filter(&[Op::scale(Weight::new(3))]).unwrap().facts().samples, None);
         // Where no stack goes, the count stands as it was stated.
         assert_eq!(text.filter(&[Op::rename("s/a/c/").unwrap()]).unwrap().facts().samples, Some(3));
+    }
+
+    #[test]
+    fn a_range_of_time_has_its_part_of_the_duration() {
+        let profile = recorded();
+        let of = |ranges: &[&str]| {
+            let ops: Vec<_> = ranges.iter().map(|range| Op::time(range).unwrap()).collect();
+            let filtered = profile.filter(&ops).unwrap();
+            (folded(&filtered), filtered.facts().duration.map(|time| time.as_nanos()))
+        };
+        let two = "main;idle 10\nmain;work 10\n".to_owned();
+        assert_eq!(of(&["1ns..3ns"]), (two.clone(), Some(2)));
+        assert_eq!(of(&["0ns..3ns", "1ns..9ns"]), (two, Some(2)));
+        assert_eq!(of(&["3ns.."]), ("main;idle 10\n".to_owned(), Some(7)));
     }
 
     #[test]
@@ -213,6 +228,9 @@ mod tests {
         assert_eq!(labels(&[Op::focus("f").unwrap()]), ["thread"]);
         assert_eq!(labels(&[Op::skip_roots(1)]), ["thread"]);
         assert!(labels(&[Op::drop_label("thread").unwrap()]).is_empty());
+        // A stack may be nothing but its labels.
+        let bare = Profile::from_bytes("# labels: thread\nthread=1 1\nthread=2;main 2\n").unwrap();
+        assert_eq!(bare.filter(&[Op::top(2)]).unwrap().facts().labels, ["thread"]);
         let other = Profile::from_bytes("# labels: thread\nthread=1;main 1\nmain 2\n").unwrap();
         assert!(other.filter(&[Op::reverse()]).unwrap().facts().labels.is_empty());
     }

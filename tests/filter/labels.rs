@@ -68,10 +68,17 @@ fn labels_that_are_not_there_are_an_error() {
         "--label=x",
         "--label-re=x=(",
         "--rename-label=time=x",
-        "--drop-label==",
+        "--drop-label=",
     ] {
         trouble(&[wrong], TIMED);
     }
+    trouble(&["--rename-label", "endpoint=path"], TIMED);
+    // To leave one out is no mistake.
+    let dropped =
+        feed(Command::new(env!("CARGO_BIN_EXE_fg-filter")).args(["--drop-label", "endpoint"]), TIMED);
+    assert_eq!((dropped.status.code(), text(&dropped.stdout).as_str()), (Some(0), TIMED));
+    let remark = "fg-filter: --drop-label endpoint: no stack has this label\n";
+    assert_eq!(text(&dropped.stderr), remark);
     let nothing = feed(Command::new(env!("CARGO_BIN_EXE_fg-filter")).args(["--time", "9s.."]), TIMED);
     assert_eq!(nothing.status.code(), Some(1));
     assert!(text(&nothing.stderr).contains("nothing ran in this range"), "{}", text(&nothing.stderr));

@@ -1,8 +1,8 @@
 //! The operations as the library's users have them: typed, on a profile in memory.
 
 use fg_tools::Profile;
-use fg_tools::filter::{OPERATIONS, Op, Operation, Pattern, PatternOptions, Pipeline};
-use fg_tools::profile::ReadOptions;
+use fg_tools::filter::{OPERATIONS, Op, Operation, Pattern, PatternOptions, Pipeline, RunOptions};
+use fg_tools::profile::{ReadOptions, open::open};
 
 use super::{filter, text};
 
@@ -44,6 +44,36 @@ fn a_pipeline_says_what_its_operations_look_at() {
     assert_eq!(needs(&["--top=1", "--label=thread=1"]), (true, false));
     assert_eq!(needs(&["--drop-label=thread"]), (false, false));
     assert_eq!(needs(&["--hide=a", "--kind=kernel"]), (false, true));
+}
+
+#[test]
+fn a_pipeline_gives_the_same_after_another_run() {
+    let run = |pipeline: &mut Pipeline, folded: &str| {
+        let options = ReadOptions::default().format("folded");
+        let input = open(&[fg_tools::Source::bytes(folded)], &options).unwrap();
+        let mut out = Vec::new();
+        pipeline.run(&input, &RunOptions::default(), &mut out).map(|_| text(&out))
+    };
+    for operation in OPERATIONS {
+        for example in operation.examples {
+            let fresh = || Pipeline::new(&ops(example.arguments)).unwrap();
+            let expected = run(&mut fresh(), example.input).unwrap();
+            // The names in another order have other numbers.
+            let (header, stacks): (Vec<&str>, Vec<&str>) =
+                example.input.lines().partition(|line| line.starts_with("# "));
+            let upside_down = |line: &&str| {
+                let (stack, weight) = line.rsplit_once(' ').unwrap();
+                format!("{} {weight}", stack.rsplit(';').collect::<Vec<_>>().join(";"))
+            };
+            let backwards = stacks.iter().rev().map(ToString::to_string).collect::<Vec<_>>();
+            for other in [backwards, stacks.iter().map(upside_down).collect()] {
+                let mut pipeline = fresh();
+                // Labels stand at the root, and an operation may refuse others.
+                let _ = run(&mut pipeline, &format!("{}\n{}\n", header.join("\n"), other.join("\n")));
+                assert_eq!(run(&mut pipeline, example.input).unwrap(), expected, "{:?}", example.arguments);
+            }
+        }
+    }
 }
 
 #[test]

@@ -134,6 +134,21 @@ mod tests {
     }
 
     #[test]
+    fn the_ending_is_that_of_the_first_line_with_nothing_behind_the_event() {
+        let layout = Layout::guess(b"a 7 12.345678: 1 e: \n").unwrap();
+        let mut ending = Ending::default();
+        let note = |line: &[u8], ending: &mut Ending| {
+            ending.note(line, &layout.parse(line).unwrap());
+            (ending.text.clone(), ending.name)
+        };
+        assert_eq!(note(b"a 7 12.345678: 1 x:y: pid=1", &mut ending), (vec![], 0));
+        assert_eq!(note(b"a 7 12.345678: 1 x:y: ", &mut ending), (b"x:y: ".to_vec(), 3));
+        assert_eq!(note(b"a 7 12.345678: 1 x:y:", &mut ending), (b"x:y: ".to_vec(), 3));
+        assert_eq!(note(b"a 7 12.345678: 1 e: 7f12 f (/x)", &mut ending), (b"x:y: ".to_vec(), 3));
+        assert_eq!(note(b"a 7 12.345678: 1 e:", &mut ending), (b"e:".to_vec(), 1));
+    }
+
+    #[test]
     fn a_line_that_ends_as_the_one_before_is_read_by_its_ending() {
         let first = b"a b 7/8 [001] 12.345678:    2004008 cycles:u: ";
         let layout = Layout::guess(first).unwrap();

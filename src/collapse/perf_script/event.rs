@@ -490,6 +490,17 @@ mod tests {
             "plain one|7592|2004008|cpu-clock|5627 spin+0x1d (/c/names)"
         );
         assert_eq!(shown("1 2 4.500000: x  2814 3511.113299: 1 e: ", plain), "1 2 4.500000: x|2814|1|e|");
+        // Without an event there is nothing behind the thread, or a frame.
+        let alone = layout(false, false, false, false);
+        assert_eq!(shown("a  7 ", alone), "a|7|-||");
+        assert_eq!(shown("a  7 7f1e2215d058 f+0x1 (/x)", alone), "a|7|-||7f1e2215d058 f+0x1 (/x)");
+        assert_eq!(shown("a  7 word", alone), "no");
+        // A name of fifteen bytes that looks like another line.
+        assert_eq!(shown("22 4.500000: e:  2814 3511.113299: 1 e: ", plain), "22 4.500000: e:|2814|1|e|");
+        assert_eq!(
+            shown("22 3511.113299: 1 e:  x 2814 3511.113299: 1 e: ", plain),
+            "|22|1|e|x 2814 3511.113299: 1 e:"
+        );
         assert_eq!(shown("a  1 8.881644: 7 cpu_core/cycles/u: ", plain), "a|1|7|cpu_core/cycles/u|");
         assert_eq!(shown("a  1 8.881644: 7 raw 0x1c2: ", plain), "a|1|7|raw 0x1c2|");
         for nameless in ["a  1 8.881644: 7 : ", "a  1 8.881644: 7 two words: ", "a  1 8.881644: 7 raw 0x1c2 "]
@@ -547,6 +558,32 @@ mod tests {
         assert_eq!(Layout::guess(b"                       1 f\n\n                      24 add\n"), None);
         let expanded = b"sh  6344 cycles:\n            1234 LazyCompile: a.js:3 (/tmp/perf-1.map)\n            5678 f (/x)\n";
         assert_eq!(Layout::guess(expanded), Some(layout(false, false, false, true)));
+    }
+
+    #[test]
+    fn a_line_without_a_thread_is_a_command_or_has_columns() {
+        let comm = |line: &str| {
+            let found = parse_without_thread(line.as_bytes())?;
+            Some(String::from_utf8_lossy(found.comm).into_owned())
+        };
+        assert_eq!(comm("  a23456789012345 ").as_deref(), Some("a23456789012345"));
+        assert_eq!(comm(" 12.345678: 1 e: ").as_deref(), Some(""));
+        for other in ["a234567890123456", "", " ", "@[", "#"] {
+            assert_eq!(comm(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn notes_of_perf_stand_behind_a_thread() {
+        for (line, is_note) in [
+            ("a 7 1.000001: PERF_RECORD_MMAP2 7/7: [0x55(0x1000) @ 0 08:01 9 0]: r-xp /bin/a", true),
+            ("a 1 PERF_RECORD_COMM: a:1/1", true),
+            // A command that is called so.
+            (" PERF_RECORD_ 7 1.000001: 1 e: ", false),
+            ("a 7 1.000001: 1 e: ", false),
+        ] {
+            assert_eq!(is_side_band(line.as_bytes()), is_note, "{line}");
+        }
     }
 
     #[test]

@@ -140,7 +140,7 @@ impl Collapser for PerfScript {
             false => sample_end(bytes, layout.unwrap_or(Layout::DEFAULT)),
         };
         driver::run(input, threads, &cut, new, sink, report)?;
-        let kept = || report.values.iter().filter(|(_, total)| total.kept && total.samples > 0);
+        let kept = || report.values.iter().filter(|(_, total)| total.kept);
         check_units(kept().map(|(value, _)| value), options)?;
         let samples = kept().map(|(_, total)| total.samples).sum();
         let mut overview: Overview = overview.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -93,6 +93,8 @@ pub(super) struct PerfParser<'o> {
     held: Vec<u8>,
     /// Lines that may be the beginning of a command name with a newline in it.
     broken_comm: Vec<u8>,
+    /// The line that the first of them is.
+    broken_at: u64,
     scratch: Vec<u8>,
     /// True if a blank line has ended a sample, as it ends all of them in recordings with stacks.
     has_blank_lines: bool,
@@ -131,6 +133,7 @@ impl<'o> PerfParser<'o> {
             ending: Ending::default(),
             held: Vec::new(),
             broken_comm: Vec::new(),
+            broken_at: 0,
             scratch: Vec::new(),
             has_blank_lines: false,
             is_unindented: false,
@@ -233,7 +236,8 @@ impl<'o> PerfParser<'o> {
     }
 
     /// Ends the sample being read, if any, at a blank line.
-    fn end_sample(&mut self, sink: &mut dyn Sink) -> Result<()> {
+    fn end_sample(&mut self, place: &mut Place, sink: &mut dyn Sink) -> Result<()> {
+        self.give_up_comm(place);
         self.has_blank_lines |= self.state != State::Between;
         self.flush(sink)
     }
@@ -394,9 +398,8 @@ impl<'o> PerfParser<'o> {
             }
             self.flush(sink)?;
             // A newline in a name of at most fifteen bytes, or some other line before this one?
-            if !self.broken_comm.is_empty() && self.broken_comm.len() + event.comm.len() >= event::COMM_MAX {
-                place.not_understood(number - 1, &self.broken_comm);
-                self.broken_comm.clear();
+            if self.broken_comm.len() + event.comm.len() >= event::COMM_MAX {
+                self.give_up_comm(place);
             }
             self.ending.note(line, &event);
             return self.on_event(event, line, sink);
@@ -428,14 +431,25 @@ impl<'o> PerfParser<'o> {
         } else if line.starts_with(b"#") || (self.state != State::Between && is_source_code(line)) {
             // The header of a recording that was appended, or a remark; a line of the program.
         } else if self.state == State::Between && self.broken_comm.len() + line.len() < event::COMM_MAX {
-            if !self.broken_comm.is_empty() {
+            if self.broken_comm.is_empty() {
+                self.broken_at = number;
+            } else {
                 self.broken_comm.push(b' ');
             }
             self.broken_comm.extend_from_slice(trim_line_end(line));
         } else {
+            self.give_up_comm(place);
             place.not_understood(number, line);
         }
         Ok(())
+    }
+
+    /// Lines that could have begun a command name turn out to be something else.
+    fn give_up_comm(&mut self, place: &mut Place) {
+        if !self.broken_comm.is_empty() {
+            place.not_understood(self.broken_at, &self.broken_comm);
+            self.broken_comm.clear();
+        }
     }
 }
 
@@ -465,7 +479,7 @@ impl Parser for PerfParser<'_> {
             }
             let line = &bytes[start..end];
             if line.last().is_some_and(|last| *last <= b' ') && line.trim_ascii().is_empty() {
-                return self.end_sample(sink);
+                return self.end_sample(place, sink);
             }
             match line.first() {
                 Some(b'\t') if !in_header => {
@@ -486,7 +500,7 @@ impl Parser for PerfParser<'_> {
                     }
                     self.on_other(line, number, place, sink)
                 }
-                None => self.end_sample(sink),
+                None => self.end_sample(place, sink),
                 Some(b'#') if in_header || line.starts_with(MARK) => {
                     let is_mark = line.starts_with(MARK);
                     in_header ^= is_mark;
@@ -508,10 +522,7 @@ impl Parser for PerfParser<'_> {
         result
             .and_then(|()| self.flush(sink))
             .map_err(|e| e.or_at(|| Position { line: Some(number), ..Position::default() }))?;
-        if !self.broken_comm.is_empty() {
-            place.not_understood(number, &self.broken_comm);
-            self.broken_comm.clear();
-        }
+        self.give_up_comm(place);
         self.seen.see(first_and_last_time(bytes, self.layout));
         Ok(number)
     }

@@ -1,6 +1,7 @@
 //! Tests of whole recordings: which line belongs to which sample, and what is said of the others.
 
-use super::PerfScript;
+use super::event::Layout;
+use super::{PerfScript, sample_end};
 use crate::collapse::tests::{collapse_bytes, fold};
 use crate::collapse::{Collapser, Options, Report};
 use crate::input::Input;
@@ -42,13 +43,20 @@ fn a_command_may_have_fifteen_bytes_and_a_newline() {
         let frame = "\t    7f1e2215d058 f+0x1 (/bin/a)\n\n";
         let text = format!("b 7 1.000001: 1 e: \n{frame}{comm} 7 1.000001: 1 e: \n{frame}");
         let (folded, report) = collapse_bytes(&PerfScript, text, &Options::default()).unwrap();
-        (folded, report.not_understood.count)
+        let first = report.not_understood.first.map_or(0, |(place, _)| place.line.unwrap());
+        (folded, report.not_understood.count, first)
     };
     let expected = |comm: &str| format!("{comm};f 1\nb;f 1\n");
-    assert_eq!(of("a23456789012345"), (expected("a23456789012345"), 0));
-    assert_eq!(of("a234567\n9012345"), (expected("a234567_9012345"), 0));
+    assert_eq!(of("a23456789012345"), (expected("a23456789012345"), 0, 0));
+    assert_eq!(of("a234567\n9012345"), (expected("a234567_9012345"), 0, 0));
     // A name that would be longer is a line of something else, and a name.
-    assert_eq!(of("A234567\na9012345"), (expected("a9012345"), 1));
+    assert_eq!(of("A234567\na9012345"), (expected("a9012345"), 1, 4));
+    assert_eq!(of("A234567\nA90\na9012345"), (expected("a9012345"), 1, 4));
+    // So are lines that another such line or a blank one follows.
+    assert_eq!(of("A2345\nA2345678901234\na"), (expected("a"), 2, 4));
+    assert_eq!(of("A2345\nA234567890\na"), (expected("a"), 2, 4));
+    assert_eq!(of("A2345\n\na"), (expected("a"), 1, 4));
+    assert_eq!(of("a2345\n789012345"), (expected("a2345_789012345"), 0, 0));
 }
 
 #[test]
@@ -65,8 +73,16 @@ fn a_line_that_ends_as_the_one_before_may_have_more_in_its_symbol() {
         \t    7f1e2215d058 add (/bin/a)\n\
         \t    7f1e2215d0   add (/bin/a)\n\
         \t    7f1e221 ptr  add (/bin/a)\n\
+        \t    7f1e2215d058 add (/bin/a)\n\
+        \t    7f1e2215d058 x add (/bin/a)\n\n";
+    assert_eq!(fold(&PerfScript, text, &Options::default()), "a;x add;add;ptr  add;add;add 1\n");
+    // Nor is every line a frame.
+    let text = "a 7 1.000001: 1 cycles:u: \n\
+        \t    7f1e2215d058 add (/bin/a)\n\
+        what is this, not add (/bin/a)\n\
         \t    7f1e2215d058 add (/bin/a)\n\n";
-    assert_eq!(fold(&PerfScript, text, &Options::default()), "a;add;ptr  add;add;add 1\n");
+    let (folded, report) = collapse_bytes(&PerfScript, text, &Options::default()).unwrap();
+    assert_eq!((&folded[..], report.not_understood.count), ("a;add;add 1\n", 1));
 }
 
 #[test]
@@ -78,32 +94,61 @@ fn both_sizes_of_a_pair_of_periods_count() {
 }
 
 #[test]
+fn a_block_ends_between_two_samples() {
+    let line = |n: usize| format!("a 7 1.00000{n}: 1 cycles:u: 7f1e2215d058 f+0x1 (/bin/a)\n");
+    let frame = "\t    7f1e2215d058 f+0x1 (/bin/a)\n";
+    for (whole, rest) in [
+        (format!("{}{frame}\n", line(1)), format!("{}{frame}", line(2))),
+        (format!("{}{frame}  \n", line(1)), format!("{}{frame}", line(2))),
+        (format!("{}{frame}\r\n", line(1)), line(2)),
+        // Without blank lines an event line begins the next one.
+        ([line(1), line(2)].concat(), line(3)),
+        (line(1), format!("{}{frame}{frame}", line(2))),
+        (line(1), format!("{}a 7 1.0", line(2))),
+    ] {
+        let end = sample_end([&whole[..], &rest].concat().as_bytes(), Layout::DEFAULT);
+        assert_eq!(end, Some(whole.len()), "{whole:?} {rest:?}");
+    }
+    assert_eq!(sample_end(line(1).as_bytes(), Layout::DEFAULT), None);
+}
+
+fn on_threads(threads: usize, text: &str) -> (String, Report) {
+    let input = Input::new("test", Box::new(std::io::Cursor::new(text.to_owned().into_bytes()))).unwrap();
+    let (mut builder, mut report) = (ProfileBuilder::new(Wants::default()), Report::default());
+    let options = Options { threads, ..Options::default() };
+    PerfScript.collapse(input, &options, &mut builder, &mut report).unwrap();
+    let mut folded = Vec::new();
+    builder.finish().unwrap().stacks().write(&mut folded).unwrap();
+    (String::from_utf8(folded).unwrap(), report)
+}
+
+#[test]
 fn several_threads_read_what_one_reads() {
     let sample = |n: usize| {
         format!("a{} 7 1.{n:06}: {n} cycles:u: \n\t    7f1e2215d058 f{} (/bin/a)\n\n", n % 3, n % 7)
     };
     // More than a block for each thread, and a line in the middle that is none.
     let mut text: String = (1..30_000).map(sample).collect();
-    text.insert_str(
-        text.len() / 2 + text[text.len() / 2..].find("\n\n").unwrap() + 2,
-        "what is this line, then?\n\n",
-    );
+    let middle = text.len() / 2 + text[text.len() / 2..].find("\n\n").unwrap() + 2;
+    let line = text[..middle].lines().count() as u64 + 1;
+    text.insert_str(middle, "what is this line, then?\n\n");
     assert!(text.len() > 3 * 512 * 1024);
-    let on = |threads| {
-        let input = Input::new("test", Box::new(std::io::Cursor::new(text.clone().into_bytes()))).unwrap();
-        let (mut builder, mut report) = (ProfileBuilder::new(Wants::default()), Report::default());
-        PerfScript
-            .collapse(input, &Options { threads, ..Options::default() }, &mut builder, &mut report)
-            .unwrap();
-        let mut folded = Vec::new();
-        builder.finish().unwrap().stacks().write(&mut folded).unwrap();
-        let folded = String::from_utf8(folded).unwrap();
-        (folded, report.not_understood.count, report.not_understood.first, report.values)
-    };
-    let one = on(1);
-    assert_eq!(one.0.lines().count(), 21);
-    assert_eq!(one.1, 1);
-    assert_eq!(on(3), one);
+    let (one, report) = on_threads(1, &text);
+    assert_eq!(one.lines().count(), 21);
+    let lost = report.not_understood;
+    assert_eq!((lost.count, lost.first.as_ref().and_then(|(place, _)| place.line)), (1, Some(line)));
+    let (three, again) = on_threads(3, &text);
+    assert_eq!((three, again.values), (one, report.values));
+    assert_eq!((again.not_understood.count, again.not_understood.first), (1, lost.first));
+}
+
+#[test]
+fn the_first_event_is_kept_where_it_comes_late() {
+    let sample = |event: &str| format!("a 7 1.000001: 1 {event}: \n\t    7f1e2215d058 f (/bin/a)\n\n");
+    // Nothing but notes in what is looked at first, and several blocks of the other event.
+    let note = "a 7 1.000001: PERF_RECORD_MMAP2 7/7: [0x55d0c0(0x1000) @ 0 08:01 9 0]: r-xp /bin/a\n";
+    let text = note.repeat(1000) + &sample("cycles").repeat(10_000) + &sample("faults").repeat(30_000);
+    assert_eq!(on_threads(4, &text).0, "a;f 10000\n");
 }
 
 #[test]

@@ -233,6 +233,11 @@ impl LabelStep for Drop {
         false
     }
 
+    fn needs_label(&self) -> bool {
+        // To leave out a label that is not there is no mistake.
+        false
+    }
+
     fn forget(&mut self) {}
 
     fn remark(&self) -> Option<String> {

@@ -339,6 +339,46 @@ mod tests {
     }
 
     #[test]
+    fn hashes_are_stripped_behind_a_name() {
+        for (name, bare) in [
+            ("f.llvm.123", "f"),
+            ("f.part.0.isra.1", "f"),
+            ("f.lower.1", "f.lower.1"),
+            ("f.part.x", "f.part.x"),
+            ("f.part.", "f.part."),
+            ("a::f::h0123456789abcdef", "a::f"),
+            ("a[0123456789abcdef]::f", "a::f"),
+            // Nothing would be left.
+            (".llvm.123", ".llvm.123"),
+            ("::h0123456789abcdef", "::h0123456789abcdef"),
+            ("[0123456789abcdef]", "[0123456789abcdef]"),
+        ] {
+            let mut stripped = name.as_bytes().to_vec();
+            hash(&mut stripped);
+            assert_eq!(String::from_utf8(stripped).unwrap(), bare, "{name}");
+        }
+    }
+
+    #[test]
+    fn lines_and_columns_stand_behind_a_file() {
+        for (name, bare) in [
+            ("a.c:12", "a.c"),
+            ("a.c:12345", "a.c"),
+            ("f (a.c:12:5)", "f (a.c)"),
+            ("a.c:12:5:7", "a.c:12"),
+            (".:12", "."),
+            (".:12:5", "."),
+            ("a.b::12", "a.b::12"),
+            ("(5)", "(5)"),
+            ("T0:16668", "T0:16668"),
+        ] {
+            let mut stripped = name.as_bytes().to_vec();
+            line(&mut stripped);
+            assert_eq!(String::from_utf8(stripped).unwrap(), bare, "{name}");
+        }
+    }
+
+    #[test]
     fn offsets_are_hexadecimal_numbers() {
         for (name, bare) in [
             ("f+0x1a", "f"),

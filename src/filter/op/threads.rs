@@ -209,6 +209,23 @@ impl Select for Threads {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::filter::operation::OpOptions;
+
+    #[test]
+    fn the_process_of_a_frame_is_what_stands_before_the_thread() {
+        let keeps = |operation: &Operation, value: &str, frame: &str| {
+            let Stage::Select(mut select) = (operation.build)(value, OpOptions::default()).unwrap() else {
+                unreachable!("it selects")
+            };
+            let mut table = StackTable::default();
+            let stack = [table.frame(frame.as_bytes())];
+            select.keeps(&stack, Weights::default(), &table)
+        };
+        assert!(keeps(&PROCESS, "^sh-20$", "sh-20/21") && !keeps(&PROCESS, "21$", "sh-20/21"));
+        assert!(keeps(&THREAD, "21$", "sh-20/21"));
+        // A name alone is that of the thread and of its process.
+        assert!(keeps(&PROCESS, "^kworker/3$", "kworker/3") && !keeps(&PROCESS, "r$", "kworker/3"));
+    }
 
     #[test]
     fn knows_each_profiler_s_names() {

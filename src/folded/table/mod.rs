@@ -537,6 +537,23 @@ mod tests {
         assert_eq!(one.len(), 7 * 31);
     }
 
+    #[cfg(feature = "cli")]
+    #[test]
+    fn the_memory_of_a_table_is_that_of_its_content() {
+        const SLOTS: usize = 2048 * 16;
+        let mut table = StackTable::default();
+        for n in 100..1100 {
+            table.add_line(format!("main;f {n:04} 1").as_bytes()).unwrap();
+        }
+        let names = "main".len() + 1000 * "f 0123".len() + 1001 * (size_of::<usize>() + 2 * size_of::<u32>());
+        let frames = 2 * 1000 * size_of::<FrameId>();
+        let stacks = frames + 1000 * (size_of::<usize>() + size_of::<Weight>());
+        let sorting = frames + 1000 * super::super::sort::BYTES_OF_STACK;
+        // The first end of names and the first one of stacks.
+        let expected = 2 * size_of::<usize>() + names + SLOTS + stacks + SLOTS + sorting;
+        assert_eq!(table.bytes(), expected);
+    }
+
     #[test]
     fn two_columns_are_kept_apart() {
         let mut table = StackTable::default();
@@ -545,6 +562,43 @@ mod tests {
         table.add_stack(b"a", weights(2, 0)).unwrap();
         table.add_stack(b"a;b", weights(1, 1)).unwrap();
         assert_eq!(text(&table), "a 2 0\na;b 1 6\n");
+    }
+
+    #[test]
+    fn stacks_are_looked_up_while_more_than_one_in_sixteen_repeats() {
+        let is_loose = |every: usize| {
+            let (mut table, mut batch) = (StackTable::default(), Batch::default());
+            for n in 0..TRIAL {
+                let id = if n % every == 0 { 0 } else { n };
+                let stack = [table.frame(format!("f{id}").as_bytes())];
+                if batch.push(&stack, Weights::one(Weight::ONE)) {
+                    table.add_mostly_new(&mut batch).unwrap();
+                }
+            }
+            matches!(table.loose, Loose::From(_))
+        };
+        assert!(is_loose(32) && !is_loose(8));
+    }
+
+    #[test]
+    fn stacks_are_no_longer_looked_up_while_most_are_new() {
+        for (new, is_loose) in [(60, true), (31, true), (30, false), (0, false)] {
+            let (mut table, mut batch) = (StackTable::default(), Batch::default());
+            for n in 0..100 {
+                if n == 40 {
+                    table.add_batch(&mut batch).unwrap();
+                    table.loose = Loose::From(table.len());
+                }
+                let id = if n < 40 + new { n } else { 0 };
+                let stack = [table.frame(format!("f{id}").as_bytes())];
+                if batch.push(&stack, Weights::one(Weight::ONE)) || n == 99 {
+                    table.add_mostly_new(&mut batch).unwrap();
+                }
+            }
+            table.look_up_loose(40).unwrap();
+            assert_eq!(table.len(), 40 + new);
+            assert_eq!(matches!(table.loose, Loose::From(_)), is_loose, "{new}");
+        }
     }
 
     #[test]

@@ -12,6 +12,9 @@ use crate::input::MAX_RECORD;
 use crate::threads;
 use crate::weight::Weight;
 
+/// The longest stack as text: nobody could read a longer line.
+const LONGEST: usize = if cfg!(test) { 1 << 20 } else { MAX_RECORD };
+
 impl StackTable {
     /// Calls `each` with every stack and its weights, in frame order.
     ///
@@ -137,14 +140,31 @@ impl<'t> StackText<'t> {
                 text.push(b';');
             }
             text.extend_from_slice(table.name(frame));
-            if text.len() > MAX_RECORD {
-                // A few long names, deep enough, fill any memory; nobody could read the line.
-                return Err(ErrorKind::TooLong { limit: MAX_RECORD }.into());
+            if text.len() > LONGEST {
+                // A few long names, deep enough, fill any memory.
+                return Err(ErrorKind::TooLong { limit: LONGEST }.into());
             }
             ends.push(text.len());
         }
         previous.truncate(same);
         previous.extend_from_slice(&stack[same..]);
         Ok(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stack_is_not_longer_than_a_line_can_be() {
+        let written = |leaf: usize| {
+            let mut table = StackTable::default();
+            let frames = [table.frame(&[b'a'; LONGEST / 2]), table.frame(&vec![b'b'; leaf])];
+            table.add(&frames, Weights::one(Weight::ONE)).unwrap();
+            table.write(&mut std::io::sink())
+        };
+        assert!(written(LONGEST / 2 - 1).is_ok());
+        assert!(matches!(written(LONGEST / 2).unwrap_err().kind(), ErrorKind::TooLong { limit: LONGEST }));
     }
 }
