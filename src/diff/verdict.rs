@@ -245,7 +245,8 @@ mod tests {
         let options = ReportOptions::default().period(Weight::ONE);
         let report = Diff::new(&profile(2000), &profile(6000)).report_with(&options).unwrap();
         let tripped = report.gate("self>5%").unwrap();
-        assert_eq!(tripped.tripped().len(), 1);
+        assert!(tripped.tripped().len() == 1 && !tripped.passed());
+        assert!(report.gate("self>500%").unwrap().passed());
         assert_eq!(tripped, report.judge(&Gate::parse_all("self>5%").unwrap()).unwrap());
         assert!(report.gate("self>5% nonsense").is_err());
     }

@@ -243,6 +243,19 @@ mod tests {
     }
 
     #[test]
+    fn noise_is_shown_of_functions_that_moved_in_self_or_total() {
+        let profile = |lines: [&str; 4]| crate::Profile::from_lines(lines).unwrap();
+        let before = profile(["m;own 10", "m;own;both 10", "m;calls;both 3", "still 5"]);
+        let after = profile(["m;own 12", "m;own;both 8", "m;calls;both 4", "still 5"]);
+        let options = crate::diff::ReportOptions::default().period(crate::Weight::ONE);
+        let report = crate::diff::Diff::new(&before, &after).report_with(&options).unwrap();
+        let mut names: Vec<&[u8]> = others(&report, 0).iter().map(|row| &row.name[..]).collect();
+        names.sort_unstable();
+        assert_eq!(names, [&b"both"[..], b"calls", b"m", b"own"]);
+        assert!(report.rows.iter().any(|row| row.name == b"still"));
+    }
+
+    #[test]
     fn long_names_are_cut() {
         let name = code("x".repeat(5000).as_bytes());
         assert_eq!(name.chars().count(), LONGEST_NAME + 2);

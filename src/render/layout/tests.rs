@@ -145,6 +145,52 @@ fn parts_that_other_threads_laid_out_stand_behind_one_another() {
 }
 
 #[test]
+fn only_plain_graphs_have_several_threads() {
+    let summary = WalkSummary::default();
+    let forks = |comparison: Comparison| {
+        let mut layout = Layout::new(0.1, None).comparing(comparison).with_ghosts();
+        [Columns::One, Columns::Two].map(|columns| {
+            layout.begin(&Known { columns, facts: &summary.facts, places: &summary.places }).unwrap();
+            layout.fork().is_some()
+        })
+    };
+    assert_eq!(forks(Comparison::default()), [true, false]);
+    assert_eq!(forks(Comparison { own: true, ..Comparison::default() }), [false; 2]);
+    for widths in [Widths::Before, Widths::Union] {
+        assert_eq!(forks(Comparison { widths, ..Comparison::default() }), [false; 2]);
+    }
+}
+
+#[test]
+fn a_second_look_waits_until_the_kept_frames_or_their_names_have_doubled() {
+    let keep = |frames: usize, name_length: usize| {
+        let mut layout = Layout::new(0.0, None);
+        for n in 0..frames {
+            let name = format!("{n:0name_length$}");
+            let total = Weights::one(Weight::ONE);
+            let frame = Frame { name: name.as_bytes(), depth: 0, start: total, own: total, total };
+            layout.exit(frame, total).unwrap();
+        }
+        layout.look_again();
+        layout.look_again
+    };
+    assert_eq!(keep(10, 5), (LOOK_AGAIN_FRAMES, LOOK_AGAIN_BYTES));
+    assert_eq!(keep(LOOK_AGAIN_FRAMES, 5), (2 * LOOK_AGAIN_FRAMES, LOOK_AGAIN_BYTES));
+    assert_eq!(keep(40, 60_000), (LOOK_AGAIN_FRAMES, 2 * 40 * 60_000));
+}
+
+#[test]
+fn a_change_is_judged_by_the_weight_of_a_sample() {
+    let is_sure = |text: &str| {
+        let graph = graph(text, 0.0);
+        graph.frames().find(|frame| frame.name == b"b").unwrap().is_sure
+    };
+    // Two samples of 100, and two hundred of 1.
+    assert!(!is_sure("a 5000 5000\nb 100 300\n"));
+    assert!(is_sure("a 5000 5000\nb 100 300\nc 1 1\n"));
+}
+
+#[test]
 fn weights_are_shown_multiplied_by_the_factor() {
     let mut graph = graph("a 1\na;b 2\n", 0.0);
     assert_eq!((graph.factor(), graph.shown(Weight::new(7)).unwrap()), (Weight::ONE, Weight::new(7)));
