@@ -485,6 +485,22 @@ mod tests {
     }
 
     #[test]
+    fn the_spread_of_the_whole_is_assumed_unless_both_sides_have_several_runs() {
+        let options = ReportOptions::default().period(Weight::ONE);
+        let deviation = |before: u32, after: u32| {
+            let runs =
+                |count: u32| (0..count).map(|n| Profile::from_lines([format!("a {}", 5000 + n)]).unwrap());
+            let (before, after): (Vec<_>, Vec<_>) = (runs(before).collect(), runs(after).collect());
+            let (before, after): (Vec<_>, Vec<_>) = (before.iter().collect(), after.iter().collect());
+            Diff::of_runs(&before, &after).report_with(&options).unwrap().profile.test.unwrap().deviation
+        };
+        for (before, after) in [(1, 1), (1, 3), (3, 1)] {
+            assert!((500.0..800.0).contains(&deviation(before, after)), "{before} and {after} runs");
+        }
+        assert!(deviation(2, 2) < 1.0 && deviation(2, 3) < 1.0);
+    }
+
+    #[test]
     fn interrupts_are_one_row_unless_asked_otherwise() {
         let profile = Profile::from_bytes("main;a 5\nmain;a;asm_sysvec_call_[k];b 3\n").unwrap();
         let names = |interrupts: Interrupts| {
@@ -514,9 +530,10 @@ mod tests {
         assert_eq!(period_of(&[run(0, Some(10))]), None);
     }
 
-    #[test]
-    fn functions_tell_of_the_spread_with_five_samples_a_run_in_and_outside_of_them() {
-        let options = ReportOptions { min_samples: 1.0, min_effect: 0.01, ..ReportOptions::default() };
+    /// A judge of three runs a side, of 1000 samples each.
+    fn judge(options: &ReportOptions) -> Judge<'_> {
+        const SUMS: &[Weight] = &[Weight::new(1000); 6];
+        const BLOCKS: &[Whole] = &[Whole { blocks: 0, weight: 0.0, squares: 0.0 }; 6];
         let sampling = Sampling {
             runs: 3,
             total: Weight::new(3000),
@@ -526,15 +543,42 @@ mod tests {
             worth: 3000.0,
             spread: Spread::Runs,
         };
-        let sums = [Weight::new(1000); 6];
-        let judge = Judge {
-            options: &options,
+        Judge {
+            options,
             sampling: (sampling, sampling),
             ratios: (Ratio::ONE, Ratio::ONE),
             decimals: 0,
-            sums: RunValues::split(&sums, 3),
-            blocks: &[Whole::default(); 6],
+            sums: RunValues::split(SUMS, 3),
+            blocks: BLOCKS,
+        }
+    }
+
+    #[test]
+    fn a_share_counts_that_moved_as_much_in_weight_and_in_the_same_direction() {
+        let options = ReportOptions { min_effect: 0.5, ..ReportOptions::default() };
+        let judge = judge(&options);
+        let is_large = |(before, after): (i128, i128), points: f64, whole: i128| {
+            let change = Change {
+                before: Weight::new(before),
+                after: Weight::new(after),
+                share_before: 0.5,
+                share_after: 0.5 + points / 100.0,
+                ..Change::default()
+            };
+            judge.is_large(&change, Weight::new(whole)).unwrap()
         };
+        assert!(is_large((500, 505), 1.0, 1000) && is_large((505, 500), -1.0, 1000));
+        assert!(!is_large((500, 504), 1.0, 1000) && !is_large((504, 500), -1.0, 1000));
+        assert!(!is_large((500, 600), -1.0, 1000) && !is_large((600, 500), 1.0, 1000));
+        assert!(!is_large((500, 600), 0.0, 1000) && !is_large((500, 500), 1.0, 1000));
+        // Nothing is a part of a whole that is no more than nothing: the share decides.
+        assert!([0, -1000].iter().all(|&whole| is_large((500, 500), 1.0, whole)));
+    }
+
+    #[test]
+    fn functions_tell_of_the_spread_with_five_samples_a_run_in_and_outside_of_them() {
+        let options = ReportOptions { min_samples: 1.0, min_effect: 0.01, ..ReportOptions::default() };
+        let judge = judge(&options);
         for (samples, is_informative) in
             [(1, false), (4, false), (6, true), (500, true), (994, true), (996, false), (1000, false)]
         {
@@ -547,19 +591,21 @@ mod tests {
     fn samples_of_phases_are_worth_as_many_as_there_are_blocks() {
         use crate::profile::{Context, ProfileBuilder, Wants};
 
-        // Twenty phases of forty samples: as long as the blocks.
-        let mut builder = ProfileBuilder::new(Wants::ALL);
-        for time in 0..800 {
-            let name = if time / 40 % 2 == 0 { "a" } else { "b" };
-            let context = Context { time: Some(time), ..Context::UNKNOWN };
-            builder.add_at(["main", name], Weight::ONE, &context).unwrap();
+        // Twenty phases of forty samples: as long as the blocks, whatever a sample weighs.
+        for period in [Weight::ONE, Weight::new(1000)] {
+            let mut builder = ProfileBuilder::new(Wants::ALL);
+            for time in 0..800 {
+                let name = if time / 40 % 2 == 0 { "a" } else { "b" };
+                let context = Context { time: Some(time), ..Context::UNKNOWN };
+                builder.add_at(["main", name], period, &context).unwrap();
+            }
+            let profile = builder.finish().unwrap();
+            let options = ReportOptions::default().period(period);
+            let report = Diff::new(&profile, &profile).report_with(&options).unwrap();
+            let (before, after) = report.sampling;
+            assert_eq!((before.spread, before.samples), (Spread::Blocks, 800.0));
+            assert!((before.worth - 19.0).abs() < 0.5 && before.worth == after.worth, "{before:?}");
         }
-        let profile = builder.finish().unwrap();
-        let options = ReportOptions::default().period(Weight::ONE);
-        let report = Diff::new(&profile, &profile).report_with(&options).unwrap();
-        let (before, after) = report.sampling;
-        assert_eq!((before.spread, before.samples), (Spread::Blocks, 800.0));
-        assert!((before.worth - 19.0).abs() < 0.5 && before.worth == after.worth, "{before:?}");
     }
 
     #[test]

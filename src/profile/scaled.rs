@@ -102,4 +102,24 @@ mod tests {
         assert_eq!(samples, [(Some(1), 0, Weight::new(15)), (Some(2), 9, Weight::new(15))]);
         assert_eq!(profile.total().unwrap().value, Weight::new(30));
     }
+
+    #[test]
+    fn what_is_held_back_is_asked_for() {
+        struct Flushes(u32);
+        impl Sink for Flushes {
+            fn frame(&mut self, _: &[u8]) -> FrameId {
+                FrameId(0)
+            }
+            fn sample(&mut self, _: &[FrameId], _: Weights, _: &Context<'_>) -> Result<()> {
+                Ok(())
+            }
+            fn flush(&mut self) -> Result<()> {
+                self.0 += 1;
+                Ok(())
+            }
+        }
+        let mut sink = Flushes(0);
+        Scaled::new(&mut sink, Weight::new(3)).flush().unwrap();
+        assert_eq!(sink.0, 1);
+    }
 }
