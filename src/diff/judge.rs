@@ -485,19 +485,37 @@ mod tests {
     }
 
     #[test]
+    fn functions_that_a_side_does_not_have_take_no_worth_from_its_samples() {
+        let profile = |lines: &[&str]| Profile::from_lines(lines).unwrap();
+        let (before, after) = (profile(&["b 500", "c 500"]), profile(&["a 300", "b 400", "c 300"]));
+        let options = ReportOptions::default().period(Weight::ONE);
+        let worth = Diff::new(&before, &after).report_with(&options).unwrap().sampling.0.worth;
+        assert!((worth - 1000.0).abs() < 1e-6, "{worth}");
+    }
+
+    #[test]
     fn the_spread_of_the_whole_is_assumed_unless_both_sides_have_several_runs() {
         let options = ReportOptions::default().period(Weight::ONE);
-        let deviation = |before: u32, after: u32| {
+        let tested = |before: u32, after: u32| {
             let runs =
                 |count: u32| (0..count).map(|n| Profile::from_lines([format!("a {}", 5000 + n)]).unwrap());
             let (before, after): (Vec<_>, Vec<_>) = (runs(before).collect(), runs(after).collect());
             let (before, after): (Vec<_>, Vec<_>) = (before.iter().collect(), after.iter().collect());
-            Diff::of_runs(&before, &after).report_with(&options).unwrap().profile.test.unwrap().deviation
+            let report = Diff::of_runs(&before, &after).report_with(&options).unwrap();
+            let blind = report.gate("profile>0.001%").unwrap().blind().concat();
+            (report.profile.test.unwrap().deviation, report.sight(), blind)
         };
-        for (before, after) in [(1, 1), (1, 3), (3, 1)] {
-            assert!((500.0..800.0).contains(&deviation(before, after)), "{before} and {after} runs");
+        for (before, after, lone) in [(1, 1, "a side"), (1, 3, "before"), (3, 1, "after")] {
+            let (deviation, sight, blind) = tested(before, after);
+            assert!((500.0..800.0).contains(&deviation), "{before} and {after} runs");
+            assert!(sight.ends_with(&format!("% of the whole by one recording {lone}")), "{sight}");
+            assert!(blind.contains(&format!("blind: one recording {lone} cannot see 0.001%")), "{blind}");
         }
-        assert!(deviation(2, 2) < 1.0 && deviation(2, 3) < 1.0);
+        for (before, after) in [(2, 2), (2, 3)] {
+            let (deviation, sight, blind) = tested(before, after);
+            assert!(deviation < 1.0 && sight.ends_with("% of the whole"), "{sight}");
+            assert!(blind.contains("runs that differ as these do"), "{blind}");
+        }
     }
 
     #[test]
@@ -576,12 +594,40 @@ mod tests {
     }
 
     #[test]
+    fn weights_that_differ_by_less_than_a_tenth_of_the_least_effect_are_one_test() {
+        let options = ReportOptions { min_samples: 1.0, min_effect: 2.0, ..ReportOptions::default() };
+        let judge = judge(&options);
+        let groups = |weights: &[(i128, i128)]| {
+            let mut candidates = Vec::new();
+            for (row, &(own, total)) in weights.iter().enumerate() {
+                for (kind, weight) in [(Kind::Own, own), (Kind::Total, total)] {
+                    candidates.extend(judge.candidate(row, kind, &[Weight::new(weight); 6], &[]));
+                }
+            }
+            let count = judge.group(&mut candidates);
+            (count, candidates.iter().map(|candidate| candidate.group).collect::<Vec<_>>())
+        };
+        assert_eq!(groups(&[(100, 101)]), (1, vec![0, 0]));
+        assert_eq!(groups(&[(100, 103)]), (2, vec![0, 1]));
+        // Those of other rows only if they are equal.
+        assert_eq!(groups(&[(100, 300), (300, 300), (301, 301)]), (3, vec![0, 1, 1, 1, 2, 2]));
+    }
+
+    #[test]
     fn functions_tell_of_the_spread_with_five_samples_a_run_in_and_outside_of_them() {
         let options = ReportOptions { min_samples: 1.0, min_effect: 0.01, ..ReportOptions::default() };
         let judge = judge(&options);
-        for (samples, is_informative) in
-            [(1, false), (4, false), (6, true), (500, true), (994, true), (996, false), (1000, false)]
-        {
+        for (samples, is_informative) in [
+            (1, false),
+            (4, false),
+            (5, true),
+            (6, true),
+            (500, true),
+            (994, true),
+            (995, true),
+            (996, false),
+            (1000, false),
+        ] {
             let candidate = judge.candidate(0, Kind::Own, &[Weight::new(samples); 6], &[]).unwrap();
             assert_eq!(candidate.shares.is_informative, is_informative, "{samples} of 1000");
         }

@@ -181,8 +181,8 @@ impl Answer {
 /// The evidence of a report, in few words: `167 samples`.
 fn evidence(report: &Report, of_whole: bool) -> String {
     let (before, after) = report.sampling;
-    if of_whole && report.is_whole_assumed() {
-        return "one recording a side".to_owned();
+    if of_whole && let Some(lone) = report.lone_recording() {
+        return lone.to_owned();
     }
     if before.spread == Spread::Runs && after.spread == Spread::Runs {
         return format!("{} and {} runs that differ as these do", before.runs, after.runs);

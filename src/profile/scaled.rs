@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_back_is_asked_for() {
+    fn the_sink_is_asked_for_two_weights_and_for_what_it_holds_back() {
         struct Flushes(u32);
         impl Sink for Flushes {
             fn frame(&mut self, _: &[u8]) -> FrameId {
@@ -119,7 +119,10 @@ mod tests {
             }
         }
         let mut sink = Flushes(0);
-        Scaled::new(&mut sink, Weight::new(3)).flush().unwrap();
+        let mut scaled = Scaled::new(&mut sink, Weight::new(3));
+        assert!(scaled.columns(Columns::One).is_ok() && scaled.columns(Columns::Two).is_err());
+        scaled.flush().unwrap();
+        drop(scaled);
         assert_eq!(sink.0, 1);
     }
 }

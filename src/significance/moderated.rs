@@ -300,6 +300,19 @@ mod tests {
     }
 
     #[test]
+    fn runs_that_do_not_differ_at_all_are_as_sure_as_the_prior() {
+        let still = RunShares {
+            before: vec![0.125; 3],
+            after: vec![0.125; 3],
+            expected_before: vec![1e-6; 3],
+            expected_after: vec![1e-6; 3],
+            is_informative: true,
+        };
+        let spread = Spread::learn(&[&still; 12]);
+        assert_eq!(spread.squeezed(&still), (1.0, 4.0 + 12.0));
+    }
+
+    #[test]
     fn the_deviation_is_that_of_the_test() {
         let row = |jitter: f64| RunShares {
             before: vec![0.10, 0.10 + jitter, 0.10 - jitter],
