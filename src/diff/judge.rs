@@ -594,6 +594,19 @@ mod tests {
     }
 
     #[test]
+    fn a_side_that_weighs_nothing_is_not_made_equal() {
+        for references in [(0, 5), (5, 0), (-5, 5)] {
+            let references = (Weight::new(references.0), Weight::new(references.1));
+            for normalize in
+                [Normalize::BeforeToAfter, Normalize::AfterToBefore, Normalize::Both(Weight::ONE)]
+            {
+                let ratios = mean_ratios(normalize, references, (1, 1)).unwrap();
+                assert!(ratios.0.is_one() && ratios.1.is_one(), "{references:?}");
+            }
+        }
+    }
+
+    #[test]
     fn weights_that_differ_by_less_than_a_tenth_of_the_least_effect_are_one_test() {
         let options = ReportOptions { min_samples: 1.0, min_effect: 2.0, ..ReportOptions::default() };
         let judge = judge(&options);

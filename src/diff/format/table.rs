@@ -244,6 +244,19 @@ mod tests {
     }
 
     #[test]
+    fn words_are_on_the_left_and_numbers_on_the_right() {
+        let line = |cells: [&str; 3]| Line {
+            cells: cells.map(str::to_owned).to_vec(),
+            name: "f".to_owned(),
+            is_grey: false,
+        };
+        let lines = [line(["~", "change", "%"]), line(["new", "5", "+10%"])];
+        let mut text = Vec::new();
+        write_lines(&lines, 1, &FormatOptions::default(), &mut text).unwrap();
+        assert_eq!(String::from_utf8(text).unwrap(), "~    change     %  f\nnew       5  +10%  f\n");
+    }
+
+    #[test]
     fn names_keep_both_ends() {
         assert_eq!(cut_middle("parse", 12), "parse");
         assert_eq!(cut_middle("core::iter::adapters::map::fold", 12), "cor…ap::fold");

@@ -68,6 +68,8 @@ fn ghosts_know_their_place_in_the_union() {
     }
     let gone: Vec<_> = ghosts.frames().filter(|f| f.after.is_zero()).map(|f| (f.start, f.total)).collect();
     assert_eq!(gone, [(Weight::new(30), Weight::ZERO); 2]);
+    let just_wide_enough = Layout::new(0.5, None).comparing(after.clone()).with_ghosts();
+    assert_eq!(lay("a 5 5\nb 5 0\n", just_wide_enough).union, Some(Weight::new(10)));
     // Nothing wide enough is gone: all is as if nobody had asked.
     for text in ["a;b 1000 2000\na;c 1 0\nd 0 5\n", "a;b 10\nc 1\n", "a;b 5 0\n"] {
         let asked = lay(text, Layout::new(0.01, None).comparing(after.clone()).with_ghosts());
@@ -177,6 +179,18 @@ fn a_second_look_waits_until_the_kept_frames_or_their_names_have_doubled() {
     assert_eq!(keep(10, 5), (LOOK_AGAIN_FRAMES, LOOK_AGAIN_BYTES));
     assert_eq!(keep(LOOK_AGAIN_FRAMES, 5), (2 * LOOK_AGAIN_FRAMES, LOOK_AGAIN_BYTES));
     assert_eq!(keep(40, 60_000), (LOOK_AGAIN_FRAMES, 2 * 40 * 60_000));
+}
+
+#[test]
+fn names_of_frames_that_became_too_narrow_are_let_go() {
+    let mut layout = Layout::new(0.3, None);
+    for n in 0..60 {
+        let name = format!("{n:060000}");
+        let (start, total) = (Weights::one(Weight::new((1 << n) - 1)), Weights::one(Weight::new(1 << n)));
+        let so_far = Weights::one(Weight::new((2 << n) - 1));
+        layout.exit(Frame { name: name.as_bytes(), depth: 0, start, own: total, total }, so_far).unwrap();
+    }
+    assert!(layout.name_bytes <= LOOK_AGAIN_BYTES + 60_000, "{}", layout.name_bytes);
 }
 
 #[test]
