@@ -277,6 +277,26 @@ mod tests {
     }
 
     #[test]
+    fn a_run_of_blocks_ends_with_a_block_of_what_is_left() {
+        let mut tally = RunWeights::new(Group::Function, 3);
+        for (run, left) in [(0, Some(2)), (1, None)] {
+            tally.begin(run).unwrap();
+            tally.add(b"a", Weight::new(3)).unwrap();
+            tally.end_block().unwrap();
+            if let Some(left) = left {
+                tally.add(b"a", Weight::new(left)).unwrap();
+            }
+        }
+        // Where nothing says when a block ends there are none.
+        tally.begin(2).unwrap();
+        tally.add(b"a", Weight::new(4)).unwrap();
+        tally.begin(0).unwrap();
+        assert_eq!(tally.blocks()[0], Whole { blocks: 2, weight: 5.0, squares: 13.0 });
+        assert_eq!(tally.blocks()[1], Whole { blocks: 1, weight: 3.0, squares: 9.0 });
+        assert_eq!(tally.blocks()[2], Whole::default());
+    }
+
+    #[test]
     fn an_empty_frame_is_a_frame() {
         assert_eq!(rows(Group::Function, &[("a", 1), ("a;", 2), ("a;;b", 4)]), [" 2 6", "a 1 7", "b 4 4"]);
     }
