@@ -345,8 +345,8 @@ fn end_of_gate(text: &str) -> usize {
     let Some(start) = text.find('/').filter(|at| *at < blank(text)) else { return blank(text) };
     match end_of_regex(&text[start + 1..]) {
         Some(end) => {
-            let behind = start + 1 + end + 1;
-            behind + blank(&text[behind..])
+            let second = start + 1 + end;
+            second + blank(&text[second..])
         }
         None => text.len(),
     }

@@ -230,6 +230,7 @@ mod tests {
 
     #[test]
     fn other_groups() {
+        assert!(matches!(crate::diff::ReportOptions::default().by(Group::Module).by, Group::Module));
         let stacks = [("t;m::f;m::g", 1), ("t;m::f;n::h", 2), ("u;n::h", 4)];
         assert_eq!(rows(Group::Module, &stacks), ["[no module] 0 7", "m 1 3", "n 6 6"]);
         assert_eq!(rows(Group::Thread, &stacks), ["t 3 3", "u 4 4"]);
