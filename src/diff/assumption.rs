@@ -60,3 +60,22 @@ fn samples(sampling: Sampling) -> String {
     }
     format!("{} worth {}", rounded(sampling.samples), rounded(sampling.worth))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_said_to_be_worth_less_where_they_are() {
+        let said = |worth: f64, spread: Spread| {
+            let (total, period) = (Weight::new(1000), Weight::ONE);
+            samples(Sampling { runs: 1, total, samples: 1000.0, period, period_known: true, worth, spread })
+        };
+        assert_eq!(said(949.0, Spread::Blocks), "1,000 worth 949");
+        assert_eq!(
+            (said(951.0, Spread::Blocks), said(1200.0, Spread::Blocks)),
+            ("1,000".into(), "1,000".into())
+        );
+        assert_eq!(said(500.0, Spread::Assumed), "1,000");
+    }
+}

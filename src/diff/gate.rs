@@ -252,9 +252,14 @@ impl Gate {
         sight.is_none_or(|sight| !asks_for_any && sight.size > limit.abs())
     }
 
-    /// The limit with its unit: `5%`.
+    /// The limit with its unit: `5%`. Percent and points are as they were asked for: a limit of 0.004 is not 0.
     pub(super) fn limit(&self, report: &Report) -> String {
-        self.size(report, self.limit.to_f64())
+        let size = if self.limit.is_negative() { self.limit.negated() } else { self.limit };
+        match self.unit {
+            Unit::Percent => format!("{size}%"),
+            Unit::Points => format!("{size} points"),
+            Unit::Weight => self.size(report, size.to_f64()),
+        }
     }
 
     /// The smallest change it would have found: `+2.1% of parse`.
@@ -340,8 +345,8 @@ fn end_of_gate(text: &str) -> usize {
     let Some(start) = text.find('/').filter(|at| *at < blank(text)) else { return blank(text) };
     match end_of_regex(&text[start + 1..]) {
         Some(end) => {
-            let behind = start + 1 + end + 1;
-            behind + blank(&text[behind..])
+            let second = start + 1 + end;
+            second + blank(&text[second..])
         }
         None => text.len(),
     }
@@ -408,6 +413,15 @@ mod tests {
             let known = error.contains(what) || (text == "total>5 %" && error.contains("it starts with"));
             assert!(known, "{text:?}: {error}");
         }
+    }
+
+    #[test]
+    fn a_limit_is_said_as_it_was_asked_for() {
+        let profile = crate::Profile::from_lines(["main 100"]).unwrap();
+        let report = crate::diff::Diff::new(&profile, &profile).report().unwrap();
+        let said = |text: &str| Gate::parse_all(text).unwrap()[0].limit(&report);
+        assert_eq!((said("self>0.004pp"), said("self<-12.34%")), ("0.004 points".into(), "12.34%".into()));
+        assert_eq!((said("total>5%"), said("total<-1234")), ("5%".into(), "1,234".into()));
     }
 
     #[test]

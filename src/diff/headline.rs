@@ -3,7 +3,7 @@
 
 use super::detectable::of_any_function;
 use super::format::numbers::{change, three};
-use super::report::{Presence, Report, Spread};
+use super::report::{Presence, Report};
 
 impl Report {
     /// One line that names the largest significant change; or says that there is none, and the smallest
@@ -52,17 +52,22 @@ impl Report {
             None => "too few samples to test any function".to_owned(),
         };
         match self.profile.detectable.and_then(|seen| seen.percent) {
-            Some(percent) if self.is_whole_assumed() => {
-                format!("{of_functions}, about +{}% of the whole by one recording a side", three(percent))
-            }
-            Some(percent) => format!("{of_functions}, +{}% of the whole", three(percent)),
+            Some(percent) => match self.lone_recording() {
+                Some(lone) => format!("{of_functions}, about +{}% of the whole by {lone}", three(percent)),
+                None => format!("{of_functions}, +{}% of the whole", three(percent)),
+            },
             None => of_functions,
         }
     }
 
-    /// Returns true if the spread of the whole between runs is not known, but assumed.
-    pub(super) fn is_whole_assumed(&self) -> bool {
-        let (before, after) = self.sampling;
-        before.spread != Spread::Runs || after.spread != Spread::Runs
+    /// The reason to assume the spread of the whole between runs: a side has one recording, which does not
+    /// tell it.
+    pub(super) fn lone_recording(&self) -> Option<&'static str> {
+        match (self.sampling.0.runs, self.sampling.1.runs) {
+            (1, 1) => Some("one recording a side"),
+            (1, _) => Some("one recording before"),
+            (_, 1) => Some("one recording after"),
+            _ => None,
+        }
     }
 }

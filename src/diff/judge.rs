@@ -485,6 +485,40 @@ mod tests {
     }
 
     #[test]
+    fn functions_that_a_side_does_not_have_take_no_worth_from_its_samples() {
+        let profile = |lines: &[&str]| Profile::from_lines(lines).unwrap();
+        let (before, after) = (profile(&["b 500", "c 500"]), profile(&["a 300", "b 400", "c 300"]));
+        let options = ReportOptions::default().period(Weight::ONE);
+        let worth = Diff::new(&before, &after).report_with(&options).unwrap().sampling.0.worth;
+        assert!((worth - 1000.0).abs() < 1e-6, "{worth}");
+    }
+
+    #[test]
+    fn the_spread_of_the_whole_is_assumed_unless_both_sides_have_several_runs() {
+        let options = ReportOptions::default().period(Weight::ONE);
+        let tested = |before: u32, after: u32| {
+            let runs =
+                |count: u32| (0..count).map(|n| Profile::from_lines([format!("a {}", 5000 + n)]).unwrap());
+            let (before, after): (Vec<_>, Vec<_>) = (runs(before).collect(), runs(after).collect());
+            let (before, after): (Vec<_>, Vec<_>) = (before.iter().collect(), after.iter().collect());
+            let report = Diff::of_runs(&before, &after).report_with(&options).unwrap();
+            let blind = report.gate("profile>0.001%").unwrap().blind().concat();
+            (report.profile.test.unwrap().deviation, report.sight(), blind)
+        };
+        for (before, after, lone) in [(1, 1, "a side"), (1, 3, "before"), (3, 1, "after")] {
+            let (deviation, sight, blind) = tested(before, after);
+            assert!((500.0..800.0).contains(&deviation), "{before} and {after} runs");
+            assert!(sight.ends_with(&format!("% of the whole by one recording {lone}")), "{sight}");
+            assert!(blind.contains(&format!("blind: one recording {lone} cannot see 0.001%")), "{blind}");
+        }
+        for (before, after) in [(2, 2), (2, 3)] {
+            let (deviation, sight, blind) = tested(before, after);
+            assert!(deviation < 1.0 && sight.ends_with("% of the whole"), "{sight}");
+            assert!(blind.contains("runs that differ as these do"), "{blind}");
+        }
+    }
+
+    #[test]
     fn interrupts_are_one_row_unless_asked_otherwise() {
         let profile = Profile::from_bytes("main;a 5\nmain;a;asm_sysvec_call_[k];b 3\n").unwrap();
         let names = |interrupts: Interrupts| {
@@ -514,9 +548,10 @@ mod tests {
         assert_eq!(period_of(&[run(0, Some(10))]), None);
     }
 
-    #[test]
-    fn functions_tell_of_the_spread_with_five_samples_a_run_in_and_outside_of_them() {
-        let options = ReportOptions { min_samples: 1.0, min_effect: 0.01, ..ReportOptions::default() };
+    /// A judge of three runs a side, of 1000 samples each.
+    fn judge(options: &ReportOptions) -> Judge<'_> {
+        const SUMS: &[Weight] = &[Weight::new(1000); 6];
+        const BLOCKS: &[Whole] = &[Whole { blocks: 0, weight: 0.0, squares: 0.0 }; 6];
         let sampling = Sampling {
             runs: 3,
             total: Weight::new(3000),
@@ -526,18 +561,86 @@ mod tests {
             worth: 3000.0,
             spread: Spread::Runs,
         };
-        let sums = [Weight::new(1000); 6];
-        let judge = Judge {
-            options: &options,
+        Judge {
+            options,
             sampling: (sampling, sampling),
             ratios: (Ratio::ONE, Ratio::ONE),
             decimals: 0,
-            sums: RunValues::split(&sums, 3),
-            blocks: &[Whole::default(); 6],
+            sums: RunValues::split(SUMS, 3),
+            blocks: BLOCKS,
+        }
+    }
+
+    #[test]
+    fn a_share_counts_that_moved_as_much_in_weight_and_in_the_same_direction() {
+        let options = ReportOptions { min_effect: 0.5, ..ReportOptions::default() };
+        let judge = judge(&options);
+        let is_large = |(before, after): (i128, i128), points: f64, whole: i128| {
+            let change = Change {
+                before: Weight::new(before),
+                after: Weight::new(after),
+                share_before: 0.5,
+                share_after: 0.5 + points / 100.0,
+                ..Change::default()
+            };
+            judge.is_large(&change, Weight::new(whole)).unwrap()
         };
-        for (samples, is_informative) in
-            [(1, false), (4, false), (6, true), (500, true), (994, true), (996, false), (1000, false)]
-        {
+        assert!(is_large((500, 505), 1.0, 1000) && is_large((505, 500), -1.0, 1000));
+        assert!(!is_large((500, 504), 1.0, 1000) && !is_large((504, 500), -1.0, 1000));
+        assert!(!is_large((500, 600), -1.0, 1000) && !is_large((600, 500), 1.0, 1000));
+        assert!(!is_large((500, 600), 0.0, 1000) && !is_large((500, 500), 1.0, 1000));
+        // Nothing is a part of a whole that is no more than nothing: the share decides.
+        assert!([0, -1000].iter().all(|&whole| is_large((500, 500), 1.0, whole)));
+    }
+
+    #[test]
+    fn a_side_that_weighs_nothing_is_not_made_equal() {
+        for references in [(0, 5), (5, 0), (-5, 5)] {
+            let references = (Weight::new(references.0), Weight::new(references.1));
+            for normalize in
+                [Normalize::BeforeToAfter, Normalize::AfterToBefore, Normalize::Both(Weight::ONE)]
+            {
+                let ratios = mean_ratios(normalize, references, (1, 1)).unwrap();
+                assert!(ratios.0.is_one() && ratios.1.is_one(), "{references:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn weights_that_differ_by_less_than_a_tenth_of_the_least_effect_are_one_test() {
+        let options = ReportOptions { min_samples: 1.0, min_effect: 2.0, ..ReportOptions::default() };
+        let judge = judge(&options);
+        let groups = |weights: &[(i128, i128)]| {
+            let mut candidates = Vec::new();
+            for (row, &(own, total)) in weights.iter().enumerate() {
+                for (kind, weight) in [(Kind::Own, own), (Kind::Total, total)] {
+                    candidates.extend(judge.candidate(row, kind, &[Weight::new(weight); 6], &[]));
+                }
+            }
+            let count = judge.group(&mut candidates);
+            (count, candidates.iter().map(|candidate| candidate.group).collect::<Vec<_>>())
+        };
+        assert_eq!(groups(&[(100, 101)]), (1, vec![0, 0]));
+        assert_eq!(groups(&[(100, 103)]), (2, vec![0, 1]));
+        // Those of other rows only if they are equal.
+        assert_eq!(groups(&[(100, 300), (300, 300), (301, 301)]), (3, vec![0, 1, 1, 1, 2, 2]));
+    }
+
+    #[test]
+    fn functions_tell_of_the_spread_with_five_samples_a_run_in_and_outside_of_them() {
+        let options = ReportOptions { min_samples: 1.0, min_effect: 0.01, ..ReportOptions::default() };
+        let judge = judge(&options);
+        for (samples, is_informative) in [
+            (1, false),
+            (4, false),
+            (5, true),
+            (6, true),
+            (500, true),
+            (994, true),
+            (995, true),
+            (996, false),
+            (1000, false),
+        ] {
             let candidate = judge.candidate(0, Kind::Own, &[Weight::new(samples); 6], &[]).unwrap();
             assert_eq!(candidate.shares.is_informative, is_informative, "{samples} of 1000");
         }
@@ -547,19 +650,21 @@ mod tests {
     fn samples_of_phases_are_worth_as_many_as_there_are_blocks() {
         use crate::profile::{Context, ProfileBuilder, Wants};
 
-        // Twenty phases of forty samples: as long as the blocks.
-        let mut builder = ProfileBuilder::new(Wants::ALL);
-        for time in 0..800 {
-            let name = if time / 40 % 2 == 0 { "a" } else { "b" };
-            let context = Context { time: Some(time), ..Context::UNKNOWN };
-            builder.add_at(["main", name], Weight::ONE, &context).unwrap();
+        // Twenty phases of forty samples: as long as the blocks, whatever a sample weighs.
+        for period in [Weight::ONE, Weight::new(1000)] {
+            let mut builder = ProfileBuilder::new(Wants::ALL);
+            for time in 0..800 {
+                let name = if time / 40 % 2 == 0 { "a" } else { "b" };
+                let context = Context { time: Some(time), ..Context::UNKNOWN };
+                builder.add_at(["main", name], period, &context).unwrap();
+            }
+            let profile = builder.finish().unwrap();
+            let options = ReportOptions::default().period(period);
+            let report = Diff::new(&profile, &profile).report_with(&options).unwrap();
+            let (before, after) = report.sampling;
+            assert_eq!((before.spread, before.samples), (Spread::Blocks, 800.0));
+            assert!((before.worth - 19.0).abs() < 0.5 && before.worth == after.worth, "{before:?}");
         }
-        let profile = builder.finish().unwrap();
-        let options = ReportOptions::default().period(Weight::ONE);
-        let report = Diff::new(&profile, &profile).report_with(&options).unwrap();
-        let (before, after) = report.sampling;
-        assert_eq!((before.spread, before.samples), (Spread::Blocks, 800.0));
-        assert!((before.worth - 19.0).abs() < 0.5 && before.worth == after.worth, "{before:?}");
     }
 
     #[test]

@@ -148,10 +148,8 @@ impl PlainLines {
             self.next = 0;
         }
         let end = self.next + len;
-        match self.block.bytes().get(self.next..=end) {
-            Some([.., b'\n']) => {}
-            None if self.block.bytes().len() == end => {}
-            _ => return Err(self.changed()),
+        if self.block.bytes().get(end) != Some(&b'\n') {
+            return Err(self.changed());
         }
         let start = self.next;
         self.next = end + 1;

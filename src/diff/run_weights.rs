@@ -230,6 +230,7 @@ mod tests {
 
     #[test]
     fn other_groups() {
+        assert!(matches!(crate::diff::ReportOptions::default().by(Group::Module).by, Group::Module));
         let stacks = [("t;m::f;m::g", 1), ("t;m::f;n::h", 2), ("u;n::h", 4)];
         assert_eq!(rows(Group::Module, &stacks), ["[no module] 0 7", "m 1 3", "n 6 6"]);
         assert_eq!(rows(Group::Thread, &stacks), ["t 3 3", "u 4 4"]);
@@ -274,6 +275,26 @@ mod tests {
         assert_eq!(spread(2), [moments([0.0, 4.0, 0.0]), moments([0.0, 4.0, 0.0])]);
         assert_eq!(tally.blocks()[1], Whole { blocks: 3, weight: 12.0, squares: 56.0 });
         assert!(!tally.blocks()[0].is_known() && tally.blocks()[1].is_known());
+    }
+
+    #[test]
+    fn a_run_of_blocks_ends_with_a_block_of_what_is_left() {
+        let mut tally = RunWeights::new(Group::Function, 3);
+        for (run, left) in [(0, Some(2)), (1, None)] {
+            tally.begin(run).unwrap();
+            tally.add(b"a", Weight::new(3)).unwrap();
+            tally.end_block().unwrap();
+            if let Some(left) = left {
+                tally.add(b"a", Weight::new(left)).unwrap();
+            }
+        }
+        // Where nothing says when a block ends there are none.
+        tally.begin(2).unwrap();
+        tally.add(b"a", Weight::new(4)).unwrap();
+        tally.begin(0).unwrap();
+        assert_eq!(tally.blocks()[0], Whole { blocks: 2, weight: 5.0, squares: 13.0 });
+        assert_eq!(tally.blocks()[1], Whole { blocks: 1, weight: 3.0, squares: 9.0 });
+        assert_eq!(tally.blocks()[2], Whole::default());
     }
 
     #[test]

@@ -65,3 +65,42 @@ pub(crate) fn write_line(out: &mut Vec<u8>, stack: &[u8], weights: Weights) {
     }
     out.push(b'\n');
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Text and the number of writes.
+    #[derive(Default)]
+    struct Writes(Vec<u8>, usize);
+
+    impl Write for Writes {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.1 += 1;
+            self.0.write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn texts_in_any_order_and_from_pipes_are_joined_in_large_writes() {
+        let line = |n: usize| format!("main;f{n:05} {n}\n");
+        let (before, after): (String, String) =
+            ((1..9000).map(line).collect(), (2..9000).map(line).collect());
+        let backwards: String = (2..9000).rev().map(line).collect();
+        let expected = (2..9000).map(|n| format!("main;f{n:05} {n} {n}\n"));
+        let expected =
+            "# columns: before, after\nmain;f00001 1 0\n".to_owned() + &expected.collect::<String>();
+        let before = Source::bytes(before);
+        let pipe = Source::reader("pipe", std::io::Cursor::new(after.clone().into_bytes()));
+        for after in [Source::bytes(after), Source::bytes(backwards), pipe] {
+            let mut out = Writes::default();
+            join_folded(&before, &after, &mut out).unwrap();
+            assert!(out.0 == expected.as_bytes());
+            assert!(out.1 <= 2 + expected.len() / FULL, "{} writes", out.1);
+        }
+    }
+}

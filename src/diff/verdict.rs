@@ -181,8 +181,8 @@ impl Answer {
 /// The evidence of a report, in few words: `167 samples`.
 fn evidence(report: &Report, of_whole: bool) -> String {
     let (before, after) = report.sampling;
-    if of_whole && report.is_whole_assumed() {
-        return "one recording a side".to_owned();
+    if of_whole && let Some(lone) = report.lone_recording() {
+        return lone.to_owned();
     }
     if before.spread == Spread::Runs && after.spread == Spread::Runs {
         return format!("{} and {} runs that differ as these do", before.runs, after.runs);
@@ -245,7 +245,8 @@ mod tests {
         let options = ReportOptions::default().period(Weight::ONE);
         let report = Diff::new(&profile(2000), &profile(6000)).report_with(&options).unwrap();
         let tripped = report.gate("self>5%").unwrap();
-        assert_eq!(tripped.tripped().len(), 1);
+        assert!(tripped.tripped().len() == 1 && !tripped.passed());
+        assert!(report.gate("self>500%").unwrap().passed());
         assert_eq!(tripped, report.judge(&Gate::parse_all("self>5%").unwrap()).unwrap());
         assert!(report.gate("self>5% nonsense").is_err());
     }

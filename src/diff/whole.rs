@@ -52,6 +52,8 @@ mod tests {
         assert!(of(1000.0, 1200.0, 1000.0).p > 0.05);
         // Twenty samples tell less than a thousand.
         assert!(of(1000.0, 1700.0, 20.0).p > 0.01);
+        // The variance of a run, of which a part is that of its samples: on both sides.
+        assert!((of(900.0, 1100.0, 20.0).deviation - 1000.0 * (2.0f64 * (0.01 + 0.05)).sqrt()).abs() < 1e-9);
         let (there, back) = (of(10.0, 17.0, 500.0), of(17.0, 10.0, 500.0));
         assert!((there.p - back.p).abs() < 1e-12);
         assert!(there.interval.0 > 0.0 && back.interval.1 < 0.0);

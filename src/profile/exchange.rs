@@ -436,6 +436,7 @@ mod tests {
         exchange.push(1, 0, &[4]);
         assert_eq!((exchange.head.start, exchange.head.duration), (7, 11));
         let exchanged = Exchanged::new(exchange);
+        assert!(exchanged.has_samples() && !Exchanged::new(Exchange::default()).has_samples());
         let values = |sample| {
             let mut all = [0; 2];
             let each = |at: usize, value: Weight| {

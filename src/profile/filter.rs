@@ -142,6 +142,16 @@ mod tests {
         let of = |ops: &[Op]| text.filter(ops).unwrap().facts().samples;
         assert_eq!(of(&[Op::top(1)]), Some(2));
         assert_eq!(of(&[Op::scale(Weight::new(3))]), Some(3));
+        // Single samples are counted, whatever they weigh, unless more were stated than are there.
+        for (stated, left) in [(3, Some(2)), (9, None)] {
+            let mut builder = ProfileBuilder::new(Wants::ALL);
+            builder.facts.samples = Some(stated);
+            for (name, weight) in [("a", 5), ("b", 70), ("a", 11)] {
+                builder.add_at([name], Weight::new(weight), &Context::UNKNOWN).unwrap();
+            }
+            let filtered = builder.finish().unwrap().filter(&[Op::ignore("b").unwrap()]).unwrap();
+            assert_eq!(filtered.facts().samples, left);
+        }
         // The weights are not samples of one weight: nothing is said.
         let text = Profile::from_bytes("# samples: 3 samples\n# period: 10 ns\na 20\nb 11\n").unwrap();
         assert_eq!(text.filter(&[Op::top(1)]).unwrap().facts().samples, None);

@@ -48,10 +48,12 @@ impl Label {
     /// The label of time, in buckets of this length.
     ///
     /// # Errors
-    /// [`ErrorKind::Setting`] for buckets without a length.
+    /// [`ErrorKind::Setting`] for buckets without a length, and for those of more nanoseconds than a `u64` counts.
     pub fn time(step: Duration) -> Result<Label> {
         if step.is_zero() || u64::try_from(step.as_nanos()).is_err() {
-            return Err(ErrorKind::Setting { what: "a bucket of time needs a length above 0".into() }.into());
+            return Err(
+                ErrorKind::Setting { what: "a bucket of time is 1 ns to 584 years long".into() }.into()
+            );
         }
         Ok(Label { key: TIME.into(), step })
     }
@@ -159,5 +161,17 @@ mod tests {
         assert!(Label::new(" ").is_err() && Label::parse("x=1").is_err() && Label::parse("time=x").is_err());
         assert_eq!(Label::parse("time").unwrap(), Label::time(STEP).unwrap());
         assert!(is_key(b"a=b", "a_b") && !is_key(b"a", "a_b"));
+    }
+
+    #[test]
+    fn buckets_of_time_have_a_length_in_nanoseconds() {
+        for step in [Duration::ZERO, Duration::MAX] {
+            let error = Label::time(step).unwrap_err().to_string();
+            assert_eq!(error, "a bucket of time is 1 ns to 584 years long", "{step:?}");
+        }
+        assert!(Label::parse("time=0s").is_err());
+        let longest = Duration::from_nanos(u64::MAX);
+        assert_eq!(Label::time(longest).unwrap().step(), u64::MAX);
+        assert_eq!(Label::time(Duration::from_nanos(1)).unwrap().step(), 1);
     }
 }

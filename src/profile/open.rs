@@ -334,7 +334,8 @@ mod tests {
         assert!(streams(&["a 1\n"], each.clone()) && !streams(&["a 1\n", "b 1\n"], each));
         // Labels are frames, and times are buckets.
         let (timed, named) = ("# labels: time\ntime=0;a 1\n", "# labels: thread\nthread=x;a 1\n");
-        assert!(!streams(&[timed], plain.clone()) && streams(&[named], plain));
+        assert!(!streams(&[timed], plain.clone()) && !streams(&[timed, timed], plain.clone()));
+        assert!(!streams(&["a 1\n", timed], plain.clone()) && streams(&[named], plain));
         assert!(streams(&[timed], ReadOptions::default().time_frames(true)));
     }
 

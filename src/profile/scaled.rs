@@ -102,4 +102,27 @@ mod tests {
         assert_eq!(samples, [(Some(1), 0, Weight::new(15)), (Some(2), 9, Weight::new(15))]);
         assert_eq!(profile.total().unwrap().value, Weight::new(30));
     }
+
+    #[test]
+    fn the_sink_is_asked_for_two_weights_and_for_what_it_holds_back() {
+        struct Flushes(u32);
+        impl Sink for Flushes {
+            fn frame(&mut self, _: &[u8]) -> FrameId {
+                FrameId(0)
+            }
+            fn sample(&mut self, _: &[FrameId], _: Weights, _: &Context<'_>) -> Result<()> {
+                Ok(())
+            }
+            fn flush(&mut self) -> Result<()> {
+                self.0 += 1;
+                Ok(())
+            }
+        }
+        let mut sink = Flushes(0);
+        let mut scaled = Scaled::new(&mut sink, Weight::new(3));
+        assert!(scaled.columns(Columns::One).is_ok() && scaled.columns(Columns::Two).is_err());
+        scaled.flush().unwrap();
+        drop(scaled);
+        assert_eq!(sink.0, 1);
+    }
 }

@@ -292,7 +292,7 @@ impl Profile {
             numbers.push(Some(stacks.add_indexed(&ids, weights)? as u32));
         }
         let mut facts = self.facts.clone();
-        // They are not counted again: nothing shows them.
+        // They are counted again.
         facts.samples = None;
         let profile = self.restacked(facts, stacks, &numbers, Weight::ONE)?;
         Ok(Profile { places: self.places.clone(), ..profile })
@@ -302,6 +302,70 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::{Context, ProfileBuilder, Sink, Wants};
+
+    /// The spans of samples of one thread: time, duration, weight.
+    fn spans(unit: &str, samples: &[(u64, u64, i128)]) -> Vec<(u64, u64)> {
+        let mut builder = ProfileBuilder::new(Wants::ALL);
+        builder.facts.unit = Some(unit.into());
+        let main = builder.frame(b"main");
+        for &(time, duration, weight) in samples {
+            let context = Context { time: Some(time), ..Context::UNKNOWN };
+            builder.lasting_sample(&[main], Weights::one(Weight::new(weight)), &context, duration).unwrap();
+        }
+        let profile = builder.finish().unwrap();
+        let line = TimeLine::new(&profile, None).unwrap().unwrap();
+        line.spans(&line.threads[0]).map(|span| (span.start, span.end)).collect()
+    }
+
+    #[test]
+    fn samples_last_until_the_next_one_but_no_longer_than_most() {
+        let at = |times: &[u64]| times.iter().map(|&time| (time, 0, 5)).collect::<Vec<_>>();
+        // The distances are 10, 20, 40, 80 and 1000.
+        assert_eq!(
+            spans("cycles", &at(&[100, 110, 130, 170, 250, 1250])),
+            [(100, 110), (110, 130), (130, 170), (170, 210), (250, 290), (1250, 1290)]
+        );
+        assert_eq!(spans("cycles", &at(&[7])), [(7, 1_000_007)]);
+        assert_eq!(spans("cycles", &at(&[7, 7, 7])), [(7, 8), (8, 9), (9, 10)]);
+    }
+
+    #[test]
+    fn samples_of_time_are_as_long_as_their_weight_and_follow_one_another() {
+        assert_eq!(
+            spans("us", &[(0, 0, 2), (1000, 0, 1), (5000, 0, 1)]),
+            [(0, 2000), (2000, 3000), (5000, 6000)]
+        );
+        // A wait lasts as long as the recording says, whatever it weighs.
+        assert_eq!(spans("ns", &[(0, 0, 15), (10, 30, 1), (50, 0, 4)]), [(0, 15), (15, 40), (50, 54)]);
+        assert_eq!(spans("cycles", &[(0, 25, 1), (10, 0, 1), (20, 0, 1)]), [(0, 25), (25, 26), (26, 36)]);
+    }
+
+    #[test]
+    fn a_change_to_stacks_changes_or_leaves_out_their_samples() {
+        let mut builder = ProfileBuilder::new(Wants::ALL);
+        builder.facts.samples = Some(3);
+        for (time, stack) in [(1, ["main", "work"]), (2, ["main", "idle"]), (3, ["main", "work"])] {
+            let context = Context { time: Some(time), ..Context::UNKNOWN };
+            builder.add_at(stack, Weight::new(4), &context).unwrap();
+        }
+        let profile = builder.finish().unwrap();
+        let busy_leaf_first = |stack: &[u8], out: &mut Vec<u8>| {
+            out.extend_from_slice(b"work;main");
+            stack == b"main;work"
+        };
+        let line = TimeLine::new(&profile, Some(&busy_leaf_first)).unwrap().unwrap();
+        let seen: Vec<_> = line
+            .samples(&line.threads[0])
+            .map(|sample| {
+                let names =
+                    line.profile().stack(sample.stack).iter().map(|&id| line.profile().stacks().name(id));
+                (sample.time, names.collect::<Vec<_>>().join(&b';'))
+            })
+            .collect();
+        assert_eq!(seen, [(1, b"work;main".to_vec()), (3, b"work;main".to_vec())]);
+        assert_eq!((line.threads[0].total, line.profile().facts().samples), (Weight::new(8), Some(2)));
+    }
 
     #[test]
     fn no_two_threads_have_the_same_label() {

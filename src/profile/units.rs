@@ -235,6 +235,10 @@ mod tests {
             (1_000_000_000_000_000_000, "cycles", "1 E cycles"),
             (999_999_999_999, "bytes", "1 TB"),
             (-999_999, "ns", "-1 ms"),
+            (9_994, "ns", "9.99 µs"),
+            (9_995, "ns", "10 µs"),
+            (99_949, "ns", "99.9 µs"),
+            (99_950, "ns", "100 µs"),
         ] {
             assert_eq!(amount(Weight::new(weight), Some(unit)), expected, "{weight} {unit}");
         }

@@ -280,9 +280,36 @@ mod tests {
         let spread = Spread::learn(&rows.iter().collect::<Vec<_>>());
         let prior = spread.prior_freedom(4.0);
         assert!(prior > 0.0 && prior <= 12.0, "{spread:?}");
+        // One that nothing is expected of teaches nothing.
+        let unexpected = row(0, true, 0.0);
+        let more: Vec<&RunShares> = rows.iter().chain([&unexpected]).collect();
+        assert_eq!(Spread::learn(&more), spread);
         // Of one that nothing is expected of, and of one that has too few samples.
         assert_eq!(spread.squeezed(&row(0, true, 0.0)), (1.0, 4.0 + prior));
         assert_eq!(spread.squeezed(&row(0, false, 1e-6)).1, 4.0 + prior);
+    }
+
+    /// As in limma, which counts the smallest variances as a part of the median, or of 1 if that is zero.
+    #[test]
+    fn variances_of_nothing_are_raised_to_a_part_of_the_median() {
+        let fit = |variances: [f64; 5]| Prior::fit(&variances, 4.0);
+        assert_eq!(fit([0.0, 1e-9, 3.0, 5.0, 7.0]), fit([3e-5, 3e-5, 3.0, 5.0, 7.0]));
+        assert_eq!(fit([0.0, 0.0, 0.0, 5.0, 7.0]), fit([1e-5, 1e-5, 1e-5, 5.0, 7.0]));
+        let of_none = fit([0.0; 5]);
+        assert!(of_none.variance == 1e-5 && of_none.freedom.is_infinite(), "{of_none:?}");
+    }
+
+    #[test]
+    fn runs_that_do_not_differ_at_all_are_as_sure_as_the_prior() {
+        let still = RunShares {
+            before: vec![0.125; 3],
+            after: vec![0.125; 3],
+            expected_before: vec![1e-6; 3],
+            expected_after: vec![1e-6; 3],
+            is_informative: true,
+        };
+        let spread = Spread::learn(&[&still; 12]);
+        assert_eq!(spread.squeezed(&still), (1.0, 4.0 + 12.0));
     }
 
     #[test]

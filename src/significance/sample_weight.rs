@@ -99,5 +99,10 @@ mod tests {
             all.merge(part);
         }
         assert_eq!(all.get(), Weight::new(10));
+        // In another unit, which may be that of another file.
+        let mut converted = all.times(Weight::new(1000)).unwrap();
+        assert_eq!(converted.get(), Weight::new(10_000));
+        converted.merge(noted(4_000));
+        assert_eq!(converted.get(), Weight::new(2_000));
     }
 }

@@ -238,7 +238,7 @@ fn frames_alone_are_a_sample_each() {
     let fold = |text: String| {
         let (folded, report) = collapse_bytes(&PerfScript, text, &Options::default()).unwrap();
         assert_eq!(report.not_understood.ends_within_record, None);
-        (folded, report.values.iter().map(|(_, total)| total.samples).sum::<u64>())
+        (folded, report.values.values().map(|total| total.samples).sum::<u64>())
     };
     for source in ["", "  orders.c:12\n"] {
         let text = [frame("f"), frame("g"), frame("f")].map(|frame| frame + source).concat();

@@ -5,8 +5,8 @@
 
 use std::io::Write;
 
-use super::{FormatOptions, numbers};
-use crate::diff::report::{Presence, Report, Row};
+use super::{FormatOptions, mark, numbers};
+use crate::diff::report::{Report, Row};
 use crate::diff::verdict::Outcome;
 use crate::error::Result;
 use crate::printable::{markdown_code, printable};
@@ -152,12 +152,10 @@ fn table(report: &Report, rows: &[&Row], room: usize) -> Table {
 }
 
 fn line(report: &Report, row: &Row) -> String {
-    let mark = match (row.is_significant(), row.presence(), row.leading().points() > 0.0) {
-        (false, ..) => "~",
-        (_, Presence::New, _) => "new",
-        (_, Presence::Gone, _) => "gone",
-        (_, Presence::Both, true) => "▲",
-        (_, Presence::Both, false) => "▼",
+    let mark = match mark(row) {
+        "up" => "▲",
+        "down" => "▼",
+        word => word,
     };
     let unit = report.unit();
     let weights = [&row.own, &row.total].map(|change| {
@@ -240,6 +238,44 @@ mod tests {
         );
         assert_eq!(picture_link("diff`@x.svg"), "Picture of the change: ``diff`@x.svg``");
         assert_eq!(picture_link("javascript:alert(1)"), "Picture of the change: `javascript:alert(1)`");
+    }
+
+    #[test]
+    fn noise_is_shown_of_functions_that_moved_in_self_or_total() {
+        let profile = |lines: [&str; 4]| crate::Profile::from_lines(lines).unwrap();
+        let before = profile(["m;own 10", "m;own;both 10", "m;calls;both 3", "still 5"]);
+        let after = profile(["m;own 12", "m;own;both 8", "m;calls;both 4", "still 5"]);
+        let options = crate::diff::ReportOptions::default().period(crate::Weight::ONE);
+        let report = crate::diff::Diff::new(&before, &after).report_with(&options).unwrap();
+        let mut names: Vec<&[u8]> = others(&report, 0).iter().map(|row| &row.name[..]).collect();
+        names.sort_unstable();
+        assert_eq!(names, [&b"both"[..], b"calls", b"m", b"own"]);
+        assert!(report.rows.iter().any(|row| row.name == b"still"));
+    }
+
+    #[test]
+    fn gates_are_the_verdict_and_a_line_each_but_not_too_many() {
+        let profile =
+            |weight: u32| crate::Profile::from_lines([format!("a {weight}"), "b 9000".into()]).unwrap();
+        let options = crate::diff::ReportOptions::default().period(crate::Weight::ONE);
+        let report = crate::diff::Diff::new(&profile(2000), &profile(6000)).report_with(&options).unwrap();
+        let markdown = |gates: &str| {
+            let mut text = Vec::new();
+            write(&report, &FormatOptions::default().verdict(report.gate(gates).unwrap()), &mut text)
+                .unwrap();
+            String::from_utf8(text).unwrap()
+        };
+        let text = markdown("self/a/>5% self/b/>900%");
+        assert!(text.starts_with("**Failed: "), "{text}");
+        assert!(
+            text.contains("\n- gate `self/a/>5%`: `a` (self), 2,000 → 6,000, +200%, p < 0.001\n"),
+            "{text}"
+        );
+        assert!(text.contains("\n- gate `self/b/>900%` passed: it would have seen +"), "{text}");
+        let text = markdown(&"self>900% ".repeat(MOST_SENTENCES + 2));
+        assert!(text.starts_with("**Passed: ") && text.contains("\n- and 2 more\n"), "{text}");
+        assert_eq!(text.matches("\n- gate ").count(), MOST_SENTENCES);
+        assert!(!markdown(&"self>900% ".repeat(MOST_SENTENCES)).contains("more\n"));
     }
 
     #[test]

@@ -36,10 +36,14 @@ pub(crate) fn percent(change: &Change) -> String {
     if text == "-0.0%" { "+0.0%".to_owned() } else { text }
 }
 
-/// A number of percent or points, without its sign: `2.1`, `35`.
+/// A number of percent or points, without its sign: `0.46`, `2.1`, `35`.
 pub(crate) fn three(value: f64) -> String {
     let value = value.abs();
-    let decimals = usize::from(value < 99.95) + usize::from(value < 0.95);
+    let decimals = match value {
+        ..0.995 => 2,
+        ..99.95 => 1,
+        _ => 0,
+    };
     let text = format!("{value:.decimals$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
@@ -114,6 +118,9 @@ mod tests {
         assert_eq!((of("0", "3"), of("0", "0")), ("new".into(), "–".into()));
         assert_eq!([0.0001, 0.0123, 0.2, 0.999].map(p_value), ["< 0.001", "= 0.012", "= 0.20", "= 1"]);
         assert_eq!([2.14, 35.04, 0.456, 120.4].map(three), ["2.1", "35", "0.46", "120"]);
+        assert_eq!([0.967, 0.994, 0.995, 99.94, -99.96].map(three), ["0.97", "0.99", "1", "99.9", "100"]);
+        let limits = [0.001, 0.0949, 0.095, 0.9949, 0.995];
+        assert_eq!(limits.map(p_value), ["= 0.001", "= 0.095", "= 0.10", "= 0.99", "= 1"]);
         assert_eq!([8.577, -12.44, -0.001].map(points), ["+8.58", "-12.4", "+0.00"]);
     }
 }

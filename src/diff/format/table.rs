@@ -202,8 +202,8 @@ mod tests {
             write(&report, &options, &mut text).unwrap();
             let text = String::from_utf8(text).unwrap();
             let rows = text.split_once("\n\n").unwrap().1;
-            let fits = rows.lines().all(|line| line.width() <= width);
-            assert_eq!(fits, !wide, "{text}");
+            let widest = rows.lines().map(UnicodeWidthStr::width).max();
+            assert_eq!(widest == Some(width), !wide, "{text}");
             assert!(wide || rows.contains('…'), "{text}");
         }
     }
@@ -241,6 +241,19 @@ mod tests {
         let by_total: BTreeSet<_> =
             rows([callers[0], callers[1], ("lex", false, "total"), ("parse", true, "total")]);
         assert_eq!(shown(Sort::Total), by_total);
+    }
+
+    #[test]
+    fn words_are_on_the_left_and_numbers_on_the_right() {
+        let line = |cells: [&str; 3]| Line {
+            cells: cells.map(str::to_owned).to_vec(),
+            name: "f".to_owned(),
+            is_grey: false,
+        };
+        let lines = [line(["~", "change", "%"]), line(["new", "5", "+10%"])];
+        let mut text = Vec::new();
+        write_lines(&lines, 1, &FormatOptions::default(), &mut text).unwrap();
+        assert_eq!(String::from_utf8(text).unwrap(), "~    change     %  f\nnew       5  +10%  f\n");
     }
 
     #[test]

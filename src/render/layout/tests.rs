@@ -68,6 +68,8 @@ fn ghosts_know_their_place_in_the_union() {
     }
     let gone: Vec<_> = ghosts.frames().filter(|f| f.after.is_zero()).map(|f| (f.start, f.total)).collect();
     assert_eq!(gone, [(Weight::new(30), Weight::ZERO); 2]);
+    let just_wide_enough = Layout::new(0.5, None).comparing(after.clone()).with_ghosts();
+    assert_eq!(lay("a 5 5\nb 5 0\n", just_wide_enough).union, Some(Weight::new(10)));
     // Nothing wide enough is gone: all is as if nobody had asked.
     for text in ["a;b 1000 2000\na;c 1 0\nd 0 5\n", "a;b 10\nc 1\n", "a;b 5 0\n"] {
         let asked = lay(text, Layout::new(0.01, None).comparing(after.clone()).with_ghosts());
@@ -142,6 +144,64 @@ fn parts_that_other_threads_laid_out_stand_behind_one_another() {
     let graph = layout.finish(&summary).unwrap();
     assert_eq!(shown(&graph), ["0 a 0 10", "1 b 0 10", "0 c 10 21", "1 b 10 20"]);
     assert_eq!(graph.left_out, 1);
+}
+
+#[test]
+fn only_plain_graphs_have_several_threads() {
+    let summary = WalkSummary::default();
+    let forks = |comparison: Comparison| {
+        let mut layout = Layout::new(0.1, None).comparing(comparison).with_ghosts();
+        [Columns::One, Columns::Two].map(|columns| {
+            layout.begin(&Known { columns, facts: &summary.facts, places: &summary.places }).unwrap();
+            layout.fork().is_some()
+        })
+    };
+    assert_eq!(forks(Comparison::default()), [true, false]);
+    assert_eq!(forks(Comparison { own: true, ..Comparison::default() }), [false; 2]);
+    for widths in [Widths::Before, Widths::Union] {
+        assert_eq!(forks(Comparison { widths, ..Comparison::default() }), [false; 2]);
+    }
+}
+
+#[test]
+fn a_second_look_waits_until_the_kept_frames_or_their_names_have_doubled() {
+    let keep = |frames: usize, name_length: usize| {
+        let mut layout = Layout::new(0.0, None);
+        for n in 0..frames {
+            let name = format!("{n:0name_length$}");
+            let total = Weights::one(Weight::ONE);
+            let frame = Frame { name: name.as_bytes(), depth: 0, start: total, own: total, total };
+            layout.exit(frame, total).unwrap();
+        }
+        layout.look_again();
+        layout.look_again
+    };
+    assert_eq!(keep(10, 5), (LOOK_AGAIN_FRAMES, LOOK_AGAIN_BYTES));
+    assert_eq!(keep(LOOK_AGAIN_FRAMES, 5), (2 * LOOK_AGAIN_FRAMES, LOOK_AGAIN_BYTES));
+    assert_eq!(keep(40, 60_000), (LOOK_AGAIN_FRAMES, 2 * 40 * 60_000));
+}
+
+#[test]
+fn names_of_frames_that_became_too_narrow_are_let_go() {
+    let mut layout = Layout::new(0.3, None);
+    for n in 0..60 {
+        let name = format!("{n:060000}");
+        let (start, total) = (Weights::one(Weight::new((1 << n) - 1)), Weights::one(Weight::new(1 << n)));
+        let so_far = Weights::one(Weight::new((2 << n) - 1));
+        layout.exit(Frame { name: name.as_bytes(), depth: 0, start, own: total, total }, so_far).unwrap();
+    }
+    assert!(layout.name_bytes <= LOOK_AGAIN_BYTES + 60_000, "{}", layout.name_bytes);
+}
+
+#[test]
+fn a_change_is_judged_by_the_weight_of_a_sample() {
+    let is_sure = |text: &str| {
+        let graph = graph(text, 0.0);
+        graph.frames().find(|frame| frame.name == b"b").unwrap().is_sure
+    };
+    // Two samples of 100, and two hundred of 1.
+    assert!(!is_sure("a 5000 5000\nb 100 300\n"));
+    assert!(is_sure("a 5000 5000\nb 100 300\nc 1 1\n"));
 }
 
 #[test]

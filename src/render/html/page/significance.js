@@ -106,10 +106,8 @@ export function compareShares({ x, n, y, m }) {
 function exact(x, n, y, m) {
   [x, n, y, m] = [x, n, y, m].map(Math.round);
   x = Math.min(x, n);
-  let hits = x + Math.min(y, m);
+  const hits = x + Math.min(y, m);
   const all = n + m;
-  // The rarer of hits and misses is counted, of which fewer digits are lost.
-  if (2 * hits > all) [x, hits] = [n - x, all - hits];
   const [first, last] = [Math.max(0, hits - m), Math.min(hits, n)];
   const isAbove = x >= hits * (n / all);
   const here = probability(x, n, m, hits);
