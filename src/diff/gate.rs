@@ -18,6 +18,7 @@ use super::normalize::Normalize;
 use super::report::{Change, Report, Row};
 use crate::error::{ErrorKind, Result, excerpt};
 use crate::filter::{Pattern, PatternOptions};
+use crate::printable::printable;
 use crate::weight::Weight;
 
 /// A condition on the changes of a report: `total>5%`.
@@ -308,7 +309,7 @@ impl Gate {
 
 impl fmt::Display for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        f.write_str(&printable(self.text.as_bytes()))
     }
 }
 
@@ -368,6 +369,12 @@ fn end_of_regex(text: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_gate_is_shown_without_what_steers_a_terminal() {
+        let gates = Gate::parse_all("self/a\u{1b}c\u{4}/<-2pp").unwrap();
+        assert_eq!(gates[0].to_string(), "self/a\u{fffd}c\u{fffd}/<-2pp");
+    }
 
     #[test]
     fn gates_are_read() {

@@ -3,6 +3,7 @@
 use super::options::ReportOptions;
 use super::prepared::Prepared;
 use super::report::Report;
+use super::roots::{self, Roots};
 use super::side::{Recording, Side, expect_one_column};
 use super::survey::{Units, convert_facts};
 use super::verdict::Verdict;
@@ -86,7 +87,7 @@ impl<'p> Diff<'p> {
     }
 
     /// The differential profile: every stack with its weights before and after, and the facts of both
-    /// sides. Runs of a side are added up.
+    /// sides. Runs of a side are added up; a program with a name on each side has the one after.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Setting`] for different units and differential profiles; [`crate::ErrorKind::Overflow`].
@@ -110,6 +111,11 @@ impl<'p> Diff<'p> {
         let known: Vec<(Side, Option<&Facts>)> =
             all.iter().map(|(side, p)| (*side, (!p.is_empty()).then_some(p.facts()))).collect();
         let conversion = Units::of(&known)?.conversion;
+        let facts = |profiles: &[&'p Profile]| profiles.iter().map(|p| p.facts()).collect::<Vec<_>>();
+        let program = roots::program(
+            (&roots_of(&self.before), &facts(&self.before)),
+            (&roots_of(&self.after), &facts(&self.after)),
+        );
         let mut stacks = StackTable::default();
         stacks.make_differential();
         let (mut before, mut after) = (Vec::new(), Vec::new());
@@ -120,7 +126,8 @@ impl<'p> Diff<'p> {
                 factor = factors[n];
                 convert_facts(&mut facts, factor, unit)?;
             }
-            add(&mut stacks, profile, side, factor)?;
+            let program = program.as_ref().filter(|_| side == Side::Before);
+            add(&mut stacks, profile, side, factor, program)?;
             match side {
                 Side::Before => before.push(facts),
                 Side::After => after.push(facts),
@@ -131,14 +138,42 @@ impl<'p> Diff<'p> {
     }
 }
 
-/// Adds the stacks of a profile, with the places of their frames, to one side of a table.
-fn add(table: &mut StackTable, profile: &Profile, side: Side, factor: Weight) -> Result<()> {
+/// The first frames of the stacks of a side.
+fn roots_of(profiles: &[&Profile]) -> Roots {
+    let (mut roots, mut start) = (Roots::default(), Vec::new());
+    for stacks in profiles.iter().map(|profile| profile.stacks()) {
+        for (ids, _) in stacks.stacks() {
+            start.clear();
+            for (n, &id) in ids.iter().take(2).enumerate() {
+                start.extend(if n > 0 { &b";"[..] } else { b"" });
+                start.extend(stacks.name(id));
+            }
+            roots.note(&start);
+        }
+    }
+    roots
+}
+
+/// Adds the stacks of a profile, with the places of their frames, to one side of a table. The first of two names of a
+/// `program` becomes the other at their roots.
+fn add(
+    table: &mut StackTable,
+    profile: &Profile,
+    side: Side,
+    factor: Weight,
+    program: Option<&(Vec<u8>, Vec<u8>)>,
+) -> Result<()> {
     expect_one_column(profile.columns())?;
     let frames = table.take_frames(profile.stacks());
     let mut stack = Vec::new();
     for (ids, Weights { value, .. }) in profile.stacks().stacks() {
         stack.clear();
         stack.extend(ids.iter().map(|&id| frames.get(id)));
+        if let (Some((old, new)), Some(root)) = (program, stack.first_mut())
+            && table.name(*root) == old
+        {
+            *root = table.frame(new);
+        }
         let value = value.checked_mul(factor)?;
         let weights = match side {
             Side::Before => Weights { before: value, value: Weight::ZERO },
@@ -221,6 +256,18 @@ mod tests {
         }
         let differential = Diff::new(&joined, &after);
         assert!(differential.profile().is_err() && differential.report().is_err());
+    }
+
+    #[test]
+    fn a_program_of_two_names_is_one_as_in_text() {
+        let (before, after) = (["app-1;main;a 3", "app-1;main 1"], ["app-2;main;a 4", "app-2;main;b 2"]);
+        let text = |lines: [&str; 2]| crate::Source::bytes(lines.join("\n") + "\n");
+        let (mut joined, mut folded) = (Vec::new(), Vec::new());
+        crate::diff::join_folded(&text(before), &text(after), &mut joined).unwrap();
+        let (before, after) = (Profile::from_lines(before).unwrap(), Profile::from_lines(after).unwrap());
+        Diff::new(&before, &after).profile().unwrap().write_folded(&mut folded).unwrap();
+        assert_eq!(String::from_utf8_lossy(&folded), String::from_utf8_lossy(&joined));
+        assert!(folded.ends_with(b"app-2;main 1 0\napp-2;main;a 3 4\napp-2;main;b 0 2\n"));
     }
 
     #[test]

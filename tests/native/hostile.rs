@@ -1,6 +1,7 @@
 //! Objects that were cut, damaged or made to hurt. Whatever they say, there is an answer, soon.
 
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -32,6 +33,16 @@ fn ask_object(object: &Object) {
     for name in [b".eh_frame".as_slice(), b".eh_frame_hdr", b".debug_frame", b".got"] {
         object.section(name);
     }
+}
+
+/// The length of its one unit leads beyond the last address.
+#[test]
+fn a_unit_without_end() {
+    let temporary = tempfile::tempdir().unwrap();
+    let file = fs::File::open(objects().join("unit-without-end.so.gz")).unwrap();
+    let mut bytes = Vec::new();
+    flate2::read::GzDecoder::new(file).read_to_end(&mut bytes).unwrap();
+    ask(&bytes, temporary.path());
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub(super) struct InlinedRange {
 
 /// The addresses of an entry.
 #[derive(Default)]
-struct Extent {
+pub(super) struct Extent {
     low: Option<u64>,
     high: Option<u64>,
     size: Option<u64>,
@@ -231,6 +231,16 @@ impl Reading<'_, '_> {
 }
 
 impl Extent {
+    /// The addresses of a whole unit.
+    pub(super) fn of_unit(dwarf: &Dwarf<'_>, unit: &Unit<'_>) -> gimli::Result<Extent> {
+        let mut extent = Extent::default();
+        let mut entries = unit.header.entries(&unit.abbreviations);
+        entries.next_dfs()?;
+        let root = entries.current().ok_or(gimli::Error::MissingUnitDie)?;
+        root.attrs().iter().try_for_each(|attribute| extent.note(dwarf, unit, attribute))?;
+        Ok(extent)
+    }
+
     fn note(
         &mut self,
         dwarf: &Dwarf<'_>,
@@ -255,7 +265,8 @@ impl Extent {
         Ok(())
     }
 
-    fn for_each(
+    /// Calls `each` with the beginning and the end of each range.
+    pub(super) fn for_each(
         &self,
         dwarf: &Dwarf<'_>,
         unit: &Unit<'_>,

@@ -20,7 +20,7 @@ use gimli::{DebugInfoOffset, DwarfFileType, UnitOffset, UnitType};
 use super::intervals::Intervals;
 use super::object::Object;
 use super::symbolizer::Place;
-use functions::Functions;
+use functions::{Extent, Functions};
 use lines::Lines;
 use meter::Work;
 use space::{Dwarf, Space, Unit, load, size};
@@ -160,26 +160,25 @@ fn unit_ranges(space: &Space<'_>) -> Intervals<usize> {
     for at in 0..space.len() {
         let header = space.header(at);
         let (UnitType::Compilation | UnitType::Skeleton(_)) = header.type_() else { continue };
-        let mut add = |start: u64, end: u64| {
-            ranges.push((start, end, at));
-            start < end
-        };
+        let mut add = |start: u64, end: u64| ranges.push((start, end, at));
         let offset = header.debug_info_offset();
         if let Some(listed) = offset.and_then(|offset| listed.get(&offset)) {
             // It saves reading the unit.
-            listed.iter().for_each(|(start, end)| _ = add(*start, *end));
+            listed.iter().for_each(|(start, end)| add(*start, *end));
             continue;
         }
         // Not `space.unit`: of most units nothing more will be asked.
         let Ok(unit) = space.dwarf.unit(*header) else { continue };
         let mut found = false;
-        if let Ok(mut said) = space.dwarf.unit_ranges(&unit) {
-            while let Ok(Some(range)) = said.next() {
-                found |= add(range.begin, range.end);
-            }
+        if let Ok(extent) = Extent::of_unit(&space.dwarf, &unit) {
+            // An error ends the list.
+            let _ = extent.for_each(&space.dwarf, &unit, |start, end| {
+                found = true;
+                add(start, end);
+            });
         }
         if !found {
-            Lines::parse(&unit).ranges().for_each(|(start, end)| _ = add(start, end));
+            Lines::parse(&unit).ranges().for_each(|(start, end)| add(start, end));
         }
     }
     Intervals::new(ranges)
