@@ -261,6 +261,20 @@ fn slope(quotients: &[f64], heights: &[f64]) -> f64 {
 }
 
 #[cfg(test)]
+impl RunShares {
+    /// Shares as they may be, each with one expected variance.
+    pub(super) fn made(before: &[f64], after: &[f64], expected: f64) -> RunShares {
+        RunShares {
+            before: before.to_vec(),
+            after: after.to_vec(),
+            expected_before: vec![expected; before.len()],
+            expected_after: vec![expected; after.len()],
+            is_informative: true,
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -301,25 +315,17 @@ mod tests {
 
     #[test]
     fn runs_that_do_not_differ_at_all_are_as_sure_as_the_prior() {
-        let still = RunShares {
-            before: vec![0.125; 3],
-            after: vec![0.125; 3],
-            expected_before: vec![1e-6; 3],
-            expected_after: vec![1e-6; 3],
-            is_informative: true,
-        };
+        let still = RunShares::made(&[0.125; 3], &[0.125; 3], 1e-6);
         let spread = Spread::learn(&[&still; 12]);
         assert_eq!(spread.squeezed(&still), (1.0, 4.0 + 12.0));
     }
 
     #[test]
     fn the_deviation_is_that_of_the_test() {
-        let row = |jitter: f64| RunShares {
-            before: vec![0.10, 0.10 + jitter, 0.10 - jitter],
-            after: vec![0.12, 0.12 - jitter, 0.12 + jitter],
-            expected_before: vec![4e-6; 3],
-            expected_after: vec![1e-6; 3],
-            is_informative: true,
+        let row = |jitter: f64| {
+            let (before, after) =
+                ([0.10, 0.10 + jitter, 0.10 - jitter], [0.12, 0.12 - jitter, 0.12 + jitter]);
+            RunShares { expected_before: vec![4e-6; 3], ..RunShares::made(&before, &after, 1e-6) }
         };
         let rows = [row(0.001), row(0.002), row(0.004), row(0.008)];
         let spread = Spread::learn(&rows.iter().collect::<Vec<_>>());

@@ -153,21 +153,13 @@ fn squeezed_variances_are_those_of_limma() {
     }
 }
 
-fn row(before: &[f64], after: &[f64], expected: f64) -> RunShares {
-    RunShares {
-        before: before.to_vec(),
-        after: after.to_vec(),
-        expected_before: vec![expected; before.len()],
-        expected_after: vec![expected; after.len()],
-        is_informative: true,
-    }
-}
-
 /// By hand: three rows of 2 and 3 runs whose variances are 4, 4 and 4 times what is expected, so that the
 /// prior is certain; then t has the deviation of four times the expected variance.
 #[test]
 fn a_moderated_t_by_hand() {
-    let at = |centre: f64| row(&[centre - 2e-3, centre + 2e-3], &[centre, centre, centre - 4e-3], 1e-8);
+    let at = |centre: f64| {
+        RunShares::made(&[centre - 2e-3, centre + 2e-3], &[centre, centre, centre - 4e-3], 1e-8)
+    };
     // Pooled: (8e-6 + 32/3 e-6) / 3.
     let variance = (8e-6 + 32.0 / 3.0 * 1e-6) / 3.0;
     let rows = [at(0.1), at(0.2), at(0.3)];
@@ -187,7 +179,7 @@ fn a_moderated_t_by_hand() {
     assert_near(test.interval.0, -4e-3 / 3.0 - quantile * deviation, 1e-6, "low");
     assert_near(test.interval.1, -4e-3 / 3.0 + quantile * deviation, 1e-6, "high");
     // A row that is expected to spread as much as it does has the same variance without the trend.
-    let alone = row(&rows[0].before, &rows[0].after, variance);
+    let alone = RunShares::made(&rows[0].before, &rows[0].after, variance);
     assert_near(Spread::learn(&[&alone, &alone]).factor(&alone), 1.0, 1e-9, "as expected");
 }
 
@@ -196,7 +188,7 @@ fn a_moderated_t_by_hand() {
 fn a_function_that_spreads_as_no_other_is_tested_by_its_own_spread() {
     let at = |centre: f64, noise: f64| {
         let deviation = (noise * 1e-6).sqrt();
-        row(
+        RunShares::made(
             &[centre - deviation, centre, centre + deviation],
             &[centre + 0.01, centre + 0.01 + deviation, centre + 0.01 - deviation],
             1e-6,
@@ -216,7 +208,7 @@ fn a_function_that_spreads_as_no_other_is_tested_by_its_own_spread() {
 
 #[test]
 fn runs_spread_no_less_than_they_do_within() {
-    let calm = row(&[0.1, 0.1001, 0.1], &[0.101, 0.1011, 0.101], 1e-5);
+    let calm = RunShares::made(&[0.1, 0.1001, 0.1], &[0.101, 0.1011, 0.101], 1e-5);
     let rows = vec![&calm; 10];
     let spread = Spread::learn(&rows);
     assert_eq!(spread.factor(&calm), 1.0);
@@ -232,7 +224,7 @@ fn the_trend_of_the_spread_is_found() {
             // Binomial variance, and 5% of the share between runs.
             let expected = share * (1.0 - share) / 1e5;
             let deviation = (expected + (0.05 * share).powi(2)).sqrt();
-            row(&[share - deviation, share, share + deviation], &[share; 3].map(|s| s), expected)
+            RunShares::made(&[share - deviation, share, share + deviation], &[share; 3].map(|s| s), expected)
         })
         .collect();
     let spread = Spread::learn(&rows.iter().collect::<Vec<_>>());
@@ -245,7 +237,7 @@ fn the_trend_of_the_spread_is_found() {
 
 #[test]
 fn a_weight_has_to_move_as_its_share() {
-    let moved = row(&[0.10, 0.101, 0.099], &[0.12, 0.121, 0.119], 1e-6);
+    let moved = RunShares::made(&[0.10, 0.101, 0.099], &[0.12, 0.121, 0.119], 1e-6);
     let test = Spread::learn(&[&moved, &moved]).test(&moved, 0.05);
     // The whole is the same: the weight moved. The whole shrank by a sixth: the others did.
     assert!(moved.weight_p(&test, &[1000.0, 1005.0, 995.0], &[1000.0, 1006.0, 996.0]) < 0.001);
@@ -261,8 +253,8 @@ fn the_probability_of_a_weight_is_that_of_another_program() {
     let (few, more) = ([0.10, 0.11, 0.12], [0.13, 0.12, 0.14, 0.15]);
     let (few_wholes, more_wholes) = ([900.0, 1000.0, 1100.0], [1000.0, 1050.0, 900.0, 1040.0]);
     let test = by_deviation(0.025, 0.012, 7.0, 0.05);
-    let grew = row(&few, &more, 1e-6).weight_p(&test, &few_wholes, &more_wholes);
-    let shrank = row(&more, &few, 1e-6).weight_p(&test, &more_wholes, &few_wholes);
+    let grew = RunShares::made(&few, &more, 1e-6).weight_p(&test, &few_wholes, &more_wholes);
+    let shrank = RunShares::made(&more, &few, 1e-6).weight_p(&test, &more_wholes, &few_wholes);
     assert!((grew - 0.061_354_08).abs() < 1e-7 && (shrank - 0.061_354_08).abs() < 1e-7, "{grew} {shrank}");
 }
 
@@ -319,7 +311,7 @@ fn variances_are_squeezed_around_the_trend() {
     let at = |share: f64, noise: f64| {
         let expected = share * (1.0 - share) / 1e5;
         let deviation = (2.0 * noise * (expected + (0.05 * share).powi(2))).sqrt();
-        row(&[share - deviation, share, share + deviation], &[share; 3], expected)
+        RunShares::made(&[share - deviation, share, share + deviation], &[share; 3], expected)
     };
     // The same noise about the trend for all shares, so that the prior is not certain.
     let noises = [0.02, 3.0, 0.3, 1.0, 8.0, 0.1, 2.0, 0.5];

@@ -111,14 +111,8 @@ fn division(mut number: u64, n: usize, k: usize) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    fn row(before: [f64; 5], after: [f64; 5]) -> RunShares {
-        RunShares {
-            before: before.into(),
-            after: after.into(),
-            expected_before: vec![1e-6; 5],
-            expected_after: vec![1e-6; 5],
-            is_informative: true,
-        }
+    fn made(before: &[f64], after: &[f64]) -> RunShares {
+        RunShares::made(before, after, 1e-6)
     }
 
     #[test]
@@ -134,8 +128,8 @@ mod tests {
 
     #[test]
     fn a_change_of_all_runs_is_the_rarest_division() {
-        let still = row([0.2, 0.21, 0.19, 0.2, 0.2], [0.2, 0.19, 0.21, 0.2, 0.2]);
-        let moved = row([0.10, 0.101, 0.099, 0.1, 0.1], [0.13, 0.131, 0.129, 0.13, 0.13]);
+        let still = made(&[0.2, 0.21, 0.19, 0.2, 0.2], &[0.2, 0.19, 0.21, 0.2, 0.2]);
+        let moved = made(&[0.10, 0.101, 0.099, 0.1, 0.1], &[0.13, 0.131, 0.129, 0.13, 0.13]);
         let found = divide_anew(&[&still, &moved]).expect("ten runs are enough");
         // The recorded division and its mirror image.
         assert_eq!(found, Permutation { p: 2.0 / 252.0, divisions: 252 });
@@ -143,40 +137,18 @@ mod tests {
 
     #[test]
     fn one_odd_run_is_in_every_division() {
-        let odd = row([0.1, 0.1, 0.1, 0.1, 0.1], [0.1, 0.1, 0.1, 0.1, 0.2]);
+        let odd = made(&[0.1, 0.1, 0.1, 0.1, 0.1], &[0.1, 0.1, 0.1, 0.1, 0.2]);
         assert_eq!(divide_anew(&[&odd]).expect("ten runs are enough").p, 1.0);
     }
 
     #[test]
     fn few_runs_tell_nothing() {
-        let few = RunShares {
-            before: vec![0.1; 4],
-            after: vec![0.2; 4],
-            expected_before: vec![1e-6; 4],
-            expected_after: vec![1e-6; 4],
-            is_informative: true,
-        };
-        assert_eq!(divide_anew(&[&few]), None);
-        // 105 divisions of fifteen runs leave out two of them.
-        let runs = |count: usize, share: f64| vec![share; count];
-        let two = RunShares {
-            before: runs(2, 0.1),
-            after: runs(13, 0.2),
-            expected_before: runs(2, 1e-6),
-            expected_after: runs(13, 1e-6),
-            is_informative: true,
-        };
-        assert_eq!(divide_anew(&[&two]).map(|found| found.divisions), Some(105));
+        let runs = |before: usize, after: usize| made(&vec![0.1; before], &vec![0.2; after]);
+        assert_eq!(divide_anew(&[&runs(4, 4)]), None);
         assert_eq!(divide_anew(&[]), None);
-        // The smaller side counts: three are enough, one is not.
-        let sides = |before: usize, after: usize| RunShares {
-            before: runs(before, 0.1),
-            after: runs(after, 0.2),
-            expected_before: runs(before, 1e-6),
-            expected_after: runs(after, 1e-6),
-            is_informative: true,
-        };
-        assert_eq!(divide_anew(&[&sides(12, 3)]).map(|found| found.divisions), Some(455));
-        assert_eq!(divide_anew(&[&sides(1, 120)]), None);
+        // The smaller side counts: three are enough, one is not; 105 divisions of fifteen runs leave out two.
+        assert_eq!(divide_anew(&[&runs(2, 13)]).map(|found| found.divisions), Some(105));
+        assert_eq!(divide_anew(&[&runs(12, 3)]).map(|found| found.divisions), Some(455));
+        assert_eq!(divide_anew(&[&runs(1, 120)]), None);
     }
 }

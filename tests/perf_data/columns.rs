@@ -15,7 +15,7 @@ use super::installed::works;
 const THREADS: [&str; 5] = ["", "comm", "tid", "comm,tid", "comm,pid,tid"];
 const OTHERS: [&str; 8] =
     ["", "time", "event", "period", "time,event", "time,period", "period,event", "time,period,event"];
-/// What is printed behind all of them, or below the frames.
+/// Columns that are printed behind all others, or below the frames.
 const EXTRAS: [&str; 7] = ["dso", "symoff", "srcline", "srccode", "insn", "insnlen", "misc"];
 
 /// The weights of stacks without their command.

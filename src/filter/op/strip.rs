@@ -323,75 +323,80 @@ fn brackets(text: &[u8]) -> Vec<Option<usize>> {
 mod tests {
     use super::*;
 
+    /// Names and what is left of them.
+    fn leaves(strip: fn(&mut Vec<u8>), names: &[(&str, &str)]) {
+        for (name, left) in names {
+            let mut stripped = name.as_bytes().to_vec();
+            strip(&mut stripped);
+            assert_eq!(String::from_utf8_lossy(&stripped), *left, "{name}");
+        }
+    }
+
     #[test]
     fn addresses_are_stripped_where_a_word_begins() {
-        for (name, expected) in [
-            ("0x1f", "0x..."),
-            ("f(0x1f, 0X2)", "f(0x..., 0X2)"),
-            ("f0x1 _0x1 g+0x10", "f0x1 _0x1 g+0x..."),
-            ("a 0x b", "a 0x b"),
-            ("0x10x2 0x3", "0x...x2 0x..."),
-        ] {
-            let mut name = name.as_bytes().to_vec();
-            hex(&mut name);
-            assert_eq!(String::from_utf8_lossy(&name), expected);
-        }
+        leaves(
+            hex,
+            &[
+                ("0x1f", "0x..."),
+                ("f(0x1f, 0X2)", "f(0x..., 0X2)"),
+                ("f0x1 _0x1 g+0x10", "f0x1 _0x1 g+0x..."),
+                ("a 0x b", "a 0x b"),
+                ("0x10x2 0x3", "0x...x2 0x..."),
+            ],
+        );
     }
 
     #[test]
     fn hashes_are_stripped_behind_a_name() {
-        for (name, bare) in [
-            ("f.llvm.123", "f"),
-            ("f.part.0.isra.1", "f"),
-            ("f.lower.1", "f.lower.1"),
-            ("f.part.x", "f.part.x"),
-            ("f.part.", "f.part."),
-            ("a::f::h0123456789abcdef", "a::f"),
-            ("a[0123456789abcdef]::f", "a::f"),
-            // Nothing would be left.
-            (".llvm.123", ".llvm.123"),
-            ("::h0123456789abcdef", "::h0123456789abcdef"),
-            ("[0123456789abcdef]", "[0123456789abcdef]"),
-        ] {
-            let mut stripped = name.as_bytes().to_vec();
-            hash(&mut stripped);
-            assert_eq!(String::from_utf8(stripped).unwrap(), bare, "{name}");
-        }
+        leaves(
+            hash,
+            &[
+                ("f.llvm.123", "f"),
+                ("f.part.0.isra.1", "f"),
+                ("f.lower.1", "f.lower.1"),
+                ("f.part.x", "f.part.x"),
+                ("f.part.", "f.part."),
+                ("a::f::h0123456789abcdef", "a::f"),
+                ("a[0123456789abcdef]::f", "a::f"),
+                // Nothing would be left.
+                (".llvm.123", ".llvm.123"),
+                ("::h0123456789abcdef", "::h0123456789abcdef"),
+                ("[0123456789abcdef]", "[0123456789abcdef]"),
+            ],
+        );
     }
 
     #[test]
     fn lines_and_columns_stand_behind_a_file() {
-        for (name, bare) in [
-            ("a.c:12", "a.c"),
-            ("a.c:12345", "a.c"),
-            ("f (a.c:12:5)", "f (a.c)"),
-            ("a.c:12:5:7", "a.c:12"),
-            (".:12", "."),
-            (".:12:5", "."),
-            ("a.b::12", "a.b::12"),
-            ("(5)", "(5)"),
-            ("T0:16668", "T0:16668"),
-        ] {
-            let mut stripped = name.as_bytes().to_vec();
-            line(&mut stripped);
-            assert_eq!(String::from_utf8(stripped).unwrap(), bare, "{name}");
-        }
+        leaves(
+            line,
+            &[
+                ("a.c:12", "a.c"),
+                ("a.c:12345", "a.c"),
+                ("f (a.c:12:5)", "f (a.c)"),
+                ("a.c:12:5:7", "a.c:12"),
+                (".:12", "."),
+                (".:12:5", "."),
+                ("a.b::12", "a.b::12"),
+                ("(5)", "(5)"),
+                ("T0:16668", "T0:16668"),
+            ],
+        );
     }
 
     #[test]
     fn offsets_are_hexadecimal_numbers() {
-        for (name, bare) in [
-            ("f+0x1a", "f"),
-            ("f+0x12/0x40", "f"),
-            ("f+0x", "f+0x"),
-            ("f+0xzz", "f+0xzz"),
-            ("f+0x1/0xzz", "f+0x1/0xzz"),
-            ("f+12", "f+12"),
-            ("+0x1", "+0x1"),
-        ] {
-            let mut stripped = name.as_bytes().to_vec();
-            offset(&mut stripped);
-            assert_eq!(String::from_utf8(stripped).unwrap(), bare, "{name}");
-        }
+        leaves(
+            offset,
+            &[
+                ("f+0x1a", "f"),
+                ("f+0x12/0x40", "f"),
+                ("f+0x", "f+0x"),
+                ("f+0xzz", "f+0xzz"),
+                ("f+0x1/0xzz", "f+0x1/0xzz"),
+                ("f+12", "f+12"),
+                ("+0x1", "+0x1"),
+            ],
+        );
     }
 }
