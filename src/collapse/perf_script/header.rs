@@ -109,12 +109,12 @@ fn reference(text: &[u8]) -> Option<(u64, u64)> {
     let before = |mark: &[u8]| {
         let end = memchr::memmem::find(text, mark)?;
         let start = memchr::memmem::rfind(&text[..end], b"= ")? + 2;
-        super::event::nanoseconds(&text[start..end])
+        super::words::nanoseconds(&text[start..end])
     };
     let wall = before(b" (TOD)")?;
     let end = memchr::memrchr(b'=', text)? + 1;
     let clock = text[end..].trim_ascii_start().split(|&b| b == b' ').next()?;
-    Some((wall, super::event::nanoseconds(clock)?))
+    Some((wall, super::words::nanoseconds(clock)?))
 }
 
 #[cfg(test)]

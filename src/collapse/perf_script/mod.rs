@@ -27,6 +27,7 @@ mod sched;
 mod symbols;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub use sched::PerfSched;
 
