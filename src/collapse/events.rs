@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::values::{is_named, without_modifiers};
 use super::{Options, Value, ValueSelection};
 use crate::error::{ErrorKind, Result, excerpt, some_of};
 use crate::weight::Weight;
@@ -140,20 +141,6 @@ fn is_same_event(first: &[u8], name: &[u8]) -> bool {
         name.strip_prefix(b"cpu_core/").or_else(|| name.strip_prefix(b"cpu_atom/"))
     }
     first == name || on_any_core(first).is_some_and(|event| on_any_core(name) == Some(event))
-}
-
-/// Compares an event's name with the user's, which may lack the modifiers.
-fn is_named(name: &[u8], wanted: &[u8]) -> bool {
-    name == wanted || without_modifiers(name) == wanted
-}
-
-/// `cycles:u` without what follows the colon.
-fn without_modifiers(name: &[u8]) -> &[u8] {
-    const MODIFIERS: &[u8] = b"ukhGHpPSDIWebR";
-    match memchr::memrchr(b':', name) {
-        Some(at) if name[at + 1..].iter().all(|b| MODIFIERS.contains(b)) => &name[..at],
-        _ => name,
-    }
 }
 
 #[cfg(test)]

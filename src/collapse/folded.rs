@@ -116,7 +116,8 @@ pub(super) fn settle(
     report.facts = Facts::merged(&parts);
     report.not_understood = not_understood;
     let unit = report.facts.unit.clone().map(Cow::Owned);
-    report.add_value(Value { name: Vec::new(), unit }, total)
+    let name = report.facts.event.clone().unwrap_or_default().into_bytes();
+    report.add_value(Value { name, unit }, total)
 }
 
 /// Reads the lines of one thread.

@@ -123,6 +123,7 @@ impl Report {
         options: &Options,
     ) -> Result<()> {
         part.settle_facts(options);
+        part.expect_wanted(options).map_err(|error| error.or_at(|| Position::file(name.clone())))?;
         if factor != Weight::ONE {
             part.facts = Facts { period: None, ..part.facts.without_counts() };
         }
@@ -137,6 +138,19 @@ impl Report {
         }
         facts.push(std::mem::take(&mut part.facts));
         self.merge(part)
+    }
+
+    /// Refuses stacks of a value that is none of those that are wanted: folded text has one, whatever is asked for.
+    fn expect_wanted(&self, options: &Options) -> Result<()> {
+        let kept = self.values.iter().filter(|(_, total)| total.kept && total.samples > 0);
+        for (value, _) in kept {
+            let name = match &value.name[..] {
+                [] => self.facts.only_value().as_bytes(),
+                name => name,
+            };
+            options.values.expect(name)?;
+        }
+        Ok(())
     }
 
     /// The value that was to be kept, if it is zero throughout, and the one that can be kept instead.

@@ -24,6 +24,44 @@ pub enum ValueSelection {
     All,
 }
 
+impl ValueSelection {
+    /// Refuses the only value of an input if others are wanted. Its name is empty if it is not known.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Setting`].
+    pub(crate) fn expect(&self, only: &[u8]) -> Result<()> {
+        match self {
+            ValueSelection::Named(wanted) if !wanted.iter().any(|wanted| is_named(only, wanted)) => {
+                let what = match only {
+                    [] => {
+                        "there is no such value in it; its only one has no name: leave out --value".to_owned()
+                    }
+                    name => format!(
+                        "there is no such value in it; there is {}: choose with --value",
+                        excerpt(name)
+                    ),
+                };
+                Err(ErrorKind::Setting { what }.into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Compares an event's name with the user's, which may lack the modifiers.
+pub(super) fn is_named(name: &[u8], wanted: &[u8]) -> bool {
+    name == wanted || without_modifiers(name) == wanted
+}
+
+/// `cycles:u` without what follows the colon.
+pub(super) fn without_modifiers(name: &[u8]) -> &[u8] {
+    const MODIFIERS: &[u8] = b"ukhGHpPSDIWebR";
+    match memchr::memrchr(b':', name) {
+        Some(at) if name[at + 1..].iter().all(|b| MODIFIERS.contains(b)) => &name[..at],
+        _ => name,
+    }
+}
+
 /// The name of a value and what it is counted in: `alloc_space` in `bytes`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Value {

@@ -95,6 +95,11 @@ pub(crate) fn fact(text: &[u8]) -> Option<String> {
 }
 
 impl Facts {
+    /// The name of the value that folded text is of: its event, else its unit. Empty if it states neither.
+    pub(crate) fn only_value(&self) -> &str {
+        self.event.as_deref().or(self.unit.as_deref()).unwrap_or_default()
+    }
+
     /// The number of samples that weigh so much together, where each weighs the same and it is a whole
     /// number.
     pub(crate) fn samples_in(&self, weight: Weight) -> Option<u64> {

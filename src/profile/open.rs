@@ -168,6 +168,11 @@ pub fn open(sources: &[Source], options: &ReadOptions) -> Result<Opened> {
     for source in sources {
         let (source, (folded, timed)) = source.look(|input| {
             let is_folded = options.format.is_some() || is_folded_text(input)?;
+            if is_folded && matches!(options.collapse.values, ValueSelection::Named(_)) {
+                let facts = header::read(input.head())?;
+                let expected = options.collapse.values.expect(facts.only_value().as_bytes());
+                expected.map_err(|error| error.or_at(|| Position::file(source.name())))?;
+            }
             Ok((is_folded, is_folded && !options.time_frames && has_times(input.head())))
         })?;
         is_folded &= folded;

@@ -122,3 +122,35 @@ fn a_message_names_few_of_many_values() {
     let message = "there are \"e0\", \"e1\", \"e2\", \"e3\", \"e4\", and 4 more: choose with --value";
     assert!(text(&out.stderr).contains(message), "{out:?}");
 }
+
+/// Folded text holds one value; another that is asked for is not it.
+#[test]
+fn folded_text_is_of_the_value_that_it_states() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.folded");
+    let path = path.to_str().unwrap();
+    let programs =
+        [env!("CARGO_BIN_EXE_fg-collapse"), env!("CARGO_BIN_EXE_fg-render"), env!("CARGO_BIN_EXE_fg-diff")];
+    for (header, known, wanted) in [
+        ("", "its only one has no name: leave out --value", None),
+        ("# event: page-faults:u\n", "there is \"page-faults:u\"", Some("page-faults")),
+        ("# unit: ns\n# event: cpu-clock\n", "there is \"cpu-clock\"", Some("cpu-clock")),
+        ("# unit: samples\n", "there is \"samples\"", Some("samples")),
+    ] {
+        std::fs::write(path, format!("{header}main;a 1\n")).unwrap();
+        for program in programs {
+            let files = if program.ends_with("fg-diff") { vec![path; 2] } else { vec![path] };
+            let with = |value| Command::new(program).args(["--value", value]).args(&files).output().unwrap();
+            let refused = with("cycles");
+            let message = format!("{path}: there is no such value in it; {known}");
+            assert!(text(&refused.stderr).contains(&message), "{header} {refused:?}");
+            assert!(refused.stdout.is_empty() && !refused.status.success(), "{header} {refused:?}");
+            if let Some(wanted) = wanted {
+                let taken = with(wanted);
+                assert!(taken.status.success() && !taken.stdout.is_empty(), "{header} {taken:?}");
+            }
+        }
+    }
+    let of_python = run(&["--value", "cycles"], b"main (a.py:1);f (a.py:2) 3\n");
+    assert!(text(&of_python.stderr).contains("there is \"samples\": choose with --value"), "{of_python:?}");
+}
