@@ -121,12 +121,21 @@ fn self_change_colours_what_changed_itself() {
 }
 
 #[test]
-fn diff_options_ignore_one_column_input() {
+fn options_of_changes_are_named_where_there_is_none() {
     let text = "a;b 10\na;c 20\n";
-    let plain = draw(&[], text);
-    for option in [&["--self-change"][..], &["--alpha", "0.5"], &["--negate"], &["--diff-colors", "red-blue"]]
-    {
-        assert_eq!(draw(option, text).frames, plain.frames, "{option:?}");
+    let plain = run(&[], text).stdout;
+    for option in [
+        &["--self-change"][..],
+        &["--alpha", "0.5"],
+        &["--negate"],
+        &["--diff-colors", "red-blue"],
+        &["--widths", "union"],
+    ] {
+        let message = format!("{} changed nothing: each stack has one weight; fg-diff writes two", option[0]);
+        let drawn = run(option, text);
+        assert!(drawn.stdout == plain && drawn.stderr.contains(&message), "{option:?}: {}", drawn.stderr);
+        assert!(!run(option, "a;b 10 10\n").stderr.contains("changed nothing"), "{option:?}");
     }
-    assert_eq!(draw(&["--widths", "union"], text).frames, plain.frames);
+    let before = run(&["--widths", "before"], text);
+    assert!(before.stderr.contains("no weights before: each stack has one weight"), "{}", before.stderr);
 }

@@ -44,6 +44,15 @@ impl ExplicitOptions {
         self.refuse(outputs, |_| true, takes)
     }
 
+    /// Those of some options that were given, as they are written.
+    pub fn among(&self, options: &[&str]) -> Vec<String> {
+        options
+            .iter()
+            .filter(|option| self.0.iter().any(|given| given == *option))
+            .map(|o| format!("--{o}"))
+            .collect()
+    }
+
     /// Refuses an option of [`PictureArgs`] that no output takes, for tools that have other options
     /// of their own; `outputs` is what the message calls them.
     ///

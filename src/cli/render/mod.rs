@@ -23,7 +23,8 @@ use crate::error::{Error, ErrorKind, Position};
 use crate::folded::{Columns, WalkSummary};
 use crate::profile::open::open;
 use crate::profile::{self, ExchangeParts, Label, Opened};
-use crate::render::format::exchange_parts;
+use crate::render::compare::Widths;
+use crate::render::format::{exchange_parts, takes};
 use crate::render::{FORMATS, Format, Written};
 #[cfg(feature = "perf-data")]
 pub use args::ProgramArgs;
@@ -158,6 +159,7 @@ impl Tool for Render {
         if settings.keep_colours && written.summary.columns == Columns::Two {
             self.say("colours show changes in a differential graph; --cp keeps none");
         }
+        self.say_no_change(&written.summary);
         self.say_drawn(&written);
         written.outputs.iter().flat_map(|finished| &finished.notes).for_each(|note| self.say(note));
         if to_person && formats[0].name == LETTERS && self.output.format.is_none() && stderr().is_terminal() {
@@ -255,6 +257,9 @@ impl Render {
                 "no stacks; expected lines such as main;parse 42, run a collapser first"
             }
             s if s.negative > 0 => "no stacks with a weight above 0",
+            s if s.columns == Columns::One && self.change.widths == Some(Widths::Before) => {
+                "no weights before: each stack has one weight; fg-diff writes two"
+            }
             _ if !self.picture.stacks.base.is_empty() => "no stacks with the frame that --base names",
             _ => "no stacks in the input",
         };
@@ -279,6 +284,18 @@ impl Render {
             let count = summary.negative;
             self.say(format_args!(
                 "{count} line(s) with a negative weight left out: nothing can be drawn for them"
+            ));
+        }
+    }
+
+    /// Names the options for a change that were given for input that tells of none.
+    fn say_no_change(&self, summary: &WalkSummary) {
+        let mut given = self.given.among(takes::CHANGE);
+        given.extend(self.given.among(&["widths"]));
+        if summary.columns == Columns::One && !given.is_empty() {
+            self.say(format_args!(
+                "{} changed nothing: each stack has one weight; fg-diff writes two",
+                given.join(" and ")
             ));
         }
     }
