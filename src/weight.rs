@@ -25,8 +25,8 @@ pub struct Weight {
     decimals: u8,
 }
 
-/// No more digits than this are accepted, so that every mantissa fits an `i128`.
-const MAX_DIGITS: usize = 38;
+/// No more digits than this behind the point: a larger power of ten does not fit a `u128`.
+const MAX_DECIMALS: usize = 38;
 
 impl Weight {
     /// Zero.
@@ -39,8 +39,8 @@ impl Weight {
         Weight { mantissa: value, decimals: 0 }
     }
 
-    /// Reads `["-"] digits ["." digits]`, nothing before or after; `None` for anything else, and
-    /// for more than 38 digits.
+    /// Reads `["-"] digits ["." digits]`, nothing before or after; `None` for anything else, for what
+    /// is not below 2¹²⁷ without its point, and for more than 38 decimals.
     pub fn parse(text: &[u8]) -> Option<Self> {
         // Nearly every weight in the world is a short whole number.
         if let 1..=18 = text.len() {
@@ -74,7 +74,7 @@ impl Weight {
         }
         let whole = &whole[whole.iter().position(|&b| b != b'0').unwrap_or(whole.len())..];
         let fraction = &fraction[..fraction_end];
-        if whole.len() + fraction.len() > MAX_DIGITS {
+        if fraction.len() > MAX_DECIMALS {
             return None;
         }
         let mut mantissa = 0i128;
@@ -82,7 +82,7 @@ impl Weight {
             if !byte.is_ascii_digit() {
                 return None;
             }
-            mantissa = mantissa * 10 + i128::from(byte - b'0');
+            mantissa = mantissa.checked_mul(10)?.checked_add(i128::from(byte - b'0'))?;
         }
         let mantissa = if negative { -mantissa } else { mantissa };
         Some(Weight { mantissa, decimals: fraction.len() as u8 })
@@ -134,7 +134,7 @@ impl Weight {
         let (a, b) = (self.normal(), other.normal());
         let product = a.mantissa.checked_mul(b.mantissa);
         match product.map(|mantissa| Weight { mantissa, decimals: a.decimals + b.decimals }.normal()) {
-            Some(weight) if usize::from(weight.decimals) <= MAX_DIGITS => Ok(weight),
+            Some(weight) if usize::from(weight.decimals) <= MAX_DECIMALS => Ok(weight),
             _ => Err(ErrorKind::Overflow.into()),
         }
     }
@@ -311,7 +311,9 @@ impl Weight {
     /// [`ErrorKind::Overflow`] when it cannot be held.
     pub fn from_steps(steps: u128, decimals: u8) -> Result<Weight> {
         match i128::try_from(steps) {
-            Ok(mantissa) if usize::from(decimals) <= MAX_DIGITS => Ok(Weight { mantissa, decimals }.normal()),
+            Ok(mantissa) if usize::from(decimals) <= MAX_DECIMALS => {
+                Ok(Weight { mantissa, decimals }.normal())
+            }
             _ => Err(ErrorKind::Overflow.into()),
         }
     }
@@ -456,6 +458,11 @@ mod tests {
             ("18446744073709551615", "18446744073709551615"),
             ("18446744073709551616", "18446744073709551616"),
             ("99999999999999999999999999999999999999", "99999999999999999999999999999999999999"),
+            // The largest and the smallest, which a sum may reach.
+            ("170141183460469231731687303715884105727", "170141183460469231731687303715884105727"),
+            ("-170141183460469231731687303715884105727", "-170141183460469231731687303715884105727"),
+            ("-17014118346.0469231731687303715884105727", "-17014118346.0469231731687303715884105727"),
+            ("0.00000000000000000000000000000000000001", "0.00000000000000000000000000000000000001"),
         ] {
             assert_eq!(weight(text).to_string(), shown, "{text}");
             let mut bytes = Vec::new();
@@ -472,7 +479,14 @@ mod tests {
         ] {
             assert!(Weight::parse(text.as_bytes()).is_none(), "{text}");
         }
-        assert!(Weight::parse(&[b'9'; 39]).is_none());
+        for text in [
+            "170141183460469231731687303715884105728",
+            "-170141183460469231731687303715884105728",
+            "999999999999999999999999999999999999999",
+            "0.000000000000000000000000000000000000001",
+        ] {
+            assert!(Weight::parse(text.as_bytes()).is_none(), "{text} is more than can be held");
+        }
     }
 
     #[test]

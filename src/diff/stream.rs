@@ -7,7 +7,7 @@ use super::plan::Plan;
 use super::prepared::Prepared;
 use super::side::Recording;
 use crate::error::Result;
-use crate::folded::Weights;
+use crate::folded::{Weights, put_stack};
 use crate::input::Source;
 use crate::profile::header;
 
@@ -58,7 +58,7 @@ pub fn join_folded(before: &Source, after: &Source, out: &mut dyn Write) -> Resu
 /// Appends `stack before after` and a newline.
 #[inline]
 pub(crate) fn write_line(out: &mut Vec<u8>, stack: &[u8], weights: Weights) {
-    out.extend_from_slice(stack);
+    put_stack(stack, out);
     for weight in [weights.before, weights.value] {
         out.push(b' ');
         weight.write_to(out);
@@ -102,5 +102,13 @@ mod tests {
             assert!(out.0 == expected.as_bytes());
             assert!(out.1 <= 2 + expected.len() / FULL, "{} writes", out.1);
         }
+    }
+
+    #[test]
+    fn a_stack_that_is_a_hash_without_its_empty_leaf_is_no_comment() {
+        let (before, after) = (Source::bytes("a 19\n"), Source::bytes("\n#; 1\nb 44\n"));
+        let mut out = Vec::new();
+        join_folded(&before, &after, &mut out).unwrap();
+        assert_eq!(String::from_utf8_lossy(&out), "# columns: before, after\n#_ 0 1\na 19 0\nb 0 44\n");
     }
 }

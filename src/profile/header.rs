@@ -291,8 +291,9 @@ fn text(value: &Option<String>) -> Vec<String> {
 /// A text as it is written: in quotes if its last word is a number, or if it begins with a quote.
 fn quoted(text: &str) -> String {
     let last = text.rsplit(|c: char| c.is_whitespace()).next().unwrap_or_default();
-    let is_number = last.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == '-')
-        && last.chars().all(|c| c.is_ascii_digit() || c == '.' || c == '-');
+    let of_numbers = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
+    let is_number =
+        last.starts_with(of_numbers) && (last.chars().all(of_numbers) || last.parse::<f64>().is_ok());
     if is_number || text.starts_with('"') { format!("\"{text}\"") } else { text.to_owned() }
 }
 
@@ -356,6 +357,7 @@ mod tests {
         facts.warn("no symbols for 1 of 3");
         facts.warn("stacks are cut");
         facts.comment("a comment 5");
+        facts.comment("and another 1e15");
         facts
     }
 
