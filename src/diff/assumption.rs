@@ -64,6 +64,18 @@ fn samples(sampling: Sampling) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diff::Diff;
+    use crate::profile::Profile;
+
+    #[test]
+    fn a_period_that_is_guessed_on_either_side_is_said_to_be() {
+        let known = Profile::from_bytes("# period: 10\na 20\nb 30\n").unwrap();
+        let guessed = Profile::from_bytes("a 20.1\nb 33.37\nc 41.003\n").unwrap();
+        let says =
+            |before, after| Diff::new(before, after).report().unwrap().assumption().contains("--period");
+        assert!(!says(&known, &known));
+        assert!(says(&known, &guessed) && says(&guessed, &known) && says(&guessed, &guessed));
+    }
 
     #[test]
     fn samples_are_said_to_be_worth_less_where_they_are() {

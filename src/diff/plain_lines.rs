@@ -177,7 +177,7 @@ fn weight_at_end(line: &[u8]) -> Option<(usize, u64)> {
     let (mut value, mut scale) = (0, 1);
     for (digits, &byte) in line.iter().rev().take(MOST_DIGITS + 1).enumerate() {
         let digit = byte.wrapping_sub(b'0');
-        if digit <= 9 && digits < MOST_DIGITS {
+        if digit <= 9 {
             value += u64::from(digit) * scale;
             scale *= 10;
             continue;

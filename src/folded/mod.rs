@@ -48,12 +48,10 @@ pub(crate) use id_table::{IdTable, KeyedHasher};
 pub(crate) use interner::Interner;
 #[cfg(feature = "cli")]
 pub(crate) use line::LineWriter;
-#[cfg(feature = "render")]
-pub(crate) use line::put_stack;
-pub(crate) use line::trim_stack;
 pub use line::{Columns, Line, Weights, is_comment, parse_line, sanitize_frame, split_weight};
 #[cfg(feature = "diff")]
 pub(crate) use line::{leading_digits, split_digits};
+pub(crate) use line::{put_stack, trim_stack};
 #[cfg(feature = "cli")]
 pub(crate) use merge::{Survey, merge, survey};
 pub(crate) use order::cmp_at;

@@ -409,6 +409,8 @@ mod tests {
         ] {
             assert!(in_parts(&format!("{before}{odd}{behind}"), 4).is_none(), "{odd}");
         }
-        assert!(in_parts(&format!("# a remark\n{text}"), 4).is_some());
+        let (_, summary) =
+            in_parts(&format!("# unit: ns\n# a remark\n{text}"), 4).expect("a header is usual");
+        assert_eq!((summary.facts.unit.as_deref(), summary.facts.comments.len()), (Some("ns"), 1));
     }
 }

@@ -501,6 +501,21 @@ mod tests {
     }
 
     #[test]
+    fn the_last_line_of_a_head_may_be_cut() {
+        let line = "main;worker 10 1\n";
+        let mut head = line.repeat(crate::input::HEAD / line.len() + 1).into_bytes();
+        head.truncate(crate::input::HEAD);
+        assert_ne!(head.last(), Some(&b'\n'));
+        let end = head.len() - 5;
+        // As much of a line as looks like one with one weight.
+        head[end - 1..].copy_from_slice(b"\na;b 1");
+        head.truncate(crate::input::HEAD);
+        assert_eq!(guess_columns(&head), Some((Columns::Two, Certainty::SoFar)));
+        assert_eq!(guess_columns(b"a;b 10 1\nb 1 1"), Some((Columns::Two, Certainty::Sure)));
+        assert_eq!(guess_columns(b"a;b 10 1\nb 1"), Some((Columns::One, Certainty::Sure)));
+    }
+
+    #[test]
     fn texts_put_together_have_several_headers() {
         let text = "# unit: ns\n# period: 10 ns\na 1\n# remark\nb 1\n# unit: ns\n# period: 20 ns\na 1\n";
         let mut lines = Lines::open(&[Source::bytes(text)]).unwrap();

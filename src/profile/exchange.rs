@@ -434,7 +434,12 @@ mod tests {
         exchange.weigh(Weight::new(3));
         exchange.begin(&[(wall, ns)], Head { duration: 6, start: 7, ..Head::default() });
         exchange.push(1, 0, &[4]);
-        assert_eq!((exchange.head.start, exchange.head.duration), (7, 11));
+        exchange.begin(&[(wall, ns)], Head::default());
+        assert_eq!(
+            (exchange.head.start, exchange.head.duration),
+            (7, 11),
+            "the last does not say when it began"
+        );
         let exchanged = Exchanged::new(exchange);
         assert!(exchanged.has_samples() && !Exchanged::new(Exchange::default()).has_samples());
         let values = |sample| {

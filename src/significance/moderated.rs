@@ -336,4 +336,12 @@ mod tests {
             assert!(deviation.powi(2) >= (3.0 * 4e-6 + 3.0 * 1e-6) / 9.0 * (1.0 - 1e-12), "{deviation}");
         }
     }
+
+    /// The value is of an independent weighted least squares fit, repeated until it stands.
+    #[test]
+    fn high_points_weigh_less_in_the_slope() {
+        let found = slope(&[1.5, 3.0, 3.0, 9.0], &[1.0, 2.0, 4.5, 8.0]);
+        assert!((found - 0.773_923_363_525_392_7).abs() < 1e-9, "{found}");
+        assert_eq!(slope(&[0.5, 0.25], &[1.0, 2.0]), 0.0);
+    }
 }

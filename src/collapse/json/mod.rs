@@ -425,7 +425,7 @@ mod tests {
             assert_eq!(parse_number(text).map(|w| w.to_string()).as_deref(), Some(weight), "{text}");
             assert_eq!(json(text).weight().unwrap().to_string(), weight);
         }
-        for text in ["1e99", "123456789012345678901234567890123456789"] {
+        for text in ["1e99", "923456789012345678901234567890123456789"] {
             assert!(json(text).weight().is_err(), "{text}");
         }
     }

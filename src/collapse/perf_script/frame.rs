@@ -247,6 +247,18 @@ mod tests {
     }
 
     #[test]
+    fn a_frame_on_the_line_of_its_event_needs_a_module_only_behind_a_payload() {
+        let frame = |rest: &'static str| one_line_frame(rest.as_bytes()).map(String::from_utf8_lossy);
+        assert_eq!(frame("  401136 work").as_deref(), Some("401136 work"));
+        assert_eq!(
+            frame("next_pid=7 ffffffff8110 schedule ([kernel])").as_deref(),
+            Some("ffffffff8110 schedule ([kernel])")
+        );
+        assert_eq!(frame("next_pid=7 ffffffff8110 schedule"), None);
+        assert_eq!(frame("next_pid=7 dead schedule (x)"), None, "too short for an address");
+    }
+
+    #[test]
     fn usual_offsets_are_found_at_once() {
         let found = |digits: &str| offset_in(format!("a_symbol+0x{digits}").as_bytes().last_chunk().unwrap());
         for digit in "0123456789abcdefABCDEF".chars() {

@@ -26,6 +26,12 @@ fn source_lines_stand_two_blanks_in_or_below_frames_without_any() {
 }
 
 #[test]
+fn a_frame_without_an_address_may_stand_behind_blanks() {
+    let text = "w 7 1.000001: 1 cycles:u: \n     7f1e2215d058 f+0x1 (/bin/a)\n        main (/bin/a)\n\n";
+    assert_eq!(fold(&PerfScript, text, &Options::default()), "w;main;f 1\n");
+}
+
+#[test]
 fn a_recording_that_ends_below_a_frame_ends_within_a_sample() {
     let ends_within =
         |text: &str| report(text, &Options::default()).not_understood.ends_within_record.is_some();

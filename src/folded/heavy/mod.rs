@@ -261,9 +261,16 @@ mod tests {
             // Notes of more lines are added up, and the lines are lost.
             for copies in [1, 3] {
                 let text = text(seed).repeat(copies);
-                for least in [5_000, 60_000, 400_000] {
+                let all = |least: u64| {
                     let mut sorted = Log::new(least, false);
                     walk_all(&[Source::bytes(text.clone())], Order::Frame, None, &mut sorted).unwrap();
+                    sorted
+                };
+                // One that a frame weighs exactly.
+                let exact =
+                    all(3_000).seen.iter().map(|frame| frame.2[2]).min().and_then(Weight::to_u64).unwrap();
+                for least in [exact, 5_000, 60_000, 400_000] {
+                    let sorted = all(least);
                     let mut log = Log::new(least, true);
                     let told = with_file(&text, |input, file, range| {
                         let mut tree = Tree::new(Interner::default(), Heavy::none());

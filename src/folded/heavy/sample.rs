@@ -124,3 +124,18 @@ impl Guess {
         Ok(Some(sketch.heavy(u64::try_from(share / u128::from(CAUTION)).unwrap_or(u64::MAX))))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Sample;
+
+    #[test]
+    fn a_line_that_is_heavy_by_itself_is_no_measure_of_the_others() {
+        let total = |weights: &[u64]| Sample { bytes: 100, weights: weights.to_vec() }.total(1000);
+        assert_eq!(total(&[1; 100]), 1000);
+        assert_eq!(total(&[&[1000][..], &[1; 100]].concat()), 2000);
+        // 1 of 64 is not more than a part in 64.
+        assert_eq!(total(&[1; 64]), 640);
+        assert_eq!(total(&[]), 0);
+    }
+}

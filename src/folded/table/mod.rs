@@ -602,6 +602,18 @@ mod tests {
     }
 
     #[test]
+    fn one_column_that_is_mostly_new_stays_one() {
+        let mut table = StackTable { loose: Loose::From(0), ..StackTable::default() };
+        let mut batch = Batch::default();
+        for name in ["a", "b"] {
+            let stack = [table.frame(name.as_bytes())];
+            batch.push(&stack, Weights::one(Weight::ONE));
+        }
+        table.add_mostly_new(&mut batch).unwrap();
+        assert!(table.befores.is_empty() && table.values.len() == 2);
+    }
+
+    #[test]
     fn stacks_that_come_again_late_are_one_and_do_not_pile_up() {
         let mut table = StackTable::default();
         let mut batch = Batch::default();
