@@ -47,7 +47,8 @@ pub(crate) mod threads;
 #[cfg(feature = "collapse")]
 pub(crate) mod times;
 #[cfg(feature = "collapse")]
-pub(crate) mod trie;
+pub(crate) mod tracing_flame;
+mod trie;
 pub mod values;
 
 #[cfg(feature = "collapse")]

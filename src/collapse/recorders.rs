@@ -209,6 +209,12 @@ pub const RECORDERS: &[Recorder] = &[
         "`wall.dump`",
         "stackprof",
     ),
+    Recorder::new(
+        "Rust, spans of tracing",
+        "tracing-flame: `FlameLayer::with_file(\"tracing.folded\")`",
+        "`tracing.folded`",
+        "tracing-flame",
+    ),
     Recorder::new("Safari", "Web Inspector: Timelines, record, Export", "the JSON", "safari"),
     Recorder::new(
         "Windows, the whole machine",

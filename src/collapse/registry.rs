@@ -11,8 +11,8 @@ use super::{
     java_exceptions, javacore, jfr, json_trees, jstack, lightweight_java_profiler, massif, memray, memtrace,
     mojo, nsight, otlp, perf_script, phpspy, pmcstat, pprof, procstack, pstats, py_spy, py_spy_dump,
     pyinstrument, pyinstrument_session, rbspy, rocprof, rprof, safari, scalene, sentry, simpleperf,
-    speedscope, spx, stackprof, strace, systemtap, v8, very_sleepy, vtune, wall_clock_profiler, wpa, xctrace,
-    xdebug, xperf,
+    speedscope, spx, stackprof, strace, systemtap, tracing_flame, v8, very_sleepy, vtune,
+    wall_clock_profiler, wpa, xctrace, xdebug, xperf,
 };
 #[cfg(feature = "collapse")]
 use super::{go_trace, nettrace, perfetto, python_sampling, python_sampling_binary, sysprof};
@@ -83,6 +83,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &rbspy::RbspyRaw,
     &stackprof::Stackprof,
     &eflame::Eflame,
+    &tracing_flame::TracingFlame,
     &xdebug::Xdebug,
     &phpspy::Phpspy,
     &spx::Spx,

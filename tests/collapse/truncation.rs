@@ -66,6 +66,7 @@ const UNKNOWABLE: &[(&str, Boundary, &str)] = &[
     ("vtune", line, "any number of lines is a tree"),
     ("wpa", line, "each line is a stack"),
     ("xperf", line, "each line is an event or a frame; nothing tells how many there are"),
+    ("tracing-flame", line, "each line is a stack and its time"),
 ];
 
 fn any(_: &[u8]) -> bool {
