@@ -35,6 +35,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &bcc::Bcc,
     &bcc::stackcount::Stackcount,
     &bcc::memleak::Memleak,
+    &bcc::wakeup::Wakeup,
     &eu_stack::EuStack,
     &gdb::Gdb,
     &wall_clock_profiler::WallClockProfiler,

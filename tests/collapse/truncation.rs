@@ -22,6 +22,7 @@ const UNKNOWABLE: &[(&str, Boundary, &str)] = &[
     ("bcc", |left| blank(left) || count(left), "a stack ends with its count"),
     ("bcc-memleak", line, "any number of frames is a stack, any number of stacks a printout"),
     ("bcc-stackcount", |left| count(left) || blank(left), "a stack ends with its count"),
+    ("bcc-wakeup", |left| count(left) || blank(left), "a stack ends with its time"),
     ("bpftrace", value, "an entry ends with its value; nothing tells how many texts a program prints"),
     ("callgrind", line, "writers other than valgrind state no total; its blocks have no end"),
     (

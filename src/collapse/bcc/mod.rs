@@ -1,5 +1,5 @@
 //! Stacks that the tools of bcc and libbpf-tools print: `profile`, `offcputime` and their like,
-//! without `-f`; `stackcount` and `memleak` have shapes of their own.
+//! without `-f`; `stackcount`, `memleak` and `wakeuptime` have shapes of their own.
 //!
 //! ```text
 //! Sampling at 99 Hertz of PID [20936] by user + kernel stack for 2 secs.
@@ -19,6 +19,7 @@
 
 pub mod memleak;
 pub mod stackcount;
+pub mod wakeup;
 
 use crate::collapse::names::NO_STACK;
 use crate::collapse::native_frame::NativeFrame;
