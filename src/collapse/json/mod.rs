@@ -21,6 +21,7 @@ mod head;
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use struson::reader::{
     JsonReader, JsonReaderPosition, JsonStreamReader, JsonSyntaxError, ReaderError, ReaderSettings,
@@ -28,7 +29,7 @@ use struson::reader::{
 };
 
 use crate::collapse::Report;
-use crate::error::{Error, Position, Result};
+use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::{Input, Reader};
 use crate::weight::Weight;
 pub use head::HeadKeys;
@@ -68,7 +69,27 @@ pub trait Nodes {
 /// Reads one value after the other.
 pub struct Json {
     name: Arc<str>,
-    inner: JsonStreamReader<Reader>,
+    inner: JsonStreamReader<Measured>,
+    /// See [`Measured`].
+    size: Arc<AtomicU64>,
+}
+
+/// An input whose size is known once it has ended; before, it is the largest number.
+struct Measured {
+    reader: Reader,
+    read: u64,
+    size: Arc<AtomicU64>,
+}
+
+impl io::Read for Measured {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        self.read += read as u64;
+        if read == 0 && !buffer.is_empty() {
+            self.size.store(self.read, Ordering::Relaxed);
+        }
+        Ok(read)
+    }
 }
 
 impl Json {
@@ -84,7 +105,18 @@ impl Json {
             restrict_number_values: true,
             ..ReaderSettings::default()
         };
-        Json { name, inner: JsonStreamReader::new_custom(input.into_reader(), settings) }
+        let size = Arc::new(AtomicU64::new(u64::MAX));
+        let reader = Measured { reader: input.into_reader(), read: 0, size: size.clone() };
+        Json { name, inner: JsonStreamReader::new_custom(reader, settings), size }
+    }
+
+    /// Returns true if the error is that the input ends too soon, maybe within a word or a character: nothing
+    /// more can be read.
+    pub fn is_cut(&self, error: &Error) -> bool {
+        const LONGEST: u64 = "false".len() as u64;
+        let is_syntax = matches!(error.kind(), ErrorKind::Malformed { expected, .. } if expected == SYNTAX || expected == UTF_8);
+        let size = self.size.load(Ordering::Relaxed);
+        is_syntax && error.position().byte.is_some_and(|byte| byte.saturating_add(LONGEST) >= size)
     }
 
     /// The place that has been reached, for errors.
@@ -312,12 +344,16 @@ fn at(name: &Arc<str>, position: &JsonReaderPosition) -> Position {
     Position { byte: position.data_pos, ..Position::file(name.clone()) }
 }
 
+/// What is expected where there is a mistake of syntax, or of encoding.
+const SYNTAX: &str = "JSON";
+const UTF_8: &str = "text in UTF-8";
+
 fn error(name: &Arc<str>, source: ReaderError) -> Error {
     match source {
         ReaderError::IoError { error, location }
             if error.kind() == io::ErrorKind::InvalidData && error.to_string() == "invalid UTF-8 data" =>
         {
-            Error::malformed("text in UTF-8", b"other bytes").at(at(name, &location))
+            Error::malformed(UTF_8, b"other bytes").at(at(name, &location))
         }
         ReaderError::IoError { error, .. } => {
             crate::input::read_error(error).or_at(|| Position::file(name.clone()))
@@ -327,7 +363,7 @@ fn error(name: &Arc<str>, source: ReaderError) -> Error {
                 SyntaxErrorKind::IncompleteDocument => "the end of the input".to_owned(),
                 kind => words(&kind.to_string()),
             };
-            malformed("JSON", found).at(at(name, &syntax.location))
+            malformed(SYNTAX, found).at(at(name, &syntax.location))
         }
         ReaderError::UnexpectedValueType { expected, actual, location } => {
             malformed(kind_name(expected), kind_name(actual).into()).at(at(name, &location))
@@ -341,14 +377,14 @@ fn error(name: &Arc<str>, source: ReaderError) -> Error {
         ReaderError::UnsupportedNumberValue { number, location } => {
             Error::malformed("a number of sensible size", number.as_bytes()).at(at(name, &location))
         }
-        other => malformed("JSON", crate::error::excerpt(other.to_string().as_bytes()))
+        other => malformed(SYNTAX, crate::error::excerpt(other.to_string().as_bytes()))
             .at(Position::file(name.clone())),
     }
 }
 
 /// [`Error::malformed`] for something of our own making, without quotes.
 fn malformed(expected: &str, found: String) -> Error {
-    crate::ErrorKind::Malformed { expected: expected.into(), found }.into()
+    ErrorKind::Malformed { expected: expected.into(), found }.into()
 }
 
 /// `MalformedNumber` as words.

@@ -7,11 +7,12 @@
 //!                  {"ph": "X", "name": "layout", "pid": 7, "tid": 8, "ts": 103305, "dur": 3.5},
 //!                  {"ph": "P", "name": "ProfileChunk", "id": "0x1", "args": {"data": {…}}, …}]}
 //! ```
-//! or only the array, which need not be closed. Two things in it have stacks. What begins and ends
-//! on a thread (`B` and `E`, `X`) nests, and weighs the time in which nothing further began. The
-//! processor profiles of V8 come in pieces (`Profile`, `ProfileChunk`), and are what counts where
-//! there are any; samples of [`stack_frames`](super::stack_frames) are likewise. Everything else, such as
-//! asynchronous events, has no stack. Specified in "Trace Event Format", Google, 2016.
+//! or only the array, which need not be closed. Three things in it have stacks. What begins and ends
+//! on a thread (`B` and `E`, `X`) nests, and weighs the time in which nothing further began; so does what begins and
+//! ends anywhere (`b` and `e`) with the same category and number. The processor profiles of V8 come in pieces
+//! (`Profile`, `ProfileChunk`), and are what counts where there are any; samples of
+//! [`stack_frames`](super::stack_frames) are likewise. Everything else has no stack. Specified in "Trace Event
+//! Format", Google, 2016.
 //!
 //! PyTorch's profiler and JAX's write spans of Python functions, operators and calls of the CUDA runtime; see
 //! [`device`] for the work of a GPU. `[memory]` events of PyTorch are allocations by what was open at the time.
@@ -51,8 +52,8 @@ const INFO: FormatInfo = FormatInfo {
     name: "chrome-trace",
     producer: "Chrome, Node, React Native's Hermes, py-spy -f chrometrace, PyTorch's and JAX's profilers, viztracer, clang -ftime-trace, tsc --generateTrace, cmake --profiling-output, go build -debug-trace, uftrace dump --chrome, DevTools of Dart and Flutter: trace events",
     tested: "Node 20, py-spy 0.4.3, PyTorch 2.15, JAX 0.10, 0.12, viztracer 1.1, clang 14, TypeScript 5.9, CMake 3.25, Go 1.19, uftrace 0.13; Hermes, Dart and GPU kernels by the sources",
-    values: "cpu-profile or samples if there are any, events, gpu, allocated, gpu-allocated",
-    unit: "us, samples, us, us, bytes, bytes",
+    values: "cpu-profile or samples if there are any, events, async, gpu, allocated, gpu-allocated",
+    unit: "us, samples, us, us, us, bytes, bytes",
 };
 
 /// Collapses trace events.
@@ -89,12 +90,18 @@ impl Collapser for Trace {
         let mut json = Json::new(input);
         let mut events = Events::default();
         let mut base = None;
-        if json.peek()? == Kind::Array {
-            events.read(&mut json, sink)?;
-        } else {
-            base = events.object(&mut json, &mut report.facts, true, sink)?;
+        let read = match json.peek()? {
+            Kind::Array => events.read(&mut json, sink),
+            _ => events.object(&mut json, &mut report.facts, true, &mut base, sink),
+        };
+        match read {
+            Ok(()) => json.end(report),
+            // Whoever records writes as it goes, and may be stopped at any byte.
+            Err(error) if json.is_cut(&error) && events.has_any => {
+                report.not_understood.ends_within_record = Some(json.place());
+            }
+            Err(error) => return Err(error),
         }
-        json.end(report);
         if let (Some(base), Some(first)) = (base, events.first) {
             let first = first.checked_mul(Weight::new(1000)).and_then(|first| base.checked_add(first));
             report.facts.start = first.ok().and_then(|first| date(first, "ns"));
@@ -172,7 +179,11 @@ pub(super) type ThreadKey = (String, String);
 
 #[derive(Default)]
 struct Events {
+    /// True if an event was read.
+    has_any: bool,
     threads: BTreeMap<ThreadKey, Spans>,
+    /// By process, category and id: asynchronous spans, and the thread that began the first.
+    tasks: BTreeMap<(String, String, String), (ThreadKey, Spans)>,
     /// By process and id: the pieces of the profiles, with their times.
     pieces: BTreeMap<(String, String), Vec<TimedPiece>>,
     process_names: BTreeMap<String, String>,
@@ -212,16 +223,17 @@ struct ThreadProfile {
 }
 
 impl Events {
-    /// Reads a trace in an object, or in one of the objects of DevTools, and returns the date in nanoseconds that
+    /// Reads a trace in an object, or in one of the objects of DevTools; `base` becomes the date in nanoseconds that
     /// times count from, if it says one.
     fn object(
         &mut self,
         json: &mut Json,
         facts: &mut Facts,
         is_outermost: bool,
+        base: &mut Option<Weight>,
         sink: &mut dyn Sink,
-    ) -> Result<Option<Weight>> {
-        let (mut base, mut key) = (None, String::new());
+    ) -> Result<()> {
+        let mut key = String::new();
         json.begin_object()?;
         while json.next_key(&mut key)? {
             match (key.as_str(), json.peek()?) {
@@ -235,18 +247,18 @@ impl Events {
                     facts.rate = period.map(|period| (1_000_000 / period) as u64);
                 }
                 // PyTorch's times count from this date.
-                ("baseTimeNanoseconds", Kind::Number) => base = Some(json.weight()?),
+                ("baseTimeNanoseconds", Kind::Number) => *base = Some(json.weight()?),
                 // And clang's from this one, in microseconds.
                 ("beginningOfTime", Kind::Number) => {
-                    base = Some(json.weight()?.checked_mul(Weight::new(1000))?);
+                    *base = Some(json.weight()?.checked_mul(Weight::new(1000))?);
                 }
                 ("cpu-profiler", Kind::Object) if is_outermost => {
-                    self.object(json, facts, false, sink)?;
+                    self.object(json, facts, false, &mut None, sink)?;
                 }
                 _ => json.skip()?,
             }
         }
-        Ok(base)
+        Ok(())
     }
 
     fn read(&mut self, json: &mut Json, sink: &mut dyn Sink) -> Result<()> {
@@ -256,6 +268,7 @@ impl Events {
             if !json.null()? {
                 event.read(json, sink)?;
                 self.event(&mut event, sink)?;
+                self.has_any = true;
             }
         }
         Ok(())
@@ -280,17 +293,16 @@ impl Events {
         }
         let thread = || (event.process.clone(), event.thread.clone());
         match (event.phase.as_str(), event.at) {
-            ("B", Some(at)) => {
+            ("B" | "b", Some(at)) => {
                 let frame = event.frame(&mut self.names, sink);
                 let name = self.names.plain(event.name.as_bytes(), sink);
                 let category = self.categories.key(event.category_name.as_bytes());
-                let begin = (at, Mark::Begin(frame, name, category));
-                self.threads.entry(thread()).or_default().marks.push(begin);
+                self.spans_of(event).marks.push((at, Mark::Begin(frame, name, category)));
             }
-            ("E", Some(at)) => {
+            ("E" | "e", Some(at)) => {
                 let named = !event.name.is_empty();
                 let name = named.then(|| self.names.plain(event.name.as_bytes(), sink));
-                self.threads.entry(thread()).or_default().marks.push((at, Mark::End(name)));
+                self.spans_of(event).marks.push((at, Mark::End(name)));
             }
             ("X", Some(at)) => {
                 let frame = event.frame(&mut self.names, sink);
@@ -340,6 +352,16 @@ impl Events {
             _ => self.without_stack += 1,
         }
         Ok(())
+    }
+
+    /// The spans among which an event begins or ends one: of its thread, or, in lower case, of its number.
+    fn spans_of(&mut self, event: &Event) -> &mut Spans {
+        let thread = (event.process.clone(), event.thread.clone());
+        if event.phase.starts_with(char::is_uppercase) {
+            return self.threads.entry(thread).or_default();
+        }
+        let task = (event.process.clone(), event.category_name.clone(), event.id.clone());
+        &mut self.tasks.entry(task).or_insert_with(|| (thread, Spans::default())).1
     }
 
     fn piece(&mut self, event: &Event, piece: Piece) {

@@ -21,6 +21,7 @@ use crate::weight::Weight;
 struct Columns {
     samples: usize,
     events: usize,
+    tasks: usize,
     gpu: usize,
     /// Bytes of the processor's memory, and of other memory.
     allocated: [usize; 2],
@@ -51,7 +52,9 @@ impl Events {
         let (mut values, columns) = self.declare(&profiles, options)?;
         let frames = std::mem::take(&mut self.stack_frames);
         let sampled: BTreeSet<ThreadKey> = frames.threads().cloned().collect();
-        let several = self.threads.len() > 1 || profiles.len() > 1 || sampled.len() > 1;
+        let threads: BTreeSet<&ThreadKey> =
+            self.threads.keys().chain(self.tasks.values().map(|(thread, _)| thread)).collect();
+        let several = threads.len() > 1 || profiles.len() > 1 || sampled.len() > 1;
         frames.for_each(sink, report, |sample, time, frames, sink| {
             let thread = &sample.thread;
             let mut stack: Vec<FrameId> = self.start(thread, several, options, sink).into_iter().collect();
@@ -77,7 +80,7 @@ impl Events {
         self.work_without_launch(&columns, &mut values, options, sink, report)?;
         if self.without_stack > 0 {
             report.note(format!(
-                "{} events have no stack (asynchronous ones, counters, instants, …); they are left out",
+                "{} events have no stack (counters, instants, flows, …); they are left out",
                 self.without_stack
             ));
         }
@@ -131,14 +134,16 @@ impl Events {
         let samples = declare(!self.stack_frames.is_empty(), "samples", "samples");
         let nothing = profiles.is_empty() && self.stack_frames.is_empty() && self.device.is_empty();
         let has_spans = self.threads.values().any(|spans| !spans.is_empty());
-        let events = declare(has_spans || nothing, "events", "us");
+        let has_tasks = self.tasks.values().any(|(_, spans)| !spans.is_empty());
+        let events = declare(has_spans || nothing && !has_tasks, "events", "us");
+        let tasks = declare(has_tasks, "async", "us");
         let gpu = declare(!self.device.is_empty(), "gpu", "us");
         let has_bytes = |kind: usize| {
             self.threads.values().flat_map(|spans| &spans.moments).any(|moment| moment.kind == kind)
         };
         let allocated = declare(has_bytes(0), "allocated", "bytes");
         let allocated = [allocated, declare(has_bytes(1), "gpu-allocated", "bytes")];
-        Ok((Values::new(options, declared, 0)?, Columns { samples, events, gpu, allocated }))
+        Ok((Values::new(options, declared, 0)?, Columns { samples, events, tasks, gpu, allocated }))
     }
 
     /// The stacks of what begins and ends, and of what was launched and allocated there.
@@ -155,11 +160,14 @@ impl Events {
         self.device.await_launches(threads.values().flat_map(|spans| &spans.whole));
         let (mut misplaced, contexts) = (Misplaced::default(), sink.wants().contexts);
         let mut budget = Budget::default();
-        for (thread, spans) in threads {
+        let tasks = std::mem::take(&mut self.tasks);
+        let of_threads = threads.into_iter().map(|(thread, spans)| (thread, columns.events, spans));
+        let of_tasks = tasks.into_values().map(|(thread, spans)| (thread, columns.tasks, spans));
+        for (thread, column, spans) in of_threads.chain(of_tasks) {
             let start = self.start(&thread, several, options, sink);
             let mut stacks = Trie::new(contexts);
             let mut extras: Vec<Extra> = Vec::new();
-            misplaced += spans.collapse(&mut stacks, |met, path| {
+            let found = spans.collapse(&mut stacks, |met, path| {
                 match met {
                     Met::Span(Span { launch: Launch { correlation: None, external: None }, .. }) => {}
                     Met::Span(span) => {
@@ -179,6 +187,9 @@ impl Events {
                 }
                 Ok(())
             })?;
+            if column == columns.events || values.is_kept(column) {
+                misplaced += found;
+            }
             let owner = self.thread(&thread);
             stacks.for_each(
                 start,
@@ -192,7 +203,7 @@ impl Events {
                         context.labels = if category.is_empty() { &[] } else { &label };
                     }
                     let context = (&context, sampled.duration);
-                    values.add_lasting(columns.events, stack, sampled.weight, sampled.samples, context, sink)
+                    values.add_lasting(column, stack, sampled.weight, sampled.samples, context, sink)
                 },
             )?;
             let mut seen = HashSet::new();

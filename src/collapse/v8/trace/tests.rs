@@ -253,3 +253,50 @@ fn spans_of_compilers_say_what_they_are_about() {
     assert_eq!(collapsed(&target, &Options::default()).0, "build 3\n");
     assert_eq!(out, "checkSourceFile a.ts 3\ncheckSourceFile a.ts;checkExpression 2\n");
 }
+
+#[test]
+fn asynchronous_spans_nest_by_their_number() {
+    let events = [
+        event("b", "load", "0", r#","cat":"net","id":"0x1""#),
+        event("b", "load", "2", r#","cat":"net","id2":{"local":"0x2"}"#),
+        event("b", "parse", "4", r#","cat":"net","id":"0x1""#),
+        // Another category is another task.
+        event("e", "load", "5", r#","cat":"other","id":"0x1""#),
+        event("e", "parse", "7", r#","cat":"net","id":"0x1""#),
+        event("e", "load", "9", r#","cat":"net","id2":{"local":"0x2"}"#),
+        event("e", "load", "10", r#","cat":"net","id":"0x1""#),
+    ]
+    .concat();
+    let said = "1 events end that have not begun; they are left out".to_owned();
+    let expected = ("load 14\nload;parse 3\n".to_owned(), vec![said]);
+    assert_eq!(collapsed(&events, &Options::default()), expected);
+    // Spans of threads come first, and say nothing of the others.
+    let with = events + &event("X", "a", "3", r#","dur":1"#);
+    assert_eq!(collapsed(&with, &Options::default()), ("a 1\n".to_owned(), Vec::new()));
+    let tasks = Options {
+        values: crate::collapse::ValueSelection::Named(vec![b"async".to_vec()]),
+        ..Options::default()
+    };
+    assert_eq!(collapsed(&with, &tasks), expected);
+}
+
+#[test]
+fn a_trace_that_is_cut_says_so() {
+    let event = event("X", "a", "0", r#","dur":10"#);
+    for (text, is_cut) in [
+        (format!("[{event}{event}"), false),
+        (format!("[{event}{}", &event[..20]), true),
+        (format!(r#"{{"traceEvents":[{event}"#), false),
+        (format!(r#"{{"traceEvents":[{event}{}"#, &event[..event.len() - 5]), true),
+    ] {
+        let input = Input::new("test", Box::new(std::io::Cursor::new(text.clone()))).unwrap();
+        let (mut table, mut report) = (StackTable::default(), Report::default());
+        Trace.collapse(input, &Options::default(), &mut table, &mut report).unwrap();
+        assert_eq!(table.len(), 1);
+        let is_object = text.starts_with('{');
+        assert_eq!(report.not_understood.ends_within_record.is_some(), is_cut || is_object, "{text}");
+    }
+    let input = Input::new("test", Box::new(std::io::Cursor::new(event[..20].to_owned()))).unwrap();
+    let (mut table, mut report) = (StackTable::default(), Report::default());
+    assert!(Trace.collapse(input, &Options::default(), &mut table, &mut report).is_err(), "nothing was read");
+}
