@@ -47,14 +47,17 @@ pub(crate) mod threads;
 #[cfg(feature = "collapse")]
 pub(crate) mod times;
 #[cfg(feature = "collapse")]
-pub(crate) mod tracing_flame;
-mod trie;
+mod tracing_flame;
+#[cfg(feature = "collapse")]
+pub(crate) mod trie;
 pub mod values;
 
 #[cfg(feature = "collapse")]
 mod archive;
 #[cfg(feature = "collapse")]
 mod art;
+#[cfg(feature = "collapse")]
+mod async_profiler;
 #[cfg(feature = "collapse")]
 mod austin;
 #[cfg(feature = "collapse")]

@@ -6,12 +6,12 @@ use super::inferno;
 use super::{Collapser, Verdict, folded, known_unsupported};
 #[cfg(feature = "collapse")]
 use super::{
-    archive, art, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eflame, eu_stack, faulthandler,
-    fg_html, fg_json, firefox, gdb, ghc_json, gperftools, heap_text, heaptrack, importtime, instruments,
-    java_exceptions, javacore, jfr, json_trees, jstack, lightweight_java_profiler, massif, memray, memtrace,
-    mojo, nsight, otlp, perf_script, phpspy, pmcstat, pprof, procstack, pstats, py_spy, py_spy_dump,
-    pyinstrument, pyinstrument_session, rbspy, rocprof, rprof, safari, scalene, sentry, simpleperf,
-    speedscope, spx, stackprof, strace, systemtap, tracing_flame, v8, very_sleepy, vtune,
+    archive, art, async_profiler, austin, bcc, bpftrace, cachegrind, callgrind, dhat, eflame, eu_stack,
+    faulthandler, fg_html, fg_json, firefox, gdb, ghc_json, gperftools, heap_text, heaptrack, importtime,
+    instruments, java_exceptions, javacore, jfr, json_trees, jstack, lightweight_java_profiler, massif,
+    memray, memtrace, mojo, nsight, otlp, perf_script, phpspy, pmcstat, pprof, procstack, pstats, py_spy,
+    py_spy_dump, pyinstrument, pyinstrument_session, rbspy, rocprof, rprof, safari, scalene, sentry,
+    simpleperf, speedscope, spx, stackprof, strace, systemtap, tracing_flame, v8, very_sleepy, vtune,
     wall_clock_profiler, wpa, xctrace, xdebug, xperf,
 };
 #[cfg(feature = "collapse")]
@@ -78,6 +78,7 @@ pub static FORMATS: &[&dyn Collapser] = &[
     &jfr::Jfr,
     &jfr::JfrText,
     &jfr::JfrJson,
+    &async_profiler::AsyncProfiler,
     &lightweight_java_profiler::LightweightJavaProfiler,
     &art::Art,
     &rprof::Rprof,
