@@ -47,8 +47,6 @@ pub(crate) mod threads;
 #[cfg(feature = "collapse")]
 pub(crate) mod times;
 #[cfg(feature = "collapse")]
-mod tracing_flame;
-#[cfg(feature = "collapse")]
 pub(crate) mod trie;
 pub mod values;
 
@@ -195,6 +193,8 @@ mod sysprof;
 mod systemtap;
 #[cfg(feature = "collapse")]
 mod thread_dump;
+#[cfg(feature = "collapse")]
+mod tracing_flame;
 #[cfg(feature = "collapse")]
 mod v8;
 #[cfg(feature = "collapse")]
