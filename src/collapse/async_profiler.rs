@@ -18,11 +18,11 @@
 
 use super::forest::Budget;
 use super::leaf_first::LeafFirst;
-use super::names::FrameNames;
-use super::text::{Text, split_digits, split_first};
+use super::names::{FrameNames, NO_STACK};
+use super::text::{Text, split_digits, split_first, whole_number};
 use super::values::Values;
 use super::{Collapser, FormatInfo, Options, Report, Sink, Value, Verdict};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::input::{Input, lines};
 use crate::weight::Weight;
 
@@ -57,19 +57,19 @@ impl Collapser for AsyncProfiler {
         sink: &mut dyn Sink,
         report: &mut Report,
     ) -> Result<()> {
-        let unit =
-            lines(input.head()).find_map(|line| Trace::read(line.trim_ascii_end())).map(|trace| trace.unit);
-        let value = match unit {
-            None | Some(b"ns") => Value::new("time", "ns"),
-            Some(unit) => Value::with_producers_unit(unit, &String::from_utf8_lossy(unit)),
+        let first = lines(input.head()).find_map(|line| Trace::read(line.trim_ascii_end()));
+        let unit = first.map_or(&b"ns"[..], |trace| trace.unit).to_vec();
+        let value = match &unit[..] {
+            b"ns" => Value::new("time", "ns"),
+            unit => Value::with_producers_unit(unit, &String::from_utf8_lossy(unit)),
         };
         let mut parser = Parser {
             values: Values::new(options, vec![value, Value::new("samples", "samples")], 0)?,
             names: FrameNames::default(),
             stack: LeafFirst::default(),
             frames: 0,
+            unit,
             trace: None,
-            is_table: false,
             printed: 0,
             total: 0,
         };
@@ -95,10 +95,10 @@ struct Parser {
     names: FrameNames,
     stack: LeafFirst,
     frames: usize,
+    /// The unit of the first report.
+    unit: Vec<u8>,
     /// The weight and the samples of the stack being read.
     trace: Option<(Weight, u64)>,
-    /// True within the table of functions.
-    is_table: bool,
     /// The samples of the stacks, and those that the report says there are.
     printed: u64,
     total: u64,
@@ -107,9 +107,12 @@ struct Parser {
 impl Parser {
     fn line(&mut self, line: &[u8], sink: &mut dyn Sink) -> Result<bool> {
         if let Some(trace) = Trace::read(line) {
+            if trace.unit != self.unit {
+                let unit = String::from_utf8_lossy(&self.unit);
+                return Err(Error::malformed(format!("{unit}, as in the report before"), trace.unit));
+            }
             self.end(sink)?;
             self.trace = Some((trace.weight, trace.samples));
-            self.is_table = false;
         } else if self.trace.is_some() {
             if line.is_empty() {
                 self.end(sink)?;
@@ -119,17 +122,13 @@ impl Parser {
                 Budget::default().check(self.frames)?;
                 self.stack.push(self.names.plain(name, sink));
             }
-        } else if line == HEADING {
-            self.is_table = false;
         } else if let Some(total) = line.strip_prefix(b"Total samples") {
-            let digits =
-                total.trim_ascii_start().strip_prefix(b":").map_or(&b""[..], <[u8]>::trim_ascii_start);
-            self.total = self.total.saturating_add(number(digits).unwrap_or(0));
-        } else if line.ends_with(b" percent  samples  top") {
-            self.is_table = true;
+            let total = total.trim_ascii_start().strip_prefix(b":").map(<[u8]>::trim_ascii_start);
+            let total = total.and_then(whole_number).unwrap_or(0);
+            self.total = self.total.saturating_add(total);
         } else {
-            // The rest of the heading, the table, and what the launcher says.
-            return Ok(self.is_table || frame(line).is_none());
+            // The rest of the heading, the table of functions, and what the launcher says.
+            return Ok(frame(line).is_none());
         }
         Ok(true)
     }
@@ -140,7 +139,7 @@ impl Parser {
         let Some((weight, samples)) = self.trace.take() else { return Ok(()) };
         self.printed = self.printed.saturating_add(samples);
         if self.stack.is_empty() {
-            self.stack.push(sink.frame(super::names::NO_STACK));
+            self.stack.push(sink.frame(NO_STACK));
         }
         let stack = self.stack.take();
         self.values.add_many(0, stack, weight, samples, sink)?;
@@ -163,7 +162,7 @@ impl Trace<'_> {
         let (digits, word) = split_digits(samples);
         let weight = Weight::parse(weight).filter(|weight| !weight.is_negative())?;
         let is_trace = matches!(word, b" sample" | b" samples") && !unit.is_empty();
-        is_trace.then_some(Trace { weight, unit, samples: number(digits)? })
+        is_trace.then_some(Trace { weight, unit, samples: whole_number(digits)? })
     }
 }
 
@@ -171,10 +170,6 @@ impl Trace<'_> {
 fn frame(line: &[u8]) -> Option<&[u8]> {
     let (digits, name) = split_digits(line.strip_prefix(b"  [")?.trim_ascii_start());
     name.strip_prefix(b"] ").filter(|_| !digits.is_empty())
-}
-
-fn number(digits: &[u8]) -> Option<u64> {
-    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -204,8 +199,11 @@ mod tests {
             Options { values: ValueSelection::Named(vec![b"samples".to_vec()]), ..Options::default() };
         assert_eq!(fold(&AsyncProfiler, TEXT, &samples), "main 1\nmain;a:b 14\n");
         let calls = TEXT.replace(" ns (", " calls (").replace(": 20\n", ":         15\n");
-        let (_, report) = collapse_bytes(&AsyncProfiler, calls, &Options::default()).unwrap();
+        let (_, report) = collapse_bytes(&AsyncProfiler, &calls, &Options::default()).unwrap();
         assert_eq!((report.unit(), report.notes.len()), (Some("calls"), 0));
+        let error =
+            collapse_bytes(&AsyncProfiler, format!("{TEXT}{calls}"), &Options::default()).unwrap_err();
+        assert!(error.to_string().contains("expected ns, as in the report before"), "{error}");
     }
 
     #[test]

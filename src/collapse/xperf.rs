@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use super::forest::Budget;
 use super::leaf_first::LeafFirst;
 use super::names::{FrameNames, NO_STACK};
-use super::text::{Text, split_last};
+use super::text::{Text, split_last, whole_number};
 use super::threads::Thread;
 use super::times::nanoseconds;
 use super::values::Values;
@@ -193,7 +193,7 @@ fn sample(line: &[u8]) -> Option<Sample<'_>> {
     let (rest, _kind) = split_last(rest, b",")?;
     let (_, count) = split_last(rest, b",")?;
     Some(Sample {
-        of: (number(time)?, number(tid)?),
+        of: (whole_number(time)?, whole_number(tid)?),
         process: process.trim_ascii(),
         pid: pid.trim_ascii(),
         count: Weight::parse(count.trim_ascii()).filter(|count| *count > Weight::ZERO)?,
@@ -203,14 +203,10 @@ fn sample(line: &[u8]) -> Option<Sample<'_>> {
 /// `Stack, 36765, 1668, 1, 0x81c3617b, halmacpi.dll!0x81c3617b` as its event and function.
 fn frame(line: &[u8]) -> Option<(Of, &[u8])> {
     let mut words = line.strip_prefix(b"Stack,")?.splitn(5, |&b| b == b',').map(<[u8]>::trim_ascii);
-    let of = (number(words.next()?)?, number(words.next()?)?);
-    let (_number, _address) = (number(words.next()?)?, words.next()?.strip_prefix(b"0x")?);
+    let of = (whole_number(words.next()?)?, whole_number(words.next()?)?);
+    let (_number, _address) = (whole_number(words.next()?)?, words.next()?.strip_prefix(b"0x")?);
     let function = words.next().filter(|function| !function.is_empty())?;
     Some((of, function))
-}
-
-fn number(word: &[u8]) -> Option<u64> {
-    std::str::from_utf8(word).ok()?.parse().ok()
 }
 
 #[cfg(test)]

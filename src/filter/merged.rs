@@ -11,7 +11,7 @@ use std::io::{BufWriter, Write};
 
 use super::pipeline::StackCount;
 use crate::error::Result;
-use crate::folded::{Columns, StackTable, Weights, cmp_at, common_prefix, put_stack};
+use crate::folded::{Columns, StackTable, Weights, cmp_at, common_prefix};
 use crate::weight::Weight;
 
 /// Stacks in strict frame order, front coded.
@@ -170,7 +170,7 @@ pub(super) fn write(
             }
         }
         line.clear();
-        put_stack(stack, &mut line);
+        line.extend_from_slice(stack);
         line.push(b' ');
         write_weights(weights, columns, &mut line);
         line.push(b'\n');

@@ -77,16 +77,14 @@ pub struct Json {
 /// An input whose size is known once it has ended; before, it is the largest number.
 struct Measured {
     reader: Reader,
-    read: u64,
     size: Arc<AtomicU64>,
 }
 
 impl io::Read for Measured {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.reader.read(buffer)?;
-        self.read += read as u64;
         if read == 0 && !buffer.is_empty() {
-            self.size.store(self.read, Ordering::Relaxed);
+            self.size.store(self.reader.position(), Ordering::Relaxed);
         }
         Ok(read)
     }
@@ -106,7 +104,7 @@ impl Json {
             ..ReaderSettings::default()
         };
         let size = Arc::new(AtomicU64::new(u64::MAX));
-        let reader = Measured { reader: input.into_reader(), read: 0, size: size.clone() };
+        let reader = Measured { reader: input.into_reader(), size: size.clone() };
         Json { name, inner: JsonStreamReader::new_custom(reader, settings), size }
     }
 
@@ -344,8 +342,9 @@ fn at(name: &Arc<str>, position: &JsonReaderPosition) -> Position {
     Position { byte: position.data_pos, ..Position::file(name.clone()) }
 }
 
-/// What is expected where there is a mistake of syntax, or of encoding.
+/// The expectation in the message of a mistake of syntax.
 const SYNTAX: &str = "JSON";
+/// The expectation in the message of a mistake of encoding.
 const UTF_8: &str = "text in UTF-8";
 
 fn error(name: &Arc<str>, source: ReaderError) -> Error {

@@ -108,12 +108,14 @@ impl Event {
                 "id" if matches!(json.peek()?, Kind::Text | Kind::Number) => {
                     self.id.push_str(json.text_or_number()?)
                 }
-                // A number that is unique in its process, or in all.
+                // `{"local": …}` or `{"global": …}`: unique in its process, or in all.
                 "id2" if json.peek()? == Kind::Object => {
-                    let mut scope = String::new();
                     json.begin_object()?;
-                    while json.next_key(&mut scope)? {
-                        self.id.push_str(json.text_or_number()?);
+                    while json.next_key(&mut key)? {
+                        match json.peek()? {
+                            Kind::Text | Kind::Number => self.id.push_str(json.text_or_number()?),
+                            _ => json.skip()?,
+                        }
                     }
                 }
                 "sf" if matches!(json.peek()?, Kind::Text | Kind::Number) => {

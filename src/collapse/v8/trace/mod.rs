@@ -356,12 +356,12 @@ impl Events {
 
     /// The spans among which an event begins or ends one: of its thread, or, in lower case, of its number.
     fn spans_of(&mut self, event: &Event) -> &mut Spans {
-        let thread = (event.process.clone(), event.thread.clone());
+        let thread = || (event.process.clone(), event.thread.clone());
         if event.phase.starts_with(char::is_uppercase) {
-            return self.threads.entry(thread).or_default();
+            return self.threads.entry(thread()).or_default();
         }
         let task = (event.process.clone(), event.category_name.clone(), event.id.clone());
-        &mut self.tasks.entry(task).or_insert_with(|| (thread, Spans::default())).1
+        &mut self.tasks.entry(task).or_insert_with(|| (thread(), Spans::default())).1
     }
 
     fn piece(&mut self, event: &Event, piece: Piece) {

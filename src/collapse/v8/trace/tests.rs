@@ -258,7 +258,7 @@ fn spans_of_compilers_say_what_they_are_about() {
 fn asynchronous_spans_nest_by_their_number() {
     let events = [
         event("b", "load", "0", r#","cat":"net","id":"0x1""#),
-        event("b", "load", "2", r#","cat":"net","id2":{"local":"0x2"}"#),
+        event("b", "load", "2", r#","cat":"net","id2":{"odd":[0],"local":"0x2"}"#),
         event("b", "parse", "4", r#","cat":"net","id":"0x1""#),
         // Another category is another task.
         event("e", "load", "5", r#","cat":"other","id":"0x1""#),
