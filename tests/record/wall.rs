@@ -82,8 +82,9 @@ fn all_time_of_a_thread_is_on_or_off_a_processor() {
     assert_eq!(states["state=lost"], 0.0, "{by_state}");
     let of = |value: &str| weights(&collapse(&["--value", value]), &["walls"])["walls"];
     assert_eq!(of("blocked"), states["state=blocked"]);
-    assert_eq!(of("cpu-clock"), states["state=running"]);
-    assert_eq!(of("offcpu") + of("cpu-clock"), whole);
+    // Time in which the kernel switches threads is sampled, and is that of their waits.
+    let parts = of("offcpu") + of("cpu-clock");
+    assert!((whole..1.02 * whole).contains(&parts), "{parts} {whole}");
     assert!((states["state=running"] - cpu).abs() < 0.2 * cpu + 20e6, "{cpu} {states:?}");
 }
 
@@ -179,7 +180,8 @@ fn heavy_switching_is_in_the_total_whatever_is_lost() {
         assert!(seen["[lost]"] > 0.0, "{took} {duration} {seen:?}\n{folded}");
     } else {
         assert!(seen["ping"] > 1.5 * took, "{took} {duration} {seen:?}\n{folded}");
-        assert!(seen["ping"] < 2.2 * duration, "{took} {duration} {seen:?}\n{folded}");
+        // The clock that samples processor time ticks while the kernel switches threads, too: a tenth of this time.
+        assert!(seen["ping"] < 2.02 * duration, "{took} {duration} {seen:?}\n{folded}");
     }
 }
 

@@ -9,7 +9,9 @@
 //! --switch-events -g` and `perf sched record -g`. Of a thread that is still away at the end
 //! something is known only where the kernel noted its switches, which it would have done.
 //!
-//! `fg-record --wall` samples processor time as well: the value `wall` is both.
+//! `fg-record --wall` samples processor time as well: the value `wall` is both. A sampling clock ticks while the
+//! kernel switches threads, too, which is time off the processor already: of a thread whose switches are noted,
+//! samples count as far as it has run by those, and one sample beyond.
 //!
 //! A record of the kind THROTTLE begins a time in which threads switched too often for each switch to have a
 //! sample: see [`Unsampled`].
@@ -54,12 +56,29 @@ struct Away {
     is_unsampled: bool,
 }
 
+/// How long a thread has run.
+struct Run {
+    /// When it was back last.
+    since: u64,
+    /// The kernel has noted that it left again.
+    is_over: bool,
+    /// The nanoseconds before that for which there were no samples; negative where samples are ahead.
+    unsampled: i64,
+}
+
+impl Run {
+    fn unsampled_at(&self, time: u64) -> i64 {
+        let ran = if self.is_over { 0 } else { time.saturating_sub(self.since) };
+        self.unsampled.saturating_add_unsigned(ran)
+    }
+}
+
 /// Follows threads off their processors.
 #[derive(Default)]
 pub(super) struct OffCpu {
     away: HashMap<i32, Away>,
-    /// The time since which a thread that is back has run, while there are records of all switches.
-    back: HashMap<i32, u64>,
+    /// The threads that were seen to come back, while there are records of all switches.
+    runs: HashMap<i32, Run>,
     /// The processor time that was sampled since, once the kernel had no room for some records.
     spent: HashMap<i32, u64>,
     totals: [ValueTotal; 4],
@@ -71,6 +90,8 @@ pub(super) struct OffCpu {
     least: u64,
     /// The number of waits that were left out, and their time.
     left_out: (u64, u64),
+    /// The nanoseconds that were sampled while threads were not on a processor.
+    switching: u64,
     pub unsampled: Unsampled,
     /// True if the kernel notes all switches.
     is_noted: bool,
@@ -147,7 +168,7 @@ impl OffCpu {
         for total in &mut self.totals {
             *total = ValueTotal { kept: total.kept, ..ValueTotal::default() };
         }
-        (self.switches, self.unseen, self.left_out) = (0, 0, (0, 0));
+        (self.switches, self.unseen, self.left_out, self.switching) = (0, 0, (0, 0), 0);
         self.unsampled.begin_part();
     }
 
@@ -212,6 +233,10 @@ impl OffCpu {
         out: &mut Vec<PendingSample>,
     ) -> Result<()> {
         let Switched { tid, preempted, .. } = switched;
+        if let Some(run) = self.runs.get_mut(&tid) {
+            run.unsampled = run.unsampled_at(time);
+            run.is_over = true;
+        }
         if let Some(away) = self.away.get_mut(&tid).filter(|away| !away.is_noted) {
             away.since = time;
             away.runnable |= preempted;
@@ -234,7 +259,7 @@ impl OffCpu {
     /// Those of [`OffCpu::back`].
     pub fn end(&mut self, tid: i32, out: &mut Vec<PendingSample>) -> Result<()> {
         self.away.remove(&tid);
-        self.back.remove(&tid);
+        self.runs.remove(&tid);
         self.spent.remove(&tid);
         let rest = self.unsampled.release(tid);
         rest.into_iter().try_for_each(|rest| self.hand_out_rest(rest, out))
@@ -260,7 +285,7 @@ impl OffCpu {
         lost: impl FnOnce() -> PendingSample,
         out: &mut Vec<PendingSample>,
     ) -> Result<()> {
-        let before = if self.is_whole && tid != 0 { self.back.insert(tid, time) } else { None };
+        let before = if self.is_whole && tid != 0 { self.run(tid, time) } else { None };
         let added = match (self.away.remove(&tid), before) {
             (Some(away), _) => self.add(away, time, out),
             // It had left, at a time that nobody knows.
@@ -288,7 +313,18 @@ impl OffCpu {
         self.end_part(out)
     }
 
-    /// Counts processor time towards the time that passes.
+    /// A thread runs from now on; returns when it was back before.
+    fn run(&mut self, tid: i32, time: u64) -> Option<u64> {
+        let run = Run { since: time, is_over: false, unsampled: 0 };
+        let Some(before) = self.runs.get_mut(&tid) else {
+            self.runs.insert(tid, run);
+            return None;
+        };
+        let unsampled = before.unsampled_at(time);
+        Some(std::mem::replace(before, Run { unsampled, ..run }).since)
+    }
+
+    /// Counts processor time towards the time that passes: returns what counts of a sample's weight.
     ///
     /// # Errors
     /// More time than can be added up.
@@ -297,7 +333,8 @@ impl OffCpu {
         weight: Weight,
         sample: &PendingSample,
         out: &mut Vec<PendingSample>,
-    ) -> Result<()> {
+    ) -> Result<Weight> {
+        let weight = self.time_run(weight, sample.tid, sample.time);
         self.totals[WALL].add(weight)?;
         if self.has_losses {
             let spent = self.spent.entry(sample.tid).or_default();
@@ -307,7 +344,18 @@ impl OffCpu {
         if self.roots {
             out.push(PendingSample { value: FIRST_NUMBER + WALL as u32, weight, ..sample.clone() });
         }
-        Ok(())
+        Ok(weight)
+    }
+
+    /// The part of a sample's weight for which its thread has run, as far as that is known.
+    fn time_run(&mut self, weight: Weight, tid: i32, time: Option<u64>) -> Weight {
+        let run = self.runs.get_mut(&tid).filter(|_| !self.count && !self.has_losses);
+        let sampled = weight.to_u64().and_then(|sampled| i64::try_from(sampled).ok());
+        let (Some(run), Some(time), Some(sampled)) = (run, time, sampled) else { return weight };
+        let counted = run.unsampled_at(time).saturating_add(sampled).clamp(0, sampled);
+        run.unsampled = run.unsampled.saturating_sub(counted);
+        self.switching = self.switching.saturating_add((sampled - counted).unsigned_abs());
+        Weight::new(counted.into())
     }
 
     /// Adds time of which nobody knows how it was spent, but for the samples of processor time in it.
@@ -420,6 +468,14 @@ impl OffCpu {
         })
     }
 
+    /// A line on processor time that does not count, as its threads were off their processors.
+    pub fn switching(&self) -> Option<String> {
+        (self.switching > 0 && self.keeps_wall()).then(|| {
+            let seconds = self.switching as f64 / 1e9;
+            format!("{seconds:.3} s of the samples are of the kernel as it switched threads, which is in their waits")
+        })
+    }
+
     /// A line on the waits that were left out as too short.
     pub fn left_out(&self) -> Option<String> {
         let (count, time) = self.left_out;
@@ -428,5 +484,56 @@ impl OffCpu {
             let seconds = time as f64 / 1e9;
             format!("{count} waits shorter than {shortest:?}, {seconds:.3} s together, are left out")
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TID: i32 = 7;
+
+    fn leave(threads: &mut OffCpu, time: u64) {
+        let switched = Switched { pid: TID, tid: TID, out: true, preempted: false };
+        threads.left(switched, time, None, &mut Vec::new()).unwrap();
+    }
+
+    #[test]
+    fn samples_count_as_far_as_their_thread_has_run_and_one_beyond() {
+        let mut threads = OffCpu::default();
+        let count = |threads: &mut OffCpu, weight: u32, time| {
+            threads.time_run(Weight::new(weight.into()), TID, Some(time)).to_u64().unwrap()
+        };
+        // Nobody knows yet when it began to run.
+        assert_eq!(count(&mut threads, 10, 5), 10);
+        threads.run(TID, 100);
+        leave(&mut threads, 108);
+        // It has run for 8, and samples may be one ahead.
+        assert_eq!(count(&mut threads, 10, 109), 10);
+        assert_eq!(count(&mut threads, 10, 110), 8);
+        assert_eq!(count(&mut threads, 10, 111), 0);
+        threads.run(TID, 120);
+        assert_eq!(count(&mut threads, 10, 125), 5);
+        // Seen to come back by a sample and by a record: it ran all the while.
+        threads.run(TID, 130);
+        assert_eq!(count(&mut threads, 10, 140), 10);
+        assert_eq!(count(&mut threads, 10, 180), 10);
+        assert_eq!(threads.switching, 2 + 10 + 5);
+        // What was not sampled before may be later.
+        leave(&mut threads, 200);
+        assert_eq!(count(&mut threads, 10, 201), 10);
+        threads.lose();
+        assert_eq!((0..9).map(|_| count(&mut threads, 10, 202)).sum::<u64>(), 90);
+    }
+
+    #[test]
+    fn a_thread_that_has_ended_is_forgotten() {
+        let mut threads = OffCpu::default();
+        threads.run(TID, 0);
+        leave(&mut threads, 1);
+        assert_eq!(threads.time_run(Weight::new(9), TID, Some(2)), Weight::new(9));
+        assert_eq!(threads.time_run(Weight::new(9), TID, Some(2)), Weight::new(1));
+        threads.end(TID, &mut Vec::new()).unwrap();
+        assert_eq!(threads.time_run(Weight::new(9), TID, Some(2)), Weight::new(9));
     }
 }

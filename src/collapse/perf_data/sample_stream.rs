@@ -387,7 +387,7 @@ impl<'o> SampleStream<'o> {
             self.processes.runs(head.pid);
         }
         let is_away = switch.is_some() && self.off_cpu.is_kept();
-        let made = (is_kept || is_away || is_wall).then(|| PendingSample {
+        let mut made = (is_kept || is_away || is_wall).then(|| PendingSample {
             body: record.body.from(head.len),
             layout,
             value: event,
@@ -416,11 +416,14 @@ impl<'o> SampleStream<'o> {
                 self.off_cpu.leave(head.tid, time, switch, stack, pending)?;
             }
         }
-        if let Some(made) = made.as_ref().filter(|_| is_wall) {
-            self.off_cpu.add_running(weight, made, pending)?;
+        if let Some(made) = made.as_mut().filter(|_| is_wall) {
+            let counted = self.off_cpu.add_running(weight, made, pending)?;
+            if !is_kept {
+                made.weight = counted;
+            }
         }
         let has_root = self.options.values == ValueSelection::All;
-        let made = made.filter(|_| is_kept || is_wall && !has_root);
+        let made = made.filter(|made| is_kept || is_wall && !has_root && !made.weight.is_zero());
         match (made, cookie) {
             (Some(made), Some(cookie)) => self.deferred.wait(cookie, self.kept_longer(&made), pending),
             (made, _) => pending.extend(made),
