@@ -82,9 +82,9 @@ fn all_time_of_a_thread_is_on_or_off_a_processor() {
     assert_eq!(states["state=lost"], 0.0, "{by_state}");
     let of = |value: &str| weights(&collapse(&["--value", value]), &["walls"])["walls"];
     assert_eq!(of("blocked"), states["state=blocked"]);
-    // Time in which the kernel switches threads is sampled, and is that of their waits.
+    // The samples alone are as long as their periods.
     let parts = of("offcpu") + of("cpu-clock");
-    assert!((whole..1.02 * whole).contains(&parts), "{parts} {whole}");
+    assert!((parts - whole).abs() < 0.05 * whole, "{parts} {whole}");
     assert!((states["state=running"] - cpu).abs() < 0.2 * cpu + 20e6, "{cpu} {states:?}");
 }
 
@@ -179,7 +179,7 @@ fn heavy_switching_is_in_the_total_whatever_is_lost() {
         // A machine that has much else to do: the records of the end may be among those that were lost.
         assert!(seen["[lost]"] > 0.0, "{took} {duration} {seen:?}\n{folded}");
     } else {
-        assert!(seen["ping"] > 1.5 * took, "{took} {duration} {seen:?}\n{folded}");
+        assert!(seen["ping"] > 1.9 * took, "{took} {duration} {seen:?}\n{folded}");
         // The clock that samples processor time ticks while the kernel switches threads, too: a tenth of this time.
         assert!(seen["ping"] < 2.02 * duration, "{took} {duration} {seen:?}\n{folded}");
     }
@@ -221,7 +221,9 @@ fn of_heavy_switching_some_stacks_stand_for_all() {
         return;
     }
     let mut collapse = Command::new(env!("CARGO_BIN_EXE_fg-collapse"));
-    let output = collapse.arg("-v").arg(&path).output().expect("fg-collapse starts");
+    // A machine with other work makes threads wait for a processor, wherever they are.
+    collapse.args(["-v", "--value", "blocked"]).arg(&path);
+    let output = collapse.output().expect("fg-collapse starts");
     let (folded, said) = (text(&output.stdout), text(&output.stderr));
     let seen = weights(&folded, &["ping", "reads", "[lost]"]);
     let number_before = |word: &str| -> f64 {
@@ -237,7 +239,7 @@ fn of_heavy_switching_some_stacks_stand_for_all() {
     }
     assert!(number_before(" waits have no stack") > 1_000.0, "{said}");
     if lost == 0.0 {
-        assert!(seen["reads"] > 0.5 * seen["ping"], "{seen:?} {said}\n{folded}");
+        assert!(seen["reads"] + seen["[lost]"] > 0.9 * seen["ping"], "{seen:?} {said}\n{folded}");
         assert!(seen["[lost]"] < 0.5 * seen["ping"], "{seen:?} {said}\n{folded}");
     }
 }

@@ -10,8 +10,9 @@
 //! something is known only where the kernel noted its switches, which it would have done.
 //!
 //! `fg-record --wall` samples processor time as well: the value `wall` is both. A sampling clock ticks while the
-//! kernel switches threads, too, which is time off the processor already: of a thread whose switches are noted,
-//! samples count as far as it has run by those, and one sample beyond.
+//! kernel switches threads, too, which is time off the processor already, and what is left of a period goes to the
+//! next thread of the process. Of a thread whose switches are noted, a sample is therefore as long as it has run since
+//! the one before.
 //!
 //! A record of the kind THROTTLE begins a time in which threads switched too often for each switch to have a
 //! sample: see [`Unsampled`].
@@ -62,7 +63,7 @@ struct Run {
     since: u64,
     /// The kernel has noted that it left again.
     is_over: bool,
-    /// The nanoseconds before that for which there were no samples; negative where samples are ahead.
+    /// The nanoseconds that it has run before, beyond those of its samples; negative where samples are ahead.
     unsampled: i64,
 }
 
@@ -90,8 +91,6 @@ pub(super) struct OffCpu {
     least: u64,
     /// The number of waits that were left out, and their time.
     left_out: (u64, u64),
-    /// The nanoseconds that were sampled while threads were not on a processor.
-    switching: u64,
     pub unsampled: Unsampled,
     /// True if the kernel notes all switches.
     is_noted: bool,
@@ -168,7 +167,7 @@ impl OffCpu {
         for total in &mut self.totals {
             *total = ValueTotal { kept: total.kept, ..ValueTotal::default() };
         }
-        (self.switches, self.unseen, self.left_out, self.switching) = (0, 0, (0, 0), 0);
+        (self.switches, self.unseen, self.left_out) = (0, 0, (0, 0));
         self.unsampled.begin_part();
     }
 
@@ -324,7 +323,7 @@ impl OffCpu {
         Some(std::mem::replace(before, Run { unsampled, ..run }).since)
     }
 
-    /// Counts processor time towards the time that passes: returns what counts of a sample's weight.
+    /// Counts processor time towards the time that passes: returns how much of that the sample is.
     ///
     /// # Errors
     /// More time than can be added up.
@@ -347,15 +346,13 @@ impl OffCpu {
         Ok(weight)
     }
 
-    /// The part of a sample's weight for which its thread has run, as far as that is known.
+    /// How long its thread has run since the sample before, if that is known; else the sample's own weight.
     fn time_run(&mut self, weight: Weight, tid: i32, time: Option<u64>) -> Weight {
         let run = self.runs.get_mut(&tid).filter(|_| !self.count && !self.has_losses);
-        let sampled = weight.to_u64().and_then(|sampled| i64::try_from(sampled).ok());
-        let (Some(run), Some(time), Some(sampled)) = (run, time, sampled) else { return weight };
-        let counted = run.unsampled_at(time).saturating_add(sampled).clamp(0, sampled);
-        run.unsampled = run.unsampled.saturating_sub(counted);
-        self.switching = self.switching.saturating_add((sampled - counted).unsigned_abs());
-        Weight::new(counted.into())
+        let (Some(run), Some(time)) = (run, time) else { return weight };
+        let ran = run.unsampled_at(time).max(0);
+        run.unsampled = run.unsampled.saturating_sub(ran);
+        Weight::new(ran.into())
     }
 
     /// Adds time of which nobody knows how it was spent, but for the samples of processor time in it.
@@ -468,14 +465,6 @@ impl OffCpu {
         })
     }
 
-    /// A line on processor time that does not count, as its threads were off their processors.
-    pub fn switching(&self) -> Option<String> {
-        (self.switching > 0 && self.keeps_wall()).then(|| {
-            let seconds = self.switching as f64 / 1e9;
-            format!("{seconds:.3} s of the samples are of the kernel as it switched threads, which is in their waits")
-        })
-    }
-
     /// A line on the waits that were left out as too short.
     pub fn left_out(&self) -> Option<String> {
         let (count, time) = self.left_out;
@@ -498,42 +487,41 @@ mod tests {
         threads.left(switched, time, None, &mut Vec::new()).unwrap();
     }
 
+    fn run(threads: &mut OffCpu, time: u64) -> u64 {
+        threads.time_run(Weight::new(1000), TID, Some(time)).to_u64().unwrap()
+    }
+
     #[test]
-    fn samples_count_as_far_as_their_thread_has_run_and_one_beyond() {
+    fn a_sample_is_as_long_as_its_thread_has_run_since_the_one_before() {
         let mut threads = OffCpu::default();
-        let count = |threads: &mut OffCpu, weight: u32, time| {
-            threads.time_run(Weight::new(weight.into()), TID, Some(time)).to_u64().unwrap()
-        };
         // Nobody knows yet when it began to run.
-        assert_eq!(count(&mut threads, 10, 5), 10);
+        assert_eq!(run(&mut threads, 5), 1000);
         threads.run(TID, 100);
+        assert_eq!(run(&mut threads, 103), 3);
         leave(&mut threads, 108);
-        // It has run for 8, and samples may be one ahead.
-        assert_eq!(count(&mut threads, 10, 109), 10);
-        assert_eq!(count(&mut threads, 10, 110), 8);
-        assert_eq!(count(&mut threads, 10, 111), 0);
+        assert_eq!(run(&mut threads, 109), 5);
+        assert_eq!(run(&mut threads, 110), 0);
         threads.run(TID, 120);
-        assert_eq!(count(&mut threads, 10, 125), 5);
         // Seen to come back by a sample and by a record: it ran all the while.
         threads.run(TID, 130);
-        assert_eq!(count(&mut threads, 10, 140), 10);
-        assert_eq!(count(&mut threads, 10, 180), 10);
-        assert_eq!(threads.switching, 2 + 10 + 5);
-        // What was not sampled before may be later.
-        leave(&mut threads, 200);
-        assert_eq!(count(&mut threads, 10, 201), 10);
+        assert_eq!(run(&mut threads, 140), 20);
+        // Processors' clocks differ a little.
+        assert_eq!(run(&mut threads, 138), 0);
+        leave(&mut threads, 150);
+        threads.run(TID, 200);
+        assert_eq!(run(&mut threads, 207), 17);
+        assert_eq!(threads.time_run(Weight::ONE, TID, None), Weight::ONE);
         threads.lose();
-        assert_eq!((0..9).map(|_| count(&mut threads, 10, 202)).sum::<u64>(), 90);
+        assert_eq!(run(&mut threads, 300), 1000);
     }
 
     #[test]
     fn a_thread_that_has_ended_is_forgotten() {
         let mut threads = OffCpu::default();
         threads.run(TID, 0);
-        leave(&mut threads, 1);
-        assert_eq!(threads.time_run(Weight::new(9), TID, Some(2)), Weight::new(9));
-        assert_eq!(threads.time_run(Weight::new(9), TID, Some(2)), Weight::new(1));
+        leave(&mut threads, 7);
+        assert_eq!(run(&mut threads, 8), 7);
         threads.end(TID, &mut Vec::new()).unwrap();
-        assert_eq!(threads.time_run(Weight::new(9), TID, Some(2)), Weight::new(9));
+        assert_eq!(run(&mut threads, 9), 1000);
     }
 }

@@ -100,7 +100,6 @@ impl Summary {
         report.notes.extend(samples.allocations.note());
         report.notes.extend(samples.allocations.note_of_losses());
         report.details.extend(samples.off_cpu.left_out());
-        report.details.extend(samples.off_cpu.switching());
         report.details.extend(samples.off_cpu.unsampled.detail());
         report.details.extend(samples.deferred.detail());
         if report.first_value.is_none() {
