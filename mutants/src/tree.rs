@@ -11,8 +11,8 @@ use crate::schema::is_test;
 
 /// The modules that everything else stands on.
 const CORE: &[&str] = &[
-    "src/collapse/driver",
-    "src/collapse/perf_script",
+    "src/collapse/kit/driver",
+    "src/collapse/formats/perf_script",
     "src/diff/",
     "src/filter",
     "src/folded",

@@ -5,15 +5,17 @@
 //! ```
 //! Many tools write it: bcc's `profile -f` and `offcputime -f`, async-profiler (`collapsed`),
 //! rbspy, `google-pprof --collapsed`, and `heaptrack_print -F`, which ends every stack with a `;`
-//! too many. The grammar is that of [`crate::folded`]; [`super::folded_detection`] recognises it.
+//! too many. The grammar is that of [`crate::folded`]; [`crate::collapse::kit::folded_detection`] recognises it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::driver::{self, LineParser};
-use super::folded_detection::is_folded;
-use super::sample_count::SampleCount;
-use super::{Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict};
+use crate::collapse::kit::driver::{self, LineParser};
+use crate::collapse::kit::folded_detection::is_folded;
+use crate::collapse::kit::sample_count::SampleCount;
+use crate::collapse::{
+    Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict,
+};
 use crate::error::{Error, Result};
 use crate::folded::{Columns, FrameId, NotUnderstood, is_comment, parse_line, settle_columns};
 use crate::input::{Input, Source, lines, trim_line_end};

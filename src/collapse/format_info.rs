@@ -1,6 +1,6 @@
 //! The description of a format in `--list-formats` and in the table of `docs/formats.md`.
 
-use super::Collapser;
+use crate::collapse::Collapser;
 
 /// The description of a format.
 #[derive(Clone, Copy, Debug)]

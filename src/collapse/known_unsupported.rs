@@ -6,7 +6,7 @@
 
 use memchr::memmem::find;
 
-use super::folded_detection::{declares_metrics, is_numbered};
+use crate::collapse::kit::folded_detection::{declares_metrics, is_numbered};
 use crate::input::lines;
 
 /// A kind of file that is known, but not read.

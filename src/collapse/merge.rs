@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::io::{BufWriter, Seek, Write};
 
-use super::{Options, Report, ValueTotal, folded};
+use crate::collapse::{Options, Report, ValueTotal, folded};
 use crate::descriptors;
 use crate::error::{Error, Result};
 use crate::folded::{Batch, Columns, FrameId, LineWriter, StackTable, Survey, merge, settle_columns, survey};
@@ -46,10 +46,10 @@ impl Merged {
     /// Reads folded texts. `memory` is the number of bytes that stacks may take.
     ///
     /// # Errors
-    /// Those of [`collapse`](super::collapse), and of temporary files.
+    /// Those of [`collapse`](crate::collapse::collapse), and of temporary files.
     pub(crate) fn read(sources: &[Source], options: &Options, memory: usize) -> Result<Merged> {
         let merged = Merged::read_any(sources, None, options, memory, 1)?;
-        super::expect_samples(&merged.report, sources)?;
+        crate::collapse::expect_samples(&merged.report, sources)?;
         Ok(merged)
     }
 

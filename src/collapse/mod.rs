@@ -6,213 +6,21 @@
 //! `driver`; the output does not depend on how many.
 
 #[cfg(feature = "collapse")]
-mod base64;
-#[cfg(feature = "collapse")]
-pub mod clean_symbol;
-pub(crate) mod driver;
-#[cfg(feature = "collapse")]
-pub(crate) mod edges;
-#[cfg(feature = "collapse")]
-pub(crate) mod forest;
-pub mod format_info;
-#[cfg(feature = "collapse")]
-pub(crate) mod json;
-#[cfg(feature = "collapse")]
-mod launches;
-#[cfg(feature = "collapse")]
-pub(crate) mod leaf_first;
-#[cfg(feature = "collapse")]
-mod mapped;
-#[cfg(feature = "collapse")]
-pub(crate) mod maps;
-#[cfg(feature = "collapse")]
-pub(crate) mod names;
-#[cfg(feature = "collapse")]
-pub(crate) mod native_frame;
-#[cfg(feature = "collapse")]
-mod perf_command;
-#[cfg(feature = "perf-data")]
-pub mod perf_data;
-#[cfg(feature = "collapse")]
-pub(crate) mod perf_script;
-#[cfg(feature = "collapse")]
-pub(crate) mod printed;
-#[cfg(feature = "collapse")]
-pub mod recorders;
-pub mod registry;
-#[cfg(feature = "collapse")]
-pub(crate) mod text;
-#[cfg(feature = "collapse")]
-pub(crate) mod threads;
-#[cfg(feature = "collapse")]
-pub(crate) mod times;
-#[cfg(feature = "collapse")]
-pub(crate) mod trie;
-pub mod values;
-
-#[cfg(feature = "collapse")]
 mod archive;
-#[cfg(feature = "collapse")]
-mod art;
-#[cfg(feature = "collapse")]
-mod async_profiler;
-#[cfg(feature = "collapse")]
-mod austin;
-#[cfg(feature = "collapse")]
-mod bcc;
-#[cfg(feature = "collapse")]
-mod bpftrace;
-#[cfg(feature = "collapse")]
-mod cachegrind;
-#[cfg(feature = "collapse")]
-mod callgrind;
-#[cfg(feature = "collapse")]
-mod dhat;
-#[cfg(feature = "collapse")]
-mod eflame;
-#[cfg(feature = "collapse")]
-mod eu_stack;
-#[cfg(feature = "collapse")]
-mod events;
-#[cfg(feature = "collapse")]
-mod faulthandler;
-#[cfg(feature = "collapse")]
-mod fg_html;
-#[cfg(feature = "collapse")]
-mod fg_json;
-#[cfg(feature = "collapse")]
-mod firefox;
-mod folded;
-mod folded_detection;
+pub(crate) mod folded;
 #[cfg(feature = "cli")]
 pub(crate) mod folder;
+pub mod format_info;
 #[cfg(feature = "collapse")]
-mod gdb;
-#[cfg(feature = "collapse")]
-mod ghc_json;
-#[cfg(feature = "collapse")]
-mod go_trace;
-#[cfg(feature = "collapse")]
-mod gperftools;
-#[cfg(feature = "collapse")]
-mod heap_text;
-#[cfg(feature = "collapse")]
-mod heaptrack;
-#[cfg(feature = "collapse")]
-mod importtime;
-#[cfg(feature = "inferno")]
-mod inferno;
-#[cfg(feature = "collapse")]
-mod instruments;
-#[cfg(feature = "collapse")]
-mod java_exceptions;
-#[cfg(feature = "collapse")]
-mod javacore;
-#[cfg(feature = "collapse")]
-mod jfr;
-#[cfg(feature = "collapse")]
-mod json_trees;
-#[cfg(feature = "collapse")]
-mod jstack;
+pub(crate) mod formats;
+pub(crate) mod kit;
 mod known_unsupported;
-#[cfg(feature = "collapse")]
-mod lightweight_java_profiler;
-#[cfg(feature = "collapse")]
-mod massif;
-#[cfg(feature = "collapse")]
-mod memray;
-#[cfg(feature = "collapse")]
-mod memtrace;
 #[cfg(feature = "cli")]
 pub(crate) mod merge;
 #[cfg(feature = "collapse")]
-mod mojo;
-#[cfg(feature = "collapse")]
-mod naming;
-#[cfg(feature = "collapse")]
-mod nettrace;
-#[cfg(feature = "collapse")]
-mod nsight;
-#[cfg(feature = "collapse")]
-mod otlp;
-#[cfg(feature = "parquet")]
-mod parquet;
-#[cfg(feature = "collapse")]
-mod perfetto;
-#[cfg(feature = "collapse")]
-mod phpspy;
-#[cfg(feature = "collapse")]
-mod pmcstat;
-#[cfg(feature = "collapse")]
-mod pprof;
-#[cfg(feature = "collapse")]
-mod procstack;
-#[cfg(feature = "collapse")]
-mod pstats;
-#[cfg(feature = "collapse")]
-mod py_spy;
-#[cfg(feature = "collapse")]
-mod py_spy_dump;
-#[cfg(feature = "collapse")]
-mod pyinstrument;
-#[cfg(feature = "collapse")]
-mod pyinstrument_session;
-#[cfg(feature = "collapse")]
-mod python_sampling;
-#[cfg(feature = "collapse")]
-mod python_sampling_binary;
-#[cfg(feature = "collapse")]
-mod rbspy;
+pub mod recorders;
+pub mod registry;
 mod report;
-#[cfg(feature = "collapse")]
-mod rocprof;
-#[cfg(feature = "collapse")]
-mod rprof;
-#[cfg(feature = "collapse")]
-mod safari;
-mod sample_count;
-#[cfg(feature = "collapse")]
-mod scalene;
-#[cfg(feature = "collapse")]
-mod sentry;
-#[cfg(feature = "collapse")]
-mod simpleperf;
-#[cfg(feature = "collapse")]
-pub(crate) mod spans;
-#[cfg(feature = "collapse")]
-mod speedscope;
-#[cfg(feature = "collapse")]
-mod spx;
-#[cfg(feature = "collapse")]
-mod stackprof;
-#[cfg(feature = "collapse")]
-mod strace;
-#[cfg(feature = "collapse")]
-mod sysprof;
-#[cfg(feature = "collapse")]
-mod systemtap;
-#[cfg(feature = "collapse")]
-mod thread_dump;
-#[cfg(feature = "collapse")]
-mod tracing_flame;
-#[cfg(feature = "collapse")]
-mod v8;
-#[cfg(feature = "collapse")]
-mod valgrind;
-#[cfg(feature = "collapse")]
-mod very_sleepy;
-#[cfg(feature = "collapse")]
-mod vtune;
-#[cfg(feature = "collapse")]
-mod wall_clock_profiler;
-#[cfg(feature = "collapse")]
-mod wpa;
-#[cfg(feature = "collapse")]
-mod xctrace;
-#[cfg(feature = "collapse")]
-mod xdebug;
-#[cfg(feature = "collapse")]
-mod xperf;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -227,8 +35,11 @@ use crate::weight::Weight;
 
 pub use crate::profile::{Context, Sink};
 pub use format_info::{ContextInfo, FormatInfo};
+#[cfg(feature = "perf-data")]
+pub use formats::perf_data;
+pub use kit::clean_symbol;
+pub use kit::values::{self, Value, ValueSelection, ValueTotal};
 pub use report::Report;
-pub use values::{Value, ValueSelection, ValueTotal};
 
 /// The certainty of a collapser that an input is of its format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -474,7 +285,7 @@ fn collapse_part(
         && source.is_rereadable()
     {
         let options = Options { values: ValueSelection::Named(vec![other.name.clone()]), ..options.clone() };
-        let doubt = values::chosen_instead(&zero, &other);
+        let doubt = kit::values::chosen_instead(&zero, &other);
         of_this = fresh(of_this.first_value);
         collapse_weighted(source, format, &options, sink, &mut of_this)?;
         of_this.warn(&doubt);
@@ -558,7 +369,7 @@ fn collapse_input(
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::*;
+    use crate::collapse::*;
     use crate::folded::StackTable;
 
     /// Collapses bytes; the report as well.

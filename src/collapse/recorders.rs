@@ -1,6 +1,6 @@
 //! One way to record each language and runtime, and to look at what comes of it: the table in `docs/formats.md`.
 
-use super::{Collapser, registry};
+use crate::collapse::{Collapser, registry};
 use crate::error::Result;
 
 /// A way to record programs of a language.

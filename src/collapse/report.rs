@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Options, Value, ValueSelection, ValueTotal, values};
+use crate::collapse::kit::values;
+use crate::collapse::{Options, Value, ValueSelection, ValueTotal};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::NotUnderstood;
 use crate::profile::Facts;
@@ -60,7 +61,6 @@ impl Report {
     }
 
     /// Warns of something that puts the weights in doubt, so that `--strict` refuses it.
-    #[cfg(feature = "collapse")]
     pub(crate) fn doubt(&mut self, doubt: impl Into<String>) {
         let doubt = doubt.into();
         self.warn(&doubt);

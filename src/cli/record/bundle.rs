@@ -16,7 +16,7 @@ use super::{Exit, Record, RecordArgs};
 use crate::cli::debuginfod::DebuginfodArgs;
 use crate::cli::output::Output;
 use crate::cli::{Tool, say};
-use crate::collapse::perf_data::{CodeFiles, code_files};
+use crate::collapse::formats::perf_data::{CodeFiles, code_files};
 use crate::collapse::{Options, Report};
 use crate::error::{Error, Position, some_of};
 use crate::input::Source;

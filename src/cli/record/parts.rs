@@ -121,7 +121,7 @@ mod linux {
     use super::*;
     use crate::cli::{Tool, say};
     use crate::collapse::Report;
-    use crate::collapse::perf_data::Part;
+    use crate::collapse::formats::perf_data::Part;
     use crate::error::{Error, Position};
     use crate::profile::{Facts, Profile, ProfileBuilder, Wants, open};
     use crate::record::facts::{complete, facts};

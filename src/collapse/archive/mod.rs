@@ -7,19 +7,16 @@
 
 #[cfg_attr(not(feature = "perf-data"), path = "no_programs.rs")]
 mod programs;
-mod tar;
 #[cfg(feature = "perf-data")]
 mod unpacked;
-mod zip;
-
-use std::io::{self, Read};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use self::programs::Programs;
-use super::registry;
-use super::{Collapser, FormatInfo, Options, Report, Sink, Verdict, collapse_input, very_sleepy};
+use crate::collapse::formats::very_sleepy;
+use crate::collapse::kit::archive::{Members, is_packed};
+use crate::collapse::registry;
+use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict, collapse_input};
 use crate::error::{Error, ErrorKind, Position, Result, some_of};
-use crate::input::{Input, Reader};
+use crate::input::Input;
 use crate::profile::Facts;
 use crate::weight::Weight;
 
@@ -65,7 +62,7 @@ impl Collapser for Archive {
 
 /// Returns whether the first bytes are those of an archive of recordings; a zip archive may be a recording itself.
 pub fn is_archive(head: &[u8]) -> bool {
-    (zip::is_zip(head) && !very_sleepy::is_capture(head)) || tar::is_tar(head)
+    is_packed(head) && !very_sleepy::is_capture(head)
 }
 
 /// Collapses the recordings in an archive, whose format is told by content, or named.
@@ -194,115 +191,13 @@ fn is_clutter(member: &str) -> bool {
     member.starts_with("__MACOSX/") || name.starts_with("._") || name == ".DS_Store"
 }
 
-/// The format of an archive, as it streams by.
-trait Unpack: Send {
-    /// Goes on to the next file behind the one that was read to its end, and returns its name.
-    ///
-    /// # Errors
-    /// A damaged archive, and files that cannot be unpacked.
-    fn next(&mut self) -> Result<Option<Vec<u8>>>;
-
-    /// Reads some of the file; 0 at its end.
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
-}
-
-/// The files of an archive, one after the other.
-pub(super) struct Members {
-    name: Arc<str>,
-    shared: Arc<Mutex<Shared>>,
-}
-
-/// The archive, which is read by its current file.
-struct Shared {
-    archive: Box<dyn Unpack>,
-    /// The number of the current file.
-    current: u64,
-}
-
-impl Members {
-    /// Begins before the first file.
-    pub(super) fn new(input: Input) -> Members {
-        let name = input.name().clone();
-        let is_zip = zip::is_zip(input.head());
-        let reader = input.into_reader();
-        let archive: Box<dyn Unpack> =
-            if is_zip { Box::new(zip::Zip::new(reader)) } else { Box::new(tar::Tar::new(reader)) };
-        Members { name, shared: Arc::new(Mutex::new(Shared { archive, current: 0 })) }
-    }
-
-    /// The next file, by its name in the archive.
-    ///
-    /// # Errors
-    /// A damaged archive, and files that cannot be unpacked.
-    pub(super) fn next(&mut self) -> Result<Option<(String, Input)>> {
-        let (member, number) = {
-            let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut rest = vec![0; 64 * 1024];
-            // A file that was left out, or that has more behind its recording.
-            if shared.current > 0 {
-                let at = || Position::file(self.name.clone());
-                let failed = |e| crate::input::read_error(e).or_at(at);
-                while shared.archive.read(&mut rest).map_err(failed)? > 0 {}
-            }
-            let Some(member) = shared.archive.next()? else { return Ok(None) };
-            shared.current += 1;
-            (member, shared.current)
-        };
-        let member: String =
-            String::from_utf8_lossy(&member).chars().map(|c| if c.is_control() { '?' } else { c }).collect();
-        let name = format!("{}/{member}", self.name);
-        let input = Input::new(name, Box::new(Member { shared: self.shared.clone(), number }))?;
-        Ok(Some((member, input)))
-    }
-}
-
-/// A reader of one file.
-struct Member {
-    shared: Arc<Mutex<Shared>>,
-    number: u64,
-}
-
-impl Read for Member {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        if shared.current == self.number { shared.archive.read(buffer) } else { Ok(0) }
-    }
-}
-
-/// Reads some of the `left` bytes of a file that is stored as it is.
-fn read_stored(reader: &mut Reader, left: &mut u64, buffer: &mut [u8]) -> io::Result<usize> {
-    let most = buffer.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
-    let read = reader.read(&mut buffer[..most])?;
-    if read == 0 && most > 0 {
-        return Err(damaged(&format!("it ends {left} bytes before the end of a file in it")));
-    }
-    *left -= read as u64;
-    Ok(read)
-}
-
-/// The error of an archive that is not as it says.
-fn damaged(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("damaged archive: {what}"))
-}
-
-#[cfg(test)]
-pub(super) use self::zip::tests::stored as zip_of;
-
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::collapse::tests::{collapse_bytes, fold};
+    use std::io;
 
-    pub(super) fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
-        let mut out = Vec::new();
-        for (name, bytes) in files {
-            out.extend(super::tar::tests::header(name, bytes.len() as u64, b'0'));
-            out.extend_from_slice(bytes);
-            out.resize(out.len().next_multiple_of(512), 0);
-        }
-        out.resize(out.len() + 1024, 0);
-        out
-    }
+    use super::*;
+    use crate::collapse::kit::archive::tests::{tar, zip_of};
+    use crate::collapse::tests::{collapse_bytes, fold};
 
     #[test]
     fn the_recordings_of_an_archive_are_one_profile() {
@@ -313,7 +208,7 @@ mod tests {
             ("__MACOSX/._a", b"main;f 9\n"),
             ("b/inner.tar", &inner),
         ];
-        let zipped = super::zip::tests::stored(files);
+        let zipped = zip_of(files);
         for archive in [tar(files), zipped] {
             assert_eq!(Archive.detect(&archive), Verdict::Yes);
             let (out, report) = collapse_bytes(&Archive, &archive, &Options::default()).unwrap();

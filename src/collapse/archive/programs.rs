@@ -124,8 +124,8 @@ fn is_explanation(member: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::Archive;
-    use super::super::tests::tar;
     use super::*;
+    use crate::collapse::kit::archive::tests::tar;
     use crate::collapse::tests::collapse_bytes;
 
     const PLACE: &str = ".build-id/8a/2f00112233445566778899aabbccddeeff0011/elf";

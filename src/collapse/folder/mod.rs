@@ -26,8 +26,8 @@ pub(crate) use path_labels::PathPattern;
 
 use self::collector::{Collector, Group, Outcome};
 use self::part::Means;
-use super::merge::Merged;
-use super::{Listener, Progress};
+use crate::collapse::merge::Merged;
+use crate::collapse::{Listener, Progress};
 use crate::descriptors;
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::profile::{Label, ReadOptions};

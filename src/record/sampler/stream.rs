@@ -17,7 +17,7 @@ use super::plan::Plan;
 use crate::input::{Input, Source};
 use crate::record::sys::perf_event::{ATTR_SIZE, record};
 
-pub(super) use crate::collapse::perf_data::Part;
+pub(super) use crate::collapse::formats::perf_data::Part;
 
 /// The most bytes that wait for the reader: as much as all rings of most machines hold.
 const MOST: usize = 64 << 20;

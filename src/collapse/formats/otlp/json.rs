@@ -1,0 +1,333 @@
+//! `ProfilesData` as JSON, as the Collector's file exporter writes it: a message a line. Keys are in camel case,
+//! numbers of 64 bits are texts or numbers, and bytes are in base64, but for those of links: opentelemetry.io/docs/specs/otlp
+//! wants them in hexadecimal digits.
+
+// A line a field: its value is put away, and nothing is left to return.
+#![allow(clippy::unit_arg)]
+
+use super::data::{
+    AnyValue, Attribute, Data, Dictionary, Function, Line, Link, Location, Mapping, Profile, Resource,
+    Sample, Scope, TableAttribute,
+};
+use super::protobuf::hex;
+use crate::collapse::kit::base64;
+use crate::collapse::kit::json::Json;
+use crate::error::{Error, Result};
+
+/// Lists and maps in values of attributes nest no deeper than this.
+const DEEPEST: usize = 16;
+
+/// Reads a message.
+pub fn read(json: &mut Json) -> Result<Data> {
+    let mut data = Data::default();
+    object(json, |json, key| match key {
+        "resourceProfiles" | "resource_profiles" => {
+            list(json, |json| Ok(data.resources.push(resource(json)?)))
+        }
+        "dictionary" => dictionary(json, &mut data.dictionary),
+        _ => json.skip(),
+    })?;
+    Ok(data)
+}
+
+/// The fields of an object, each of which has to be taken.
+fn object(json: &mut Json, mut field: impl FnMut(&mut Json, &str) -> Result<()>) -> Result<()> {
+    if json.null()? {
+        return Ok(());
+    }
+    let mut key = String::new();
+    json.begin_object()?;
+    while json.next_key(&mut key)? {
+        field(json, &key)?;
+    }
+    Ok(())
+}
+
+/// The items of an array, each of which has to be taken.
+fn list(json: &mut Json, mut item: impl FnMut(&mut Json) -> Result<()>) -> Result<()> {
+    if json.null()? {
+        return Ok(());
+    }
+    json.begin_array()?;
+    while json.next_item()? {
+        item(json)?;
+    }
+    Ok(())
+}
+
+/// A number, as a number or a text.
+fn number<T: std::str::FromStr>(json: &mut Json) -> Result<T> {
+    let text = json.text_or_number()?;
+    let text = if text.is_empty() { "0" } else { text };
+    match text.parse() {
+        Ok(number) => Ok(number),
+        Err(_) => {
+            let found = Error::malformed("a whole number of 64 bits", text.as_bytes());
+            Err(found.at(json.place()))
+        }
+    }
+}
+
+fn text(json: &mut Json) -> Result<Vec<u8>> {
+    Ok(json.text()?.as_bytes().to_vec())
+}
+
+/// Bytes in base64, as hexadecimal digits; any other text as it is.
+fn bytes(json: &mut Json) -> Result<Vec<u8>> {
+    let text = text(json)?;
+    Ok(base64::decode(&text).map_or(text, |bytes| hex(&bytes)))
+}
+
+/// The number of a trace or a span, of `length` bytes, in hexadecimal digits. Libraries of protocol buffers write
+/// base64.
+fn id(json: &mut Json, length: usize) -> Result<Vec<u8>> {
+    let text = text(json)?;
+    match base64::decode(&text).filter(|bytes| bytes.len() == length) {
+        Some(bytes) => Ok(hex(&bytes)),
+        None => Ok(text.to_ascii_lowercase()),
+    }
+}
+
+fn indices(json: &mut Json) -> Result<Vec<u64>> {
+    let mut indices = Vec::new();
+    list(json, |json| Ok(indices.push(number(json)?)))?;
+    Ok(indices)
+}
+
+fn dictionary(json: &mut Json, out: &mut Dictionary) -> Result<()> {
+    object(json, |json, key| match key {
+        "mappingTable" => list(json, |json| Ok(out.mappings.push(mapping(json)?))),
+        "locationTable" => list(json, |json| Ok(out.locations.push(location(json)?))),
+        "functionTable" => list(json, |json| {
+            let mut function = Function::default();
+            object(json, |json, key| {
+                match key {
+                    "nameStrindex" => function.name = number(json)?,
+                    "systemNameStrindex" => function.system_name = number(json)?,
+                    "filenameStrindex" => function.file = number(json)?,
+                    "startLine" => function.start_line = number(json)?,
+                    _ => json.skip()?,
+                }
+                Ok(())
+            })?;
+            out.functions.push(function);
+            Ok(())
+        }),
+        "linkTable" => list(json, |json| {
+            let mut link = Link::default();
+            object(json, |json, key| {
+                match key {
+                    "traceId" => link.trace = id(json, 16)?,
+                    "spanId" => link.span = id(json, 8)?,
+                    _ => json.skip()?,
+                }
+                Ok(())
+            })?;
+            out.links.push(link);
+            Ok(())
+        }),
+        "stringTable" => list(json, |json| Ok(out.texts.push(text(json)?))),
+        "attributeTable" => list(json, |json| {
+            let mut attribute = TableAttribute::default();
+            object(json, |json, key| {
+                match key {
+                    "keyStrindex" => attribute.key = number(json)?,
+                    "value" => attribute.value = value(json, 0)?,
+                    "unitStrindex" => attribute.unit = number(json)?,
+                    _ => json.skip()?,
+                }
+                Ok(())
+            })?;
+            out.attributes.push(attribute);
+            Ok(())
+        }),
+        "stackTable" => list(json, |json| {
+            let mut stack = Vec::new();
+            object(json, |json, key| match key {
+                "locationIndices" => Ok(stack = indices(json)?),
+                _ => json.skip(),
+            })?;
+            out.stacks.push(stack);
+            Ok(())
+        }),
+        _ => json.skip(),
+    })
+}
+
+fn mapping(json: &mut Json) -> Result<Mapping> {
+    let mut mapping = Mapping::default();
+    object(json, |json, key| {
+        match key {
+            "memoryStart" => mapping.start = number(json)?,
+            "memoryLimit" => mapping.limit = number(json)?,
+            "fileOffset" => mapping.offset = number(json)?,
+            "filenameStrindex" => mapping.file = number(json)?,
+            "attributeIndices" => mapping.attributes = indices(json)?,
+            _ => json.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(mapping)
+}
+
+fn location(json: &mut Json) -> Result<Location> {
+    let mut location = Location::default();
+    object(json, |json, key| {
+        match key {
+            "mappingIndex" => location.mapping = number(json)?,
+            "address" => location.address = number(json)?,
+            "lines" | "line" => list(json, |json| {
+                let mut line = Line::default();
+                object(json, |json, key| {
+                    match key {
+                        "functionIndex" => line.function = number(json)?,
+                        "line" => line.line = number(json)?,
+                        "column" => line.column = number(json)?,
+                        _ => json.skip()?,
+                    }
+                    Ok(())
+                })?;
+                location.lines.push(line);
+                Ok(())
+            })?,
+            "attributeIndices" => location.attributes = indices(json)?,
+            _ => json.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(location)
+}
+
+fn attributes(json: &mut Json) -> Result<Vec<Attribute>> {
+    let mut attributes = Vec::new();
+    list(json, |json| {
+        let mut attribute = Attribute::default();
+        object(json, |json, key| {
+            match key {
+                "key" => attribute.key = text(json)?,
+                "keyStrindex" => attribute.key_index = number(json)?,
+                "value" => attribute.value = value(json, 0)?,
+                _ => json.skip()?,
+            }
+            Ok(())
+        })?;
+        attributes.push(attribute);
+        Ok(())
+    })?;
+    Ok(attributes)
+}
+
+fn value(json: &mut Json, depth: usize) -> Result<AnyValue> {
+    if depth > DEEPEST {
+        let found = Error::malformed(format!("an attribute of at most {DEEPEST} levels"), b"a deeper one");
+        return Err(found.at(json.place()));
+    }
+    let mut found = AnyValue::None;
+    object(json, |json, key| {
+        found = match key {
+            "stringValue" => AnyValue::Text(text(json)?),
+            "bytesValue" => AnyValue::Text(bytes(json)?),
+            // An entry of a map holds a value.
+            "value" => value(json, depth + 1)?,
+            "stringValueStrindex" => AnyValue::TextIndex(number(json)?),
+            "boolValue" => AnyValue::Bool(json.bool()?),
+            "intValue" => AnyValue::Int(number(json)?),
+            "doubleValue" => AnyValue::Double(number(json)?),
+            "arrayValue" | "kvlistValue" => {
+                let mut values = Vec::new();
+                object(json, |json, key| match key {
+                    "values" => list(json, |json| Ok(values.push(value(json, depth + 1)?))),
+                    _ => json.skip(),
+                })?;
+                AnyValue::List(values)
+            }
+            _ => {
+                json.skip()?;
+                return Ok(());
+            }
+        };
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+fn resource(json: &mut Json) -> Result<Resource> {
+    let mut resource = Resource::default();
+    object(json, |json, key| match key {
+        "resource" => object(json, |json, key| match key {
+            "attributes" => Ok(resource.attributes = attributes(json)?),
+            _ => json.skip(),
+        }),
+        "scopeProfiles" => list(json, |json| Ok(resource.scopes.push(scope(json)?))),
+        _ => json.skip(),
+    })?;
+    Ok(resource)
+}
+
+fn scope(json: &mut Json) -> Result<Scope> {
+    let mut scope = Scope::default();
+    object(json, |json, key| match key {
+        "scope" => object(json, |json, key| {
+            match key {
+                "name" => scope.name = text(json)?,
+                "version" => scope.version = text(json)?,
+                "attributes" => scope.attributes = attributes(json)?,
+                _ => json.skip()?,
+            }
+            Ok(())
+        }),
+        "profiles" => list(json, |json| Ok(scope.profiles.push(profile(json)?))),
+        _ => json.skip(),
+    })?;
+    Ok(scope)
+}
+
+fn profile(json: &mut Json) -> Result<Profile> {
+    let mut profile = Profile::default();
+    object(json, |json, key| {
+        match key {
+            "sampleType" => profile.sample_type = value_type(json)?,
+            "samples" | "sample" => list(json, |json| Ok(profile.samples.push(sample(json)?)))?,
+            "timeUnixNano" => profile.time = number(json)?,
+            "durationNano" => profile.duration = number(json)?,
+            "periodType" => profile.period_type = value_type(json)?,
+            "period" => profile.period = number(json)?,
+            "attributeIndices" => profile.attributes = indices(json)?,
+            "originalPayloadFormat" => profile.payload_format = text(json)?,
+            // Four letters are three bytes.
+            "originalPayload" => profile.payload = json.text()?.trim_end_matches('=').len() * 3 / 4,
+            _ => json.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(profile)
+}
+
+fn sample(json: &mut Json) -> Result<Sample> {
+    let mut sample = Sample::default();
+    object(json, |json, key| {
+        match key {
+            "stackIndex" => sample.stack = number(json)?,
+            "attributeIndices" => sample.attributes = indices(json)?,
+            "linkIndex" => sample.link = number(json)?,
+            "values" => list(json, |json| Ok(sample.values.push(number(json)?)))?,
+            "timestampsUnixNano" => sample.timestamps = indices(json)?,
+            _ => json.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(sample)
+}
+
+fn value_type(json: &mut Json) -> Result<(u64, u64)> {
+    let mut kind = (0, 0);
+    object(json, |json, key| {
+        match key {
+            "typeStrindex" => kind.0 = number(json)?,
+            "unitStrindex" => kind.1 = number(json)?,
+            _ => json.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(kind)
+}
