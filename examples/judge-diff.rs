@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use fg_tools::diff::{Diff, Report, ReportOptions};
-use fg_tools::profile::ReadOptions;
+use fg_tools::reading::ReadOptions;
 use fg_tools::{Profile, Source};
 
 /// Sets of a slower program, the set to compare with, and the function that is slower.

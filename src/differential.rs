@@ -11,7 +11,8 @@ use std::path::Path;
 use crate::error::Result;
 use crate::folded::{Columns, StackTable, Weights};
 use crate::input::Source;
-use crate::profile::{Facts, Profile, ReadOptions, header};
+use crate::profile::{Facts, Profile, header};
+use crate::reading::ReadOptions;
 use crate::weight::Weight;
 
 /// The options of [`from_readers`] and [`from_files`]: the fields of inferno's.

@@ -84,6 +84,7 @@ pub mod diff;
 #[cfg(feature = "diff")]
 pub mod differential;
 pub mod error;
+pub(crate) mod facts;
 pub mod filter;
 #[cfg(feature = "render")]
 pub mod flamegraph;
@@ -93,6 +94,7 @@ pub(crate) mod printable;
 pub mod profile;
 #[cfg(any(feature = "cli", all(feature = "record", unix)))]
 pub(crate) mod quantity;
+pub mod reading;
 #[cfg(all(feature = "record", unix))]
 pub mod record;
 #[cfg(feature = "render")]
@@ -111,6 +113,7 @@ pub mod weight;
 pub use error::{Error, ErrorKind, Position, Result};
 pub use input::Source;
 pub use profile::{Facts, Profile};
+pub use reading::ReadOptions;
 pub use weight::Weight;
 
 /// Compiles the example of README.md.

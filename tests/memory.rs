@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use fg_tools::collapse::{Options, registry};
-use fg_tools::profile::{Opened, ReadOptions};
+use fg_tools::reading::{Opened, ReadOptions};
 use fg_tools::render::{FORMATS, Settings, write};
 use fg_tools::{Profile, Source};
 

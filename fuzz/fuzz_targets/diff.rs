@@ -6,7 +6,7 @@
 
 use fg_tools::diff::{Diff, join_folded};
 use fg_tools::folded::{Columns, is_comment, parse_line};
-use fg_tools::profile::ReadOptions;
+use fg_tools::reading::ReadOptions;
 use fg_tools::{Profile, Source};
 use libfuzzer_sys::fuzz_target;
 

@@ -8,7 +8,7 @@
 //! ```
 #![no_main]
 
-use fg_tools::profile::{ExchangeParts, ReadOptions};
+use fg_tools::reading::{ExchangeParts, ReadOptions};
 use fg_tools::render::Settings;
 use fg_tools::{Profile, Source};
 use libfuzzer_sys::fuzz_target;

@@ -6,7 +6,7 @@
 
 use fg_tools::filter::{Filtered, OPERATIONS, Op, Operation, Pattern, PatternOptions, Pipeline, RunOptions};
 use fg_tools::folded::parse_line;
-use fg_tools::profile::Opened;
+use fg_tools::reading::Opened;
 use fg_tools::{Profile, Result, Source};
 use libfuzzer_sys::fuzz_target;
 

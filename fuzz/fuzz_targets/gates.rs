@@ -59,7 +59,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn profile(text: &[u8]) -> Option<Profile> {
-    let options = fg_tools::profile::ReadOptions::default().format("folded");
+    let options = fg_tools::reading::ReadOptions::default().format("folded");
     one_line(Profile::read(&[fg_tools::Source::bytes(text)], &options))
 }
 

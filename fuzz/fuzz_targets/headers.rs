@@ -4,7 +4,8 @@
 //! The first line is a list of labels as `--label` takes them, with blanks between; the rest is folded text.
 #![no_main]
 
-use fg_tools::profile::{Label, ReadOptions, header};
+use fg_tools::profile::{Label, header};
+use fg_tools::reading::ReadOptions;
 use fg_tools::{Profile, Source};
 use libfuzzer_sys::fuzz_target;
 

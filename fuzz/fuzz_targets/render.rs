@@ -15,7 +15,7 @@ use std::io::Cursor;
 use fg_tools::collapse::{Options, Report, registry};
 use fg_tools::folded::{Order, StackTable};
 use fg_tools::input::{Input, Source};
-use fg_tools::profile::Opened;
+use fg_tools::reading::Opened;
 use fg_tools::render::{FORMATS, Format, Settings, write};
 use libfuzzer_sys::fuzz_target;
 

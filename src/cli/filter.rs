@@ -21,9 +21,10 @@ use crate::filter::{
 use crate::folded::{Columns, Weights};
 use crate::input::Source;
 use crate::printable::printable;
-use crate::profile::open::open;
+use crate::profile::Profile;
 use crate::profile::units::amount;
-use crate::profile::{self, ExchangeParts, Opened, Profile};
+use crate::reading::open;
+use crate::reading::{ExchangeParts, Opened};
 use crate::weight::Weight;
 
 /// Choose stacks as grep chooses lines, and change them frame by frame
@@ -248,7 +249,7 @@ impl Filter {
     fn read_whole(&self, sources: &[Source]) -> anyhow::Result<(Profile, Report)> {
         let mut reading = self.reading.0.read_options(self.quiet).exchange(ExchangeParts::Shown);
         reading.format.clone_from(&self.format);
-        let read = profile::open::read(sources, &reading);
+        let read = crate::reading::read(sources, &reading);
         progress::end();
         let (profile, report) = read?;
         report.notes.iter().for_each(|note| say(Self::NAME, note));

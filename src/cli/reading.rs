@@ -9,7 +9,7 @@ use clap::Args;
 use super::debuginfod::DebuginfodArgs;
 use super::progress;
 use crate::collapse::{Listener, Options, Progress, ValueSelection};
-use crate::profile::ReadOptions;
+use crate::reading::ReadOptions;
 
 /// The options of reading a recording, and of naming its frames: [`Options`] on the command line.
 #[derive(Args, Clone, Debug, Default)]
@@ -128,7 +128,7 @@ impl From<ReadingArgs> for Options {
 }
 
 impl ReadingArgs {
-    /// The options of [`profile::open`](crate::profile::open), with progress on a terminal unless
+    /// The options of [`profile::open`](crate::reading), with progress on a terminal unless
     /// `quiet`.
     pub fn read_options(&self, quiet: bool) -> ReadOptions {
         let mut options = Options::from(self.clone());

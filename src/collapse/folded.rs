@@ -11,14 +11,14 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::collapse::kit::driver::{self, LineParser};
-use crate::collapse::kit::folded_detection::is_folded;
+use crate::collapse::kit::folded_detection::{head_lines, is_folded};
 use crate::collapse::kit::sample_count::SampleCount;
 use crate::collapse::{
     Collapser, Context, ContextInfo, FormatInfo, Options, Report, Sink, Value, ValueTotal, Verdict,
 };
 use crate::error::{Error, Result};
-use crate::folded::{Columns, FrameId, NotUnderstood, is_comment, parse_line, settle_columns};
-use crate::input::{Input, Source, lines, trim_line_end};
+use crate::folded::{Columns, FrameId, NotUnderstood, parse_line, settle_columns};
+use crate::input::{Input, Source, lines};
 use crate::profile::header::{self, HeaderReader};
 use crate::profile::{Facts, TIME, read_time, value_in};
 
@@ -107,7 +107,7 @@ impl Collapser for Folded {
 }
 
 /// Completes the report of a text that was read.
-pub(super) fn settle(
+pub(crate) fn settle(
     report: &mut Report,
     mut parts: Vec<Facts>,
     total: ValueTotal,
@@ -209,16 +209,6 @@ impl LineParser for FoldedLines {
         }
         report.add_value(Value::default(), self.total)
     }
-}
-
-/// The whole lines of an input's head that can hold stacks.
-pub(super) fn head_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let whole = match memchr::memrchr(b'\n', head) {
-        Some(end) if head.len() >= crate::input::HEAD => end,
-        _ => head.len(),
-    };
-    let lines = lines(&head[..whole]).map(trim_line_end);
-    lines.filter(|line| !line.is_empty() && !is_comment(line))
 }
 
 /// Returns whether a text begins with a header as this crate writes it.

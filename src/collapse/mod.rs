@@ -8,15 +8,11 @@
 #[cfg(feature = "collapse")]
 mod archive;
 pub(crate) mod folded;
-#[cfg(feature = "cli")]
-pub(crate) mod folder;
 pub mod format_info;
 #[cfg(feature = "collapse")]
 pub(crate) mod formats;
 pub(crate) mod kit;
 mod known_unsupported;
-#[cfg(feature = "cli")]
-pub(crate) mod merge;
 #[cfg(feature = "collapse")]
 pub mod recorders;
 pub mod registry;
@@ -195,7 +191,7 @@ pub fn collapse(
 }
 
 /// Refuses a report without samples, and says why there are none.
-fn expect_samples(report: &Report, sources: &[Source]) -> Result<()> {
+pub(crate) fn expect_samples(report: &Report, sources: &[Source]) -> Result<()> {
     let kept = report.values.values().any(|total| total.kept && total.samples > 0);
     if !kept && report.not_understood.count > 0 {
         // Nothing at all was understood: this is not a profile with a few bad lines.
@@ -336,6 +332,11 @@ fn collapse_one(
     collapse_input(source.open()?, format, options, sink, report)
 }
 
+/// The format of an input, told by its first bytes: [`registry::detect`].
+fn format_of(input: &Input) -> Result<&'static dyn Collapser> {
+    registry::detect(input)
+}
+
 /// Collapses an open input.
 fn collapse_input(
     input: Input,
@@ -354,7 +355,7 @@ fn collapse_input(
     let name = input.name().clone();
     let (format, hint) = match format {
         Some(format) => (format, ""),
-        None => (registry::detect(&input)?, "; --format names another"),
+        None => (format_of(&input)?, "; --format names another"),
     };
     let collapsed = format.collapse(input, options, sink, report);
     let read_as = || format!("{}{hint}", format.name());

@@ -5,8 +5,20 @@ use super::{Collapser, Verdict, folded, known_unsupported};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::input::Input;
 
+/// All formats, the most particular first: among equally sure ones the first wins.
 #[cfg(feature = "collapse")]
-pub use super::formats::FORMATS;
+pub static FORMATS: &[&dyn Collapser] = &{
+    const OTHERS: &[&dyn Collapser] = super::formats::FORMATS;
+    // An archive and folded text are read by the parts that stand above formats.
+    let mut all: [&dyn Collapser; OTHERS.len() + 2] = [&folded::Folded; OTHERS.len() + 2];
+    all[0] = &super::archive::Archive;
+    let mut at = 0;
+    while at < OTHERS.len() {
+        all[at + 1] = OTHERS[at];
+        at += 1;
+    }
+    all
+};
 
 /// Folded text alone: the feature `collapse` adds the formats of others.
 #[cfg(not(feature = "collapse"))]

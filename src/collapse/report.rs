@@ -102,7 +102,7 @@ impl Report {
     }
 
     /// Adds what another input of the same profile came across, but for its facts.
-    pub(super) fn merge(&mut self, later: Report) -> Result<()> {
+    pub(crate) fn merge(&mut self, later: Report) -> Result<()> {
         self.not_understood.merge(later.not_understood);
         self.first_value = self.first_value.take().or(later.first_value);
         later.notes.into_iter().for_each(|note| self.note(note));
@@ -115,7 +115,7 @@ impl Report {
     }
 
     /// Takes over the report of one of several inputs, and puts its facts to those of the others.
-    pub(super) fn take_part(
+    pub(crate) fn take_part(
         &mut self,
         mut part: Report,
         facts: &mut Vec<Facts>,

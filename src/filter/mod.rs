@@ -17,6 +17,7 @@ mod op;
 mod operation;
 mod pattern;
 mod pipeline;
+mod profile;
 mod registry;
 mod scan;
 mod select;

@@ -16,7 +16,8 @@ use super::registry::Op;
 use super::{select, stream};
 use crate::error::{ErrorKind, Result};
 use crate::folded::{Columns, FrameId, NotUnderstood, StackTable, Weights, is_comment};
-use crate::profile::{Facts, Opened, Profile, TIME, TimeRange, header, label_frames};
+use crate::input::Source;
+use crate::profile::{Facts, Profile, TIME, TimeRange, header, label_frames};
 use crate::weight::Weight;
 
 /// The options of a run besides its operations.
@@ -150,7 +151,7 @@ pub struct Filtered {
 ///
 /// ```
 /// use fg_tools::filter::{Op, Pipeline, RunOptions};
-/// use fg_tools::profile::{Opened, ReadOptions, open::open};
+/// use fg_tools::reading::{ReadOptions, open};
 /// use fg_tools::Source;
 ///
 /// let input = open(&[Source::bytes("main;alloc;malloc 2\nmain 3\nmain;work 4\n")], &ReadOptions::default())?;
@@ -203,31 +204,33 @@ impl Pipeline {
         self.steps.iter().any(|step| matches!(&step.stage, Stage::Select(select) if select.needs_places()))
     }
 
-    /// Applies the pattern first if there is one, then the operations, and writes the result as
-    /// folded text.
-    ///
-    /// Folded text streams: lines that are only selected are copied as they stand, in their order,
-    /// with all comments but counts that may not hold any more. Blank lines are left out.
-    ///
-    /// # Errors
-    /// Those of reading and writing; [`crate::ErrorKind::Overflow`] where weights are added up; and
-    /// [`crate::ErrorKind::Setting`] for weights whose unit an operation has to know.
-    pub fn run(&mut self, input: &Opened, options: &RunOptions, out: &mut dyn Write) -> Result<Filtered> {
+    /// [`Pipeline::run`] of folded text, as it streams by.
+    pub(crate) fn run_folded(
+        &mut self,
+        sources: &[Source],
+        options: &RunOptions,
+        out: &mut dyn Write,
+    ) -> Result<Filtered> {
         self.begin();
-        let (profile, report) = match input {
-            Opened::Folded(sources) => {
-                let filtered = match &options.pattern {
-                    // A pattern alone needs no frames.
-                    Some(pattern) if self.steps.is_empty() => select::select(sources, pattern, options, out),
-                    _ => stream::stream(self, sources, options, out),
-                }?;
-                return Ok(Filtered { steps: self.reports(), ..filtered });
-            }
-            Opened::Profile(profile, report) => (profile, report),
-        };
+        let filtered = match &options.pattern {
+            // A pattern alone needs no frames.
+            Some(pattern) if self.steps.is_empty() => select::select(sources, pattern, options, out),
+            _ => stream::stream(self, sources, options, out),
+        }?;
+        Ok(Filtered { steps: self.reports(), ..filtered })
+    }
+
+    /// [`Pipeline::run`] of a profile.
+    pub(crate) fn run_profile(
+        &mut self,
+        profile: &Profile,
+        options: &RunOptions,
+        out: &mut dyn Write,
+    ) -> Result<Filtered> {
+        self.begin();
         let labelled = self.label(profile)?;
         let added = labelled.as_ref().map_or(0, |(_, added)| *added);
-        let profile = labelled.as_ref().map_or(&**profile, |(labelled, _)| labelled);
+        let profile = labelled.as_ref().map_or(profile, |(labelled, _)| labelled);
         let (filtered, mut effect) = match profile.places().is_empty() {
             true => self.apply_labelled(profile, added, options)?,
             // Text shows no places: stacks that differ in lines only are counted once.
@@ -238,7 +241,7 @@ impl Pipeline {
         }
         let columns = filtered.columns();
         effect.kept = merged::write(&InOrder::default(), filtered.stacks(), columns, options.weigh, out)?;
-        Ok(Filtered { not_understood: report.not_understood.clone(), ..effect })
+        Ok(effect)
     }
 
     /// Applies the pattern first if there is one, then the operations.

@@ -7,7 +7,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use super::table::FrameId;
+use super::frame_id::FrameId;
 
 /// Two independent hashes of a key, in one pass.
 pub(crate) struct KeyedHasher {

@@ -144,12 +144,6 @@ pub(crate) fn put_stack(stack: &[u8], line: &mut Vec<u8>) {
     }
 }
 
-/// Returns true if the line (without its newline) is a comment.
-#[inline]
-pub fn is_comment(line: &[u8]) -> bool {
-    line.first() == Some(&b'#') && matches!(line.get(1), None | Some(b' '))
-}
-
 /// Splits the weight off the end: `main;parse 42` is `main;parse` and 42. The line comes without
 /// its newline. `None` if the last field is no weight.
 ///
@@ -277,6 +271,7 @@ pub fn sanitize_frame(name: &[u8], out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folded::is_comment;
 
     #[test]
     fn takes_lines_apart() {

@@ -8,8 +8,8 @@ use super::line::{Columns, Weights, parse_line};
 use super::order::{cmp_at, common_prefix};
 use super::reader::{BLOCK, Lines, NotUnderstood};
 use crate::error::{ErrorKind, Result};
+use crate::facts::Facts;
 use crate::input::Source;
-use crate::profile::Facts;
 
 /// The memory for the texts' next lines, shared among them.
 const BUFFERS: usize = 8 << 20;

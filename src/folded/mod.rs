@@ -13,7 +13,7 @@
 //!   newline are accepted. A file has two columns only if all its lines have.
 //! - *Frame order* compares stacks frame by frame, each frame by its bytes; a stack that begins
 //!   another comes first. A file in frame order is a call tree in pre-order.
-//! - The lines of the header are those of [`profile::header`](crate::profile::header).
+//! - The lines of the header are those of [`profile::header`](crate::facts::header).
 //!
 //! ```
 //! use fg_tools::folded::StackTable;
@@ -28,6 +28,7 @@
 //! # Ok::<(), fg_tools::Error>(())
 //! ```
 
+mod frame_id;
 mod heavy;
 mod id_table;
 mod interner;
@@ -42,13 +43,16 @@ mod reader;
 mod replay_buffer;
 mod sort;
 mod table;
+mod visitor;
 mod walk;
 
+pub use crate::facts::header::is_comment;
+pub use frame_id::FrameId;
 pub(crate) use id_table::{IdTable, KeyedHasher};
 pub(crate) use interner::Interner;
 #[cfg(feature = "cli")]
 pub(crate) use line::LineWriter;
-pub use line::{Columns, Line, Weights, is_comment, parse_line, sanitize_frame, split_weight};
+pub use line::{Columns, Line, Weights, parse_line, sanitize_frame, split_weight};
 #[cfg(feature = "diff")]
 pub(crate) use line::{leading_digits, split_digits};
 pub(crate) use line::{put_stack, trim_stack};
@@ -56,14 +60,14 @@ pub(crate) use line::{put_stack, trim_stack};
 pub(crate) use merge::{Survey, merge, survey};
 pub(crate) use order::cmp_at;
 pub use order::{cmp_stacks, common_prefix};
-pub use parts::ForkedVisitor;
 pub use place::{Kind, Place, Places};
 pub(crate) use reader::{Header, guess_columns, settle_columns};
 pub use reader::{Lines, NotUnderstood};
 pub(crate) use replay_buffer::{Cursor, ReplayBuffer, Rereadable};
-pub use table::{Batch, FrameId, StackTable};
+pub use table::{Batch, StackTable};
+pub use visitor::{ForkedVisitor, Frame, Known, Order, Rewrite, Visitor, WalkSummary};
 pub(crate) use walk::walk_profile;
-pub use walk::{Frame, Known, Order, Rewrite, Visitor, WalkSummary, walk, walk_on, walk_table};
+pub use walk::{walk, walk_on, walk_table};
 
 /// The name of what weighed too little to be kept: a stack of fg-filter, a frame of a large page.
 pub(crate) const OTHER: &[u8] = b"[other]";

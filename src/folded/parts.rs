@@ -5,7 +5,6 @@
 //! path, and the visitors of the parts become one. The result is that of one thread; whatever is unusual (a
 //! second header, lines that are no stacks, an error) is left to one thread.
 
-use std::any::Any;
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,7 +16,7 @@ use super::pass::{Open, Pass};
 use super::place::Places;
 use super::reader::{BLOCK, Lines};
 use super::replay_buffer::Rereadable;
-use super::walk::{Known, Order, Visitor, WalkSummary};
+use super::visitor::{ForkedVisitor, Known, Order, Visitor, WalkSummary};
 use crate::error::{Position, Result};
 use crate::input::{self, Blocks};
 use crate::threads::Task;
@@ -26,11 +25,6 @@ use crate::threads::Task;
 const PARTS_FROM: u64 = 8 << 20;
 /// The longest line before a cut.
 const LONGEST: u64 = 64 << 10;
-
-/// A visitor of a part of the input, for another thread: see [`Visitor::fork`].
-pub trait ForkedVisitor: Visitor + Any + Send {}
-
-impl<V: Visitor + Any + Send> ForkedVisitor for V {}
 
 /// The end of an attempt.
 pub(super) enum Attempt {
@@ -259,7 +253,7 @@ mod tests {
         }
 
         fn join(&mut self, fork: Box<dyn ForkedVisitor>, offset: Weights) -> Result<()> {
-            let fork: Box<dyn Any> = fork;
+            let fork: Box<dyn std::any::Any> = fork;
             let fork = fork.downcast::<Log>().unwrap_or_else(|_| panic!("a log"));
             for (depth, name, start, own, total) in fork.frames {
                 self.frames.push((depth, name, start.checked_add(offset.value)?, own, total));

@@ -3,7 +3,7 @@
 use super::line::{Columns, Weights, parse_line};
 use super::order::{cmp_at, common_prefix};
 use super::replay_buffer::Rereadable;
-use super::walk::{Frame, Order, Rewrite, Visitor, WalkSummary};
+use super::visitor::{Frame, Order, Rewrite, Visitor, WalkSummary};
 use crate::error::Result;
 use crate::weight::Weight;
 

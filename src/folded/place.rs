@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::frame_id::FrameId;
 use super::interner::Interner;
-use super::table::FrameId;
 use crate::error::Result;
 use crate::weight::Weight;
 

@@ -5,12 +5,13 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::line::{Columns, is_comment, parse_line};
+use super::line::{Columns, parse_line};
 use super::order::common_prefix;
 use crate::error::{Error, ErrorKind, Position, Result, excerpt};
+use crate::facts::Facts;
+use crate::facts::header::is_comment;
+use crate::facts::header::{self, HeaderReader};
 use crate::input::{Block, Blocks, Source, last_newline, lines};
-use crate::profile::Facts;
-use crate::profile::header::{self, HeaderReader};
 use crate::scan::{line_and_semicolons, line_and_semicolons_from};
 
 /// Small enough for the second-level cache, large enough that system calls do not matter.

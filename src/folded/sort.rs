@@ -8,8 +8,8 @@
 use std::ops::Range;
 use std::thread;
 
+use super::frame_id::FrameId;
 use super::line::Weights;
-use super::table::FrameId;
 use crate::error::Result;
 use crate::threads::Task;
 use crate::weight::Weight;

@@ -4,8 +4,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::facts::Facts;
-use super::units::{amount, is_time};
+use crate::facts::Facts;
+use crate::facts::units::{amount, is_time};
 use crate::folded::Weights;
 use crate::weight::Weight;
 

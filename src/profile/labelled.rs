@@ -14,7 +14,7 @@ use crate::weight::Weight;
 /// The most parts that waits and calls are divided into, all together: they take some gigabytes.
 const MOST_PARTS: u128 = 1 << 26;
 /// The most labels of a profile: as many as a header declares.
-const MOST_LABELS: usize = super::facts::MOST;
+const MOST_LABELS: usize = crate::facts::MOST;
 
 /// The boundaries between buckets of time.
 enum Buckets {

@@ -11,35 +11,28 @@
 //!  folded text in order ───► streams: walked, never a table, constant memory
 //! ```
 //! A [`Profile`] is made from a file of any format, from bytes, from a reader, from lines of folded
-//! text, or [sample by sample](ProfileBuilder). The tools [`open`](open::open) their input: folded text
+//! text, or [sample by sample](ProfileBuilder). The tools [`open`](crate::reading::open) their input: folded text
 //! streams by, everything else becomes a profile.
 
 mod builder;
 mod describe;
 #[cfg_attr(not(all(feature = "collapse", feature = "render")), allow(dead_code))]
 pub(crate) mod exchange;
-mod facts;
-mod filter;
-pub mod header;
 mod label;
 mod label_counts;
 mod labelled;
 mod measures;
-pub mod open;
 mod other_values;
-#[cfg(feature = "render")]
-mod render;
+mod restacked;
 mod samples;
 pub(crate) mod scaled;
 mod sink;
 mod time_line;
 mod times;
-pub mod units;
 mod weigh_by;
 
 use std::fmt;
-use std::io::{Read, Write};
-use std::path::Path;
+use std::io::Write;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
@@ -47,18 +40,17 @@ use crate::folded::{
     Columns, FrameId, Known, Order, Places, Rewrite, StackTable, Visitor, WalkSummary, Weights, walk_profile,
     walk_table,
 };
-use crate::input::Source;
 
+pub(crate) use crate::facts::fact;
+pub use crate::facts::{Facts, Sides, header, units};
 pub use crate::folded::{Kind, Place};
 pub use builder::ProfileBuilder;
 pub use exchange::Exchange;
 pub(crate) use exchange::Exchanged;
-pub(crate) use facts::fact;
-pub use facts::{Facts, Sides};
 pub use label::Label;
 pub(crate) use label::{clean_key, label_frames, value_in};
 pub use label_counts::LabelCount;
-pub use open::{ExchangeParts, Opened, ReadOptions};
+pub(crate) use other_values::OtherValues;
 pub use samples::{SampleRef, Samples};
 pub use sink::{Context, ForkedSink, Sink, Wants};
 #[cfg(feature = "render")]
@@ -87,7 +79,7 @@ pub struct Profile {
     samples: Samples,
     places: Arc<Places>,
     exchanged: Option<Exchanged>,
-    other_values: Option<Box<other_values::OtherValues>>,
+    other_values: Option<Box<OtherValues>>,
 }
 
 impl fmt::Debug for Profile {
@@ -110,58 +102,6 @@ impl Profile {
     /// A builder, for samples in memory.
     pub fn builder() -> ProfileBuilder {
         ProfileBuilder::default()
-    }
-
-    /// Reads a file of any format that is known here; `-` is standard input.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Unrecognised`], and those of the format, placed in the file.
-    pub fn from_path(path: impl AsRef<Path>) -> Result<Profile> {
-        Profile::read(&[Source::new(path)], &ReadOptions::default())
-    }
-
-    /// Reads bytes of any format that is known here, plain or compressed.
-    ///
-    /// # Errors
-    /// Those of [`Profile::from_path`].
-    pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Profile> {
-        Profile::read(&[Source::bytes(bytes)], &ReadOptions::default())
-    }
-
-    /// Reads what a reader has to give, in any format that is known here.
-    ///
-    /// # Errors
-    /// Those of [`Profile::from_path`].
-    pub fn from_reader(reader: impl Read + Send + 'static) -> Result<Profile> {
-        Profile::read(&[Source::reader("input", reader)], &ReadOptions::default())
-    }
-
-    /// Reads lines of folded text.
-    ///
-    /// # Errors
-    /// Those of [`Profile::from_path`].
-    ///
-    /// ```
-    /// let profile = fg_tools::Profile::from_lines(["main;parse 40", "main 2"])?;
-    /// assert_eq!(profile.stack_count(), 2);
-    /// # Ok::<(), fg_tools::Error>(())
-    /// ```
-    pub fn from_lines<L: AsRef<[u8]>>(lines: impl IntoIterator<Item = L>) -> Result<Profile> {
-        let mut text = Vec::new();
-        for line in lines {
-            text.extend_from_slice(line.as_ref());
-            text.push(b'\n');
-        }
-        let options = ReadOptions::default().format("folded");
-        Profile::read(&[Source::bytes(text)], &options)
-    }
-
-    /// Reads several sources as one profile.
-    ///
-    /// # Errors
-    /// Those of [`Profile::from_path`]; [`ErrorKind::Setting`] for units that do not add up.
-    pub fn read(sources: &[Source], options: &ReadOptions) -> Result<Profile> {
-        Ok(open::read(sources, options)?.0)
     }
 
     /// The facts of the profile: unit, event, command, date.

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 
 use super::Profile;
-use super::units::{in_smallest, is_time};
 use crate::error::Result;
+use crate::facts::units::{in_smallest, is_time};
 use crate::folded::{Columns, Frame, Known, Rewrite, StackTable, Visitor, Weights, walk_table};
 use crate::weight::Weight;
 

@@ -71,7 +71,7 @@ impl Settings {
     }
 
     /// A flame chart: samples stand in the order of time and are not merged. A profile needs
-    /// [samples](crate::profile::ReadOptions::samples) for that.
+    /// [samples](crate::reading::ReadOptions::samples) for that.
     pub fn flame_chart(mut self, flame_chart: bool) -> Self {
         self.order = if flame_chart { Order::Time } else { Order::Frame };
         self.picture.flame_chart = flame_chart;

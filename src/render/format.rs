@@ -9,7 +9,7 @@ use super::{
     speedscope, svg, text, top, tree, tsv,
 };
 use crate::error::{ErrorKind, Result};
-use crate::profile::ExchangeParts;
+use crate::reading::ExchangeParts;
 
 /// An output format.
 #[derive(Clone, Copy, Debug)]

@@ -50,6 +50,7 @@ mod peek;
 #[cfg(feature = "png")]
 mod png;
 mod pprof;
+mod profile;
 pub mod rewrite;
 #[cfg(feature = "perf-data")]
 mod sample_profile;

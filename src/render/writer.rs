@@ -10,7 +10,8 @@ use super::colour::PaletteMap;
 use super::{Format, Settings};
 use crate::error::Result;
 use crate::folded::{ForkedVisitor, Frame, Known, Order, Rewrite, Visitor, WalkSummary, Weights};
-use crate::profile::{Opened, Profile, TimeLine};
+use crate::profile::{Profile, TimeLine};
+use crate::reading::Opened;
 use crate::weight::Weight;
 
 /// The destination of an output. It is buffered: writers need not collect bytes first.

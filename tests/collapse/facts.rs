@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use fg_tools::folded::Kind;
-use fg_tools::profile::{ReadOptions, header, open};
+use fg_tools::profile::header;
+use fg_tools::reading::{self, ReadOptions};
 use fg_tools::{Profile, Weight};
 
 use super::fixtures::{Case, cases};
@@ -12,7 +13,7 @@ fn read(case: &Case, options: ReadOptions) -> Profile {
     let mut options = options.collapse(case.options.clone());
     options.format.clone_from(&case.named);
     let source = fg_tools::input::Source::new(&case.input);
-    open::read(&[source], &options).unwrap_or_else(|e| panic!("{}: {e}", case.name)).0
+    reading::read(&[source], &options).unwrap_or_else(|e| panic!("{}: {e}", case.name)).0
 }
 
 /// A case and its whole header, without `# `; `-` means no header.

@@ -14,7 +14,7 @@ use fg_tools::Weight;
 use fg_tools::cli::collapse::Collapse;
 use fg_tools::collapse::{Options, registry};
 use fg_tools::input::Source;
-use fg_tools::profile::{ReadOptions, open};
+use fg_tools::reading::{self, ReadOptions};
 
 use super::{fold, fold_bytes};
 
@@ -256,7 +256,7 @@ fn damaged_bytes_are_no_panic() {
             let _ = fold_bytes(&damaged, Some(&case.format), &case.options);
             // Places and single samples take other paths.
             let everything = ReadOptions::default().format(&case.format).collapse(case.options.clone());
-            let _ = open::read(&[Source::bytes(damaged)], &everything.samples(true));
+            let _ = reading::read(&[Source::bytes(damaged)], &everything.samples(true));
         }
     }
 }

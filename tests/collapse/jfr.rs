@@ -6,7 +6,7 @@ use std::path::Path;
 use fg_tools::Profile;
 use fg_tools::collapse::{Options, ValueSelection};
 use fg_tools::input::Source;
-use fg_tools::profile::{ReadOptions, open};
+use fg_tools::reading::{self, ReadOptions};
 
 use super::jfr_writer::{Element, Numbers, compressed, fixed, types};
 use super::{fold, fold_bytes};
@@ -37,7 +37,7 @@ fn times_threads_and_labels_are_those_of_jfr_print_json() {
         let samples = |file: &str, format: &str| {
             let all = Options { values: ValueSelection::All, ..Options::default() };
             let options = ReadOptions::default().format(format).collapse(all).samples(true);
-            let (profile, _) = open::read(&[Source::new(path(case, file))], &options).unwrap();
+            let (profile, _) = reading::read(&[Source::new(path(case, file))], &options).unwrap();
             let mut all: Vec<String> = profile
                 .samples()
                 .iter()
@@ -216,7 +216,7 @@ fn async_profilers_events_are_values_in_both_encodings_and_in_several_chunks() {
 fn times_threads_states_classes_and_places_come_with_each_sample() {
     let all = Options { values: ValueSelection::All, ..Options::default() };
     let options = ReadOptions::default().collapse(all).samples(true);
-    let (profile, _) = open::read(&[Source::bytes(async_profiler(compressed()))], &options).unwrap();
+    let (profile, _) = reading::read(&[Source::bytes(async_profiler(compressed()))], &options).unwrap();
     let of = |root: &str| {
         profile.samples().iter().find(|sample| stack_of(&profile, sample.stack).starts_with(root)).unwrap()
     };

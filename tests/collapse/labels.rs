@@ -8,7 +8,8 @@ use std::time::Duration;
 use fg_tools::collapse::{Options, registry};
 use fg_tools::filter::Op;
 use fg_tools::folded::Weights;
-use fg_tools::profile::{Context, Label, Profile, ProfileBuilder, ReadOptions, Sink, TimeRange, Wants};
+use fg_tools::profile::{Context, Label, Profile, ProfileBuilder, Sink, TimeRange, Wants};
+use fg_tools::reading::ReadOptions;
 use fg_tools::{Source, Weight};
 
 use super::recordings::corpus;

@@ -226,7 +226,8 @@ fn a_clock_with_terms_keeps_its_unit() {
 
 #[test]
 fn single_samples_and_places_come_when_they_are_wanted() {
-    use fg_tools::profile::{Kind, Place, ReadOptions};
+    use fg_tools::profile::{Kind, Place};
+    use fg_tools::reading::ReadOptions;
     let text = [HEADER, TWO_EVENTS].concat();
     let profile = fg_tools::Profile::read(
         &[fg_tools::input::Source::bytes(text)],

@@ -2,7 +2,8 @@
 
 use fg_tools::Profile;
 use fg_tools::filter::{OPERATIONS, Op, Operation, Pattern, PatternOptions, Pipeline, RunOptions};
-use fg_tools::profile::{ReadOptions, open::open};
+use fg_tools::reading::ReadOptions;
+use fg_tools::reading::open;
 
 use super::{filter, text};
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 
 use fg_tools::filter::{Op, Operation, Pattern, PatternOptions, Pipeline, RunOptions};
-use fg_tools::profile::{Opened, ReadOptions};
+use fg_tools::reading::{Opened, ReadOptions};
 use fg_tools::{Profile, Source};
 use serde_json::{Value, json};
 

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use fg_tools::filter::{Op, Pattern, PatternOptions, Pipeline, RunOptions};
 use fg_tools::folded::{Kind, Place, Weights};
-use fg_tools::profile::open::open;
-use fg_tools::profile::{Context, Opened, ProfileBuilder, ReadOptions, Sink, Wants};
+use fg_tools::profile::{Context, ProfileBuilder, Sink, Wants};
+use fg_tools::reading::open;
+use fg_tools::reading::{Opened, ReadOptions};
 use fg_tools::{Source, Weight};
 
 use super::feed::text;

@@ -3,7 +3,8 @@
 use std::process::{Command, Stdio};
 
 use fg_tools::collapse::{Options, ValueSelection};
-use fg_tools::profile::{Label, Profile, ReadOptions};
+use fg_tools::profile::{Label, Profile};
+use fg_tools::reading::ReadOptions;
 use fg_tools::{Source, Weight};
 
 use super::kit::*;

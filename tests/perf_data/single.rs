@@ -3,7 +3,8 @@
 use fg_tools::Profile;
 use fg_tools::collapse::Options;
 use fg_tools::input::Source;
-use fg_tools::profile::{Kind, Place, ReadOptions};
+use fg_tools::profile::{Kind, Place};
+use fg_tools::reading::ReadOptions;
 
 use super::kit::*;
 use super::{below, root_with_maps};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use fg_tools::folded::Weights;
-use fg_tools::profile::{ExchangeParts, ReadOptions};
+use fg_tools::reading::{ExchangeParts, ReadOptions};
 use fg_tools::render::Settings;
 use fg_tools::{Profile, Source};
 

@@ -1,7 +1,7 @@
 //! A frame of any name through every output: a file that its own readers take, and from which the same
 //! stacks come back where the format holds stacks.
 
-use fg_tools::profile::ReadOptions;
+use fg_tools::reading::ReadOptions;
 use fg_tools::render::{FORMATS, Settings};
 use fg_tools::{Profile, Source, Weight};
 

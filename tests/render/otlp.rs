@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use fg_tools::collapse::{Options, ValueSelection};
-use fg_tools::profile::{ExchangeParts, ReadOptions};
+use fg_tools::reading::{ExchangeParts, ReadOptions};
 use fg_tools::render::Settings;
 use fg_tools::{Profile, Source};
 

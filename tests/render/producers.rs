@@ -254,7 +254,7 @@ fn a_private_output_names_no_host_folder_or_argument() {
 /// Samples in the order of time are calls one after the other, not the sum of all.
 #[test]
 fn a_recording_with_times_is_a_flame_chart() {
-    let options = fg_tools::profile::ReadOptions::default().samples(true);
+    let options = fg_tools::reading::ReadOptions::default().samples(true);
     let source = Source::new(find("fixtures/perf-script/cpp-fp/input.txt.gz"));
     let profile = Profile::read(&[source], &options).unwrap();
     let chart = |flame_chart| {

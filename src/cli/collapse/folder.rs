@@ -11,11 +11,12 @@ use super::{Collapse, size};
 use crate::cli::render::write_files;
 use crate::cli::{Exit, Tool, progress, say};
 use crate::collapse::Options;
-use crate::collapse::folder::{self, Cache, Folders, Found, PathPattern, Request};
-use crate::collapse::merge::Merged;
 use crate::error::{Error, ErrorKind, Position};
 use crate::input::Source;
-use crate::profile::{Label, Opened, header};
+use crate::profile::{Label, header};
+use crate::reading::Opened;
+use crate::reading::folder::{self, Cache, Folders, Found, PathPattern, Request};
+use crate::reading::merge::Merged;
 use crate::render::Settings;
 use crate::weight::Weight;
 

@@ -16,10 +16,11 @@ use super::output::OutputArgs;
 use super::reading::ReadingArgs;
 use super::scale::ScaleArgs;
 use super::{Exit, GenerateArgs, InputArgs, Tool, progress, say, say_not_understood, terminal};
-use crate::collapse::merge::Merged;
 use crate::collapse::{self, Report, registry};
 use crate::input::Source;
-use crate::profile::{self, ExchangeParts, Opened, Profile, ReadOptions, header};
+use crate::profile::{Profile, header};
+use crate::reading::merge::Merged;
+use crate::reading::{ExchangeParts, Opened, ReadOptions};
 use crate::render::Format;
 use crate::weight::Weight;
 
@@ -160,7 +161,7 @@ impl Tool for Collapse {
             return Ok(Exit::Yes);
         }
         let sources = self.scale.apply(self.input.sources())?;
-        let opened = match profile::open::open(&sources, &reading) {
+        let opened = match crate::reading::open(&sources, &reading) {
             Ok(Opened::Folded(sources)) => self.read_folded(&sources, &reading),
             Ok(Opened::Profile(profile, report)) => Ok((Stacks::Profile(profile), *report)),
             Err(e) => Err(e),
@@ -231,7 +232,7 @@ impl Collapse {
     fn read_folded(&self, sources: &[Source], reading: &ReadOptions) -> crate::Result<(Stacks, Report)> {
         let is_scaled = |source: &Source| source.factor() != Weight::ONE;
         if reading.collapse.count || reading.samples || sources.iter().any(is_scaled) {
-            let (profile, report) = profile::open::read(sources, reading)?;
+            let (profile, report) = crate::reading::read(sources, reading)?;
             return Ok((Stacks::Profile(Box::new(profile)), report));
         }
         let mut merged = Merged::read(sources, &reading.collapse, self.memory)?;
@@ -257,7 +258,7 @@ impl Collapse {
         }
         let mut reading = self.options.read_options(self.quiet).exchange(ExchangeParts::Whole);
         reading.format.clone_from(&self.format);
-        let read = profile::open::read(&self.scale.apply(self.input.sources())?, &reading);
+        let read = crate::reading::read(&self.scale.apply(self.input.sources())?, &reading);
         progress::end();
         let (profile, report) = read?;
         if self.strict {

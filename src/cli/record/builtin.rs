@@ -7,7 +7,8 @@ use super::recording::Recording;
 use super::results::{OnFailure, conclude};
 use super::{Exit, Record, advice, sudo};
 use crate::cli::{Tool, progress, say};
-use crate::profile::{Facts, open};
+use crate::profile::Facts;
+use crate::reading;
 use crate::record::facts::facts;
 use crate::record::refusal::Refusal;
 use crate::record::request::{Control, Delay, Rate, Request, Target};
@@ -65,7 +66,7 @@ impl RecordArgs {
         let reading = self.reading();
         let live = self.sampling.shows_progress(request.target.runs_program());
         let (outcome, folded) = std::thread::scope(|scope| {
-            let folding = threads::start(scope, || open::read(&[records], &reading))?;
+            let folding = threads::start(scope, || reading::read(&[records], &reading))?;
             let outcome = self.sampling.sample(request, writer, stop, live, &mut |_| {});
             Ok::<_, crate::Error>((outcome, folding.join().expect("no thread panics")))
         })?;

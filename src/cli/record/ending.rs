@@ -6,7 +6,8 @@ use std::path::Path;
 use crate::cli::output::Output;
 use crate::cli::{Tool, say, terminal};
 use crate::error::Result;
-use crate::profile::{Facts, Opened, units};
+use crate::profile::{Facts, units};
+use crate::reading::Opened;
 use crate::render::{Format, Settings, Target, Written, write};
 use crate::weight::Weight;
 

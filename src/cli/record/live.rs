@@ -13,7 +13,8 @@ use crate::cli::render::{LiveView, OutputArgs, TerminalArgs, Wish};
 use crate::collapse::Report;
 use crate::error::Error;
 use crate::folded::Order;
-use crate::profile::{Opened, Profile, open};
+use crate::profile::Profile;
+use crate::reading::{self, Opened};
 use crate::record::facts::complete;
 use crate::record::request::Request;
 use crate::record::sampler::{Progress, stream};
@@ -56,7 +57,7 @@ impl RecordArgs {
         let sampling = &self.sampling;
         let (outcome, folded, seen) = std::thread::scope(|scope| {
             let folding = threads::start(scope, || {
-                open::read_parts(&records, &reading, &mut |profile, report, _| {
+                reading::read_parts(&records, &reading, &mut |profile, report, _| {
                     let mut state = lock(&state);
                     state.parts.push(profile);
                     state.report = report;

@@ -18,7 +18,8 @@ use crate::cli::{Exit, Tool, browser, say};
 use crate::collapse::{Options, Report};
 use crate::error::{Error, ErrorKind};
 use crate::input::Source;
-use crate::profile::{self, Facts, Opened, Profile, ReadOptions};
+use crate::profile::{Facts, Profile};
+use crate::reading::{Opened, ReadOptions};
 use crate::record::facts;
 use crate::record::program::Started;
 use crate::record::sys::signals::Stop;
@@ -358,7 +359,7 @@ impl RecordArgs {
         known: Facts,
     ) -> anyhow::Result<Profile> {
         let counts_samples = options.format.as_deref() == Some("perf-data");
-        let (profile, report) = profile::open::read(&[recording], &options)?;
+        let (profile, report) = crate::reading::read(&[recording], &options)?;
         Ok(self.complete(profile, &report, known, counts_samples))
     }
 

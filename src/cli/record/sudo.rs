@@ -12,7 +12,7 @@ use super::recording::Recording;
 use super::results::{OnFailure, conclude};
 use super::{Exit, Record, RecordArgs, SamplingArgs};
 use crate::error::Error;
-use crate::profile::ReadOptions;
+use crate::reading::ReadOptions;
 use crate::record::facts::facts;
 use crate::record::request::{Request, Target};
 use crate::record::root::{self, Server};

@@ -21,8 +21,9 @@ use super::terminal as person;
 use super::{Exit, GenerateArgs, InputArgs, Tool, browser, say, say_not_understood};
 use crate::error::{Error, ErrorKind, Position};
 use crate::folded::{Columns, WalkSummary};
-use crate::profile::open::open;
-use crate::profile::{self, ExchangeParts, Label, Opened};
+use crate::profile::Label;
+use crate::reading::open;
+use crate::reading::{ExchangeParts, Opened};
 use crate::render::compare::Widths;
 use crate::render::format::{exchange_parts, takes};
 use crate::render::{FORMATS, Format, Written};
@@ -204,7 +205,7 @@ impl Render {
                 bail!("--each does not go with --label, --weight-by and --by LABEL");
             }
             let (profile, report) =
-                profile::open::read(&sources, &reading.samples(true).other_values(false))?;
+                crate::reading::read(&sources, &reading.samples(true).other_values(false))?;
             let (mut profile, note) = self.labels.weigh(profile)?;
             note.iter().for_each(|note| self.say(note));
             if !labels.is_empty() {

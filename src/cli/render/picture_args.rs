@@ -13,7 +13,7 @@ use crate::cli::output::Output;
 use crate::cli::terminal;
 use crate::error::{Error, Position, Result};
 use crate::folded::{Columns, Order};
-use crate::profile::Opened;
+use crate::reading::Opened;
 use crate::render::attributes::NameAttributes;
 use crate::render::colour::{Colours, PaletteMap};
 use crate::render::rewrite::StackRewrite;
@@ -79,7 +79,7 @@ impl PictureArgs {
     }
 
     /// Returns true if outputs of these formats need single samples: see
-    /// [`ReadOptions::samples`](crate::profile::ReadOptions::samples).
+    /// [`ReadOptions::samples`](crate::reading::ReadOptions::samples).
     pub fn needs_samples<'f>(&self, formats: impl IntoIterator<Item = &'f Format>) -> bool {
         let StackArgs { flamechart, no_sort, no_time, .. } = self.stacks;
         flamechart

@@ -13,7 +13,6 @@ mod unpacked;
 use self::programs::Programs;
 use crate::collapse::formats::very_sleepy;
 use crate::collapse::kit::archive::{Members, is_packed};
-use crate::collapse::registry;
 use crate::collapse::{Collapser, FormatInfo, Options, Report, Sink, Verdict, collapse_input};
 use crate::error::{Error, ErrorKind, Position, Result, some_of};
 use crate::input::Input;
@@ -152,7 +151,7 @@ impl Recordings<'_> {
             let told = match self.format {
                 Some(_) if input.head().is_empty() => Err(ErrorKind::Empty { what: "empty".into() }.into()),
                 Some(format) => Ok(format),
-                None => registry::detect(&input),
+                None => super::format_of(&input),
             };
             if let Err(refusal) = told {
                 let is_known = |error: &Error| matches!(error.kind(), ErrorKind::KnownUnsupported { .. });
@@ -238,7 +237,7 @@ mod tests {
         let archive = tar(&[("a", b"1 2\n")]);
         let input = Input::new("test", Box::new(io::Cursor::new(archive))).unwrap();
         let mut table = crate::folded::StackTable::default();
-        let folded = registry::by_name("folded").unwrap();
+        let folded = crate::collapse::registry::by_name("folded").unwrap();
         collapse_input(input, Some(folded), &Options::default(), &mut table, &mut Report::default()).unwrap();
         assert_eq!(table.len(), 1);
         assert_eq!(fold(&Archive, tar(&[("a", b"a;b 2\n")]), &Options::default()), "a;b 2\n");

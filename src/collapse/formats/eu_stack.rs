@@ -12,7 +12,7 @@
 //! `-s`. A name that is not known is missing. Each stack of a thread counts one. The source is
 //! elfutils' `src/stack.c`.
 
-use crate::collapse::folded::head_lines;
+use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::printed::Printed;
 use crate::collapse::kit::text::{Text, split_address, split_digits, split_first, split_last};

@@ -14,7 +14,7 @@
 //! passed over. `...` ends a stack of more than a hundred frames. Each stack of a thread counts
 //! one. The source is CPython's `Python/traceback.c`.
 
-use crate::collapse::folded::head_lines;
+use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::names::NO_STACK;
 use crate::collapse::kit::printed::Printed;
 use crate::collapse::kit::text::{Text, split_digits, split_first, split_last};

@@ -7,9 +7,8 @@ macro_rules! formats {
     (@list [$($declared:tt)*] [$($listed:tt)*]) => {
         $($declared)*
 
-        /// All formats, the most particular first: among equally sure ones the first wins.
-        pub static FORMATS: &[&dyn Collapser] =
-            &[&super::archive::Archive, $($listed)* &super::folded::Folded];
+        /// The formats of other makers, the most particular first.
+        pub(super) const FORMATS: &[&dyn Collapser] = &[$($listed)*];
     };
     (@list [$($declared:tt)*] [$($listed:tt)*]
      #[$condition:meta] $module:ident: $($($format:ident)::+),+; $($rest:tt)*) => {

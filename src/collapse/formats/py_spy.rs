@@ -8,8 +8,8 @@
 //! without its closing parenthesis goes on in the next one, and so does a command line without its
 //! closing quote. The name of a thread can hold a `;` as well; nothing shows where it ends.
 
-use crate::collapse::folded::head_lines;
 use crate::collapse::kit::driver::{self, LineParser};
+use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::names::{NO_STACK, frame_at, python_place};
 use crate::collapse::kit::text::split_digits;
 use crate::collapse::kit::threads::Thread;

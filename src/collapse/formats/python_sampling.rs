@@ -7,8 +7,8 @@
 //! Frames are file, function and line; they come out as py-spy's do, `fib (orders.py:23)`, so that recordings of both
 //! compare. `<GC>` and `<native>` stand for themselves. Written by `Lib/profiling/sampling/stack_collector.py`.
 
-use crate::collapse::folded::head_lines;
 use crate::collapse::kit::driver::{self, LineParser};
+use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::threads::Thread;
 use crate::collapse::{

@@ -11,7 +11,7 @@
 
 use std::collections::HashMap;
 
-use crate::collapse::folded::head_lines;
+use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::printed::Printed;
 use crate::collapse::kit::text::{Text, split_digits, split_first, split_last};

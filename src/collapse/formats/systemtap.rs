@@ -11,7 +11,7 @@
 //! leaf first. The form of a frame is documented in the tapset reference (`print_stack`) and made
 //! in `runtime/sym.c`; a script may print only a count's digits, or words before it.
 
-use crate::collapse::folded::head_lines;
+use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::native_frame::NativeFrame;
 use crate::collapse::kit::printed::Printed;
 use crate::collapse::kit::text::{Text, split_address, split_first, split_last};

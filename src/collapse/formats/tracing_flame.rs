@@ -7,8 +7,8 @@
 //! line before. Names without module, file and line come by the layer's options. The source is tracing-flame's
 //! `lib.rs`; to other readers it is folded text of frames that begin with a blank.
 
-use crate::collapse::folded::head_lines;
 use crate::collapse::kit::driver::{self, LineParser};
+use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::forest::Budget;
 use crate::collapse::kit::names::{FrameNames, NO_STACK};
 use crate::collapse::kit::text::{split_first, split_last};

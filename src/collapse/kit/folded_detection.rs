@@ -16,9 +16,8 @@
 
 use std::borrow::Cow;
 
-use crate::collapse::folded::head_lines;
-use crate::folded::{Columns, parse_line, split_weight};
-use crate::input::lines;
+use crate::folded::{Columns, is_comment, parse_line, split_weight};
+use crate::input::{lines, trim_line_end};
 
 /// The kinds of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,6 +187,16 @@ fn begins_with_date(line: &[u8]) -> bool {
 
 fn is_letter(byte: &u8) -> bool {
     byte.is_ascii_alphabetic() || *byte >= 0x80
+}
+
+/// The whole lines of an input's head that can hold stacks.
+pub(crate) fn head_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let whole = match memchr::memrchr(b'\n', head) {
+        Some(end) if head.len() >= crate::input::HEAD => end,
+        _ => head.len(),
+    };
+    let lines = lines(&head[..whole]).map(trim_line_end);
+    lines.filter(|line| !line.is_empty() && !is_comment(line))
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ use super::line::{Columns, Weights, parse_line};
 use super::place::Places;
 use super::reader::NotUnderstood;
 use super::replay_buffer::Rereadable;
-use super::walk::{Known, Visitor, WalkSummary};
+use super::visitor::{Known, Visitor, WalkSummary};
 use crate::error::Result;
 use crate::weight::Weight;
 
@@ -147,7 +147,7 @@ fn whole(weight: u64) -> Weights {
 mod tests {
     use super::sketch::Heavy;
     use super::*;
-    use crate::folded::walk::Frame;
+    use crate::folded::Frame;
     use crate::folded::{Order, walk as walk_all};
     use crate::input::Source;
 

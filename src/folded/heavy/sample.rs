@@ -4,9 +4,10 @@ use std::fs::File;
 use std::ops::Range;
 
 use super::super::id_table::KeyedHasher;
-use super::super::line::{Columns, is_comment, parse_line};
+use super::super::line::{Columns, parse_line};
 use super::sketch::{Heavy, Sketch};
 use crate::error::Result;
+use crate::facts::header::is_comment;
 use crate::input::read_at;
 use crate::scan::line_and_semicolons;
 

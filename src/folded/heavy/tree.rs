@@ -6,13 +6,14 @@ use std::ops::Range;
 
 use super::super::id_table::{Hash, IdTable};
 use super::super::interner::Interner;
-use super::super::line::{Columns, is_comment, parse_line};
+use super::super::line::{Columns, parse_line};
 use super::super::reader::NotUnderstood;
 use super::super::replay_buffer::Rereadable;
-use super::super::walk::{Frame, Visitor};
+use super::super::visitor::{Frame, Visitor};
 use super::sketch::Heavy;
 use super::{each_stack, whole};
 use crate::error::Result;
+use crate::facts::header::is_comment;
 use crate::input::read_at;
 use crate::scan::{frames, line_and_semicolons};
 

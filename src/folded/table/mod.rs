@@ -5,28 +5,13 @@
 
 mod text;
 
+use super::frame_id::{FrameId, HAS_PLACE};
 use super::id_table::{Hash, IdTable, KeyedHasher};
 use super::line::{Columns, Weights, parse_line};
 use super::place::{Place, PlaceTable, Places};
 use crate::error::{Error, ErrorKind, Result};
 use crate::scan::frames;
 use crate::weight::Weight;
-
-/// A frame's name in a [`StackTable`]: equal names have equal numbers, given in order of
-/// appearance from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct FrameId(pub u32);
-
-impl FrameId {
-    /// The number of this frame among those with a place; `None` for a frame without one.
-    #[inline]
-    pub(crate) fn placed(self) -> Option<usize> {
-        (self.0 & HAS_PLACE != 0).then_some((self.0 & !HAS_PLACE) as usize)
-    }
-}
-
-/// The bit of a [`FrameId`] that has a place: the others are its number in the [`PlaceTable`].
-const HAS_PLACE: u32 = 1 << 31;
 
 /// Unique stacks and the sums of their weights.
 #[derive(Default)]

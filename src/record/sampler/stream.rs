@@ -247,13 +247,13 @@ fn put(kind: u32, body: &[u8], records: &mut Vec<u8>) {
 mod tests {
     use super::super::counted::Counted;
     use super::*;
-    use crate::profile::{ReadOptions, open};
+    use crate::reading::{self, ReadOptions};
     use crate::record::request::{CallGraph, Invocation, Rate, Request, Target};
     use crate::record::sys::signals::Stop;
 
     fn folded(source: Source) -> String {
         let options = ReadOptions::default().format("perf-data");
-        let (profile, _) = open::read(&[source], &options).expect("it can be read");
+        let (profile, _) = reading::read(&[source], &options).expect("it can be read");
         let mut folded = Vec::new();
         profile.write_folded(&mut folded).expect("it can be written");
         let folded = String::from_utf8(folded).expect("text");

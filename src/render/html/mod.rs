@@ -259,7 +259,8 @@ mod tests {
     use super::*;
 
     use crate::folded::{Kind, Place};
-    use crate::profile::{Context, ProfileBuilder, ReadOptions, Sink as _, Wants};
+    use crate::profile::{Context, ProfileBuilder, Sink as _, Wants};
+    use crate::reading::ReadOptions;
 
     fn page_of(settings: &Settings, profile: &Profile) -> String {
         let mut out = Vec::new();

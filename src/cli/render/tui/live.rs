@@ -10,7 +10,7 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind};
 use super::app::{App, View};
 use super::draw;
 use super::model::{Collector, Model};
-use crate::profile::Opened;
+use crate::reading::Opened;
 use crate::render::Settings;
 use crate::render::writer::feed;
 

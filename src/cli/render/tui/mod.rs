@@ -17,7 +17,7 @@ use anyhow::{Context, bail};
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 
 use crate::folded::WalkSummary;
-use crate::profile::Opened;
+use crate::reading::Opened;
 use crate::render::format::takes;
 use crate::render::writer::{Drawn, Finished, feed};
 use crate::render::{Settings, Written};

@@ -15,8 +15,8 @@
 
 pub mod mojo;
 
-use crate::collapse::folded::head_lines;
 use crate::collapse::kit::driver::{self, LineParser};
+use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::names::{NO_STACK, frame_at};
 use crate::collapse::kit::times::{duration, nanoseconds};
 use crate::collapse::kit::values::Values;

@@ -25,7 +25,7 @@ mod key;
 mod maps;
 
 use self::maps::Maps;
-use crate::collapse::folded::head_lines;
+use crate::collapse::kit::folded_detection::head_lines;
 use crate::collapse::kit::json::{Json, Kind};
 use crate::collapse::kit::text::{Text, split_last};
 use crate::collapse::{Collapser, ContextInfo, FormatInfo, Options, Report, Sink, Verdict};
@@ -388,7 +388,8 @@ mod tests {
 
     #[test]
     fn printed_fields_are_time_and_labels() {
-        use crate::profile::{Label, Profile, ReadOptions};
+        use crate::profile::{Label, Profile};
+        use crate::reading::ReadOptions;
         let text = "Attaching 1 probe...\nnsecs=5000000 comm=a b tid=7 cgroup=/x\n        f+1\n        main+2\n\n\
                     nsecs=27000000 comm=a b tid=7\n        f+1\n        main+2\n\n";
         assert_eq!(

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::Profile;
 use crate::error::{Error, Result};
+use crate::profile::Profile;
 use crate::render::{Format, HtmlOptions, Settings, SvgOptions, Target, write};
 
 impl Profile {

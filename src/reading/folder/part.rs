@@ -3,11 +3,12 @@
 use super::Request;
 use super::cache::Saved;
 use super::files::Recording;
-use crate::collapse::merge::Merged;
 use crate::collapse::{Report, registry};
 use crate::error::Result;
 use crate::folded::Columns;
-use crate::profile::{self, Profile, ReadOptions};
+use crate::profile::Profile;
+use crate::reading::ReadOptions;
+use crate::reading::merge::Merged;
 use crate::weight::Weight;
 
 /// A recording that was read.
@@ -110,14 +111,14 @@ fn read_anew(recording: &Recording, request: &Request, reading: &ReadOptions, me
     let (source, is_folded) = match reading.format.as_deref() {
         _ if !can_stream => (recording.source.clone(), false),
         Some(format) => (recording.source.clone(), format == registry::FOLDED),
-        None => recording.source.look(profile::open::is_folded_text)?,
+        None => recording.source.look(crate::reading::is_folded_text)?,
     };
     if is_folded {
         let mut merged = Merged::read_any(&[source], None, &reading.collapse, means.memory, means.holders)?;
         let saved = Saved { report: std::mem::take(&mut merged.report), ..Saved::default() };
         return Ok(Part { stacks: Stacks::Folded(Box::new(merged)), saved, is_from_cache: false });
     }
-    let (mut profile, report) = profile::open::read_for_sum(&source, reading, means.first_value.clone())?;
+    let (mut profile, report) = crate::reading::read_for_sum(&source, reading, means.first_value.clone())?;
     let mut saved = Saved { report, ..Saved::default() };
     if has_samples(&saved.report) {
         if let Some(key) = &request.weight_by {

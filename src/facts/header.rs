@@ -16,7 +16,7 @@
 
 use std::time::Duration;
 
-use super::facts::{Facts, MOST, Sides, fact};
+use super::{Facts, MOST, Sides, fact};
 use crate::error::{Error, Result};
 use crate::input::lines;
 use crate::weight::Weight;
@@ -259,7 +259,7 @@ impl HeaderReader {
 pub fn read(text: &[u8]) -> Result<Facts> {
     let mut reader = HeaderReader::default();
     let lines = lines(text).map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    for line in lines.take_while(|line| crate::folded::is_comment(line)) {
+    for line in lines.take_while(|line| is_comment(line)) {
         reader.read(line)?;
     }
     Ok(reader.finish())
@@ -327,6 +327,12 @@ fn parse_seconds(value: &str) -> Option<Duration> {
     }
     let nanos = format!("{fraction:0<9}").parse().ok()?;
     Some(Duration::new(whole.parse().ok()?, nanos))
+}
+
+/// Returns true if the line (without its newline) is a comment.
+#[inline]
+pub fn is_comment(line: &[u8]) -> bool {
+    line.first() == Some(&b'#') && matches!(line.get(1), None | Some(b' '))
 }
 
 #[cfg(test)]

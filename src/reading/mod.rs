@@ -1,16 +1,26 @@
 //! Opens input of any format: folded text to be streamed, everything else as a profile.
 
-use super::{Profile, ProfileBuilder, Sink, TIME, Wants, header, other_values};
+mod filtered;
+#[cfg(feature = "cli")]
+pub(crate) mod folder;
+#[cfg(feature = "cli")]
+pub(crate) mod merge;
+mod other_values;
+
+use std::io::Read;
+use std::path::Path;
+
 use crate::collapse::{self, Options, Report, ValueSelection, registry};
 use crate::error::{Error, ErrorKind, Position, Result};
 use crate::folded::{Order, Rewrite, Visitor, WalkSummary, is_comment, walk_on};
 use crate::input::{Input, Source, lines};
+use crate::profile::{Profile, ProfileBuilder, Sink, TIME, Wants, header};
 
 /// Options of reading a recording.
 ///
 /// ```
 /// use fg_tools::collapse::Options;
-/// use fg_tools::profile::ReadOptions;
+/// use fg_tools::ReadOptions;
 ///
 /// let mut collapse = Options::default();
 /// collapse.kernel = true;
@@ -109,7 +119,7 @@ impl ReadOptions {
     /// Keeps the other values of the recording, for a page to have a menu of.
     ///
     /// ```
-    /// use fg_tools::profile::ReadOptions;
+    /// use fg_tools::ReadOptions;
     ///
     /// // A Go profile of the heap has four values; `html` of its profile shows each.
     /// let options = ReadOptions::default().other_values(true);
@@ -124,7 +134,7 @@ impl ReadOptions {
     /// The other values of recordings are left out then.
     ///
     /// ```
-    /// use fg_tools::profile::ReadOptions;
+    /// use fg_tools::ReadOptions;
     ///
     /// // Five runs of one program; `html` of their profile shows all together, or one of them.
     /// let options = ReadOptions::default().each_source(true);
@@ -137,6 +147,60 @@ impl ReadOptions {
 
     fn wants(&self) -> Wants {
         Wants { places: self.places, contexts: self.samples }
+    }
+}
+
+impl Profile {
+    /// Reads a file of any format that is known here; `-` is standard input.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unrecognised`], and those of the format, placed in the file.
+    pub fn from_path(path: impl AsRef<Path>) -> Result<Profile> {
+        Profile::read(&[Source::new(path)], &ReadOptions::default())
+    }
+
+    /// Reads bytes of any format that is known here, plain or compressed.
+    ///
+    /// # Errors
+    /// Those of [`Profile::from_path`].
+    pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Profile> {
+        Profile::read(&[Source::bytes(bytes)], &ReadOptions::default())
+    }
+
+    /// Reads what a reader has to give, in any format that is known here.
+    ///
+    /// # Errors
+    /// Those of [`Profile::from_path`].
+    pub fn from_reader(reader: impl Read + Send + 'static) -> Result<Profile> {
+        Profile::read(&[Source::reader("input", reader)], &ReadOptions::default())
+    }
+
+    /// Reads lines of folded text.
+    ///
+    /// # Errors
+    /// Those of [`Profile::from_path`].
+    ///
+    /// ```
+    /// let profile = fg_tools::Profile::from_lines(["main;parse 40", "main 2"])?;
+    /// assert_eq!(profile.stack_count(), 2);
+    /// # Ok::<(), fg_tools::Error>(())
+    /// ```
+    pub fn from_lines<L: AsRef<[u8]>>(lines: impl IntoIterator<Item = L>) -> Result<Profile> {
+        let mut text = Vec::new();
+        for line in lines {
+            text.extend_from_slice(line.as_ref());
+            text.push(b'\n');
+        }
+        let options = ReadOptions::default().format("folded");
+        Profile::read(&[Source::bytes(text)], &options)
+    }
+
+    /// Reads several sources as one profile.
+    ///
+    /// # Errors
+    /// Those of [`Profile::from_path`]; [`ErrorKind::Setting`] for units that do not add up.
+    pub fn read(sources: &[Source], options: &ReadOptions) -> Result<Profile> {
+        Ok(read(sources, options)?.0)
     }
 }
 
@@ -227,14 +291,14 @@ pub fn read(sources: &[Source], options: &ReadOptions) -> Result<(Profile, Repor
         other_values::check_each(&sources)?;
         let options = ReadOptions { each_source: false, other_values: false, ..options.clone() };
         let (mut profile, mut report) = read(&sources, &options)?;
-        profile.other_values = Some(other_values::read_each(&sources, &options, &mut report)?);
+        profile.set_other_values(Some(other_values::read_each(&sources, &options, &mut report)?));
         return Ok((profile, report));
     }
     if options.other_values && options.collapse.values == ValueSelection::Default {
         let sources = other_values::rereadable(sources)?;
         let options = ReadOptions { other_values: false, ..options.clone() };
         let (mut profile, report) = read(&sources, &options)?;
-        profile.other_values = other_values::read_others(&sources, &options, &report);
+        profile.set_other_values(other_values::read_others(&sources, &options, &report));
         return Ok((profile, report));
     }
     let format = options.format.as_deref().map(registry::by_name).transpose()?;

@@ -26,11 +26,12 @@ pub(crate) use path_labels::PathPattern;
 
 use self::collector::{Collector, Group, Outcome};
 use self::part::Means;
-use crate::collapse::merge::Merged;
 use crate::collapse::{Listener, Progress};
 use crate::descriptors;
 use crate::error::{Error, ErrorKind, Position, Result};
-use crate::profile::{Label, ReadOptions};
+use crate::profile::Label;
+use crate::reading::ReadOptions;
+use crate::reading::merge::Merged;
 
 /// Larger recordings are read by all threads, one recording after the other.
 const LARGE: u64 = 64 << 20;

@@ -3,6 +3,9 @@
 //! Facts are read once, by whoever opens a recording, and shown by every output. What is not
 //! known is `None`, and stays unsaid: an output that does not know the unit shows none.
 
+pub mod header;
+pub mod units;
+
 use std::time::{Duration, SystemTime};
 
 use crate::printable::printable;
@@ -11,7 +14,7 @@ use crate::weight::Weight;
 /// The longest text kept as a fact, in characters: a page is mailed, and a line is read.
 const LONGEST: usize = 200;
 /// The most warnings, comments or labels that are kept.
-pub(super) const MOST: usize = 32;
+pub(crate) const MOST: usize = 32;
 
 /// The facts that a recording states about itself.
 ///
