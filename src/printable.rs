@@ -1,14 +1,16 @@
 //! Makes names safe to show: hostile bytes cannot move a terminal's cursor or leave a table's cell.
 
+/// Returns true for what is not seen but does something: control characters, and marks that hide or reorder text.
+pub fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
 /// A name in valid UTF-8, in which nothing moves the cursor or hides other text.
 pub fn printable(name: &[u8]) -> String {
-    let odd = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
     String::from_utf8_lossy(name)
         .chars()
-        .map(|c| if odd(c) { char::REPLACEMENT_CHARACTER } else { c })
+        .map(|c| if is_hidden(c) { char::REPLACEMENT_CHARACTER } else { c })
         .collect()
 }
 

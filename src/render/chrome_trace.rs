@@ -18,12 +18,12 @@ use std::io::Write;
 use serde_json::json;
 
 use super::format::takes;
-use super::json_text::string;
 use super::timed_calls::{CallEvent, decimals_of, tell_calls};
 use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
 use crate::error::Result;
 use crate::folded::{Frame, Known, Visitor, WalkSummary, Weights};
+use crate::json_text::{self, string};
 use crate::profile::TimeLine;
 use crate::profile::units::{in_smallest, is_time};
 use crate::weight::Weight;
@@ -197,7 +197,11 @@ impl Writer for ChromeTrace<'_> {
             "unit": facts.unit,
             "recording": details,
         });
-        writeln!(self.target, "\n],\"displayTimeUnit\":\"ms\",\"otherData\":{other}}}")?;
+        let mut text = Vec::new();
+        json_text::write(&other, &mut text)?;
+        self.target.write_all(b"\n],\"displayTimeUnit\":\"ms\",\"otherData\":")?;
+        self.target.write_all(&text)?;
+        self.target.write_all(b"}\n")?;
         Ok(Finished::default())
     }
 }

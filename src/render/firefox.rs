@@ -17,7 +17,6 @@ use std::time::SystemTime;
 use serde_json::json;
 
 use super::format::takes;
-use super::json_text::string;
 use super::label::annotation;
 use super::path::Path;
 use super::shown_places::ShownPlaces;
@@ -25,6 +24,7 @@ use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
 use crate::error::Result;
 use crate::folded::{Frame, Interner, Kind, Place, Visitor, WalkSummary, Weights};
+use crate::json_text::{self, string};
 use crate::profile::TimeLine;
 use crate::profile::units::in_smallest;
 use crate::tally::thread_of;
@@ -215,7 +215,11 @@ impl Writer for Firefox<'_> {
         }
         let places = ShownPlaces::new(settings, &summary.places);
         let longest = threads.iter().map(Thread::end).max().unwrap_or(0);
-        writeln!(target, "{{\"meta\": {},", meta(settings, summary)?)?;
+        let mut text = Vec::new();
+        json_text::write(&meta(settings, summary)?, &mut text)?;
+        target.write_all(b"{\"meta\": ")?;
+        target.write_all(&text)?;
+        target.write_all(b",\n")?;
         writeln!(target, "\"libs\": [], \"pages\": [], \"profilerOverhead\": [], \"counters\": [],")?;
         write!(target, "\"threads\": [")?;
         for (n, (name, thread)) in names.all().zip(&threads).enumerate() {

@@ -23,12 +23,12 @@ use std::io::Write;
 
 use super::format::takes;
 use super::functions::Functions;
-use super::json_text;
 use super::settings::Sort;
 use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
+use crate::json_text;
 use crate::profile::{Facts, header};
 use crate::tally::Group;
 
@@ -136,11 +136,11 @@ impl Writer for Json<'_> {
         write!(target, "],\n\"functions\": [")?;
         write_rows(&functions, settings, summary, target)?;
         if let Some(rows) = rows {
-            write!(
-                target,
-                "],\n\"by\": {},\n\"rows\": [",
-                serde_json::Value::from(settings.table.row_name())
-            )?;
+            let mut name = Vec::new();
+            json_text::string(settings.table.row_name().as_bytes(), &mut name)?;
+            target.write_all(b"],\n\"by\": ")?;
+            target.write_all(&name)?;
+            target.write_all(b",\n\"rows\": [")?;
             write_rows(&rows, settings, summary, target)?;
         }
         let Weights { value, before } = settings.shown_both(summary.total)?;
@@ -188,7 +188,7 @@ fn facts(facts: &Facts, out: &mut Vec<u8>) -> Result<()> {
             _ => _ = object.insert(key, value),
         }
     }
-    serde_json::to_writer(out, &object).map_err(|e| Error::io("write", e.into()))
+    json_text::write(&object.into(), out)
 }
 
 fn is_list(key: &str) -> bool {

@@ -36,7 +36,6 @@ pub mod functions;
 mod graph_writer;
 pub mod html;
 mod json;
-mod json_text;
 pub mod label;
 pub mod layout;
 mod list;

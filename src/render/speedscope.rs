@@ -23,7 +23,6 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 
 use super::format::takes;
-use super::json_text::string;
 use super::path::Path;
 use super::shown_places::ShownPlaces;
 use super::timed_calls::{CallEvent, decimals_of, tell_calls};
@@ -31,6 +30,7 @@ use super::writer::{Finished, Target, Writer};
 use super::{Format, Settings};
 use crate::error::Result;
 use crate::folded::{Frame, Known, Visitor, WalkSummary, Weights};
+use crate::json_text::string;
 use crate::profile::{ThreadLine, TimeLine};
 use crate::tally::thread_of;
 use crate::weight::Weight;

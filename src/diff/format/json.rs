@@ -10,7 +10,8 @@ use super::FormatOptions;
 use crate::diff::detectable::Detectable;
 use crate::diff::notes::NoteKind;
 use crate::diff::report::{Change, Presence, Report, Sampling, Spread};
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::json_text;
 use crate::profile::Facts;
 
 pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Write) -> Result<()> {
@@ -57,7 +58,7 @@ pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Writ
         "left_out": report.rows.len() - rows.len(),
         "rows": rows,
     });
-    serde_json::to_writer_pretty(&mut *out, &whole).map_err(|e| Error::io("write", e.into()))?;
+    out.write_all(&json_text::pretty(&whole)?)?;
     writeln!(out)?;
     Ok(())
 }

@@ -2,6 +2,7 @@
 //! numbers of 64 bits as texts.
 
 use super::encoding;
+use crate::json_text;
 
 /// A field: its number in the protocol buffer, and its name in JSON.
 #[derive(Clone, Copy)]
@@ -165,8 +166,7 @@ fn quote(value: impl std::fmt::Display, out: &mut Vec<u8>) {
 }
 
 fn write_text(value: &[u8], out: &mut Vec<u8>) {
-    let text = serde_json::Value::from(String::from_utf8_lossy(value).into_owned());
-    out.extend_from_slice(text.to_string().as_bytes());
+    json_text::string(value, out).expect("a string is written to memory");
 }
 
 impl Message for Json {
