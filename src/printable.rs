@@ -34,6 +34,23 @@ pub fn markdown_code(name: &[u8]) -> String {
     format!("{fence}{pad}{name}{pad}{fence}")
 }
 
+/// A text from outside in Markdown: as it is if it is nothing but words and numbers, else as code. In code
+/// nothing is HTML, a link, an image or a mention; a backslash before `@` would not keep GitHub from mentioning.
+pub fn markdown_text(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || " .,:;()%+-·/".contains(c);
+    // A list begins with a number, too. Addresses and numbers of issues become links by themselves.
+    let first = text.split(' ').next().unwrap_or_default();
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let begins_well =
+        text.is_empty() || unsigned.starts_with(char::is_alphanumeric) && !first.ends_with(['.', ')']);
+    let lower = text.to_ascii_lowercase();
+    let is_link = ["://", "www.", "gh-"].iter().any(|start| lower.contains(start));
+    match begins_well && !is_link && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => markdown_code(text.as_bytes()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,6 +70,36 @@ mod tests {
         }
         for text in ["main", "operator=", "'=1", "", "[-]"] {
             assert_eq!(cell(text.as_bytes()), text);
+        }
+    }
+
+    #[test]
+    fn words_stay_words_in_markdown() {
+        for text in [
+            "ns",
+            "",
+            "odd unit",
+            "cpu-clock:u",
+            "1.72 s CPU in 8.6 s · 1,719 samples",
+            "größe (B/s)",
+            "+1,001",
+            "-5%",
+        ] {
+            assert_eq!(markdown_text(text), text);
+        }
+        for text in [
+            "1. item",
+            "2) item",
+            "- item",
+            "a_b",
+            "@name",
+            "https://x",
+            "WWW.x",
+            "see gh-12",
+            "a\u{a0}b",
+            " ",
+        ] {
+            assert!(markdown_text(text).starts_with('`'), "{text}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! The method of a report and what it assumed, in one sentence.
 
+use super::escape::Escape;
 use super::format::numbers::p_value;
 use super::report::{Report, Sampling, Spread};
 use crate::profile::units;
@@ -8,6 +9,11 @@ use crate::weight::Weight;
 impl Report {
     /// The assumptions of the tests, in one sentence.
     pub fn assumption(&self) -> String {
+        self.assumption_with(&Escape::TEXT)
+    }
+
+    /// [`Report::assumption`] with the unit as `escape` writes it.
+    pub(super) fn assumption_with(&self, escape: &Escape) -> String {
         let (before, after) = self.sampling;
         let level = 100.0 * (1.0 - self.options.alpha);
         let adjusted =
@@ -21,7 +27,7 @@ impl Report {
                 before.runs, after.runs
             );
         }
-        let (of_before, of_after) = (self.amount(before.period), self.amount(after.period));
+        let (of_before, of_after) = (self.amount(before.period, escape), self.amount(after.period, escape));
         let of = match of_before == of_after {
             true => of_before,
             false => format!("{of_before} and {of_after}"),

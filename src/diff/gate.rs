@@ -13,6 +13,7 @@
 use std::fmt;
 
 use super::detectable::of_any_function;
+use super::escape::Escape;
 use super::format::numbers::three;
 use super::normalize::Normalize;
 use super::report::{Change, Report, Row};
@@ -254,39 +255,34 @@ impl Gate {
     }
 
     /// The limit with its unit: `5%`. Percent and points are as they were asked for: a limit of 0.004 is not 0.
-    pub(super) fn limit(&self, report: &Report) -> String {
+    pub(super) fn limit(&self, report: &Report, escape: &Escape) -> String {
         let size = if self.limit.is_negative() { self.limit.negated() } else { self.limit };
         match self.unit {
             Unit::Percent => format!("{size}%"),
             Unit::Points => format!("{size} points"),
-            Unit::Weight => self.size(report, size.to_f64()),
+            Unit::Weight => self.size(report, size.to_f64(), escape),
         }
     }
 
     /// The smallest change it would have found: `+2.1% of parse`.
-    pub(super) fn describe_sight(
-        &self,
-        report: &Report,
-        sight: &Sight<'_>,
-        name: &dyn Fn(&[u8]) -> String,
-    ) -> String {
+    pub(super) fn describe_sight(&self, report: &Report, sight: &Sight<'_>, escape: &Escape) -> String {
         let sign = if self.above { "+" } else { "-" };
         let of = match sight.row {
             None => "the whole".to_owned(),
             Some(_) if self.unit == Unit::Points => return of_any_function(sign, sight.size),
             Some(_) if self.unit != Unit::Percent => "any function".to_owned(),
-            Some(row) => name(&row.name),
+            Some(row) => (escape.name)(&row.name),
         };
-        format!("{sign}{} of {of}", self.size(report, sight.size))
+        format!("{sign}{} of {of}", self.size(report, sight.size, escape))
     }
 
-    fn size(&self, report: &Report, size: f64) -> String {
+    fn size(&self, report: &Report, size: f64, escape: &Escape) -> String {
         match self.unit {
             Unit::Percent => format!("{}%", three(size)),
             Unit::Points => format!("{} points", three(size)),
             Unit::Weight => {
                 let weight = Weight::parse(format!("{:.3}", size.abs()).as_bytes());
-                report.amount(weight.unwrap_or(self.limit))
+                report.amount(weight.unwrap_or(self.limit), escape)
             }
         }
     }
@@ -426,7 +422,7 @@ mod tests {
     fn a_limit_is_said_as_it_was_asked_for() {
         let profile = crate::Profile::from_lines(["main 100"]).unwrap();
         let report = crate::diff::Diff::new(&profile, &profile).report().unwrap();
-        let said = |text: &str| Gate::parse_all(text).unwrap()[0].limit(&report);
+        let said = |text: &str| Gate::parse_all(text).unwrap()[0].limit(&report, &Escape::TEXT);
         assert_eq!((said("self>0.004pp"), said("self<-12.34%")), ("0.004 points".into(), "12.34%".into()));
         assert_eq!((said("total>5%"), said("total<-1234")), ("5%".into(), "1,234".into()));
     }

@@ -2,6 +2,7 @@
 //! would have been found.
 
 use super::detectable::of_any_function;
+use super::escape::Escape;
 use super::format::numbers::{change, three};
 use super::report::{Presence, Report};
 
@@ -9,12 +10,13 @@ impl Report {
     /// One line that names the largest significant change; or says that there is none, and the smallest
     /// that would have been found.
     pub fn headline(&self) -> String {
-        self.headline_with(&crate::printable::printable)
+        self.headline_with(&Escape::TEXT)
     }
 
-    /// [`Report::headline`] with names as `name` writes them.
-    pub(super) fn headline_with(&self, name: &dyn Fn(&[u8]) -> String) -> String {
-        let whole = self.whole();
+    /// [`Report::headline`] with names and the unit as `escape` writes them.
+    pub(super) fn headline_with(&self, escape: &Escape) -> String {
+        let unit = escape.unit_of(self);
+        let whole = self.whole(unit.as_deref());
         let Some(first) = self.significant().next() else {
             let functions = if self.profile.significant { "function" } else { "change" };
             let seen = self.sight();
@@ -34,14 +36,14 @@ impl Report {
         };
         format!(
             "{grew} grew, {shrank} shrank; most: {}{place}, {kind} {}; {whole}",
-            name(&first.name),
-            change(leading, self.unit())
+            (escape.name)(&first.name),
+            change(leading, unit.as_deref())
         )
     }
 
     /// The change of the whole: `the whole 420 → 470 ms, +12%, p = 0.003`.
-    pub(super) fn whole(&self) -> String {
-        format!("the whole {}", change(&self.profile, self.unit()))
+    fn whole(&self, unit: Option<&str>) -> String {
+        format!("the whole {}", change(&self.profile, unit))
     }
 
     /// The smallest change that would have been found: `would have seen 2.1 points of any function, +8% of

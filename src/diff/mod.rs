@@ -28,6 +28,7 @@
 mod assumption;
 mod blocks;
 mod detectable;
+mod escape;
 mod format;
 mod fuzzy;
 mod gate;

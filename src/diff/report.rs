@@ -2,6 +2,7 @@
 //! and gate.
 
 use super::detectable::Detectable;
+use super::escape::Escape;
 use super::format::{FormatOptions, ReportFormat};
 use super::gate::Gate;
 use super::judge::{Judge, Judged};
@@ -213,9 +214,9 @@ impl Report {
         self.facts.unit.as_deref()
     }
 
-    /// A weight for people: scaled, with its unit.
-    pub(super) fn amount(&self, weight: Weight) -> String {
-        units::amount(weight, self.unit())
+    /// A weight for people: scaled, with its unit as `escape` writes it.
+    pub(super) fn amount(&self, weight: Weight, escape: &Escape) -> String {
+        units::amount(weight, escape.unit_of(self).as_deref())
     }
 
     /// Writes the report in a format, with the format's own number of rows and no colours.

@@ -3,12 +3,12 @@
 
 use std::fmt;
 
-use super::format::markdown::code;
+use super::escape::Escape;
+use super::format::markdown::{MARKDOWN, code};
 use super::format::numbers;
 use super::gate::{Gate, Tripped};
 use super::report::{Report, Spread};
 use crate::error::Result;
-use crate::printable::printable;
 use crate::profile::units;
 use crate::weight::Weight;
 
@@ -47,7 +47,7 @@ pub(super) struct Answer {
     pub(super) gate: String,
     pub(super) outcome: Outcome,
     pub(super) text: String,
-    /// The text, its names as Markdown code.
+    /// The text as Markdown.
     pub(super) markdown: String,
 }
 
@@ -132,9 +132,6 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A name as an output shows it.
-type ShowName<'n> = &'n dyn Fn(&[u8]) -> String;
-
 impl Answer {
     fn of(report: &Report, gate: &Gate) -> Result<Answer> {
         gate.expect_testable(report)?;
@@ -146,34 +143,34 @@ impl Answer {
             None if !any && gate.is_blind(sight.as_ref()) => Outcome::Blind,
             None => Outcome::Passed,
         };
-        let seen = |name: ShowName<'_>| {
-            let seen = sight.map(|sight| gate.describe_sight(report, &sight, name));
+        let seen = |escape: &Escape| {
+            let seen = sight.map(|sight| gate.describe_sight(report, &sight, escape));
             seen.map(|seen| format!("would have seen {seen}"))
         };
-        let text = |name: ShowName<'_>| match outcome {
+        let text = |escape: &Escape| match outcome {
             Outcome::Tripped => {
                 let more = changes.len() - 1;
                 let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-                let first = changes.first().map(|first| describe(first, report, name));
+                let first = changes.first().map(|first| describe(first, report, escape));
                 format!(": {}{more}", first.unwrap_or_default())
             }
             Outcome::Blind => {
-                let seen = seen(name)
+                let seen = seen(escape)
                     .map_or_else(|| "nothing was tested".to_owned(), |seen| format!("it {seen} at best"));
                 format!(
                     " is blind: {} cannot see {}, {seen}; record more or longer, raise the limit, \
                      or accept it by --allow-blind",
                     evidence(report, gate.is_of_whole()),
-                    gate.limit(report),
+                    gate.limit(report, escape),
                 )
             }
-            Outcome::Passed => match seen(name).filter(|_| !any) {
+            Outcome::Passed => match seen(escape).filter(|_| !any) {
                 Some(seen) => format!(" passed: it {seen}"),
                 None => " passed".to_owned(),
             },
         };
-        let plain = format!("gate {gate}{}", text(&printable));
-        let markdown = format!("gate {}{}", code(gate.to_string().as_bytes()), text(&code));
+        let plain = format!("gate {gate}{}", text(&Escape::TEXT));
+        let markdown = format!("gate {}{}", code(gate.to_string().as_bytes()), text(&MARKDOWN));
         Ok(Answer { gate: gate.to_string(), outcome, text: plain, markdown })
     }
 }
@@ -199,13 +196,13 @@ fn evidence(report: &Report, of_whole: bool) -> String {
 }
 
 /// `parse, 40 → 44 ms, +10%, p < 0.001`.
-fn describe(tripped: &Tripped<'_>, report: &Report, name: ShowName<'_>) -> String {
-    let of = tripped.row.map_or_else(|| "the whole".to_owned(), |row| name(&row.name));
+fn describe(tripped: &Tripped<'_>, report: &Report, escape: &Escape) -> String {
+    let of = tripped.row.map_or_else(|| "the whole".to_owned(), |row| (escape.name)(&row.name));
     let kind = match tripped.row {
         Some(row) if std::ptr::eq(tripped.change, &row.own) => " (self)",
         _ => "",
     };
-    format!("{of}{kind}, {}", numbers::change(tripped.change, report.unit()))
+    format!("{of}{kind}, {}", numbers::change(tripped.change, escape.unit_of(report).as_deref()))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::amounts::Amounts;
 use super::writer::Target;
 use crate::error::Result;
 use crate::folded::{Columns, WalkSummary};
-use crate::printable::{markdown_code, printable};
+use crate::printable::{markdown_code, markdown_text, printable};
 
 /// The title and the subtitle, where there are any: no kind of picture, and no subtitle that only
 /// repeats the total.
@@ -14,7 +14,7 @@ fn head(settings: &Settings, summary: &WalkSummary) -> Result<(Option<String>, O
     let repeats = |subtitle: &String| -> Result<bool> {
         let total = settings.shown(summary.total.value)?;
         let amounts = Amounts::new(&summary.facts);
-        Ok(summary.columns == Columns::Two || *subtitle == amounts.plain(total))
+        Ok(summary.columns == Columns::Two || printable(subtitle.as_bytes()) == amounts.plain(total))
     };
     let subtitle = match settings.subtitle_of(summary)? {
         Some(subtitle) if settings.picture.subtitle.is_some() || !repeats(&subtitle)? => Some(subtitle),
@@ -52,10 +52,4 @@ pub(super) fn write_markdown(
         writeln!(target, "> Warning: {}\n", markdown_text(warning))?;
     }
     Ok(())
-}
-
-/// A text in Markdown: as it is where nothing in it can be markup, else as code.
-pub(super) fn markdown_text(text: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || " .,:;()%+-·/".contains(c);
-    if text.chars().all(is_plain) { text.to_owned() } else { markdown_code(text.as_bytes()) }
 }

@@ -29,7 +29,7 @@ use super::writer::{Finished, Target, Writer};
 use super::{Cut, Format, Settings, about};
 use crate::error::Result;
 use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
-use crate::printable::printable;
+use crate::printable::{is_hidden, printable};
 use crate::profile::units::{grouped, is_scaled};
 use crate::significance::{Count, Limits, judge_shares};
 
@@ -187,7 +187,7 @@ fn hottest(
     room: usize,
 ) -> Result<String> {
     let differential = !all.before.is_zero() || rows.iter().any(|row| !row.own.before.is_zero());
-    let what = settings.table.rows_name();
+    let what = printable(settings.table.rows_name().as_bytes());
     let mut out = format!("\n{what} by self weight, of {}:\n", rows.len());
     for row in rows.iter().take(settings.table.limit.unwrap_or(LIMIT)) {
         let name = name_of(row.name);
@@ -332,7 +332,7 @@ fn name_of(name: &[u8]) -> String {
 fn commands(name: Option<&[u8]>) -> String {
     let mut out = "\nlook closer:\n".to_owned();
     let plain = name.and_then(|name| std::str::from_utf8(name).ok());
-    if let Some(name) = plain.filter(|name| name.len() <= LONGEST_NAME && !name.contains(char::is_control)) {
+    if let Some(name) = plain.filter(|name| name.len() <= LONGEST_NAME && !name.contains(is_hidden)) {
         let pattern = format!("^{}$", regex::escape(name)).replace('\'', "'\\''");
         out.push_str(&format!("  fg-render --peek '{pattern}' FILE\n"));
         out.push_str(&format!("  fg-filter --focus '{pattern}' FILE | fg-render --format brief\n"));

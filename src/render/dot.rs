@@ -67,7 +67,7 @@ impl Writer for Dot<'_> {
         let Dot { calls, settings, target } = *self;
         let graph = Graph::new(&calls, settings, summary)?;
         let title = settings.picture.title.clone().or_else(|| summary.facts.title());
-        let title = title.unwrap_or_else(|| "Call graph".to_owned());
+        let title = title.map_or_else(|| "Call graph".to_owned(), |title| printable(title.as_bytes()));
         writeln!(target, "digraph {} {{", quoted(&title))?;
         writeln!(
             target,
@@ -135,8 +135,9 @@ impl<'a> Graph<'a> {
             1 => ", one lighter function left out".to_owned(),
             n => format!(", {n} lighter functions left out"),
         };
+        let warnings = self.summary.facts.warnings.iter();
         let warnings: String =
-            self.summary.facts.warnings.iter().map(|warning| format!("\nwarning: {warning}")).collect();
+            warnings.map(|warning| format!("\nwarning: {}", printable(warning.as_bytes()))).collect();
         Ok(format!("{title}\n{total}{left_out}{warnings}"))
     }
 

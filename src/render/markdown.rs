@@ -1,6 +1,6 @@
 //! `markdown`: the heaviest functions and a short tree, for pull requests and job summaries.
 
-use super::about::{self, markdown_text as text};
+use super::about;
 use super::amounts::Amounts;
 use super::columns::{points, share};
 use super::format::takes;
@@ -13,7 +13,7 @@ use super::writer::{Finished, Target, Writer};
 use super::{Cut, Format, Settings};
 use crate::error::Result;
 use crate::folded::{Columns, Frame, Known, Visitor, WalkSummary, Weights};
-use crate::printable::markdown_code;
+use crate::printable::{markdown_code, markdown_text as text};
 
 /// The format.
 pub const FORMAT: Format = Format {

@@ -141,6 +141,27 @@ fn a_comment_is_never_longer_than_github_takes() {
 }
 
 #[test]
+fn markdown_of_a_hostile_unit_is_text() {
+    for unit in
+        ["![i](http://evil.example/i.png)", "@octocat", "</details>", "<img src=x>", "https://evil.example"]
+    {
+        let files = Files::new();
+        let file = |name: &str, weight: u32| {
+            files.put(name, format!("# unit: {unit}\n# period: 1 {unit}\nm;lex {weight}\nm;parse 9000\n"))
+        };
+        let (before, after) = (file("before", 2000), file("after", 6000));
+        let report = run(&["--markdown", "--gate", "self>5 self/parse/>9", &before, &after], "");
+        assert_eq!(report.status, 1, "{}", report.stderr);
+        // Of the headline, the gates, the rows, the sides and the method.
+        assert!(report.stdout.matches(unit).count() > 8, "{}", report.stdout);
+        for line in report.stdout.lines().filter(|line| *line != "</details>") {
+            let outside: String = line.split('`').step_by(2).collect();
+            assert!(!outside.contains(unit), "{line}");
+        }
+    }
+}
+
+#[test]
 fn functions_that_differ_by_their_line_are_noticed() {
     let before = "m (a.py:1);f (a.py:12) 400\nm (a.py:1);g (a.py:20) 600\n";
     let after = "m (a.py:1);f (a.py:14) 410\nm (a.py:1);g (a.py:22) 590\n";

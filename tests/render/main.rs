@@ -19,6 +19,7 @@ mod names;
 mod numbers;
 mod otlp;
 mod outputs;
+mod outside;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(feature = "png")]

@@ -6,7 +6,7 @@ use fg_tools::render::{FORMATS, Settings};
 use fg_tools::{Profile, Source, Weight};
 
 /// Names of many scripts, with brackets, quotes, marks, control characters, and bytes that are no text.
-const NAMES: &[&[u8]] = &[
+pub(super) const NAMES: &[&[u8]] = &[
     "größe".as_bytes(),
     "имя".as_bytes(),
     "関数名".as_bytes(),

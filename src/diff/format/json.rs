@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::FormatOptions;
 use crate::diff::detectable::Detectable;
+use crate::diff::escape::Escape;
 use crate::diff::notes::NoteKind;
 use crate::diff::report::{Change, Presence, Report, Sampling, Spread};
 use crate::error::Result;
@@ -38,7 +39,7 @@ pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Writ
         );
     let renamed = report.renamed.iter().map(|(before, after)| json!([text(before), text(after)]));
     let whole = json!({
-        "verdict": report.headline_with(&text),
+        "verdict": report.headline_with(&Escape { name: text, unit: str::to_owned }),
         "outcome": options.verdict.as_ref().map(|verdict| verdict.outcome().name()),
         "gates": gates.collect::<Vec<_>>(),
         "notes": notes.collect::<Vec<_>>(),

@@ -1,15 +1,16 @@
 //! Markdown for the comment of a pull request: the verdict, a few rows, and the rest in a folded block.
 //!
 //! A comment may have 65,536 characters; this one has fewer, whatever the profiles hold. Names are code
-//! spans, cut to a length, in which nothing is a link, a mention or HTML.
+//! spans, cut to a length, in which nothing is a link, a mention or HTML; so is a unit that is no word.
 
 use std::io::Write;
 
 use super::{FormatOptions, mark, numbers};
+use crate::diff::escape::Escape;
 use crate::diff::report::{Report, Row};
 use crate::diff::verdict::Outcome;
 use crate::error::Result;
-use crate::printable::{markdown_code, printable};
+use crate::printable::{markdown_code, markdown_text, printable};
 
 /// The number of rows before the folded block by default.
 const LIMIT: usize = 5;
@@ -23,6 +24,9 @@ const LONGEST_NAME: usize = 100;
 const LONGEST_SENTENCE: usize = 600;
 /// The most gates, remarks and renamed functions, each.
 const MOST_SENTENCES: usize = 12;
+
+/// Names as code, cut to a length, and units as words or as code.
+pub(in crate::diff) const MARKDOWN: Escape = Escape { name: code, unit: markdown_text };
 
 pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Write) -> Result<()> {
     let limit = options.limit.unwrap_or(LIMIT);
@@ -62,7 +66,7 @@ pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Writ
 
 /// The verdict of gates, if there are any, and the headline.
 fn title(report: &Report, options: &FormatOptions) -> String {
-    let headline = report.headline_with(&code);
+    let headline = report.headline_with(&MARKDOWN);
     let word = match options.verdict.as_ref().filter(|verdict| !verdict.answers().is_empty()) {
         None => return headline,
         Some(verdict) => match verdict.outcome() {
@@ -111,7 +115,7 @@ fn before_rows(report: &Report) -> String {
     for (side, text) in report.sides() {
         lines.push(format!("- {side}: {}\n", code(cut(&text, LONGEST_SENTENCE).as_bytes())));
     }
-    lines.push(format!("- {}.\n", sentence(&report.assumption())));
+    lines.push(format!("- {}.\n", sentence(&report.assumption_with(&MARKDOWN))));
     lines.push(format!("- {}.\n", sentence(&report.sight())));
     lines.concat()
 }
@@ -157,9 +161,13 @@ fn line(report: &Report, row: &Row) -> String {
         "down" => "▼",
         word => word,
     };
-    let unit = report.unit();
+    let unit = MARKDOWN.unit_of(report);
     let weights = [&row.own, &row.total].map(|change| {
-        format!("{} | {}", numbers::arrow(change.before, change.after, unit), numbers::percent(change))
+        format!(
+            "{} | {}",
+            numbers::arrow(change.before, change.after, unit.as_deref()),
+            numbers::percent(change)
+        )
     });
     let interval = row.leading().test.map_or_else(String::new, |test| {
         format!(" [{}, {}]", numbers::points(test.interval.0), numbers::points(test.interval.1))

@@ -12,6 +12,7 @@ use std::io::Write;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{FormatOptions, mark, numbers};
+use crate::diff::escape::Escape;
 use crate::diff::options::Sort;
 use crate::diff::report::{Change, Report, Row};
 use crate::error::Result;
@@ -34,7 +35,7 @@ pub(super) fn write(report: &Report, options: &FormatOptions, out: &mut dyn Writ
     let rows = &report.rows[..limit.min(report.rows.len())];
     writeln!(out, "{}", report.headline())?;
     for (side, text) in report.sides() {
-        writeln!(out, "{side}: {text}")?;
+        writeln!(out, "{side}: {}", printable(text.as_bytes()))?;
     }
     if options.wide {
         writeln!(out, "{}", report.assumption())?;
@@ -96,6 +97,7 @@ fn line(cells: Vec<String>, row: &Row) -> Line {
 fn narrow(report: &Report, rows: &[Row]) -> Vec<Line> {
     let head = ["", "", "change", "%", "points", "p"].map(str::to_owned).to_vec();
     let mut lines = vec![Line { cells: head, name: "name".to_owned(), is_grey: false }];
+    let unit = Escape::TEXT.unit_of(report);
     for row in rows {
         let by_total = report.options.sort == Sort::Total && row.own.significant == row.total.significant;
         let change = if by_total { &row.total } else { row.leading() };
@@ -107,7 +109,7 @@ fn narrow(report: &Report, rows: &[Row]) -> Vec<Line> {
             vec![
                 mark(row).to_owned(),
                 kind.to_owned(),
-                numbers::arrow(change.before, change.after, report.unit()),
+                numbers::arrow(change.before, change.after, unit.as_deref()),
                 numbers::percent(change),
                 numbers::points(change.points()),
                 numbers::p_cell(numbers::least_p([change])),
@@ -146,10 +148,11 @@ fn wide(report: &Report, rows: &[Row]) -> Result<Vec<Line>> {
 fn change_cells(report: &Report, change: &Change) -> Result<[String; 6]> {
     let difference = change.difference()?;
     let sign = if difference > crate::Weight::ZERO { "+" } else { "" };
+    let amount = |weight| numbers::amount(weight, Escape::TEXT.unit_of(report).as_deref());
     Ok([
-        numbers::amount(change.before, report.unit()),
-        numbers::amount(change.after, report.unit()),
-        format!("{sign}{}", numbers::amount(difference, report.unit())),
+        amount(change.before),
+        amount(change.after),
+        format!("{sign}{}", amount(difference)),
         numbers::percent(change),
         numbers::points(change.points()),
         change.test.map_or_else(
