@@ -13,8 +13,8 @@ use super::side::{Recording, Side};
 use super::survey::Survey;
 use crate::error::{ErrorKind, Position, Result};
 use crate::filter::{Pattern, PatternOptions};
-use crate::folded::Weights;
-use crate::profile::Facts;
+use crate::folded::{StackTable, Weights};
+use crate::profile::{Facts, Profile, Samples};
 use crate::significance::blocks::PER_BLOCK;
 use crate::weight::Weight;
 
@@ -148,6 +148,19 @@ impl<'s> Prepared<'s> {
         let mut report = Report::new(&weights, (&before, &after), references, options)?;
         notes::add_program(&mut report.notes, program.as_ref());
         Ok(Report { renamed, facts, ..report })
+    }
+
+    /// The differential profile: every stack with its weights before and after, scaled as asked for.
+    ///
+    /// # Errors
+    /// Those of [`Prepared::join`].
+    #[cfg_attr(not(feature = "cli"), allow(dead_code))]
+    pub(crate) fn profile(self, options: &ReportOptions) -> Result<Profile> {
+        let facts = self.facts.clone();
+        let mut stacks = StackTable::default();
+        stacks.make_differential();
+        self.join(options, &mut |stack, weights| stacks.add_stack(stack, weights))?;
+        Profile::new(facts, stacks, Samples::default())
     }
 
     /// Hands every stack of either side to `each`, in frame order, with its weights before and

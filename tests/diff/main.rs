@@ -1,5 +1,6 @@
 //! `fg-diff` as a user meets it: the real program, its streams and its exit status.
 
+mod drawn;
 mod facts;
 #[path = "../common/feed.rs"]
 mod feed;

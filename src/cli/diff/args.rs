@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use crate::diff::{GROUPS, Gate, Group, Normalize, ReportFormat, ReportOptions, Sort};
 use crate::input::Source;
+use crate::render::compare::Comparison;
 use crate::weight::Weight;
 
 /// The format of a report. Without one, differential folded text is written.
@@ -205,6 +206,19 @@ impl TestArgs {
             min_samples: self.min_samples.unwrap_or(options.min_samples),
             period: self.period.or(options.period),
             ..options
+        }
+    }
+}
+
+impl TestArgs {
+    /// The limits of a picture: those that were given.
+    pub(super) fn comparison(&self) -> Comparison {
+        let defaults = Comparison::default();
+        Comparison {
+            alpha: self.alpha.unwrap_or(defaults.alpha),
+            min_effect: self.min_effect.unwrap_or(defaults.min_effect),
+            period: self.period.or(defaults.period),
+            ..defaults
         }
     }
 }

@@ -3,7 +3,7 @@
 mod args;
 
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Parser;
@@ -13,6 +13,7 @@ pub use args::{FormArgs, GateArgs, Gates, NameArgs, ScaleArgs, SortKey, TestArgs
 use super::labels::LabelArgs;
 use super::output::{Output, OutputArgs};
 use super::reading::ReadingArgs;
+use super::render::write_files;
 use super::{Exit, GenerateArgs, Tool, progress, say, say_not_understood, signals, terminal};
 use crate::diff::plan::Plan;
 use crate::diff::prepared::Prepared;
@@ -24,26 +25,34 @@ use crate::diff::{
 };
 use crate::error::Error;
 use crate::input::Source;
-use crate::profile::{Facts, TimeRange, header, units};
+use crate::profile::{Facts, Opened, Profile, TimeRange, header, units};
+use crate::render::{Format, Settings};
 use crate::weight::Weight;
 
 /// Totals that differ by more than this ratio are worth a warning.
 const UNLIKE: f64 = 1.2;
+/// The help of the output, which says more than that of tools that only write one format.
+const OUTPUT_HELP: &str = "Write to FILE instead of standard output, complete or not at all. Its ending says \
+    the format, as for fg-render: .svg, .html, .md, .json; .folded, .txt and unknown ones are stacks. Reports \
+    such as --table are themselves whatever the ending";
 /// The size of a write; a pipe holds that much.
 const FULL: usize = 64 * 1024;
 
 /// Compare profiles before and after a change
 ///
 /// Reads every format that fg-collapse reads, folded stacks too. Writes each stack with its weights
-/// before and after, for fg-render to draw; or a table of the changes of each function, with a test of
-/// whether they are more than noise; or judges the changes by gates.
+/// before and after, for fg-render to draw; a picture or a page, as the ending of -o says; a table of
+/// the changes of each function, with a test of whether they are more than noise; or judges the
+/// changes by gates.
 #[derive(Parser, Debug)]
 #[command(
     name = "fg-diff",
     version,
+    mut_arg("output", |arg| arg.help(OUTPUT_HELP)),
     override_usage = "fg-diff [OPTIONS] BEFORE AFTER\n       fg-diff [OPTIONS] --before FILE... --after FILE...\n       fg-diff [OPTIONS] --before-time RANGE --after-time RANGE FILE",
     after_help = "\
 Examples:
+  fg-diff before.folded after.folded -o diff.html
   fg-diff before.folded after.folded | fg-render > diff.svg
   fg-diff before.perf.data after.perf.data --table
   fg-diff --normalize monday.pb.gz tuesday.pb.gz --markdown
@@ -132,7 +141,8 @@ impl Tool for Diff {
         };
         let before = self.open(&before, is_report, &part(self.before_time))?;
         let after = self.open(&after, is_report, &part(self.after_time))?;
-        if !is_report && self.write_planned(&before, &after, &options)? {
+        let drawing = self.drawing().filter(|_| !is_report);
+        if !is_report && drawing.is_none() && self.write_planned(&before, &after, &options)? {
             return Ok(Exit::Yes);
         }
         let prepared = Prepared::new(&before, &after, &options, is_report)?;
@@ -144,7 +154,10 @@ impl Tool for Diff {
                 self.warn_of_unlike(totals.0, totals.1, prepared.facts());
             }
             self.say_notes(&prepared.notes(&options));
-            self.write_joined(prepared, &options)?;
+            match drawing {
+                Some((path, format)) => self.draw(prepared.profile(&options)?, path, format)?,
+                None => self.write_joined(prepared, &options)?,
+            }
             return Ok(Exit::Yes);
         }
         let report = prepared.report(&options)?;
@@ -278,6 +291,28 @@ impl Diff {
         plan.carry_out(before, after, &mut output)?;
         output.finish()?;
         Ok(true)
+    }
+
+    /// The output's path and format, if its ending is that of a format other than folded text. `.txt` is folded
+    /// text, and so is what needs another option of fg-render's.
+    fn drawing(&self) -> Option<(&Path, &'static Format)> {
+        let path = self.output.output.as_deref()?;
+        let format = Format::by_ending(&path.file_name()?.to_string_lossy())?;
+        let is_folded = ["collapsed", "text"].contains(&format.name)
+            || ["peek", "list", "binary"].iter().any(|option| format.takes(option));
+        (!is_folded).then_some((path, format))
+    }
+
+    /// Writes the differential profile in a format of fg-render's.
+    fn draw(&self, profile: Profile, path: &Path, format: &'static Format) -> anyhow::Result<()> {
+        let input = Opened::Profile(Box::new(profile), Box::default());
+        let settings = Settings { comparison: self.test.comparison(), ..Settings::default() };
+        let written = write_files(&input, &[(Some(path), format)], &settings)?;
+        written.outputs.iter().flat_map(|output| &output.notes).for_each(|note| self.say_note(Some(note)));
+        if written.is_empty() {
+            bail!("{}: nothing to draw, all weights after are 0", path.display());
+        }
+        Ok(())
     }
 
     fn write_joined(&self, prepared: Prepared<'_>, options: &ReportOptions) -> anyhow::Result<()> {
