@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use fg_tools::diff::{Diff, FormatOptions, Gate, ReportFormat, ReportOptions};
-use fg_tools::profile::{Facts, ReadOptions, Sides};
+use fg_tools::profile::{Facts, Sides};
+use fg_tools::reading::ReadOptions;
 use fg_tools::render::{FORMATS, Format, Settings};
 use fg_tools::{Profile, Source, Weight};
 use regex::Regex;

@@ -25,7 +25,8 @@ use crate::diff::{
 };
 use crate::error::Error;
 use crate::input::Source;
-use crate::profile::{Facts, Opened, Profile, TimeRange, header, units};
+use crate::profile::{Facts, Profile, TimeRange, header, units};
+use crate::reading::Opened;
 use crate::render::{Format, Settings};
 use crate::weight::Weight;
 
