@@ -41,6 +41,7 @@ mod terminal;
 mod tmux;
 #[cfg(feature = "tui")]
 mod tui;
+mod weights;
 
 use std::path::Path;
 use std::process::Command;

@@ -80,10 +80,10 @@ pub(super) const NAMES: &[&[u8]] = &[
 ];
 
 /// A change to a name.
-type Change = fn(&[u8]) -> Vec<u8>;
+pub(super) type Change = fn(&[u8]) -> Vec<u8>;
 
 /// The formats that hold stacks, and what is lost of a name in them.
-const HOLDS: &[(&str, Change)] = &[
+pub(super) const HOLDS: &[(&str, Change)] = &[
     ("collapsed", <[u8]>::to_vec),
     ("json", <[u8]>::to_vec),
     ("pprof", <[u8]>::to_vec),
